@@ -1,0 +1,222 @@
+//! What waits for a person: approvals and questions, and the answers to them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::{CallId, ToolKind};
+
+/// Something that waits for a person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Ask {
+    /// Yes or no on one named act.
+    Approval(Approval),
+    /// One or more questions, answered by choice or in free text.
+    Question { questions: Vec<Question> },
+    /// Yes or no on a plan before the work begins.
+    Plan { plan: String },
+    /// A tool server wants something filled in.
+    Form {
+        server: String,
+        message: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        schema: Option<Json>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        url: Option<String>,
+    },
+}
+
+/// One act that an agent wants to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Approval {
+    pub tool: String,
+    pub tool_kind: ToolKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    pub input: Json,
+    /// Why the agent's own rules ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What "always" would grant, in the agent's own words; empty when it cannot be granted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub always: Vec<Choice>,
+    /// Only a person may say yes: no rule and no default can.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub human_only: bool,
+}
+
+/// A lasting grant that the agent offers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    pub label: String,
+    /// Where the agent would keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+}
+
+/// One question of a [`Ask::Question`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<QuestionOption>,
+    /// Several options may be chosen.
+    #[serde(default)]
+    pub multi: bool,
+}
+
+/// One option of a question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QuestionOption {
+    pub label: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// What a person, a rule or a default said to an ask.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum Answer {
+    /// Go on; `input` replaces what the agent wanted to do.
+    Allow {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<Json>,
+    },
+    /// Go on, and do not ask for the like again (takes the agent's own offer).
+    AllowAlways,
+    /// Do not; the agent is told why, and may go on with something else.
+    Deny { reason: String },
+    /// Do not, and end the turn.
+    DenyAndInterrupt { reason: String },
+    /// The answers, in the order of the questions.
+    Replies { replies: Vec<Reply> },
+    /// The filled-in form.
+    Form { content: BTreeMap<String, Json> },
+}
+
+/// The answer to one question: labels chosen, or words of one's own.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chosen: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+impl Reply {
+    /// The reply as one text: the chosen labels, then the free text, separated by commas.
+    pub fn joined(&self) -> String {
+        let mut parts: Vec<&str> = self.chosen.iter().map(String::as_str).collect();
+        parts.extend(self.text.as_deref());
+        parts.join(", ")
+    }
+}
+
+/// Yes or no, where nothing more is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    Allow,
+    #[default]
+    Deny,
+}
+
+/// Who closed an ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClosedBy {
+    /// A person, or the program that drives the session.
+    Person,
+    /// A tool rule.
+    Rule,
+    /// The deadline's default.
+    Deadline,
+    /// Nobody is there to answer.
+    Unattended,
+    /// The agent took it back.
+    Agent,
+    /// The turn ended first.
+    TurnEnd,
+    /// The process ended first.
+    ProcessEnd,
+}
+
+impl Ask {
+    /// Whether `answer` is of a kind that can answer this ask; the error says what would.
+    pub fn accepts(&self, answer: &Answer) -> Result<(), &'static str> {
+        match (self, answer) {
+            (_, Answer::Deny { .. } | Answer::DenyAndInterrupt { .. }) => Ok(()),
+            (Self::Approval(_) | Self::Plan { .. }, Answer::Allow { .. }) => Ok(()),
+            (Self::Approval(a), Answer::AllowAlways) => {
+                if a.always.is_empty() {
+                    Err("this approval offers no lasting grant; allow it once instead")
+                } else {
+                    Ok(())
+                }
+            }
+            (Self::Question { questions }, Answer::Replies { replies }) => {
+                if replies.len() == questions.len() {
+                    Ok(())
+                } else {
+                    Err("give one reply for each question, in their order")
+                }
+            }
+            (Self::Form { .. }, Answer::Form { .. }) => Ok(()),
+            (Self::Question { .. }, _) => Err("a question takes replies or a denial"),
+            (Self::Form { .. }, _) => Err("a form takes its content or a denial"),
+            (Self::Plan { .. } | Self::Approval(_), _) => Err("an approval takes allow or deny"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ask_refuses_an_answer_of_the_wrong_kind() {
+        let question = Ask::Question {
+            questions: vec![Question {
+                text: "Which?".into(),
+                header: None,
+                options: vec![],
+                multi: false,
+            }],
+        };
+        assert!(question.accepts(&Answer::Allow { input: None }).is_err());
+        assert!(
+            question
+                .accepts(&Answer::Replies { replies: vec![] })
+                .is_err()
+        );
+        assert!(
+            question
+                .accepts(&Answer::Replies {
+                    replies: vec![Reply::default()]
+                })
+                .is_ok()
+        );
+        assert!(
+            question
+                .accepts(&Answer::Deny {
+                    reason: "no".into()
+                })
+                .is_ok()
+        );
+    }
+
+    #[test]
+    fn a_reply_joins_labels_and_free_text_with_commas() {
+        let reply = Reply {
+            chosen: vec!["Red".into(), "Blue".into()],
+            text: Some("or green".into()),
+        };
+        assert_eq!(reply.joined(), "Red, Blue, or green");
+    }
+}

@@ -1,0 +1,239 @@
+//! The event: one numbered entry of a run's log, in the past tense, never changed.
+//!
+//! An event *is* its wire format. It is written as one JSON object that starts `{"seq":N,"at":T,"type":"…"`, so a
+//! reader can filter without parsing. Variants and fields are only ever added.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::{
+    Activity, Answer, Ask, AskId, CallId, ClosedBy, ErrorInfo, ItemBody, ItemId, Level, McpState,
+    ModelChange, Origin, OutputStream, PlanEntry, PromptId, RateLimit, SessionEnded, SessionInfo,
+    TaskUpdate, ToolUpdate, Trigger, TurnEnded, UsageReport,
+};
+
+/// One entry of a run's log. Only `seq` orders.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// 1, 2, 3 … without gaps.
+    pub seq: u64,
+    /// When we heard of it, Unix milliseconds; a label, not an order.
+    pub at: i64,
+    #[serde(flatten)]
+    pub kind: EventKind,
+    /// The turn it belongs to, counted from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u32>,
+    #[serde(default, skip_serializing_if = "Scope::is_main")]
+    pub scope: Scope,
+    /// The vendor's frame it was made from; absent when we said it ourselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<RawRef>,
+}
+
+/// Where a vendor frame stands in the agent's output, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RawRef {
+    pub offset: u64,
+    pub len: u64,
+}
+
+/// Whether the agent itself or a helper of its own did something.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Scope {
+    #[default]
+    Main,
+    Subagent {
+        agent: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent_call: Option<CallId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+    },
+}
+
+impl Scope {
+    pub fn is_main(&self) -> bool {
+        match self {
+            Self::Main => true,
+            Self::Subagent { .. } => false,
+        }
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum EventKind {
+    /// Upsert of what is known about the session.
+    SessionInfo(SessionInfo),
+    SessionState {
+        state: Activity,
+    },
+    ModelChanged {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<String>,
+        to: String,
+        why: ModelChange,
+    },
+    TurnStarted {
+        trigger: Trigger,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        prompts: Vec<PromptId>,
+    },
+    TurnEnded(Box<TurnEnded>),
+    UserMessage {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<PromptId>,
+        text: String,
+        origin: Origin,
+    },
+    /// A whole text, thought or other content. It needs none of the deltas before it.
+    ItemDone {
+        item: ItemId,
+        body: ItemBody,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        aborted: bool,
+    },
+    /// Content that was shown must be taken back.
+    ItemsRetracted {
+        items: Vec<ItemId>,
+        why: String,
+    },
+    /// Upsert by call.
+    Tool(Box<ToolUpdate>),
+    AskOpened {
+        ask: AskId,
+        body: Ask,
+        /// Unix milliseconds after which the default answers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        deadline: Option<i64>,
+    },
+    AskClosed {
+        ask: AskId,
+        by: ClosedBy,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Answer>,
+    },
+    /// The whole plan, replacing the one before.
+    Plan {
+        entries: Vec<PlanEntry>,
+    },
+    Usage(UsageReport),
+    RateLimit(RateLimit),
+    Retry {
+        attempt: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max: Option<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        delay_ms: Option<u64>,
+        cause: ErrorInfo,
+    },
+    Compaction {
+        done: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        auto: Option<bool>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<u64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<u64>,
+    },
+    Task(TaskUpdate),
+    /// A tool server's state, by name.
+    Mcp(McpState),
+    Notice {
+        level: Level,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<String>,
+        text: String,
+    },
+    /// Something failed; whether the turn did is told by its end.
+    Error {
+        error: ErrorInfo,
+    },
+    /// A frame that has no words here; nothing is lost.
+    Native {
+        name: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        frame: Option<Json>,
+    },
+    /// A line that could not be read as a frame.
+    Unparsed {
+        stream: OutputStream,
+        text: String,
+        bytes: u64,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        truncated: bool,
+    },
+    /// The end. Nothing follows it.
+    SessionEnded(Box<SessionEnded>),
+}
+
+/// Text in flight: disposable, not numbered, never logged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delta {
+    pub item: ItemId,
+    pub channel: Channel,
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Scope::is_main")]
+    pub scope: Scope,
+}
+
+/// What a delta is a piece of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Channel {
+    Text,
+    Reasoning,
+    ToolInput,
+    ToolOutput,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(kind: EventKind) -> Event {
+        Event {
+            seq: 7,
+            at: 1_000,
+            kind,
+            turn: Some(1),
+            scope: Scope::Main,
+            raw: None,
+        }
+    }
+
+    #[test]
+    fn a_line_starts_with_seq_at_and_type_so_that_readers_can_filter_without_parsing() {
+        let line = serde_json::to_string(&sample(EventKind::Notice {
+            level: Level::Info,
+            code: None,
+            text: "hello".into(),
+        }))
+        .unwrap();
+        assert!(
+            line.starts_with(r#"{"seq":7,"at":1000,"type":"notice","#),
+            "{line}"
+        );
+        let back: Event = serde_json::from_str(&line).unwrap();
+        assert_eq!(serde_json::to_string(&back).unwrap(), line);
+    }
+
+    #[test]
+    fn a_helper_keeps_its_scope_through_the_wire() {
+        let mut event = sample(EventKind::ItemDone {
+            item: "i".into(),
+            body: ItemBody::Text { text: "hi".into() },
+            aborted: false,
+        });
+        event.scope = Scope::Subagent {
+            agent: "a1".into(),
+            parent_call: Some("c1".into()),
+            name: None,
+        };
+        let line = serde_json::to_string(&event).unwrap();
+        assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
+    }
+}

@@ -1,0 +1,193 @@
+//! Tool rules: what an agent may do by itself, may not do, or must ask for.
+//!
+//! A rule is `tool` or `tool(pattern)`. `tool` is a tool's own name, a kind of tool (`read`, `edit`, `search`,
+//! `execute`, `fetch`, `mcp` …) or `*`; it may contain `*`. The pattern is compared with what the call is about: its command, its path or its
+//! address. Deny beats ask, ask beats allow; what no rule names is unsettled.
+
+mod command;
+mod path;
+mod wildcard;
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::ToolKind;
+use wildcard::Star;
+
+/// One rule, as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    tool: String,
+    pattern: Option<String>,
+}
+
+/// A rule that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    #[error(
+        "the rule is empty; write a tool such as `edit`, or a tool with a pattern such as `execute(git *)`"
+    )]
+    Empty,
+    #[error("rule `{0}` has no closing parenthesis; write `tool(pattern)`")]
+    Unclosed(String),
+    #[error("rule `{0}` has an empty pattern; write `{1}` to mean every use of it")]
+    EmptyPattern(String, String),
+    #[error(
+        "rule `{0}`: `{1}` is not a tool name; it may hold letters, digits, `_`, `-`, `.`, `:` and `*`"
+    )]
+    BadTool(String, String),
+}
+
+impl FromStr for Rule {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(RuleError::Empty);
+        }
+        let (tool, pattern) = match text.split_once('(') {
+            None => (text, None),
+            Some((tool, rest)) => {
+                let inner = rest
+                    .strip_suffix(')')
+                    .ok_or_else(|| RuleError::Unclosed(text.to_owned()))?;
+                if inner.trim().is_empty() {
+                    return Err(RuleError::EmptyPattern(
+                        text.to_owned(),
+                        tool.trim().to_owned(),
+                    ));
+                }
+                (tool.trim_end(), Some(inner.trim().to_owned()))
+            }
+        };
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '*');
+        if tool.is_empty() || !tool.chars().all(plain) {
+            return Err(RuleError::BadTool(text.to_owned(), tool.to_owned()));
+        }
+        Ok(Self {
+            tool: tool.to_owned(),
+            pattern,
+        })
+    }
+}
+
+impl std::fmt::Display for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.pattern {
+            None => f.write_str(&self.tool),
+            Some(pattern) => write!(f, "{}({pattern})", self.tool),
+        }
+    }
+}
+
+impl Serialize for Rule {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Rule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+/// One use of one tool, as the rules see it.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolUse<'a> {
+    pub tool: &'a str,
+    pub kind: ToolKind,
+    /// The command, path, pattern or address that the call is about.
+    pub subject: Option<&'a str>,
+    /// The folder that relative paths start from, absolute.
+    pub cwd: &'a str,
+}
+
+/// What the rules say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    Allow(Rule),
+    Deny(Rule),
+    Ask(Rule),
+    /// No rule names it.
+    Unsettled,
+}
+
+/// The rules of one agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolRules {
+    pub allow: Vec<Rule>,
+    pub ask: Vec<Rule>,
+    pub deny: Vec<Rule>,
+}
+
+impl ToolRules {
+    pub fn verdict(&self, tool_use: &ToolUse<'_>) -> Verdict {
+        let any = |rules: &[Rule], reach| {
+            rules
+                .iter()
+                .find(|rule| rule.matches(tool_use, reach))
+                .cloned()
+        };
+        if let Some(rule) = any(&self.deny, Reach::AnyPart) {
+            Verdict::Deny(rule)
+        } else if let Some(rule) = any(&self.ask, Reach::AnyPart) {
+            Verdict::Ask(rule)
+        } else if let Some(rule) = any(&self.allow, Reach::EveryPart) {
+            Verdict::Allow(rule)
+        } else {
+            Verdict::Unsettled
+        }
+    }
+
+    /// Whether some rule can hold back a call that the agent would otherwise make without asking.
+    pub fn restrict(&self) -> bool {
+        !self.deny.is_empty() || !self.ask.is_empty()
+    }
+}
+
+/// A command line may hold several commands: a grant must cover all of them, a ban strikes if it names one.
+#[derive(Debug, Clone, Copy)]
+enum Reach {
+    AnyPart,
+    EveryPart,
+}
+
+impl Rule {
+    fn matches(&self, tool_use: &ToolUse<'_>, reach: Reach) -> bool {
+        let named = wildcard::matches(&self.tool, tool_use.tool, Star::Any)
+            || self.tool == tool_use.kind.as_str();
+        if !named {
+            return false;
+        }
+        let Some(pattern) = &self.pattern else {
+            return true;
+        };
+        let Some(subject) = tool_use.subject else {
+            return false;
+        };
+        match tool_use.kind {
+            ToolKind::Execute => match reach {
+                Reach::AnyPart => command::any_part(pattern, subject),
+                Reach::EveryPart => command::every_part(pattern, subject),
+            },
+            ToolKind::Read | ToolKind::Edit | ToolKind::Search => {
+                path::matches(pattern, subject, tool_use.cwd)
+            }
+            ToolKind::Fetch
+            | ToolKind::Mcp
+            | ToolKind::Subagent
+            | ToolKind::Question
+            | ToolKind::Plan
+            | ToolKind::Other => wildcard::matches(pattern, subject, Star::Any),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

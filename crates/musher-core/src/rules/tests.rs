@@ -1,0 +1,206 @@
+//! The rules as tables: what is granted, what is banned, and what slips past neither.
+
+use super::*;
+
+fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> ToolRules {
+    let parse = |list: &[&str]| list.iter().map(|rule| rule.parse().unwrap()).collect();
+    ToolRules {
+        allow: parse(allow),
+        ask: parse(ask),
+        deny: parse(deny),
+    }
+}
+
+fn command<'a>(line: &'a str) -> ToolUse<'a> {
+    ToolUse {
+        tool: "Bash",
+        kind: ToolKind::Execute,
+        subject: Some(line),
+        cwd: "/w",
+    }
+}
+
+fn edit<'a>(path: &'a str) -> ToolUse<'a> {
+    ToolUse {
+        tool: "Edit",
+        kind: ToolKind::Edit,
+        subject: Some(path),
+        cwd: "/w",
+    }
+}
+
+fn allows(rules: &ToolRules, tool_use: &ToolUse<'_>) -> bool {
+    matches!(rules.verdict(tool_use), Verdict::Allow(_))
+}
+
+fn denies(rules: &ToolRules, tool_use: &ToolUse<'_>) -> bool {
+    matches!(rules.verdict(tool_use), Verdict::Deny(_))
+}
+
+#[test]
+fn a_grant_for_one_command_covers_every_command_of_the_line_or_none() {
+    let git = rules(&["execute(git *)"], &[], &[]);
+    for line in [
+        "git",
+        "git status",
+        "git log --oneline | git shortlog",
+        "git add . && git commit -m 'a; b'",
+    ] {
+        assert!(allows(&git, &command(line)), "{line}");
+    }
+    for line in [
+        "rm -rf /",
+        "git status; rm -rf /",
+        "git status && rm x",
+        "git status | sh",
+        "git status & rm x",
+        "git status\nrm x",
+        "git log $(rm x)",
+        "git log `rm x`",
+        "git log \"$(rm x)\"",
+        "git log > ~/.bashrc",
+        "git diff <(rm x)",
+        "git log ${x:-$(rm)}",
+        "(git status)",
+        "git status 'unclosed",
+        "gitk",
+        "",
+    ] {
+        assert!(!allows(&git, &command(line)), "{line:?}");
+    }
+}
+
+#[test]
+fn a_ban_strikes_wherever_the_command_hides() {
+    let no_rm = rules(&["*"], &[], &["execute(rm *)"]);
+    for line in [
+        "rm x",
+        "rm",
+        "ls; rm x",
+        "ls && rm x",
+        "ls | rm x",
+        "echo $(rm x)",
+        "echo `rm x`",
+        "sh -c 'rm x'",
+        "{ rm x; }",
+        "(rm x)",
+        "ls\nrm x",
+    ] {
+        assert!(denies(&no_rm, &command(line)), "{line:?}");
+    }
+    assert!(allows(&no_rm, &command("echo rmdir-is-fine")));
+}
+
+#[test]
+fn deny_beats_ask_beats_allow() {
+    let all = rules(&["Edit"], &["edit(src/**)"], &["edit(src/secret/*)"]);
+    assert!(matches!(
+        all.verdict(&edit("/w/README.md")),
+        Verdict::Allow(_)
+    ));
+    assert!(matches!(
+        all.verdict(&edit("/w/src/a/b.rs")),
+        Verdict::Ask(_)
+    ));
+    assert!(matches!(
+        all.verdict(&edit("src/secret/key")),
+        Verdict::Deny(_)
+    ));
+    assert_eq!(all.verdict(&command("ls")), Verdict::Unsettled);
+}
+
+#[test]
+fn a_relative_pattern_never_fits_a_path_outside_the_working_folder() {
+    let inside = rules(&["edit(./**)"], &[], &[]);
+    for path in ["/w/a", "a", "a/../b", "./x/y/z", "/w/./q"] {
+        assert!(allows(&inside, &edit(path)), "{path}");
+    }
+    for path in [
+        "/etc/passwd",
+        "../x",
+        "a/../../x",
+        "/w/../etc/passwd",
+        "/wide/a",
+        "/",
+    ] {
+        assert!(!allows(&inside, &edit(path)), "{path}");
+    }
+    let absolute = rules(&["edit(/tmp/**)"], &[], &[]);
+    assert!(allows(&absolute, &edit("/tmp/a/b")));
+    assert!(!allows(&absolute, &edit("/tmp/../etc/passwd")));
+}
+
+#[test]
+fn a_star_stays_in_its_folder_and_two_stars_do_not() {
+    let one = rules(&["edit(src/*.rs)"], &[], &[]);
+    assert!(allows(&one, &edit("src/a.rs")));
+    assert!(!allows(&one, &edit("src/a/b.rs")));
+    let two = rules(&["edit(src/**/*.rs)"], &[], &[]);
+    assert!(allows(&two, &edit("src/a.rs")) && allows(&two, &edit("src/a/b/c.rs")));
+    assert!(!allows(&two, &edit("srcs/a.rs")));
+}
+
+#[test]
+fn a_rule_names_a_tool_a_kind_or_a_family() {
+    let mcp = ToolUse {
+        tool: "mcp__db__query",
+        kind: ToolKind::Mcp,
+        subject: None,
+        cwd: "/w",
+    };
+    for rule in ["mcp__db__query", "mcp__db__*", "mcp", "*"] {
+        assert!(allows(&rules(&[rule], &[], &[]), &mcp), "{rule}");
+    }
+    assert!(!allows(&rules(&["mcp__db"], &[], &[]), &mcp));
+    assert!(
+        !allows(&rules(&["mcp(anything)"], &[], &[]), &mcp),
+        "no subject fits no pattern"
+    );
+}
+
+#[test]
+fn a_rule_that_cannot_be_read_says_what_to_write() {
+    for (text, says) in [
+        ("", "empty"),
+        ("execute(", "closing parenthesis"),
+        ("execute(git *", "closing parenthesis"),
+        ("execute()", "write `execute`"),
+        ("rm -rf", "not a tool name"),
+        ("(x)", "not a tool name"),
+    ] {
+        let error = text.parse::<Rule>().unwrap_err().to_string();
+        assert!(error.contains(says), "{text:?}: {error}");
+    }
+}
+
+#[test]
+fn rules_survive_the_wire_and_unknown_keys_are_refused() {
+    let rules = rules(&["execute(git *)"], &["fetch"], &["*(/etc/**)"]);
+    let json = serde_json::to_string(&rules).unwrap();
+    assert_eq!(serde_json::from_str::<ToolRules>(&json).unwrap(), rules);
+    assert!(serde_json::from_str::<ToolRules>(r#"{"alow":[]}"#).is_err());
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_panics_a_rule_or_its_subject(rule in ".{0,40}", subject in ".{0,80}") {
+        if let Ok(rule) = rule.parse::<Rule>() {
+            let rules = ToolRules { allow: vec![rule.clone()], ask: vec![], deny: vec![rule] };
+            rules.verdict(&command(&subject));
+            rules.verdict(&edit(&subject));
+        }
+    }
+
+    #[test]
+    fn a_granted_edit_is_always_inside_the_working_folder(path in "[a-z./]{0,30}") {
+        let inside = rules(&["edit(**)"], &[], &[]);
+        if allows(&inside, &edit(&path)) {
+            let joined = if path.starts_with('/') { path.clone() } else { format!("/w/{path}") };
+            let mut depth: Vec<&str> = vec![];
+            for part in joined.split('/') {
+                match part { "" | "." => {}, ".." => { depth.pop(); }, p => depth.push(p) }
+            }
+            proptest::prop_assert_eq!(depth.first().copied(), Some("w"));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Money as whole picodollars, so that sums are exact and do not depend on their order.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+const PICO: f64 = 1e12;
+
+/// An amount of US dollars, written as a plain JSON number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Usd(u64);
+
+impl Usd {
+    /// The nearest representable amount; negative and unreal figures count as nothing.
+    pub fn from_dollars(dollars: f64) -> Self {
+        // `as` saturates and maps NaN to zero, which is what a figure from outside needs.
+        Self((dollars * PICO).round() as u64)
+    }
+
+    pub fn dollars(self) -> f64 {
+        self.0 as f64 / PICO
+    }
+
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl std::fmt::Display for Usd {
+    /// Cents for what is worth cents, more digits for small change.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let dollars = self.dollars();
+        if dollars == 0.0 || dollars >= 1.0 {
+            write!(f, "${dollars:.2}")
+        } else {
+            write!(f, "${dollars:.4}")
+        }
+    }
+}
+
+impl Serialize for Usd {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.dollars())
+    }
+}
+
+impl<'de> Deserialize<'de> for Usd {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        f64::deserialize(deserializer).map(Self::from_dollars)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_exact_where_floats_are_not() {
+        let tenth = Usd::from_dollars(0.1);
+        assert_eq!(tenth.plus(tenth).plus(tenth), Usd::from_dollars(0.3));
+        assert_eq!(
+            serde_json::to_string(&Usd::from_dollars(0.10330800000000001)).unwrap(),
+            "0.103308"
+        );
+    }
+
+    #[test]
+    fn unreal_figures_count_as_nothing() {
+        assert_eq!(Usd::from_dollars(f64::NAN), Usd::default());
+        assert_eq!(Usd::from_dollars(-3.0), Usd::default());
+    }
+}

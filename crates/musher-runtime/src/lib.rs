@@ -1,0 +1,31 @@
+//! Run one coding agent, on any backend: commands in, typed events out.
+//!
+//! A [`Runtime`] turns one vendor's protocol into [`Event`]s. It starts a [`Session`]: one agent at work on one
+//! prompt in one folder. Around every runtime stands the same driver, which applies tool rules, limits and deadlines,
+//! and says the end exactly once, after the agent's whole process tree is gone.
+//!
+//! For one-shot work there is [`run_once`].
+//!
+//! The library changes no process-wide state of the program that embeds it. A program that hosts a single session and
+//! wants to catch every orphan can make itself a subreaper and say so with [`Host::Dedicated`].
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("musher-runtime runs on Linux; on Windows use WSL2");
+
+mod clock;
+mod once;
+mod process;
+mod runtime;
+pub mod script;
+mod session;
+mod task;
+
+pub use musher_core::{self as core, Event, EventKind, Outcome};
+pub use once::{RunResult, run_once};
+pub use process::{Containment, Environment, Host, MARK, Sweep};
+pub use runtime::{Capabilities, Runtime};
+pub use session::{
+    AskPolicy, Command, CommandError, Limits, McpServer, McpTransport, Output, Resume, Session,
+    SessionHandle, SessionSpec, SystemPrompt,
+};
+pub use tokio_util::sync::CancellationToken;

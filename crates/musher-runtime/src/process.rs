@@ -1,0 +1,230 @@
+//! One contained process: started marked and alone, read by lines, ended with its whole tree.
+//!
+//! A handle in front, a task behind. The task owns the pipes and the tree; it waits for the exit and for the end of
+//! the output separately and never without bound, so a grandchild that holds the output cannot hang a run, and the
+//! exit cannot overtake the last line.
+
+mod environment;
+mod framer;
+mod mark;
+mod program;
+mod spawner;
+mod table;
+mod tail;
+mod task;
+mod tree;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+pub use environment::Environment;
+pub(crate) use environment::secrets;
+pub use framer::{Framer, Line, LineBody};
+pub use mark::{MARK, Mark};
+pub use program::StartError;
+pub(crate) use program::{find, folder};
+
+/// Lines that may wait for their reader; when full, the agent's output is not read and the agent waits.
+const LINES: usize = 256;
+/// Writes that may wait for the agent to read them.
+const WRITES: usize = 64;
+
+/// What the process that embeds this library is to its agents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Host {
+    /// A program with other things to do; only what descends from an agent or carries its mark is touched.
+    #[default]
+    Shared,
+    /// A process that hosts one session alone and is a subreaper: every orphan that comes to it is the agent's.
+    Dedicated,
+}
+
+/// How far an end reaches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sweep {
+    /// The whole tree, also what made its own session or lost its parent.
+    #[default]
+    Tree,
+    /// The agent alone. It leaves processes behind; it exists so that tests can show what the sweep is for.
+    #[doc(hidden)]
+    RootOnly,
+}
+
+/// How a session's processes are held together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Containment {
+    pub host: Host,
+    pub sweep: Sweep,
+}
+
+/// A process to start.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub(crate) program: PathBuf,
+    pub(crate) args: Vec<OsString>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) env: Vec<(OsString, OsString)>,
+    pub(crate) mark: Mark,
+    pub(crate) containment: Containment,
+    pub(crate) stdin: Input,
+    pub(crate) stderr: Errors,
+}
+
+/// Whether the process is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Input {
+    Piped,
+    Null,
+}
+
+/// Where what it says on stderr goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Errors {
+    /// Apart; the end of it is kept.
+    Tail,
+    /// Among the lines of output.
+    WithOutput,
+}
+
+/// What comes out of a process.
+#[derive(Debug)]
+pub(crate) enum Said {
+    Line(Line),
+    /// The last thing said: it has exited, its output was read to the end, and its tree is gone.
+    Ended(Exit),
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Exit {
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) stderr_tail: String,
+    /// Members of the tree that outlived the kill.
+    pub(crate) survivors: Vec<i32>,
+}
+
+/// How long each step of an end may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Graces {
+    /// From the end of its input to SIGTERM.
+    pub(crate) close: Duration,
+    /// From SIGTERM to SIGKILL.
+    pub(crate) term: Duration,
+}
+
+#[derive(Debug)]
+enum Control {
+    Write(Bytes),
+    CloseInput,
+    End(Graces),
+    Kill,
+}
+
+/// A running process. Dropping it kills the tree.
+#[derive(Debug)]
+pub(crate) struct Process {
+    output: mpsc::Receiver<Said>,
+    control: mpsc::Sender<Control>,
+}
+
+impl Process {
+    /// Starts the process and the task that owns it.
+    pub(crate) async fn start(launch: Launch) -> Result<Self, StartError> {
+        let path = launch.program.clone();
+        let failed = |source| StartError::Spawn {
+            path: path.clone(),
+            source,
+        };
+        let command = command(&launch).map_err(failed)?;
+        let child = spawner::spawn(command.command).await.map_err(failed)?;
+        let (lines, output) = mpsc::channel(LINES);
+        let (control, orders) = mpsc::channel(WRITES);
+        let task = task::Task::new(child, command.merged, launch, lines, orders).map_err(failed)?;
+        crate::task::detach(task.run());
+        Ok(Self { output, control })
+    }
+
+    /// The next line or the end; `None` only after the end.
+    pub(crate) async fn next(&mut self) -> Option<Said> {
+        self.output.recv().await
+    }
+
+    /// A handle for writing and ending that can live apart from the reader.
+    pub(crate) fn control(&self) -> ProcessControl {
+        ProcessControl {
+            control: self.control.clone(),
+        }
+    }
+}
+
+/// Speaks to a running process.
+#[derive(Debug, Clone)]
+pub(crate) struct ProcessControl {
+    control: mpsc::Sender<Control>,
+}
+
+impl ProcessControl {
+    /// Writes bytes to its input, in order. A process that is gone swallows them: its end tells the story.
+    pub(crate) async fn write(&self, bytes: Bytes) {
+        let _gone = self.control.send(Control::Write(bytes)).await;
+    }
+
+    /// Ends its input after what was written so far.
+    pub(crate) async fn close_input(&self) {
+        let _gone = self.control.send(Control::CloseInput).await;
+    }
+
+    /// Ends it step by step: input closed, SIGTERM, SIGKILL, each to the whole tree.
+    pub(crate) async fn end(&self, graces: Graces) {
+        let _gone = self.control.send(Control::End(graces)).await;
+    }
+
+    pub(crate) async fn kill(&self) {
+        let _gone = self.control.send(Control::Kill).await;
+    }
+}
+
+struct Prepared {
+    command: std::process::Command,
+    /// The reading end of the one pipe for both outputs, when they are merged.
+    merged: Option<std::io::PipeReader>,
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this module is the owner of processes"
+)]
+fn command(launch: &Launch) -> std::io::Result<Prepared> {
+    let mut command = std::process::Command::new(&launch.program);
+    command
+        .args(&launch.args)
+        .current_dir(&launch.cwd)
+        .env_clear()
+        .envs(launch.env.iter().map(|(key, value)| (key, value)))
+        .env(MARK, launch.mark.value())
+        .stdin(match launch.stdin {
+            Input::Piped => Stdio::piped(),
+            Input::Null => Stdio::null(),
+        });
+    let merged = match launch.stderr {
+        Errors::Tail => {
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            None
+        }
+        Errors::WithOutput => {
+            let (reader, writer) = std::io::pipe()?;
+            command.stdout(writer.try_clone()?).stderr(writer);
+            Some(reader)
+        }
+    };
+    Ok(Prepared { command, merged })
+}
+
+#[cfg(test)]
+mod tests;

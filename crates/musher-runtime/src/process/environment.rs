@@ -1,0 +1,217 @@
+//! What an agent's environment holds: an allow-list of what we have, plus what was given.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+/// What every program needs to find its home, its tools, its network and its language.
+const BASE: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TERM",
+    "COLORTERM",
+    "TZ",
+    "TMPDIR",
+    "XDG_*",
+    "SSH_AUTH_SOCK",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "GIT_AUTHOR_*",
+    "GIT_COMMITTER_*",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOPATH",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "VIRTUAL_ENV",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "WSL_DISTRO_NAME",
+];
+
+/// Words in a variable's name that say its value is a secret.
+const SECRET_WORDS: &[&str] = &[
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "CREDENTIAL",
+    "AUTH",
+    "HEADERS",
+    "COOKIE",
+];
+/// Names that hold such a word and are no secret.
+const NOT_SECRET: &[&str] = &[
+    "SSH_AUTH_SOCK",
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_DATE",
+];
+/// Shorter values would blot out innocent text.
+const SECRET_LEN: usize = 6;
+
+/// The environment that an agent may be given.
+#[derive(Debug, Clone, Default)]
+pub struct Environment {
+    /// What the host has to pass on.
+    available: BTreeMap<OsString, OsString>,
+    /// Names that pass besides the runtime's own.
+    pass: Vec<String>,
+    /// What is set whatever the host has.
+    set: BTreeMap<OsString, OsString>,
+}
+
+impl Environment {
+    /// Chooses from the variables of this process.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the environment, on request"
+    )]
+    pub fn of_this_process() -> Self {
+        Self::from_vars(std::env::vars_os())
+    }
+
+    /// Chooses from the variables given.
+    pub fn from_vars(vars: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        Self {
+            available: vars.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Lets a variable of the host pass; `*` at the end stands for any ending.
+    #[must_use]
+    pub fn pass(mut self, name: impl Into<String>) -> Self {
+        self.pass.push(name.into());
+        self
+    }
+
+    /// Gives the agent a variable.
+    #[must_use]
+    pub fn set(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.set.insert(name.into(), value.into());
+        self
+    }
+
+    /// A variable as the agent would see it.
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.set
+            .get(OsStr::new(name))
+            .or_else(|| self.available.get(OsStr::new(name)))
+            .map(OsString::as_os_str)
+    }
+
+    /// The variables for an agent whose runtime lets `vendor` pass and never `banned`.
+    pub(crate) fn select(&self, vendor: &[&str], banned: &[&str]) -> Vec<(OsString, OsString)> {
+        let passes = |name: &OsStr| {
+            name.to_str().is_some_and(|name| {
+                BASE.iter().chain(vendor).any(|pattern| fits(pattern, name))
+                    || self.pass.iter().any(|pattern| fits(pattern, name))
+            })
+        };
+        let mut chosen: BTreeMap<&OsString, &OsString> = self
+            .available
+            .iter()
+            .filter(|(name, _)| passes(name))
+            .collect();
+        chosen.extend(&self.set);
+        chosen
+            .into_iter()
+            .filter(|(name, _)| {
+                !banned
+                    .iter()
+                    .any(|banned| name.as_os_str() == OsStr::new(banned))
+            })
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+}
+
+/// The values among an agent's variables that must never be shown, each with the name to show instead.
+pub(crate) fn secrets(env: &[(OsString, OsString)]) -> Vec<(String, String)> {
+    env.iter()
+        .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)))
+        .filter(|(name, value)| {
+            let upper = name.to_uppercase();
+            value.len() >= SECRET_LEN
+                && !NOT_SECRET.contains(name)
+                && SECRET_WORDS.iter().any(|word| upper.contains(word))
+        })
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => pattern == name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host() -> Environment {
+        Environment::from_vars(
+            [
+                ("PATH", "/bin"),
+                ("LC_ALL", "C"),
+                ("VENDOR_KEY", "sk-secret"),
+                ("NESTED", "1"),
+                ("OTHER", "x"),
+            ]
+            .map(|(name, value)| (name.into(), value.into())),
+        )
+    }
+
+    fn names(env: &[(OsString, OsString)]) -> Vec<&str> {
+        env.iter().filter_map(|(name, _)| name.to_str()).collect()
+    }
+
+    #[test]
+    fn only_what_is_listed_passes_and_a_banned_name_never_does() {
+        let env = host().pass("NESTED").set("NESTED", "2").set("GIVEN", "y");
+        assert_eq!(
+            names(&env.select(&["VENDOR_KEY"], &["NESTED"])),
+            ["GIVEN", "LC_ALL", "PATH", "VENDOR_KEY"]
+        );
+    }
+
+    #[test]
+    fn what_is_given_beats_what_the_host_has() {
+        let env = host().set("PATH", "/opt/bin").select(&[], &[]);
+        assert!(env.contains(&("PATH".into(), "/opt/bin".into())));
+    }
+
+    #[test]
+    fn secrets_are_known_by_their_names() {
+        let env = host()
+            .set("MY_TOKEN", "short")
+            .set("DB_PASSWORD", "hunter22")
+            .select(&["VENDOR_KEY"], &[]);
+        assert_eq!(
+            secrets(&env),
+            [
+                ("DB_PASSWORD".into(), "hunter22".into()),
+                ("VENDOR_KEY".into(), "sk-secret".into())
+            ]
+        );
+    }
+}

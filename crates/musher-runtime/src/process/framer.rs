@@ -1,0 +1,273 @@
+//! Cuts an agent's output into lines, whatever bytes come and however they are split.
+
+use bytes::{Buf, Bytes, BytesMut};
+
+/// Lines up to this size are kept whole; a longer one is not worth parsing.
+const WHOLE: usize = 8 * 1024 * 1024;
+/// A line is reported at the latest after this many bytes, so that output without a newline is still heard of.
+const CAP: u64 = 64 * 1024 * 1024;
+/// How much of a long line's beginning and end is kept.
+const EDGE: usize = 16 * 1024;
+
+/// One line of output, without its line ending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Where it starts in the output.
+    pub offset: u64,
+    /// How long it was, line ending excluded.
+    pub len: u64,
+    pub body: LineBody,
+}
+
+/// The bytes of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LineBody {
+    Whole(Bytes),
+    /// Too long: only its edges are kept.
+    Cut {
+        head: Bytes,
+        tail: Bytes,
+    },
+}
+
+/// Collects bytes and gives out lines. Its memory is bounded by the longest whole line.
+#[derive(Debug)]
+pub struct Framer {
+    buffer: BytesMut,
+    /// How far `buffer` is known to hold no newline.
+    scanned: usize,
+    /// Where `buffer` starts in the output.
+    offset: u64,
+    long: Option<LongLine>,
+}
+
+/// A line that outgrew the buffer.
+#[derive(Debug)]
+struct LongLine {
+    offset: u64,
+    len: u64,
+    head: Bytes,
+    tail: BytesMut,
+}
+
+impl Default for Framer {
+    fn default() -> Self {
+        Self {
+            buffer: BytesMut::new(),
+            scanned: 0,
+            offset: 0,
+            long: None,
+        }
+    }
+}
+
+impl Framer {
+    /// The place to read into; call [`Framer::next_line`] until it gives nothing before reading again.
+    pub fn buffer(&mut self) -> &mut BytesMut {
+        self.buffer.reserve(32 * 1024);
+        &mut self.buffer
+    }
+
+    /// The next line that is complete. Blank lines are skipped.
+    pub fn next_line(&mut self) -> Option<Line> {
+        loop {
+            match memchr::memchr(b'\n', &self.buffer[self.scanned..]) {
+                Some(found) => {
+                    let end = self.scanned + found;
+                    let bytes = self.buffer.split_to(end);
+                    self.buffer.advance(1);
+                    self.scanned = 0;
+                    let line = self.finish_line(bytes.freeze());
+                    self.offset += 1;
+                    if line.is_some() {
+                        return line;
+                    }
+                }
+                None => {
+                    self.scanned = self.buffer.len();
+                    return self.shorten();
+                }
+            }
+        }
+    }
+
+    /// What is left when the output has ended without a newline.
+    pub fn finish(&mut self) -> Option<Line> {
+        let rest = self.buffer.split().freeze();
+        self.scanned = 0;
+        self.finish_line(rest)
+    }
+
+    fn finish_line(&mut self, bytes: Bytes) -> Option<Line> {
+        let start = self.offset;
+        self.offset += bytes.len() as u64;
+        if let Some(mut long) = self.long.take() {
+            long.extend(&bytes);
+            return Some(long.into_line());
+        }
+        let bytes = if bytes.ends_with(b"\r") {
+            bytes.slice(..bytes.len() - 1)
+        } else {
+            bytes
+        };
+        if bytes.is_empty() {
+            return None;
+        }
+        Some(Line {
+            offset: start,
+            len: bytes.len() as u64,
+            body: LineBody::Whole(bytes),
+        })
+    }
+
+    /// Lets go of what is too long to keep, and reports it when even that has gone on for too long.
+    fn shorten(&mut self) -> Option<Line> {
+        if self.long.is_none() {
+            if self.buffer.len() <= WHOLE {
+                return None;
+            }
+            self.long = Some(LongLine {
+                offset: self.offset,
+                len: 0,
+                head: Bytes::copy_from_slice(&self.buffer[..EDGE]),
+                tail: BytesMut::new(),
+            });
+        }
+        let bytes = std::mem::take(&mut self.buffer);
+        self.scanned = 0;
+        self.offset += bytes.len() as u64;
+        let long = self.long.as_mut()?;
+        long.extend(&bytes);
+        if long.len < CAP {
+            return None;
+        }
+        let next = LongLine {
+            offset: self.offset,
+            len: 0,
+            head: Bytes::new(),
+            tail: BytesMut::new(),
+        };
+        self.long.replace(next).map(LongLine::into_line)
+    }
+}
+
+impl LongLine {
+    fn extend(&mut self, bytes: &[u8]) {
+        self.len += bytes.len() as u64;
+        let last = &bytes[bytes.len().saturating_sub(EDGE)..];
+        let excess = (self.tail.len() + last.len()).saturating_sub(EDGE);
+        self.tail.advance(excess.min(self.tail.len()));
+        self.tail.extend_from_slice(last);
+    }
+
+    fn into_line(self) -> Line {
+        Line {
+            offset: self.offset,
+            len: self.len,
+            body: LineBody::Cut {
+                head: self.head,
+                tail: self.tail.freeze(),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn frame(chunks: &[&[u8]]) -> Vec<Line> {
+        let mut framer = Framer::default();
+        let mut lines = Vec::new();
+        for chunk in chunks {
+            framer.buffer().extend_from_slice(chunk);
+            lines.extend(std::iter::from_fn(|| framer.next_line()));
+        }
+        lines.extend(framer.finish());
+        lines
+    }
+
+    fn whole(lines: &[Line]) -> Vec<&[u8]> {
+        lines
+            .iter()
+            .map(|line| match &line.body {
+                LineBody::Whole(bytes) => bytes.as_ref(),
+                LineBody::Cut { .. } => panic!("a short line was cut"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn line_endings_of_every_kind_and_a_missing_one() {
+        let lines = frame(&[b"a\r\nb\n\n\r\n", b"\0\xff\n", b"last"]);
+        assert_eq!(whole(&lines), [b"a".as_slice(), b"b", b"\0\xff", b"last"]);
+        assert_eq!(lines[1].offset, 3);
+        assert_eq!(lines[3].offset, 11);
+    }
+
+    #[test]
+    fn a_64_mib_line_is_reported_by_its_edges_and_the_next_line_is_whole() {
+        let mut framer = Framer::default();
+        let mut lines = Vec::new();
+        let chunk = vec![b'x'; 64 * 1024];
+        for _ in 0..1024 {
+            framer.buffer().extend_from_slice(&chunk);
+            lines.extend(std::iter::from_fn(|| framer.next_line()));
+            assert!(framer.buffer.capacity() <= 2 * WHOLE + 64 * 1024);
+        }
+        framer.buffer().extend_from_slice(b"end\nafter\n");
+        lines.extend(std::iter::from_fn(|| framer.next_line()));
+        let total: u64 = lines[..lines.len() - 1].iter().map(|line| line.len).sum();
+        assert_eq!(total, 64 * 1024 * 1024 + 3);
+        let LineBody::Cut { head, .. } = &lines[0].body else {
+            panic!("not cut")
+        };
+        assert_eq!(head.len(), EDGE);
+        assert_eq!(whole(&lines[lines.len() - 1..]), [b"after"]);
+    }
+
+    #[test]
+    fn output_without_a_newline_for_ever_is_still_heard_of() {
+        let mut framer = Framer::default();
+        let chunk = vec![b'x'; 1024 * 1024];
+        let mut heard = 0;
+        for _ in 0..200 {
+            framer.buffer().extend_from_slice(&chunk);
+            heard += std::iter::from_fn(|| framer.next_line()).count();
+        }
+        assert_eq!(heard, 3);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_split_anywhere_give_the_same_lines(
+            bytes in proptest::collection::vec(
+                prop_oneof![3 => any::<u8>(), 1 => Just(b'\n'), 1 => Just(b'\r')], 0..400),
+            cuts in proptest::collection::vec(0usize..400, 0..12),
+        ) {
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
+            cuts.sort_unstable();
+            let mut chunks = Vec::new();
+            let mut start = 0;
+            for cut in cuts {
+                chunks.push(&bytes[start..cut]);
+                start = cut;
+            }
+            chunks.push(&bytes[start..]);
+            let expected: Vec<&[u8]> = bytes
+                .split(|&b| b == b'\n')
+                .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+                .filter(|line| !line.is_empty())
+                .collect();
+            let lines = frame(&chunks);
+            prop_assert_eq!(whole(&lines), expected);
+            for line in &lines {
+                let at = usize::try_from(line.offset).unwrap();
+                let len = usize::try_from(line.len).unwrap();
+                let LineBody::Whole(body) = &line.body else { unreachable!() };
+                prop_assert_eq!(&bytes[at..at + len], body.as_ref());
+            }
+        }
+    }
+}

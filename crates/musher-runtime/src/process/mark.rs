@@ -1,0 +1,56 @@
+//! The mark: what every process of a run carries in its environment, so that the sweep can find it.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use uuid::Uuid;
+
+/// The variable that carries it.
+pub const MARK: &str = "MUSHER_MARK";
+
+/// One run's mark. A run inside a run carries both, the outer one first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    own: String,
+    value: String,
+}
+
+impl Mark {
+    /// A new mark, inside the marks that this process itself carries.
+    pub fn new(inherited: Option<&OsStr>) -> Self {
+        let own = Uuid::new_v4().simple().to_string();
+        let value = match inherited
+            .and_then(OsStr::to_str)
+            .filter(|outer| !outer.is_empty())
+        {
+            Some(outer) => format!("{outer}/{own}"),
+            None => own.clone(),
+        };
+        Self { own, value }
+    }
+
+    /// What goes into the environment.
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+
+    pub(super) fn is_in(&self, value: &[u8]) -> bool {
+        value
+            .split(|&byte| byte == b'/')
+            .any(|part| OsStr::from_bytes(part) == self.own.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outer_run_finds_the_processes_of_a_run_inside_it() {
+        let outer = Mark::new(None);
+        let inner = Mark::new(Some(OsStr::new(outer.value())));
+        assert!(outer.is_in(inner.value().as_bytes()));
+        assert!(inner.is_in(inner.value().as_bytes()));
+        assert!(!inner.is_in(outer.value().as_bytes()));
+    }
+}

@@ -1,0 +1,88 @@
+//! Finds the program to start, and says clearly why it cannot be.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Why a process could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("program `{name}` was not found on PATH; install it, or name it with its full path")]
+    NotOnPath { name: String },
+    #[error("program `{}` does not exist; check the path", path.display())]
+    NoSuchProgram { path: PathBuf },
+    #[error("program `{}` is not an executable file; `chmod +x` it, or name another", path.display())]
+    NotExecutable { path: PathBuf },
+    #[error("folder `{}` cannot be worked in: {cause}", path.display())]
+    BadFolder { path: PathBuf, cause: String },
+    #[error("program `{}` could not be started: {source}", path.display())]
+    Spawn {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+}
+
+impl StartError {
+    /// Whether installing something would mend it, as opposed to correcting what was asked for.
+    pub fn is_missing_program(&self) -> bool {
+        match self {
+            Self::NotOnPath { .. } | Self::NoSuchProgram { .. } => true,
+            Self::NotExecutable { .. } | Self::BadFolder { .. } | Self::Spawn { .. } => false,
+        }
+    }
+}
+
+/// The absolute path of `program`: a path as given, or a name looked up on `search_path`.
+pub(crate) fn find(program: &Path, search_path: Option<&OsStr>) -> Result<PathBuf, StartError> {
+    if program.components().count() > 1 {
+        return check(program).map(Path::to_path_buf);
+    }
+    let mut found_but_unusable = None;
+    for folder in search_path.map(std::env::split_paths).into_iter().flatten() {
+        let candidate = folder.join(program);
+        match check(&candidate) {
+            Ok(_) => return Ok(candidate),
+            Err(error @ StartError::NotExecutable { .. }) if candidate.is_file() => {
+                found_but_unusable.get_or_insert(error);
+            }
+            Err(_) => {}
+        }
+    }
+    Err(found_but_unusable.unwrap_or_else(|| StartError::NotOnPath {
+        name: program.display().to_string(),
+    }))
+}
+
+fn check(path: &Path) -> Result<&Path, StartError> {
+    let Ok(metadata) = std::fs::metadata(path) else {
+        return Err(StartError::NoSuchProgram {
+            path: path.to_path_buf(),
+        });
+    };
+    if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
+        return Err(StartError::NotExecutable {
+            path: path.to_path_buf(),
+        });
+    }
+    Ok(path)
+}
+
+/// The folder to work in, absolute.
+pub(crate) fn folder(path: &Path) -> Result<PathBuf, StartError> {
+    let bad = |cause: String| StartError::BadFolder {
+        path: path.to_path_buf(),
+        cause,
+    };
+    let folder = path
+        .canonicalize()
+        .map_err(|error| bad(error.to_string()))?;
+    if !folder.is_dir() {
+        return Err(bad("it is not a folder".into()));
+    }
+    rustix::fs::access(
+        &folder,
+        rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK,
+    )
+    .map_err(|error| bad(format!("no right to write in it ({error})")))?;
+    Ok(folder)
+}

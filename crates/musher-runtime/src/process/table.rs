@@ -1,0 +1,64 @@
+//! The kernel's table of processes, as `/proc` shows it.
+
+use std::collections::HashMap;
+use std::io::Read;
+
+use super::mark::{MARK, Mark};
+
+/// A process that cannot be confused with a later one of the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Identity {
+    pub(super) pid: i32,
+    /// When it started, in clock ticks since boot.
+    pub(super) started: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) id: Identity,
+    pub(super) parent: i32,
+    pub(super) zombie: bool,
+}
+
+/// Every process there is, by number.
+pub(super) fn read() -> HashMap<i32, Entry> {
+    let Ok(folder) = std::fs::read_dir("/proc") else {
+        return HashMap::new();
+    };
+    folder
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(|pid| Some((pid, entry(pid)?)))
+        .collect()
+}
+
+/// One process, if it is still there.
+pub(super) fn entry(pid: i32) -> Option<Entry> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in parentheses and may hold any byte, so the fields are counted from its end.
+    let after_name = &stat[memchr::memrchr(b')', &stat)? + 1..];
+    let text = std::str::from_utf8(after_name).ok()?;
+    let mut fields = text.split_ascii_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let started = fields.nth(17)?.parse().ok()?;
+    Some(Entry {
+        id: Identity { pid, started },
+        parent,
+        zombie: matches!(state, "Z" | "X"),
+    })
+}
+
+/// Whether the process was started with the mark in its environment.
+pub(super) fn carries(pid: i32, mark: &Mark) -> bool {
+    let Ok(mut file) = std::fs::File::open(format!("/proc/{pid}/environ")) else {
+        return false;
+    };
+    let mut environ = Vec::new();
+    if file.read_to_end(&mut environ).is_err() {
+        return false;
+    }
+    environ
+        .split(|&byte| byte == 0)
+        .filter_map(|entry| entry.strip_prefix(MARK.as_bytes())?.strip_prefix(b"="))
+        .any(|value| mark.is_in(value))
+}

@@ -1,0 +1,428 @@
+//! The task behind a process: it owns the pipes and the tree until nothing is left of either.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes, BytesMut};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::framer::Framer;
+use super::tail::Tail;
+use super::tree::Tree;
+use super::{Control, Exit, Launch, Said};
+
+/// After the exit, output that is still in the pipe gets this long before what holds it is swept away.
+const DRAIN: Duration = Duration::from_millis(250);
+/// After the sweep, a pipe that stays open without a word is given up.
+const GIVE_UP: Duration = Duration::from_secs(2);
+const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+pub(super) struct Task {
+    child: Child,
+    pidfd: AsyncFd<OwnedFd>,
+    tree: Option<Tree>,
+    input: Option<pipe::Sender>,
+    writes: VecDeque<Bytes>,
+    close_after_writes: bool,
+    /// Somebody still holds the process.
+    attended: bool,
+    output: Option<pipe::Receiver>,
+    framer: Framer,
+    errors: Option<pipe::Receiver>,
+    error_buffer: BytesMut,
+    tail: Tail,
+    lines: mpsc::Sender<Said>,
+    orders: mpsc::Receiver<Control>,
+    step: Step,
+}
+
+/// Where the process is on its way out.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Running,
+    /// Its input is closed; SIGTERM at the deadline.
+    Closing {
+        until: Instant,
+        term: Duration,
+    },
+    /// SIGTERM was sent; SIGKILL at the deadline.
+    Terminating {
+        until: Instant,
+    },
+    /// It has exited; the sweep comes at the deadline or at the end of the output.
+    Draining {
+        status: Status,
+        until: Instant,
+    },
+    /// The tree is gone; the output is read to its end or given up at the deadline.
+    Swept {
+        status: Status,
+        until: Instant,
+    },
+}
+
+/// What woke the task.
+enum Wake {
+    Order(Option<Control>),
+    HandedOn,
+    Output(io::Result<usize>),
+    Errors(io::Result<usize>),
+    Wrote(io::Result<usize>),
+    Exit,
+    Deadline,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Status {
+    code: Option<i32>,
+    signal: Option<i32>,
+}
+
+impl From<ExitStatus> for Status {
+    fn from(status: ExitStatus) -> Self {
+        Self {
+            code: status.code(),
+            signal: status.signal(),
+        }
+    }
+}
+
+impl Task {
+    pub(super) fn new(
+        mut child: Child,
+        merged: Option<io::PipeReader>,
+        launch: Launch,
+        lines: mpsc::Sender<Said>,
+        orders: mpsc::Receiver<Control>,
+    ) -> io::Result<Self> {
+        let pid = child.id().cast_signed();
+        // From here on the tree is ended even when a step below fails.
+        let tree = Tree::of(pid, launch.mark, launch.containment);
+        let guard = Guard(Some(tree));
+        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::NONBLOCK)?;
+        let receiver = |fd: Option<OwnedFd>| fd.map(pipe::Receiver::from_owned_fd).transpose();
+        let stdout = child
+            .stdout
+            .take()
+            .map(OwnedFd::from)
+            .or(merged.map(OwnedFd::from));
+        let stdin = child.stdin.take().map(OwnedFd::from);
+        Ok(Self {
+            pidfd: AsyncFd::with_interest(pidfd, tokio::io::Interest::READABLE)?,
+            input: stdin.map(pipe::Sender::from_owned_fd).transpose()?,
+            output: receiver(stdout)?,
+            errors: receiver(child.stderr.take().map(OwnedFd::from))?,
+            child,
+            tree: guard.release(),
+            writes: VecDeque::new(),
+            close_after_writes: false,
+            attended: true,
+            framer: Framer::default(),
+            error_buffer: BytesMut::with_capacity(4096),
+            tail: Tail::default(),
+            lines,
+            orders,
+            step: Step::Running,
+        })
+    }
+
+    pub(super) async fn run(mut self) {
+        let mut waiting: VecDeque<Said> = VecDeque::new();
+        let mut survivors = Vec::new();
+        let lines = self.lines.clone();
+        loop {
+            let quiet = self.output.is_none() && self.errors.is_none() && waiting.is_empty();
+            match self.step {
+                Step::Draining { status, .. } if quiet => {
+                    survivors = self.sweep().await;
+                    self.step = Step::Swept {
+                        status,
+                        until: Instant::now(),
+                    };
+                }
+                Step::Swept { status, .. } if quiet => {
+                    let exit = Exit {
+                        code: status.code,
+                        signal: status.signal,
+                        stderr_tail: self.tail.text(),
+                        survivors,
+                    };
+                    // A reader that is gone does not need to hear of the end.
+                    let _gone = self.lines.send(Said::Ended(exit)).await;
+                    return;
+                }
+                Step::Running
+                | Step::Closing { .. }
+                | Step::Terminating { .. }
+                | Step::Draining { .. }
+                | Step::Swept { .. } => {}
+            }
+            let exited = matches!(self.step, Step::Draining { .. } | Step::Swept { .. });
+            let deadline = self.deadline();
+            // What is read is handed on before more is read: that is how a slow reader makes the agent wait.
+            let may_read = waiting.is_empty() && self.output.is_some();
+            let may_write = !self.writes.is_empty() && self.input.is_some();
+            let wake = tokio::select! {
+                biased;
+                order = self.orders.recv(), if self.attended => Wake::Order(order),
+                permit = lines.reserve(), if !waiting.is_empty() => {
+                    match permit {
+                        Ok(permit) => {
+                            if let Some(line) = waiting.pop_front() {
+                                permit.send(line);
+                            }
+                        }
+                        Err(_) => waiting.clear(),
+                    }
+                    Wake::HandedOn
+                }
+                read = read(&mut self.output, self.framer.buffer()), if may_read => Wake::Output(read),
+                read = read(&mut self.errors, &mut self.error_buffer), if self.errors.is_some() => Wake::Errors(read),
+                written = write(&mut self.input, self.writes.front()), if may_write => Wake::Wrote(written),
+                _ = self.pidfd.readable(), if !exited => Wake::Exit,
+                () = tokio::time::sleep_until(deadline) => Wake::Deadline,
+            };
+            match wake {
+                Wake::Order(order) => self.obey(order).await,
+                Wake::HandedOn => {}
+                Wake::Output(read) => self.output_read(&read, &mut waiting),
+                Wake::Errors(read) => self.errors_read(&read),
+                Wake::Wrote(written) => self.wrote(written),
+                Wake::Exit => {
+                    if let Ok(Some(status)) = self.child.try_wait() {
+                        self.input = None;
+                        let until = Instant::now() + DRAIN;
+                        self.step = Step::Draining {
+                            status: status.into(),
+                            until,
+                        };
+                    }
+                }
+                Wake::Deadline => {
+                    if let Some(left) = self.overdue(waiting.is_empty()).await {
+                        survivors = left;
+                    }
+                }
+            }
+        }
+    }
+
+    fn output_read(&mut self, read: &io::Result<usize>, waiting: &mut VecDeque<Said>) {
+        self.heard();
+        waiting.extend(std::iter::from_fn(|| self.framer.next_line()).map(Said::Line));
+        if !matches!(read, Ok(1..)) {
+            self.output = None;
+            waiting.extend(self.framer.finish().map(Said::Line));
+        }
+    }
+
+    fn errors_read(&mut self, read: &io::Result<usize>) {
+        self.heard();
+        self.tail.push(&self.error_buffer);
+        self.error_buffer.clear();
+        if !matches!(read, Ok(1..)) {
+            self.errors = None;
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        match self.step {
+            Step::Running => Instant::now() + FAR,
+            Step::Closing { until, .. }
+            | Step::Terminating { until }
+            | Step::Draining { until, .. }
+            | Step::Swept { until, .. } => until,
+        }
+    }
+
+    /// Output after the sweep is progress, so the wait for its end starts anew.
+    fn heard(&mut self) {
+        if let Step::Swept { until, .. } = &mut self.step {
+            *until = Instant::now() + GIVE_UP;
+        }
+    }
+
+    async fn obey(&mut self, order: Option<Control>) {
+        let exited = matches!(self.step, Step::Draining { .. } | Step::Swept { .. });
+        match order {
+            Some(Control::Write(bytes)) if self.input.is_some() => self.writes.push_back(bytes),
+            Some(Control::Write(_)) => {}
+            Some(Control::CloseInput) => self.close_input(),
+            Some(Control::End(graces)) if !exited => {
+                self.close_input();
+                self.step = Step::Closing {
+                    until: Instant::now() + graces.close,
+                    term: graces.term,
+                };
+            }
+            Some(Control::End(_)) => {}
+            Some(Control::Kill) if !exited => {
+                self.sweep().await;
+                self.step = Step::Terminating {
+                    until: Instant::now() + GIVE_UP,
+                };
+            }
+            Some(Control::Kill) => {}
+            // Nobody holds the process any more: it ends at once.
+            None => {
+                self.attended = false;
+                if !exited {
+                    self.sweep().await;
+                    self.step = Step::Terminating {
+                        until: Instant::now() + GIVE_UP,
+                    };
+                }
+            }
+        }
+    }
+
+    fn close_input(&mut self) {
+        if self.writes.is_empty() {
+            self.input = None;
+        } else {
+            self.close_after_writes = true;
+        }
+    }
+
+    fn wrote(&mut self, written: io::Result<usize>) {
+        match written {
+            Ok(count) => {
+                if let Some(front) = self.writes.front_mut() {
+                    front.advance(count);
+                    if front.is_empty() {
+                        self.writes.pop_front();
+                    }
+                }
+                if self.writes.is_empty() && self.close_after_writes {
+                    self.input = None;
+                }
+            }
+            // The reader is gone; its exit is what matters.
+            Err(_) => {
+                self.input = None;
+                self.writes.clear();
+            }
+        }
+    }
+
+    /// What a passed deadline demands; gives the survivors when it was the sweep after the exit.
+    async fn overdue(&mut self, reader_keeps_up: bool) -> Option<Vec<i32>> {
+        match self.step {
+            Step::Running => None,
+            Step::Closing { term, .. } => {
+                self.input = None;
+                if let Some(tree) = &mut self.tree {
+                    tree.signal(Signal::TERM);
+                }
+                self.step = Step::Terminating {
+                    until: Instant::now() + term,
+                };
+                None
+            }
+            Step::Terminating { .. } => {
+                self.sweep().await;
+                // The exit of what was killed is still to be seen; a process that cannot die is tried again.
+                self.step = Step::Terminating {
+                    until: Instant::now() + GIVE_UP,
+                };
+                None
+            }
+            Step::Draining { status, .. } => {
+                let survivors = self.sweep().await;
+                self.step = Step::Swept {
+                    status,
+                    until: Instant::now() + GIVE_UP,
+                };
+                Some(survivors)
+            }
+            Step::Swept { status, .. } => {
+                if reader_keeps_up {
+                    self.output = None;
+                    self.errors = None;
+                    if let Some(line) = self.framer.finish() {
+                        let _gone = self.lines.send(Said::Line(line)).await;
+                    }
+                }
+                self.step = Step::Swept {
+                    status,
+                    until: Instant::now() + GIVE_UP,
+                };
+                None
+            }
+        }
+    }
+
+    /// Kills the whole tree, off the runtime's threads because it reads all of `/proc`.
+    async fn sweep(&mut self) -> Vec<i32> {
+        let Some(mut guard) = Guard::take(&mut self.tree) else {
+            return Vec::new();
+        };
+        let swept = tokio::task::spawn_blocking(move || {
+            let survivors = guard.0.as_mut().map(Tree::kill).unwrap_or_default();
+            (guard.release(), survivors)
+        });
+        match swept.await {
+            Ok((tree, survivors)) => {
+                self.tree = tree;
+                survivors
+            }
+            // The runtime is shutting down, and the guard has ended the tree.
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+impl Drop for Task {
+    /// A task that is dropped before its end, as by a runtime that shuts down, still leaves nothing behind.
+    fn drop(&mut self) {
+        let exited = matches!(self.step, Step::Swept { .. });
+        if let Some(mut tree) = self.tree.take().filter(|_| !exited) {
+            tree.kill();
+            let _already_waited = self.child.wait();
+        }
+    }
+}
+
+/// Kills the tree if it goes out of scope before it was handed on.
+struct Guard(Option<Tree>);
+
+impl Guard {
+    fn take(tree: &mut Option<Tree>) -> Option<Self> {
+        tree.take().map(|tree| Self(Some(tree)))
+    }
+
+    fn release(mut self) -> Option<Tree> {
+        self.0.take()
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(tree) = &mut self.0 {
+            tree.kill();
+        }
+    }
+}
+
+async fn read(pipe: &mut Option<pipe::Receiver>, buffer: &mut BytesMut) -> io::Result<usize> {
+    match pipe {
+        Some(pipe) => pipe.read_buf(buffer).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn write(pipe: &mut Option<pipe::Sender>, bytes: Option<&Bytes>) -> io::Result<usize> {
+    match (pipe, bytes) {
+        (Some(pipe), Some(bytes)) => pipe.write(bytes).await,
+        _ => std::future::pending().await,
+    }
+}

@@ -1,0 +1,184 @@
+//! One run's process tree: find all of it, signal it, end it, and prove that nothing is left.
+//!
+//! Agents start their tools in sessions of their own, so a process group is not enough. A process belongs to the tree
+//! when it descends from the agent, was once seen to descend from it, or carries the run's mark.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open, pidfd_send_signal, waitpid,
+};
+
+use super::mark::Mark;
+use super::table::{self, Entry, Identity};
+use super::{Containment, Host, Sweep};
+
+/// How long the kernel gets to take away what was killed.
+const VERIFY: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(4);
+
+/// The agents of every session in this process; a dedicated host's sweep of its children spares them.
+static ROOTS: Mutex<Vec<i32>> = Mutex::new(Vec::new());
+
+fn roots() -> std::sync::MutexGuard<'static, Vec<i32>> {
+    ROOTS
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// The tree under one agent.
+#[derive(Debug)]
+pub(super) struct Tree {
+    root: Identity,
+    mark: Mark,
+    containment: Containment,
+    /// Everything ever seen in it.
+    seen: HashSet<Identity>,
+}
+
+impl Tree {
+    /// The tree of an agent that was just started and has not been waited for.
+    pub(super) fn of(root: i32, mark: Mark, containment: Containment) -> Self {
+        let started = table::entry(root).map_or(0, |entry| entry.id.started);
+        let root = Identity { pid: root, started };
+        roots().push(root.pid);
+        Self {
+            root,
+            mark,
+            containment,
+            seen: HashSet::from([root]),
+        }
+    }
+
+    /// Sends a signal to all of the tree. Stopped processes are woken, or they would never act on it.
+    pub(super) fn signal(&mut self, signal: Signal) {
+        for member in self.members() {
+            send(member.id, signal);
+            send(member.id, Signal::CONT);
+        }
+    }
+
+    /// Kills all of the tree and gives back what is still there, which should be nothing.
+    pub(super) fn kill(&mut self) -> Vec<i32> {
+        // Stopped processes cannot fork, so once every member has been stopped none can slip away.
+        let mut stopped = HashSet::new();
+        loop {
+            let fresh: Vec<Identity> = self
+                .members()
+                .iter()
+                .map(|m| m.id)
+                .filter(|id| stopped.insert(*id))
+                .collect();
+            if fresh.is_empty() {
+                break;
+            }
+            fresh.iter().for_each(|id| send(*id, Signal::STOP));
+        }
+        let deadline = Instant::now() + VERIFY;
+        loop {
+            let members = self.members();
+            if members.is_empty() || Instant::now() > deadline {
+                return members.iter().map(|member| member.id.pid).collect();
+            }
+            members
+                .iter()
+                .for_each(|member| send(member.id, Signal::KILL));
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// The living members, and a chance for the dead ones to be taken out of the process table.
+    fn members(&mut self) -> Vec<Entry> {
+        let table = table::read();
+        self.discover(&table);
+        let mut living = Vec::new();
+        for id in &self.seen {
+            let Some(entry) = table.get(&id.pid).filter(|entry| entry.id == *id) else {
+                continue;
+            };
+            if entry.zombie {
+                reap(entry, self.root);
+            } else {
+                living.push(*entry);
+            }
+        }
+        living
+    }
+
+    fn discover(&mut self, table: &HashMap<i32, Entry>) {
+        let me = getpid().as_raw_nonzero().get();
+        match self.containment.sweep {
+            Sweep::Tree => {
+                for entry in table.values() {
+                    if entry.id.pid != me
+                        && !entry.zombie
+                        && table::carries(entry.id.pid, &self.mark)
+                    {
+                        self.seen.insert(entry.id);
+                    }
+                }
+            }
+            // Only what a process group would reach: the mode in which the kill tests must fail.
+            Sweep::RootOnly => return,
+        }
+        if self.containment.host == Host::Dedicated {
+            // Orphans come to the subreaper, and a dedicated host has no other children.
+            let spared = roots().clone();
+            self.seen.extend(
+                table
+                    .values()
+                    .filter(|e| e.parent == me && !spared.contains(&e.id.pid))
+                    .map(|e| e.id),
+            );
+        }
+        let mut children: HashMap<i32, Vec<Identity>> = HashMap::new();
+        for entry in table.values() {
+            children.entry(entry.parent).or_default().push(entry.id);
+        }
+        let mut frontier: Vec<Identity> = self
+            .seen
+            .iter()
+            .copied()
+            .filter(|id| table.get(&id.pid).is_some_and(|entry| entry.id == *id))
+            .collect();
+        while let Some(parent) = frontier.pop() {
+            for child in children.get(&parent.pid).into_iter().flatten() {
+                if self.seen.insert(*child) {
+                    frontier.push(*child);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        roots().retain(|root| *root != self.root.pid);
+    }
+}
+
+fn send(id: Identity, signal: Signal) {
+    let Some(pid) = Pid::from_raw(id.pid) else {
+        return;
+    };
+    // The descriptor pins the process; only then is its identity checked, so a reused number is never hit.
+    let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else {
+        return;
+    };
+    if table::entry(id.pid).is_some_and(|entry| entry.id == id) {
+        // It may be gone by now, which is what was wanted.
+        let _gone = pidfd_send_signal(&pidfd, signal);
+    }
+}
+
+/// Takes a dead member out of the process table, if it is ours to take; the agent itself is waited for elsewhere.
+fn reap(entry: &Entry, root: Identity) {
+    if entry.id == root || entry.parent != getpid().as_raw_nonzero().get() {
+        return;
+    }
+    if let Some(pid) = Pid::from_raw(entry.id.pid) {
+        let _already_taken = waitpid(Some(pid), WaitOptions::NOHANG);
+    }
+}

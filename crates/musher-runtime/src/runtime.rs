@@ -1,0 +1,48 @@
+//! The trait that every backend stands behind.
+
+use crate::{Session, SessionSpec};
+
+/// A kind of backend that can play an agent.
+///
+/// ```no_run
+/// use musher_runtime::{Environment, Output, Runtime, SessionSpec, claude_code::ClaudeCode};
+///
+/// # async fn example() {
+/// let runtime = ClaudeCode::default();
+/// let spec = SessionSpec::new("Say hello.", ".", Environment::of_this_process());
+/// let mut session = runtime.start(spec);
+/// while let Some(output) = session.next().await {
+///     match output {
+///         Output::Event(event) => println!("{} {:?}", event.seq, event.kind),
+///         Output::Delta(delta) => print!("{}", delta.text),
+///     }
+/// }
+/// # }
+/// ```
+pub trait Runtime: Send + Sync {
+    /// Its name, as people write it.
+    fn name(&self) -> &'static str;
+
+    /// What it can do. What it cannot do is refused by the session, not by each runtime.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Starts a session and returns at once. What goes wrong, a missing program included, is told by the session's
+    /// last event. Needs a tokio runtime.
+    fn start(&self, spec: SessionSpec) -> Session;
+}
+
+/// The powers of a runtime, as data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    pub resume: bool,
+    pub fork: bool,
+    pub steer: bool,
+    pub interrupt: bool,
+    pub approvals: bool,
+    pub questions: bool,
+    pub set_model: bool,
+    pub set_mode: bool,
+    pub partial_text: bool,
+    pub usage: bool,
+    pub cost: bool,
+}

@@ -1,0 +1,79 @@
+//! The `script` runtime: plays a small TOML script as an agent, really doing the work in its folder.
+//!
+//! It needs no key and no network. It is the embedded default, the demo, and a dry run for pipelines. See
+//! `docs/script.md` for the format.
+
+mod files;
+mod format;
+mod play;
+mod sessions;
+mod tools;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::session::{self, Profile};
+use crate::{Capabilities, Runtime, Session, SessionSpec};
+
+/// What is played when no script is given.
+const DRY_RUN: &str = include_str!("script/dry-run.toml");
+
+/// Plays scripts. The script is the session's `program`, or the one given here, or a dry run.
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    text: Option<Arc<str>>,
+    sessions: Option<PathBuf>,
+}
+
+impl Script {
+    /// Plays this text when the session names no file.
+    #[must_use]
+    pub fn playing(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.text = Some(text.into());
+        self
+    }
+
+    /// Keeps sessions in this folder, so that they can be resumed and forked.
+    #[must_use]
+    pub fn remembering(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.sessions = Some(folder.into());
+        self
+    }
+}
+
+impl Runtime for Script {
+    fn name(&self) -> &'static str {
+        "script"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            resume: true,
+            fork: true,
+            steer: true,
+            interrupt: true,
+            approvals: true,
+            questions: true,
+            set_model: true,
+            set_mode: false,
+            partial_text: true,
+            usage: true,
+            cost: true,
+        }
+    }
+
+    fn start(&self, spec: SessionSpec) -> Session {
+        let profile = Profile {
+            name: self.name(),
+            capabilities: self.capabilities(),
+            variables: &[],
+            banned: &[],
+        };
+        let script = self.clone();
+        session::start(
+            profile,
+            spec,
+            Arc::new(move |attempt| Box::pin(play::play(script.clone(), attempt))),
+        )
+    }
+}

@@ -1,0 +1,485 @@
+//! Plays one script: turn by turn, step by step, listening to orders all the while.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use musher_core::{
+    Activity, Answer, Approval, Ask, Channel, CostBasis, Delta, ErrorClass, ErrorInfo, EventKind,
+    ItemBody, ItemId, ModelChange, Question, QuestionOption, Scope, SessionId, SessionInfo, Spend,
+    ToolKind, Trigger, TurnEnded, TurnOutcome, UsageOf, UsageReport,
+};
+use uuid::Uuid;
+
+use super::format::{self, Scenario, Step};
+use super::sessions::{Progress, Sessions};
+use super::{DRY_RUN, Script};
+use crate::process::{Containment, Mark};
+use crate::session::{Attempt, Ended, Order, Signal};
+
+/// Why a step did not come to its end.
+#[derive(Debug)]
+pub(super) enum Broken {
+    Interrupted,
+    Failed(ErrorInfo),
+    TimedOut,
+    /// The session is being ended.
+    Ending,
+}
+
+pub(super) struct Player {
+    attempt: Attempt,
+    scenario: Scenario,
+    model: String,
+    session: SessionId,
+    sessions: Sessions,
+    progress: Progress,
+    minted: u64,
+    prompt: String,
+    last_said: Option<String>,
+    survivors: Vec<i32>,
+    /// What was ordered while a step was busy with something else.
+    early: Vec<Order>,
+}
+
+/// Plays one attempt to its end.
+pub(super) async fn play(script: Script, attempt: Attempt) -> Ended {
+    let sessions = Sessions::new(script.sessions.clone());
+    let scenario = match read(&script, &attempt) {
+        Ok(scenario) => scenario,
+        Err(message) => return Ended::failed(ErrorInfo::new(ErrorClass::Config, message)),
+    };
+    let (session, progress) = match &attempt.resume {
+        None => (
+            SessionId::new(Uuid::new_v4().to_string()),
+            Progress::default(),
+        ),
+        Some(earlier) => match sessions.load(earlier) {
+            None => {
+                let message = format!("session {earlier} is not known");
+                let error = ErrorInfo::new(ErrorClass::SessionNotFound, message)
+                    .with_hint("start a new one without --resume");
+                return Ended {
+                    unknown_session: true,
+                    ..Ended::failed(error)
+                };
+            }
+            Some(progress) if attempt.fork => {
+                (SessionId::new(Uuid::new_v4().to_string()), progress)
+            }
+            Some(progress) => (earlier.clone(), progress),
+        },
+    };
+    let model = attempt
+        .spec
+        .model
+        .clone()
+        .unwrap_or_else(|| scenario.model.clone());
+    let player = Player {
+        attempt,
+        scenario,
+        model,
+        session,
+        sessions,
+        progress,
+        minted: 0,
+        prompt: String::new(),
+        last_said: None,
+        survivors: Vec::new(),
+        early: Vec::new(),
+    };
+    player.run().await
+}
+
+fn read(script: &Script, attempt: &Attempt) -> Result<Scenario, String> {
+    match (&attempt.spec.program, &script.text) {
+        (Some(file), _) => {
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| format!("script `{}` cannot be read: {error}", file.display()))?;
+            format::read(&text).map_err(|why| format!("script `{}`: {why}", file.display()))
+        }
+        (None, Some(text)) => format::read(text),
+        (None, None) => format::read(DRY_RUN),
+    }
+}
+
+impl Player {
+    async fn run(mut self) -> Ended {
+        // What breaks off the session is told by its driver; here it only ends.
+        let _broken = self.turns().await;
+        Ended {
+            exit_code: Some(0),
+            survivors: self.survivors,
+            ..Ended::default()
+        }
+    }
+
+    async fn turns(&mut self) -> Result<(), Broken> {
+        let spec = self.attempt.spec.clone();
+        let resumed = self.attempt.resume.clone();
+        self.event(EventKind::SessionInfo(SessionInfo {
+            session: Some(self.session.clone()),
+            runtime: Some("script".into()),
+            model: Some(self.model.clone()),
+            cwd: Some(spec.cwd.display().to_string()),
+            tools: Some(["write", "edit", "run"].map(String::from).to_vec()),
+            resumed_from: resumed.clone().filter(|_| !self.attempt.fork),
+            forked_from: resumed.filter(|_| self.attempt.fork),
+            ..SessionInfo::default()
+        }))
+        .await?;
+        while let Some(prompt) = self.next_prompt().await {
+            self.prompt = prompt;
+            self.turn().await?;
+        }
+        Ok(())
+    }
+
+    /// Waits between turns; nothing more comes when the session closes.
+    async fn next_prompt(&mut self) -> Option<String> {
+        let order = |order| match order {
+            Order::Prompt { text, .. } => Ok(Some(text)),
+            Order::Close => Ok(None),
+            other => Err(other),
+        };
+        loop {
+            match self.until(order).await {
+                Ok(prompt) => return prompt,
+                // There is no turn to interrupt.
+                Err(Broken::Interrupted) => {}
+                Err(Broken::Failed(_) | Broken::TimedOut | Broken::Ending) => return None,
+            }
+        }
+    }
+
+    async fn turn(&mut self) -> Result<(), Broken> {
+        self.last_said = None;
+        let started = EventKind::TurnStarted {
+            trigger: Trigger::Prompt,
+            prompts: Vec::new(),
+        };
+        self.event(started).await?;
+        let ended = match self.steps().await {
+            Ok(()) => self.ended(TurnOutcome::Completed, None),
+            Err(Broken::Interrupted) => self.ended(TurnOutcome::Interrupted, None),
+            Err(Broken::Failed(error)) => self.ended(TurnOutcome::Failed, Some(error)),
+            Err(broken @ (Broken::Ending | Broken::TimedOut)) => return Err(broken),
+        };
+        self.event(EventKind::TurnEnded(Box::new(ended))).await
+    }
+
+    fn ended(&mut self, outcome: TurnOutcome, error: Option<ErrorInfo>) -> TurnEnded {
+        TurnEnded {
+            final_text: self.last_said.take(),
+            synthesised: false,
+            ..TurnEnded::synthesised(outcome, error)
+        }
+    }
+
+    async fn steps(&mut self) -> Result<(), Broken> {
+        let mut call_open = false;
+        loop {
+            let Some(step) = self.scenario.steps.get(self.progress.step).cloned() else {
+                if !call_open && self.last_said.is_none() {
+                    self.say("The script is at its end.".into()).await?;
+                }
+                return Ok(());
+            };
+            // As with a model: one call says and thinks and may end in a tool, whose result goes to the next.
+            if !call_open && !matches!(step, Step::Turn) {
+                self.signal(Signal::ModelCall).await?;
+                call_open = true;
+            }
+            call_open &= !matches!(
+                step,
+                Step::Tool { .. } | Step::Ask { .. } | Step::Approve { .. }
+            );
+            let result = self.step(&step).await;
+            // A step is never played twice: what it did is done.
+            self.progress.step += 1;
+            self.save()?;
+            result?;
+            if matches!(step, Step::Turn) {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn step(&mut self, step: &Step) -> Result<(), Broken> {
+        match step {
+            Step::Say(text) => self.say(self.fill(text)).await,
+            Step::Think(text) => self.think(self.fill(text)).await,
+            Step::Tool { tool, ask_first } => self.tool(tool, *ask_first).await,
+            Step::Ask {
+                question,
+                options,
+                multi,
+                save,
+            } => {
+                self.question(question, options, *multi, save.as_deref())
+                    .await
+            }
+            Step::Approve { act } => self.approve(act).await,
+            Step::Usage { tokens, cost } => {
+                let report = UsageReport {
+                    of: UsageOf::ModelCall,
+                    cumulative: false,
+                    model: Some(self.model.clone()),
+                    spend: Spend {
+                        tokens: *tokens,
+                        cost_usd: *cost,
+                    },
+                    cost_basis: if cost.is_some() {
+                        CostBasis::Reported
+                    } else {
+                        CostBasis::Unknown
+                    },
+                    context: None,
+                    partial: false,
+                };
+                self.event(EventKind::Usage(report)).await
+            }
+            Step::Fail { class, message } => {
+                Err(Broken::Failed(ErrorInfo::new(*class, self.fill(message))))
+            }
+            Step::Hang => {
+                self.event(EventKind::SessionState {
+                    state: Activity::Running,
+                })
+                .await?;
+                Err(self.interruption().await)
+            }
+            Step::Turn => Ok(()),
+        }
+    }
+
+    async fn say(&mut self, text: String) -> Result<(), Broken> {
+        let item = self.stream(Channel::Text, &text).await?;
+        self.last_said = Some(text.clone());
+        let body = ItemBody::Text { text };
+        self.event(EventKind::ItemDone {
+            item,
+            body,
+            aborted: false,
+        })
+        .await
+    }
+
+    async fn think(&mut self, text: String) -> Result<(), Broken> {
+        let item = self.stream(Channel::Reasoning, &text).await?;
+        let body = ItemBody::Reasoning { text, opaque: None };
+        self.event(EventKind::ItemDone {
+            item,
+            body,
+            aborted: false,
+        })
+        .await
+    }
+
+    async fn stream(&mut self, channel: Channel, text: &str) -> Result<ItemId, Broken> {
+        let item = ItemId::new(format!("item-{}", self.mint()));
+        for word in text.split_inclusive(' ') {
+            self.rest(self.scenario.pace).await?;
+            let (item, text) = (item.clone(), word.to_owned());
+            self.signal(Signal::Delta(Delta {
+                item,
+                channel,
+                text,
+                scope: Scope::Main,
+            }))
+            .await?;
+        }
+        Ok(item)
+    }
+
+    async fn question(
+        &mut self,
+        question: &str,
+        options: &[String],
+        multi: bool,
+        save: Option<&str>,
+    ) -> Result<(), Broken> {
+        let options = options
+            .iter()
+            .map(|label| QuestionOption {
+                label: label.clone(),
+                description: None,
+            })
+            .collect();
+        let question = Question {
+            text: self.fill(question),
+            header: None,
+            options,
+            multi,
+        };
+        let answer = self
+            .ask(Ask::Question {
+                questions: vec![question],
+            })
+            .await?;
+        let told = match answer {
+            Answer::Replies { replies } => replies
+                .first()
+                .map(musher_core::Reply::joined)
+                .unwrap_or_default(),
+            Answer::DenyAndInterrupt { .. } => return Err(Broken::Interrupted),
+            Answer::Deny { .. }
+            | Answer::Allow { .. }
+            | Answer::AllowAlways
+            | Answer::Form { .. } => "(no answer)".to_owned(),
+        };
+        if let Some(name) = save {
+            self.progress.saved.insert(name.to_owned(), told);
+        }
+        Ok(())
+    }
+
+    async fn approve(&mut self, act: &str) -> Result<(), Broken> {
+        let act = self.fill(act);
+        let denied = self
+            .approval(Approval {
+                tool: "approve".into(),
+                tool_kind: ToolKind::Other,
+                call: None,
+                subject: Some(act.clone()),
+                input: serde_json::json!({ "act": act }),
+                reason: None,
+                always: Vec::new(),
+                human_only: false,
+            })
+            .await?;
+        match denied {
+            None => Ok(()),
+            Some(reason) => {
+                let message = format!("`{act}` was not approved: {reason}");
+                Err(Broken::Failed(ErrorInfo::new(ErrorClass::Policy, message)))
+            }
+        }
+    }
+
+    /// Puts in what is known by name; unknown names stay, because a shell has its own.
+    pub(super) fn fill(&self, text: &str) -> String {
+        let mut filled = text.replace("${prompt}", &self.prompt);
+        for (name, value) in &self.progress.saved {
+            filled = filled.replace(&format!("${{{name}}}"), value);
+        }
+        filled
+    }
+
+    pub(super) fn mint(&mut self) -> u64 {
+        self.minted += 1;
+        self.minted
+    }
+
+    pub(super) fn cwd(&self) -> PathBuf {
+        self.attempt.spec.cwd.clone()
+    }
+
+    pub(super) fn env(&self) -> Vec<(OsString, OsString)> {
+        self.attempt.env.to_vec()
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        self.attempt.mark.clone()
+    }
+
+    pub(super) fn containment(&self) -> Containment {
+        self.attempt.spec.containment
+    }
+
+    pub(super) fn survivors(&mut self, survivors: Vec<i32>) {
+        self.survivors.extend(survivors);
+    }
+
+    fn save(&self) -> Result<(), Broken> {
+        self.sessions
+            .save(&self.session, &self.progress)
+            .map_err(|error| {
+                let message = format!("the session could not be kept: {error}");
+                Broken::Failed(ErrorInfo::new(ErrorClass::Unavailable, message))
+            })
+    }
+
+    pub(super) async fn event(&mut self, kind: EventKind) -> Result<(), Broken> {
+        self.signal(Signal::event(kind)).await
+    }
+
+    pub(super) async fn signal(&mut self, signal: Signal) -> Result<(), Broken> {
+        tokio::select! {
+            sent = self.attempt.port.signals.send(vec![signal]) => sent.map_err(|_| Broken::Ending),
+            () = self.attempt.port.end.cancelled() => Err(Broken::Ending),
+            () = self.attempt.port.kill.cancelled() => Err(Broken::Ending),
+        }
+    }
+
+    async fn rest(&mut self, time: Duration) -> Result<(), Broken> {
+        if time.is_zero() {
+            return match self
+                .early
+                .iter()
+                .any(|order| matches!(order, Order::Interrupt))
+            {
+                true => Err(self.interruption().await),
+                false => Ok(()),
+            };
+        }
+        tokio::select! {
+            () = tokio::time::sleep(time) => Ok(()),
+            broken = self.interruption() => Err(broken),
+        }
+    }
+
+    /// Waits until the turn is interrupted or the session ended; other orders are kept for later.
+    pub(super) async fn interruption(&mut self) -> Broken {
+        loop {
+            match self.until(Err::<(), Order>).await {
+                Err(broken) => return broken,
+                Ok(()) => {}
+            }
+        }
+    }
+
+    /// Waits for the order that `take` is looking for.
+    pub(super) async fn until<T>(
+        &mut self,
+        mut take: impl FnMut(Order) -> Result<T, Order>,
+    ) -> Result<T, Broken> {
+        let mut waiting = std::mem::take(&mut self.early).into_iter();
+        loop {
+            let order = match waiting.next() {
+                Some(order) => order,
+                None => tokio::select! {
+                    biased;
+                    () = self.attempt.port.kill.cancelled() => return Err(Broken::Ending),
+                    () = self.attempt.port.end.cancelled() => return Err(Broken::Ending),
+                    order = self.attempt.port.orders.recv() => order.ok_or(Broken::Ending)?,
+                },
+            };
+            match take(order) {
+                Ok(found) => {
+                    self.early.extend(waiting);
+                    return Ok(found);
+                }
+                Err(Order::Interrupt) => {
+                    self.early.extend(waiting);
+                    return Err(Broken::Interrupted);
+                }
+                Err(Order::SetModel { model }) => {
+                    let from = Some(std::mem::replace(&mut self.model, model.clone()));
+                    let why = ModelChange::Person;
+                    self.event(EventKind::ModelChanged {
+                        from,
+                        to: model,
+                        why,
+                    })
+                    .await?;
+                }
+                // What is said into a turn is what the script calls the prompt from then on.
+                Err(Order::Steer { text, .. }) => self.prompt = text,
+                Err(order @ (Order::Prompt { .. } | Order::Close)) => self.early.push(order),
+                // An answer or a verdict that nobody waits for any more.
+                Err(Order::Answer { .. } | Order::Gate { .. } | Order::SetMode { .. }) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Where a script stands, kept on disk so that it can be resumed and forked.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use musher_core::SessionId;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// How far a session has come.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// The next step.
+    pub(super) step: usize,
+    /// What was saved under a name.
+    pub(super) saved: BTreeMap<String, String>,
+}
+
+/// The folder of sessions, if they are kept at all.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    folder: Option<PathBuf>,
+}
+
+impl Sessions {
+    pub(super) fn new(folder: Option<PathBuf>) -> Self {
+        Self { folder }
+    }
+
+    /// The progress of a session, or nothing if it is unknown.
+    pub(super) fn load(&self, session: &SessionId) -> Option<Progress> {
+        serde_json::from_slice(&std::fs::read(self.path(session)?).ok()?).ok()
+    }
+
+    /// Keeps the progress: whole or not at all.
+    pub(super) fn save(&self, session: &SessionId, progress: &Progress) -> std::io::Result<()> {
+        let Some(path) = self.path(session) else {
+            return Ok(());
+        };
+        let folder = path.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)?;
+        let fresh = path.with_extension("new");
+        let mut file = std::fs::File::create(&fresh)?;
+        file.write_all(&serde_json::to_vec(progress)?)?;
+        std::fs::rename(fresh, path)
+    }
+
+    /// Only what looks like an id of ours becomes a file name.
+    fn path(&self, session: &SessionId) -> Option<PathBuf> {
+        let id = Uuid::parse_str(session.as_str()).ok()?;
+        Some(self.folder.as_ref()?.join(format!("{id}.json")))
+    }
+}

@@ -1,0 +1,271 @@
+//! The tools of a script: files are written and commands are run for real, each past the gate first.
+
+use std::time::Duration;
+
+use musher_core::{
+    Answer, Approval, Ask, AskId, CallId, Channel, Delta, EventKind, Executor, Scope, ToolKind,
+    ToolOutput, ToolPhase, ToolUpdate,
+};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::files;
+use super::format::Tool;
+use super::play::{Broken, Player};
+use crate::process::{Errors, Input, Launch, LineBody, Process, Said};
+use crate::session::{Gate, GateVerdict, Order, Signal};
+
+/// How much of a command's output is kept.
+const KEPT: usize = 64 * 1024;
+
+impl Player {
+    pub(super) async fn tool(&mut self, tool: &Tool, ask_first: bool) -> Result<(), Broken> {
+        let call = CallId::new(format!("call-{}", self.mint()));
+        let (name, kind, subject, input) = describe(tool);
+        let proposed = ToolUpdate {
+            name: Some(name.into()),
+            kind: Some(kind),
+            subject: Some(subject.clone()),
+            input: Some(input.clone()),
+            by: Executor::Agent,
+            ..ToolUpdate::phase(call.clone(), ToolPhase::Proposed)
+        };
+        self.event(EventKind::Tool(Box::new(proposed))).await?;
+        let gate = Gate {
+            gate: call.as_str().to_owned(),
+            tool: name.into(),
+            kind,
+            subject: Some(subject.clone()),
+        };
+        self.signal(Signal::Gate(gate)).await?;
+        let verdict = self
+            .until(|order| match order {
+                Order::Gate { verdict, .. } => Ok(verdict),
+                other => Err(other),
+            })
+            .await?;
+        let denied = match verdict {
+            GateVerdict::Deny { reason } => Some(reason),
+            GateVerdict::Allow => None,
+            GateVerdict::NoOpinion if !ask_first => None,
+            GateVerdict::Ask | GateVerdict::NoOpinion => {
+                self.approval(Approval {
+                    tool: name.into(),
+                    tool_kind: kind,
+                    call: Some(call.clone()),
+                    subject: Some(subject),
+                    input,
+                    reason: None,
+                    always: Vec::new(),
+                    human_only: false,
+                })
+                .await?
+            }
+        };
+        if let Some(reason) = denied {
+            let update = ToolUpdate {
+                reason: Some(reason),
+                ..ToolUpdate::phase(call, ToolPhase::Denied)
+            };
+            return self.event(EventKind::Tool(Box::new(update))).await;
+        }
+        self.event(EventKind::Tool(Box::new(ToolUpdate::phase(
+            call.clone(),
+            ToolPhase::Running,
+        ))))
+        .await?;
+        let began = Instant::now();
+        let (phase, output) = match tool {
+            Tool::Write { path, content } => done(files::write(
+                &self.cwd(),
+                &self.fill(path),
+                &self.fill(content),
+            )),
+            Tool::Edit { path, old, new } => done(files::edit(
+                &self.cwd(),
+                &self.fill(path),
+                &self.fill(old),
+                &self.fill(new),
+            )),
+            Tool::Run { command, timeout } => {
+                self.command(&call, self.fill(command), *timeout).await?
+            }
+        };
+        let update = ToolUpdate {
+            output: Some(output),
+            elapsed_ms: u64::try_from(began.elapsed().as_millis()).ok(),
+            ..ToolUpdate::phase(call, phase)
+        };
+        self.event(EventKind::Tool(Box::new(update))).await
+    }
+
+    /// Asks for approval; the reason comes back if it was denied.
+    pub(super) async fn approval(&mut self, approval: Approval) -> Result<Option<String>, Broken> {
+        match self.ask(Ask::Approval(approval)).await? {
+            Answer::Deny { reason } => Ok(Some(reason)),
+            Answer::DenyAndInterrupt { .. } => Err(Broken::Interrupted),
+            Answer::Allow { .. }
+            | Answer::AllowAlways
+            | Answer::Replies { .. }
+            | Answer::Form { .. } => Ok(None),
+        }
+    }
+
+    /// Opens an ask and waits for its answer.
+    pub(super) async fn ask(&mut self, body: Ask) -> Result<Answer, Broken> {
+        let ask = AskId::new(format!("ask-{}", self.mint()));
+        self.signal(Signal::AskOpened {
+            ask: ask.clone(),
+            body,
+            scope: Scope::Main,
+            raw: None,
+        })
+        .await?;
+        self.until(move |order| match order {
+            Order::Answer {
+                ask: answered,
+                answer,
+            } if answered == ask => Ok(answer),
+            other => Err(other),
+        })
+        .await
+    }
+
+    async fn command(
+        &mut self,
+        call: &CallId,
+        command: String,
+        timeout: Option<Duration>,
+    ) -> Result<(ToolPhase, ToolOutput), Broken> {
+        let launch = Launch {
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), command.into()],
+            cwd: self.cwd(),
+            env: self.env(),
+            mark: self.mark(),
+            containment: self.containment(),
+            stdin: Input::Null,
+            stderr: Errors::WithOutput,
+        };
+        let mut process = match Process::start(launch).await {
+            Ok(process) => process,
+            Err(error) => return Ok(done(Err(error.to_string()))),
+        };
+        let control = process.control();
+        let deadline = timeout.map(|limit| Instant::now() + limit);
+        let mut text = String::new();
+        let mut broken = None;
+        loop {
+            let said = tokio::select! {
+                said = process.next() => said,
+                order = self.interruption(), if broken.is_none() => {
+                    broken = Some(order);
+                    control.kill().await;
+                    continue;
+                }
+                () = until(deadline), if broken.is_none() => {
+                    broken = Some(Broken::TimedOut);
+                    control.kill().await;
+                    continue;
+                }
+            };
+            match said {
+                Some(Said::Line(line)) => {
+                    let shown = match &line.body {
+                        LineBody::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                        LineBody::Cut { .. } => format!("[a line of {} bytes]", line.len),
+                    };
+                    self.output(call, &shown).await?;
+                    keep_tail(&mut text, &shown);
+                }
+                Some(Said::Ended(exit)) => {
+                    self.survivors(exit.survivors);
+                    let phase = match (&broken, exit.code) {
+                        (Some(Broken::TimedOut), _) => {
+                            keep_tail(&mut text, "[stopped: it took too long]");
+                            ToolPhase::Failed
+                        }
+                        (Some(_), _) => ToolPhase::Cancelled,
+                        (None, Some(0)) => ToolPhase::Completed,
+                        (None, _) => ToolPhase::Failed,
+                    };
+                    let output = ToolOutput {
+                        text,
+                        structured: None,
+                        exit_code: exit.code,
+                    };
+                    return match broken {
+                        Some(Broken::TimedOut) | None => Ok((phase, output)),
+                        Some(broken) => Err(broken),
+                    };
+                }
+                None => return Err(Broken::Ending),
+            }
+        }
+    }
+
+    async fn output(&mut self, call: &CallId, line: &str) -> Result<(), Broken> {
+        self.signal(Signal::Delta(Delta {
+            item: call.as_str().into(),
+            channel: Channel::ToolOutput,
+            text: format!("{line}\n"),
+            scope: Scope::Main,
+        }))
+        .await
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn describe(tool: &Tool) -> (&'static str, ToolKind, String, serde_json::Value) {
+    match tool {
+        Tool::Write { path, content } => (
+            "write",
+            ToolKind::Edit,
+            path.clone(),
+            json!({ "path": path, "content": content }),
+        ),
+        Tool::Edit { path, old, new } => (
+            "edit",
+            ToolKind::Edit,
+            path.clone(),
+            json!({ "path": path, "old": old, "new": new }),
+        ),
+        Tool::Run { command, .. } => (
+            "run",
+            ToolKind::Execute,
+            command.clone(),
+            json!({ "command": command }),
+        ),
+    }
+}
+
+fn done(result: Result<String, String>) -> (ToolPhase, ToolOutput) {
+    let (phase, text) = match result {
+        Ok(text) => (ToolPhase::Completed, text),
+        Err(text) => (ToolPhase::Failed, text),
+    };
+    (
+        phase,
+        ToolOutput {
+            text,
+            ..ToolOutput::default()
+        },
+    )
+}
+
+fn keep_tail(text: &mut String, line: &str) {
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(line);
+    if text.len() > KEPT {
+        let cut = text.ceil_char_boundary(text.len() - KEPT);
+        text.drain(..cut);
+    }
+}

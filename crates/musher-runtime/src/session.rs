@@ -1,0 +1,200 @@
+//! A session: one agent at work, seen from outside.
+//!
+//! The driver behind it is the same for every runtime. It numbers the events, applies the tool rules, keeps limits
+//! and deadlines, holds prompts until a turn has ended, closes every ask, and says the end exactly once.
+
+mod asks;
+mod driver;
+mod ending;
+mod limits;
+mod port;
+mod redact;
+mod spec;
+mod turns;
+
+use musher_core::{Answer, AskId, ClosedBy, Delta, Event, PromptId};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+pub(crate) use driver::{Backend, Profile, start};
+pub(crate) use ending::LADDER;
+pub(crate) use port::{Attempt, Ended, Gate, GateVerdict, Order, Port, Signal};
+pub use spec::{AskPolicy, Limits, McpServer, McpTransport, Resume, SessionSpec, SystemPrompt};
+
+/// What a session says.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "events are moved once from channel to reader; a box would cost more"
+)]
+pub enum Output {
+    /// Numbered, and worth keeping.
+    Event(Event),
+    /// Text in flight; the event that follows holds all of it.
+    Delta(Delta),
+}
+
+/// A wish about a running session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Work on this when the turn has ended.
+    Prompt {
+        id: PromptId,
+        text: String,
+    },
+    /// Say this into the running turn.
+    Steer {
+        id: PromptId,
+        text: String,
+    },
+    Answer {
+        ask: AskId,
+        answer: Answer,
+    },
+    /// End the turn, keep the session.
+    Interrupt,
+    SetModel {
+        model: String,
+    },
+    SetMode {
+        mode: String,
+    },
+    /// End the session gently.
+    Stop,
+    /// End it by force.
+    Kill,
+}
+
+/// Why a command was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    #[error("the session has ended")]
+    Ended,
+    #[error("this runtime cannot {0}")]
+    Unsupported(&'static str),
+    #[error("there is no ask `{0}`")]
+    NoSuchAsk(AskId),
+    #[error("ask `{ask}` was already closed by {by:?}")]
+    AskClosed { ask: AskId, by: ClosedBy },
+    #[error("ask `{ask}` cannot take this answer: {why}")]
+    WrongAnswer { ask: AskId, why: &'static str },
+    #[error("no turn is running")]
+    NoTurn,
+    #[error("{0}")]
+    BadPrompt(String),
+    #[error("the agent does not take in what it was sent; stop it, or try again later")]
+    Busy,
+}
+
+type Request = (Command, oneshot::Sender<Result<(), CommandError>>);
+
+/// One agent at work. Dropping it kills the agent and everything it started.
+#[derive(Debug)]
+pub struct Session {
+    outputs: mpsc::Receiver<Output>,
+    handle: SessionHandle,
+    _kill: DropGuard,
+}
+
+impl Session {
+    fn new(
+        outputs: mpsc::Receiver<Output>,
+        requests: mpsc::Sender<Request>,
+        kill: CancellationToken,
+    ) -> Self {
+        Self {
+            outputs,
+            handle: SessionHandle { requests },
+            _kill: kill.drop_guard(),
+        }
+    }
+
+    /// The next thing said. The last one is `SessionEnded`; after it comes `None`.
+    ///
+    /// A session whose outputs are not read makes its agent wait; nothing is dropped.
+    pub async fn next(&mut self) -> Option<Output> {
+        self.outputs.recv().await
+    }
+
+    /// A handle to give to whoever may command the session.
+    pub fn handle(&self) -> SessionHandle {
+        self.handle.clone()
+    }
+}
+
+/// Commands a session from anywhere.
+#[derive(Debug, Clone)]
+pub struct SessionHandle {
+    requests: mpsc::Sender<Request>,
+}
+
+impl SessionHandle {
+    /// Sends a command and waits until the driver has taken or refused it.
+    pub async fn send(&self, command: Command) -> Result<(), CommandError> {
+        let (reply, answer) = oneshot::channel();
+        self.requests
+            .send((command, reply))
+            .await
+            .map_err(|_| CommandError::Ended)?;
+        answer.await.unwrap_or(Err(CommandError::Ended))
+    }
+
+    /// Queues a prompt for the next turn.
+    pub async fn prompt(&self, text: impl Into<String>) -> Result<PromptId, CommandError> {
+        let id = mint_prompt();
+        self.send(Command::Prompt {
+            id: id.clone(),
+            text: text.into(),
+        })
+        .await
+        .map(|()| id)
+    }
+
+    /// Says something into the running turn.
+    pub async fn steer(&self, text: impl Into<String>) -> Result<PromptId, CommandError> {
+        let id = mint_prompt();
+        self.send(Command::Steer {
+            id: id.clone(),
+            text: text.into(),
+        })
+        .await
+        .map(|()| id)
+    }
+
+    /// Answers an ask. It fails if the ask was closed in the meantime, and says by whom.
+    pub async fn answer(&self, ask: AskId, answer: Answer) -> Result<(), CommandError> {
+        self.send(Command::Answer { ask, answer }).await
+    }
+
+    /// Ends the turn and keeps the session.
+    pub async fn interrupt(&self) -> Result<(), CommandError> {
+        self.send(Command::Interrupt).await
+    }
+
+    /// Ends the session gently. It has ended when `SessionEnded` was said.
+    pub async fn stop(&self) -> Result<(), CommandError> {
+        self.send(Command::Stop).await
+    }
+
+    /// Ends the session by force.
+    pub async fn kill(&self) -> Result<(), CommandError> {
+        self.send(Command::Kill).await
+    }
+
+    /// Changes the model from the next model call on.
+    pub async fn set_model(&self, model: impl Into<String>) -> Result<(), CommandError> {
+        self.send(Command::SetModel {
+            model: model.into(),
+        })
+        .await
+    }
+
+    /// Changes the agent's own permission mode.
+    pub async fn set_mode(&self, mode: impl Into<String>) -> Result<(), CommandError> {
+        self.send(Command::SetMode { mode: mode.into() }).await
+    }
+}
+
+fn mint_prompt() -> PromptId {
+    PromptId::new(uuid::Uuid::new_v4().to_string())
+}

@@ -1,0 +1,279 @@
+//! The asks of a session: who may answer, until when, and who did.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use musher_core::{Answer, Ask, AskId, ClosedBy, Decision, ToolKind, ToolRules, ToolUse, Verdict};
+use tokio::time::Instant;
+
+use super::port::{Gate, GateVerdict};
+use super::{AskPolicy, CommandError};
+
+/// Closed asks that are remembered, so that a late answer can be told who won.
+const REMEMBERED: usize = 1024;
+
+#[derive(Debug)]
+struct Open {
+    body: Ask,
+    deadline: Option<Instant>,
+}
+
+/// Every ask of one session.
+#[derive(Debug)]
+pub(super) struct Asks {
+    rules: ToolRules,
+    policy: AskPolicy,
+    cwd: PathBuf,
+    open: BTreeMap<AskId, Open>,
+    closed: HashMap<AskId, ClosedBy>,
+}
+
+/// What becomes of a new ask.
+#[derive(Debug)]
+pub(super) enum Fate {
+    Settled {
+        by: ClosedBy,
+        answer: Answer,
+    },
+    /// It waits, with this much time.
+    Waits {
+        deadline: Option<Duration>,
+    },
+}
+
+impl Asks {
+    pub(super) fn new(rules: ToolRules, policy: AskPolicy, cwd: PathBuf) -> Self {
+        Self {
+            rules,
+            policy,
+            cwd,
+            open: BTreeMap::new(),
+            closed: HashMap::new(),
+        }
+    }
+
+    pub(super) fn any_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Takes in an ask: a rule settles it, nobody is there, or it waits.
+    pub(super) fn open(&mut self, ask: &AskId, body: &Ask) -> Fate {
+        if let Some(answer) = self.by_rule(body) {
+            self.remember(ask.clone(), ClosedBy::Rule);
+            return Fate::Settled {
+                by: ClosedBy::Rule,
+                answer,
+            };
+        }
+        match self.policy {
+            AskPolicy::Deny => {
+                self.remember(ask.clone(), ClosedBy::Unattended);
+                let reason = "Nobody is there to answer, so this was denied. Go on without it.";
+                Fate::Settled {
+                    by: ClosedBy::Unattended,
+                    answer: Answer::Deny {
+                        reason: reason.into(),
+                    },
+                }
+            }
+            AskPolicy::Wait { deadline, .. } => {
+                let until = deadline.map(|wait| Instant::now() + wait);
+                self.open.insert(
+                    ask.clone(),
+                    Open {
+                        body: body.clone(),
+                        deadline: until,
+                    },
+                );
+                Fate::Waits { deadline }
+            }
+        }
+    }
+
+    fn by_rule(&self, body: &Ask) -> Option<Answer> {
+        let Ask::Approval(approval) = body else {
+            return None;
+        };
+        match self.verdict(
+            &approval.tool,
+            approval.tool_kind,
+            approval.subject.as_deref(),
+        ) {
+            Verdict::Deny(rule) => Some(Answer::Deny {
+                reason: format!("The rule `{rule}` forbids this."),
+            }),
+            Verdict::Allow(_) if !approval.human_only => Some(Answer::Allow { input: None }),
+            Verdict::Allow(_) | Verdict::Ask(_) | Verdict::Unsettled => None,
+        }
+    }
+
+    /// What the rules say to a call that the agent has not asked about.
+    pub(super) fn gate(&self, gate: &Gate) -> GateVerdict {
+        match self.verdict(&gate.tool, gate.kind, gate.subject.as_deref()) {
+            Verdict::Deny(rule) => GateVerdict::Deny {
+                reason: format!("The rule `{rule}` forbids this."),
+            },
+            // What a person must be asked about is never waved through.
+            Verdict::Allow(_) if matches!(gate.kind, ToolKind::Question | ToolKind::Plan) => {
+                GateVerdict::NoOpinion
+            }
+            Verdict::Allow(_) => GateVerdict::Allow,
+            Verdict::Ask(_) => GateVerdict::Ask,
+            Verdict::Unsettled => GateVerdict::NoOpinion,
+        }
+    }
+
+    fn verdict(&self, tool: &str, kind: ToolKind, subject: Option<&str>) -> Verdict {
+        let resolved = match kind {
+            ToolKind::Read | ToolKind::Edit | ToolKind::Search => {
+                subject.map(|path| resolve(&self.cwd, path))
+            }
+            ToolKind::Execute
+            | ToolKind::Fetch
+            | ToolKind::Mcp
+            | ToolKind::Subagent
+            | ToolKind::Question
+            | ToolKind::Plan
+            | ToolKind::Other => None,
+        };
+        self.rules.verdict(&ToolUse {
+            tool,
+            kind,
+            subject: resolved.as_deref().or(subject),
+            cwd: &self.cwd.to_string_lossy(),
+        })
+    }
+
+    /// Takes a person's answer, or says why it comes too late or does not fit.
+    pub(super) fn answer(&mut self, ask: &AskId, answer: &Answer) -> Result<(), CommandError> {
+        if let Some(by) = self.closed.get(ask) {
+            return Err(CommandError::AskClosed {
+                ask: ask.clone(),
+                by: *by,
+            });
+        }
+        let Some(open) = self.open.get(ask) else {
+            return Err(CommandError::NoSuchAsk(ask.clone()));
+        };
+        open.body
+            .accepts(answer)
+            .map_err(|why| CommandError::WrongAnswer {
+                ask: ask.clone(),
+                why,
+            })?;
+        self.close(ask, ClosedBy::Person);
+        Ok(())
+    }
+
+    /// Closes an ask that is open; `false` if it was not.
+    pub(super) fn close(&mut self, ask: &AskId, by: ClosedBy) -> bool {
+        let was_open = self.open.remove(ask).is_some();
+        if was_open {
+            self.remember(ask.clone(), by);
+        }
+        was_open
+    }
+
+    /// Closes everything that is open.
+    pub(super) fn close_all(&mut self, by: ClosedBy) -> Vec<AskId> {
+        let asks: Vec<AskId> = self.open.keys().cloned().collect();
+        asks.iter().for_each(|ask| {
+            self.close(ask, by);
+        });
+        asks
+    }
+
+    /// When the next deadline passes.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.open.values().filter_map(|open| open.deadline).min()
+    }
+
+    /// Closes what is overdue with its default.
+    pub(super) fn overdue(&mut self) -> Vec<(AskId, Answer)> {
+        let now = Instant::now();
+        let due: Vec<(AskId, Answer)> = self
+            .open
+            .iter()
+            .filter(|(_, open)| open.deadline.is_some_and(|deadline| deadline <= now))
+            .map(|(ask, open)| (ask.clone(), self.default_answer(&open.body)))
+            .collect();
+        due.iter().for_each(|(ask, _)| {
+            self.close(ask, ClosedBy::Deadline);
+        });
+        due
+    }
+
+    fn default_answer(&self, body: &Ask) -> Answer {
+        let default = match self.policy {
+            AskPolicy::Wait { default, .. } => default,
+            AskPolicy::Deny => Decision::Deny,
+        };
+        let may_allow = match body {
+            Ask::Approval(approval) => !approval.human_only,
+            Ask::Plan { .. } => true,
+            // Nobody can answer a question for a person.
+            Ask::Question { .. } | Ask::Form { .. } => false,
+        };
+        if default == Decision::Allow && may_allow {
+            Answer::Allow { input: None }
+        } else {
+            Answer::Deny {
+                reason: "No answer came in time. Go on without it.".into(),
+            }
+        }
+    }
+
+    fn remember(&mut self, ask: AskId, by: ClosedBy) {
+        if self.closed.len() >= REMEMBERED {
+            self.closed.clear();
+        }
+        self.closed.insert(ask, by);
+    }
+}
+
+/// The path as the disk has it: a link that leads out of the folder is seen as what it leads to.
+fn resolve(cwd: &Path, path: &str) -> String {
+    let full = cwd.join(path);
+    let mut missing = Vec::new();
+    let mut existing = full.as_path();
+    loop {
+        if let Ok(real) = existing.canonicalize() {
+            let resolved = missing
+                .iter()
+                .rev()
+                .fold(real, |path, part| path.join(part));
+            return resolved.to_string_lossy().into_owned();
+        }
+        // `..` below something that does not exist is settled by the rules, on the plain path.
+        match (existing.parent(), existing.file_name()) {
+            (Some(parent), Some(name)) => {
+                missing.push(name);
+                existing = parent;
+            }
+            _ => return full.to_string_lossy().into_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_out_of_the_folder_is_seen_as_what_it_leads_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let cwd = folder.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink("/etc", cwd.join("innocent")).unwrap();
+        let rules = ToolRules {
+            allow: vec!["edit(./**)".parse().unwrap()],
+            ..ToolRules::default()
+        };
+        let asks = Asks::new(rules, AskPolicy::default(), cwd);
+        let edit = |path: &str| asks.verdict("Edit", ToolKind::Edit, Some(path));
+        assert!(matches!(edit("new/file"), Verdict::Allow(_)));
+        assert_eq!(edit("innocent/passwd"), Verdict::Unsettled);
+        assert_eq!(edit("innocent/new-file"), Verdict::Unsettled);
+        assert_eq!(edit("new/../../out"), Verdict::Unsettled);
+    }
+}

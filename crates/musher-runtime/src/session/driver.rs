@@ -1,0 +1,427 @@
+//! The driver: the loop around every runtime that decides what happens inside one run.
+
+mod commands;
+mod signals;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use musher_core::{
+    ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, Ledger, Level, Outcome, PromptId, Scope,
+    SessionEnded, SessionId, SessionOrigin, TaskId,
+};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::asks::Asks;
+use super::ending::{self, Ending};
+use super::limits::Clocks;
+use super::port::{Attempt, Ended, Order, Port, Signal};
+use super::redact::Redactor;
+use super::spec;
+use super::turns::Turns;
+use super::{Output, Request, Session, SessionSpec};
+use crate::process::{Mark, secrets};
+use crate::{Capabilities, clock};
+
+/// Outputs that may wait for the host; when full, the agent is not listened to and waits.
+const OUTPUTS: usize = 128;
+/// Outputs that may wait in the driver itself before it stops listening.
+const OUTBOX: usize = 64;
+const SIGNALS: usize = 64;
+const ORDERS: usize = 1024;
+const REQUESTS: usize = 64;
+
+/// What the driver must know of a runtime.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Profile {
+    pub(crate) name: &'static str,
+    pub(crate) capabilities: Capabilities,
+    /// The vendor's documented variables, which pass by themselves.
+    pub(crate) variables: &'static [&'static str],
+    /// Variables that never pass.
+    pub(crate) banned: &'static [&'static str],
+}
+
+/// A runtime's own side: runs one attempt to its end.
+pub(crate) type Backend =
+    Arc<dyn Fn(Attempt) -> Pin<Box<dyn Future<Output = Ended> + Send>> + Send + Sync>;
+
+/// Starts a session of a runtime.
+pub(crate) fn start(profile: Profile, mut session_spec: SessionSpec, backend: Backend) -> Session {
+    let (outputs, receiver) = mpsc::channel(OUTPUTS);
+    let (requests, commands) = mpsc::channel(REQUESTS);
+    let dropped = CancellationToken::new();
+    let session = Session::new(receiver, requests, dropped.clone());
+    let folder = crate::process::folder(&session_spec.cwd);
+    let refused = spec::check(&session_spec).err().or_else(|| {
+        folder
+            .as_ref()
+            .err()
+            .map(|e| ErrorInfo::new(ErrorClass::Config, e.to_string()))
+    });
+    if let Ok(folder) = folder {
+        session_spec.cwd = folder;
+    }
+    let driver = Driver::new(profile, session_spec, backend, dropped);
+    crate::task::detach(async move {
+        match refused {
+            Some(error) => driver.finish(Ended::failed(error), &outputs).await,
+            None => driver.run(outputs, commands).await,
+        }
+    });
+    session
+}
+
+struct Driver {
+    profile: Profile,
+    spec: Arc<SessionSpec>,
+    env: Arc<[(std::ffi::OsString, std::ffi::OsString)]>,
+    mark: Mark,
+    backend: Backend,
+    /// The host let go of the session.
+    dropped: CancellationToken,
+    orders: mpsc::Sender<Order>,
+    end: CancellationToken,
+    kill: CancellationToken,
+
+    seq: u64,
+    outbox: VecDeque<Output>,
+    redactor: Redactor,
+
+    session: Option<SessionId>,
+    origin: SessionOrigin,
+    turns: Turns,
+    asks: Asks,
+    clocks: Clocks,
+    ledger: Ledger,
+    tasks: BTreeSet<TaskId>,
+    pending: VecDeque<(PromptId, String)>,
+    interrupt_sent: bool,
+    /// When an idle session is closed.
+    close_at: Option<Instant>,
+    closed: bool,
+    ending: Option<Ending>,
+}
+
+enum Wake {
+    HandedOn,
+    Deaf,
+    Dropped,
+    Request(Option<Request>),
+    Signals(Option<Vec<Signal>>),
+    Deadline,
+}
+
+struct Running {
+    signals: mpsc::Receiver<Vec<Signal>>,
+    backend: JoinHandle<Ended>,
+}
+
+impl Driver {
+    fn new(
+        profile: Profile,
+        spec: SessionSpec,
+        backend: Backend,
+        dropped: CancellationToken,
+    ) -> Self {
+        let env = spec.environment.select(profile.variables, profile.banned);
+        let totals = spec
+            .resume
+            .as_ref()
+            .map(|resume| resume.totals.clone())
+            .unwrap_or_default();
+        Self {
+            mark: Mark::new(spec.environment.get(crate::process::MARK)),
+            redactor: Redactor::new(secrets(&env)),
+            env: env.into(),
+            session: None,
+            origin: match &spec.resume {
+                None => SessionOrigin::Fresh,
+                Some(resume) if resume.fork => SessionOrigin::Forked,
+                Some(_) => SessionOrigin::Resumed,
+            },
+            asks: Asks::new(spec.rules.clone(), spec.asks, spec.cwd.clone()),
+            clocks: Clocks::new(&spec.limits),
+            ledger: Ledger::resuming(totals),
+            profile,
+            spec: Arc::new(spec),
+            backend,
+            dropped,
+            orders: mpsc::channel(1).0,
+            end: CancellationToken::new(),
+            kill: CancellationToken::new(),
+            seq: 0,
+            outbox: VecDeque::new(),
+            turns: Turns::default(),
+            tasks: BTreeSet::new(),
+            pending: VecDeque::new(),
+            interrupt_sent: false,
+            close_at: None,
+            closed: false,
+            ending: None,
+        }
+    }
+
+    async fn run(mut self, outputs: mpsc::Sender<Output>, mut requests: mpsc::Receiver<Request>) {
+        let resume = self
+            .spec
+            .resume
+            .as_ref()
+            .map(|resume| resume.session.clone());
+        let mut running = self.attempt(resume);
+        self.send_prompt(super::mint_prompt(), self.spec.prompt.clone());
+        let mut listening = true;
+        let mut commanded = true;
+        loop {
+            let deadline = self.next_deadline();
+            let room = self.outbox.len() < OUTBOX;
+            let wake = tokio::select! {
+                biased;
+                permit = outputs.reserve(), if !self.outbox.is_empty() => match permit {
+                    Ok(permit) => {
+                        if let Some(output) = self.outbox.pop_front() {
+                            permit.send(output);
+                        }
+                        Wake::HandedOn
+                    }
+                    Err(_) => Wake::Deaf,
+                },
+                () = self.dropped.cancelled(), if listening => Wake::Dropped,
+                request = requests.recv(), if commanded => Wake::Request(request),
+                signals = running.signals.recv(), if room => Wake::Signals(signals),
+                () = sleep_until(deadline) => Wake::Deadline,
+            };
+            match wake {
+                Wake::HandedOn => {}
+                Wake::Deaf => self.outbox.clear(),
+                Wake::Dropped => {
+                    listening = false;
+                    self.kill.cancel();
+                }
+                Wake::Request(Some((command, reply))) => {
+                    // Whoever asked may have gone away.
+                    let _gone = reply.send(self.obey(command));
+                }
+                Wake::Request(None) => commanded = false,
+                Wake::Signals(Some(batch)) => self.hear(batch),
+                Wake::Signals(None) => {
+                    let ended = (&mut running.backend).await.unwrap_or_else(|panic| {
+                        let message = format!("the runtime broke: {panic}");
+                        Ended::failed(ErrorInfo::new(ErrorClass::Internal, message))
+                    });
+                    match self.fallback(&ended) {
+                        Some(fresh) => running = fresh,
+                        None => return self.finish(ended, &outputs).await,
+                    }
+                }
+                Wake::Deadline => self.deadline_passed(),
+            }
+        }
+    }
+
+    /// Starts the backend anew.
+    fn attempt(&mut self, resume: Option<SessionId>) -> Running {
+        let (orders, orders_in) = mpsc::channel(ORDERS);
+        let (signals_out, signals) = mpsc::channel(SIGNALS);
+        self.orders = orders;
+        let fork = self.spec.resume.as_ref().is_some_and(|resume| resume.fork);
+        let attempt = Attempt {
+            spec: self.spec.clone(),
+            env: self.env.clone(),
+            mark: self.mark.clone(),
+            fork: fork && resume.is_some(),
+            resume,
+            port: Port {
+                orders: orders_in,
+                signals: signals_out,
+                end: self.end.clone(),
+                kill: self.kill.clone(),
+            },
+        };
+        Running {
+            signals,
+            backend: crate::task::spawn((self.backend)(attempt)),
+        }
+    }
+
+    /// A fresh session with the full prompt, if and only if the one to resume is unknown.
+    fn fallback(&mut self, ended: &Ended) -> Option<Running> {
+        let resume = self.spec.resume.clone()?;
+        let fresh_prompt = resume.fresh_prompt.filter(|_| ended.unknown_session)?;
+        if self.ending.is_some() || self.origin == SessionOrigin::Fallback {
+            return None;
+        }
+        self.origin = SessionOrigin::Fallback;
+        self.ledger = Ledger::default();
+        self.emit(EventKind::Notice {
+            level: Level::Warning,
+            code: Some("resume_fallback".into()),
+            text: format!(
+                "session {} is unknown to {}; a fresh session was started with the full prompt",
+                resume.session, self.profile.name
+            ),
+        });
+        self.turns.sent.clear();
+        let running = self.attempt(None);
+        self.send_prompt(super::mint_prompt(), fresh_prompt);
+        Some(running)
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        let ending = self
+            .ending
+            .as_ref()
+            .and_then(|ending| ending.interrupting_until);
+        let limits = match self.ending {
+            None => self.clocks.next(self.expected_to_speak()),
+            Some(_) => None,
+        };
+        ending
+            .into_iter()
+            .chain(limits)
+            .chain(self.asks.next_deadline())
+            .chain(self.close_at)
+            .min()
+    }
+
+    fn expected_to_speak(&self) -> bool {
+        // A host that does not listen keeps the agent silent; that is not the agent's fault.
+        self.turns.busy() && !self.asks.any_open() && self.outbox.len() < OUTBOX
+    }
+
+    fn deadline_passed(&mut self) {
+        let now = Instant::now();
+        for (ask, answer) in self.asks.overdue() {
+            self.close_ask(ask, ClosedBy::Deadline, answer);
+        }
+        if self.close_at.is_some_and(|at| at <= now) {
+            self.close_at = None;
+            self.close();
+        }
+        if let Some(ending) = &mut self.ending {
+            if ending.interrupting_until.is_some_and(|until| until <= now) {
+                ending.interrupting_until = None;
+                self.end.cancel();
+            }
+        } else if let Some(error) = self.clocks.passed(self.expected_to_speak()) {
+            self.begin_ending(Outcome::TimedOut, Some(error));
+        }
+    }
+
+    /// Starts down the stop ladder; the first reason stands.
+    fn begin_ending(&mut self, outcome: Outcome, error: Option<ErrorInfo>) {
+        if self.ending.is_some() {
+            return;
+        }
+        self.pending.clear();
+        self.close_at = None;
+        let mut ending = Ending::new(outcome, error);
+        let may_interrupt = self.turns.open.is_some() && self.profile.capabilities.interrupt;
+        if may_interrupt && self.order(Order::Interrupt).is_ok() {
+            ending.interrupting();
+        } else {
+            self.end.cancel();
+        }
+        self.ending = Some(ending);
+    }
+
+    /// Lets an idle session end by itself.
+    fn close(&mut self) {
+        self.closed = true;
+        if self.order(Order::Close).is_err() {
+            self.end.cancel();
+        }
+    }
+
+    fn order(&self, order: Order) -> Result<(), super::CommandError> {
+        self.orders.try_send(order).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => super::CommandError::Busy,
+            mpsc::error::TrySendError::Closed(_) => super::CommandError::Ended,
+        })
+    }
+
+    fn emit(&mut self, kind: EventKind) {
+        self.emit_from(kind, Scope::Main, None);
+    }
+
+    fn emit_from(&mut self, kind: EventKind, scope: Scope, raw: Option<musher_core::RawRef>) {
+        if let EventKind::ItemDone { item, .. } = &kind {
+            self.redactor.item_done(item);
+        }
+        self.seq += 1;
+        let event = Event {
+            seq: self.seq,
+            at: clock::now_ms(),
+            kind,
+            turn: self.turns.current(),
+            scope,
+            raw,
+        };
+        self.outbox
+            .push_back(Output::Event(self.redactor.event(event)));
+    }
+
+    /// Closes all that is open and says the end.
+    async fn finish(mut self, mut ended: Ended, outputs: &mpsc::Sender<Output>) {
+        ended.stderr_tail = ended.stderr_tail.filter(|tail| !tail.is_empty());
+        if self.turns.open.is_some() {
+            let cut_short = ending::turn_cut_short(&ended, self.ending.as_ref());
+            self.turn_ended(cut_short, None, ClosedBy::ProcessEnd);
+        }
+        for ask in self.asks.close_all(ClosedBy::ProcessEnd) {
+            self.emit(EventKind::AskClosed {
+                ask,
+                by: ClosedBy::ProcessEnd,
+                answer: None,
+            });
+        }
+        if !ended.survivors.is_empty() {
+            let message = format!("processes {:?} could not be ended", ended.survivors);
+            self.emit(EventKind::Error {
+                error: ErrorInfo::new(ErrorClass::Internal, message),
+            });
+        }
+        let dropped = self.dropped.is_cancelled() && self.ending.is_none() && !self.closed;
+        let decided = if dropped {
+            Some(Ending::new(Outcome::Stopped, None))
+        } else {
+            self.ending.take()
+        };
+        let (outcome, error) = ending::conclude(&ended, decided, self.turns.last.as_ref());
+        let spent = self.ledger.spent();
+        let took = self.clocks.elapsed().as_millis();
+        let tail = ended.stderr_tail.map(|tail| self.redactor.text(tail));
+        self.emit(EventKind::SessionEnded(Box::new(SessionEnded {
+            outcome,
+            error,
+            session: self.session.clone(),
+            origin: self.origin,
+            usage: spent.tokens,
+            cost_usd: spent.cost_usd,
+            models: self.ledger.by_model().clone(),
+            turns: self.turns.count,
+            model_calls: self.turns.model_calls,
+            duration_ms: u64::try_from(took).unwrap_or(u64::MAX),
+            exit_code: ended.exit_code,
+            signal: ended.signal,
+            stderr_tail: tail,
+            survivors: ended.survivors,
+        })));
+        for output in self.outbox {
+            if outputs.send(output).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,133 @@
+//! What the driver does with a command.
+
+use musher_core::{Answer, AskId, ClosedBy, EventKind, Origin, Outcome, PromptId};
+
+use super::super::port::Order;
+use super::super::spec::check_prompt;
+use super::super::{Command, CommandError};
+use super::Driver;
+
+impl Driver {
+    pub(super) fn obey(&mut self, command: Command) -> Result<(), CommandError> {
+        let can = self.profile.capabilities;
+        let supported = |power: bool, what| {
+            if power {
+                Ok(())
+            } else {
+                Err(CommandError::Unsupported(what))
+            }
+        };
+        match command {
+            Command::Prompt { id, text } => self.take_prompt(id, text),
+            Command::Steer { id, text } => {
+                supported(can.steer, "be steered")?;
+                self.steer(id, text)
+            }
+            Command::Answer { ask, answer } => {
+                self.asks.answer(&ask, &answer)?;
+                self.close_ask(ask, ClosedBy::Person, answer);
+                Ok(())
+            }
+            Command::Interrupt => {
+                supported(can.interrupt, "be interrupted; stop it instead")?;
+                self.interrupt()
+            }
+            Command::SetModel { model } => {
+                supported(can.set_model, "change its model")?;
+                self.order(Order::SetModel { model })
+            }
+            Command::SetMode { mode } => {
+                supported(can.set_mode, "change its permission mode")?;
+                self.order(Order::SetMode { mode })
+            }
+            Command::Stop => {
+                // Work that is done stays done, even if its process has not left yet.
+                if self.closed {
+                    self.end.cancel();
+                } else {
+                    self.begin_ending(Outcome::Stopped, None);
+                }
+                Ok(())
+            }
+            Command::Kill => {
+                if !self.closed {
+                    self.begin_ending(Outcome::Stopped, None);
+                }
+                self.kill.cancel();
+                Ok(())
+            }
+        }
+    }
+
+    fn take_prompt(&mut self, id: PromptId, text: String) -> Result<(), CommandError> {
+        check_prompt(&text).map_err(CommandError::BadPrompt)?;
+        if self.ending.is_some() || self.closed {
+            return Err(CommandError::Ended);
+        }
+        if self.turns.busy() {
+            self.pending.push_back((id, text));
+        } else {
+            self.send_prompt(id, text);
+        }
+        Ok(())
+    }
+
+    fn steer(&mut self, id: PromptId, text: String) -> Result<(), CommandError> {
+        check_prompt(&text).map_err(CommandError::BadPrompt)?;
+        if self.ending.is_some() || self.closed {
+            return Err(CommandError::Ended);
+        }
+        if self.turns.open.is_none() {
+            return Err(CommandError::NoTurn);
+        }
+        self.order(Order::Steer {
+            id: id.clone(),
+            text: text.clone(),
+        })?;
+        self.emit(EventKind::UserMessage {
+            prompt: Some(id),
+            text,
+            origin: Origin::Steer,
+        });
+        Ok(())
+    }
+
+    fn interrupt(&mut self) -> Result<(), CommandError> {
+        if self.turns.open.is_none() {
+            return Err(CommandError::NoTurn);
+        }
+        self.order(Order::Interrupt)?;
+        self.interrupt_sent = true;
+        Ok(())
+    }
+
+    /// Gives the agent a prompt; a turn begins when it says so.
+    pub(super) fn send_prompt(&mut self, id: PromptId, text: String) {
+        self.close_at = None;
+        self.clocks.heard();
+        let origin = Origin::Prompt;
+        self.emit(EventKind::UserMessage {
+            prompt: Some(id.clone()),
+            text: text.clone(),
+            origin,
+        });
+        self.turns.sent.push(id.clone());
+        // A backend that is gone tells why by its end.
+        let _ended = self.order(Order::Prompt { id, text });
+    }
+
+    /// Records who closed an ask, then tells the agent.
+    pub(super) fn close_ask(&mut self, ask: AskId, by: ClosedBy, answer: Answer) {
+        self.emit(EventKind::AskClosed {
+            ask: ask.clone(),
+            by,
+            answer: Some(answer.clone()),
+        });
+        if matches!(answer, Answer::DenyAndInterrupt { .. }) {
+            self.interrupt_sent = true;
+        }
+        self.clocks.heard();
+        // A backend that is gone has no use for an answer.
+        let _ended = self.order(Order::Answer { ask, answer });
+    }
+}

@@ -1,0 +1,242 @@
+//! What the driver does with what a backend says.
+
+use std::time::Duration;
+
+use musher_core::{
+    Ask, AskId, ClosedBy, ErrorClass, ErrorInfo, EventKind, Outcome, RawRef, Scope, TaskPhase,
+    Trigger, TurnEnded, TurnOutcome,
+};
+use tokio::time::Instant;
+
+use super::super::Output;
+use super::super::asks::Fate;
+use super::super::port::{Order, Signal};
+use super::Driver;
+use crate::clock;
+
+impl Driver {
+    /// Takes in what one frame meant; limits are looked at when all of it is known.
+    pub(super) fn hear(&mut self, batch: Vec<Signal>) {
+        self.clocks.heard();
+        for signal in batch {
+            match signal {
+                Signal::Event { kind, scope, raw } => self.happened(kind, scope, raw),
+                Signal::Delta(delta) => {
+                    self.outbox
+                        .extend(self.redactor.delta(delta).map(Output::Delta));
+                }
+                Signal::ModelCall => self.turns.model_call(),
+                Signal::AskOpened {
+                    ask,
+                    body,
+                    scope,
+                    raw,
+                } => self.asked(ask, body, scope, raw),
+                Signal::AskWithdrawn { ask } => {
+                    if self.asks.close(&ask, ClosedBy::Agent) {
+                        self.emit(EventKind::AskClosed {
+                            ask,
+                            by: ClosedBy::Agent,
+                            answer: None,
+                        });
+                    }
+                }
+                Signal::Gate(gate) => {
+                    let verdict = self.asks.gate(&gate);
+                    // A backend that is gone has no use for a verdict.
+                    let _ended = self.order(Order::Gate {
+                        gate: gate.gate,
+                        verdict,
+                    });
+                }
+                Signal::Alive => {}
+            }
+        }
+        self.check_spending();
+        self.settle();
+    }
+
+    fn happened(&mut self, kind: EventKind, scope: Scope, raw: Option<RawRef>) {
+        match kind {
+            EventKind::TurnStarted { trigger, .. } => self.turn_started(trigger, raw),
+            EventKind::TurnEnded(ended) => self.turn_ended(*ended, raw, ClosedBy::TurnEnd),
+            kind => {
+                self.note(&kind, &scope);
+                self.emit_from(kind, scope, raw);
+            }
+        }
+    }
+
+    /// Keeps what the driver must remember of an event.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the driver keeps track of a few kinds; new ones pass through"
+    )]
+    fn note(&mut self, kind: &EventKind, scope: &Scope) {
+        match kind {
+            EventKind::SessionInfo(info) => {
+                if let Some(session) = &info.session {
+                    self.session = Some(session.clone());
+                }
+            }
+            EventKind::Tool(update) if scope.is_main() => self.turns.tool(update),
+            EventKind::Usage(report) => {
+                self.ledger.enter(report);
+            }
+            EventKind::RateLimit(limit) if limit.exhausted => {
+                let wait = limit.resets_at.map(|at| at.saturating_sub(clock::now_ms()));
+                if let Some(wait) = wait.and_then(|wait| u64::try_from(wait).ok()) {
+                    self.clocks.excuse(Duration::from_millis(wait));
+                }
+            }
+            EventKind::Retry {
+                delay_ms: Some(delay),
+                ..
+            } => {
+                self.clocks.excuse(Duration::from_millis(*delay));
+            }
+            EventKind::Task(update) => match update.phase {
+                TaskPhase::Started | TaskPhase::Progress => {
+                    if update.background {
+                        self.tasks.insert(update.task.clone());
+                    }
+                }
+                TaskPhase::Completed | TaskPhase::Failed | TaskPhase::Stopped => {
+                    self.tasks.remove(&update.task);
+                }
+            },
+            _ => {}
+        }
+    }
+
+    fn turn_started(&mut self, trigger: Trigger, raw: Option<RawRef>) {
+        if self.turns.open.is_some() {
+            let lost = TurnEnded::synthesised(TurnOutcome::Lost, None);
+            self.turn_ended(lost, None, ClosedBy::TurnEnd);
+        }
+        self.close_at = None;
+        let prompts = self.turns.begin();
+        let trigger = if prompts.is_empty() {
+            trigger
+        } else {
+            Trigger::Prompt
+        };
+        self.emit_from(
+            EventKind::TurnStarted { trigger, prompts },
+            Scope::Main,
+            raw,
+        );
+    }
+
+    /// Ends the turn: first whatever is open in it, then the turn itself.
+    pub(super) fn turn_ended(&mut self, mut ended: TurnEnded, raw: Option<RawRef>, by: ClosedBy) {
+        if self.turns.open.is_none() {
+            let prompts = self.turns.begin();
+            self.emit(EventKind::TurnStarted {
+                trigger: Trigger::Unknown,
+                prompts,
+            });
+        }
+        for ask in self.asks.close_all(by) {
+            self.emit(EventKind::AskClosed {
+                ask,
+                by,
+                answer: None,
+            });
+        }
+        for update in self.turns.cancelled_calls() {
+            self.emit(EventKind::Tool(Box::new(update)));
+        }
+        let interrupted = std::mem::take(&mut self.interrupt_sent) || self.ending.is_some();
+        if interrupted && ended.outcome == TurnOutcome::Failed {
+            ended.outcome = TurnOutcome::Interrupted;
+        }
+        let number = self.turns.current();
+        let ended = self.turns.end(ended);
+        self.emit_from(EventKind::TurnEnded(Box::new(ended)), Scope::Main, raw);
+        // The end belongs to the turn that it ends.
+        if let Some(Output::Event(event)) = self.outbox.back_mut() {
+            event.turn = number;
+        }
+    }
+
+    fn asked(&mut self, ask: AskId, body: Ask, scope: Scope, raw: Option<RawRef>) {
+        let fate = self.asks.open(&ask, &body);
+        let deadline = match &fate {
+            Fate::Waits {
+                deadline: Some(wait),
+            } => {
+                let wait = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
+                Some(clock::now_ms().saturating_add(wait))
+            }
+            Fate::Waits { deadline: None } | Fate::Settled { .. } => None,
+        };
+        self.emit_from(
+            EventKind::AskOpened {
+                ask: ask.clone(),
+                body,
+                deadline,
+            },
+            scope,
+            raw,
+        );
+        if let Fate::Settled { by, answer } = fate {
+            self.close_ask(ask, by, answer);
+        }
+    }
+
+    /// Ends a run that has used up its model calls or its money while it still wants more.
+    fn check_spending(&mut self) {
+        let limits = self.spec.limits;
+        let more_to_do = self.turns.open.is_some() || !self.pending.is_empty();
+        if !more_to_do {
+            return;
+        }
+        if let Some(max) = limits.max_turns.filter(|max| self.turns.model_calls > *max) {
+            let error = ErrorInfo::new(
+                ErrorClass::MaxTurns,
+                format!("the limit of {max} model calls was reached"),
+            )
+            .with_hint("raise the limit with --max-turns, or resume the session");
+            self.begin_ending(Outcome::OutOfTurns, Some(error));
+        }
+        let spent = self.ledger.spent().cost_usd.unwrap_or_default();
+        if let Some(budget) = limits.budget.filter(|budget| spent >= *budget) {
+            let error = ErrorInfo::new(
+                ErrorClass::Budget,
+                format!("{spent} of a budget of {budget} are spent"),
+            )
+            .with_hint("raise the budget with --budget, or resume the session");
+            self.begin_ending(Outcome::OutOfBudget, Some(error));
+        }
+    }
+
+    /// Decides what comes next once nothing is under way.
+    fn settle(&mut self) {
+        if self.turns.busy() {
+            return;
+        }
+        if let Some(ending) = &mut self.ending {
+            if ending.interrupting_until.take().is_some() {
+                self.end.cancel();
+            }
+            return;
+        }
+        let Some(last) = &self.turns.last else { return };
+        if matches!(
+            last.outcome,
+            TurnOutcome::OutOfTurns | TurnOutcome::OutOfBudget
+        ) {
+            self.pending.clear();
+        }
+        if let Some((id, text)) = self.pending.pop_front() {
+            self.send_prompt(id, text);
+        } else if self.tasks.is_empty() && !self.closed {
+            if self.spec.linger.is_zero() {
+                self.close();
+            } else if self.close_at.is_none() {
+                self.close_at = Some(Instant::now() + self.spec.linger);
+            }
+        }
+    }
+}

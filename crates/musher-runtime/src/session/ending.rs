@@ -1,0 +1,108 @@
+//! How a session comes to its end: the stop ladder's first step, and the outcome.
+
+use std::time::Duration;
+
+use musher_core::{ErrorClass, ErrorInfo, Outcome, TurnEnded, TurnOutcome};
+use tokio::time::Instant;
+
+use super::port::Ended;
+use crate::process::Graces;
+
+/// How long an interrupted turn may take to end.
+const INTERRUPT: Duration = Duration::from_secs(5);
+/// The steps after it. All together stay under the 20 seconds within which a stop is promised to be true.
+pub(crate) const LADDER: Graces = Graces {
+    close: Duration::from_secs(5),
+    term: Duration::from_secs(4),
+};
+
+/// A decision to end the session.
+#[derive(Debug)]
+pub(super) struct Ending {
+    pub(super) outcome: Outcome,
+    pub(super) error: Option<ErrorInfo>,
+    /// While the turn is given time to end by itself.
+    pub(super) interrupting_until: Option<Instant>,
+}
+
+impl Ending {
+    pub(super) fn new(outcome: Outcome, error: Option<ErrorInfo>) -> Self {
+        Self {
+            outcome,
+            error,
+            interrupting_until: None,
+        }
+    }
+
+    pub(super) fn interrupting(&mut self) {
+        self.interrupting_until = Some(Instant::now() + INTERRUPT);
+    }
+}
+
+/// How a turn must have ended when its process did.
+pub(super) fn turn_cut_short(ended: &Ended, decided: Option<&Ending>) -> TurnEnded {
+    if decided.is_some() {
+        return TurnEnded::synthesised(TurnOutcome::Interrupted, None);
+    }
+    match ended.signal {
+        Some(signal) => {
+            let message =
+                format!("the agent was killed by signal {signal} in the middle of its turn");
+            let error = ErrorInfo::new(ErrorClass::ProcessExit, message);
+            TurnEnded::synthesised(TurnOutcome::Lost, Some(error))
+        }
+        None => {
+            let error = ended
+                .error
+                .clone()
+                .unwrap_or_else(|| exited_early(ended, "in the middle of its turn"));
+            TurnEnded::synthesised(TurnOutcome::Failed, Some(error))
+        }
+    }
+}
+
+/// The outcome of a session, from all the evidence.
+pub(super) fn conclude(
+    ended: &Ended,
+    decided: Option<Ending>,
+    last_turn: Option<&TurnEnded>,
+) -> (Outcome, Option<ErrorInfo>) {
+    if let Some(ending) = decided {
+        return (ending.outcome, ending.error);
+    }
+    if let Some(error) = &ended.error {
+        return (Outcome::Failed, Some(error.clone()));
+    }
+    let Some(turn) = last_turn else {
+        return (
+            Outcome::Failed,
+            Some(exited_early(ended, "before it did anything")),
+        );
+    };
+    let outcome = match turn.outcome {
+        TurnOutcome::Completed => Outcome::Completed,
+        TurnOutcome::Interrupted => Outcome::Interrupted,
+        TurnOutcome::Failed | TurnOutcome::Refused => Outcome::Failed,
+        TurnOutcome::OutOfTurns => Outcome::OutOfTurns,
+        TurnOutcome::OutOfBudget => Outcome::OutOfBudget,
+        TurnOutcome::Lost => Outcome::Lost,
+    };
+    (outcome, turn.error.clone())
+}
+
+fn exited_early(ended: &Ended, when: &str) -> ErrorInfo {
+    let how = match (ended.exit_code, ended.signal) {
+        (_, Some(signal)) => format!("was killed by signal {signal}"),
+        (Some(code), None) => format!("exited with code {code}"),
+        (None, None) => "ended".to_owned(),
+    };
+    let last_words = ended
+        .stderr_tail
+        .as_deref()
+        .and_then(|tail| tail.lines().last());
+    let message = match last_words {
+        Some(words) => format!("the agent {how} {when}: {words}"),
+        None => format!("the agent {how} {when}"),
+    };
+    ErrorInfo::new(ErrorClass::Startup, message)
+}

@@ -1,0 +1,89 @@
+//! The clocks that end a run which does not end by itself.
+
+use std::time::Duration;
+
+use musher_core::{ErrorClass, ErrorInfo};
+use tokio::time::Instant;
+
+use super::Limits;
+
+/// Silence and the wall clock.
+#[derive(Debug)]
+pub(super) struct Clocks {
+    inactivity: Option<Duration>,
+    wall_clock: Option<Duration>,
+    started: Instant,
+    heard: Instant,
+    /// Silence is expected until then.
+    excused: Instant,
+}
+
+impl Clocks {
+    pub(super) fn new(limits: &Limits) -> Self {
+        let now = Instant::now();
+        Self {
+            inactivity: limits.inactivity,
+            wall_clock: limits.wall_clock,
+            started: now,
+            heard: now,
+            excused: now,
+        }
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// The agent gave a sign of life.
+    pub(super) fn heard(&mut self) {
+        self.heard = Instant::now();
+    }
+
+    /// The agent has said that it will be silent for this long.
+    pub(super) fn excuse(&mut self, silence: Duration) {
+        self.excused = self.excused.max(Instant::now() + silence);
+    }
+
+    fn silent_until(&self) -> Option<Instant> {
+        self.inactivity
+            .map(|limit| self.heard.max(self.excused) + limit)
+    }
+
+    fn wall_until(&self) -> Option<Instant> {
+        self.wall_clock.map(|limit| self.started + limit)
+    }
+
+    /// When to look again. Silence counts only while the agent is expected to speak.
+    pub(super) fn next(&self, expected_to_speak: bool) -> Option<Instant> {
+        let silence = self.silent_until().filter(|_| expected_to_speak);
+        silence.into_iter().chain(self.wall_until()).min()
+    }
+
+    /// The limit that has passed, in words.
+    pub(super) fn passed(&self, expected_to_speak: bool) -> Option<ErrorInfo> {
+        let now = Instant::now();
+        if self.wall_until().is_some_and(|until| until <= now) {
+            let limit = self.wall_clock.unwrap_or_default();
+            return Some(
+                ErrorInfo::new(
+                    ErrorClass::Stalled,
+                    format!("the run took longer than {limit:?}"),
+                )
+                .with_code("wall_clock")
+                .with_hint("raise the wall-clock limit, or give it a smaller piece of work"),
+            );
+        }
+        if expected_to_speak && self.silent_until().is_some_and(|until| until <= now) {
+            let limit = self.inactivity.unwrap_or_default();
+            return Some(
+                ErrorInfo::new(
+                    ErrorClass::Stalled,
+                    format!("nothing was heard for {limit:?}"),
+                )
+                .with_code("inactivity")
+                .with_hint("raise the inactivity limit if its tools are slow and silent"),
+            );
+        }
+        None
+    }
+}

@@ -1,0 +1,140 @@
+//! What passes between the driver and a runtime's own side of a session.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use musher_core::{
+    Answer, Ask, AskId, Delta, ErrorInfo, EventKind, PromptId, RawRef, Scope, SessionId, ToolKind,
+};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::SessionSpec;
+use crate::process::Mark;
+
+/// One try at a session: what a backend is started with.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub(crate) spec: Arc<SessionSpec>,
+    pub(crate) env: Arc<[(OsString, OsString)]>,
+    pub(crate) mark: Mark,
+    pub(crate) resume: Option<SessionId>,
+    pub(crate) fork: bool,
+    pub(crate) port: Port,
+}
+
+/// A backend's ends of the wires.
+#[derive(Debug)]
+pub(crate) struct Port {
+    pub(crate) orders: mpsc::Receiver<Order>,
+    pub(crate) signals: mpsc::Sender<Vec<Signal>>,
+    /// End step by step, now.
+    pub(crate) end: CancellationToken,
+    /// End by force, now.
+    pub(crate) kill: CancellationToken,
+}
+
+/// What the driver wants a backend to do.
+#[derive(Debug)]
+pub(crate) enum Order {
+    Prompt {
+        id: PromptId,
+        text: String,
+    },
+    Steer {
+        id: PromptId,
+        text: String,
+    },
+    Answer {
+        ask: AskId,
+        answer: Answer,
+    },
+    Gate {
+        gate: String,
+        verdict: GateVerdict,
+    },
+    Interrupt,
+    SetModel {
+        model: String,
+    },
+    SetMode {
+        mode: String,
+    },
+    /// No prompt will follow: finish what is under way and end.
+    Close,
+}
+
+/// What a backend tells the driver, as it happens.
+#[derive(Debug)]
+pub(crate) enum Signal {
+    Event {
+        kind: EventKind,
+        scope: Scope,
+        raw: Option<RawRef>,
+    },
+    Delta(Delta),
+    /// A model call has begun.
+    ModelCall,
+    AskOpened {
+        ask: AskId,
+        body: Ask,
+        scope: Scope,
+        raw: Option<RawRef>,
+    },
+    AskWithdrawn {
+        ask: AskId,
+    },
+    /// The agent is about to use a tool and waits for a word.
+    Gate(Gate),
+    /// Something was heard that nobody needs to know of; it is a sign of life.
+    Alive,
+}
+
+/// One tool call at the gate.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    pub(crate) gate: String,
+    pub(crate) tool: String,
+    pub(crate) kind: ToolKind,
+    pub(crate) subject: Option<String>,
+}
+
+/// What the rules say to a call at the gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum GateVerdict {
+    Allow,
+    Deny { reason: String },
+    Ask,
+    NoOpinion,
+}
+
+/// How a backend ended.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) stderr_tail: Option<String>,
+    pub(crate) survivors: Vec<i32>,
+    pub(crate) error: Option<ErrorInfo>,
+    /// The session to resume is not known to the runtime.
+    pub(crate) unknown_session: bool,
+}
+
+impl Ended {
+    pub(crate) fn failed(error: ErrorInfo) -> Self {
+        Self {
+            error: Some(error),
+            ..Self::default()
+        }
+    }
+}
+
+impl Signal {
+    pub(crate) fn event(kind: EventKind) -> Self {
+        Self::Event {
+            kind,
+            scope: Scope::Main,
+            raw: None,
+        }
+    }
+}

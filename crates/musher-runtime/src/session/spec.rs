@@ -1,0 +1,177 @@
+//! Everything a session is started with.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use musher_core::{Decision, ErrorClass, ErrorInfo, SessionId, Spend, ToolRules, Usd};
+
+use crate::process::{Containment, Environment};
+
+/// One agent's task and its bounds.
+#[derive(Debug, Clone)]
+pub struct SessionSpec {
+    pub prompt: String,
+    /// The folder it works in.
+    pub cwd: PathBuf,
+    pub environment: Environment,
+    pub model: Option<String>,
+    pub system_prompt: Option<SystemPrompt>,
+    pub rules: ToolRules,
+    /// The agent's own permission mode, in its own words.
+    pub permission_mode: Option<String>,
+    pub limits: Limits,
+    pub asks: AskPolicy,
+    pub mcp_servers: Vec<McpServer>,
+    pub resume: Option<Resume>,
+    /// The program to run instead of the one found on `PATH`; for the script runtime, the script.
+    pub program: Option<PathBuf>,
+    /// How long an idle session waits for another prompt before it ends.
+    pub linger: Duration,
+    pub containment: Containment,
+}
+
+impl SessionSpec {
+    /// A session with no limits, no rules, and asks that wait for an answer.
+    pub fn new(
+        prompt: impl Into<String>,
+        cwd: impl Into<PathBuf>,
+        environment: Environment,
+    ) -> Self {
+        Self {
+            prompt: prompt.into(),
+            cwd: cwd.into(),
+            environment,
+            model: None,
+            system_prompt: None,
+            rules: ToolRules::default(),
+            permission_mode: None,
+            limits: Limits::default(),
+            asks: AskPolicy::default(),
+            mcp_servers: Vec::new(),
+            resume: None,
+            program: None,
+            linger: Duration::ZERO,
+            containment: Containment::default(),
+        }
+    }
+}
+
+/// Instructions beside the prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SystemPrompt {
+    /// After the agent's own.
+    Append(String),
+    /// Instead of the agent's own.
+    Replace(String),
+}
+
+/// What ends a run that does not end by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Model calls in the whole run.
+    pub max_turns: Option<u32>,
+    pub budget: Option<Usd>,
+    /// Silence inside a turn while nothing waits for a person. A rate limit's reset extends it.
+    pub inactivity: Option<Duration>,
+    pub wall_clock: Option<Duration>,
+}
+
+/// What happens to an ask that no rule settles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskPolicy {
+    /// It waits, at most this long, and then the default answers.
+    Wait {
+        deadline: Option<Duration>,
+        default: Decision,
+    },
+    /// Nobody is there: it is denied at once.
+    Deny,
+}
+
+impl Default for AskPolicy {
+    fn default() -> Self {
+        Self::Wait {
+            deadline: None,
+            default: Decision::Deny,
+        }
+    }
+}
+
+/// An earlier session to go on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resume {
+    pub session: SessionId,
+    /// Leave the earlier session as it is and go on in a copy.
+    pub fork: bool,
+    /// The whole prompt for a fresh session, used if and only if the earlier one is unknown to the runtime.
+    pub fresh_prompt: Option<String>,
+    /// What the session had spent when it was left, by model; see [`musher_core::Ledger::lineage`].
+    pub totals: BTreeMap<String, Spend>,
+}
+
+impl Resume {
+    pub fn of(session: SessionId) -> Self {
+        Self {
+            session,
+            fork: false,
+            fresh_prompt: None,
+            totals: BTreeMap::new(),
+        }
+    }
+}
+
+/// A tool server for the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpServer {
+    pub name: String,
+    pub transport: McpTransport,
+}
+
+/// How a tool server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum McpTransport {
+    Stdio {
+        command: String,
+        args: Vec<String>,
+        env: BTreeMap<String, String>,
+    },
+    Http {
+        url: String,
+        headers: BTreeMap<String, String>,
+    },
+}
+
+/// Refuses a prompt that no agent could be given.
+pub(super) fn check_prompt(prompt: &str) -> Result<(), String> {
+    if prompt.trim().is_empty() {
+        return Err("the prompt is empty; say what the agent should do".into());
+    }
+    if let Some(at) = prompt.bytes().position(|byte| byte == 0) {
+        return Err(format!(
+            "the prompt has a NUL byte at position {at}; remove it"
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses a session that could not run as asked.
+pub(super) fn check(spec: &SessionSpec) -> Result<(), ErrorInfo> {
+    let refuse = |message: String| Err(ErrorInfo::new(ErrorClass::Config, message));
+    if let Err(why) = check_prompt(&spec.prompt) {
+        return refuse(why);
+    }
+    if spec.limits.max_turns == Some(0) {
+        return refuse("a limit of 0 turns allows no work; give 1 or more".into());
+    }
+    if let Some(resume) = &spec.resume {
+        let id = resume.session.as_str();
+        if id.is_empty() || id.starts_with('-') || id.chars().any(char::is_control) {
+            return refuse(format!("`{}` is not a session id", id.escape_debug()));
+        }
+        if let Some(Err(why)) = resume.fresh_prompt.as_deref().map(check_prompt) {
+            return refuse(why);
+        }
+    }
+    Ok(())
+}

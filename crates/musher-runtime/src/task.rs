@@ -1,0 +1,23 @@
+//! Tasks that outlive the call that starts them.
+
+use tokio::task::JoinHandle;
+
+/// Runs a task on its own. Its owner holds a channel to it, and the task ends when that channel closes.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place where a task is let go; each ends with its channel"
+)]
+pub(crate) fn detach(task: impl Future<Output = ()> + Send + 'static) {
+    tokio::spawn(task);
+}
+
+/// Runs a task whose owner waits for it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place where a task is started; its handle is returned"
+)]
+pub(crate) fn spawn<T: Send + 'static>(
+    task: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<T> {
+    tokio::spawn(task)
+}

@@ -1,0 +1,2 @@
+//! The musher command.
+fn main() {}
