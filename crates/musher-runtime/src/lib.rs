@@ -12,8 +12,10 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("musher-runtime runs on Linux; on Windows use WSL2");
 
+pub mod claude_code;
 mod clock;
 mod once;
+mod peer;
 mod process;
 mod runtime;
 pub mod script;

@@ -1,1 +1,324 @@
+//! What the process module promises, shown with a program that breaks every rule.
 
+use std::time::Duration;
+
+use musher_testkit::{proc, programs};
+use tokio::time::{Instant, timeout};
+
+use super::*;
+
+const SOON: Duration = Duration::from_secs(20);
+const QUICK: Graces = Graces {
+    close: Duration::from_millis(200),
+    term: Duration::from_millis(300),
+};
+
+struct Agent {
+    process: Process,
+    mark: String,
+}
+
+impl Agent {
+    async fn start(mode: &[&str], stdin: Input) -> Self {
+        Self::contained(mode, stdin, Containment::default()).await
+    }
+
+    async fn contained(mode: &[&str], stdin: Input, containment: Containment) -> Self {
+        let mark = Mark::new(None);
+        let value = format!("{MARK}={}", mark.value());
+        let env = Environment::of_this_process().select(&[], &[]);
+        let process = Process::start(Launch {
+            program: programs::fake_agent().unwrap(),
+            args: mode.iter().map(OsString::from).collect(),
+            cwd: std::env::temp_dir(),
+            env,
+            mark,
+            containment,
+            stdin,
+            stderr: Errors::Tail,
+        })
+        .await
+        .unwrap();
+        Self {
+            process,
+            mark: value,
+        }
+    }
+
+    async fn line(&mut self) -> String {
+        match timeout(SOON, self.process.next()).await.unwrap() {
+            Some(Said::Line(Line {
+                body: LineBody::Whole(bytes),
+                ..
+            })) => String::from_utf8_lossy(&bytes).into_owned(),
+            other => panic!("expected a line, got {other:?}"),
+        }
+    }
+
+    /// The number in a line `pid N`.
+    async fn pid(&mut self) -> i32 {
+        self.line()
+            .await
+            .strip_prefix("pid ")
+            .unwrap()
+            .parse()
+            .unwrap()
+    }
+
+    /// Every line up to the end, then the end.
+    async fn rest(&mut self) -> (Vec<Line>, Exit) {
+        let mut lines = Vec::new();
+        loop {
+            match timeout(SOON, self.process.next())
+                .await
+                .expect("the process hangs")
+            {
+                Some(Said::Line(line)) => lines.push(line),
+                Some(Said::Ended(exit)) => return (lines, exit),
+                None => panic!("no end was said"),
+            }
+        }
+    }
+
+    async fn end(&mut self) -> Exit {
+        self.process.control().end(QUICK).await;
+        self.rest().await.1
+    }
+}
+
+fn root_only() -> Containment {
+    Containment {
+        sweep: Sweep::RootOnly,
+        ..Containment::default()
+    }
+}
+
+#[tokio::test]
+async fn promise_4_an_exit_never_overtakes_the_last_output() {
+    for _ in 0..20 {
+        let mut agent = Agent::start(&["lines", "--count", "500"], Input::Null).await;
+        let (lines, exit) = agent.rest().await;
+        assert_eq!((lines.len(), exit.code), (500, Some(0)));
+    }
+}
+
+#[tokio::test]
+async fn promise_4_a_grandchild_that_holds_the_output_never_hangs_a_run() {
+    let mut agent = Agent::start(&["setsid-grandchild", "--seconds", "300"], Input::Null).await;
+    let grandchild = agent.pid().await;
+    assert_eq!(agent.line().await, "parent done");
+    let began = Instant::now();
+    let (_, exit) = agent.rest().await;
+    assert_eq!(exit.code, Some(0));
+    assert!(
+        began.elapsed() < Duration::from_secs(3),
+        "took {:?}",
+        began.elapsed()
+    );
+    assert!(!proc::alive(grandchild));
+}
+
+/// Each of these leaves a process behind if only the agent itself is killed; that is shown first.
+#[tokio::test]
+async fn promise_3_the_whole_tree_is_gone_after_an_end() {
+    for mode in ["setsid-grandchild", "daemon", "clear-env"] {
+        let args: &[&str] = if mode == "daemon" {
+            &[mode, "--stay"]
+        } else {
+            &[mode]
+        };
+        let mut agent = Agent::contained(args, Input::Piped, root_only()).await;
+        let left = agent.pid().await;
+        agent.end().await;
+        assert!(
+            proc::alive(left),
+            "{mode}: without the sweep the test would prove nothing"
+        );
+        kill(left);
+
+        let mut agent = Agent::start(args, Input::Piped).await;
+        let child = agent.pid().await;
+        let exit = agent.end().await;
+        assert_eq!(exit.survivors, Vec::<i32>::new());
+        assert!(!proc::alive(child), "{mode}: the child outlived its agent");
+        assert_eq!(proc::marked(&agent.mark), Vec::<i32>::new(), "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn promise_3_a_tree_of_sessions_is_gone_after_an_end() {
+    let mode = ["fork-bomb", "--depth", "3", "--width", "3"];
+    let mut agent = Agent::contained(&mode, Input::Piped, root_only()).await;
+    assert_eq!(agent.line().await, "ready");
+    agent.end().await;
+    let left = proc::marked(&agent.mark);
+    assert!(
+        left.len() > 10,
+        "without the sweep the test would prove nothing: {left:?}"
+    );
+    left.into_iter().for_each(kill);
+
+    let mut agent = Agent::start(&mode, Input::Piped).await;
+    assert_eq!(agent.line().await, "ready");
+    assert!(proc::marked(&agent.mark).len() > 10);
+    agent.end().await;
+    assert_eq!(proc::marked(&agent.mark), Vec::<i32>::new());
+}
+
+#[tokio::test]
+async fn promise_3_a_process_that_ignores_sigterm_or_stopped_itself_is_ended() {
+    for mode in ["ignore-term", "stop-self"] {
+        let mut agent = Agent::start(&[mode], Input::Piped).await;
+        assert_eq!(agent.line().await, "ready");
+        let exit = agent.end().await;
+        assert!(exit.signal.is_some(), "{mode}: {exit:?}");
+        assert_eq!(proc::marked(&agent.mark), Vec::<i32>::new(), "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn a_polite_process_gets_time_to_finish_after_its_input_ends() {
+    let mut agent = Agent::start(&["after-eof", "--ms", "300"], Input::Piped).await;
+    let graces = Graces {
+        close: SOON,
+        term: SOON,
+    };
+    agent.process.control().end(graces).await;
+    let (lines, exit) = agent.rest().await;
+    assert_eq!(exit.code, Some(0));
+    assert!(!lines.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_written_arrives_whole_and_in_order() {
+    let mut agent = Agent::start(&["echo"], Input::Piped).await;
+    let control = agent.process.control();
+    let long = "x".repeat(1_000_000);
+    for n in 0..20 {
+        control.write(Bytes::from(format!("{n} {long}\n"))).await;
+    }
+    control.close_input().await;
+    for n in 0..20 {
+        assert_eq!(agent.line().await, format!("{n} {long}"));
+    }
+    assert_eq!(agent.line().await, "eof");
+    assert_eq!(agent.rest().await.1.code, Some(0));
+}
+
+#[tokio::test]
+async fn dropping_the_process_kills_its_tree() {
+    let mut agent = Agent::start(&["clear-env"], Input::Piped).await;
+    let child = agent.pid().await;
+    let Agent { process, mark } = agent;
+    drop(process);
+    let gone = async {
+        while proc::alive(child) || !proc::marked(&mark).is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(SOON, gone)
+        .await
+        .expect("the tree outlived its handle");
+}
+
+#[test]
+fn a_runtime_that_shuts_down_leaves_nothing_behind() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let (child, agent) = runtime.block_on(async {
+        let mut agent = Agent::start(&["clear-env"], Input::Piped).await;
+        (agent.pid().await, agent)
+    });
+    drop(runtime);
+    assert!(!proc::alive(child));
+    assert_eq!(proc::marked(&agent.mark), Vec::<i32>::new());
+}
+
+#[tokio::test]
+async fn promise_10_a_64_mib_line_a_missing_newline_and_garbage_are_survived() {
+    let mut agent = Agent::start(&["long-line", "--mb", "64"], Input::Null).await;
+    let (lines, _) = agent.rest().await;
+    let last = lines.last().unwrap();
+    assert_eq!(last.body, LineBody::Whole(Bytes::from_static(b"after")));
+    let long: u64 = lines[..lines.len() - 1].iter().map(|line| line.len).sum();
+    assert_eq!(long, 64 * 1024 * 1024);
+
+    let mut agent = Agent::start(&["no-newline", "--mb", "3"], Input::Null).await;
+    let (lines, exit) = agent.rest().await;
+    assert_eq!(
+        (lines.len(), lines[0].len, exit.code),
+        (1, 3 * 1024 * 1024, Some(0))
+    );
+
+    let mut agent = Agent::start(
+        &["garbage", "--seed", "7", "--bytes", "2000000"],
+        Input::Null,
+    )
+    .await;
+    let (lines, exit) = agent.rest().await;
+    assert!(lines.len() > 1000 && exit.code == Some(0));
+
+    let mut agent = Agent::start(&["no-newline-forever"], Input::Null).await;
+    agent
+        .process
+        .next()
+        .await
+        .expect("even endless output without a newline is heard of");
+    agent.process.control().kill().await;
+    agent.rest().await;
+}
+
+#[tokio::test]
+async fn promise_10_a_reader_that_does_not_read_makes_the_agent_wait() {
+    let mut agent = Agent::start(&["flood", "--mb", "200"], Input::Null).await;
+    agent.line().await;
+    // All that can be in flight: the channel, one read, and the pipe.
+    let before = agent.process.output.len();
+    assert!(before <= LINES);
+    agent.process.control().kill().await;
+    let (lines, exit) = agent.rest().await;
+    assert!(lines.len() < 5_000, "{} lines were read ahead", lines.len());
+    assert_eq!(exit.signal, Some(9));
+}
+
+#[tokio::test]
+async fn the_last_words_on_stderr_are_kept() {
+    let mut agent = Agent::start(&["exit", "--code", "3", "--stderr-kb", "300"], Input::Null).await;
+    let (_, exit) = agent.rest().await;
+    assert_eq!(exit.code, Some(3));
+    assert!(exit.stderr_tail.len() <= 64 * 1024 && exit.stderr_tail.len() > 60 * 1024);
+}
+
+#[tokio::test]
+async fn a_death_by_signal_is_told() {
+    let mut agent = Agent::start(&["die", "--signal", "11"], Input::Null).await;
+    let (_, exit) = agent.rest().await;
+    assert_eq!((exit.code, exit.signal), (None, Some(11)));
+}
+
+#[tokio::test]
+async fn only_listed_variables_reach_the_process() {
+    let mut agent = Agent::start(&["env"], Input::Null).await;
+    let (lines, _) = agent.rest().await;
+    let names: Vec<String> = lines
+        .iter()
+        .filter_map(|line| match &line.body {
+            LineBody::Whole(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            LineBody::Cut { .. } => None,
+        })
+        .collect();
+    assert!(names.iter().any(|line| line.starts_with("PATH=")));
+    assert!(names.iter().any(|line| line == &agent.mark));
+    assert!(
+        !names
+            .iter()
+            .any(|line| line.starts_with("CARGO_MANIFEST_DIR="))
+    );
+}
+
+fn kill(pid: i32) {
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}

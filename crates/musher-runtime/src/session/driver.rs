@@ -6,6 +6,7 @@ mod signals;
 use std::collections::{BTreeSet, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use musher_core::{
     ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, Ledger, Level, Outcome, PromptId, Scope,
@@ -34,6 +35,8 @@ const OUTBOX: usize = 64;
 const SIGNALS: usize = 64;
 const ORDERS: usize = 1024;
 const REQUESTS: usize = 64;
+/// An agent that neither works nor leaves is waited for this long.
+const LINGERING: Duration = Duration::from_secs(30);
 
 /// What the driver must know of a runtime.
 #[derive(Debug, Clone, Copy)]
@@ -103,7 +106,10 @@ struct Driver {
     interrupt_sent: bool,
     /// When an idle session is closed.
     close_at: Option<Instant>,
+    /// The agent was told to leave.
     closed: bool,
+    /// The agent says of itself that it is not idle.
+    native_busy: bool,
     ending: Option<Ending>,
 }
 
@@ -162,6 +168,7 @@ impl Driver {
             interrupt_sent: false,
             close_at: None,
             closed: false,
+            native_busy: false,
             ending: None,
         }
     }
@@ -285,7 +292,14 @@ impl Driver {
             .chain(limits)
             .chain(self.asks.next_deadline())
             .chain(self.close_at)
+            .chain(self.leave_by())
             .min()
+    }
+
+    /// When an agent that was told to leave, and has nothing more to say, is made to.
+    fn leave_by(&self) -> Option<Instant> {
+        let leaving = self.closed && self.turns.open.is_none() && !self.end.is_cancelled();
+        leaving.then(|| self.clocks.silent_for(LINGERING))
     }
 
     fn expected_to_speak(&self) -> bool {
@@ -300,7 +314,15 @@ impl Driver {
         }
         if self.close_at.is_some_and(|at| at <= now) {
             self.close_at = None;
-            self.close();
+            // It claimed to be busy and said nothing more: it is taken to be idle.
+            if std::mem::take(&mut self.native_busy) {
+                self.settle();
+            } else {
+                self.close();
+            }
+        }
+        if self.leave_by().is_some_and(|by| by <= now) {
+            self.end.cancel();
         }
         if let Some(ending) = &mut self.ending {
             if ending.interrupting_until.is_some_and(|until| until <= now) {

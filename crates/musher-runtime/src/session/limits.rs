@@ -44,6 +44,11 @@ impl Clocks {
         self.excused = self.excused.max(Instant::now() + silence);
     }
 
+    /// When it will have been silent for this long.
+    pub(super) fn silent_for(&self, time: Duration) -> Instant {
+        self.heard + time
+    }
+
     fn silent_until(&self) -> Option<Instant> {
         self.inactivity
             .map(|limit| self.heard.max(self.excused) + limit)

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use musher_core::{
-    Ask, AskId, ClosedBy, ErrorClass, ErrorInfo, EventKind, Outcome, RawRef, Scope, TaskPhase,
-    Trigger, TurnEnded, TurnOutcome,
+    Activity, Ask, AskId, ClosedBy, ErrorClass, ErrorInfo, EventKind, Outcome, RawRef, Scope,
+    TaskPhase, Trigger, TurnEnded, TurnOutcome,
 };
 use tokio::time::Instant;
 
 use super::super::Output;
 use super::super::asks::Fate;
 use super::super::port::{Order, Signal};
-use super::Driver;
+use super::{Driver, LINGERING};
 use crate::clock;
 
 impl Driver {
@@ -79,6 +79,7 @@ impl Driver {
                     self.session = Some(session.clone());
                 }
             }
+            EventKind::SessionState { state } => self.native_busy = *state != Activity::Idle,
             EventKind::Tool(update) if scope.is_main() => self.turns.tool(update),
             EventKind::Usage(report) => {
                 self.ledger.enter(report);
@@ -212,7 +213,7 @@ impl Driver {
     }
 
     /// Decides what comes next once nothing is under way.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         if self.turns.busy() {
             return;
         }
@@ -223,6 +224,13 @@ impl Driver {
             return;
         }
         let Some(last) = &self.turns.last else { return };
+        if self.native_busy {
+            // A turn that nobody asked for may follow at once; the agent says when none does.
+            if self.tasks.is_empty() && !self.closed {
+                self.close_at.get_or_insert(Instant::now() + LINGERING);
+            }
+            return;
+        }
         if matches!(
             last.outcome,
             TurnOutcome::OutOfTurns | TurnOutcome::OutOfBudget
@@ -233,9 +241,11 @@ impl Driver {
             self.send_prompt(id, text);
         } else if self.tasks.is_empty() && !self.closed {
             if self.spec.linger.is_zero() {
+                self.close_at = None;
                 self.close();
-            } else if self.close_at.is_none() {
-                self.close_at = Some(Instant::now() + self.spec.linger);
+            } else {
+                // Idle now: what was waited for before no longer counts.
+                self.close_at = Some(self.clocks.silent_for(self.spec.linger));
             }
         }
     }

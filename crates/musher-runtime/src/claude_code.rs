@@ -1,0 +1,59 @@
+//! The `claude-code` runtime: Claude Code over its two-way stream protocol.
+//!
+//! There is one mode only. One-shot work is one prompt and then the end of input, so approvals, questions, interrupts
+//! and further prompts work everywhere.
+
+mod backend;
+mod control;
+mod frame;
+mod launch;
+mod tools;
+mod translate;
+
+use std::sync::Arc;
+
+use crate::session::{self, Profile};
+use crate::{Capabilities, Runtime, Session, SessionSpec};
+
+/// The version that this runtime was proved against.
+pub const TESTED_VERSION: &str = "2.1.325";
+
+/// Claude Code, found as `claude` on `PATH` unless the session names a program.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ClaudeCode {}
+
+impl Runtime for ClaudeCode {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            resume: true,
+            fork: true,
+            steer: true,
+            interrupt: true,
+            approvals: true,
+            questions: true,
+            set_model: true,
+            set_mode: true,
+            partial_text: true,
+            usage: true,
+            cost: true,
+        }
+    }
+
+    fn start(&self, spec: SessionSpec) -> Session {
+        let profile = Profile {
+            name: self.name(),
+            capabilities: self.capabilities(),
+            variables: launch::VARIABLES,
+            banned: launch::BANNED,
+        };
+        session::start(
+            profile,
+            spec,
+            Arc::new(|attempt| Box::pin(backend::run(attempt))),
+        )
+    }
+}

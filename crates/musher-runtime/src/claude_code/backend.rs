@@ -1,0 +1,155 @@
+//! The process side: starts the agent, feeds its lines to the translator and writes what comes back.
+
+use musher_core::{SessionId, SessionInfo};
+use uuid::Uuid;
+
+use super::launch::{self, Ready};
+use super::translate::{Step, Translator};
+use crate::process::{Process, ProcessControl, Said};
+use crate::session::{Attempt, Ended, LADDER, Order};
+
+/// Runs one attempt to its end.
+pub(super) async fn run(attempt: Attempt) -> Ended {
+    let session = match &attempt.resume {
+        Some(earlier) if !attempt.fork => earlier.clone(),
+        Some(_) | None => SessionId::new(Uuid::new_v4().to_string()),
+    };
+    let Ready { launch, mcp_file } = match launch::prepare(&attempt, &session) {
+        Ok(ready) => ready,
+        Err(error) => return Ended::failed(error),
+    };
+    let process = match Process::start(launch).await {
+        Ok(process) => process,
+        Err(error) => return Ended::failed(launch::start_error(&error)),
+    };
+    let ended = Conversation::new(attempt, process).run(session).await;
+    drop(mcp_file);
+    ended
+}
+
+struct Conversation {
+    attempt: Attempt,
+    process: Process,
+    control: ProcessControl,
+    translator: Translator,
+    /// The end was already passed on.
+    ending: bool,
+    killing: bool,
+}
+
+enum Wake {
+    Said(Option<Said>),
+    Order(Order),
+    End,
+    Kill,
+}
+
+impl Conversation {
+    fn new(attempt: Attempt, process: Process) -> Self {
+        let control = process.control();
+        let translator = Translator::default();
+        Self {
+            attempt,
+            process,
+            control,
+            translator,
+            ending: false,
+            killing: false,
+        }
+    }
+
+    async fn run(mut self, session: SessionId) -> Ended {
+        let hello = self
+            .translator
+            .hello(launch::initialize(&self.attempt.spec));
+        self.control.write(hello).await;
+        let resumed = self.attempt.resume.clone();
+        let opening = Translator::opening(SessionInfo {
+            session: Some(session),
+            runtime: Some("claude-code".into()),
+            model: self.attempt.spec.model.clone(),
+            cwd: Some(self.attempt.spec.cwd.display().to_string()),
+            resumed_from: resumed.clone().filter(|_| !self.attempt.fork),
+            forked_from: resumed.filter(|_| self.attempt.fork),
+            ..SessionInfo::default()
+        });
+        self.carry_out(Step {
+            signals: vec![opening],
+            replies: Vec::new(),
+        })
+        .await;
+        loop {
+            let port = &mut self.attempt.port;
+            let wake = tokio::select! {
+                () = port.kill.cancelled(), if !self.killing => Wake::Kill,
+                () = port.end.cancelled(), if !self.ending => Wake::End,
+                Some(order) = port.orders.recv() => Wake::Order(order),
+                said = self.process.next() => Wake::Said(said),
+            };
+            match wake {
+                Wake::Kill => self.kill().await,
+                Wake::End => self.end().await,
+                Wake::Order(Order::Close) => self.control.close_input().await,
+                Wake::Order(order) => {
+                    let step = self.translator.order(order);
+                    self.carry_out(step).await;
+                }
+                Wake::Said(Some(Said::Line(line))) => {
+                    let step = self.translator.line(&line);
+                    self.carry_out(step).await;
+                }
+                Wake::Said(Some(Said::Ended(exit))) => {
+                    return Ended {
+                        exit_code: exit.code,
+                        signal: exit.signal,
+                        stderr_tail: Some(exit.stderr_tail),
+                        survivors: exit.survivors,
+                        error: None,
+                        unknown_session: self.translator.unknown_session,
+                    };
+                }
+                // The process task ends only after it has said so, or with the whole program.
+                Wake::Said(None) => return Ended::default(),
+            }
+        }
+    }
+
+    async fn carry_out(&mut self, step: Step) {
+        for reply in step.replies {
+            self.control.write(reply).await;
+        }
+        if step.signals.is_empty() {
+            return;
+        }
+        // A host that does not listen must not keep the end from reaching the process.
+        loop {
+            let port = &self.attempt.port;
+            let wake = tokio::select! {
+                biased;
+                () = port.kill.cancelled(), if !self.killing => Wake::Kill,
+                () = port.end.cancelled(), if !self.ending => Wake::End,
+                permit = port.signals.reserve() => {
+                    if let Ok(permit) = permit {
+                        permit.send(step.signals);
+                    }
+                    return;
+                }
+            };
+            match wake {
+                Wake::Kill => self.kill().await,
+                Wake::End => self.end().await,
+                Wake::Said(_) | Wake::Order(_) => {}
+            }
+        }
+    }
+
+    async fn end(&mut self) {
+        self.ending = true;
+        self.control.end(LADDER).await;
+    }
+
+    async fn kill(&mut self) {
+        self.killing = true;
+        self.control.kill().await;
+    }
+}

@@ -1,0 +1,44 @@
+//! How Claude Code wraps control requests and their answers.
+
+use serde_json::{Value as Json, json};
+
+use crate::peer::Dialect;
+
+/// The dialect: a request's method is the `subtype` inside it.
+#[derive(Debug)]
+pub(super) enum Control {}
+
+/// What a control request of ours was about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Asked {
+    Initialize,
+    Interrupt,
+    SetModel(String),
+    SetMode(String),
+}
+
+impl Dialect for Control {
+    fn own_id(n: u64) -> Json {
+        format!("musher-{n}").into()
+    }
+
+    fn request(id: &Json, method: &str, params: Json) -> Json {
+        let mut request = params;
+        request["subtype"] = method.into();
+        json!({ "type": "control_request", "request_id": id, "request": request })
+    }
+
+    fn success(id: &Json, result: Json) -> Json {
+        json!({
+            "type": "control_response",
+            "response": { "subtype": "success", "request_id": id, "response": result },
+        })
+    }
+
+    fn failure(id: &Json, message: &str) -> Json {
+        json!({
+            "type": "control_response",
+            "response": { "subtype": "error", "request_id": id, "error": message },
+        })
+    }
+}

@@ -1,0 +1,279 @@
+//! The frames of Claude Code that are understood: only what is needed of each, and never an error for what is new.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+/// What kind of frame a line is; read first, whatever the order of its keys.
+#[derive(Debug, Deserialize)]
+pub(super) struct Probe<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: std::borrow::Cow<'a, str>,
+    #[serde(default)]
+    pub(super) subtype: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Init {
+    pub(super) session_id: Option<String>,
+    pub(super) cwd: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) tools: Option<Vec<String>>,
+    pub(super) mcp_servers: Option<Vec<McpServer>>,
+    #[serde(rename = "permissionMode")]
+    pub(super) permission_mode: Option<String>,
+    pub(super) claude_code_version: Option<String>,
+    #[serde(rename = "apiKeySource")]
+    pub(super) api_key_source: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct McpServer {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) status: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Assistant {
+    pub(super) message: Message,
+    pub(super) uuid: Option<String>,
+    pub(super) error: Option<String>,
+    #[serde(default)]
+    pub(super) aborted: bool,
+    #[serde(default)]
+    pub(super) supersedes: Vec<String>,
+    pub(super) api_error: Option<String>,
+    pub(super) request_id: Option<String>,
+    pub(super) parent_tool_use_id: Option<String>,
+    pub(super) agent_id: Option<String>,
+    pub(super) subagent_type: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Message {
+    #[serde(default)]
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) model: String,
+    #[serde(default)]
+    pub(super) content: Content,
+}
+
+/// Content is a text or a list of blocks.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Content {
+    Text(String),
+    Blocks(Vec<Json>),
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self::Blocks(Vec::new())
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct User {
+    pub(super) message: Message,
+    pub(super) uuid: Option<String>,
+    #[serde(default, rename = "isReplay")]
+    pub(super) is_replay: bool,
+    #[serde(default)]
+    pub(super) tool_use_result: Option<Json>,
+    #[serde(default)]
+    pub(super) tool_result_meta: Vec<ToolResultMeta>,
+    pub(super) parent_tool_use_id: Option<String>,
+    pub(super) agent_id: Option<String>,
+    pub(super) subagent_type: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ToolResultMeta {
+    pub(super) id: String,
+    pub(super) non_execution_kind: Option<String>,
+    pub(super) permission_decision: Option<PermissionDecision>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PermissionDecision {
+    #[serde(default)]
+    pub(super) decision: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct StreamEvent {
+    pub(super) event: StreamPart,
+    pub(super) parent_tool_use_id: Option<String>,
+    pub(super) agent_id: Option<String>,
+    pub(super) subagent_type: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum StreamPart {
+    MessageStart {
+        message: StartedMessage,
+    },
+    ContentBlockStart {
+        index: u64,
+        content_block: BlockStart,
+    },
+    ContentBlockDelta {
+        index: u64,
+        delta: BlockDelta,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct StartedMessage {
+    #[serde(default)]
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) model: String,
+    #[serde(default)]
+    pub(super) usage: ApiUsage,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ApiUsage {
+    pub(super) input_tokens: Option<u64>,
+    pub(super) output_tokens: Option<u64>,
+    pub(super) cache_read_input_tokens: Option<u64>,
+    pub(super) cache_creation_input_tokens: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct BlockStart {
+    #[serde(default)]
+    pub(super) id: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum BlockDelta {
+    TextDelta {
+        text: String,
+    },
+    ThinkingDelta {
+        thinking: String,
+    },
+    InputJsonDelta {
+        partial_json: String,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ResultFrame {
+    #[serde(default)]
+    pub(super) is_error: bool,
+    pub(super) terminal_reason: Option<String>,
+    pub(super) api_error_status: Option<u16>,
+    pub(super) result: Option<String>,
+    #[serde(default)]
+    pub(super) errors: Vec<String>,
+    pub(super) duration_ms: Option<u64>,
+    #[serde(default)]
+    pub(super) permission_denials: Vec<Denial>,
+    pub(super) structured_output: Option<Json>,
+    #[serde(rename = "modelUsage", default)]
+    pub(super) model_usage: BTreeMap<String, ModelUsage>,
+    pub(super) model_usage_since_last_result: Option<BTreeMap<String, ModelUsage>>,
+    pub(super) startup_failure_reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Denial {
+    #[serde(default)]
+    pub(super) tool_name: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ModelUsage {
+    pub(super) input_tokens: u64,
+    pub(super) output_tokens: u64,
+    pub(super) cache_read_input_tokens: u64,
+    pub(super) cache_creation_input_tokens: u64,
+    pub(super) cache_creation_ephemeral5m_input_tokens: u64,
+    pub(super) cache_creation_ephemeral1h_input_tokens: u64,
+    pub(super) thinking_tokens: u64,
+    #[serde(rename = "costUSD")]
+    pub(super) cost_usd: Option<f64>,
+    pub(super) cost_basis: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ControlRequest {
+    pub(super) request_id: Json,
+    pub(super) request: Json,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct CanUseTool {
+    pub(super) tool_name: String,
+    #[serde(default)]
+    pub(super) input: Json,
+    pub(super) tool_use_id: Option<String>,
+    pub(super) agent_id: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) decision_reason: Option<String>,
+    #[serde(default)]
+    pub(super) permission_suggestions: Vec<Json>,
+    #[serde(default)]
+    pub(super) requires_user_interaction: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ControlResponse {
+    pub(super) response: ControlResponseBody,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ControlResponseBody {
+    #[serde(default)]
+    pub(super) subtype: String,
+    pub(super) request_id: Json,
+    pub(super) error: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Task {
+    pub(super) task_id: String,
+    pub(super) tool_use_id: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) task_type: Option<String>,
+    #[serde(default)]
+    pub(super) is_backgrounded: bool,
+    pub(super) status: Option<String>,
+    pub(super) summary: Option<String>,
+    pub(super) patch: Option<TaskPatch>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct TaskPatch {
+    pub(super) status: Option<String>,
+    pub(super) is_backgrounded: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RateLimitFrame {
+    pub(super) rate_limit_info: RateLimitInfo,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RateLimitInfo {
+    #[serde(default)]
+    pub(super) status: String,
+    pub(super) resets_at: Option<i64>,
+    pub(super) rate_limit_type: Option<String>,
+    pub(super) utilization: Option<f64>,
+}

@@ -1,0 +1,210 @@
+//! How Claude Code is started: arguments, variables, and what must never be either.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+
+use musher_core::{ErrorClass, ErrorInfo, SessionId};
+use serde_json::{Value as Json, json};
+use tempfile::NamedTempFile;
+
+use crate::process::{self, Errors, Input, Launch, StartError};
+use crate::session::Attempt;
+use crate::{McpServer, McpTransport, SessionSpec, SystemPrompt};
+
+/// The vendor's documented variables, which pass by themselves.
+pub(super) const VARIABLES: &[&str] = &[
+    "ANTHROPIC_*",
+    "CLAUDE_CONFIG_DIR",
+    "CLAUDE_CODE_API_KEY_HELPER_TTL_MS",
+    "CLAUDE_CODE_AUTO_COMPACT_WINDOW",
+    "CLAUDE_CODE_CLIENT_CERT",
+    "CLAUDE_CODE_CLIENT_KEY",
+    "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
+    "CLAUDE_CODE_DISABLE_*",
+    "CLAUDE_CODE_EFFORT_LEVEL",
+    "CLAUDE_CODE_ENABLE_*",
+    "CLAUDE_CODE_GIT_BASH_PATH",
+    "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    "CLAUDE_CODE_MAX_RETRIES",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_SHELL",
+    "CLAUDE_CODE_SHELL_PREFIX",
+    "CLAUDE_CODE_SKIP_*",
+    "CLAUDE_CODE_SUBAGENT_MODEL",
+    "CLAUDE_CODE_TMPDIR",
+    "CLAUDE_CODE_USE_*",
+    "API_TIMEOUT_MS",
+    "AWS_*",
+    "BASH_DEFAULT_TIMEOUT_MS",
+    "BASH_MAX_OUTPUT_LENGTH",
+    "BASH_MAX_TIMEOUT_MS",
+    "CLOUD_ML_REGION",
+    "DISABLE_*",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_CLOUD_PROJECT",
+    "IS_SANDBOX",
+    "MAX_MCP_OUTPUT_TOKENS",
+    "MAX_THINKING_TOKENS",
+    "MCP_TIMEOUT",
+    "MCP_TOOL_TIMEOUT",
+    "NODE_EXTRA_CA_CERTS",
+    "USE_BUILTIN_RIPGREP",
+    "VERTEX_REGION_*",
+];
+
+/// Variables that would make it believe it runs inside another one.
+pub(super) const BANNED: &[&str] = &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "NODE_OPTIONS"];
+
+/// What is set for every session.
+const SET: &[(&str, &str)] = &[
+    // Tells when the agent is idle, so that work it does after a turn is not cut off.
+    ("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1"),
+    ("CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1"),
+    // A program that replaces itself in mid-run could change the protocol under us.
+    ("DISABLE_AUTOUPDATER", "1"),
+];
+
+/// A start that is ready to be made. The file must live as long as the process.
+pub(super) struct Ready {
+    pub(super) launch: Launch,
+    pub(super) mcp_file: Option<NamedTempFile>,
+}
+
+/// Everything for one attempt under the given session id.
+pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Ready, ErrorInfo> {
+    let spec = &attempt.spec;
+    let program = spec.program.as_deref().unwrap_or(Path::new("claude"));
+    let search = attempt
+        .env
+        .iter()
+        .find(|(name, _)| name == "PATH")
+        .map(|(_, path)| path.as_os_str());
+    let program = process::find(program, search).map_err(|error| start_error(&error))?;
+    let mcp_file = mcp_config(&spec.mcp_servers).transpose().map_err(|error| {
+        let message = format!("the tool servers could not be handed over: {error}");
+        ErrorInfo::new(ErrorClass::Unavailable, message)
+    })?;
+    let mut env = attempt.env.to_vec();
+    env.retain(|(name, _)| !SET.iter().any(|(set, _)| name == set));
+    env.extend(SET.iter().map(|(name, value)| (name.into(), value.into())));
+    let launch = Launch {
+        program,
+        args: arguments(attempt, session, mcp_file.as_ref().map(NamedTempFile::path)),
+        cwd: spec.cwd.clone(),
+        env,
+        mark: attempt.mark.clone(),
+        containment: spec.containment,
+        stdin: Input::Piped,
+        stderr: Errors::Tail,
+    };
+    Ok(Ready { launch, mcp_file })
+}
+
+pub(super) fn start_error(error: &StartError) -> ErrorInfo {
+    let class = if error.is_missing_program() {
+        ErrorClass::Unavailable
+    } else {
+        ErrorClass::Config
+    };
+    let info = ErrorInfo::new(class, error.to_string());
+    match error {
+        StartError::NotOnPath { .. } => {
+            info.with_hint("npm install -g @anthropic-ai/claude-code, or name it with --program")
+        }
+        StartError::NoSuchProgram { .. }
+        | StartError::NotExecutable { .. }
+        | StartError::BadFolder { .. }
+        | StartError::Spawn { .. } => info,
+    }
+}
+
+/// Values that come from outside stand behind an equals sign, so that none can become an option of its own.
+fn arguments(attempt: &Attempt, session: &SessionId, mcp_file: Option<&Path>) -> Vec<OsString> {
+    let spec = &attempt.spec;
+    let mut args: Vec<OsString> = [
+        "-p",
+        "--input-format=stream-json",
+        "--output-format=stream-json",
+        "--verbose",
+        "--permission-prompt-tool=stdio",
+        "--include-partial-messages",
+        "--replay-user-messages",
+    ]
+    .map(OsString::from)
+    .to_vec();
+    let mut option = |name: &str, value: &str| args.push(format!("--{name}={value}").into());
+    match &attempt.resume {
+        None => option("session-id", session.as_str()),
+        Some(earlier) => {
+            option("resume", earlier.as_str());
+            if attempt.fork {
+                option("session-id", session.as_str());
+            }
+        }
+    }
+    if let Some(model) = &spec.model {
+        option("model", model);
+    }
+    if let Some(mode) = &spec.permission_mode {
+        option("permission-mode", mode);
+    }
+    if let Some(turns) = spec.limits.max_turns {
+        option("max-turns", &turns.to_string());
+    }
+    if let Some(budget) = spec.limits.budget {
+        option("max-budget-usd", &budget.dollars().to_string());
+    }
+    if let Some(file) = mcp_file {
+        option("mcp-config", &file.display().to_string());
+    }
+    if attempt.fork {
+        args.push("--fork-session".into());
+    }
+    args
+}
+
+/// The tool servers as a file that only we can read: they may hold tokens, and arguments are public.
+fn mcp_config(servers: &[McpServer]) -> Option<std::io::Result<NamedTempFile>> {
+    if servers.is_empty() {
+        return None;
+    }
+    let config: serde_json::Map<String, Json> = servers
+        .iter()
+        .map(|server| {
+            let config = match &server.transport {
+                McpTransport::Stdio { command, args, env } => {
+                    json!({ "type": "stdio", "command": command, "args": args, "env": env })
+                }
+                McpTransport::Http { url, headers } => {
+                    json!({ "type": "http", "url": url, "headers": headers })
+                }
+            };
+            (server.name.clone(), config)
+        })
+        .collect();
+    let write = || {
+        let mut file = tempfile::Builder::new()
+            .prefix("musher-mcp-")
+            .suffix(".json")
+            .tempfile()?;
+        file.write_all(json!({ "mcpServers": config }).to_string().as_bytes())?;
+        Ok(file)
+    };
+    Some(write())
+}
+
+/// What the first control request holds: instructions, and a gate before every tool where rules can hold one back.
+pub(super) fn initialize(spec: &SessionSpec) -> Json {
+    let mut request = json!({});
+    match &spec.system_prompt {
+        None => {}
+        Some(SystemPrompt::Append(text)) => request["appendSystemPrompt"] = text.clone().into(),
+        Some(SystemPrompt::Replace(text)) => request["systemPrompt"] = json!([text]),
+    }
+    if spec.rules.restrict() {
+        request["hooks"] =
+            json!({ "PreToolUse": [{ "matcher": "*", "hookCallbackIds": ["musher-gate"] }] });
+    }
+    request
+}

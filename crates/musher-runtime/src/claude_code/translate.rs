@@ -1,0 +1,258 @@
+//! The translator: Claude Code's frames in, signals and replies out. A pure state machine, apart from the process.
+
+mod answer;
+mod content;
+mod control;
+mod outcome;
+mod stream;
+mod system;
+
+use std::collections::{HashMap, HashSet};
+
+use bytes::Bytes;
+use musher_core::{
+    AskId, CallId, EventKind, ItemId, OutputStream, PromptId, RawRef, Scope, SessionInfo,
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value as Json, json};
+
+use super::control::{Asked, Control};
+use super::frame::Probe;
+use crate::peer::{self, Id, Peer};
+use crate::process::{Line, LineBody};
+use crate::session::{Order, Signal};
+
+/// A frame of unknown kind is kept whole up to this size.
+const NATIVE_KEPT: usize = 32 * 1024;
+/// Messages that can still be retracted.
+const RETRACTABLE: usize = 4096;
+
+/// What a frame or an order led to.
+#[derive(Debug, Default)]
+pub(super) struct Step {
+    pub(super) signals: Vec<Signal>,
+    /// Lines to write to the agent.
+    pub(super) replies: Vec<Bytes>,
+}
+
+/// The state of one conversation with the agent.
+#[derive(Debug, Default)]
+pub(super) struct Translator {
+    peer: Peer<Control, Asked>,
+    /// The agent has answered our first request; a big prompt before that may be cut off.
+    ready: bool,
+    /// Prompts that wait for it.
+    held: Vec<Bytes>,
+    turn_open: bool,
+    /// The agent has said anything about a session.
+    spoke: bool,
+    model: Option<String>,
+    /// Prompts of ours; the agent repeats them.
+    own_prompts: HashSet<String>,
+    /// How many blocks of a message were seen, by message.
+    blocks: HashMap<String, u64>,
+    /// The message that is being streamed, by the call it belongs to.
+    streaming: HashMap<Option<String>, stream::Streaming>,
+    /// The content that a frame brought, for retraction.
+    items: HashMap<String, Vec<ItemId>>,
+    /// Plans that were proposed, by call: the approval does not repeat them.
+    plans: HashMap<CallId, String>,
+    asks: HashMap<AskId, control::OpenAsk>,
+    gates: HashMap<String, Id>,
+    tasks: HashSet<String>,
+    trouble: outcome::Trouble,
+    pub(super) unknown_session: bool,
+}
+
+/// Where the signals of one frame are gathered.
+struct Frame<'a> {
+    raw: RawRef,
+    bytes: &'a [u8],
+    step: Step,
+}
+
+impl Frame<'_> {
+    fn event(&mut self, kind: EventKind) {
+        self.event_in(Scope::Main, kind);
+    }
+
+    fn event_in(&mut self, scope: Scope, kind: EventKind) {
+        self.step.signals.push(Signal::Event {
+            kind,
+            scope,
+            raw: Some(self.raw),
+        });
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        self.step.signals.push(signal);
+    }
+
+    fn reply(&mut self, line: Option<Bytes>) {
+        self.step.replies.extend(line);
+    }
+
+    /// The frame as the shape that is expected; a frame of another shape becomes native.
+    fn read<T: DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_slice(self.bytes).ok()
+    }
+
+    fn native(&mut self, name: String) {
+        let frame = (self.bytes.len() <= NATIVE_KEPT)
+            .then(|| serde_json::from_slice(self.bytes).ok())
+            .flatten();
+        self.event(EventKind::Native { name, frame });
+    }
+}
+
+impl Translator {
+    /// The first thing to say.
+    pub(super) fn hello(&mut self, initialize: Json) -> Bytes {
+        self.peer
+            .request("initialize", initialize, Asked::Initialize)
+    }
+
+    /// Takes in one line. Every line gives at least one signal.
+    pub(super) fn line(&mut self, line: &Line) -> Step {
+        let raw = RawRef {
+            offset: line.offset,
+            len: line.len,
+        };
+        let bytes = match &line.body {
+            LineBody::Whole(bytes) => bytes,
+            LineBody::Cut { head, tail } => {
+                let text = format!(
+                    "{} … {}",
+                    String::from_utf8_lossy(head),
+                    String::from_utf8_lossy(tail)
+                );
+                return unparsed(raw, text, true);
+            }
+        };
+        let Ok(probe) = serde_json::from_slice::<Probe<'_>>(bytes) else {
+            let text = String::from_utf8_lossy(&bytes[..bytes.len().min(NATIVE_KEPT)]).into_owned();
+            return unparsed(raw, text, bytes.len() > NATIVE_KEPT);
+        };
+        let name = match &probe.subtype {
+            Some(subtype) => format!("{}/{subtype}", probe.kind),
+            None => probe.kind.to_string(),
+        };
+        let mut frame = Frame {
+            raw,
+            bytes,
+            step: Step::default(),
+        };
+        let understood = match &*probe.kind {
+            "stream_event" => self.stream_event(&mut frame),
+            "assistant" => self.assistant(&mut frame),
+            "user" => self.user(&mut frame),
+            "result" => self.result(&mut frame),
+            "system" => self.system(&mut frame, probe.subtype.as_deref().unwrap_or_default()),
+            "rate_limit_event" => self.rate_limit(&mut frame),
+            "tool_progress" => self.tool_progress(&mut frame),
+            "control_request" => self.control_request(&mut frame),
+            "control_response" => self.control_response(&mut frame),
+            "control_cancel_request" => self.control_cancelled(&mut frame),
+            "command_lifecycle" | "keep_alive" => {
+                frame.signal(Signal::Alive);
+                Some(())
+            }
+            _ => None,
+        };
+        if understood.is_none() || frame.step.signals.is_empty() {
+            frame.native(name);
+        }
+        frame.step
+    }
+
+    /// Carries out an order.
+    pub(super) fn order(&mut self, order: Order) -> Step {
+        let mut step = Step::default();
+        match order {
+            Order::Prompt { id, text } => {
+                step.replies.extend(self.user_message(&id, &text, "later"))
+            }
+            // "next" reaches the agent at its next tool; "now" would throw away the tool that runs.
+            Order::Steer { id, text } => step.replies.extend(self.user_message(&id, &text, "next")),
+            Order::Answer { ask, answer } => step.replies.extend(self.answer(&ask, answer)),
+            Order::Gate { gate, verdict } => {
+                step.replies.extend(self.gate_verdict(&gate, &verdict))
+            }
+            Order::Interrupt => {
+                step.replies
+                    .push(self.peer.request("interrupt", json!({}), Asked::Interrupt));
+            }
+            Order::SetModel { model } => {
+                let params = json!({ "model": model });
+                step.replies.push(
+                    self.peer
+                        .request("set_model", params, Asked::SetModel(model)),
+                );
+            }
+            Order::SetMode { mode } => {
+                let params = json!({ "mode": mode });
+                let asked = Asked::SetMode(mode);
+                step.replies
+                    .push(self.peer.request("set_permission_mode", params, asked));
+            }
+            Order::Close => {}
+        }
+        step
+    }
+
+    fn user_message(&mut self, id: &PromptId, text: &str, priority: &str) -> Option<Bytes> {
+        self.own_prompts.insert(id.as_str().to_owned());
+        let line = peer::line(&json!({
+            "type": "user",
+            "message": { "role": "user", "content": text },
+            "parent_tool_use_id": null,
+            "session_id": "",
+            "uuid": id,
+            "priority": priority,
+        }));
+        if self.ready {
+            Some(line)
+        } else {
+            self.held.push(line);
+            None
+        }
+    }
+
+    /// What is known before the agent has said anything.
+    pub(super) fn opening(info: SessionInfo) -> Signal {
+        Signal::event(EventKind::SessionInfo(info))
+    }
+}
+
+fn unparsed(raw: RawRef, text: String, truncated: bool) -> Step {
+    let kind = EventKind::Unparsed {
+        stream: OutputStream::Stdout,
+        text,
+        bytes: raw.len,
+        truncated,
+    };
+    let signal = Signal::Event {
+        kind,
+        scope: Scope::Main,
+        raw: Some(raw),
+    };
+    Step {
+        signals: vec![signal],
+        replies: Vec::new(),
+    }
+}
+
+/// Whose frame it is.
+fn scope(parent: Option<&str>, agent: Option<&str>, name: Option<&str>) -> Scope {
+    match agent.or(parent) {
+        None => Scope::Main,
+        Some(id) => Scope::Subagent {
+            agent: id.to_owned(),
+            parent_call: parent.map(CallId::from),
+            name: name.map(str::to_owned),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Answers and verdicts, as Claude Code expects them.
+
+use bytes::Bytes;
+use musher_core::{Answer, AskId, Reply};
+use serde_json::{Value as Json, json};
+
+use super::Translator;
+use super::control::{OpenAsk, Shape, for_this_session};
+use crate::session::GateVerdict;
+
+impl Translator {
+    /// The line that answers an ask; nothing if the agent has taken it back.
+    pub(super) fn answer(&mut self, ask: &AskId, answer: Answer) -> Option<Bytes> {
+        let open = self.asks.remove(ask)?;
+        let result = match open.shape {
+            Shape::Form => form(answer),
+            Shape::Permission | Shape::Questions(_) => permission(&open, answer),
+        };
+        self.peer.answer(&open.id, result)
+    }
+
+    /// The line that lets a tool call pass or not.
+    pub(super) fn gate_verdict(&mut self, gate: &str, verdict: &GateVerdict) -> Option<Bytes> {
+        let id = self.gates.remove(gate)?;
+        let decide = |decision: &str, reason: Option<&str>| {
+            let mut output =
+                json!({ "hookEventName": "PreToolUse", "permissionDecision": decision });
+            if let Some(reason) = reason {
+                output["permissionDecisionReason"] = reason.into();
+            }
+            json!({ "hookSpecificOutput": output })
+        };
+        let result = match verdict {
+            GateVerdict::Allow => decide("allow", None),
+            GateVerdict::Deny { reason } => decide("deny", Some(reason)),
+            GateVerdict::Ask => decide("ask", None),
+            GateVerdict::NoOpinion => json!({}),
+        };
+        self.peer.answer(&id, result)
+    }
+}
+
+fn permission(open: &OpenAsk, answer: Answer) -> Json {
+    match answer {
+        Answer::Allow { input } => {
+            json!({ "behavior": "allow", "updatedInput": input.as_ref().unwrap_or(&open.input) })
+        }
+        Answer::AllowAlways => json!({
+            "behavior": "allow",
+            "updatedInput": open.input,
+            "updatedPermissions": for_this_session(&open.suggestions),
+        }),
+        Answer::Deny { reason } => json!({ "behavior": "deny", "message": reason }),
+        Answer::DenyAndInterrupt { reason } => {
+            json!({ "behavior": "deny", "message": reason, "interrupt": true })
+        }
+        Answer::Replies { replies } => {
+            let mut input = open.input.clone();
+            input["answers"] = answers(&open.shape, &replies);
+            json!({ "behavior": "allow", "updatedInput": input })
+        }
+        Answer::Form { .. } => json!({ "behavior": "deny", "message": "That was no answer." }),
+    }
+}
+
+/// The answers under the full text of their questions.
+fn answers(shape: &Shape, replies: &[Reply]) -> Json {
+    let Shape::Questions(questions) = shape else {
+        return json!({});
+    };
+    let pairs = questions.iter().zip(replies);
+    Json::Object(
+        pairs
+            .map(|(question, reply)| (question.clone(), reply.joined().into()))
+            .collect(),
+    )
+}
+
+fn form(answer: Answer) -> Json {
+    match answer {
+        Answer::Form { content } => json!({ "action": "accept", "content": content }),
+        Answer::Allow { .. }
+        | Answer::AllowAlways
+        | Answer::Replies { .. }
+        | Answer::Deny { .. } => {
+            json!({ "action": "decline" })
+        }
+        Answer::DenyAndInterrupt { .. } => json!({ "action": "cancel" }),
+    }
+}

@@ -1,0 +1,272 @@
+//! Whole messages: what the agent said, proposed and was told.
+
+use musher_core::{
+    CallId, ErrorInfo, EventKind, ItemBody, Origin, Scope, ToolKind, ToolOutput, ToolPhase,
+    ToolUpdate,
+};
+use serde_json::Value as Json;
+
+use super::super::frame::{Assistant, Content, ToolResultMeta, User};
+use super::super::tools;
+use super::stream::item_id;
+use super::{Frame, RETRACTABLE, Translator, scope};
+use crate::session::Signal;
+
+/// The model of messages that the program itself makes up.
+const SYNTHETIC: &str = "<synthetic>";
+
+impl Translator {
+    pub(super) fn assistant(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+        let said: Assistant = frame.read()?;
+        let owner = scope(
+            said.parent_tool_use_id.as_deref(),
+            said.agent_id.as_deref(),
+            said.subagent_type.as_deref(),
+        );
+        if !said.supersedes.is_empty() {
+            self.retract(frame, &said.supersedes, "superseded");
+        }
+        let synthetic = said.message.model == SYNTHETIC;
+        if owner.is_main() && !synthetic {
+            self.model_call(frame, &said.message.id);
+        }
+        if let Some(code) = &said.error {
+            let text = text_of(&said.message.content);
+            let class = self.trouble.heard(code, said.api_error.as_deref());
+            let mut error = ErrorInfo::new(class, text).with_code(code.clone());
+            error.request_id = said.request_id;
+            self.trouble.message = Some(error.message.clone());
+            frame.event_in(owner, EventKind::Error { error });
+            return Some(());
+        }
+        let blocks = match said.message.content {
+            Content::Text(text) => vec![serde_json::json!({ "type": "text", "text": text })],
+            Content::Blocks(blocks) => blocks,
+        };
+        for block in blocks {
+            let index = self.blocks.entry(said.message.id.clone()).or_insert(0);
+            let item = item_id(&said.message.id, *index);
+            *index += 1;
+            let kind = block["type"].as_str().unwrap_or_default();
+            match kind {
+                "tool_use" | "server_tool_use" => self.proposed(frame, &owner, &block),
+                _ => {
+                    let body = item_body(kind, block.clone());
+                    if let Some(uuid) = &said.uuid {
+                        self.remember(uuid, item.clone());
+                    }
+                    let done = EventKind::ItemDone {
+                        item,
+                        body,
+                        aborted: said.aborted,
+                    };
+                    frame.event_in(owner.clone(), done);
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn remember(&mut self, uuid: &str, item: musher_core::ItemId) {
+        if self.items.len() >= RETRACTABLE {
+            self.items.clear();
+        }
+        self.items.entry(uuid.to_owned()).or_default().push(item);
+    }
+
+    pub(super) fn retract(&mut self, frame: &mut Frame<'_>, messages: &[String], why: &str) {
+        let items: Vec<_> = messages
+            .iter()
+            .filter_map(|message| self.items.remove(message))
+            .flatten()
+            .collect();
+        frame.event(EventKind::ItemsRetracted {
+            items,
+            why: why.to_owned(),
+        });
+    }
+
+    fn proposed(&mut self, frame: &mut Frame<'_>, owner: &Scope, block: &Json) {
+        let name = block["name"].as_str().unwrap_or_default();
+        let call = CallId::new(block["id"].as_str().unwrap_or_default());
+        let input = block.get("input").cloned().unwrap_or_default();
+        let kind = tools::kind(name);
+        if kind == ToolKind::Plan
+            && let Some(plan) = input["plan"].as_str()
+        {
+            self.plans.insert(call.clone(), plan.to_owned());
+        }
+        let update = ToolUpdate {
+            name: Some(name.to_owned()),
+            kind: Some(kind),
+            subject: tools::subject(&input),
+            input: Some(input),
+            ..ToolUpdate::phase(call, ToolPhase::Proposed)
+        };
+        frame.event_in(owner.clone(), EventKind::Tool(Box::new(update)));
+    }
+
+    pub(super) fn user(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+        let told: User = frame.read()?;
+        let owner = scope(
+            told.parent_tool_use_id.as_deref(),
+            told.agent_id.as_deref(),
+            told.subagent_type.as_deref(),
+        );
+        if told
+            .uuid
+            .as_ref()
+            .is_some_and(|uuid| self.own_prompts.contains(uuid))
+        {
+            // The driver has recorded it when it was sent.
+            frame.signal(Signal::Alive);
+            return Some(());
+        }
+        let origin = if told.is_replay {
+            Origin::Replay
+        } else {
+            Origin::Synthetic
+        };
+        let blocks = match told.message.content {
+            Content::Text(text) => {
+                frame.event_in(
+                    owner,
+                    EventKind::UserMessage {
+                        prompt: None,
+                        text,
+                        origin,
+                    },
+                );
+                return Some(());
+            }
+            Content::Blocks(blocks) => blocks,
+        };
+        let results = blocks
+            .iter()
+            .filter(|block| block["type"] == "tool_result")
+            .count();
+        // The structured result is told once for the whole frame; with several results nobody knows whose it is.
+        let structured = told.tool_use_result.filter(|_| results == 1);
+        for block in blocks {
+            match block["type"].as_str() {
+                Some("tool_result") => {
+                    let update = tool_result(&block, &told.tool_result_meta, structured.clone());
+                    frame.event_in(owner.clone(), EventKind::Tool(Box::new(update)));
+                }
+                Some("text") => {
+                    let text = block["text"].as_str().unwrap_or_default().to_owned();
+                    let message = EventKind::UserMessage {
+                        prompt: None,
+                        text,
+                        origin,
+                    };
+                    frame.event_in(owner.clone(), message);
+                }
+                other => {
+                    let name = format!("user/{}", other.unwrap_or("block"));
+                    frame.event_in(
+                        owner.clone(),
+                        EventKind::Native {
+                            name,
+                            frame: Some(block),
+                        },
+                    );
+                }
+            }
+        }
+        Some(())
+    }
+
+    pub(super) fn tool_progress(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+        let progress: Json = frame.read()?;
+        let call = CallId::new(progress["tool_use_id"].as_str()?);
+        let elapsed = progress["elapsed_time_seconds"].as_f64();
+        let update = ToolUpdate {
+            elapsed_ms: elapsed.map(|seconds| (seconds * 1000.0) as u64),
+            ..ToolUpdate::phase(call, ToolPhase::Progress)
+        };
+        let owner = scope(progress["parent_tool_use_id"].as_str(), None, None);
+        frame.event_in(owner, EventKind::Tool(Box::new(update)));
+        Some(())
+    }
+}
+
+fn item_body(kind: &str, mut block: Json) -> ItemBody {
+    let take = |block: &mut Json, key: &str| match block[key].take() {
+        Json::String(text) => text,
+        _ => String::new(),
+    };
+    match kind {
+        "text" => ItemBody::Text {
+            text: take(&mut block, "text"),
+        },
+        "thinking" => {
+            let text = take(&mut block, "thinking");
+            let opaque = block.get("signature").cloned();
+            ItemBody::Reasoning { text, opaque }
+        }
+        "redacted_thinking" => ItemBody::Reasoning {
+            text: String::new(),
+            opaque: block.get("data").cloned(),
+        },
+        other => ItemBody::Other {
+            name: other.to_owned(),
+            value: block,
+        },
+    }
+}
+
+fn tool_result(block: &Json, metas: &[ToolResultMeta], structured: Option<Json>) -> ToolUpdate {
+    let id = block["tool_use_id"].as_str().unwrap_or_default();
+    let text = match &block["content"] {
+        Json::String(text) => text.clone(),
+        Json::Array(parts) => parts
+            .iter()
+            .map(|part| part["text"].as_str().unwrap_or("[not text]"))
+            .collect::<Vec<_>>()
+            .join("\n"),
+        _ => String::new(),
+    };
+    let failed = block["is_error"].as_bool().unwrap_or(false);
+    let meta = metas.iter().find(|meta| meta.id == id);
+    let rejected = meta
+        .and_then(|meta| meta.permission_decision.as_ref())
+        .is_some_and(|decision| decision.decision == "reject");
+    let phase = match meta.and_then(|meta| meta.non_execution_kind.as_deref()) {
+        Some(_) if rejected => ToolPhase::Denied,
+        // Without a decision against it, the call was stopped rather than refused.
+        Some("user-rejected") => ToolPhase::Cancelled,
+        Some("permission-rule") => ToolPhase::Denied,
+        Some(_) | None if failed => ToolPhase::Failed,
+        Some(_) | None => ToolPhase::Completed,
+    };
+    let exit_code = structured.as_ref().and_then(exit_code);
+    let reason = (phase == ToolPhase::Denied).then(|| text.clone());
+    ToolUpdate {
+        output: Some(ToolOutput {
+            text,
+            structured,
+            exit_code,
+        }),
+        reason,
+        ..ToolUpdate::phase(CallId::new(id), phase)
+    }
+}
+
+fn exit_code(structured: &Json) -> Option<i32> {
+    let code = structured
+        .get("exitCode")
+        .or_else(|| structured.get("exit_code"))?;
+    i32::try_from(code.as_i64()?).ok()
+}
+
+fn text_of(content: &Content) -> String {
+    match content {
+        Content::Text(text) => text.clone(),
+        Content::Blocks(blocks) => blocks
+            .iter()
+            .filter_map(|block| block["text"].as_str())
+            .collect::<Vec<_>>()
+            .join("\n"),
+    }
+}

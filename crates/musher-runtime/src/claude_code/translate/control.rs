@@ -1,0 +1,290 @@
+//! Requests that go both ways: approvals, questions, plans, gates, and the answers to our own requests.
+
+use musher_core::{
+    Approval, Ask, AskId, CallId, Choice, EventKind, Level, ModelChange, Question, QuestionOption,
+    SessionInfo, ToolKind,
+};
+use serde_json::{Value as Json, json};
+
+use super::super::control::Asked;
+use super::super::frame::{CanUseTool, ControlRequest, ControlResponse};
+use super::super::tools;
+use super::{Frame, Translator, scope};
+use crate::peer::Id;
+use crate::session::{Gate, Signal};
+
+/// What must be kept of an ask to answer it.
+#[derive(Debug)]
+pub(super) struct OpenAsk {
+    pub(super) id: Id,
+    pub(super) input: Json,
+    pub(super) suggestions: Vec<Json>,
+    pub(super) shape: Shape,
+}
+
+/// In which shape the answer is expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shape {
+    Permission,
+    /// The questions, in their order.
+    Questions(Vec<String>),
+    Form,
+}
+
+impl Translator {
+    pub(super) fn control_request(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+        let ControlRequest {
+            request_id,
+            request,
+        } = frame.read()?;
+        let name = match &request_id {
+            Json::String(name) => name.clone(),
+            other => other.to_string(),
+        };
+        let id = self.peer.opened(request_id);
+        match request["subtype"].as_str() {
+            Some("can_use_tool") => match serde_json::from_value(request) {
+                Ok(wanted) => self.can_use_tool(frame, AskId::new(name), id, wanted),
+                Err(error) => {
+                    let refusal = self.peer.refuse(&id, &format!("not understood: {error}"));
+                    frame.reply(refusal);
+                    return None;
+                }
+            },
+            Some("hook_callback") => {
+                let input = &request["input"];
+                let tool = input["tool_name"].as_str().unwrap_or_default();
+                frame.signal(Signal::Gate(Gate {
+                    gate: name.clone(),
+                    tool: tool.to_owned(),
+                    kind: tools::kind(tool),
+                    subject: tools::subject(&input["tool_input"]),
+                }));
+                self.gates.insert(name, id);
+            }
+            Some("elicitation") => self.elicitation(frame, AskId::new(name), id, &request),
+            other => {
+                // Whatever is left unanswered would block the agent for ever.
+                let message = format!("Musher does not know `{}`", other.unwrap_or_default());
+                let refusal = self.peer.refuse(&id, &message);
+                frame.reply(refusal);
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    fn can_use_tool(&mut self, frame: &mut Frame<'_>, ask: AskId, id: Id, wanted: CanUseTool) {
+        let kind = tools::kind(&wanted.tool_name);
+        let call = wanted.tool_use_id.map(CallId::new);
+        let owner = scope(None, wanted.agent_id.as_deref(), None);
+        let (body, shape) = match (kind, questions(&wanted.input)) {
+            (ToolKind::Question, Some(questions)) => {
+                let texts = questions
+                    .iter()
+                    .map(|question| question.text.clone())
+                    .collect();
+                (Ask::Question { questions }, Shape::Questions(texts))
+            }
+            (ToolKind::Plan, _) if wanted.requires_user_interaction => {
+                let known = call.as_ref().and_then(|call| self.plans.get(call)).cloned();
+                let plan = known.or_else(|| wanted.input["plan"].as_str().map(str::to_owned));
+                (
+                    Ask::Plan {
+                        plan: plan.unwrap_or_default(),
+                    },
+                    Shape::Permission,
+                )
+            }
+            _ => {
+                let approval = Approval {
+                    tool: wanted.tool_name,
+                    tool_kind: kind,
+                    call,
+                    subject: tools::subject(&wanted.input),
+                    input: wanted.input.clone(),
+                    reason: wanted.decision_reason.or(wanted.description),
+                    always: wanted
+                        .permission_suggestions
+                        .iter()
+                        .filter_map(choice)
+                        .collect(),
+                    human_only: wanted.requires_user_interaction,
+                };
+                (Ask::Approval(approval), Shape::Permission)
+            }
+        };
+        let suggestions = wanted.permission_suggestions;
+        self.asks.insert(
+            ask.clone(),
+            OpenAsk {
+                id,
+                input: wanted.input,
+                suggestions,
+                shape,
+            },
+        );
+        frame.signal(Signal::AskOpened {
+            ask,
+            body,
+            scope: owner,
+            raw: Some(frame.raw),
+        });
+    }
+
+    fn elicitation(&mut self, frame: &mut Frame<'_>, ask: AskId, id: Id, request: &Json) {
+        let text = |key: &str| request[key].as_str().map(str::to_owned);
+        let body = Ask::Form {
+            server: text("mcp_server_name").unwrap_or_default(),
+            message: text("message").unwrap_or_default(),
+            schema: request.get("requested_schema").cloned(),
+            url: text("url"),
+        };
+        let open = OpenAsk {
+            id,
+            input: Json::Null,
+            suggestions: Vec::new(),
+            shape: Shape::Form,
+        };
+        self.asks.insert(ask.clone(), open);
+        let owner = musher_core::Scope::Main;
+        frame.signal(Signal::AskOpened {
+            ask,
+            body,
+            scope: owner,
+            raw: Some(frame.raw),
+        });
+    }
+
+    pub(super) fn control_cancelled(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+        let cancelled: Json = frame.read()?;
+        let name = cancelled["request_id"].as_str()?;
+        let ask = AskId::new(name);
+        self.gates.remove(name);
+        match self.asks.remove(&ask) {
+            Some(open) => {
+                self.peer.withdrawn(&open.id);
+                frame.signal(Signal::AskWithdrawn { ask });
+            }
+            None => frame.signal(Signal::Alive),
+        }
+        Some(())
+    }
+
+    /// An answer to a request of ours, or the echo of an answer of ours.
+    pub(super) fn control_response(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+        let ControlResponse { response } = frame.read()?;
+        let Some(asked) = self.peer.answered(&response.request_id) else {
+            frame.signal(Signal::Alive);
+            return Some(());
+        };
+        let refused = (response.subtype == "error").then(|| response.error.unwrap_or_default());
+        match (asked, refused) {
+            (Asked::Initialize, refused) => {
+                self.ready = true;
+                frame.step.replies.append(&mut self.held);
+                match refused {
+                    None => frame.signal(Signal::Alive),
+                    Some(why) => warn(frame, "initialize", &why),
+                }
+            }
+            (Asked::SetModel(model), None) => {
+                let from = self.model.replace(model.clone());
+                let why = ModelChange::Person;
+                frame.event(EventKind::ModelChanged {
+                    from,
+                    to: model,
+                    why,
+                });
+            }
+            (Asked::SetMode(mode), None) => frame.event(EventKind::SessionInfo(SessionInfo {
+                permission_mode: Some(mode),
+                ..SessionInfo::default()
+            })),
+            (Asked::Interrupt, None) => frame.signal(Signal::Alive),
+            (Asked::Interrupt, Some(why)) => warn(frame, "interrupt", &why),
+            (Asked::SetModel(_), Some(why)) => warn(frame, "set_model", &why),
+            (Asked::SetMode(_), Some(why)) => warn(frame, "set_mode", &why),
+        }
+        Some(())
+    }
+}
+
+fn warn(frame: &mut Frame<'_>, what: &str, why: &str) {
+    frame.event(EventKind::Notice {
+        level: Level::Warning,
+        code: Some(format!("{what}_refused")),
+        text: format!("the agent refused `{what}`: {why}"),
+    });
+}
+
+fn questions(input: &Json) -> Option<Vec<Question>> {
+    let questions = input["questions"].as_array()?;
+    let text = |value: &Json, key: &str| value[key].as_str().map(str::to_owned);
+    let option = |value: &Json| {
+        Some(QuestionOption {
+            label: text(value, "label")?,
+            description: text(value, "description"),
+        })
+    };
+    let question = |value: &Json| {
+        Some(Question {
+            text: text(value, "question")?,
+            header: text(value, "header"),
+            options: value["options"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(option)
+                .collect(),
+            multi: value["multiSelect"].as_bool().unwrap_or(false),
+        })
+    };
+    questions.iter().map(question).collect()
+}
+
+/// A lasting grant in words.
+fn choice(suggestion: &Json) -> Option<Choice> {
+    let label = match suggestion["type"].as_str()? {
+        "addRules" => {
+            let rules: Vec<String> = suggestion["rules"]
+                .as_array()?
+                .iter()
+                .filter_map(|rule| {
+                    let tool = rule["toolName"].as_str()?;
+                    Some(match rule["ruleContent"].as_str() {
+                        Some(content) => format!("{tool}({content})"),
+                        None => tool.to_owned(),
+                    })
+                })
+                .collect();
+            rules.join(", ")
+        }
+        "setMode" => format!("permission mode {}", suggestion["mode"].as_str()?),
+        "addDirectories" => {
+            let folders: Vec<&str> = suggestion["directories"]
+                .as_array()?
+                .iter()
+                .filter_map(Json::as_str)
+                .collect();
+            format!("folder {}", folders.join(", "))
+        }
+        other => other.to_owned(),
+    };
+    Some(Choice {
+        label,
+        scope: Some("session".into()),
+    })
+}
+
+/// The lasting grants, kept for this session only: the agent would otherwise write them into the work tree.
+pub(super) fn for_this_session(suggestions: &[Json]) -> Json {
+    suggestions
+        .iter()
+        .map(|suggestion| {
+            let mut grant = suggestion.clone();
+            grant["destination"] = json!("session");
+            grant
+        })
+        .collect()
+}
