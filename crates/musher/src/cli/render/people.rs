@@ -1,0 +1,222 @@
+//! For people: text as it comes, one line per tool call, a spinner while waiting, a closing line.
+
+mod closing;
+mod line;
+
+use std::collections::HashMap;
+use std::io;
+
+use anstyle::{AnsiColor, Style};
+use musher_core::{
+    CallId, Channel, ClosedBy, Delta, Event, EventKind, ItemBody, ItemId, Level, Scope, ToolPhase,
+    ToolUpdate,
+};
+use musher_runtime::Output;
+
+use super::super::terminal::{one_line, plain, width};
+use super::View;
+use line::Lines;
+
+const DIM: Style = Style::new().dimmed();
+const GREEN: Style = AnsiColor::Green.on_default();
+const RED: Style = AnsiColor::Red.on_default();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+
+/// A session on a terminal or in a pipe.
+#[derive(Debug, Default)]
+pub(crate) struct People {
+    lines: Lines,
+    /// Content that was shown piece by piece and need not be shown again.
+    streamed: Option<ItemId>,
+    /// The name and subject of calls that are not done.
+    tools: HashMap<CallId, (String, String)>,
+    model: Option<String>,
+}
+
+impl People {
+    fn delta(&mut self, delta: &Delta) -> io::Result<()> {
+        let style = match delta.channel {
+            Channel::Text if delta.scope.is_main() => Style::new(),
+            Channel::Reasoning if delta.scope.is_main() => DIM.italic(),
+            // A call is told in one line when it is done, and a helper when it has finished.
+            Channel::Text | Channel::Reasoning | Channel::ToolInput | Channel::ToolOutput => {
+                return Ok(());
+            }
+        };
+        if self.streamed.as_ref() != Some(&delta.item) {
+            self.lines.close()?;
+            self.streamed = Some(delta.item.clone());
+        }
+        self.lines
+            .stream(&format!("{style}{}{style:#}", plain(&delta.text)))
+    }
+
+    fn item(&mut self, item: &ItemId, body: &ItemBody, scope: &Scope) -> io::Result<()> {
+        if self.streamed.take_if(|streamed| streamed == item).is_some() {
+            return self.lines.close();
+        }
+        let italic = DIM.italic();
+        match (body, scope) {
+            (ItemBody::Reasoning { text, .. }, _) if text.is_empty() => Ok(()),
+            (ItemBody::Text { text }, Scope::Main) => self.lines.line(&plain(text)),
+            (ItemBody::Reasoning { text, .. }, Scope::Main) => self
+                .lines
+                .line(&format!("{italic}{}{italic:#}", plain(text))),
+            (
+                ItemBody::Text { text } | ItemBody::Reasoning { text, .. },
+                Scope::Subagent { .. },
+            ) => {
+                let text = one_line(text, width().saturating_sub(4));
+                self.lines.line(&format!("{DIM}  │ {text}{DIM:#}"))
+            }
+            (ItemBody::Other { name, .. }, _) => {
+                self.lines.line(&format!("{DIM}[{}]{DIM:#}", plain(name)))
+            }
+        }
+    }
+
+    fn tool(&mut self, update: &ToolUpdate, scope: &Scope, asking: bool) -> io::Result<()> {
+        let known = self.tools.entry(update.call.clone()).or_default();
+        known
+            .0
+            .clone_from(update.name.as_ref().unwrap_or(&known.0.clone()));
+        known
+            .1
+            .clone_from(update.subject.as_ref().unwrap_or(&known.1.clone()));
+        let (name, subject) = known.clone();
+        let output = update.output.as_ref().map(|output| output.text.as_str());
+        let (style, sign, why) = match update.phase {
+            ToolPhase::Proposed | ToolPhase::Running | ToolPhase::Progress => {
+                if !asking {
+                    self.lines
+                        .wait(&format!("{name} {}", one_line(&subject, 60)));
+                }
+                return Ok(());
+            }
+            ToolPhase::Completed => (GREEN, "✓", None),
+            ToolPhase::Failed => (RED, "✗", output),
+            ToolPhase::Denied => (YELLOW, "⊘", update.reason.as_deref().or(Some("denied"))),
+            ToolPhase::Cancelled => (DIM, "∅", Some("cancelled")),
+        };
+        self.tools.remove(&update.call);
+        let indent = if scope.is_main() { "" } else { "  │ " };
+        let why = why
+            .map(|why| format!(" — {}", one_line(why, 60)))
+            .unwrap_or_default();
+        let room = width().saturating_sub(name.len() + indent.len() + why.chars().count() + 4);
+        self.lines.line(&format!(
+            "{indent}{style}{sign} {}{style:#} {}{DIM}{why}{DIM:#}",
+            plain(&name),
+            one_line(&subject, room.max(20)),
+        ))
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "people see what matters to them; --json has the rest"
+    )]
+    fn event(&mut self, event: &Event, asking: bool) -> io::Result<()> {
+        match &event.kind {
+            EventKind::SessionInfo(info) => {
+                if info.model.is_some() && info.model != self.model {
+                    self.model.clone_from(&info.model);
+                    self.lines.wait("starting");
+                }
+                Ok(())
+            }
+            EventKind::TurnStarted { .. } => {
+                self.lines.wait("thinking");
+                Ok(())
+            }
+            EventKind::ItemDone {
+                item,
+                body,
+                aborted,
+            } => {
+                self.item(item, body, &event.scope)?;
+                match aborted {
+                    true => self.lines.line(&format!("{DIM}[broken off]{DIM:#}")),
+                    false => Ok(()),
+                }
+            }
+            EventKind::Tool(update) => self.tool(update, &event.scope, asking),
+            EventKind::ItemsRetracted { why, .. } => self.lines.line(&format!(
+                "{YELLOW}↺ what was said above is taken back: {}{YELLOW:#}",
+                plain(why)
+            )),
+            EventKind::AskClosed {
+                by: ClosedBy::Unattended,
+                ..
+            } => self.lines.line(&format!(
+                "{YELLOW}⊘ denied: nobody is there to answer (--allow settles it by rule){YELLOW:#}"
+            )),
+            EventKind::AskClosed {
+                by: ClosedBy::Deadline,
+                ..
+            } => self
+                .lines
+                .line(&format!("{YELLOW}⊘ no answer came in time{YELLOW:#}")),
+            EventKind::Retry {
+                attempt,
+                max,
+                delay_ms,
+                cause,
+            } => {
+                let of = max.map(|max| format!("/{max}")).unwrap_or_default();
+                let wait = delay_ms
+                    .map(|ms| format!(" in {:.1} s", ms as f64 / 1000.0))
+                    .unwrap_or_default();
+                let cause = plain(&cause.to_string());
+                self.lines.line(&format!(
+                    "{YELLOW}↻ retry {attempt}{of}{wait}: {cause}{YELLOW:#}"
+                ))
+            }
+            EventKind::RateLimit(limit) if limit.exhausted => {
+                let window = plain(limit.window.as_deref().unwrap_or("usage"));
+                self.lines.line(&format!(
+                    "{YELLOW}⏳ the {window} limit is used up{YELLOW:#}"
+                ))
+            }
+            EventKind::Compaction { done: true, .. } => self
+                .lines
+                .line(&format!("{DIM}⇲ the conversation was compacted{DIM:#}")),
+            EventKind::ModelChanged { to, .. } => {
+                self.model = Some(to.clone());
+                self.lines
+                    .line(&format!("{DIM}model is now {}{DIM:#}", plain(to)))
+            }
+            EventKind::Notice { level, text, .. } => {
+                let style = match level {
+                    Level::Info => DIM,
+                    Level::Warning => YELLOW,
+                    Level::Error => RED,
+                };
+                self.lines.line(&format!("{style}{}{style:#}", plain(text)))
+            }
+            EventKind::Unparsed { text, .. } => self
+                .lines
+                .line(&format!("{DIM}{}{DIM:#}", one_line(text, width()))),
+            EventKind::SessionEnded(end) => self.closing(end),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl View for People {
+    fn show(&mut self, output: &Output, asking: bool) -> io::Result<()> {
+        match output {
+            Output::Event(event) => self.event(event, asking),
+            Output::Delta(delta) => self.delta(delta),
+        }
+    }
+
+    fn ask(&mut self, text: &str) {
+        // A terminal that is gone is noticed when the next output is shown.
+        let _gone = self.lines.line(text).and_then(|()| self.lines.prompt());
+    }
+
+    fn say(&mut self, text: &str) {
+        let _gone = self.lines.close();
+        anstream::eprintln!("{DIM}{text}{DIM:#}");
+    }
+}

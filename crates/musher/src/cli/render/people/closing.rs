@@ -1,0 +1,69 @@
+//! The closing line: how it ended, what it took, what it cost.
+
+use std::io;
+
+use musher_core::{ErrorInfo, Outcome, SessionEnded};
+
+use super::super::super::terminal::plain;
+use super::{DIM, GREEN, People, RED, YELLOW};
+
+impl People {
+    pub(super) fn closing(&mut self, end: &SessionEnded) -> io::Result<()> {
+        self.lines.close()?;
+        if let Some(error) = &end.error {
+            print(error);
+        }
+        let style = match end.outcome {
+            Outcome::Completed => GREEN,
+            Outcome::Failed | Outcome::Lost => RED,
+            Outcome::Stopped
+            | Outcome::Interrupted
+            | Outcome::TimedOut
+            | Outcome::OutOfTurns
+            | Outcome::OutOfBudget => YELLOW,
+        };
+        let bold = style.bold();
+        let mut facts = vec![
+            format!("{bold}● {}{bold:#}", end.outcome.as_str()),
+            plural(end.turns, "turn"),
+            plural(end.model_calls, "model call"),
+            format!(
+                "{} in, {} out",
+                tokens(end.usage.context()),
+                tokens(end.usage.output)
+            ),
+            end.cost_usd
+                .map_or("cost unknown".to_owned(), |cost| cost.to_string()),
+            format!("{:.1} s", end.duration_ms as f64 / 1000.0),
+        ];
+        if let Some(session) = &end.session {
+            facts.push(format!("{DIM}session {session}{DIM:#}"));
+        }
+        self.lines.line(&facts.join(" · "))
+    }
+}
+
+fn print(error: &ErrorInfo) {
+    let bold = RED.bold();
+    anstream::eprintln!("{bold}error:{bold:#} {}", plain(&error.to_string()));
+    if let Some(hint) = &error.hint {
+        anstream::eprintln!("  fix: {}", plain(hint));
+    }
+}
+
+fn plural(count: u32, what: &str) -> String {
+    if count == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{count} {what}s")
+    }
+}
+
+/// A number of tokens that can be read at a glance.
+fn tokens(count: u64) -> String {
+    match count {
+        0..10_000 => count.to_string(),
+        10_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),
+        _ => format!("{:.2}M", count as f64 / 1e6),
+    }
+}

@@ -1,0 +1,187 @@
+//! `musher run`: one agent on one prompt in this folder.
+
+mod answer;
+mod host;
+mod prompt;
+mod runtimes;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use musher_core::{Rule, SessionId, ToolRules, Usd};
+use musher_runtime::{
+    AskPolicy, Containment, Environment, Host, Limits, Resume, SessionSpec, Sweep,
+};
+
+use super::render::{Json, People, View};
+use super::{CliError, Exit, terminal};
+
+pub(crate) use host::host;
+
+/// What to run, where, and within which bounds.
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// What the agent should do; `-` or nothing reads it from standard input.
+    prompt: Option<String>,
+    /// Read the prompt from a file.
+    #[arg(
+        short = 'f',
+        long = "file",
+        value_name = "FILE",
+        conflicts_with = "prompt"
+    )]
+    file: Option<PathBuf>,
+    /// The backend that plays the agent.
+    #[arg(short, long, default_value = "claude-code", value_name = "NAME")]
+    runtime: String,
+    /// The program to run instead of the one on PATH; for `script`, the script to play.
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+    /// The folder to work in.
+    #[arg(short = 'C', long, default_value = ".", value_name = "DIR")]
+    cwd: PathBuf,
+    /// Give the agent a variable; without a value, pass on the one set here.
+    #[arg(short, long = "env", value_name = "KEY[=VALUE]")]
+    env: Vec<String>,
+    /// The model to use.
+    #[arg(short, long)]
+    model: Option<String>,
+    /// The agent's own permission mode.
+    #[arg(long, value_name = "MODE")]
+    permission_mode: Option<String>,
+    /// Go on with an earlier session.
+    #[arg(long, value_name = "SESSION")]
+    resume: Option<String>,
+    /// Leave that session as it is and go on in a copy.
+    #[arg(long, requires = "resume")]
+    fork: bool,
+    /// End after this many model calls.
+    #[arg(long, value_name = "N")]
+    max_turns: Option<u32>,
+    /// End when this many dollars are spent.
+    #[arg(long, value_name = "USD", value_parser = budget)]
+    budget: Option<Usd>,
+    /// End after this much time, such as `90s`, `10m` or `1h30m`.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    timeout: Option<Duration>,
+    /// End when nothing was heard for this long inside a turn.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    inactivity: Option<Duration>,
+    /// Deny an ask that waits for longer than this.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    ask_deadline: Option<Duration>,
+    /// Let the agent use a tool without asking, such as `edit(src/**)` or `execute(git *)`.
+    #[arg(long, value_name = "RULE")]
+    allow: Vec<Rule>,
+    /// Ask before the agent uses a tool.
+    #[arg(long, value_name = "RULE")]
+    ask: Vec<Rule>,
+    /// Never let the agent use a tool.
+    #[arg(long, value_name = "RULE")]
+    deny: Vec<Rule>,
+    /// Print events as lines of JSON and nothing else.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Run {
+    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+        let environment = self.environment()?;
+        let runtime = runtimes::find(&self.runtime, &environment)?;
+        let attended = !self.json && terminal::can_ask() && !self.reads_stdin();
+        let prompt = prompt::read(self.prompt.clone(), self.file.as_deref())?;
+        let mut spec = SessionSpec::new(prompt.clone(), self.cwd.clone(), environment);
+        spec.model = self.model;
+        spec.program = self.program.map(absolute);
+        spec.permission_mode = self.permission_mode;
+        spec.rules = ToolRules {
+            allow: self.allow,
+            ask: self.ask,
+            deny: self.deny,
+        };
+        spec.limits = Limits {
+            max_turns: self.max_turns,
+            budget: self.budget,
+            inactivity: self.inactivity,
+            wall_clock: self.timeout,
+        };
+        spec.asks = match attended {
+            true => AskPolicy::Wait {
+                deadline: self.ask_deadline,
+                default: Default::default(),
+            },
+            false => AskPolicy::Deny,
+        };
+        spec.resume = self.resume.map(|session| Resume {
+            fork: self.fork,
+            fresh_prompt: Some(prompt),
+            ..Resume::of(SessionId::new(session))
+        });
+        spec.containment = Containment {
+            host: Host::Dedicated,
+            sweep: Sweep::Tree,
+        };
+        let view: Box<dyn View> = if self.json {
+            Box::new(Json::default())
+        } else {
+            Box::new(People::default())
+        };
+        Ok(host(runtime.as_ref(), spec, view).await)
+    }
+
+    fn reads_stdin(&self) -> bool {
+        self.file.is_none() && self.prompt.as_deref().is_none_or(|prompt| prompt == "-")
+    }
+
+    fn environment(&self) -> Result<Environment, CliError> {
+        let mut environment = Environment::of_this_process();
+        for entry in &self.env {
+            environment = match entry.split_once('=') {
+                Some(("", _)) => {
+                    return Err(CliError::hinted(
+                        format!("--env {entry} has no name"),
+                        "write KEY=VALUE",
+                    ));
+                }
+                Some((name, value)) => environment.set(name, value),
+                None if environment.get(entry).is_some() => environment.pass(entry),
+                None => {
+                    return Err(CliError::hinted(
+                        format!("--env {entry}: {entry} is not set here"),
+                        format!("set it first, or give a value with --env {entry}=VALUE"),
+                    ));
+                }
+            };
+        }
+        Ok(environment)
+    }
+}
+
+/// A path as seen from here; the agent starts in another folder.
+fn absolute(path: PathBuf) -> PathBuf {
+    // A bare name is looked up on PATH, as a shell does.
+    if path.components().count() == 1 && !path.exists() {
+        return path;
+    }
+    std::path::absolute(&path).unwrap_or(path)
+}
+
+fn budget(text: &str) -> Result<Usd, String> {
+    match text.trim_start_matches('$').parse::<f64>() {
+        Ok(dollars) if dollars > 0.0 && dollars.is_finite() => Ok(Usd::from_dollars(dollars)),
+        Ok(_) => Err("give an amount above 0".into()),
+        Err(_) => Err("give an amount of dollars such as 2.50".into()),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "give a time such as 90s, 10m or 1h30m".to_owned();
+    let parsed: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
+    let time = Duration::try_from(parsed).map_err(|_| wrong())?;
+    if time.is_zero() {
+        Err("give a time above 0".into())
+    } else {
+        Ok(time)
+    }
+}

@@ -1,0 +1,304 @@
+//! Asks at the terminal: how they are put, and what a typed line means.
+
+use anstyle::AnsiColor;
+use musher_core::{Answer, Approval, Ask, Question, Reply};
+use serde_json::Value as Json;
+
+use super::super::terminal::{one_line, plain};
+
+/// What a typed line means for an ask.
+#[derive(Debug, PartialEq)]
+pub(super) enum Meaning {
+    Answer(Answer),
+    /// Another line is needed; this is what to ask for.
+    Next(Dialog, String),
+    /// Not understood; this is why.
+    Again(String),
+}
+
+/// Where the conversation about an ask stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Dialog {
+    Start,
+    /// The next line replaces what the agent wanted to do.
+    Editing,
+    /// Earlier questions are answered.
+    Questions(Vec<Reply>),
+}
+
+/// The ask in words, with the keys that answer it.
+pub(super) fn put(ask: &Ask) -> String {
+    let bold = AnsiColor::Yellow.on_default().bold();
+    match ask {
+        Ask::Approval(approval) => {
+            let what = approval
+                .subject
+                .as_deref()
+                .map(plain)
+                .unwrap_or_else(|| one_line(&approval.input.to_string(), 200));
+            let reason = approval
+                .reason
+                .as_deref()
+                .map(|reason| format!("\n  {}", one_line(reason, 200)));
+            format!(
+                "{bold}? {} wants to use {}{bold:#}\n  {}{}\n  {}",
+                "The agent",
+                plain(&approval.tool),
+                what.replace('\n', "\n  "),
+                reason.unwrap_or_default(),
+                keys(approval),
+            )
+        }
+        Ask::Plan { plan } => {
+            format!(
+                "{bold}? The agent has a plan{bold:#}\n  {}\n  [y] go on  [n REASON] no  [s] no, and end the turn",
+                plain(plan).replace('\n', "\n  ")
+            )
+        }
+        Ask::Question { questions } => questions.first().map(put_question).unwrap_or_default(),
+        Ask::Form {
+            server,
+            message,
+            url,
+            ..
+        } => format!(
+            "{bold}? {} asks{bold:#}\n  {}{}\n  [n] decline",
+            plain(server),
+            plain(message),
+            url.as_deref()
+                .map(|url| format!("\n  {}", plain(url)))
+                .unwrap_or_default(),
+        ),
+    }
+}
+
+fn keys(approval: &Approval) -> String {
+    let mut keys = vec!["[y] yes".to_owned(), "[n REASON] no".to_owned()];
+    if approval.subject.is_some() {
+        keys.push("[e] edit it".into());
+    }
+    if !approval.always.is_empty() {
+        let grants: Vec<&str> = approval
+            .always
+            .iter()
+            .map(|choice| choice.label.as_str())
+            .collect();
+        keys.push(format!(
+            "[a] yes, for this session: {}",
+            one_line(&grants.join("; "), 80)
+        ));
+    }
+    keys.push("[s] no, and end the turn".into());
+    keys.join("  ")
+}
+
+pub(super) fn put_question(question: &Question) -> String {
+    let bold = AnsiColor::Yellow.on_default().bold();
+    let mut text = format!("{bold}? {}{bold:#}", plain(&question.text));
+    for (index, option) in question.options.iter().enumerate() {
+        let about = option
+            .description
+            .as_deref()
+            .map(|d| format!("  {}", plain(d)));
+        text += &format!(
+            "\n  [{}] {}{}",
+            index + 1,
+            plain(&option.label),
+            about.unwrap_or_default()
+        );
+    }
+    text += match question.multi {
+        true => "\n  numbers with commas, or your own words",
+        false => "\n  a number, or your own words",
+    };
+    text
+}
+
+/// What `line` means for `ask`.
+pub(super) fn understand(ask: &Ask, dialog: &Dialog, line: &str) -> Meaning {
+    let line = line.trim();
+    let (key, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let deny = |default: &str| {
+        let reason = if rest.trim().is_empty() {
+            default
+        } else {
+            rest.trim()
+        };
+        Meaning::Answer(Answer::Deny {
+            reason: reason.to_owned(),
+        })
+    };
+    match (ask, dialog) {
+        (Ask::Approval(approval), Dialog::Editing) => match edited(approval, line) {
+            Some(input) => Meaning::Answer(Answer::Allow { input: Some(input) }),
+            None => Meaning::Again("this input cannot be edited here; answer y or n".into()),
+        },
+        (Ask::Approval(approval), _) => match key {
+            "y" | "yes" => Meaning::Answer(Answer::Allow { input: None }),
+            "n" | "no" => deny("The person said no."),
+            "a" if !approval.always.is_empty() => Meaning::Answer(Answer::AllowAlways),
+            "e" if approval.subject.is_some() => {
+                Meaning::Next(Dialog::Editing, "what it should be instead:".into())
+            }
+            "s" => stop(rest),
+            _ => Meaning::Again("answer with one of the keys in brackets".into()),
+        },
+        (Ask::Plan { .. }, _) => match key {
+            "y" | "yes" => Meaning::Answer(Answer::Allow { input: None }),
+            "n" | "no" => deny("The person wants another plan."),
+            "s" => stop(rest),
+            _ => Meaning::Again("answer y, n or s".into()),
+        },
+        (Ask::Form { .. }, _) => deny("The person declined."),
+        (Ask::Question { questions }, dialog) => {
+            let mut replies = match dialog {
+                Dialog::Questions(replies) => replies.clone(),
+                Dialog::Start | Dialog::Editing => Vec::new(),
+            };
+            let Some(question) = questions.get(replies.len()) else {
+                return Meaning::Answer(Answer::Replies { replies });
+            };
+            match reply(question, line) {
+                Err(why) => return Meaning::Again(why),
+                Ok(reply) => replies.push(reply),
+            }
+            match questions.get(replies.len()) {
+                None => Meaning::Answer(Answer::Replies { replies }),
+                Some(next) => Meaning::Next(Dialog::Questions(replies), put_question(next)),
+            }
+        }
+    }
+}
+
+fn stop(reason: &str) -> Meaning {
+    let reason = if reason.trim().is_empty() {
+        "The person stopped the turn."
+    } else {
+        reason.trim()
+    };
+    Meaning::Answer(Answer::DenyAndInterrupt {
+        reason: reason.to_owned(),
+    })
+}
+
+fn reply(question: &Question, line: &str) -> Result<Reply, String> {
+    if line.is_empty() {
+        return Err("say something, or press Ctrl-C".into());
+    }
+    let numbers: Option<Vec<usize>> = line
+        .split(',')
+        .map(|part| part.trim().parse::<usize>().ok())
+        .collect();
+    let Some(numbers) = numbers.filter(|_| !question.options.is_empty()) else {
+        return Ok(Reply {
+            chosen: Vec::new(),
+            text: Some(line.to_owned()),
+        });
+    };
+    if numbers.len() > 1 && !question.multi {
+        return Err("only one can be chosen".into());
+    }
+    let chosen: Option<Vec<String>> = numbers
+        .iter()
+        .map(|n| Some(question.options.get(n.checked_sub(1)?)?.label.clone()))
+        .collect();
+    match chosen {
+        Some(chosen) => Ok(Reply { chosen, text: None }),
+        None => Err(format!("choose from 1 to {}", question.options.len())),
+    }
+}
+
+/// The input with its subject replaced.
+fn edited(approval: &Approval, text: &str) -> Option<Json> {
+    let subject = approval.subject.as_deref()?;
+    let mut input = approval.input.clone();
+    let value = input
+        .as_object_mut()?
+        .values_mut()
+        .find(|value| value.as_str() == Some(subject))?;
+    *value = text.into();
+    Some(input)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use musher_core::{QuestionOption, ToolKind};
+
+    fn approval() -> Ask {
+        Ask::Approval(Approval {
+            tool: "Bash".into(),
+            tool_kind: ToolKind::Execute,
+            call: None,
+            subject: Some("rm x".into()),
+            input: serde_json::json!({ "command": "rm x", "description": "d" }),
+            reason: None,
+            always: Vec::new(),
+            human_only: false,
+        })
+    }
+
+    #[test]
+    fn keys_answer_an_approval() {
+        let ask = approval();
+        let says = |line: &str| understand(&ask, &Dialog::Start, line);
+        assert_eq!(says("y"), Meaning::Answer(Answer::Allow { input: None }));
+        assert_eq!(
+            says(" n too risky "),
+            Meaning::Answer(Answer::Deny {
+                reason: "too risky".into()
+            })
+        );
+        assert!(
+            matches!(says("a"), Meaning::Again(_)),
+            "nothing lasting is offered"
+        );
+        assert!(matches!(
+            says("s"),
+            Meaning::Answer(Answer::DenyAndInterrupt { .. })
+        ));
+        assert!(matches!(says(""), Meaning::Again(_)));
+        assert!(matches!(says("e"), Meaning::Next(Dialog::Editing, _)));
+        let Meaning::Answer(Answer::Allow { input: Some(input) }) =
+            understand(&ask, &Dialog::Editing, "ls")
+        else {
+            panic!("not an edit");
+        };
+        assert_eq!(input["command"], "ls");
+    }
+
+    #[test]
+    fn numbers_and_words_answer_a_question() {
+        let option = |label: &str| QuestionOption {
+            label: label.into(),
+            description: None,
+        };
+        let question = |multi| Question {
+            text: "Which?".into(),
+            header: None,
+            options: vec![option("Red"), option("Blue")],
+            multi,
+        };
+        let ask = Ask::Question {
+            questions: vec![question(false), question(true)],
+        };
+        let Meaning::Next(dialog, _) = understand(&ask, &Dialog::Start, "2") else {
+            panic!("one more is open")
+        };
+        assert!(matches!(understand(&ask, &dialog, "3"), Meaning::Again(_)));
+        let Meaning::Answer(Answer::Replies { replies }) = understand(&ask, &dialog, "1, 2") else {
+            panic!("done")
+        };
+        assert_eq!(replies[0].joined(), "Blue");
+        assert_eq!(replies[1].joined(), "Red, Blue");
+        assert!(matches!(
+            understand(&ask, &Dialog::Start, "1,2"),
+            Meaning::Again(_)
+        ));
+        let Meaning::Next(Dialog::Questions(own), _) = understand(&ask, &Dialog::Start, "green")
+        else {
+            panic!("own words")
+        };
+        assert_eq!(own[0].joined(), "green");
+    }
+}

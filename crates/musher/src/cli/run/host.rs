@@ -1,0 +1,155 @@
+//! Hosts one session at the terminal: shows what it says, answers its asks, and heeds Ctrl-C.
+
+use std::collections::VecDeque;
+
+use musher_core::{Answer, Ask, AskId, EventKind};
+use musher_runtime::{Output, Runtime, SessionHandle, SessionSpec};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::super::render::View;
+use super::super::terminal::Typed;
+use super::super::{Exit, terminal};
+use super::answer::{self, Dialog, Meaning};
+
+/// Runs a session to its end and tells how the command should exit.
+pub(crate) async fn host(runtime: &dyn Runtime, spec: SessionSpec, view: Box<dyn View>) -> Exit {
+    let mut session = runtime.start(spec);
+    let mut host = Hosting {
+        handle: session.handle(),
+        view,
+        asks: VecDeque::new(),
+        dialog: Dialog::Start,
+        typed: Typed::default(),
+        strikes: 0,
+    };
+    let mut interrupts = signal(SignalKind::interrupt()).ok();
+    let mut terms = signal(SignalKind::terminate()).ok();
+    let mut exit = Exit::Bug;
+    loop {
+        tokio::select! {
+            output = session.next() => match output {
+                None => return exit,
+                Some(output) => {
+                    if let Output::Event(event) = &output {
+                        host.note(&event.kind);
+                        if let EventKind::SessionEnded(end) = &event.kind {
+                            exit = Exit::of(end);
+                        }
+                    }
+                    host.show(&output).await;
+                }
+            },
+            line = host.typed.next(), if !host.asks.is_empty() => host.line(line).await,
+            () = next(&mut interrupts) => host.struck().await,
+            () = next(&mut terms) => {
+                // The session may have ended by itself in the meantime.
+                let _ended = host.handle.stop().await;
+            }
+        }
+    }
+}
+
+async fn next(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+struct Hosting {
+    handle: SessionHandle,
+    view: Box<dyn View>,
+    asks: VecDeque<(AskId, Ask)>,
+    dialog: Dialog,
+    typed: Typed,
+    /// How often Ctrl-C was pressed.
+    strikes: u32,
+}
+
+impl Hosting {
+    async fn show(&mut self, output: &Output) {
+        let asking = !self.asks.is_empty();
+        if self.view.show(output, asking).is_err() && self.strikes == 0 {
+            // Nobody reads what we write any more, as when piped into `head`.
+            self.strikes = 1;
+            let _ended = self.handle.stop().await;
+        }
+        if let Output::Event(event) = output
+            && let EventKind::AskOpened { .. } = &event.kind
+            && self.asks.len() == 1
+        {
+            self.put();
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only asks matter here")]
+    fn note(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::AskOpened { ask, body, .. } if terminal::can_ask() => {
+                self.asks.push_back((ask.clone(), body.clone()));
+            }
+            EventKind::AskClosed { ask, .. } => {
+                let was_first = self.asks.front().is_some_and(|(first, _)| first == ask);
+                self.asks.retain(|(open, _)| open != ask);
+                if was_first {
+                    self.dialog = Dialog::Start;
+                    self.put();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts the ask that is next.
+    fn put(&mut self) {
+        if let Some((_, ask)) = self.asks.front() {
+            self.typed.listen();
+            self.view.ask(&answer::put(ask));
+        }
+    }
+
+    async fn line(&mut self, line: Option<String>) {
+        let Some((ask, body)) = self.asks.front().cloned() else {
+            return;
+        };
+        let meaning = match line {
+            Some(line) => answer::understand(&body, &self.dialog, &line),
+            None => Meaning::Answer(Answer::Deny {
+                reason: "Nobody is at the terminal.".into(),
+            }),
+        };
+        match meaning {
+            Meaning::Answer(answer) => {
+                if let Err(error) = self.handle.answer(ask, answer).await {
+                    self.view.say(&error.to_string());
+                }
+            }
+            Meaning::Next(dialog, question) => {
+                self.dialog = dialog;
+                self.view.ask(&question);
+            }
+            Meaning::Again(why) => self.view.ask(&why),
+        }
+    }
+
+    /// Ctrl-C: first the turn, then the run, then by force.
+    async fn struck(&mut self) {
+        self.strikes += 1;
+        let interrupted = self.strikes == 1 && self.handle.interrupt().await.is_ok();
+        // Each may come too late, which is as good.
+        let _ended = match self.strikes {
+            _ if interrupted => {
+                self.view
+                    .say("interrupting the turn; Ctrl-C again stops the run");
+                Ok(())
+            }
+            1 | 2 => {
+                self.view.say("stopping; Ctrl-C again kills it");
+                self.handle.stop().await
+            }
+            _ => self.handle.kill().await,
+        };
+    }
+}
