@@ -190,33 +190,15 @@ mod tests {
             }],
         };
         assert!(question.accepts(&Answer::Allow { input: None }).is_err());
-        assert!(
-            question
-                .accepts(&Answer::Replies { replies: vec![] })
-                .is_err()
-        );
-        assert!(
-            question
-                .accepts(&Answer::Replies {
-                    replies: vec![Reply::default()]
-                })
-                .is_ok()
-        );
-        assert!(
-            question
-                .accepts(&Answer::Deny {
-                    reason: "no".into()
-                })
-                .is_ok()
-        );
+        assert!(question.accepts(&Answer::Replies { replies: vec![] }).is_err());
+        assert!(question.accepts(&Answer::Replies { replies: vec![Reply::default()] }).is_ok());
+        assert!(question.accepts(&Answer::Deny { reason: "no".into() }).is_ok());
     }
 
     #[test]
     fn a_reply_joins_labels_and_free_text_with_commas() {
-        let reply = Reply {
-            chosen: vec!["Red".into(), "Blue".into()],
-            text: Some("or green".into()),
-        };
+        let reply =
+            Reply { chosen: vec!["Red".into(), "Blue".into()], text: Some("or green".into()) };
         assert_eq!(reply.joined(), "Red, Blue, or green");
     }
 }

@@ -195,14 +195,7 @@ mod tests {
     use super::*;
 
     fn sample(kind: EventKind) -> Event {
-        Event {
-            seq: 7,
-            at: 1_000,
-            kind,
-            turn: Some(1),
-            scope: Scope::Main,
-            raw: None,
-        }
+        Event { seq: 7, at: 1_000, kind, turn: Some(1), scope: Scope::Main, raw: None }
     }
 
     #[test]
@@ -213,10 +206,7 @@ mod tests {
             text: "hello".into(),
         }))
         .unwrap();
-        assert!(
-            line.starts_with(r#"{"seq":7,"at":1000,"type":"notice","#),
-            "{line}"
-        );
+        assert!(line.starts_with(r#"{"seq":7,"at":1000,"type":"notice","#), "{line}");
         let back: Event = serde_json::from_str(&line).unwrap();
         assert_eq!(serde_json::to_string(&back).unwrap(), line);
     }
@@ -228,11 +218,8 @@ mod tests {
             body: ItemBody::Text { text: "hi".into() },
             aborted: false,
         });
-        event.scope = Scope::Subagent {
-            agent: "a1".into(),
-            parent_call: Some("c1".into()),
-            name: None,
-        };
+        event.scope =
+            Scope::Subagent { agent: "a1".into(), parent_call: Some("c1".into()), name: None };
         let line = serde_json::to_string(&event).unwrap();
         assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
     }

@@ -50,14 +50,10 @@ impl FromStr for Rule {
         let (tool, pattern) = match text.split_once('(') {
             None => (text, None),
             Some((tool, rest)) => {
-                let inner = rest
-                    .strip_suffix(')')
-                    .ok_or_else(|| RuleError::Unclosed(text.to_owned()))?;
+                let inner =
+                    rest.strip_suffix(')').ok_or_else(|| RuleError::Unclosed(text.to_owned()))?;
                 if inner.trim().is_empty() {
-                    return Err(RuleError::EmptyPattern(
-                        text.to_owned(),
-                        tool.trim().to_owned(),
-                    ));
+                    return Err(RuleError::EmptyPattern(text.to_owned(), tool.trim().to_owned()));
                 }
                 (tool.trim_end(), Some(inner.trim().to_owned()))
             }
@@ -66,10 +62,7 @@ impl FromStr for Rule {
         if tool.is_empty() || !tool.chars().all(plain) {
             return Err(RuleError::BadTool(text.to_owned(), tool.to_owned()));
         }
-        Ok(Self {
-            tool: tool.to_owned(),
-            pattern,
-        })
+        Ok(Self { tool: tool.to_owned(), pattern })
     }
 }
 
@@ -90,9 +83,7 @@ impl Serialize for Rule {
 
 impl<'de> Deserialize<'de> for Rule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -129,10 +120,7 @@ pub struct ToolRules {
 impl ToolRules {
     pub fn verdict(&self, tool_use: &ToolUse<'_>) -> Verdict {
         let any = |rules: &[Rule], reach| {
-            rules
-                .iter()
-                .find(|rule| rule.matches(tool_use, reach))
-                .cloned()
+            rules.iter().find(|rule| rule.matches(tool_use, reach)).cloned()
         };
         if let Some(rule) = any(&self.deny, Reach::AnyPart) {
             Verdict::Deny(rule)

@@ -93,9 +93,7 @@ impl Spend {
     fn since(self, before: Self) -> Self {
         Self {
             tokens: self.tokens.minus(before.tokens),
-            cost_usd: self
-                .cost_usd
-                .map(|now| now.minus(before.cost_usd.unwrap_or_default())),
+            cost_usd: self.cost_usd.map(|now| now.minus(before.cost_usd.unwrap_or_default())),
         }
     }
 

@@ -50,10 +50,6 @@ impl Runtime for ClaudeCode {
             variables: launch::VARIABLES,
             banned: launch::BANNED,
         };
-        session::start(
-            profile,
-            spec,
-            Arc::new(|attempt| Box::pin(backend::run(attempt))),
-        )
+        session::start(profile, spec, Arc::new(|attempt| Box::pin(backend::run(attempt))))
     }
 }

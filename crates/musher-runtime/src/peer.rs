@@ -44,12 +44,7 @@ impl From<&Json> for Id {
 
 impl<D, T> Default for Peer<D, T> {
     fn default() -> Self {
-        Self {
-            next: 0,
-            ours: HashMap::new(),
-            theirs: HashMap::new(),
-            dialect: PhantomData,
-        }
+        Self { next: 0, ours: HashMap::new(), theirs: HashMap::new(), dialect: PhantomData }
     }
 }
 
@@ -81,16 +76,12 @@ impl<D: Dialect, T> Peer<D, T> {
 
     /// The line that answers their request, the first time.
     pub(crate) fn answer(&mut self, id: &Id, result: Json) -> Option<Bytes> {
-        self.theirs
-            .remove(id)
-            .map(|id| line(&D::success(&id, result)))
+        self.theirs.remove(id).map(|id| line(&D::success(&id, result)))
     }
 
     /// The line that refuses their request, the first time.
     pub(crate) fn refuse(&mut self, id: &Id, message: &str) -> Option<Bytes> {
-        self.theirs
-            .remove(id)
-            .map(|id| line(&D::failure(&id, message)))
+        self.theirs.remove(id).map(|id| line(&D::failure(&id, message)))
     }
 }
 
@@ -127,28 +118,15 @@ mod tests {
     fn their_ids_are_another_space_and_of_any_type() {
         let mut peer = Rpc::default();
         peer.request("a", json!({}), "ours");
-        for id in [
-            json!(0),
-            json!("0"),
-            json!("uuid"),
-            json!(null),
-            json!({ "k": [1] }),
-            json!(1.5),
-        ] {
+        for id in
+            [json!(0), json!("0"), json!("uuid"), json!(null), json!({ "k": [1] }), json!(1.5)]
+        {
             let key = peer.opened(id.clone());
             let answer = value(&peer.answer(&key, json!("yes")).unwrap());
             assert_eq!(answer["id"], id);
-            assert_eq!(
-                peer.answer(&key, json!("again")),
-                None,
-                "each request is answered once"
-            );
+            assert_eq!(peer.answer(&key, json!("again")), None, "each request is answered once");
         }
-        assert_eq!(
-            peer.answered(&json!(0)),
-            Some("ours"),
-            "their 0 is not our 0"
-        );
+        assert_eq!(peer.answered(&json!(0)), Some("ours"), "their 0 is not our 0");
     }
 
     #[test]
@@ -162,9 +140,6 @@ mod tests {
 
     #[test]
     fn an_answer_to_something_never_asked_is_nobodys() {
-        assert_eq!(
-            Rpc::default().answered(&json!("echo of our own answer")),
-            None
-        );
+        assert_eq!(Rpc::default().answered(&json!("echo of our own answer")), None);
     }
 }

@@ -137,10 +137,7 @@ impl Process {
     /// Starts the process and the task that owns it.
     pub(crate) async fn start(launch: Launch) -> Result<Self, StartError> {
         let path = launch.program.clone();
-        let failed = |source| StartError::Spawn {
-            path: path.clone(),
-            source,
-        };
+        let failed = |source| StartError::Spawn { path: path.clone(), source };
         let command = command(&launch).map_err(failed)?;
         let child = spawner::spawn(command.command).await.map_err(failed)?;
         let (lines, output) = mpsc::channel(LINES);
@@ -157,9 +154,7 @@ impl Process {
 
     /// A handle for writing and ending that can live apart from the reader.
     pub(crate) fn control(&self) -> ProcessControl {
-        ProcessControl {
-            control: self.control.clone(),
-        }
+        ProcessControl { control: self.control.clone() }
     }
 }
 
@@ -196,10 +191,7 @@ struct Prepared {
     merged: Option<std::io::PipeReader>,
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this module is the owner of processes"
-)]
+#[expect(clippy::disallowed_methods, reason = "this module is the owner of processes")]
 fn command(launch: &Launch) -> std::io::Result<Prepared> {
     let mut command = std::process::Command::new(&launch.program);
     command

@@ -102,11 +102,7 @@ impl Session {
         requests: mpsc::Sender<Request>,
         kill: CancellationToken,
     ) -> Self {
-        Self {
-            outputs,
-            handle: SessionHandle { requests },
-            _kill: kill.drop_guard(),
-        }
+        Self { outputs, handle: SessionHandle { requests }, _kill: kill.drop_guard() }
     }
 
     /// The next thing said. The last one is `SessionEnded`; after it comes `None`.
@@ -132,33 +128,20 @@ impl SessionHandle {
     /// Sends a command and waits until the driver has taken or refused it.
     pub async fn send(&self, command: Command) -> Result<(), CommandError> {
         let (reply, answer) = oneshot::channel();
-        self.requests
-            .send((command, reply))
-            .await
-            .map_err(|_| CommandError::Ended)?;
+        self.requests.send((command, reply)).await.map_err(|_| CommandError::Ended)?;
         answer.await.unwrap_or(Err(CommandError::Ended))
     }
 
     /// Queues a prompt for the next turn.
     pub async fn prompt(&self, text: impl Into<String>) -> Result<PromptId, CommandError> {
         let id = mint_prompt();
-        self.send(Command::Prompt {
-            id: id.clone(),
-            text: text.into(),
-        })
-        .await
-        .map(|()| id)
+        self.send(Command::Prompt { id: id.clone(), text: text.into() }).await.map(|()| id)
     }
 
     /// Says something into the running turn.
     pub async fn steer(&self, text: impl Into<String>) -> Result<PromptId, CommandError> {
         let id = mint_prompt();
-        self.send(Command::Steer {
-            id: id.clone(),
-            text: text.into(),
-        })
-        .await
-        .map(|()| id)
+        self.send(Command::Steer { id: id.clone(), text: text.into() }).await.map(|()| id)
     }
 
     /// Answers an ask. It fails if the ask was closed in the meantime, and says by whom.
@@ -183,10 +166,7 @@ impl SessionHandle {
 
     /// Changes the model from the next model call on.
     pub async fn set_model(&self, model: impl Into<String>) -> Result<(), CommandError> {
-        self.send(Command::SetModel {
-            model: model.into(),
-        })
-        .await
+        self.send(Command::SetModel { model: model.into() }).await
     }
 
     /// Changes the agent's own permission mode.

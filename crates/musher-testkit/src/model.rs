@@ -55,11 +55,7 @@ impl ModelServer {
             let listener = TcpListener::from_std(listener)?;
             runtime.spawn(serve(listener, app));
         }
-        Ok(Self {
-            url: format!("http://{address}"),
-            desk,
-            runtime: Some(runtime),
-        })
+        Ok(Self { url: format!("http://{address}"), desk, runtime: Some(runtime) })
     }
 
     /// The base URL, as `ANTHROPIC_BASE_URL` wants it.
@@ -79,11 +75,7 @@ impl ModelServer {
 
     /// The last thing the user said in each request, in the order of the ledger.
     pub fn prompts(&self) -> Vec<String> {
-        self.ledger()
-            .calls
-            .into_iter()
-            .map(|call| call.prompt)
-            .collect()
+        self.ledger().calls.into_iter().map(|call| call.prompt).collect()
     }
 
     /// Forgets the ledger and every "fail n times" counter.
@@ -111,8 +103,6 @@ async fn serve(listener: TcpListener, app: Router) {
 }
 
 fn ledger_route(desk: Arc<Desk>) -> Router {
-    Router::new().route(
-        "/ledger",
-        axum::routing::get(move || async move { axum::Json(desk.ledger()) }),
-    )
+    Router::new()
+        .route("/ledger", axum::routing::get(move || async move { axum::Json(desk.ledger()) }))
 }

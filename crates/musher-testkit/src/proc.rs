@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// The living processes whose environment holds exactly this `KEY=VALUE` entry.
+/// The living processes whose environment holds this `KEY=VALUE` entry, or a mark inside it (`KEY=VALUE/…`).
 pub fn marked(mark_key_value: &str) -> Vec<i32> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -22,13 +22,14 @@ pub fn alive(pid: i32) -> bool {
     };
     let stat = String::from_utf8_lossy(&stat);
     // The name of the program is in parentheses and may itself hold blanks and parentheses.
-    let state = stat
-        .rsplit_once(") ")
-        .and_then(|(_, rest)| rest.chars().next());
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
 fn carries(pid: i32, mark: &[u8]) -> bool {
-    fs::read(format!("/proc/{pid}/environ"))
-        .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|entry| entry == mark))
+    fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| {
+        environ.split(|byte| *byte == 0).any(|entry| {
+            entry.strip_prefix(mark).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        })
+    })
 }

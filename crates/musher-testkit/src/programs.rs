@@ -28,10 +28,7 @@ fn built(name: &str) -> anyhow::Result<PathBuf> {
     }
     let path = folder.join(name);
     if !path.is_file() {
-        bail!(
-            "{} is not built: run `cargo build -p musher-testkit --bins` first",
-            path.display()
-        );
+        bail!("{} is not built: run `cargo build -p musher-testkit --bins` first", path.display());
     }
     Ok(path)
 }

@@ -15,10 +15,7 @@ pub fn claude() -> Option<PathBuf> {
 pub fn require_claude() -> PathBuf {
     let place = cache().unwrap_or_default().join(CLAUDE);
     claude().unwrap_or_else(|| {
-        panic!(
-            "the pinned Claude Code is not at {}: run scripts/install-clis",
-            place.display()
-        )
+        panic!("the pinned Claude Code is not at {}: run scripts/install-clis", place.display())
     })
 }
 

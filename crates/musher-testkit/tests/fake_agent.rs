@@ -3,10 +3,7 @@
     clippy::unwrap_used,
     reason = "a test ends where its set-up fails, and clippy exempts test functions only"
 )]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "these tests start the fake programs directly"
-)]
+#![expect(clippy::disallowed_methods, reason = "these tests start the fake programs directly")]
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -30,11 +27,7 @@ fn output(args: &str) -> Output {
 fn start(args: &str, mark: &str, lines: usize) -> (Child, Vec<String>) {
     let (key, value) = mark.split_once('=').unwrap();
     let mut command = agent(args);
-    let mut child = command
-        .env(key, value)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command.env(key, value).stdout(Stdio::piped()).spawn().unwrap();
     let out = BufReader::new(child.stdout.take().unwrap());
     (child, out.lines().take(lines).map(Result::unwrap).collect())
 }
@@ -47,10 +40,7 @@ fn kill(pid: i32) {
     let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
     let start = Instant::now();
     while alive(pid) {
-        assert!(
-            start.elapsed() < Duration::from_secs(5),
-            "{pid} does not die"
-        );
+        assert!(start.elapsed() < Duration::from_secs(5), "{pid} does not die");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -59,15 +49,7 @@ fn kill(pid: i32) {
 fn plain_output() {
     assert_eq!(output("lines --count 2").stdout, b"line 1\nline 2\n");
     assert_eq!(output("lines --count 1 --size 20").stdout.len(), 20);
-    assert_eq!(
-        output("flood --mb 1")
-            .stdout
-            .split(|b| *b == b'\n')
-            .next()
-            .unwrap()
-            .len(),
-        199
-    );
+    assert_eq!(output("flood --mb 1").stdout.split(|b| *b == b'\n').next().unwrap().len(), 199);
     assert_eq!(output("partial").stdout, b"line 1\nhalf a li");
     assert!(output("crlf").stdout.starts_with(b"line 1\r\nline 2\r\n"));
     let long = output("long-line --mb 2").stdout;
@@ -90,10 +72,7 @@ fn ends() {
     let output = output("exit --code 3 --stderr-kb 4");
     assert_eq!(output.status.code(), Some(3));
     assert!(output.stderr.len() >= 4096 && output.stderr.starts_with(b"stderr 1 "));
-    assert_eq!(
-        agent("die --signal 11").status().unwrap().signal(),
-        Some(11)
-    );
+    assert_eq!(agent("die --signal 11").status().unwrap().signal(), Some(11));
     let mut forever = agent("forever").stdout(Stdio::piped()).spawn().unwrap();
     drop(forever.stdout.take());
     assert!(!forever.wait().unwrap().success());
@@ -101,11 +80,7 @@ fn ends() {
 
 #[test]
 fn echo_and_after_eof_answer_the_end_of_stdin() {
-    let mut echo = agent("echo")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut echo = agent("echo").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     std::io::Write::write_all(&mut echo.stdin.take().unwrap(), b"a\nb\n").unwrap();
     assert_eq!(echo.wait_with_output().unwrap().stdout, b"a\nb\neof\n");
     assert!(output("after-eof --ms 50").stdout.starts_with(b"after 1\n"));
@@ -116,11 +91,7 @@ fn a_grandchild_holds_stdout_after_its_parent_left() {
     let mark = format!("TESTKIT_MARK=grandchild-{}", std::process::id());
     let (key, value) = mark.split_once('=').unwrap();
     let mut command = agent("setsid-grandchild --seconds 60");
-    let mut child = command
-        .env(key, value)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command.env(key, value).stdout(Stdio::piped()).spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     let mut first = String::new();
     out.read_line(&mut first).unwrap();
@@ -193,10 +164,7 @@ fn signals_are_ignored_or_stop() {
 
 #[test]
 fn stdout_closes_while_the_agent_runs() {
-    let mut agent = agent("closed-stdout")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut agent = agent("closed-stdout").stdout(Stdio::piped()).spawn().unwrap();
     let mut all = Vec::new();
     agent.stdout.take().unwrap().read_to_end(&mut all).unwrap();
     assert!(all.is_empty() && agent.try_wait().unwrap().is_none());

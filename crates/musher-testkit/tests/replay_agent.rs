@@ -3,10 +3,7 @@
     clippy::unwrap_used,
     reason = "a test ends where its set-up fails, and clippy exempts test functions only"
 )]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "these tests start the fake programs directly"
-)]
+#![expect(clippy::disallowed_methods, reason = "these tests start the fake programs directly")]
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -25,10 +22,7 @@ impl Play {
     fn of(frames: &[Value], sent: &[Value]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, lines: &[Value]| {
-            let text = lines
-                .iter()
-                .map(|line| format!("{line}\n"))
-                .collect::<String>();
+            let text = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
             std::fs::write(folder.path().join(name), text).unwrap();
         };
         write("run.jsonl", frames);
@@ -55,30 +49,20 @@ impl Play {
 
     /// Reads so many frames and gives their marks.
     fn read(&mut self, count: usize) -> Vec<String> {
-        self.output
-            .by_ref()
-            .take(count)
-            .map(|line| mark(&line.unwrap()))
-            .collect()
+        self.output.by_ref().take(count).map(|line| mark(&line.unwrap())).collect()
     }
 
     /// Closes stdin; gives what was still printed, and the exit.
     fn end(mut self) -> (Vec<String>, ExitStatus) {
         drop(self.input.take());
-        let rest = self
-            .output
-            .by_ref()
-            .map(|line| mark(&line.unwrap()))
-            .collect();
+        let rest = self.output.by_ref().map(|line| mark(&line.unwrap())).collect();
         (rest, self.child.wait().unwrap())
     }
 }
 
 fn mark(line: &str) -> String {
     let frame: Value = serde_json::from_str(line).unwrap();
-    let id = frame["response"]["request_id"]
-        .as_str()
-        .or(frame["mark"].as_str());
+    let id = frame["response"]["request_id"].as_str().or(frame["mark"].as_str());
     format!("{} {}", frame["type"].as_str().unwrap(), id.unwrap_or("-"))
 }
 
@@ -110,13 +94,7 @@ fn permissions_and_turns_wait() {
         frame("system", "d"),
         frame("result", "e"),
     ];
-    let sent = [
-        ask("r1", "initialize"),
-        user(),
-        answer("p1"),
-        ask("r2", "set_model"),
-        user(),
-    ];
+    let sent = [ask("r1", "initialize"), user(), answer("p1"), ask("r2", "set_model"), user()];
     let mut play = Play::of(&frames, &sent);
     play.send(&ask("mine", "initialize"));
     assert_eq!(play.read(1), ["control_response mine"]);
@@ -150,11 +128,7 @@ fn an_interrupt_withdraws_a_permission() {
     play.send(&user());
     assert_eq!(play.read(2), ["system a", "control_request -"]);
     play.send(&ask("stop", "interrupt"));
-    let expected = [
-        "control_cancel_request -",
-        "control_response stop",
-        "result b",
-    ];
+    let expected = ["control_cancel_request -", "control_response stop", "result b"];
     assert_eq!(play.read(3), expected);
     assert!(play.end().0.is_empty());
 }
@@ -172,10 +146,7 @@ fn background_turns_come_by_themselves_and_an_early_end_denies() {
     play.send(&ask("mine", "initialize"));
     assert_eq!(play.read(1), ["control_response mine"]);
     play.send(&user());
-    assert_eq!(
-        play.read(4),
-        ["system a", "result b", "system c", "control_request -"]
-    );
+    assert_eq!(play.read(4), ["system a", "result b", "system c", "control_request -"]);
     assert_eq!(play.end().0, ["result d"]);
 }
 

@@ -6,10 +6,7 @@ use super::wildcard::{self, Star};
 pub(super) fn any_part(pattern: &str, line: &str) -> bool {
     one(pattern, line.trim())
         || pieces(line).iter().any(|piece| one(pattern, piece))
-        || Line::read(line)
-            .commands
-            .iter()
-            .any(|command| one(pattern, command))
+        || Line::read(line).commands.iter().any(|command| one(pattern, command))
 }
 
 /// Whether the pattern fits every command of a line that hides none; for grants.
@@ -80,9 +77,6 @@ impl<'a> Line<'a> {
             }
         }
         push(&line[start..]);
-        Self {
-            commands,
-            hides: hides || quote.is_some(),
-        }
+        Self { commands, hides: hides || quote.is_some() }
     }
 }

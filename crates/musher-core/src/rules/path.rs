@@ -15,11 +15,7 @@ pub(super) fn matches(pattern: &str, subject: &str, cwd: &str) -> bool {
     }
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     let cwd = normal(cwd);
-    let inside = if absolute == cwd {
-        Some(".")
-    } else {
-        strip_folder(&absolute, &cwd)
-    };
+    let inside = if absolute == cwd { Some(".") } else { strip_folder(&absolute, &cwd) };
     inside.is_some_and(|inside| {
         pattern == "**" || wildcard::matches(pattern, inside, Star::WithinFolder)
     })

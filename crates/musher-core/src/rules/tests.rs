@@ -4,29 +4,15 @@ use super::*;
 
 fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> ToolRules {
     let parse = |list: &[&str]| list.iter().map(|rule| rule.parse().unwrap()).collect();
-    ToolRules {
-        allow: parse(allow),
-        ask: parse(ask),
-        deny: parse(deny),
-    }
+    ToolRules { allow: parse(allow), ask: parse(ask), deny: parse(deny) }
 }
 
 fn command<'a>(line: &'a str) -> ToolUse<'a> {
-    ToolUse {
-        tool: "Bash",
-        kind: ToolKind::Execute,
-        subject: Some(line),
-        cwd: "/w",
-    }
+    ToolUse { tool: "Bash", kind: ToolKind::Execute, subject: Some(line), cwd: "/w" }
 }
 
 fn edit<'a>(path: &'a str) -> ToolUse<'a> {
-    ToolUse {
-        tool: "Edit",
-        kind: ToolKind::Edit,
-        subject: Some(path),
-        cwd: "/w",
-    }
+    ToolUse { tool: "Edit", kind: ToolKind::Edit, subject: Some(path), cwd: "/w" }
 }
 
 fn allows(rules: &ToolRules, tool_use: &ToolUse<'_>) -> bool {
@@ -94,18 +80,9 @@ fn a_ban_strikes_wherever_the_command_hides() {
 #[test]
 fn deny_beats_ask_beats_allow() {
     let all = rules(&["Edit"], &["edit(src/**)"], &["edit(src/secret/*)"]);
-    assert!(matches!(
-        all.verdict(&edit("/w/README.md")),
-        Verdict::Allow(_)
-    ));
-    assert!(matches!(
-        all.verdict(&edit("/w/src/a/b.rs")),
-        Verdict::Ask(_)
-    ));
-    assert!(matches!(
-        all.verdict(&edit("src/secret/key")),
-        Verdict::Deny(_)
-    ));
+    assert!(matches!(all.verdict(&edit("/w/README.md")), Verdict::Allow(_)));
+    assert!(matches!(all.verdict(&edit("/w/src/a/b.rs")), Verdict::Ask(_)));
+    assert!(matches!(all.verdict(&edit("src/secret/key")), Verdict::Deny(_)));
     assert_eq!(all.verdict(&command("ls")), Verdict::Unsettled);
 }
 
@@ -115,14 +92,7 @@ fn a_relative_pattern_never_fits_a_path_outside_the_working_folder() {
     for path in ["/w/a", "a", "a/../b", "./x/y/z", "/w/./q"] {
         assert!(allows(&inside, &edit(path)), "{path}");
     }
-    for path in [
-        "/etc/passwd",
-        "../x",
-        "a/../../x",
-        "/w/../etc/passwd",
-        "/wide/a",
-        "/",
-    ] {
+    for path in ["/etc/passwd", "../x", "a/../../x", "/w/../etc/passwd", "/wide/a", "/"] {
         assert!(!allows(&inside, &edit(path)), "{path}");
     }
     let absolute = rules(&["edit(/tmp/**)"], &[], &[]);
@@ -142,20 +112,12 @@ fn a_star_stays_in_its_folder_and_two_stars_do_not() {
 
 #[test]
 fn a_rule_names_a_tool_a_kind_or_a_family() {
-    let mcp = ToolUse {
-        tool: "mcp__db__query",
-        kind: ToolKind::Mcp,
-        subject: None,
-        cwd: "/w",
-    };
+    let mcp = ToolUse { tool: "mcp__db__query", kind: ToolKind::Mcp, subject: None, cwd: "/w" };
     for rule in ["mcp__db__query", "mcp__db__*", "mcp", "*"] {
         assert!(allows(&rules(&[rule], &[], &[]), &mcp), "{rule}");
     }
     assert!(!allows(&rules(&["mcp__db"], &[], &[]), &mcp));
-    assert!(
-        !allows(&rules(&["mcp(anything)"], &[], &[]), &mcp),
-        "no subject fits no pattern"
-    );
+    assert!(!allows(&rules(&["mcp(anything)"], &[], &[]), &mcp), "no subject fits no pattern");
 }
 
 #[test]

@@ -21,10 +21,7 @@ pub struct Ledger {
 impl Ledger {
     /// Books that start from the running totals of the session that is resumed or forked.
     pub fn resuming(totals: BTreeMap<String, Spend>) -> Self {
-        Self {
-            lineage: totals,
-            spent: BTreeMap::new(),
-        }
+        Self { lineage: totals, spent: BTreeMap::new() }
     }
 
     /// Enters a report and returns what it adds to this run. Partial reports add nothing.
@@ -44,10 +41,7 @@ impl Ledger {
             };
             (added, now)
         } else {
-            (
-                report.spend,
-                last.map_or(report.spend, |before| before.plus(report.spend)),
-            )
+            (report.spend, last.map_or(report.spend, |before| before.plus(report.spend)))
         };
         self.lineage.insert(model.to_owned(), total);
         self.spent
@@ -59,11 +53,7 @@ impl Ledger {
 
     /// What this run has spent, over all models.
     pub fn spent(&self) -> Spend {
-        self.spent
-            .values()
-            .copied()
-            .reduce(Spend::plus)
-            .unwrap_or_default()
+        self.spent.values().copied().reduce(Spend::plus).unwrap_or_default()
     }
 
     /// What this run has spent, by model.
@@ -84,19 +74,11 @@ mod tests {
 
     fn report(model: &str, input: u64, output: u64, cost: f64, cumulative: bool) -> UsageReport {
         UsageReport {
-            of: if cumulative {
-                UsageOf::Session
-            } else {
-                UsageOf::Turn
-            },
+            of: if cumulative { UsageOf::Session } else { UsageOf::Turn },
             cumulative,
             model: Some(model.into()),
             spend: Spend {
-                tokens: Tokens {
-                    input,
-                    output,
-                    ..Tokens::default()
-                },
+                tokens: Tokens { input, output, ..Tokens::default() },
                 cost_usd: Some(Usd::from_dollars(cost)),
             },
             cost_basis: CostBasis::Reported,
@@ -108,10 +90,7 @@ mod tests {
     #[test]
     fn running_totals_become_increments_turn_by_turn() {
         let mut ledger = Ledger::default();
-        assert_eq!(
-            ledger.enter(&report("m", 100, 20, 0.1, true)).tokens.input,
-            100
-        );
+        assert_eq!(ledger.enter(&report("m", 100, 20, 0.1, true)).tokens.input, 100);
         let second = ledger.enter(&report("m", 250, 50, 0.3, true));
         assert_eq!((second.tokens.input, second.tokens.output), (150, 30));
         assert_eq!(second.cost_usd, Some(Usd::from_dollars(0.2)));

@@ -48,20 +48,11 @@ impl Conversation {
     fn new(attempt: Attempt, process: Process) -> Self {
         let control = process.control();
         let translator = Translator::default();
-        Self {
-            attempt,
-            process,
-            control,
-            translator,
-            ending: false,
-            killing: false,
-        }
+        Self { attempt, process, control, translator, ending: false, killing: false }
     }
 
     async fn run(mut self, session: SessionId) -> Ended {
-        let hello = self
-            .translator
-            .hello(launch::initialize(&self.attempt.spec));
+        let hello = self.translator.hello(launch::initialize(&self.attempt.spec));
         self.control.write(hello).await;
         let resumed = self.attempt.resume.clone();
         let opening = Translator::opening(SessionInfo {
@@ -73,11 +64,7 @@ impl Conversation {
             forked_from: resumed.filter(|_| self.attempt.fork),
             ..SessionInfo::default()
         });
-        self.carry_out(Step {
-            signals: vec![opening],
-            replies: Vec::new(),
-        })
-        .await;
+        self.carry_out(Step { signals: vec![opening], replies: Vec::new() }).await;
         loop {
             let port = &mut self.attempt.port;
             let wake = tokio::select! {
@@ -97,6 +84,9 @@ impl Conversation {
                 Wake::Said(Some(Said::Line(line))) => {
                     let step = self.translator.line(&line);
                     self.carry_out(step).await;
+                    if self.translator.unknown_session.is_some() && !self.ending {
+                        self.end().await;
+                    }
                 }
                 Wake::Said(Some(Said::Ended(exit))) => {
                     return Ended {
@@ -104,8 +94,8 @@ impl Conversation {
                         signal: exit.signal,
                         stderr_tail: Some(exit.stderr_tail),
                         survivors: exit.survivors,
-                        error: None,
-                        unknown_session: self.translator.unknown_session,
+                        unknown_session: self.translator.unknown_session.is_some(),
+                        error: self.translator.unknown_session,
                     };
                 }
                 // The process task ends only after it has said so, or with the whole program.

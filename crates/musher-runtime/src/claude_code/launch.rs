@@ -75,11 +75,8 @@ pub(super) struct Ready {
 pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Ready, ErrorInfo> {
     let spec = &attempt.spec;
     let program = spec.program.as_deref().unwrap_or(Path::new("claude"));
-    let search = attempt
-        .env
-        .iter()
-        .find(|(name, _)| name == "PATH")
-        .map(|(_, path)| path.as_os_str());
+    let search =
+        attempt.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
     let program = process::find(program, search).map_err(|error| start_error(&error))?;
     let mcp_file = mcp_config(&spec.mcp_servers).transpose().map_err(|error| {
         let message = format!("the tool servers could not be handed over: {error}");
@@ -102,11 +99,8 @@ pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Ready, E
 }
 
 pub(super) fn start_error(error: &StartError) -> ErrorInfo {
-    let class = if error.is_missing_program() {
-        ErrorClass::Unavailable
-    } else {
-        ErrorClass::Config
-    };
+    let class =
+        if error.is_missing_program() { ErrorClass::Unavailable } else { ErrorClass::Config };
     let info = ErrorInfo::new(class, error.to_string());
     match error {
         StartError::NotOnPath { .. } => {
@@ -184,10 +178,7 @@ fn mcp_config(servers: &[McpServer]) -> Option<std::io::Result<NamedTempFile>> {
         })
         .collect();
     let write = || {
-        let mut file = tempfile::Builder::new()
-            .prefix("musher-mcp-")
-            .suffix(".json")
-            .tempfile()?;
+        let mut file = tempfile::Builder::new().prefix("musher-mcp-").suffix(".json").tempfile()?;
         file.write_all(json!({ "mcpServers": config }).to_string().as_bytes())?;
         Ok(file)
     };

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use musher_core::{
-    AskId, CallId, EventKind, ItemId, OutputStream, PromptId, RawRef, Scope, SessionInfo,
+    AskId, CallId, ErrorInfo, EventKind, ItemId, OutputStream, PromptId, RawRef, Scope, SessionInfo,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
@@ -61,7 +61,8 @@ pub(super) struct Translator {
     gates: HashMap<String, Id>,
     tasks: HashSet<String>,
     trouble: outcome::Trouble,
-    pub(super) unknown_session: bool,
+    /// The session to resume is unknown; these are the agent's words for it.
+    pub(super) unknown_session: Option<ErrorInfo>,
 }
 
 /// Where the signals of one frame are gathered.
@@ -77,11 +78,7 @@ impl Frame<'_> {
     }
 
     fn event_in(&mut self, scope: Scope, kind: EventKind) {
-        self.step.signals.push(Signal::Event {
-            kind,
-            scope,
-            raw: Some(self.raw),
-        });
+        self.step.signals.push(Signal::Event { kind, scope, raw: Some(self.raw) });
     }
 
     fn signal(&mut self, signal: Signal) {
@@ -108,16 +105,12 @@ impl Frame<'_> {
 impl Translator {
     /// The first thing to say.
     pub(super) fn hello(&mut self, initialize: Json) -> Bytes {
-        self.peer
-            .request("initialize", initialize, Asked::Initialize)
+        self.peer.request("initialize", initialize, Asked::Initialize)
     }
 
     /// Takes in one line. Every line gives at least one signal.
     pub(super) fn line(&mut self, line: &Line) -> Step {
-        let raw = RawRef {
-            offset: line.offset,
-            len: line.len,
-        };
+        let raw = RawRef { offset: line.offset, len: line.len };
         let bytes = match &line.body {
             LineBody::Whole(bytes) => bytes,
             LineBody::Cut { head, tail } => {
@@ -137,11 +130,7 @@ impl Translator {
             Some(subtype) => format!("{}/{subtype}", probe.kind),
             None => probe.kind.to_string(),
         };
-        let mut frame = Frame {
-            raw,
-            bytes,
-            step: Step::default(),
-        };
+        let mut frame = Frame { raw, bytes, step: Step::default() };
         let understood = match &*probe.kind {
             "stream_event" => self.stream_event(&mut frame),
             "assistant" => self.assistant(&mut frame),
@@ -179,21 +168,16 @@ impl Translator {
                 step.replies.extend(self.gate_verdict(&gate, &verdict))
             }
             Order::Interrupt => {
-                step.replies
-                    .push(self.peer.request("interrupt", json!({}), Asked::Interrupt));
+                step.replies.push(self.peer.request("interrupt", json!({}), Asked::Interrupt));
             }
             Order::SetModel { model } => {
                 let params = json!({ "model": model });
-                step.replies.push(
-                    self.peer
-                        .request("set_model", params, Asked::SetModel(model)),
-                );
+                step.replies.push(self.peer.request("set_model", params, Asked::SetModel(model)));
             }
             Order::SetMode { mode } => {
                 let params = json!({ "mode": mode });
                 let asked = Asked::SetMode(mode);
-                step.replies
-                    .push(self.peer.request("set_permission_mode", params, asked));
+                step.replies.push(self.peer.request("set_permission_mode", params, asked));
             }
             Order::Close => {}
         }
@@ -225,21 +209,10 @@ impl Translator {
 }
 
 fn unparsed(raw: RawRef, text: String, truncated: bool) -> Step {
-    let kind = EventKind::Unparsed {
-        stream: OutputStream::Stdout,
-        text,
-        bytes: raw.len,
-        truncated,
-    };
-    let signal = Signal::Event {
-        kind,
-        scope: Scope::Main,
-        raw: Some(raw),
-    };
-    Step {
-        signals: vec![signal],
-        replies: Vec::new(),
-    }
+    let kind =
+        EventKind::Unparsed { stream: OutputStream::Stdout, text, bytes: raw.len, truncated };
+    let signal = Signal::Event { kind, scope: Scope::Main, raw: Some(raw) };
+    Step { signals: vec![signal], replies: Vec::new() }
 }
 
 /// Whose frame it is.

@@ -45,24 +45,11 @@ const BASE: &[&str] = &[
 ];
 
 /// Words in a variable's name that say its value is a secret.
-const SECRET_WORDS: &[&str] = &[
-    "KEY",
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "CREDENTIAL",
-    "AUTH",
-    "HEADERS",
-    "COOKIE",
-];
+const SECRET_WORDS: &[&str] =
+    &["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH", "HEADERS", "COOKIE"];
 /// Names that hold such a word and are no secret.
-const NOT_SECRET: &[&str] = &[
-    "SSH_AUTH_SOCK",
-    "GIT_AUTHOR_NAME",
-    "GIT_AUTHOR_EMAIL",
-    "GIT_AUTHOR_DATE",
-];
+const NOT_SECRET: &[&str] =
+    &["SSH_AUTH_SOCK", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"];
 /// Shorter values would blot out innocent text.
 const SECRET_LEN: usize = 6;
 
@@ -89,10 +76,7 @@ impl Environment {
 
     /// Chooses from the variables given.
     pub fn from_vars(vars: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
-        Self {
-            available: vars.into_iter().collect(),
-            ..Self::default()
-        }
+        Self { available: vars.into_iter().collect(), ..Self::default() }
     }
 
     /// Lets a variable of the host pass; `*` at the end stands for any ending.
@@ -125,19 +109,12 @@ impl Environment {
                     || self.pass.iter().any(|pattern| fits(pattern, name))
             })
         };
-        let mut chosen: BTreeMap<&OsString, &OsString> = self
-            .available
-            .iter()
-            .filter(|(name, _)| passes(name))
-            .collect();
+        let mut chosen: BTreeMap<&OsString, &OsString> =
+            self.available.iter().filter(|(name, _)| passes(name)).collect();
         chosen.extend(&self.set);
         chosen
             .into_iter()
-            .filter(|(name, _)| {
-                !banned
-                    .iter()
-                    .any(|banned| name.as_os_str() == OsStr::new(banned))
-            })
+            .filter(|(name, _)| !banned.iter().any(|banned| name.as_os_str() == OsStr::new(banned)))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect()
     }
@@ -208,10 +185,7 @@ mod tests {
             .select(&["VENDOR_KEY"], &[]);
         assert_eq!(
             secrets(&env),
-            [
-                ("DB_PASSWORD".into(), "hunter22".into()),
-                ("VENDOR_KEY".into(), "sk-secret".into())
-            ]
+            [("DB_PASSWORD".into(), "hunter22".into()), ("VENDOR_KEY".into(), "sk-secret".into())]
         );
     }
 }

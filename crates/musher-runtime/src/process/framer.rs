@@ -52,12 +52,7 @@ struct LongLine {
 
 impl Default for Framer {
     fn default() -> Self {
-        Self {
-            buffer: BytesMut::new(),
-            scanned: 0,
-            offset: 0,
-            long: None,
-        }
+        Self { buffer: BytesMut::new(), scanned: 0, offset: 0, long: None }
     }
 }
 
@@ -105,19 +100,11 @@ impl Framer {
             long.extend(&bytes);
             return Some(long.into_line());
         }
-        let bytes = if bytes.ends_with(b"\r") {
-            bytes.slice(..bytes.len() - 1)
-        } else {
-            bytes
-        };
+        let bytes = if bytes.ends_with(b"\r") { bytes.slice(..bytes.len() - 1) } else { bytes };
         if bytes.is_empty() {
             return None;
         }
-        Some(Line {
-            offset: start,
-            len: bytes.len() as u64,
-            body: LineBody::Whole(bytes),
-        })
+        Some(Line { offset: start, len: bytes.len() as u64, body: LineBody::Whole(bytes) })
     }
 
     /// Lets go of what is too long to keep, and reports it when even that has gone on for too long.
@@ -141,12 +128,8 @@ impl Framer {
         if long.len < CAP {
             return None;
         }
-        let next = LongLine {
-            offset: self.offset,
-            len: 0,
-            head: Bytes::new(),
-            tail: BytesMut::new(),
-        };
+        let next =
+            LongLine { offset: self.offset, len: 0, head: Bytes::new(), tail: BytesMut::new() };
         self.long.replace(next).map(LongLine::into_line)
     }
 }
@@ -164,10 +147,7 @@ impl LongLine {
         Line {
             offset: self.offset,
             len: self.len,
-            body: LineBody::Cut {
-                head: self.head,
-                tail: self.tail.freeze(),
-            },
+            body: LineBody::Cut { head: self.head, tail: self.tail.freeze() },
         }
     }
 }
@@ -220,9 +200,7 @@ mod tests {
         lines.extend(std::iter::from_fn(|| framer.next_line()));
         let total: u64 = lines[..lines.len() - 1].iter().map(|line| line.len).sum();
         assert_eq!(total, 64 * 1024 * 1024 + 3);
-        let LineBody::Cut { head, .. } = &lines[0].body else {
-            panic!("not cut")
-        };
+        let LineBody::Cut { head, .. } = &lines[0].body else { panic!("not cut") };
         assert_eq!(head.len(), EDGE);
         assert_eq!(whole(&lines[lines.len() - 1..]), [b"after"]);
     }

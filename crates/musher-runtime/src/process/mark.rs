@@ -19,10 +19,7 @@ impl Mark {
     /// A new mark, inside the marks that this process itself carries.
     pub fn new(inherited: Option<&OsStr>) -> Self {
         let own = Uuid::new_v4().simple().to_string();
-        let value = match inherited
-            .and_then(OsStr::to_str)
-            .filter(|outer| !outer.is_empty())
-        {
+        let value = match inherited.and_then(OsStr::to_str).filter(|outer| !outer.is_empty()) {
             Some(outer) => format!("{outer}/{own}"),
             None => own.clone(),
         };
@@ -35,9 +32,7 @@ impl Mark {
     }
 
     pub(super) fn is_in(&self, value: &[u8]) -> bool {
-        value
-            .split(|&byte| byte == b'/')
-            .any(|part| OsStr::from_bytes(part) == self.own.as_str())
+        value.split(|&byte| byte == b'/').any(|part| OsStr::from_bytes(part) == self.own.as_str())
     }
 }
 

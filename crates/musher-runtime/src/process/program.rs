@@ -16,10 +16,7 @@ pub enum StartError {
     #[error("folder `{}` cannot be worked in: {cause}", path.display())]
     BadFolder { path: PathBuf, cause: String },
     #[error("program `{}` could not be started: {source}", path.display())]
-    Spawn {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Spawn { path: PathBuf, source: std::io::Error },
 }
 
 impl StartError {
@@ -48,41 +45,28 @@ pub(crate) fn find(program: &Path, search_path: Option<&OsStr>) -> Result<PathBu
             Err(_) => {}
         }
     }
-    Err(found_but_unusable.unwrap_or_else(|| StartError::NotOnPath {
-        name: program.display().to_string(),
-    }))
+    Err(found_but_unusable
+        .unwrap_or_else(|| StartError::NotOnPath { name: program.display().to_string() }))
 }
 
 fn check(path: &Path) -> Result<&Path, StartError> {
     let Ok(metadata) = std::fs::metadata(path) else {
-        return Err(StartError::NoSuchProgram {
-            path: path.to_path_buf(),
-        });
+        return Err(StartError::NoSuchProgram { path: path.to_path_buf() });
     };
     if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
-        return Err(StartError::NotExecutable {
-            path: path.to_path_buf(),
-        });
+        return Err(StartError::NotExecutable { path: path.to_path_buf() });
     }
     Ok(path)
 }
 
 /// The folder to work in, absolute.
 pub(crate) fn folder(path: &Path) -> Result<PathBuf, StartError> {
-    let bad = |cause: String| StartError::BadFolder {
-        path: path.to_path_buf(),
-        cause,
-    };
-    let folder = path
-        .canonicalize()
-        .map_err(|error| bad(error.to_string()))?;
+    let bad = |cause: String| StartError::BadFolder { path: path.to_path_buf(), cause };
+    let folder = path.canonicalize().map_err(|error| bad(error.to_string()))?;
     if !folder.is_dir() {
         return Err(bad("it is not a folder".into()));
     }
-    rustix::fs::access(
-        &folder,
-        rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK,
-    )
-    .map_err(|error| bad(format!("no right to write in it ({error})")))?;
+    rustix::fs::access(&folder, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
+        .map_err(|error| bad(format!("no right to write in it ({error})")))?;
     Ok(folder)
 }

@@ -41,11 +41,7 @@ pub(super) fn entry(pid: i32) -> Option<Entry> {
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let started = fields.nth(17)?.parse().ok()?;
-    Some(Entry {
-        id: Identity { pid, started },
-        parent,
-        zombie: matches!(state, "Z" | "X"),
-    })
+    Some(Entry { id: Identity { pid, started }, parent, zombie: matches!(state, "Z" | "X") })
 }
 
 /// Whether the process was started with the mark in its environment.

@@ -30,9 +30,7 @@ impl Tail {
         } else {
             memchr::memchr(b'\n', &bytes).map_or(0, |newline| newline + 1)
         };
-        String::from_utf8_lossy(&bytes[start..])
-            .trim_end()
-            .to_owned()
+        String::from_utf8_lossy(&bytes[start..]).trim_end().to_owned()
     }
 }
 

@@ -89,10 +89,7 @@ struct Status {
 
 impl From<ExitStatus> for Status {
     fn from(status: ExitStatus) -> Self {
-        Self {
-            code: status.code(),
-            signal: status.signal(),
-        }
+        Self { code: status.code(), signal: status.signal() }
     }
 }
 
@@ -110,11 +107,7 @@ impl Task {
         let guard = Guard(Some(tree));
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::NONBLOCK)?;
         let receiver = |fd: Option<OwnedFd>| fd.map(pipe::Receiver::from_owned_fd).transpose();
-        let stdout = child
-            .stdout
-            .take()
-            .map(OwnedFd::from)
-            .or(merged.map(OwnedFd::from));
+        let stdout = child.stdout.take().map(OwnedFd::from).or(merged.map(OwnedFd::from));
         let stdin = child.stdin.take().map(OwnedFd::from);
         Ok(Self {
             pidfd: AsyncFd::with_interest(pidfd, tokio::io::Interest::READABLE)?,
@@ -144,10 +137,7 @@ impl Task {
             match self.step {
                 Step::Draining { status, .. } if quiet => {
                     survivors = self.sweep().await;
-                    self.step = Step::Swept {
-                        status,
-                        until: Instant::now(),
-                    };
+                    self.step = Step::Swept { status, until: Instant::now() };
                 }
                 Step::Swept { status, .. } if quiet => {
                     let exit = Exit {
@@ -201,10 +191,7 @@ impl Task {
                     if let Ok(Some(status)) = self.child.try_wait() {
                         self.input = None;
                         let until = Instant::now() + DRAIN;
-                        self.step = Step::Draining {
-                            status: status.into(),
-                            until,
-                        };
+                        self.step = Step::Draining { status: status.into(), until };
                     }
                 }
                 Wake::Deadline => {
@@ -259,17 +246,13 @@ impl Task {
             Some(Control::CloseInput) => self.close_input(),
             Some(Control::End(graces)) if !exited => {
                 self.close_input();
-                self.step = Step::Closing {
-                    until: Instant::now() + graces.close,
-                    term: graces.term,
-                };
+                self.step =
+                    Step::Closing { until: Instant::now() + graces.close, term: graces.term };
             }
             Some(Control::End(_)) => {}
             Some(Control::Kill) if !exited => {
                 self.sweep().await;
-                self.step = Step::Terminating {
-                    until: Instant::now() + GIVE_UP,
-                };
+                self.step = Step::Terminating { until: Instant::now() + GIVE_UP };
             }
             Some(Control::Kill) => {}
             // Nobody holds the process any more: it ends at once.
@@ -277,9 +260,7 @@ impl Task {
                 self.attended = false;
                 if !exited {
                     self.sweep().await;
-                    self.step = Step::Terminating {
-                        until: Instant::now() + GIVE_UP,
-                    };
+                    self.step = Step::Terminating { until: Instant::now() + GIVE_UP };
                 }
             }
         }
@@ -323,25 +304,18 @@ impl Task {
                 if let Some(tree) = &mut self.tree {
                     tree.signal(Signal::TERM);
                 }
-                self.step = Step::Terminating {
-                    until: Instant::now() + term,
-                };
+                self.step = Step::Terminating { until: Instant::now() + term };
                 None
             }
             Step::Terminating { .. } => {
                 self.sweep().await;
                 // The exit of what was killed is still to be seen; a process that cannot die is tried again.
-                self.step = Step::Terminating {
-                    until: Instant::now() + GIVE_UP,
-                };
+                self.step = Step::Terminating { until: Instant::now() + GIVE_UP };
                 None
             }
             Step::Draining { status, .. } => {
                 let survivors = self.sweep().await;
-                self.step = Step::Swept {
-                    status,
-                    until: Instant::now() + GIVE_UP,
-                };
+                self.step = Step::Swept { status, until: Instant::now() + GIVE_UP };
                 Some(survivors)
             }
             Step::Swept { status, .. } => {
@@ -352,10 +326,7 @@ impl Task {
                         let _gone = self.lines.send(Said::Line(line)).await;
                     }
                 }
-                self.step = Step::Swept {
-                    status,
-                    until: Instant::now() + GIVE_UP,
-                };
+                self.step = Step::Swept { status, until: Instant::now() + GIVE_UP };
                 None
             }
         }

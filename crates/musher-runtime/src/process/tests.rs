@@ -8,10 +8,8 @@ use tokio::time::{Instant, timeout};
 use super::*;
 
 const SOON: Duration = Duration::from_secs(20);
-const QUICK: Graces = Graces {
-    close: Duration::from_millis(200),
-    term: Duration::from_millis(300),
-};
+const QUICK: Graces =
+    Graces { close: Duration::from_millis(200), term: Duration::from_millis(300) };
 
 struct Agent {
     process: Process,
@@ -39,40 +37,28 @@ impl Agent {
         })
         .await
         .unwrap();
-        Self {
-            process,
-            mark: value,
-        }
+        Self { process, mark: value }
     }
 
     async fn line(&mut self) -> String {
         match timeout(SOON, self.process.next()).await.unwrap() {
-            Some(Said::Line(Line {
-                body: LineBody::Whole(bytes),
-                ..
-            })) => String::from_utf8_lossy(&bytes).into_owned(),
+            Some(Said::Line(Line { body: LineBody::Whole(bytes), .. })) => {
+                String::from_utf8_lossy(&bytes).into_owned()
+            }
             other => panic!("expected a line, got {other:?}"),
         }
     }
 
     /// The number in a line `pid N`.
     async fn pid(&mut self) -> i32 {
-        self.line()
-            .await
-            .strip_prefix("pid ")
-            .unwrap()
-            .parse()
-            .unwrap()
+        self.line().await.strip_prefix("pid ").unwrap().parse().unwrap()
     }
 
     /// Every line up to the end, then the end.
     async fn rest(&mut self) -> (Vec<Line>, Exit) {
         let mut lines = Vec::new();
         loop {
-            match timeout(SOON, self.process.next())
-                .await
-                .expect("the process hangs")
-            {
+            match timeout(SOON, self.process.next()).await.expect("the process hangs") {
                 Some(Said::Line(line)) => lines.push(line),
                 Some(Said::Ended(exit)) => return (lines, exit),
                 None => panic!("no end was said"),
@@ -87,10 +73,7 @@ impl Agent {
 }
 
 fn root_only() -> Containment {
-    Containment {
-        sweep: Sweep::RootOnly,
-        ..Containment::default()
-    }
+    Containment { sweep: Sweep::RootOnly, ..Containment::default() }
 }
 
 #[tokio::test]
@@ -110,11 +93,7 @@ async fn promise_4_a_grandchild_that_holds_the_output_never_hangs_a_run() {
     let began = Instant::now();
     let (_, exit) = agent.rest().await;
     assert_eq!(exit.code, Some(0));
-    assert!(
-        began.elapsed() < Duration::from_secs(3),
-        "took {:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() < Duration::from_secs(3), "took {:?}", began.elapsed());
     assert!(!proc::alive(grandchild));
 }
 
@@ -122,18 +101,11 @@ async fn promise_4_a_grandchild_that_holds_the_output_never_hangs_a_run() {
 #[tokio::test]
 async fn promise_3_the_whole_tree_is_gone_after_an_end() {
     for mode in ["setsid-grandchild", "daemon", "clear-env"] {
-        let args: &[&str] = if mode == "daemon" {
-            &[mode, "--stay"]
-        } else {
-            &[mode]
-        };
+        let args: &[&str] = if mode == "daemon" { &[mode, "--stay"] } else { &[mode] };
         let mut agent = Agent::contained(args, Input::Piped, root_only()).await;
         let left = agent.pid().await;
         agent.end().await;
-        assert!(
-            proc::alive(left),
-            "{mode}: without the sweep the test would prove nothing"
-        );
+        assert!(proc::alive(left), "{mode}: without the sweep the test would prove nothing");
         kill(left);
 
         let mut agent = Agent::start(args, Input::Piped).await;
@@ -152,10 +124,7 @@ async fn promise_3_a_tree_of_sessions_is_gone_after_an_end() {
     assert_eq!(agent.line().await, "ready");
     agent.end().await;
     let left = proc::marked(&agent.mark);
-    assert!(
-        left.len() > 10,
-        "without the sweep the test would prove nothing: {left:?}"
-    );
+    assert!(left.len() > 10, "without the sweep the test would prove nothing: {left:?}");
     left.into_iter().for_each(kill);
 
     let mut agent = Agent::start(&mode, Input::Piped).await;
@@ -179,10 +148,7 @@ async fn promise_3_a_process_that_ignores_sigterm_or_stopped_itself_is_ended() {
 #[tokio::test]
 async fn a_polite_process_gets_time_to_finish_after_its_input_ends() {
     let mut agent = Agent::start(&["after-eof", "--ms", "300"], Input::Piped).await;
-    let graces = Graces {
-        close: SOON,
-        term: SOON,
-    };
+    let graces = Graces { close: SOON, term: SOON };
     agent.process.control().end(graces).await;
     let (lines, exit) = agent.rest().await;
     assert_eq!(exit.code, Some(0));
@@ -216,17 +182,12 @@ async fn dropping_the_process_kills_its_tree() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(SOON, gone)
-        .await
-        .expect("the tree outlived its handle");
+    timeout(SOON, gone).await.expect("the tree outlived its handle");
 }
 
 #[test]
 fn a_runtime_that_shuts_down_leaves_nothing_behind() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let (child, agent) = runtime.block_on(async {
         let mut agent = Agent::start(&["clear-env"], Input::Piped).await;
         (agent.pid().await, agent)
@@ -247,25 +208,15 @@ async fn promise_10_a_64_mib_line_a_missing_newline_and_garbage_are_survived() {
 
     let mut agent = Agent::start(&["no-newline", "--mb", "3"], Input::Null).await;
     let (lines, exit) = agent.rest().await;
-    assert_eq!(
-        (lines.len(), lines[0].len, exit.code),
-        (1, 3 * 1024 * 1024, Some(0))
-    );
+    assert_eq!((lines.len(), lines[0].len, exit.code), (1, 3 * 1024 * 1024, Some(0)));
 
-    let mut agent = Agent::start(
-        &["garbage", "--seed", "7", "--bytes", "2000000"],
-        Input::Null,
-    )
-    .await;
+    let mut agent =
+        Agent::start(&["garbage", "--seed", "7", "--bytes", "2000000"], Input::Null).await;
     let (lines, exit) = agent.rest().await;
     assert!(lines.len() > 1000 && exit.code == Some(0));
 
     let mut agent = Agent::start(&["no-newline-forever"], Input::Null).await;
-    agent
-        .process
-        .next()
-        .await
-        .expect("even endless output without a newline is heard of");
+    agent.process.next().await.expect("even endless output without a newline is heard of");
     agent.process.control().kill().await;
     agent.rest().await;
 }
@@ -311,11 +262,7 @@ async fn only_listed_variables_reach_the_process() {
         .collect();
     assert!(names.iter().any(|line| line.starts_with("PATH=")));
     assert!(names.iter().any(|line| line == &agent.mark));
-    assert!(
-        !names
-            .iter()
-            .any(|line| line.starts_with("CARGO_MANIFEST_DIR="))
-    );
+    assert!(!names.iter().any(|line| line.starts_with("CARGO_MANIFEST_DIR=")));
 }
 
 fn kill(pid: i32) {

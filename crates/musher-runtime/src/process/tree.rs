@@ -23,9 +23,7 @@ const PAUSE: Duration = Duration::from_millis(4);
 static ROOTS: Mutex<Vec<i32>> = Mutex::new(Vec::new());
 
 fn roots() -> std::sync::MutexGuard<'static, Vec<i32>> {
-    ROOTS
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+    ROOTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// The tree under one agent.
@@ -44,12 +42,7 @@ impl Tree {
         let started = table::entry(root).map_or(0, |entry| entry.id.started);
         let root = Identity { pid: root, started };
         roots().push(root.pid);
-        Self {
-            root,
-            mark,
-            containment,
-            seen: HashSet::from([root]),
-        }
+        Self { root, mark, containment, seen: HashSet::from([root]) }
     }
 
     /// Sends a signal to all of the tree. Stopped processes are woken, or they would never act on it.
@@ -65,12 +58,8 @@ impl Tree {
         // Stopped processes cannot fork, so once every member has been stopped none can slip away.
         let mut stopped = HashSet::new();
         loop {
-            let fresh: Vec<Identity> = self
-                .members()
-                .iter()
-                .map(|m| m.id)
-                .filter(|id| stopped.insert(*id))
-                .collect();
+            let fresh: Vec<Identity> =
+                self.members().iter().map(|m| m.id).filter(|id| stopped.insert(*id)).collect();
             if fresh.is_empty() {
                 break;
             }
@@ -82,9 +71,7 @@ impl Tree {
             if members.is_empty() || Instant::now() > deadline {
                 return members.iter().map(|member| member.id.pid).collect();
             }
-            members
-                .iter()
-                .for_each(|member| send(member.id, Signal::KILL));
+            members.iter().for_each(|member| send(member.id, Signal::KILL));
             std::thread::sleep(PAUSE);
         }
     }

@@ -23,9 +23,7 @@ pub(super) fn edit(cwd: &Path, path: &str, old: &str, new: &str) -> Result<Strin
                 .map_err(|error| format!("{path}: {error}"))?;
             Ok(format!("edited {path}"))
         }
-        many => Err(format!(
-            "{path}: the text to replace occurs {many} times; make it unique"
-        )),
+        many => Err(format!("{path}: the text to replace occurs {many} times; make it unique")),
     }
 }
 
@@ -34,9 +32,7 @@ fn inside(cwd: &Path, path: &str) -> Result<PathBuf, String> {
         .components()
         .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     if !plain || path.is_empty() {
-        return Err(format!(
-            "{path}: only paths inside the working folder may be written"
-        ));
+        return Err(format!("{path}: only paths inside the working folder may be written"));
     }
     let target = cwd.join(path);
     // A link may lead out, so the nearest folder that exists is looked up on the disk.
@@ -65,10 +61,6 @@ mod tests {
         }
         assert!(write(&cwd, "a/b/c.txt", "x").is_ok());
         assert!(edit(&cwd, "a/b/c.txt", "x", "y").is_ok());
-        assert!(
-            edit(&cwd, "a/b/c.txt", "x", "y")
-                .unwrap_err()
-                .contains("not found")
-        );
+        assert!(edit(&cwd, "a/b/c.txt", "x", "y").unwrap_err().contains("not found"));
     }
 }

@@ -48,19 +48,9 @@ pub(super) enum Step {
 
 #[derive(Debug, Clone)]
 pub(super) enum Tool {
-    Write {
-        path: String,
-        content: String,
-    },
-    Edit {
-        path: String,
-        old: String,
-        new: String,
-    },
-    Run {
-        command: String,
-        timeout: Option<Duration>,
-    },
+    Write { path: String, content: String },
+    Edit { path: String, old: String, new: String },
+    Run { command: String, timeout: Option<Duration> },
 }
 
 #[derive(Deserialize)]
@@ -134,19 +124,11 @@ pub(super) fn read(text: &str) -> Result<Scenario, String> {
                 .map_err(|why| format!("step {} (line {line}): {why}", index + 1))
         })
         .collect::<Result<_, _>>()?;
-    Ok(Scenario {
-        model: raw.model,
-        pace: Duration::from_millis(raw.pace_ms),
-        steps,
-    })
+    Ok(Scenario { model: raw.model, pace: Duration::from_millis(raw.pace_ms), steps })
 }
 
 fn line_of(text: &str, span: &Range<usize>) -> usize {
-    text.bytes()
-        .take(span.start)
-        .filter(|&byte| byte == b'\n')
-        .count()
-        + 1
+    text.bytes().take(span.start).filter(|&byte| byte == b'\n').count() + 1
 }
 
 const VERBS: &str = "say, think, write, edit, run, ask, approve, usage, fail, hang or turn";
@@ -178,26 +160,12 @@ impl RawStep {
         }
         let takes_ask_first = !tools.is_empty();
         found.extend(tools.into_iter().map(|(verb, tool)| {
-            (
-                verb,
-                Step::Tool {
-                    tool,
-                    ask_first: ask_first.unwrap_or_default(),
-                },
-            )
+            (verb, Step::Tool { tool, ask_first: ask_first.unwrap_or_default() })
         }));
         if let Some(question) = self.ask.take() {
             let options = self.options.take().unwrap_or_default();
             let multi = self.multi.take().unwrap_or_default();
-            found.push((
-                "ask",
-                Step::Ask {
-                    question,
-                    options,
-                    multi,
-                    save: self.save.take(),
-                },
-            ));
+            found.push(("ask", Step::Ask { question, options, multi, save: self.save.take() }));
         }
         if let Some(act) = self.approve.take() {
             found.push(("approve", Step::Approve { act }));
@@ -221,9 +189,9 @@ impl RawStep {
         match found.as_slice() {
             [] => Err(format!("the step does nothing; give it one of {VERBS}")),
             [(_, step)] => Ok(step.clone()),
-            [(first, _), (second, _), ..] => Err(format!(
-                "the step has both `{first}` and `{second}`; make it two steps"
-            )),
+            [(first, _), (second, _), ..] => {
+                Err(format!("the step has both `{first}` and `{second}`; make it two steps"))
+            }
         }
     }
 
@@ -273,10 +241,7 @@ mod tests {
     fn a_bad_script_names_the_step_the_line_and_the_fix() {
         for (text, says) in [
             ("", "no [[step]]"),
-            (
-                "[[step]]\nsay = 'a'\n[[step]]\nsy = 'b'",
-                "unknown field `sy`",
-            ),
+            ("[[step]]\nsay = 'a'\n[[step]]\nsy = 'b'", "unknown field `sy`"),
             (
                 "[[step]]\nsay = 'a'\n\n[[step]]\nsay = 'b'\nrun = 'ls'",
                 "step 2 (line 4): the step has both `say` and `run`",
@@ -284,14 +249,8 @@ mod tests {
             ("[[step]]\n", "the step does nothing"),
             ("[[step]]\nwrite = 'a'", "`write` needs `content`"),
             ("[[step]]\nsay = 'a'\nold = 'b'", "`old` does not belong"),
-            (
-                "[[step]]\nsay = 'a'\nask_first = true",
-                "`ask_first` does not belong",
-            ),
-            (
-                "[[step]]\nfail = 'x'\nclass = 'weird'",
-                "unknown variant `weird`",
-            ),
+            ("[[step]]\nsay = 'a'\nask_first = true", "`ask_first` does not belong"),
+            ("[[step]]\nfail = 'x'\nclass = 'weird'", "unknown variant `weird`"),
             ("[[step]\nsay", "TOML parse error at line 1"),
         ] {
             let error = read(text).unwrap_err();

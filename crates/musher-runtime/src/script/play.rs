@@ -50,19 +50,13 @@ pub(super) async fn play(script: Script, attempt: Attempt) -> Ended {
         Err(message) => return Ended::failed(ErrorInfo::new(ErrorClass::Config, message)),
     };
     let (session, progress) = match &attempt.resume {
-        None => (
-            SessionId::new(Uuid::new_v4().to_string()),
-            Progress::default(),
-        ),
+        None => (SessionId::new(Uuid::new_v4().to_string()), Progress::default()),
         Some(earlier) => match sessions.load(earlier) {
             None => {
                 let message = format!("session {earlier} is not known");
                 let error = ErrorInfo::new(ErrorClass::SessionNotFound, message)
                     .with_hint("start a new one without --resume");
-                return Ended {
-                    unknown_session: true,
-                    ..Ended::failed(error)
-                };
+                return Ended { unknown_session: true, ..Ended::failed(error) };
             }
             Some(progress) if attempt.fork => {
                 (SessionId::new(Uuid::new_v4().to_string()), progress)
@@ -70,11 +64,7 @@ pub(super) async fn play(script: Script, attempt: Attempt) -> Ended {
             Some(progress) => (earlier.clone(), progress),
         },
     };
-    let model = attempt
-        .spec
-        .model
-        .clone()
-        .unwrap_or_else(|| scenario.model.clone());
+    let model = attempt.spec.model.clone().unwrap_or_else(|| scenario.model.clone());
     let player = Player {
         attempt,
         scenario,
@@ -107,11 +97,7 @@ impl Player {
     async fn run(mut self) -> Ended {
         // What breaks off the session is told by its driver; here it only ends.
         let _broken = self.turns().await;
-        Ended {
-            exit_code: Some(0),
-            survivors: self.survivors,
-            ..Ended::default()
-        }
+        Ended { exit_code: Some(0), survivors: self.survivors, ..Ended::default() }
     }
 
     async fn turns(&mut self) -> Result<(), Broken> {
@@ -154,10 +140,7 @@ impl Player {
 
     async fn turn(&mut self) -> Result<(), Broken> {
         self.last_said = None;
-        let started = EventKind::TurnStarted {
-            trigger: Trigger::Prompt,
-            prompts: Vec::new(),
-        };
+        let started = EventKind::TurnStarted { trigger: Trigger::Prompt, prompts: Vec::new() };
         self.event(started).await?;
         let ended = match self.steps().await {
             Ok(()) => self.ended(TurnOutcome::Completed, None),
@@ -190,10 +173,8 @@ impl Player {
                 self.signal(Signal::ModelCall).await?;
                 call_open = true;
             }
-            call_open &= !matches!(
-                step,
-                Step::Tool { .. } | Step::Ask { .. } | Step::Approve { .. }
-            );
+            call_open &=
+                !matches!(step, Step::Tool { .. } | Step::Ask { .. } | Step::Approve { .. });
             let result = self.step(&step).await;
             // A step is never played twice: what it did is done.
             self.progress.step += 1;
@@ -210,14 +191,8 @@ impl Player {
             Step::Say(text) => self.say(self.fill(text)).await,
             Step::Think(text) => self.think(self.fill(text)).await,
             Step::Tool { tool, ask_first } => self.tool(tool, *ask_first).await,
-            Step::Ask {
-                question,
-                options,
-                multi,
-                save,
-            } => {
-                self.question(question, options, *multi, save.as_deref())
-                    .await
+            Step::Ask { question, options, multi, save } => {
+                self.question(question, options, *multi, save.as_deref()).await
             }
             Step::Approve { act } => self.approve(act).await,
             Step::Usage { tokens, cost } => {
@@ -225,10 +200,7 @@ impl Player {
                     of: UsageOf::ModelCall,
                     cumulative: false,
                     model: Some(self.model.clone()),
-                    spend: Spend {
-                        tokens: *tokens,
-                        cost_usd: *cost,
-                    },
+                    spend: Spend { tokens: *tokens, cost_usd: *cost },
                     cost_basis: if cost.is_some() {
                         CostBasis::Reported
                     } else {
@@ -243,10 +215,7 @@ impl Player {
                 Err(Broken::Failed(ErrorInfo::new(*class, self.fill(message))))
             }
             Step::Hang => {
-                self.event(EventKind::SessionState {
-                    state: Activity::Running,
-                })
-                .await?;
+                self.event(EventKind::SessionState { state: Activity::Running }).await?;
                 Err(self.interruption().await)
             }
             Step::Turn => Ok(()),
@@ -257,23 +226,13 @@ impl Player {
         let item = self.stream(Channel::Text, &text).await?;
         self.last_said = Some(text.clone());
         let body = ItemBody::Text { text };
-        self.event(EventKind::ItemDone {
-            item,
-            body,
-            aborted: false,
-        })
-        .await
+        self.event(EventKind::ItemDone { item, body, aborted: false }).await
     }
 
     async fn think(&mut self, text: String) -> Result<(), Broken> {
         let item = self.stream(Channel::Reasoning, &text).await?;
         let body = ItemBody::Reasoning { text, opaque: None };
-        self.event(EventKind::ItemDone {
-            item,
-            body,
-            aborted: false,
-        })
-        .await
+        self.event(EventKind::ItemDone { item, body, aborted: false }).await
     }
 
     async fn stream(&mut self, channel: Channel, text: &str) -> Result<ItemId, Broken> {
@@ -281,13 +240,7 @@ impl Player {
         for word in text.split_inclusive(' ') {
             self.rest(self.scenario.pace).await?;
             let (item, text) = (item.clone(), word.to_owned());
-            self.signal(Signal::Delta(Delta {
-                item,
-                channel,
-                text,
-                scope: Scope::Main,
-            }))
-            .await?;
+            self.signal(Signal::Delta(Delta { item, channel, text, scope: Scope::Main })).await?;
         }
         Ok(item)
     }
@@ -301,27 +254,14 @@ impl Player {
     ) -> Result<(), Broken> {
         let options = options
             .iter()
-            .map(|label| QuestionOption {
-                label: label.clone(),
-                description: None,
-            })
+            .map(|label| QuestionOption { label: label.clone(), description: None })
             .collect();
-        let question = Question {
-            text: self.fill(question),
-            header: None,
-            options,
-            multi,
-        };
-        let answer = self
-            .ask(Ask::Question {
-                questions: vec![question],
-            })
-            .await?;
+        let question = Question { text: self.fill(question), header: None, options, multi };
+        let answer = self.ask(Ask::Question { questions: vec![question] }).await?;
         let told = match answer {
-            Answer::Replies { replies } => replies
-                .first()
-                .map(musher_core::Reply::joined)
-                .unwrap_or_default(),
+            Answer::Replies { replies } => {
+                replies.first().map(musher_core::Reply::joined).unwrap_or_default()
+            }
             Answer::DenyAndInterrupt { .. } => return Err(Broken::Interrupted),
             Answer::Deny { .. }
             | Answer::Allow { .. }
@@ -392,12 +332,10 @@ impl Player {
     }
 
     fn save(&self) -> Result<(), Broken> {
-        self.sessions
-            .save(&self.session, &self.progress)
-            .map_err(|error| {
-                let message = format!("the session could not be kept: {error}");
-                Broken::Failed(ErrorInfo::new(ErrorClass::Unavailable, message))
-            })
+        self.sessions.save(&self.session, &self.progress).map_err(|error| {
+            let message = format!("the session could not be kept: {error}");
+            Broken::Failed(ErrorInfo::new(ErrorClass::Unavailable, message))
+        })
     }
 
     pub(super) async fn event(&mut self, kind: EventKind) -> Result<(), Broken> {
@@ -414,11 +352,7 @@ impl Player {
 
     async fn rest(&mut self, time: Duration) -> Result<(), Broken> {
         if time.is_zero() {
-            return match self
-                .early
-                .iter()
-                .any(|order| matches!(order, Order::Interrupt))
-            {
+            return match self.early.iter().any(|order| matches!(order, Order::Interrupt)) {
                 true => Err(self.interruption().await),
                 false => Ok(()),
             };
@@ -467,12 +401,7 @@ impl Player {
                 Err(Order::SetModel { model }) => {
                     let from = Some(std::mem::replace(&mut self.model, model.clone()));
                     let why = ModelChange::Person;
-                    self.event(EventKind::ModelChanged {
-                        from,
-                        to: model,
-                        why,
-                    })
-                    .await?;
+                    self.event(EventKind::ModelChanged { from, to: model, why }).await?;
                 }
                 // What is said into a turn is what the script calls the prompt from then on.
                 Err(Order::Steer { text, .. }) => self.prompt = text,

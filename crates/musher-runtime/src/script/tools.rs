@@ -63,30 +63,20 @@ impl Player {
             }
         };
         if let Some(reason) = denied {
-            let update = ToolUpdate {
-                reason: Some(reason),
-                ..ToolUpdate::phase(call, ToolPhase::Denied)
-            };
+            let update =
+                ToolUpdate { reason: Some(reason), ..ToolUpdate::phase(call, ToolPhase::Denied) };
             return self.event(EventKind::Tool(Box::new(update))).await;
         }
-        self.event(EventKind::Tool(Box::new(ToolUpdate::phase(
-            call.clone(),
-            ToolPhase::Running,
-        ))))
-        .await?;
+        self.event(EventKind::Tool(Box::new(ToolUpdate::phase(call.clone(), ToolPhase::Running))))
+            .await?;
         let began = Instant::now();
         let (phase, output) = match tool {
-            Tool::Write { path, content } => done(files::write(
-                &self.cwd(),
-                &self.fill(path),
-                &self.fill(content),
-            )),
-            Tool::Edit { path, old, new } => done(files::edit(
-                &self.cwd(),
-                &self.fill(path),
-                &self.fill(old),
-                &self.fill(new),
-            )),
+            Tool::Write { path, content } => {
+                done(files::write(&self.cwd(), &self.fill(path), &self.fill(content)))
+            }
+            Tool::Edit { path, old, new } => {
+                done(files::edit(&self.cwd(), &self.fill(path), &self.fill(old), &self.fill(new)))
+            }
             Tool::Run { command, timeout } => {
                 self.command(&call, self.fill(command), *timeout).await?
             }
@@ -114,18 +104,10 @@ impl Player {
     /// Opens an ask and waits for its answer.
     pub(super) async fn ask(&mut self, body: Ask) -> Result<Answer, Broken> {
         let ask = AskId::new(format!("ask-{}", self.mint()));
-        self.signal(Signal::AskOpened {
-            ask: ask.clone(),
-            body,
-            scope: Scope::Main,
-            raw: None,
-        })
-        .await?;
+        self.signal(Signal::AskOpened { ask: ask.clone(), body, scope: Scope::Main, raw: None })
+            .await?;
         self.until(move |order| match order {
-            Order::Answer {
-                ask: answered,
-                answer,
-            } if answered == ask => Ok(answer),
+            Order::Answer { ask: answered, answer } if answered == ask => Ok(answer),
             other => Err(other),
         })
         .await
@@ -189,11 +171,7 @@ impl Player {
                         (None, Some(0)) => ToolPhase::Completed,
                         (None, _) => ToolPhase::Failed,
                     };
-                    let output = ToolOutput {
-                        text,
-                        structured: None,
-                        exit_code: exit.code,
-                    };
+                    let output = ToolOutput { text, structured: None, exit_code: exit.code };
                     return match broken {
                         Some(Broken::TimedOut) | None => Ok((phase, output)),
                         Some(broken) => Err(broken),
@@ -224,24 +202,15 @@ async fn until(deadline: Option<Instant>) {
 
 fn describe(tool: &Tool) -> (&'static str, ToolKind, String, serde_json::Value) {
     match tool {
-        Tool::Write { path, content } => (
-            "write",
-            ToolKind::Edit,
-            path.clone(),
-            json!({ "path": path, "content": content }),
-        ),
-        Tool::Edit { path, old, new } => (
-            "edit",
-            ToolKind::Edit,
-            path.clone(),
-            json!({ "path": path, "old": old, "new": new }),
-        ),
-        Tool::Run { command, .. } => (
-            "run",
-            ToolKind::Execute,
-            command.clone(),
-            json!({ "command": command }),
-        ),
+        Tool::Write { path, content } => {
+            ("write", ToolKind::Edit, path.clone(), json!({ "path": path, "content": content }))
+        }
+        Tool::Edit { path, old, new } => {
+            ("edit", ToolKind::Edit, path.clone(), json!({ "path": path, "old": old, "new": new }))
+        }
+        Tool::Run { command, .. } => {
+            ("run", ToolKind::Execute, command.clone(), json!({ "command": command }))
+        }
     }
 }
 
@@ -250,13 +219,7 @@ fn done(result: Result<String, String>) -> (ToolPhase, ToolOutput) {
         Ok(text) => (ToolPhase::Completed, text),
         Err(text) => (ToolPhase::Failed, text),
     };
-    (
-        phase,
-        ToolOutput {
-            text,
-            ..ToolOutput::default()
-        },
-    )
+    (phase, ToolOutput { text, ..ToolOutput::default() })
 }
 
 fn keep_tail(text: &mut String, line: &str) {

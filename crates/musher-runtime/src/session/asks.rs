@@ -44,13 +44,7 @@ pub(super) enum Fate {
 
 impl Asks {
     pub(super) fn new(rules: ToolRules, policy: AskPolicy, cwd: PathBuf) -> Self {
-        Self {
-            rules,
-            policy,
-            cwd,
-            open: BTreeMap::new(),
-            closed: HashMap::new(),
-        }
+        Self { rules, policy, cwd, open: BTreeMap::new(), closed: HashMap::new() }
     }
 
     pub(super) fn any_open(&self) -> bool {
@@ -61,10 +55,7 @@ impl Asks {
     pub(super) fn open(&mut self, ask: &AskId, body: &Ask) -> Fate {
         if let Some(answer) = self.by_rule(body) {
             self.remember(ask.clone(), ClosedBy::Rule);
-            return Fate::Settled {
-                by: ClosedBy::Rule,
-                answer,
-            };
+            return Fate::Settled { by: ClosedBy::Rule, answer };
         }
         match self.policy {
             AskPolicy::Deny => {
@@ -72,20 +63,12 @@ impl Asks {
                 let reason = "Nobody is there to answer, so this was denied. Go on without it.";
                 Fate::Settled {
                     by: ClosedBy::Unattended,
-                    answer: Answer::Deny {
-                        reason: reason.into(),
-                    },
+                    answer: Answer::Deny { reason: reason.into() },
                 }
             }
             AskPolicy::Wait { deadline, .. } => {
                 let until = deadline.map(|wait| Instant::now() + wait);
-                self.open.insert(
-                    ask.clone(),
-                    Open {
-                        body: body.clone(),
-                        deadline: until,
-                    },
-                );
+                self.open.insert(ask.clone(), Open { body: body.clone(), deadline: until });
                 Fate::Waits { deadline }
             }
         }
@@ -95,14 +78,10 @@ impl Asks {
         let Ask::Approval(approval) = body else {
             return None;
         };
-        match self.verdict(
-            &approval.tool,
-            approval.tool_kind,
-            approval.subject.as_deref(),
-        ) {
-            Verdict::Deny(rule) => Some(Answer::Deny {
-                reason: format!("The rule `{rule}` forbids this."),
-            }),
+        match self.verdict(&approval.tool, approval.tool_kind, approval.subject.as_deref()) {
+            Verdict::Deny(rule) => {
+                Some(Answer::Deny { reason: format!("The rule `{rule}` forbids this.") })
+            }
             Verdict::Allow(_) if !approval.human_only => Some(Answer::Allow { input: None }),
             Verdict::Allow(_) | Verdict::Ask(_) | Verdict::Unsettled => None,
         }
@@ -111,9 +90,9 @@ impl Asks {
     /// What the rules say to a call that the agent has not asked about.
     pub(super) fn gate(&self, gate: &Gate) -> GateVerdict {
         match self.verdict(&gate.tool, gate.kind, gate.subject.as_deref()) {
-            Verdict::Deny(rule) => GateVerdict::Deny {
-                reason: format!("The rule `{rule}` forbids this."),
-            },
+            Verdict::Deny(rule) => {
+                GateVerdict::Deny { reason: format!("The rule `{rule}` forbids this.") }
+            }
             // What a person must be asked about is never waved through.
             Verdict::Allow(_) if matches!(gate.kind, ToolKind::Question | ToolKind::Plan) => {
                 GateVerdict::NoOpinion
@@ -148,20 +127,14 @@ impl Asks {
     /// Takes a person's answer, or says why it comes too late or does not fit.
     pub(super) fn answer(&mut self, ask: &AskId, answer: &Answer) -> Result<(), CommandError> {
         if let Some(by) = self.closed.get(ask) {
-            return Err(CommandError::AskClosed {
-                ask: ask.clone(),
-                by: *by,
-            });
+            return Err(CommandError::AskClosed { ask: ask.clone(), by: *by });
         }
         let Some(open) = self.open.get(ask) else {
             return Err(CommandError::NoSuchAsk(ask.clone()));
         };
         open.body
             .accepts(answer)
-            .map_err(|why| CommandError::WrongAnswer {
-                ask: ask.clone(),
-                why,
-            })?;
+            .map_err(|why| CommandError::WrongAnswer { ask: ask.clone(), why })?;
         self.close(ask, ClosedBy::Person);
         Ok(())
     }
@@ -218,9 +191,7 @@ impl Asks {
         if default == Decision::Allow && may_allow {
             Answer::Allow { input: None }
         } else {
-            Answer::Deny {
-                reason: "No answer came in time. Go on without it.".into(),
-            }
+            Answer::Deny { reason: "No answer came in time. Go on without it.".into() }
         }
     }
 
@@ -239,10 +210,7 @@ fn resolve(cwd: &Path, path: &str) -> String {
     let mut existing = full.as_path();
     loop {
         if let Ok(real) = existing.canonicalize() {
-            let resolved = missing
-                .iter()
-                .rev()
-                .fold(real, |path, part| path.join(part));
+            let resolved = missing.iter().rev().fold(real, |path, part| path.join(part));
             return resolved.to_string_lossy().into_owned();
         }
         // `..` below something that does not exist is settled by the rules, on the plain path.
@@ -265,10 +233,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cwd = folder.path().canonicalize().unwrap();
         std::os::unix::fs::symlink("/etc", cwd.join("innocent")).unwrap();
-        let rules = ToolRules {
-            allow: vec!["edit(./**)".parse().unwrap()],
-            ..ToolRules::default()
-        };
+        let rules =
+            ToolRules { allow: vec!["edit(./**)".parse().unwrap()], ..ToolRules::default() };
         let asks = Asks::new(rules, AskPolicy::default(), cwd);
         let edit = |path: &str| asks.verdict("Edit", ToolKind::Edit, Some(path));
         assert!(matches!(edit("new/file"), Verdict::Allow(_)));

@@ -2,6 +2,8 @@
 
 mod commands;
 mod signals;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::pin::Pin;
@@ -10,7 +12,7 @@ use std::time::Duration;
 
 use musher_core::{
     ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, Ledger, Level, Outcome, PromptId, Scope,
-    SessionEnded, SessionId, SessionOrigin, TaskId,
+    SessionEnded, SessionId, SessionOrigin, TaskId, Usd,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -61,10 +63,7 @@ pub(crate) fn start(profile: Profile, mut session_spec: SessionSpec, backend: Ba
     let session = Session::new(receiver, requests, dropped.clone());
     let folder = crate::process::folder(&session_spec.cwd);
     let refused = spec::check(&session_spec).err().or_else(|| {
-        folder
-            .as_ref()
-            .err()
-            .map(|e| ErrorInfo::new(ErrorClass::Config, e.to_string()))
+        folder.as_ref().err().map(|e| ErrorInfo::new(ErrorClass::Config, e.to_string()))
     });
     if let Ok(folder) = folder {
         session_spec.cwd = folder;
@@ -135,11 +134,7 @@ impl Driver {
         dropped: CancellationToken,
     ) -> Self {
         let env = spec.environment.select(profile.variables, profile.banned);
-        let totals = spec
-            .resume
-            .as_ref()
-            .map(|resume| resume.totals.clone())
-            .unwrap_or_default();
+        let totals = spec.resume.as_ref().map(|resume| resume.totals.clone()).unwrap_or_default();
         Self {
             mark: Mark::new(spec.environment.get(crate::process::MARK)),
             redactor: Redactor::new(secrets(&env)),
@@ -174,11 +169,7 @@ impl Driver {
     }
 
     async fn run(mut self, outputs: mpsc::Sender<Output>, mut requests: mpsc::Receiver<Request>) {
-        let resume = self
-            .spec
-            .resume
-            .as_ref()
-            .map(|resume| resume.session.clone());
+        let resume = self.spec.resume.as_ref().map(|resume| resume.session.clone());
         let mut running = self.attempt(resume);
         self.send_prompt(super::mint_prompt(), self.spec.prompt.clone());
         let mut listening = true;
@@ -249,10 +240,7 @@ impl Driver {
                 kill: self.kill.clone(),
             },
         };
-        Running {
-            signals,
-            backend: crate::task::spawn((self.backend)(attempt)),
-        }
+        Running { signals, backend: crate::task::spawn((self.backend)(attempt)) }
     }
 
     /// A fresh session with the full prompt, if and only if the one to resume is unknown.
@@ -279,10 +267,7 @@ impl Driver {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let ending = self
-            .ending
-            .as_ref()
-            .and_then(|ending| ending.interrupting_until);
+        let ending = self.ending.as_ref().and_then(|ending| ending.interrupting_until);
         let limits = match self.ending {
             None => self.clocks.next(self.expected_to_speak()),
             Some(_) => None,
@@ -383,8 +368,7 @@ impl Driver {
             scope,
             raw,
         };
-        self.outbox
-            .push_back(Output::Event(self.redactor.event(event)));
+        self.outbox.push_back(Output::Event(self.redactor.event(event)));
     }
 
     /// Closes all that is open and says the end.
@@ -395,26 +379,21 @@ impl Driver {
             self.turn_ended(cut_short, None, ClosedBy::ProcessEnd);
         }
         for ask in self.asks.close_all(ClosedBy::ProcessEnd) {
-            self.emit(EventKind::AskClosed {
-                ask,
-                by: ClosedBy::ProcessEnd,
-                answer: None,
-            });
+            self.emit(EventKind::AskClosed { ask, by: ClosedBy::ProcessEnd, answer: None });
         }
         if !ended.survivors.is_empty() {
             let message = format!("processes {:?} could not be ended", ended.survivors);
-            self.emit(EventKind::Error {
-                error: ErrorInfo::new(ErrorClass::Internal, message),
-            });
+            self.emit(EventKind::Error { error: ErrorInfo::new(ErrorClass::Internal, message) });
         }
         let dropped = self.dropped.is_cancelled() && self.ending.is_none() && !self.closed;
-        let decided = if dropped {
-            Some(Ending::new(Outcome::Stopped, None))
-        } else {
-            self.ending.take()
-        };
+        let decided =
+            if dropped { Some(Ending::new(Outcome::Stopped, None)) } else { self.ending.take() };
         let (outcome, error) = ending::conclude(&ended, decided, self.turns.last.as_ref());
-        let spent = self.ledger.spent();
+        let mut spent = self.ledger.spent();
+        if self.turns.model_calls == 0 && spent.tokens.total() == 0 {
+            // No model was called, so the cost is known, and it is nothing.
+            spent.cost_usd = Some(Usd::default());
+        }
         let took = self.clocks.elapsed().as_millis();
         let tail = ended.stderr_tail.map(|tail| self.redactor.text(tail));
         self.emit(EventKind::SessionEnded(Box::new(SessionEnded {

@@ -11,10 +11,8 @@ use crate::process::Graces;
 /// How long an interrupted turn may take to end.
 const INTERRUPT: Duration = Duration::from_secs(5);
 /// The steps after it. All together stay under the 20 seconds within which a stop is promised to be true.
-pub(crate) const LADDER: Graces = Graces {
-    close: Duration::from_secs(5),
-    term: Duration::from_secs(4),
-};
+pub(crate) const LADDER: Graces =
+    Graces { close: Duration::from_secs(5), term: Duration::from_secs(4) };
 
 /// A decision to end the session.
 #[derive(Debug)]
@@ -27,11 +25,7 @@ pub(super) struct Ending {
 
 impl Ending {
     pub(super) fn new(outcome: Outcome, error: Option<ErrorInfo>) -> Self {
-        Self {
-            outcome,
-            error,
-            interrupting_until: None,
-        }
+        Self { outcome, error, interrupting_until: None }
     }
 
     pub(super) fn interrupting(&mut self) {
@@ -74,10 +68,7 @@ pub(super) fn conclude(
         return (Outcome::Failed, Some(error.clone()));
     }
     let Some(turn) = last_turn else {
-        return (
-            Outcome::Failed,
-            Some(exited_early(ended, "before it did anything")),
-        );
+        return (Outcome::Failed, Some(exited_early(ended, "before it did anything")));
     };
     let outcome = match turn.outcome {
         TurnOutcome::Completed => Outcome::Completed,
@@ -96,10 +87,7 @@ fn exited_early(ended: &Ended, when: &str) -> ErrorInfo {
         (Some(code), None) => format!("exited with code {code}"),
         (None, None) => "ended".to_owned(),
     };
-    let last_words = ended
-        .stderr_tail
-        .as_deref()
-        .and_then(|tail| tail.lines().last());
+    let last_words = ended.stderr_tail.as_deref().and_then(|tail| tail.lines().last());
     let message = match last_words {
         Some(words) => format!("the agent {how} {when}: {words}"),
         None => format!("the agent {how} {when}"),

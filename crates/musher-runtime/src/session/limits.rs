@@ -50,8 +50,7 @@ impl Clocks {
     }
 
     fn silent_until(&self) -> Option<Instant> {
-        self.inactivity
-            .map(|limit| self.heard.max(self.excused) + limit)
+        self.inactivity.map(|limit| self.heard.max(self.excused) + limit)
     }
 
     fn wall_until(&self) -> Option<Instant> {
@@ -70,23 +69,17 @@ impl Clocks {
         if self.wall_until().is_some_and(|until| until <= now) {
             let limit = self.wall_clock.unwrap_or_default();
             return Some(
-                ErrorInfo::new(
-                    ErrorClass::Stalled,
-                    format!("the run took longer than {limit:?}"),
-                )
-                .with_code("wall_clock")
-                .with_hint("raise the wall-clock limit, or give it a smaller piece of work"),
+                ErrorInfo::new(ErrorClass::Stalled, format!("the run took longer than {limit:?}"))
+                    .with_code("wall_clock")
+                    .with_hint("raise the wall-clock limit, or give it a smaller piece of work"),
             );
         }
         if expected_to_speak && self.silent_until().is_some_and(|until| until <= now) {
             let limit = self.inactivity.unwrap_or_default();
             return Some(
-                ErrorInfo::new(
-                    ErrorClass::Stalled,
-                    format!("nothing was heard for {limit:?}"),
-                )
-                .with_code("inactivity")
-                .with_hint("raise the inactivity limit if its tools are slow and silent"),
+                ErrorInfo::new(ErrorClass::Stalled, format!("nothing was heard for {limit:?}"))
+                    .with_code("inactivity")
+                    .with_hint("raise the inactivity limit if its tools are slow and silent"),
             );
         }
         None

@@ -122,19 +122,12 @@ pub(crate) struct Ended {
 
 impl Ended {
     pub(crate) fn failed(error: ErrorInfo) -> Self {
-        Self {
-            error: Some(error),
-            ..Self::default()
-        }
+        Self { error: Some(error), ..Self::default() }
     }
 }
 
 impl Signal {
     pub(crate) fn event(kind: EventKind) -> Self {
-        Self::Event {
-            kind,
-            scope: Scope::Main,
-            raw: None,
-        }
+        Self::Event { kind, scope: Scope::Main, raw: None }
     }
 }

@@ -33,20 +33,12 @@ impl Finder {
             .match_kind(MatchKind::LeftmostLongest)
             .build(pairs.iter().map(|(_, secret)| secret))
             .ok()?;
-        let replacements = pairs
-            .iter()
-            .map(|(name, _)| format!("[redacted {name}]"))
-            .collect();
-        Some(Self {
-            patterns,
-            replacements,
-        })
+        let replacements = pairs.iter().map(|(name, _)| format!("[redacted {name}]")).collect();
+        Some(Self { patterns, replacements })
     }
 
     fn replace(&self, text: &str) -> Option<String> {
-        self.patterns
-            .is_match(text)
-            .then(|| self.patterns.replace_all(text, &self.replacements))
+        self.patterns.is_match(text).then(|| self.patterns.replace_all(text, &self.replacements))
     }
 }
 
@@ -78,10 +70,7 @@ impl Redactor {
     }
 
     pub(super) fn text(&self, text: String) -> String {
-        self.plain
-            .as_ref()
-            .and_then(|plain| plain.replace(&text))
-            .unwrap_or(text)
+        self.plain.as_ref().and_then(|plain| plain.replace(&text)).unwrap_or(text)
     }
 
     /// The event without secrets; unchanged, and cheap, when it holds none.
@@ -89,17 +78,12 @@ impl Redactor {
         let Some(finder) = &self.escaped else {
             return event;
         };
-        let clean = serde_json::to_string(&event)
-            .ok()
-            .and_then(|json| finder.replace(&json));
+        let clean = serde_json::to_string(&event).ok().and_then(|json| finder.replace(&json));
         match clean {
             None => event,
             // Replacing inside JSON strings keeps the JSON whole.
             Some(json) => serde_json::from_str(&json).unwrap_or(Event {
-                kind: musher_core::EventKind::Native {
-                    name: "redacted".into(),
-                    frame: None,
-                },
+                kind: musher_core::EventKind::Native { name: "redacted".into(), frame: None },
                 ..event
             }),
         }
@@ -117,12 +101,7 @@ impl Redactor {
         if let Some(clean) = plain.replace(&text) {
             text = clean;
         }
-        let keep = self
-            .secrets
-            .iter()
-            .map(|secret| overlap(&text, secret))
-            .max()
-            .unwrap_or(0);
+        let keep = self.secrets.iter().map(|secret| overlap(&text, secret)).max().unwrap_or(0);
         if keep > 0 {
             self.held.insert(key, text.split_off(text.len() - keep));
         }
@@ -163,19 +142,8 @@ mod tests {
     }
 
     fn notice(text: &str) -> Event {
-        let kind = EventKind::Notice {
-            level: Level::Info,
-            code: None,
-            text: text.into(),
-        };
-        Event {
-            seq: 1,
-            at: 0,
-            kind,
-            turn: None,
-            scope: Scope::Main,
-            raw: None,
-        }
+        let kind = EventKind::Notice { level: Level::Info, code: None, text: text.into() };
+        Event { seq: 1, at: 0, kind, turn: None, scope: Scope::Main, raw: None }
     }
 
     #[test]
@@ -184,10 +152,7 @@ mod tests {
         let nested = serde_json::json!({ "out": odd }).to_string();
         for text in ["key sk-live-1234.", odd, &nested] {
             let line = serde_json::to_string(&redactor().event(notice(text))).unwrap();
-            assert!(
-                !line.contains("sk-live") && !line.contains("d-secret"),
-                "{line}"
-            );
+            assert!(!line.contains("sk-live") && !line.contains("d-secret"), "{line}");
             assert!(line.contains("[redacted "), "{line}");
         }
     }
@@ -207,10 +172,7 @@ mod tests {
                 };
                 shown.extend(redactor.delta(delta).map(|delta| delta.text));
             }
-            assert_eq!(
-                shown, "the key is [redacted API_KEY], and sk-li is innocent",
-                "by {size}"
-            );
+            assert_eq!(shown, "the key is [redacted API_KEY], and sk-li is innocent", "by {size}");
         }
     }
 }

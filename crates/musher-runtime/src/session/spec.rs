@@ -81,20 +81,14 @@ pub struct Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AskPolicy {
     /// It waits, at most this long, and then the default answers.
-    Wait {
-        deadline: Option<Duration>,
-        default: Decision,
-    },
+    Wait { deadline: Option<Duration>, default: Decision },
     /// Nobody is there: it is denied at once.
     Deny,
 }
 
 impl Default for AskPolicy {
     fn default() -> Self {
-        Self::Wait {
-            deadline: None,
-            default: Decision::Deny,
-        }
+        Self::Wait { deadline: None, default: Decision::Deny }
     }
 }
 
@@ -112,12 +106,7 @@ pub struct Resume {
 
 impl Resume {
     pub fn of(session: SessionId) -> Self {
-        Self {
-            session,
-            fork: false,
-            fresh_prompt: None,
-            totals: BTreeMap::new(),
-        }
+        Self { session, fork: false, fresh_prompt: None, totals: BTreeMap::new() }
     }
 }
 
@@ -131,15 +120,8 @@ pub struct McpServer {
 /// How a tool server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum McpTransport {
-    Stdio {
-        command: String,
-        args: Vec<String>,
-        env: BTreeMap<String, String>,
-    },
-    Http {
-        url: String,
-        headers: BTreeMap<String, String>,
-    },
+    Stdio { command: String, args: Vec<String>, env: BTreeMap<String, String> },
+    Http { url: String, headers: BTreeMap<String, String> },
 }
 
 /// Refuses a prompt that no agent could be given.
@@ -148,9 +130,7 @@ pub(super) fn check_prompt(prompt: &str) -> Result<(), String> {
         return Err("the prompt is empty; say what the agent should do".into());
     }
     if let Some(at) = prompt.bytes().position(|byte| byte == 0) {
-        return Err(format!(
-            "the prompt has a NUL byte at position {at}; remove it"
-        ));
+        return Err(format!("the prompt has a NUL byte at position {at}; remove it"));
     }
     Ok(())
 }

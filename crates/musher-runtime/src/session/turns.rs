@@ -69,10 +69,7 @@ impl Turns {
 
     /// The calls that will never get a result.
     pub(super) fn cancelled_calls(&mut self) -> Vec<ToolUpdate> {
-        let calls = self
-            .open
-            .as_mut()
-            .map(|turn| std::mem::take(&mut turn.calls));
+        let calls = self.open.as_mut().map(|turn| std::mem::take(&mut turn.calls));
         calls
             .into_iter()
             .flatten()
@@ -86,9 +83,7 @@ impl Turns {
             ended.prompts = turn.prompts;
             ended.model_calls = turn.model_calls;
             let took = turn.started.elapsed().as_millis();
-            ended
-                .duration_ms
-                .get_or_insert(u64::try_from(took).unwrap_or(u64::MAX));
+            ended.duration_ms.get_or_insert(u64::try_from(took).unwrap_or(u64::MAX));
         }
         self.last = Some(ended.clone());
         ended

@@ -1,8 +1,5 @@
 //! The scripted model as a program: prints its URL, and serves until it is told to stop.
-#![expect(
-    clippy::print_stdout,
-    reason = "the URL on the first line is this program's output"
-)]
+#![expect(clippy::print_stdout, reason = "the URL on the first line is this program's output")]
 
 use anyhow::Context as _;
 use clap::Parser;

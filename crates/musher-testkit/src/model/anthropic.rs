@@ -71,15 +71,8 @@ async fn messages(
         }
         Answer::Garbage => {
             desk.answered(line, 200, Usage::default());
-            let kind = if conversation.stream {
-                stream::KIND
-            } else {
-                message::KIND
-            };
-            ok(
-                kind,
-                Body::from("<html>this is neither an event stream nor JSON\0\u{fffd}\n"),
-            )
+            let kind = if conversation.stream { stream::KIND } else { message::KIND };
+            ok(kind, Body::from("<html>this is neither an event stream nor JSON\0\u{fffd}\n"))
         }
         Answer::Reply(reply) => {
             tokio::time::sleep(reply.delay).await;
@@ -124,10 +117,7 @@ async fn count_tokens(headers: HeaderMap, body: Result<Bytes, BytesRejection>) -
         // Four bytes a token is the usual rule of thumb; nothing in the tests may lean on the figure.
         Ok(request) => {
             let tokens = request.to_string().len() / 4;
-            ok(
-                message::KIND,
-                Body::from(json!({"input_tokens": tokens}).to_string()),
-            )
+            ok(message::KIND, Body::from(json!({"input_tokens": tokens}).to_string()))
         }
         Err(refusal) => refusal::response(&refusal),
     }
@@ -145,28 +135,18 @@ fn read(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<Valu
 /// The ledger line of a request that cannot be read.
 fn unreadable() -> Call {
     let nothing = request::conversation(MESSAGES, &Value::Null);
-    Call {
-        scenario: "invalid".to_owned(),
-        ..nothing.call()
-    }
+    Call { scenario: "invalid".to_owned(), ..nothing.call() }
 }
 
 fn ok(kind: &'static str, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::OK;
     refusal::set(&mut response, "content-type", kind);
-    refusal::set(
-        &mut response,
-        "request-id",
-        &format!("req_{}", mint::unique()),
-    );
+    refusal::set(&mut response, "request-id", &format!("req_{}", mint::unique()));
     response
 }
 
 /// One write without a wait before it.
 fn piece(bytes: impl Into<Bytes>) -> Piece {
-    Piece {
-        wait: std::time::Duration::ZERO,
-        bytes: bytes.into(),
-    }
+    Piece { wait: std::time::Duration::ZERO, bytes: bytes.into() }
 }

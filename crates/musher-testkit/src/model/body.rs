@@ -67,11 +67,7 @@ fn bytewise(piece: Piece) -> Vec<Piece> {
         .zip(0..bytes.len())
         .map(|(wait, at)| Piece {
             // A pause after each byte of a long character makes sure that the parts travel in different packets.
-            wait: if bytes[at] & 0xc0 == 0x80 {
-                wait + Duration::from_millis(1)
-            } else {
-                wait
-            },
+            wait: if bytes[at] & 0xc0 == 0x80 { wait + Duration::from_millis(1) } else { wait },
             bytes: bytes.slice(at..=at),
         })
         .collect()
@@ -109,9 +105,7 @@ impl Script {
         let Some(piece) = self.pieces.front_mut() else {
             return;
         };
-        let part = piece
-            .bytes
-            .split_to(piece.bytes.len().min(buffer.remaining()));
+        let part = piece.bytes.split_to(piece.bytes.len().min(buffer.remaining()));
         buffer.put_slice(&part);
         if piece.bytes.is_empty() {
             self.pieces.pop_front();

@@ -88,11 +88,7 @@ impl Conversation {
     /// The ledger line for this request before it is answered.
     pub(super) fn call(&self) -> Call {
         let (marker, step) = self.position();
-        let scenario = if self.is_side() {
-            "side".to_owned()
-        } else {
-            marker.name
-        };
+        let scenario = if self.is_side() { "side".to_owned() } else { marker.name };
         Call {
             path: self.path.to_owned(),
             model: self.model.clone(),

@@ -29,10 +29,7 @@ impl Desk {
     pub(super) fn open(&self, call: Call) -> Line {
         let mut books = self.books();
         books.ledger.calls.push(call);
-        Line {
-            volume: books.volume,
-            index: books.ledger.calls.len() - 1,
-        }
+        Line { volume: books.volume, index: books.ledger.calls.len() - 1 }
     }
 
     pub(super) fn answered(&self, line: Line, status: u16, told: Usage) {
@@ -64,10 +61,7 @@ impl Desk {
     pub(super) fn reset(&self) {
         let mut books = self.books();
         let volume = books.volume + 1;
-        *books = Books {
-            volume,
-            ..Books::default()
-        };
+        *books = Books { volume, ..Books::default() };
     }
 
     fn change(&self, line: Line, edit: impl FnOnce(&mut Call)) {

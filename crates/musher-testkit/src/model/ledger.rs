@@ -17,29 +17,16 @@ pub struct Usage {
 
 impl Usage {
     /// What a main request costs unless its marker says otherwise.
-    pub const MAIN: Self = Self {
-        input: 100,
-        cache_read: 1000,
-        cache_write_5m: 50,
-        cache_write_1h: 0,
-        output: 20,
-    };
+    pub const MAIN: Self =
+        Self { input: 100, cache_read: 1000, cache_write_5m: 50, cache_write_1h: 0, output: 20 };
 
     /// What a side request (a title, a summary) costs.
-    pub const SIDE: Self = Self {
-        input: 10,
-        cache_read: 0,
-        cache_write_5m: 0,
-        cache_write_1h: 0,
-        output: 5,
-    };
+    pub const SIDE: Self =
+        Self { input: 10, cache_read: 0, cache_write_5m: 0, cache_write_1h: 0, output: 5 };
 
     /// The usage that an opened answer reports before its text is known.
     pub(crate) fn at_start(self) -> Self {
-        Self {
-            output: 1.min(self.output),
-            ..self
-        }
+        Self { output: 1.min(self.output), ..self }
     }
 }
 
@@ -103,10 +90,7 @@ impl Ledger {
 
     /// The sum of whole answers for one model name.
     pub fn total_of_model(&self, model: &str) -> Usage {
-        self.counted()
-            .filter(|call| call.model == model)
-            .map(|call| call.usage)
-            .sum()
+        self.counted().filter(|call| call.model == model).map(|call| call.usage).sum()
     }
 
     /// How many model requests came in, whatever became of them.
@@ -116,10 +100,7 @@ impl Ledger {
 
     /// How many requests named this scenario.
     pub fn calls_of(&self, scenario: &str) -> usize {
-        self.calls
-            .iter()
-            .filter(|call| call.scenario == scenario)
-            .count()
+        self.calls.iter().filter(|call| call.scenario == scenario).count()
     }
 
     fn counted(&self) -> impl Iterator<Item = &Call> {

@@ -19,15 +19,11 @@ pub(super) struct Marker {
 impl Marker {
     /// The last complete marker in a text.
     pub(super) fn last_in(text: &str) -> Option<Self> {
-        text.rmatch_indices(OPEN)
-            .find_map(|(start, _)| Self::parse(&text[start..]))
+        text.rmatch_indices(OPEN).find_map(|(start, _)| Self::parse(&text[start..]))
     }
 
     pub(super) fn plain() -> Self {
-        Self {
-            name: "text".to_owned(),
-            ..Self::default()
-        }
+        Self { name: "text".to_owned(), ..Self::default() }
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&str> {
@@ -39,9 +35,7 @@ impl Marker {
     }
 
     pub(super) fn number(&self, key: &str, default: u64) -> u64 {
-        self.get(key)
-            .and_then(|value| value.parse().ok())
-            .unwrap_or(default)
+        self.get(key).and_then(|value| value.parse().ok()).unwrap_or(default)
     }
 
     pub(super) fn flag(&self, key: &str) -> Option<bool> {

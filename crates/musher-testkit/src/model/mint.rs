@@ -24,11 +24,9 @@ pub(super) fn step_of(id: &str) -> Option<usize> {
 
 /// The signature of a thinking block: a checksum, so that a changed block is noticed without keeping it.
 pub(super) fn signature(thinking: &str) -> String {
-    let hash = thinking
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+    let hash = thinking.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     format!("c2lnbmVk{hash:016x}")
 }
 

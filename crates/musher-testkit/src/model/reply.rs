@@ -107,11 +107,7 @@ pub(super) struct Refusal {
 
 impl Refusal {
     pub(super) fn new(status: u16, message: impl Into<String>) -> Self {
-        Self {
-            status,
-            message: message.into(),
-            headers: Vec::new(),
-        }
+        Self { status, message: message.into(), headers: Vec::new() }
     }
 
     pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -125,10 +121,7 @@ pub(super) fn pieces(text: &str, size: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
-        let end = rest
-            .char_indices()
-            .nth(size)
-            .map_or(rest.len(), |(at, _)| at);
+        let end = rest.char_indices().nth(size).map_or(rest.len(), |(at, _)| at);
         let (piece, after) = rest.split_at(end);
         pieces.push(piece.to_owned());
         rest = after;

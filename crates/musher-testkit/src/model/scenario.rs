@@ -31,12 +31,7 @@ pub(super) fn answer(conversation: &Conversation, desk: &Desk) -> Answer {
         return Answer::Reply(Reply::new(vec![title], Usage::SIDE));
     }
     let (marker, step) = conversation.position();
-    let scene = Scene {
-        conversation,
-        marker: &marker,
-        step,
-        desk,
-    };
+    let scene = Scene { conversation, marker: &marker, step, desk };
     let mut answer = scene.play();
     if let Answer::Reply(reply) = &mut answer {
         reply.delay += Duration::from_millis(marker.number("delay", 0));
@@ -77,10 +72,7 @@ impl Scene<'_> {
             "echo" => Reply::new(vec![Block::text(&self.tally())], usage),
             "think" => {
                 let thought = marker.text("about", "Let me think about this step by step.");
-                Reply::new(
-                    vec![Block::thinking(&thought), said("I thought about it.")],
-                    usage,
-                )
+                Reply::new(vec![Block::thinking(&thought), said("I thought about it.")], usage)
             }
             "long" => {
                 let text = "All work and no play makes a long answer. ".repeat(25);

@@ -14,15 +14,11 @@ use wire::{Client, prompt, request};
 async fn a_text_answer_streams_whole() {
     let server = ModelServer::start().await.unwrap();
     let client = Client::of(&server);
-    let answer = client
-        .post(&prompt("[[scn:text say=Hello_you in=7 out=9]] hi"))
-        .await;
+    let answer = client.post(&prompt("[[scn:text say=Hello_you in=7 out=9]] hi")).await;
     assert_eq!(answer.status, 200);
     let events = answer.events();
     let kinds = events.iter().map(|event| event["type"].as_str().unwrap());
-    let kinds = kinds
-        .filter(|kind| *kind != "content_block_delta")
-        .collect::<Vec<_>>();
+    let kinds = kinds.filter(|kind| *kind != "content_block_delta").collect::<Vec<_>>();
     let expected = [
         "message_start",
         "ping",
@@ -36,15 +32,9 @@ async fn a_text_answer_streams_whole() {
     assert_eq!(events[0]["message"]["usage"]["input_tokens"], 7);
     assert_eq!(events[0]["message"]["usage"]["output_tokens"], 1);
     let last = &events[events.len() - 2]["usage"];
-    assert_eq!(
-        (&last["input_tokens"], &last["output_tokens"]),
-        (&json!(7), &json!(9))
-    );
+    assert_eq!((&last["input_tokens"], &last["output_tokens"]), (&json!(7), &json!(9)));
     assert_eq!(last["cache_creation"]["ephemeral_5m_input_tokens"], 50);
-    assert_eq!(
-        server.prompts(),
-        ["[[scn:text say=Hello_you in=7 out=9]] hi"]
-    );
+    assert_eq!(server.prompts(), ["[[scn:text say=Hello_you in=7 out=9]] hi"]);
 }
 
 #[tokio::test]
@@ -74,22 +64,14 @@ async fn the_step_is_read_off_the_conversation() {
     for _ in 0..2 {
         assert_eq!(client.post(&body).await.text(), "Done.");
     }
-    let steps = server
-        .ledger()
-        .calls
-        .iter()
-        .map(|call| call.step)
-        .collect::<Vec<_>>();
+    let steps = server.ledger().calls.iter().map(|call| call.step).collect::<Vec<_>>();
     assert_eq!(steps, [0, 1, 2, 2]);
     // A new marker begins anew.
     let messages = body["messages"].as_array_mut().unwrap();
     messages.push(json!({"role": "assistant", "content": "Done."}));
     messages.push(json!({"role": "user", "content": "[[scn:bash]] more"}));
     assert!(
-        client.post(&body).await.tool_call()["id"]
-            .as_str()
-            .unwrap()
-            .starts_with("toolu_s0_0_")
+        client.post(&body).await.tool_call()["id"].as_str().unwrap().starts_with("toolu_s0_0_")
     );
 }
 
@@ -97,30 +79,18 @@ async fn the_step_is_read_off_the_conversation() {
 async fn the_ledger_counts_what_arrived_whole() {
     let server = ModelServer::start().await.unwrap();
     let client = Client::of(&server);
-    client
-        .post(&prompt("[[scn:text in=1 out=2 cr=3 cw=4 cw1h=5]]"))
-        .await;
+    client.post(&prompt("[[scn:text in=1 out=2 cr=3 cw=4 cw1h=5]]")).await;
     let cut = client.post(&prompt("[[scn:cut in=1000]]")).await;
     assert!(!cut.whole && cut.text().starts_with("This answer"));
     let half = client.begin(&prompt("[[scn:hang_mid in=1000]]")).await;
     drop(half);
     let ledger = server.ledger();
-    let usage = Usage {
-        input: 1,
-        output: 2,
-        cache_read: 3,
-        cache_write_5m: 4,
-        cache_write_1h: 5,
-    };
+    let usage = Usage { input: 1, output: 2, cache_read: 3, cache_write_5m: 4, cache_write_1h: 5 };
     assert_eq!(ledger.total(), usage);
     assert_eq!(ledger.requests(), 3);
     assert_eq!(ledger.calls[1].usage.input, 1000);
     assert_eq!(ledger.calls[1].usage.output, 1);
-    let counted = ledger
-        .calls
-        .iter()
-        .map(|call| call.counted)
-        .collect::<Vec<_>>();
+    let counted = ledger.calls.iter().map(|call| call.counted).collect::<Vec<_>>();
     assert_eq!(counted, [true, false, false]);
     server.reset();
     assert_eq!(server.ledger().requests(), 0);
@@ -129,11 +99,7 @@ async fn the_ledger_counts_what_arrived_whole() {
 #[tokio::test]
 async fn a_client_that_leaves_is_not_charged() {
     let server = ModelServer::start().await.unwrap();
-    drop(
-        Client::of(&server)
-            .begin(&prompt("[[scn:slow n=20 ms=20]]"))
-            .await,
-    );
+    drop(Client::of(&server).begin(&prompt("[[scn:slow n=20 ms=20]]")).await);
     tokio::time::sleep(std::time::Duration::from_millis(700)).await;
     assert!(!server.ledger().calls[0].counted);
 }
@@ -160,14 +126,8 @@ async fn an_error_inside_a_stream_ends_it() {
     let client = Client::of(&server);
     let answer = client.post(&prompt("[[scn:inline_err]]")).await;
     assert_eq!(answer.status, 200);
-    assert_eq!(
-        answer.events().last().unwrap()["error"]["type"],
-        "overloaded_error"
-    );
-    assert_eq!(
-        client.post(&prompt("[[scn:inline_err]]")).await.text(),
-        "All is well again."
-    );
+    assert_eq!(answer.events().last().unwrap()["error"]["type"], "overloaded_error");
+    assert_eq!(client.post(&prompt("[[scn:inline_err]]")).await.text(), "All is well again.");
 }
 
 #[tokio::test]
@@ -175,10 +135,7 @@ async fn long_characters_arrive_in_parts_and_whole() {
     let server = ModelServer::start().await.unwrap();
     let answer = Client::of(&server).post(&prompt("[[scn:utf8]]")).await;
     assert!(answer.text().ends_with("and 🦀!"));
-    assert!(
-        answer.split_characters > 0,
-        "no read ended inside a character"
-    );
+    assert!(answer.split_characters > 0, "no read ended inside a character");
 }
 
 #[tokio::test]
@@ -195,51 +152,25 @@ async fn invalid_requests_are_refused() {
         (vec![said("assistant", json!("hi"))], "first message"),
         (vec![said("user", json!(""))], "non-empty"),
         (
-            vec![
-                hello.clone(),
-                said("assistant", json!([call])),
-                hello.clone(),
-            ],
+            vec![hello.clone(), said("assistant", json!([call])), hello.clone()],
             "without `tool_result`",
         ),
-        (
-            vec![hello.clone(), said("assistant", json!([call]))],
-            "without `tool_result`",
-        ),
-        (
-            vec![said("user", json!([result("toolu_s0_0_zzz")]))],
-            "unexpected `tool_use_id`",
-        ),
-        (
-            vec![hello.clone(), said("assistant", thought), hello.clone()],
-            "Invalid `signature`",
-        ),
+        (vec![hello.clone(), said("assistant", json!([call]))], "without `tool_result`"),
+        (vec![said("user", json!([result("toolu_s0_0_zzz")]))], "unexpected `tool_use_id`"),
+        (vec![hello.clone(), said("assistant", thought), hello.clone()], "Invalid `signature`"),
     ];
     for (messages, words) in cases {
         let answer = client.post(&request(&messages)).await;
         assert_eq!(answer.status, 400, "{words}");
         let error = &answer.json()["error"];
         assert_eq!(error["type"], "invalid_request_error");
-        assert!(
-            error["message"].as_str().unwrap().contains(words),
-            "{error}"
-        );
+        assert!(error["message"].as_str().unwrap().contains(words), "{error}");
     }
     let mut no_limit = prompt("hi");
     no_limit.as_object_mut().unwrap().remove("max_tokens");
     assert_eq!(client.post(&no_limit).await.status, 400);
-    assert_eq!(
-        client
-            .without("anthropic-version")
-            .post(&prompt("hi"))
-            .await
-            .status,
-        400
-    );
-    assert_eq!(
-        client.without("x-api-key").post(&prompt("hi")).await.status,
-        401
-    );
+    assert_eq!(client.without("anthropic-version").post(&prompt("hi")).await.status, 400);
+    assert_eq!(client.without("x-api-key").post(&prompt("hi")).await.status, 401);
     assert_eq!(server.ledger().total(), Usage::default());
 }
 
@@ -269,13 +200,7 @@ async fn side_requests_get_a_title_and_other_paths_nothing() {
     side["tools"] = json!([]);
     assert_eq!(client.post(&side).await.text(), "Scripted side answer");
     assert_eq!(server.ledger().total(), Usage::SIDE);
-    let count = client
-        .send(
-            "POST",
-            "/v1/messages/count_tokens",
-            &prompt("hi").to_string(),
-        )
-        .await;
+    let count = client.send("POST", "/v1/messages/count_tokens", &prompt("hi").to_string()).await;
     assert!(count.json()["input_tokens"].as_u64().unwrap() > 0);
     assert_eq!(client.send("HEAD", "/", "").await.status, 200);
     let nothing = client.send("GET", "/v1/models", "").await;

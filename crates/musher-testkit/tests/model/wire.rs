@@ -109,17 +109,13 @@ impl Answer {
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        lines
-            .into_iter()
-            .find(|(key, _)| *key == name)
-            .map(|(_, value)| value)
+        lines.into_iter().find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
     pub(crate) fn events(&self) -> Vec<Value> {
         let body = std::str::from_utf8(&self.body).unwrap();
         let data = body.lines().filter_map(|line| line.strip_prefix("data: "));
-        data.map(|data| serde_json::from_str(data).unwrap())
-            .collect()
+        data.map(|data| serde_json::from_str(data).unwrap()).collect()
     }
 
     pub(crate) fn text(&self) -> String {
@@ -129,20 +125,15 @@ impl Answer {
     pub(crate) fn tool_call(&self) -> Value {
         let events = self.events();
         let blocks = events.iter().map(|event| &event["content_block"]);
-        let mut call = blocks
-            .into_iter()
-            .find(|block| block["type"] == "tool_use")
-            .unwrap()
-            .clone();
+        let mut call =
+            blocks.into_iter().find(|block| block["type"] == "tool_use").unwrap().clone();
         call["input"] = serde_json::from_str(&self.deltas("partial_json").concat()).unwrap();
         call
     }
 
     fn deltas(&self, key: &str) -> Vec<String> {
         let events = self.events();
-        let deltas = events
-            .iter()
-            .filter_map(|event| event["delta"][key].as_str());
+        let deltas = events.iter().filter_map(|event| event["delta"][key].as_str());
         deltas.map(str::to_owned).collect()
     }
 }
@@ -152,9 +143,7 @@ fn head(all: &[u8]) -> String {
 }
 
 fn head_end(all: &[u8]) -> usize {
-    all.windows(4)
-        .position(|part| part == b"\r\n\r\n")
-        .map_or(all.len(), |at| at + 4)
+    all.windows(4).position(|part| part == b"\r\n\r\n").map_or(all.len(), |at| at + 4)
 }
 
 /// The body without its chunk frames, and whether it ended as it should.

@@ -21,10 +21,8 @@ pub(crate) struct Demo {
 
 impl Demo {
     pub(crate) async fn run(self) -> Result<Exit, CliError> {
-        let folder = tempfile::Builder::new()
-            .prefix("musher-demo-")
-            .tempdir()
-            .map_err(|error| {
+        let folder =
+            tempfile::Builder::new().prefix("musher-demo-").tempdir().map_err(|error| {
                 CliError::Unavailable(format!("no temporary folder could be made: {error}"))
             })?;
         let environment = Environment::of_this_process()
@@ -34,24 +32,13 @@ impl Demo {
             .set("GIT_COMMITTER_EMAIL", "agent@demo.invalid");
         let prompt = "Make greet.sh greet people by name, with a test.";
         let mut spec = SessionSpec::new(prompt, folder.path(), environment);
-        spec.containment = Containment {
-            host: Host::Dedicated,
-            sweep: Sweep::Tree,
-        };
+        spec.containment = Containment { host: Host::Dedicated, sweep: Sweep::Tree };
         let mut view = People::default();
-        view.say(&format!(
-            "A scripted agent works in {}: {prompt}",
-            folder.path().display()
-        ));
+        view.say(&format!("A scripted agent works in {}: {prompt}", folder.path().display()));
         if self.yes || !terminal::can_ask() {
             view.say("Its asks are answered with yes, by rule.");
-            let everything = "*"
-                .parse()
-                .map_err(|error| CliError::user(format!("{error}")))?;
-            spec.rules = ToolRules {
-                allow: vec![everything],
-                ..ToolRules::default()
-            };
+            let everything = "*".parse().map_err(|error| CliError::user(format!("{error}")))?;
+            spec.rules = ToolRules { allow: vec![everything], ..ToolRules::default() };
             spec.asks = AskPolicy::Deny;
         }
         let exit = host(&Script::default().playing(WORK), spec, Box::new(view)).await;

@@ -38,10 +38,9 @@ impl Exit {
             Outcome::Stopped | Outcome::Interrupted => Self::Stopped,
             Outcome::TimedOut | Outcome::OutOfTurns | Outcome::OutOfBudget => Self::Limit,
             Outcome::Lost => Self::Failed,
-            Outcome::Failed => end
-                .error
-                .as_ref()
-                .map_or(Self::Failed, |error| Self::of_class(error.class)),
+            Outcome::Failed => {
+                end.error.as_ref().map_or(Self::Failed, |error| Self::of_class(error.class))
+            }
         }
     }
 
@@ -63,27 +62,18 @@ impl Exit {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
     #[error("{message}")]
-    User {
-        message: String,
-        hint: Option<String>,
-    },
+    User { message: String, hint: Option<String> },
     #[error("{0}")]
     Unavailable(String),
 }
 
 impl CliError {
     pub(crate) fn user(message: impl Into<String>) -> Self {
-        Self::User {
-            message: message.into(),
-            hint: None,
-        }
+        Self::User { message: message.into(), hint: None }
     }
 
     pub(crate) fn hinted(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::User {
-            message: message.into(),
-            hint: Some(hint.into()),
-        }
+        Self::User { message: message.into(), hint: Some(hint.into()) }
     }
 
     pub(crate) fn exit(&self) -> Exit {
@@ -96,10 +86,7 @@ impl CliError {
     pub(crate) fn print(&self) {
         let red = anstyle::AnsiColor::Red.on_default().bold();
         anstream::eprintln!("{red}error:{red:#} {self}");
-        if let Self::User {
-            hint: Some(hint), ..
-        } = self
-        {
+        if let Self::User { hint: Some(hint), .. } = self {
             anstream::eprintln!("  fix: {hint}");
         }
     }

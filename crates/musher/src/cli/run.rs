@@ -25,12 +25,7 @@ pub(crate) struct Run {
     /// What the agent should do; `-` or nothing reads it from standard input.
     prompt: Option<String>,
     /// Read the prompt from a file.
-    #[arg(
-        short = 'f',
-        long = "file",
-        value_name = "FILE",
-        conflicts_with = "prompt"
-    )]
+    #[arg(short = 'f', long = "file", value_name = "FILE", conflicts_with = "prompt")]
     file: Option<PathBuf>,
     /// The backend that plays the agent.
     #[arg(short, long, default_value = "claude-code", value_name = "NAME")]
@@ -95,11 +90,7 @@ impl Run {
         spec.model = self.model;
         spec.program = self.program.map(absolute);
         spec.permission_mode = self.permission_mode;
-        spec.rules = ToolRules {
-            allow: self.allow,
-            ask: self.ask,
-            deny: self.deny,
-        };
+        spec.rules = ToolRules { allow: self.allow, ask: self.ask, deny: self.deny };
         spec.limits = Limits {
             max_turns: self.max_turns,
             budget: self.budget,
@@ -107,10 +98,7 @@ impl Run {
             wall_clock: self.timeout,
         };
         spec.asks = match attended {
-            true => AskPolicy::Wait {
-                deadline: self.ask_deadline,
-                default: Default::default(),
-            },
+            true => AskPolicy::Wait { deadline: self.ask_deadline, default: Default::default() },
             false => AskPolicy::Deny,
         };
         spec.resume = self.resume.map(|session| Resume {
@@ -118,15 +106,9 @@ impl Run {
             fresh_prompt: Some(prompt),
             ..Resume::of(SessionId::new(session))
         });
-        spec.containment = Containment {
-            host: Host::Dedicated,
-            sweep: Sweep::Tree,
-        };
-        let view: Box<dyn View> = if self.json {
-            Box::new(Json::default())
-        } else {
-            Box::new(People::default())
-        };
+        spec.containment = Containment { host: Host::Dedicated, sweep: Sweep::Tree };
+        let view: Box<dyn View> =
+            if self.json { Box::new(Json::default()) } else { Box::new(People::default()) };
         Ok(host(runtime.as_ref(), spec, view).await)
     }
 
@@ -179,9 +161,5 @@ fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || "give a time such as 90s, 10m or 1h30m".to_owned();
     let parsed: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
     let time = Duration::try_from(parsed).map_err(|_| wrong())?;
-    if time.is_zero() {
-        Err("give a time above 0".into())
-    } else {
-        Ok(time)
-    }
+    if time.is_zero() { Err("give a time above 0".into()) } else { Ok(time) }
 }

@@ -69,11 +69,7 @@ fn answers(shape: &Shape, replies: &[Reply]) -> Json {
         return json!({});
     };
     let pairs = questions.iter().zip(replies);
-    Json::Object(
-        pairs
-            .map(|(question, reply)| (question.clone(), reply.joined().into()))
-            .collect(),
-    )
+    Json::Object(pairs.map(|(question, reply)| (question.clone(), reply.joined().into())).collect())
 }
 
 fn form(answer: Answer) -> Json {

@@ -55,11 +55,7 @@ impl Translator {
                     if let Some(uuid) = &said.uuid {
                         self.remember(uuid, item.clone());
                     }
-                    let done = EventKind::ItemDone {
-                        item,
-                        body,
-                        aborted: said.aborted,
-                    };
+                    let done = EventKind::ItemDone { item, body, aborted: said.aborted };
                     frame.event_in(owner.clone(), done);
                 }
             }
@@ -75,15 +71,9 @@ impl Translator {
     }
 
     pub(super) fn retract(&mut self, frame: &mut Frame<'_>, messages: &[String], why: &str) {
-        let items: Vec<_> = messages
-            .iter()
-            .filter_map(|message| self.items.remove(message))
-            .flatten()
-            .collect();
-        frame.event(EventKind::ItemsRetracted {
-            items,
-            why: why.to_owned(),
-        });
+        let items: Vec<_> =
+            messages.iter().filter_map(|message| self.items.remove(message)).flatten().collect();
+        frame.event(EventKind::ItemsRetracted { items, why: why.to_owned() });
     }
 
     fn proposed(&mut self, frame: &mut Frame<'_>, owner: &Scope, block: &Json) {
@@ -113,38 +103,20 @@ impl Translator {
             told.agent_id.as_deref(),
             told.subagent_type.as_deref(),
         );
-        if told
-            .uuid
-            .as_ref()
-            .is_some_and(|uuid| self.own_prompts.contains(uuid))
-        {
+        if told.uuid.as_ref().is_some_and(|uuid| self.own_prompts.contains(uuid)) {
             // The driver has recorded it when it was sent.
             frame.signal(Signal::Alive);
             return Some(());
         }
-        let origin = if told.is_replay {
-            Origin::Replay
-        } else {
-            Origin::Synthetic
-        };
+        let origin = if told.is_replay { Origin::Replay } else { Origin::Synthetic };
         let blocks = match told.message.content {
             Content::Text(text) => {
-                frame.event_in(
-                    owner,
-                    EventKind::UserMessage {
-                        prompt: None,
-                        text,
-                        origin,
-                    },
-                );
+                frame.event_in(owner, EventKind::UserMessage { prompt: None, text, origin });
                 return Some(());
             }
             Content::Blocks(blocks) => blocks,
         };
-        let results = blocks
-            .iter()
-            .filter(|block| block["type"] == "tool_result")
-            .count();
+        let results = blocks.iter().filter(|block| block["type"] == "tool_result").count();
         // The structured result is told once for the whole frame; with several results nobody knows whose it is.
         let structured = told.tool_use_result.filter(|_| results == 1);
         for block in blocks {
@@ -155,22 +127,12 @@ impl Translator {
                 }
                 Some("text") => {
                     let text = block["text"].as_str().unwrap_or_default().to_owned();
-                    let message = EventKind::UserMessage {
-                        prompt: None,
-                        text,
-                        origin,
-                    };
+                    let message = EventKind::UserMessage { prompt: None, text, origin };
                     frame.event_in(owner.clone(), message);
                 }
                 other => {
                     let name = format!("user/{}", other.unwrap_or("block"));
-                    frame.event_in(
-                        owner.clone(),
-                        EventKind::Native {
-                            name,
-                            frame: Some(block),
-                        },
-                    );
+                    frame.event_in(owner.clone(), EventKind::Native { name, frame: Some(block) });
                 }
             }
         }
@@ -197,22 +159,16 @@ fn item_body(kind: &str, mut block: Json) -> ItemBody {
         _ => String::new(),
     };
     match kind {
-        "text" => ItemBody::Text {
-            text: take(&mut block, "text"),
-        },
+        "text" => ItemBody::Text { text: take(&mut block, "text") },
         "thinking" => {
             let text = take(&mut block, "thinking");
             let opaque = block.get("signature").cloned();
             ItemBody::Reasoning { text, opaque }
         }
-        "redacted_thinking" => ItemBody::Reasoning {
-            text: String::new(),
-            opaque: block.get("data").cloned(),
-        },
-        other => ItemBody::Other {
-            name: other.to_owned(),
-            value: block,
-        },
+        "redacted_thinking" => {
+            ItemBody::Reasoning { text: String::new(), opaque: block.get("data").cloned() }
+        }
+        other => ItemBody::Other { name: other.to_owned(), value: block },
     }
 }
 
@@ -243,30 +199,22 @@ fn tool_result(block: &Json, metas: &[ToolResultMeta], structured: Option<Json>)
     let exit_code = structured.as_ref().and_then(exit_code);
     let reason = (phase == ToolPhase::Denied).then(|| text.clone());
     ToolUpdate {
-        output: Some(ToolOutput {
-            text,
-            structured,
-            exit_code,
-        }),
+        output: Some(ToolOutput { text, structured, exit_code }),
         reason,
         ..ToolUpdate::phase(CallId::new(id), phase)
     }
 }
 
 fn exit_code(structured: &Json) -> Option<i32> {
-    let code = structured
-        .get("exitCode")
-        .or_else(|| structured.get("exit_code"))?;
+    let code = structured.get("exitCode").or_else(|| structured.get("exit_code"))?;
     i32::try_from(code.as_i64()?).ok()
 }
 
 fn text_of(content: &Content) -> String {
     match content {
         Content::Text(text) => text.clone(),
-        Content::Blocks(blocks) => blocks
-            .iter()
-            .filter_map(|block| block["text"].as_str())
-            .collect::<Vec<_>>()
-            .join("\n"),
+        Content::Blocks(blocks) => {
+            blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
     }
 }

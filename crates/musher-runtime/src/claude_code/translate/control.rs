@@ -33,10 +33,7 @@ pub(super) enum Shape {
 
 impl Translator {
     pub(super) fn control_request(&mut self, frame: &mut Frame<'_>) -> Option<()> {
-        let ControlRequest {
-            request_id,
-            request,
-        } = frame.read()?;
+        let ControlRequest { request_id, request } = frame.read()?;
         let name = match &request_id {
             Json::String(name) => name.clone(),
             other => other.to_string(),
@@ -80,21 +77,13 @@ impl Translator {
         let owner = scope(None, wanted.agent_id.as_deref(), None);
         let (body, shape) = match (kind, questions(&wanted.input)) {
             (ToolKind::Question, Some(questions)) => {
-                let texts = questions
-                    .iter()
-                    .map(|question| question.text.clone())
-                    .collect();
+                let texts = questions.iter().map(|question| question.text.clone()).collect();
                 (Ask::Question { questions }, Shape::Questions(texts))
             }
             (ToolKind::Plan, _) if wanted.requires_user_interaction => {
                 let known = call.as_ref().and_then(|call| self.plans.get(call)).cloned();
                 let plan = known.or_else(|| wanted.input["plan"].as_str().map(str::to_owned));
-                (
-                    Ask::Plan {
-                        plan: plan.unwrap_or_default(),
-                    },
-                    Shape::Permission,
-                )
+                (Ask::Plan { plan: plan.unwrap_or_default() }, Shape::Permission)
             }
             _ => {
                 let approval = Approval {
@@ -104,32 +93,15 @@ impl Translator {
                     subject: tools::subject(&wanted.input),
                     input: wanted.input.clone(),
                     reason: wanted.decision_reason.or(wanted.description),
-                    always: wanted
-                        .permission_suggestions
-                        .iter()
-                        .filter_map(choice)
-                        .collect(),
+                    always: wanted.permission_suggestions.iter().filter_map(choice).collect(),
                     human_only: wanted.requires_user_interaction,
                 };
                 (Ask::Approval(approval), Shape::Permission)
             }
         };
         let suggestions = wanted.permission_suggestions;
-        self.asks.insert(
-            ask.clone(),
-            OpenAsk {
-                id,
-                input: wanted.input,
-                suggestions,
-                shape,
-            },
-        );
-        frame.signal(Signal::AskOpened {
-            ask,
-            body,
-            scope: owner,
-            raw: Some(frame.raw),
-        });
+        self.asks.insert(ask.clone(), OpenAsk { id, input: wanted.input, suggestions, shape });
+        frame.signal(Signal::AskOpened { ask, body, scope: owner, raw: Some(frame.raw) });
     }
 
     fn elicitation(&mut self, frame: &mut Frame<'_>, ask: AskId, id: Id, request: &Json) {
@@ -140,20 +112,10 @@ impl Translator {
             schema: request.get("requested_schema").cloned(),
             url: text("url"),
         };
-        let open = OpenAsk {
-            id,
-            input: Json::Null,
-            suggestions: Vec::new(),
-            shape: Shape::Form,
-        };
+        let open = OpenAsk { id, input: Json::Null, suggestions: Vec::new(), shape: Shape::Form };
         self.asks.insert(ask.clone(), open);
         let owner = musher_core::Scope::Main;
-        frame.signal(Signal::AskOpened {
-            ask,
-            body,
-            scope: owner,
-            raw: Some(frame.raw),
-        });
+        frame.signal(Signal::AskOpened { ask, body, scope: owner, raw: Some(frame.raw) });
     }
 
     pub(super) fn control_cancelled(&mut self, frame: &mut Frame<'_>) -> Option<()> {
@@ -191,11 +153,7 @@ impl Translator {
             (Asked::SetModel(model), None) => {
                 let from = self.model.replace(model.clone());
                 let why = ModelChange::Person;
-                frame.event(EventKind::ModelChanged {
-                    from,
-                    to: model,
-                    why,
-                });
+                frame.event(EventKind::ModelChanged { from, to: model, why });
             }
             (Asked::SetMode(mode), None) => frame.event(EventKind::SessionInfo(SessionInfo {
                 permission_mode: Some(mode),
@@ -231,12 +189,7 @@ fn questions(input: &Json) -> Option<Vec<Question>> {
         Some(Question {
             text: text(value, "question")?,
             header: text(value, "header"),
-            options: value["options"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(option)
-                .collect(),
+            options: value["options"].as_array().into_iter().flatten().filter_map(option).collect(),
             multi: value["multiSelect"].as_bool().unwrap_or(false),
         })
     };
@@ -262,19 +215,13 @@ fn choice(suggestion: &Json) -> Option<Choice> {
         }
         "setMode" => format!("permission mode {}", suggestion["mode"].as_str()?),
         "addDirectories" => {
-            let folders: Vec<&str> = suggestion["directories"]
-                .as_array()?
-                .iter()
-                .filter_map(Json::as_str)
-                .collect();
+            let folders: Vec<&str> =
+                suggestion["directories"].as_array()?.iter().filter_map(Json::as_str).collect();
             format!("folder {}", folders.join(", "))
         }
         other => other.to_owned(),
     };
-    Some(Choice {
-        label,
-        scope: Some("session".into()),
-    })
+    Some(Choice { label, scope: Some("session".into()) })
 }
 
 /// The lasting grants, kept for this session only: the agent would otherwise write them into the work tree.

@@ -31,17 +31,9 @@ impl Trouble {
 
     /// The cause of a retry.
     pub(super) fn retry(&self, code: &str, status: Option<u16>) -> ErrorInfo {
-        let class = status
-            .and_then(by_status)
-            .unwrap_or_else(|| self.class_of(code));
-        let message = if code.is_empty() {
-            "the request failed"
-        } else {
-            code
-        };
-        ErrorInfo::new(class, message)
-            .with_http(status)
-            .with_code(code)
+        let class = status.and_then(by_status).unwrap_or_else(|| self.class_of(code));
+        let message = if code.is_empty() { "the request failed" } else { code };
+        ErrorInfo::new(class, message).with_http(status).with_code(code)
     }
 
     fn class_of(&self, code: &str) -> ErrorClass {
@@ -78,10 +70,11 @@ impl Translator {
     pub(super) fn result(&mut self, frame: &mut Frame<'_>) -> Option<()> {
         let result: ResultFrame = frame.read()?;
         if !self.spoke && self.is_unknown_session(&result) {
-            self.unknown_session = true;
             let message = result.errors.first().cloned().unwrap_or_default();
-            let error = ErrorInfo::new(ErrorClass::SessionNotFound, message);
-            frame.event(EventKind::Error { error });
+            let error = ErrorInfo::new(ErrorClass::SessionNotFound, message)
+                .with_hint("start a new session, or name one that this configuration knows");
+            frame.event(EventKind::Error { error: error.clone() });
+            self.unknown_session = Some(error);
             return Some(());
         }
         for report in usage(&result) {
@@ -98,11 +91,7 @@ impl Translator {
             prompts: Vec::new(),
             model_calls: 0,
             duration_ms: result.duration_ms,
-            denials: result
-                .permission_denials
-                .into_iter()
-                .map(|denial| denial.tool_name)
-                .collect(),
+            denials: result.permission_denials.into_iter().map(|denial| denial.tool_name).collect(),
             synthesised: false,
         })));
         self.trouble = Trouble::default();
@@ -192,10 +181,7 @@ fn usage(result: &ResultFrame) -> Vec<UsageReport> {
         Some(increments) => (increments, false),
         None => (&result.model_usage, true),
     };
-    models
-        .iter()
-        .map(|(model, usage)| report(model, usage, cumulative))
-        .collect()
+    models.iter().map(|(model, usage)| report(model, usage, cumulative)).collect()
 }
 
 fn report(model: &str, usage: &ModelUsage, cumulative: bool) -> UsageReport {
@@ -217,19 +203,11 @@ fn report(model: &str, usage: &ModelUsage, cumulative: bool) -> UsageReport {
     let guessed = usage.cost_basis.as_deref() == Some("unknown");
     let cost_usd = usage.cost_usd.filter(|_| !guessed).map(Usd::from_dollars);
     UsageReport {
-        of: if cumulative {
-            UsageOf::Session
-        } else {
-            UsageOf::Turn
-        },
+        of: if cumulative { UsageOf::Session } else { UsageOf::Turn },
         cumulative,
         model: Some(model.to_owned()),
         spend: Spend { tokens, cost_usd },
-        cost_basis: if cost_usd.is_some() {
-            CostBasis::Reported
-        } else {
-            CostBasis::Unknown
-        },
+        cost_basis: if cost_usd.is_some() { CostBasis::Reported } else { CostBasis::Unknown },
         context: None,
         partial: false,
     }

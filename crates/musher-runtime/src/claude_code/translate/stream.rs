@@ -20,11 +20,8 @@ impl Translator {
     pub(super) fn stream_event(&mut self, frame: &mut Frame<'_>) -> Option<()> {
         let event: StreamEvent = frame.read()?;
         let parent = event.parent_tool_use_id.clone();
-        let owner = scope(
-            parent.as_deref(),
-            event.agent_id.as_deref(),
-            event.subagent_type.as_deref(),
-        );
+        let owner =
+            scope(parent.as_deref(), event.agent_id.as_deref(), event.subagent_type.as_deref());
         match event.event {
             StreamPart::MessageStart { message } => {
                 let usage = message.usage;
@@ -42,28 +39,16 @@ impl Translator {
                     of: UsageOf::ModelCall,
                     cumulative: false,
                     model: Some(message.model),
-                    spend: Spend {
-                        tokens,
-                        cost_usd: None,
-                    },
+                    spend: Spend { tokens, cost_usd: None },
                     cost_basis: CostBasis::Unknown,
-                    context: Some(Context {
-                        used: tokens.context(),
-                        window: None,
-                    }),
+                    context: Some(Context { used: tokens.context(), window: None }),
                     partial: true,
                 };
                 frame.event_in(owner, EventKind::Usage(report));
-                let streaming = Streaming {
-                    message: message.id,
-                    calls: Vec::new(),
-                };
+                let streaming = Streaming { message: message.id, calls: Vec::new() };
                 self.streaming.insert(parent, streaming);
             }
-            StreamPart::ContentBlockStart {
-                index,
-                content_block,
-            } => {
+            StreamPart::ContentBlockStart { index, content_block } => {
                 if let (Some(streaming), Some(call)) =
                     (self.streaming.get_mut(&parent), content_block.id)
                 {
@@ -94,12 +79,7 @@ impl Translator {
                         return Some(());
                     }
                 };
-                frame.signal(Signal::Delta(Delta {
-                    item,
-                    channel,
-                    text,
-                    scope: owner,
-                }));
+                frame.signal(Signal::Delta(Delta { item, channel, text, scope: owner }));
             }
             StreamPart::Other => frame.signal(Signal::Alive),
         }

@@ -60,19 +60,12 @@ impl Translator {
             "model_refusal_fallback" => self.refusal_fallback(frame),
             "model_refusal_no_fallback" => {
                 self.trouble.refused = true;
-                notice(
-                    frame,
-                    Level::Warning,
-                    "refusal",
-                    "the model declined to answer".into(),
-                );
+                notice(frame, Level::Warning, "refusal", "the model declined to answer".into());
                 Some(())
             }
             "informational" | "notification" | "local_command_output" => {
                 let value: Json = frame.read()?;
-                let text = value["content"]
-                    .as_str()
-                    .or_else(|| value["message"].as_str())?;
+                let text = value["content"].as_str().or_else(|| value["message"].as_str())?;
                 notice(frame, Level::Info, subtype, text.to_owned());
                 Some(())
             }
@@ -96,20 +89,11 @@ impl Translator {
             self.turn_open = true;
             self.trouble = Default::default();
             let trigger = Trigger::Background;
-            frame.event(EventKind::TurnStarted {
-                trigger,
-                prompts: Vec::new(),
-            });
+            frame.event(EventKind::TurnStarted { trigger, prompts: Vec::new() });
         }
         self.model.clone_from(&init.model);
         let mcp = init.mcp_servers.map(|servers| {
-            servers
-                .into_iter()
-                .map(|s| McpState {
-                    name: s.name,
-                    status: s.status,
-                })
-                .collect()
+            servers.into_iter().map(|s| McpState { name: s.name, status: s.status }).collect()
         });
         frame.event(EventKind::SessionInfo(SessionInfo {
             session: init.session_id.map(SessionId::new),
@@ -135,12 +119,8 @@ impl Translator {
         }
         match value["status"].as_str() {
             Some("compacting") => {
-                let kind = EventKind::Compaction {
-                    done: false,
-                    auto: None,
-                    before: None,
-                    after: None,
-                };
+                let kind =
+                    EventKind::Compaction { done: false, auto: None, before: None, after: None };
                 frame.event(kind);
             }
             Some(_) | None => frame.signal(Signal::Alive),
@@ -151,12 +131,8 @@ impl Translator {
     fn api_retry(&mut self, frame: &mut Frame<'_>) -> Option<()> {
         let value: Json = frame.read()?;
         let number = |key: &str| value[key].as_u64().and_then(|n| u32::try_from(n).ok());
-        let status = value["error_status"]
-            .as_u64()
-            .and_then(|n| u16::try_from(n).ok());
-        let cause = self
-            .trouble
-            .retry(value["error"].as_str().unwrap_or_default(), status);
+        let status = value["error_status"].as_u64().and_then(|n| u16::try_from(n).ok());
+        let cause = self.trouble.retry(value["error"].as_str().unwrap_or_default(), status);
         frame.event(EventKind::Retry {
             attempt: number("attempt")?,
             max: number("max_retries"),
@@ -172,11 +148,7 @@ impl Translator {
         if let Some(to) = text("fallback_model").or_else(|| text("model")) {
             let from = text("original_model");
             self.model = Some(to.clone());
-            frame.event(EventKind::ModelChanged {
-                from,
-                to,
-                why: ModelChange::Refusal,
-            });
+            frame.event(EventKind::ModelChanged { from, to, why: ModelChange::Refusal });
         }
         let retracted: Vec<String> = value["retracted_message_uuids"]
             .as_array()
@@ -190,9 +162,8 @@ impl Translator {
 
     fn task(&mut self, frame: &mut Frame<'_>, subtype: &str) -> Option<()> {
         let task: Task = frame.read()?;
-        let status = task
-            .status
-            .or_else(|| task.patch.as_ref().and_then(|patch| patch.status.clone()));
+        let status =
+            task.status.or_else(|| task.patch.as_ref().and_then(|patch| patch.status.clone()));
         let phase = match (subtype, status.as_deref()) {
             (_, Some("completed")) => TaskPhase::Completed,
             (_, Some("failed" | "error")) => TaskPhase::Failed,
@@ -253,9 +224,7 @@ impl Translator {
     }
 
     pub(super) fn rate_limit(&mut self, frame: &mut Frame<'_>) -> Option<()> {
-        let RateLimitFrame {
-            rate_limit_info: info,
-        } = frame.read()?;
+        let RateLimitFrame { rate_limit_info: info } = frame.read()?;
         let exhausted = info.status == "rejected";
         self.trouble.limit_reached |= exhausted;
         frame.event(EventKind::RateLimit(RateLimit {
@@ -271,9 +240,5 @@ impl Translator {
 }
 
 fn notice(frame: &mut Frame<'_>, level: Level, code: &str, text: String) {
-    frame.event(EventKind::Notice {
-        level,
-        code: Some(code.to_owned()),
-        text,
-    });
+    frame.event(EventKind::Notice { level, code: Some(code.to_owned()), text });
 }

@@ -1,1 +1,69 @@
+//! The translator against every recording of the real program, and against bytes that no program should send.
 
+mod frames;
+mod recordings;
+
+use musher_core::{Delta, EventKind};
+
+use super::*;
+use crate::process::Framer;
+
+/// Feeds bytes as the process would, and gathers what came of each line.
+fn feed(translator: &mut Translator, bytes: &[u8]) -> Vec<Step> {
+    let mut framer = Framer::default();
+    framer.buffer().extend_from_slice(bytes);
+    let mut lines: Vec<Line> = std::iter::from_fn(|| framer.next_line()).collect();
+    lines.extend(framer.finish());
+    lines.iter().map(|line| translator.line(line)).collect()
+}
+
+fn one(translator: &mut Translator, frame: Json) -> Step {
+    feed(translator, frame.to_string().as_bytes()).pop().unwrap()
+}
+
+fn events(steps: &[Step]) -> Vec<&EventKind> {
+    signals(steps)
+        .filter_map(|signal| match signal {
+            Signal::Event { kind, .. } => Some(kind),
+            _ => None,
+        })
+        .collect()
+}
+
+fn signals(steps: &[Step]) -> impl Iterator<Item = &Signal> {
+    steps.iter().flat_map(|step| &step.signals)
+}
+
+/// A signal as a line that can be read in a snapshot.
+fn show(signal: &Signal) -> String {
+    let json = |value: &dyn erased::Json| value.text();
+    match signal {
+        Signal::Event { kind, scope: Scope::Main, .. } => json(kind),
+        Signal::Event { kind, scope, .. } => format!("{} in {}", json(kind), json(scope)),
+        Signal::Delta(Delta { item, channel, text, .. }) => {
+            format!("delta {item} {channel:?} {text:?}")
+        }
+        Signal::ModelCall => "model call".into(),
+        Signal::AskOpened { ask, body, .. } => format!("ask opened {ask} {}", json(body)),
+        Signal::AskWithdrawn { ask } => format!("ask withdrawn {ask}"),
+        Signal::Gate(gate) => format!("gate {gate:?}"),
+        Signal::Alive => "alive".into(),
+    }
+}
+
+mod erased {
+    //! Anything that can be written as JSON.
+    pub(super) trait Json {
+        fn text(&self) -> String;
+    }
+    impl<T: serde::Serialize> Json for T {
+        fn text(&self) -> String {
+            let text = serde_json::to_string(self).unwrap();
+            if text.len() <= 400 {
+                return text;
+            }
+            let cut = text.floor_char_boundary(400);
+            format!("{}… ({} bytes)", &text[..cut], text.len())
+        }
+    }
+}

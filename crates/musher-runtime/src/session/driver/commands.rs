@@ -11,11 +11,7 @@ impl Driver {
     pub(super) fn obey(&mut self, command: Command) -> Result<(), CommandError> {
         let can = self.profile.capabilities;
         let supported = |power: bool, what| {
-            if power {
-                Ok(())
-            } else {
-                Err(CommandError::Unsupported(what))
-            }
+            if power { Ok(()) } else { Err(CommandError::Unsupported(what)) }
         };
         match command {
             Command::Prompt { id, text } => self.take_prompt(id, text),
@@ -80,15 +76,8 @@ impl Driver {
         if self.turns.open.is_none() {
             return Err(CommandError::NoTurn);
         }
-        self.order(Order::Steer {
-            id: id.clone(),
-            text: text.clone(),
-        })?;
-        self.emit(EventKind::UserMessage {
-            prompt: Some(id),
-            text,
-            origin: Origin::Steer,
-        });
+        self.order(Order::Steer { id: id.clone(), text: text.clone() })?;
+        self.emit(EventKind::UserMessage { prompt: Some(id), text, origin: Origin::Steer });
         Ok(())
     }
 
@@ -106,11 +95,7 @@ impl Driver {
         self.close_at = None;
         self.clocks.heard();
         let origin = Origin::Prompt;
-        self.emit(EventKind::UserMessage {
-            prompt: Some(id.clone()),
-            text: text.clone(),
-            origin,
-        });
+        self.emit(EventKind::UserMessage { prompt: Some(id.clone()), text: text.clone(), origin });
         self.turns.sent.push(id.clone());
         // A backend that is gone tells why by its end.
         let _ended = self.order(Order::Prompt { id, text });
@@ -118,11 +103,7 @@ impl Driver {
 
     /// Records who closed an ask, then tells the agent.
     pub(super) fn close_ask(&mut self, ask: AskId, by: ClosedBy, answer: Answer) {
-        self.emit(EventKind::AskClosed {
-            ask: ask.clone(),
-            by,
-            answer: Some(answer.clone()),
-        });
+        self.emit(EventKind::AskClosed { ask: ask.clone(), by, answer: Some(answer.clone()) });
         if matches!(answer, Answer::DenyAndInterrupt { .. }) {
             self.interrupt_sent = true;
         }

@@ -22,32 +22,19 @@ impl Driver {
             match signal {
                 Signal::Event { kind, scope, raw } => self.happened(kind, scope, raw),
                 Signal::Delta(delta) => {
-                    self.outbox
-                        .extend(self.redactor.delta(delta).map(Output::Delta));
+                    self.outbox.extend(self.redactor.delta(delta).map(Output::Delta));
                 }
                 Signal::ModelCall => self.turns.model_call(),
-                Signal::AskOpened {
-                    ask,
-                    body,
-                    scope,
-                    raw,
-                } => self.asked(ask, body, scope, raw),
+                Signal::AskOpened { ask, body, scope, raw } => self.asked(ask, body, scope, raw),
                 Signal::AskWithdrawn { ask } => {
                     if self.asks.close(&ask, ClosedBy::Agent) {
-                        self.emit(EventKind::AskClosed {
-                            ask,
-                            by: ClosedBy::Agent,
-                            answer: None,
-                        });
+                        self.emit(EventKind::AskClosed { ask, by: ClosedBy::Agent, answer: None });
                     }
                 }
                 Signal::Gate(gate) => {
                     let verdict = self.asks.gate(&gate);
                     // A backend that is gone has no use for a verdict.
-                    let _ended = self.order(Order::Gate {
-                        gate: gate.gate,
-                        verdict,
-                    });
+                    let _ended = self.order(Order::Gate { gate: gate.gate, verdict });
                 }
                 Signal::Alive => {}
             }
@@ -90,10 +77,7 @@ impl Driver {
                     self.clocks.excuse(Duration::from_millis(wait));
                 }
             }
-            EventKind::Retry {
-                delay_ms: Some(delay),
-                ..
-            } => {
+            EventKind::Retry { delay_ms: Some(delay), .. } => {
                 self.clocks.excuse(Duration::from_millis(*delay));
             }
             EventKind::Task(update) => match update.phase {
@@ -117,33 +101,18 @@ impl Driver {
         }
         self.close_at = None;
         let prompts = self.turns.begin();
-        let trigger = if prompts.is_empty() {
-            trigger
-        } else {
-            Trigger::Prompt
-        };
-        self.emit_from(
-            EventKind::TurnStarted { trigger, prompts },
-            Scope::Main,
-            raw,
-        );
+        let trigger = if prompts.is_empty() { trigger } else { Trigger::Prompt };
+        self.emit_from(EventKind::TurnStarted { trigger, prompts }, Scope::Main, raw);
     }
 
     /// Ends the turn: first whatever is open in it, then the turn itself.
     pub(super) fn turn_ended(&mut self, mut ended: TurnEnded, raw: Option<RawRef>, by: ClosedBy) {
         if self.turns.open.is_none() {
             let prompts = self.turns.begin();
-            self.emit(EventKind::TurnStarted {
-                trigger: Trigger::Unknown,
-                prompts,
-            });
+            self.emit(EventKind::TurnStarted { trigger: Trigger::Unknown, prompts });
         }
         for ask in self.asks.close_all(by) {
-            self.emit(EventKind::AskClosed {
-                ask,
-                by,
-                answer: None,
-            });
+            self.emit(EventKind::AskClosed { ask, by, answer: None });
         }
         for update in self.turns.cancelled_calls() {
             self.emit(EventKind::Tool(Box::new(update)));
@@ -164,23 +133,13 @@ impl Driver {
     fn asked(&mut self, ask: AskId, body: Ask, scope: Scope, raw: Option<RawRef>) {
         let fate = self.asks.open(&ask, &body);
         let deadline = match &fate {
-            Fate::Waits {
-                deadline: Some(wait),
-            } => {
+            Fate::Waits { deadline: Some(wait) } => {
                 let wait = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
                 Some(clock::now_ms().saturating_add(wait))
             }
             Fate::Waits { deadline: None } | Fate::Settled { .. } => None,
         };
-        self.emit_from(
-            EventKind::AskOpened {
-                ask: ask.clone(),
-                body,
-                deadline,
-            },
-            scope,
-            raw,
-        );
+        self.emit_from(EventKind::AskOpened { ask: ask.clone(), body, deadline }, scope, raw);
         if let Fate::Settled { by, answer } = fate {
             self.close_ask(ask, by, answer);
         }
@@ -231,10 +190,7 @@ impl Driver {
             }
             return;
         }
-        if matches!(
-            last.outcome,
-            TurnOutcome::OutOfTurns | TurnOutcome::OutOfBudget
-        ) {
+        if matches!(last.outcome, TurnOutcome::OutOfTurns | TurnOutcome::OutOfBudget) {
             self.pending.clear();
         }
         if let Some((id, text)) = self.pending.pop_front() {

@@ -123,10 +123,7 @@ fn relative() -> io::Result<Command> {
 }
 
 fn quiet(command: &mut Command) -> &mut Command {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null())
 }
 
 /// A process that already leads its group cannot leave its session; then it is in one of its own anyway.

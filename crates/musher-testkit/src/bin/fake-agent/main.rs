@@ -165,10 +165,7 @@ fn run(mode: Mode) -> io::Result<ExitCode> {
         Mode::ClosedStdout => temper::closed_stdout()?,
         Mode::Env => output::environment()?,
         Mode::AfterEof { ms } => output::after_eof(ms)?,
-        Mode::Sleep {
-            seconds,
-            own_session,
-        } => family::sleep(seconds, own_session)?,
+        Mode::Sleep { seconds, own_session } => family::sleep(seconds, own_session)?,
         Mode::Middle => family::middle()?,
         Mode::Tree { depth, width } => family::node(depth, width)?,
     }

@@ -43,11 +43,7 @@ pub(crate) fn garbage(seed: u64, bytes: usize) -> io::Result<()> {
         state ^= state << 17;
         state.to_be_bytes()[0]
     });
-    let all = fixed
-        .into_iter()
-        .chain(random)
-        .take(bytes)
-        .collect::<Vec<_>>();
+    let all = fixed.into_iter().chain(random).take(bytes).collect::<Vec<_>>();
     let mut out = io::stdout().lock();
     out.write_all(&all)?;
     out.flush()

@@ -11,9 +11,7 @@ use crate::output::say;
 
 /// A caught signal that is thrown away is as good as an ignored one, and needs no unsafe code.
 pub(crate) fn ignore_term() -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;

@@ -31,9 +31,7 @@ impl Options {
             None => 0,
         };
         Ok(Self {
-            stdin: value("stdin")
-                .map(PathBuf::from)
-                .or_else(|| beside.is_file().then_some(beside)),
+            stdin: value("stdin").map(PathBuf::from).or_else(|| beside.is_file().then_some(beside)),
             stderr: value("stderr").map(PathBuf::from),
             recording,
             exit,
@@ -48,9 +46,7 @@ fn given(args: &[OsString], name: &str) -> Option<OsString> {
         if arg == name {
             return args.next().cloned();
         }
-        let joined = arg
-            .to_str()
-            .and_then(|arg| arg.strip_prefix(name)?.strip_prefix('='));
+        let joined = arg.to_str().and_then(|arg| arg.strip_prefix(name)?.strip_prefix('='));
         if let Some(value) = joined {
             return Some(value.into());
         }

@@ -140,10 +140,9 @@ impl Player {
             });
             let frame = place.and_then(|place| self.frames.remove(place));
             out.push(match frame {
-                Some(Frame {
-                    line,
-                    part: Part::Response { id, .. },
-                }) => substitute(&line, &id, &asked.id),
+                Some(Frame { line, part: Part::Response { id, .. } }) => {
+                    substitute(&line, &id, &asked.id)
+                }
                 Some(_) | None => success(&asked.id),
             });
         }
@@ -166,9 +165,7 @@ impl Player {
         if std::mem::replace(&mut self.initialized, true) {
             return None;
         }
-        let frame = self
-            .frames
-            .pop_front_if(|frame| answers_initialize(&frame.part))?;
+        let frame = self.frames.pop_front_if(|frame| answers_initialize(&frame.part))?;
         let Part::Response { id, .. } = frame.part else {
             return None;
         };
@@ -213,10 +210,7 @@ impl Player {
     fn next_is_withdrawal(&self) -> bool {
         matches!(
             self.frames.front(),
-            Some(Frame {
-                part: Part::Cancel | Part::Response { .. },
-                ..
-            })
+            Some(Frame { part: Part::Cancel | Part::Response { .. }, .. })
         )
     }
 }

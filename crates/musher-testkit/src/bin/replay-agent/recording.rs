@@ -48,37 +48,22 @@ impl Recording {
     }
 
     pub(crate) fn new(lines: &[String], sent: &[String], two_way: bool) -> Self {
-        let sent = sent
-            .iter()
-            .filter_map(|line| serde_json::from_str(line).ok());
+        let sent = sent.iter().filter_map(|line| serde_json::from_str(line).ok());
         let sent = sent.collect::<Vec<Value>>();
         let subtypes = sent
             .iter()
             .filter(|line| line["type"] == "control_request")
             .filter_map(|line| {
-                Some((
-                    text(&line["request_id"])?,
-                    text(&line["request"]["subtype"])?,
-                ))
+                Some((text(&line["request_id"])?, text(&line["request"]["subtype"])?))
             })
             .collect::<HashMap<_, _>>();
         let frames = lines
             .iter()
-            .map(|line| Frame {
-                part: part(line, &subtypes),
-                line: line.clone(),
-            })
+            .map(|line| Frame { part: part(line, &subtypes), line: line.clone() })
             .collect::<VecDeque<_>>();
         let users = sent.iter().filter(|line| line["type"] == "user").count();
-        let results = frames
-            .iter()
-            .filter(|frame| frame.part == Part::Result)
-            .count();
-        Self {
-            frames,
-            two_way,
-            turns_wait: users >= results,
-        }
+        let results = frames.iter().filter(|frame| frame.part == Part::Result).count();
+        Self { frames, two_way, turns_wait: users >= results }
     }
 }
 
@@ -93,9 +78,7 @@ fn part(line: &str, subtypes: &HashMap<String, String>) -> Part {
             let subtype = subtypes.get(&id).cloned();
             Part::Response { id, subtype }
         }
-        "control_request" => Part::Request {
-            id: text(&frame["request_id"]).unwrap_or_default(),
-        },
+        "control_request" => Part::Request { id: text(&frame["request_id"]).unwrap_or_default() },
         "control_cancel_request" => Part::Cancel,
         "result" => Part::Result,
         "system" if frame["subtype"] == "init" => Part::Opening,

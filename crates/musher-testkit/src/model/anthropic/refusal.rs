@@ -29,9 +29,7 @@ pub(super) fn response(refusal: &Refusal) -> Response {
 /// Sets a header; a value that HTTP cannot carry is left out.
 pub(super) fn set(response: &mut Response, name: &'static str, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
-        response
-            .headers_mut()
-            .insert(HeaderName::from_static(name), value);
+        response.headers_mut().insert(HeaderName::from_static(name), value);
     }
 }
 

@@ -5,9 +5,7 @@ use serde_json::Value;
 use crate::model::conversation::{Conversation, Speaker, Turn};
 
 pub(super) fn conversation(path: &'static str, request: &Value) -> Conversation {
-    let tools = list(&request["tools"])
-        .iter()
-        .filter_map(|tool| string(&tool["name"]));
+    let tools = list(&request["tools"]).iter().filter_map(|tool| string(&tool["name"]));
     Conversation {
         path,
         model: string(&request["model"]).unwrap_or_default(),
@@ -25,20 +23,14 @@ fn turn(message: &Value) -> Turn {
         _ => Speaker::User,
     };
     let calls = blocks(&message["content"], "tool_use").filter_map(|block| string(&block["id"]));
-    Turn {
-        speaker,
-        texts: texts(&message["content"]),
-        tool_calls: calls.collect(),
-    }
+    Turn { speaker, texts: texts(&message["content"]), tool_calls: calls.collect() }
 }
 
 /// Content is either one string or a list of blocks; tool results are no words of the speaker and are left out.
 fn texts(content: &Value) -> Vec<String> {
     match content.as_str() {
         Some(text) => vec![text.to_owned()],
-        None => blocks(content, "text")
-            .filter_map(|block| string(&block["text"]))
-            .collect(),
+        None => blocks(content, "text").filter_map(|block| string(&block["text"])).collect(),
     }
 }
 
@@ -47,9 +39,7 @@ pub(super) fn blocks<'a>(
     content: &'a Value,
     kind: &'static str,
 ) -> impl Iterator<Item = &'a Value> {
-    list(content)
-        .iter()
-        .filter(move |block| block["type"] == kind)
+    list(content).iter().filter(move |block| block["type"] == kind)
 }
 
 pub(super) fn list(value: &Value) -> &[Value] {

@@ -22,9 +22,7 @@ pub(super) fn pieces(model: &str, reply: &Reply) -> Vec<Piece> {
         let broken = reply.ending != Ending::Complete && Some(index) == last;
         events.extend(block_events(index, block, reply.pace));
         if !broken {
-            events.push(event(
-                &json!({"type": "content_block_stop", "index": index}),
-            ));
+            events.push(event(&json!({"type": "content_block_stop", "index": index})));
         }
     }
     match reply.ending {
@@ -58,23 +56,18 @@ fn block_events(index: usize, block: &Block, pace: Duration) -> Vec<Piece> {
     match block {
         Block::Text(pieces) => {
             let mut events = vec![start(json!({"type": "text", "text": ""}))];
-            let deltas = pieces
-                .iter()
-                .map(|text| json!({"type": "text_delta", "text": text}));
+            let deltas = pieces.iter().map(|text| json!({"type": "text_delta", "text": text}));
             events.extend(deltas.map(delta));
             events
         }
         Block::Thinking(pieces) => {
             let opening = json!({"type": "thinking", "thinking": "", "signature": ""});
             let mut events = vec![start(opening)];
-            let thoughts = pieces
-                .iter()
-                .map(|text| json!({"type": "thinking_delta", "thinking": text}));
+            let thoughts =
+                pieces.iter().map(|text| json!({"type": "thinking_delta", "thinking": text}));
             events.extend(thoughts.map(delta));
             let signature = mint::signature(&pieces.concat());
-            events.push(delta(
-                json!({"type": "signature_delta", "signature": signature}),
-            ));
+            events.push(delta(json!({"type": "signature_delta", "signature": signature})));
             events
         }
         Block::Tool(call) => {

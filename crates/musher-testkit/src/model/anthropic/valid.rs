@@ -12,9 +12,7 @@ use crate::model::reply::Refusal;
 /// A request must carry some key or token; which one does not matter here.
 pub(super) fn check_key(headers: &HeaderMap) -> Result<(), Refusal> {
     let key = header(headers, "x-api-key");
-    let token = header(headers, "authorization")
-        .strip_prefix("Bearer ")
-        .unwrap_or_default();
+    let token = header(headers, "authorization").strip_prefix("Bearer ").unwrap_or_default();
     if key.is_empty() && token.is_empty() {
         return Err(
             Refusal::new(401, "x-api-key header is required").with("x-should-retry", "false")
@@ -24,10 +22,7 @@ pub(super) fn check_key(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 pub(super) fn check(headers: &HeaderMap, request: &Value) -> Result<(), Refusal> {
-    if request["max_tokens"]
-        .as_u64()
-        .is_none_or(|tokens| tokens == 0)
-    {
+    if request["max_tokens"].as_u64().is_none_or(|tokens| tokens == 0) {
         return invalid("max_tokens: Field required");
     }
     check_count(headers, request)
@@ -59,31 +54,21 @@ fn check_message(at: usize, message: &Value, last: bool) -> Result<(), Refusal> 
             return invalid("messages: first message must use the \"user\" role");
         }
         _ => {
-            return invalid(format!(
-                "messages.{at}.role: Input should be 'user' or 'assistant'"
-            ));
+            return invalid(format!("messages.{at}.role: Input should be 'user' or 'assistant'"));
         }
     }
     let content = &message["content"];
-    let empty = content
-        .as_str()
-        .map_or_else(|| list(content).is_empty(), str::is_empty);
+    let empty = content.as_str().map_or_else(|| list(content).is_empty(), str::is_empty);
     if empty && !(last && role == "assistant") {
-        return invalid(format!(
-            "messages.{at}: all messages must have non-empty content"
-        ));
+        return invalid(format!("messages.{at}: all messages must have non-empty content"));
     }
     if blocks(content, "text").any(|block| block["text"].as_str().is_none_or(str::is_empty)) {
-        return invalid(format!(
-            "messages.{at}: text content blocks must be non-empty"
-        ));
+        return invalid(format!("messages.{at}: text content blocks must be non-empty"));
     }
     for block in blocks(content, "thinking") {
         let thinking = block["thinking"].as_str().unwrap_or_default();
         if block["signature"] != mint::signature(thinking) {
-            return invalid(format!(
-                "messages.{at}: Invalid `signature` in `thinking` block"
-            ));
+            return invalid(format!("messages.{at}: Invalid `signature` in `thinking` block"));
         }
     }
     Ok(())
@@ -91,10 +76,7 @@ fn check_message(at: usize, message: &Value, last: bool) -> Result<(), Refusal> 
 
 /// Every tool call has its result at the head of the next message, and every result has its call.
 fn check_calls(messages: &[Value]) -> Result<(), Refusal> {
-    let spoken = messages
-        .iter()
-        .enumerate()
-        .filter(|(_, message)| message["role"] != "system");
+    let spoken = messages.iter().enumerate().filter(|(_, message)| message["role"] != "system");
     let mut seen = HashSet::new();
     let mut open: Vec<&str> = Vec::new();
     let mut open_at = 0;
@@ -149,10 +131,7 @@ fn unanswered(at: usize, open: &[&str]) -> Result<(), Refusal> {
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
-    headers
-        .get(name)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default()
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 fn invalid(message: impl Into<String>) -> Result<(), Refusal> {

@@ -81,9 +81,7 @@ impl Scene<'_> {
 
     fn dressed(&self, mut refusal: Refusal) -> Refusal {
         if let Some(retry) = self.marker.flag("retry") {
-            refusal
-                .headers
-                .retain(|(name, _)| *name != "x-should-retry");
+            refusal.headers.retain(|(name, _)| *name != "x-should-retry");
             refusal = refusal.with("x-should-retry", retry.to_string());
         }
         if let Some(seconds) = self.marker.get("retry_after") {

@@ -22,26 +22,17 @@ pub(super) enum Next {
 pub(super) fn calls(scene: &Scene<'_>) -> Option<Next> {
     let marker = scene.marker;
     let wishes = match (marker.name.as_str(), scene.step) {
-        ("bash", 0) => vec![bash(
-            &marker.text("cmd", "echo hi > out.txt && cat out.txt"),
-        )],
+        ("bash", 0) => vec![bash(&marker.text("cmd", "echo hi > out.txt && cat out.txt"))],
         ("bash_fail", 0) => vec![bash("cat /nonexistent-file")],
         ("bash_sleep", 0) => {
             let seconds = marker.number("s", 30);
-            vec![bash(&format!(
-                "echo started > started.txt; sleep {seconds}; echo finished"
-            ))]
+            vec![bash(&format!("echo started > started.txt; sleep {seconds}; echo finished"))]
         }
-        ("bash_big", 0) => vec![bash(
-            "yes 0123456789abcdefghijklmnopqrstuvwxyz | head -c 204800",
-        )],
+        ("bash_big", 0) => vec![bash("yes 0123456789abcdefghijklmnopqrstuvwxyz | head -c 204800")],
         ("write", 0) => {
             let path = scene.path("written.txt");
             let content = marker.text("content", "written by the scripted model\n");
-            vec![wish(
-                "Write",
-                json!({"file_path": path, "content": content}),
-            )]
+            vec![wish("Write", json!({"file_path": path, "content": content}))]
         }
         ("edit", 0) => vec![wish("Read", json!({"file_path": scene.path("edit.txt")}))],
         ("edit", 1) => {
@@ -50,9 +41,9 @@ pub(super) fn calls(scene: &Scene<'_>) -> Option<Next> {
                 json!({"file_path": scene.path("edit.txt"), "old_string": old, "new_string": new});
             vec![wish("Edit", input)]
         }
-        ("par", 0) => (1..=marker.number("n", 3))
-            .map(|n| bash(&format!("echo parallel {n}")))
-            .collect(),
+        ("par", 0) => {
+            (1..=marker.number("n", 3)).map(|n| bash(&format!("echo parallel {n}"))).collect()
+        }
         ("seq", step) if (step as u64) < marker.number("n", 3) => {
             vec![bash(&format!("echo step {}", step + 1))]
         }
@@ -78,17 +69,11 @@ pub(super) fn calls(scene: &Scene<'_>) -> Option<Next> {
 }
 
 fn wish(name: &str, input: Value) -> Wish {
-    Wish {
-        name: name.to_owned(),
-        input,
-    }
+    Wish { name: name.to_owned(), input }
 }
 
 fn bash(command: &str) -> Wish {
-    wish(
-        "Bash",
-        json!({"command": command, "description": "Run a scripted command"}),
-    )
+    wish("Bash", json!({"command": command, "description": "Run a scripted command"}))
 }
 
 fn question(multi: bool) -> Wish {

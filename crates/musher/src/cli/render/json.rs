@@ -27,23 +27,12 @@ impl View for Json {
         match output {
             Output::Event(event) => {
                 serde_json::to_writer(&mut self.line, event)?;
-                if let EventKind::AskClosed {
-                    ask,
-                    by: ClosedBy::Unattended,
-                    ..
-                } = &event.kind
-                {
+                if let EventKind::AskClosed { ask, by: ClosedBy::Unattended, .. } = &event.kind {
                     self.say(&format!("ask {ask} was denied: nobody is there to answer (--allow settles it by rule)"));
                 }
             }
             Output::Delta(delta) => {
-                serde_json::to_writer(
-                    &mut self.line,
-                    &DeltaLine {
-                        r#type: "delta",
-                        delta,
-                    },
-                )?;
+                serde_json::to_writer(&mut self.line, &DeltaLine { r#type: "delta", delta })?;
             }
         }
         self.line.push(b'\n');

@@ -47,8 +47,7 @@ impl People {
             self.lines.close()?;
             self.streamed = Some(delta.item.clone());
         }
-        self.lines
-            .stream(&format!("{style}{}{style:#}", plain(&delta.text)))
+        self.lines.stream(&format!("{style}{}{style:#}", plain(&delta.text)))
     }
 
     fn item(&mut self, item: &ItemId, body: &ItemBody, scope: &Scope) -> io::Result<()> {
@@ -59,9 +58,9 @@ impl People {
         match (body, scope) {
             (ItemBody::Reasoning { text, .. }, _) if text.is_empty() => Ok(()),
             (ItemBody::Text { text }, Scope::Main) => self.lines.line(&plain(text)),
-            (ItemBody::Reasoning { text, .. }, Scope::Main) => self
-                .lines
-                .line(&format!("{italic}{}{italic:#}", plain(text))),
+            (ItemBody::Reasoning { text, .. }, Scope::Main) => {
+                self.lines.line(&format!("{italic}{}{italic:#}", plain(text)))
+            }
             (
                 ItemBody::Text { text } | ItemBody::Reasoning { text, .. },
                 Scope::Subagent { .. },
@@ -77,19 +76,14 @@ impl People {
 
     fn tool(&mut self, update: &ToolUpdate, scope: &Scope, asking: bool) -> io::Result<()> {
         let known = self.tools.entry(update.call.clone()).or_default();
-        known
-            .0
-            .clone_from(update.name.as_ref().unwrap_or(&known.0.clone()));
-        known
-            .1
-            .clone_from(update.subject.as_ref().unwrap_or(&known.1.clone()));
+        known.0.clone_from(update.name.as_ref().unwrap_or(&known.0.clone()));
+        known.1.clone_from(update.subject.as_ref().unwrap_or(&known.1.clone()));
         let (name, subject) = known.clone();
         let output = update.output.as_ref().map(|output| output.text.as_str());
         let (style, sign, why) = match update.phase {
             ToolPhase::Proposed | ToolPhase::Running | ToolPhase::Progress => {
                 if !asking {
-                    self.lines
-                        .wait(&format!("{name} {}", one_line(&subject, 60)));
+                    self.lines.wait(&format!("{name} {}", one_line(&subject, 60)));
                 }
                 return Ok(());
             }
@@ -100,9 +94,7 @@ impl People {
         };
         self.tools.remove(&update.call);
         let indent = if scope.is_main() { "" } else { "  │ " };
-        let why = why
-            .map(|why| format!(" — {}", one_line(why, 60)))
-            .unwrap_or_default();
+        let why = why.map(|why| format!(" — {}", one_line(why, 60))).unwrap_or_default();
         let room = width().saturating_sub(name.len() + indent.len() + why.chars().count() + 4);
         self.lines.line(&format!(
             "{indent}{style}{sign} {}{style:#} {}{DIM}{why}{DIM:#}",
@@ -128,11 +120,7 @@ impl People {
                 self.lines.wait("thinking");
                 Ok(())
             }
-            EventKind::ItemDone {
-                item,
-                body,
-                aborted,
-            } => {
+            EventKind::ItemDone { item, body, aborted } => {
                 self.item(item, body, &event.scope)?;
                 match aborted {
                     true => self.lines.line(&format!("{DIM}[broken off]{DIM:#}")),
@@ -144,46 +132,30 @@ impl People {
                 "{YELLOW}↺ what was said above is taken back: {}{YELLOW:#}",
                 plain(why)
             )),
-            EventKind::AskClosed {
-                by: ClosedBy::Unattended,
-                ..
-            } => self.lines.line(&format!(
+            EventKind::AskClosed { by: ClosedBy::Unattended, .. } => self.lines.line(&format!(
                 "{YELLOW}⊘ denied: nobody is there to answer (--allow settles it by rule){YELLOW:#}"
             )),
-            EventKind::AskClosed {
-                by: ClosedBy::Deadline,
-                ..
-            } => self
-                .lines
-                .line(&format!("{YELLOW}⊘ no answer came in time{YELLOW:#}")),
-            EventKind::Retry {
-                attempt,
-                max,
-                delay_ms,
-                cause,
-            } => {
+            EventKind::AskClosed { by: ClosedBy::Deadline, .. } => {
+                self.lines.line(&format!("{YELLOW}⊘ no answer came in time{YELLOW:#}"))
+            }
+            EventKind::Retry { attempt, max, delay_ms, cause } => {
                 let of = max.map(|max| format!("/{max}")).unwrap_or_default();
                 let wait = delay_ms
                     .map(|ms| format!(" in {:.1} s", ms as f64 / 1000.0))
                     .unwrap_or_default();
                 let cause = plain(&cause.to_string());
-                self.lines.line(&format!(
-                    "{YELLOW}↻ retry {attempt}{of}{wait}: {cause}{YELLOW:#}"
-                ))
+                self.lines.line(&format!("{YELLOW}↻ retry {attempt}{of}{wait}: {cause}{YELLOW:#}"))
             }
             EventKind::RateLimit(limit) if limit.exhausted => {
                 let window = plain(limit.window.as_deref().unwrap_or("usage"));
-                self.lines.line(&format!(
-                    "{YELLOW}⏳ the {window} limit is used up{YELLOW:#}"
-                ))
+                self.lines.line(&format!("{YELLOW}⏳ the {window} limit is used up{YELLOW:#}"))
             }
-            EventKind::Compaction { done: true, .. } => self
-                .lines
-                .line(&format!("{DIM}⇲ the conversation was compacted{DIM:#}")),
+            EventKind::Compaction { done: true, .. } => {
+                self.lines.line(&format!("{DIM}⇲ the conversation was compacted{DIM:#}"))
+            }
             EventKind::ModelChanged { to, .. } => {
                 self.model = Some(to.clone());
-                self.lines
-                    .line(&format!("{DIM}model is now {}{DIM:#}", plain(to)))
+                self.lines.line(&format!("{DIM}model is now {}{DIM:#}", plain(to)))
             }
             EventKind::Notice { level, text, .. } => {
                 let style = match level {
@@ -193,9 +165,9 @@ impl People {
                 };
                 self.lines.line(&format!("{style}{}{style:#}", plain(text)))
             }
-            EventKind::Unparsed { text, .. } => self
-                .lines
-                .line(&format!("{DIM}{}{DIM:#}", one_line(text, width()))),
+            EventKind::Unparsed { text, .. } => {
+                self.lines.line(&format!("{DIM}{}{DIM:#}", one_line(text, width())))
+            }
             EventKind::SessionEnded(end) => self.closing(end),
             _ => Ok(()),
         }

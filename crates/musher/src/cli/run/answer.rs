@@ -36,10 +36,8 @@ pub(super) fn put(ask: &Ask) -> String {
                 .as_deref()
                 .map(plain)
                 .unwrap_or_else(|| one_line(&approval.input.to_string(), 200));
-            let reason = approval
-                .reason
-                .as_deref()
-                .map(|reason| format!("\n  {}", one_line(reason, 200)));
+            let reason =
+                approval.reason.as_deref().map(|reason| format!("\n  {}", one_line(reason, 200)));
             format!(
                 "{bold}? {} wants to use {}{bold:#}\n  {}{}\n  {}",
                 "The agent",
@@ -56,18 +54,11 @@ pub(super) fn put(ask: &Ask) -> String {
             )
         }
         Ask::Question { questions } => questions.first().map(put_question).unwrap_or_default(),
-        Ask::Form {
-            server,
-            message,
-            url,
-            ..
-        } => format!(
+        Ask::Form { server, message, url, .. } => format!(
             "{bold}? {} asks{bold:#}\n  {}{}\n  [n] decline",
             plain(server),
             plain(message),
-            url.as_deref()
-                .map(|url| format!("\n  {}", plain(url)))
-                .unwrap_or_default(),
+            url.as_deref().map(|url| format!("\n  {}", plain(url))).unwrap_or_default(),
         ),
     }
 }
@@ -78,15 +69,9 @@ fn keys(approval: &Approval) -> String {
         keys.push("[e] edit it".into());
     }
     if !approval.always.is_empty() {
-        let grants: Vec<&str> = approval
-            .always
-            .iter()
-            .map(|choice| choice.label.as_str())
-            .collect();
-        keys.push(format!(
-            "[a] yes, for this session: {}",
-            one_line(&grants.join("; "), 80)
-        ));
+        let grants: Vec<&str> =
+            approval.always.iter().map(|choice| choice.label.as_str()).collect();
+        keys.push(format!("[a] yes, for this session: {}", one_line(&grants.join("; "), 80)));
     }
     keys.push("[s] no, and end the turn".into());
     keys.join("  ")
@@ -96,16 +81,9 @@ pub(super) fn put_question(question: &Question) -> String {
     let bold = AnsiColor::Yellow.on_default().bold();
     let mut text = format!("{bold}? {}{bold:#}", plain(&question.text));
     for (index, option) in question.options.iter().enumerate() {
-        let about = option
-            .description
-            .as_deref()
-            .map(|d| format!("  {}", plain(d)));
-        text += &format!(
-            "\n  [{}] {}{}",
-            index + 1,
-            plain(&option.label),
-            about.unwrap_or_default()
-        );
+        let about = option.description.as_deref().map(|d| format!("  {}", plain(d)));
+        text +=
+            &format!("\n  [{}] {}{}", index + 1, plain(&option.label), about.unwrap_or_default());
     }
     text += match question.multi {
         true => "\n  numbers with commas, or your own words",
@@ -119,14 +97,8 @@ pub(super) fn understand(ask: &Ask, dialog: &Dialog, line: &str) -> Meaning {
     let line = line.trim();
     let (key, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let deny = |default: &str| {
-        let reason = if rest.trim().is_empty() {
-            default
-        } else {
-            rest.trim()
-        };
-        Meaning::Answer(Answer::Deny {
-            reason: reason.to_owned(),
-        })
+        let reason = if rest.trim().is_empty() { default } else { rest.trim() };
+        Meaning::Answer(Answer::Deny { reason: reason.to_owned() })
     };
     match (ask, dialog) {
         (Ask::Approval(approval), Dialog::Editing) => match edited(approval, line) {
@@ -171,29 +143,19 @@ pub(super) fn understand(ask: &Ask, dialog: &Dialog, line: &str) -> Meaning {
 }
 
 fn stop(reason: &str) -> Meaning {
-    let reason = if reason.trim().is_empty() {
-        "The person stopped the turn."
-    } else {
-        reason.trim()
-    };
-    Meaning::Answer(Answer::DenyAndInterrupt {
-        reason: reason.to_owned(),
-    })
+    let reason =
+        if reason.trim().is_empty() { "The person stopped the turn." } else { reason.trim() };
+    Meaning::Answer(Answer::DenyAndInterrupt { reason: reason.to_owned() })
 }
 
 fn reply(question: &Question, line: &str) -> Result<Reply, String> {
     if line.is_empty() {
         return Err("say something, or press Ctrl-C".into());
     }
-    let numbers: Option<Vec<usize>> = line
-        .split(',')
-        .map(|part| part.trim().parse::<usize>().ok())
-        .collect();
+    let numbers: Option<Vec<usize>> =
+        line.split(',').map(|part| part.trim().parse::<usize>().ok()).collect();
     let Some(numbers) = numbers.filter(|_| !question.options.is_empty()) else {
-        return Ok(Reply {
-            chosen: Vec::new(),
-            text: Some(line.to_owned()),
-        });
+        return Ok(Reply { chosen: Vec::new(), text: Some(line.to_owned()) });
     };
     if numbers.len() > 1 && !question.multi {
         return Err("only one can be chosen".into());
@@ -212,10 +174,8 @@ fn reply(question: &Question, line: &str) -> Result<Reply, String> {
 fn edited(approval: &Approval, text: &str) -> Option<Json> {
     let subject = approval.subject.as_deref()?;
     let mut input = approval.input.clone();
-    let value = input
-        .as_object_mut()?
-        .values_mut()
-        .find(|value| value.as_str() == Some(subject))?;
+    let value =
+        input.as_object_mut()?.values_mut().find(|value| value.as_str() == Some(subject))?;
     *value = text.into();
     Some(input)
 }
@@ -245,18 +205,10 @@ mod tests {
         assert_eq!(says("y"), Meaning::Answer(Answer::Allow { input: None }));
         assert_eq!(
             says(" n too risky "),
-            Meaning::Answer(Answer::Deny {
-                reason: "too risky".into()
-            })
+            Meaning::Answer(Answer::Deny { reason: "too risky".into() })
         );
-        assert!(
-            matches!(says("a"), Meaning::Again(_)),
-            "nothing lasting is offered"
-        );
-        assert!(matches!(
-            says("s"),
-            Meaning::Answer(Answer::DenyAndInterrupt { .. })
-        ));
+        assert!(matches!(says("a"), Meaning::Again(_)), "nothing lasting is offered");
+        assert!(matches!(says("s"), Meaning::Answer(Answer::DenyAndInterrupt { .. })));
         assert!(matches!(says(""), Meaning::Again(_)));
         assert!(matches!(says("e"), Meaning::Next(Dialog::Editing, _)));
         let Meaning::Answer(Answer::Allow { input: Some(input) }) =
@@ -269,19 +221,14 @@ mod tests {
 
     #[test]
     fn numbers_and_words_answer_a_question() {
-        let option = |label: &str| QuestionOption {
-            label: label.into(),
-            description: None,
-        };
+        let option = |label: &str| QuestionOption { label: label.into(), description: None };
         let question = |multi| Question {
             text: "Which?".into(),
             header: None,
             options: vec![option("Red"), option("Blue")],
             multi,
         };
-        let ask = Ask::Question {
-            questions: vec![question(false), question(true)],
-        };
+        let ask = Ask::Question { questions: vec![question(false), question(true)] };
         let Meaning::Next(dialog, _) = understand(&ask, &Dialog::Start, "2") else {
             panic!("one more is open")
         };
@@ -291,10 +238,7 @@ mod tests {
         };
         assert_eq!(replies[0].joined(), "Blue");
         assert_eq!(replies[1].joined(), "Red, Blue");
-        assert!(matches!(
-            understand(&ask, &Dialog::Start, "1,2"),
-            Meaning::Again(_)
-        ));
+        assert!(matches!(understand(&ask, &Dialog::Start, "1,2"), Meaning::Again(_)));
         let Meaning::Next(Dialog::Questions(own), _) = understand(&ask, &Dialog::Start, "green")
         else {
             panic!("own words")

@@ -116,9 +116,7 @@ impl Hosting {
         };
         let meaning = match line {
             Some(line) => answer::understand(&body, &self.dialog, &line),
-            None => Meaning::Answer(Answer::Deny {
-                reason: "Nobody is at the terminal.".into(),
-            }),
+            None => Meaning::Answer(Answer::Deny { reason: "Nobody is at the terminal.".into() }),
         };
         match meaning {
             Meaning::Answer(answer) => {
@@ -141,8 +139,7 @@ impl Hosting {
         // Each may come too late, which is as good.
         let _ended = match self.strikes {
             _ if interrupted => {
-                self.view
-                    .say("interrupting the turn; Ctrl-C again stops the run");
+                self.view.say("interrupting the turn; Ctrl-C again stops the run");
                 Ok(())
             }
             1 | 2 => {

@@ -8,10 +8,7 @@ use super::super::CliError;
 pub(super) fn read(argument: Option<String>, file: Option<&Path>) -> Result<String, CliError> {
     let bytes = match (argument, file) {
         (_, Some(file)) => std::fs::read(file).map_err(|error| {
-            CliError::user(format!(
-                "the prompt file `{}` cannot be read: {error}",
-                file.display()
-            ))
+            CliError::user(format!("the prompt file `{}` cannot be read: {error}", file.display()))
         })?,
         (Some(text), None) if text != "-" => return Ok(text),
         (dash, None) => {
@@ -24,18 +21,13 @@ pub(super) fn read(argument: Option<String>, file: Option<&Path>) -> Result<Stri
             }
             let mut bytes = Vec::new();
             stdin.read_to_end(&mut bytes).map_err(|error| {
-                CliError::user(format!(
-                    "the prompt cannot be read from standard input: {error}"
-                ))
+                CliError::user(format!("the prompt cannot be read from standard input: {error}"))
             })?;
             bytes
         }
     };
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        CliError::hinted(
-            format!("the prompt is not UTF-8 text (byte {at})"),
-            "convert it to UTF-8",
-        )
+        CliError::hinted(format!("the prompt is not UTF-8 text (byte {at})"), "convert it to UTF-8")
     })
 }

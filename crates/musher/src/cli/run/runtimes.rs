@@ -9,15 +9,8 @@ use musher_runtime::{Environment, Runtime};
 use super::super::CliError;
 
 const BUILT: &[&str] = &["claude-code", "script"];
-const TO_COME: &[&str] = &[
-    "codex",
-    "gemini-cli",
-    "acp",
-    "terminal",
-    "openai",
-    "gemini",
-    "anthropic",
-];
+const TO_COME: &[&str] =
+    &["codex", "gemini-cli", "acp", "terminal", "openai", "gemini", "anthropic"];
 
 pub(super) fn find(name: &str, environment: &Environment) -> Result<Box<dyn Runtime>, CliError> {
     match name {
@@ -39,10 +32,8 @@ pub(super) fn find(name: &str, environment: &Environment) -> Result<Box<dyn Runt
 
 /// Where the sessions of scripts are kept.
 fn sessions(environment: &Environment) -> Option<PathBuf> {
-    let state = environment
-        .get("XDG_STATE_HOME")
-        .filter(|path| !path.is_empty())
-        .map(PathBuf::from);
+    let state =
+        environment.get("XDG_STATE_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
     let home = || Some(PathBuf::from(environment.get("HOME")?).join(".local/state"));
     Some(state.or_else(home)?.join("musher/script-sessions"))
 }

@@ -13,6 +13,10 @@ impl People {
         if let Some(error) = &end.error {
             print(error);
         }
+        if end.turns == 0 && end.session.is_none() && end.error.is_some() {
+            // Nothing ran, so there is nothing to sum up.
+            return Ok(());
+        }
         let style = match end.outcome {
             Outcome::Completed => GREEN,
             Outcome::Failed | Outcome::Lost => RED,
@@ -27,13 +31,8 @@ impl People {
             format!("{bold}● {}{bold:#}", end.outcome.as_str()),
             plural(end.turns, "turn"),
             plural(end.model_calls, "model call"),
-            format!(
-                "{} in, {} out",
-                tokens(end.usage.context()),
-                tokens(end.usage.output)
-            ),
-            end.cost_usd
-                .map_or("cost unknown".to_owned(), |cost| cost.to_string()),
+            format!("{} in, {} out", tokens(end.usage.context()), tokens(end.usage.output)),
+            end.cost_usd.map_or("cost unknown".to_owned(), |cost| cost.to_string()),
             format!("{:.1} s", end.duration_ms as f64 / 1000.0),
         ];
         if let Some(session) = &end.session {
@@ -52,11 +51,7 @@ fn print(error: &ErrorInfo) {
 }
 
 fn plural(count: u32, what: &str) -> String {
-    if count == 1 {
-        format!("1 {what}")
-    } else {
-        format!("{count} {what}s")
-    }
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// A number of tokens that can be read at a glance.

@@ -1,0 +1,294 @@
+//! Single frames: what the recordings do not hold, and what is said back.
+
+use musher_core::{Answer, Ask, ErrorClass, Reply, TurnOutcome};
+use serde_json::json;
+
+use super::*;
+use crate::session::GateVerdict;
+
+fn ready() -> Translator {
+    let mut translator = Translator::default();
+    translator.hello(json!({}));
+    let response = json!({ "subtype": "success", "request_id": "musher-0", "response": {} });
+    one(&mut translator, json!({ "type": "control_response", "response": response }));
+    translator
+}
+
+fn said(bytes: &Bytes) -> Json {
+    serde_json::from_slice(bytes).unwrap()
+}
+
+fn wants(translator: &mut Translator, tool: &str, input: Json, suggestions: Json) -> Step {
+    one(
+        translator,
+        json!({ "type": "control_request", "request_id": "q1", "request": {
+            "subtype": "can_use_tool", "tool_name": tool, "input": input, "tool_use_id": "t1",
+            "permission_suggestions": suggestions, "requires_user_interaction": tool == "AskUserQuestion",
+        }}),
+    )
+}
+
+fn answer(translator: &mut Translator, answer: Answer) -> Json {
+    let step = translator.order(Order::Answer { ask: "q1".into(), answer });
+    said(&step.replies[0])["response"]["response"].clone()
+}
+
+#[test]
+fn prompts_wait_until_the_agent_is_ready() {
+    let mut translator = Translator::default();
+    translator.hello(json!({}));
+    let step = translator.order(Order::Prompt { id: "p1".into(), text: "hi".into() });
+    assert!(step.replies.is_empty());
+    let response = json!({ "subtype": "success", "request_id": "musher-0", "response": {} });
+    let step = one(&mut translator, json!({ "type": "control_response", "response": response }));
+    assert_eq!(said(&step.replies[0])["uuid"], "p1");
+}
+
+#[test]
+fn an_approval_is_allowed_edited_denied_or_ends_the_turn() {
+    let input = json!({ "command": "rm x" });
+    let cases = [
+        (Answer::Allow { input: None }, json!({ "behavior": "allow", "updatedInput": input })),
+        (
+            Answer::Allow { input: Some(json!({ "command": "ls" })) },
+            json!({ "behavior": "allow", "updatedInput": { "command": "ls" } }),
+        ),
+        (Answer::Deny { reason: "no".into() }, json!({ "behavior": "deny", "message": "no" })),
+        (
+            Answer::DenyAndInterrupt { reason: "no".into() },
+            json!({ "behavior": "deny", "message": "no", "interrupt": true }),
+        ),
+    ];
+    for (given, expected) in cases {
+        let mut translator = ready();
+        wants(&mut translator, "Bash", input.clone(), json!([]));
+        assert_eq!(answer(&mut translator, given), expected);
+    }
+}
+
+#[test]
+fn suggestions_go_back_only_for_always_and_only_for_this_session() {
+    let suggestion = json!([{ "type": "addRules", "rules": [{ "toolName": "Bash", "ruleContent": "ls *" }],
+        "behavior": "allow", "destination": "localSettings" }]);
+    let mut translator = ready();
+    let step = wants(&mut translator, "Bash", json!({ "command": "ls" }), suggestion.clone());
+    let Some(Signal::AskOpened { body: Ask::Approval(approval), .. }) = step.signals.first() else {
+        panic!("no approval");
+    };
+    assert_eq!(approval.always[0].label, "Bash(ls *)");
+    let once = answer(&mut translator, Answer::Allow { input: None });
+    assert!(once.get("updatedPermissions").is_none());
+    wants(&mut translator, "Bash", json!({ "command": "ls" }), suggestion);
+    let always = answer(&mut translator, Answer::AllowAlways);
+    assert_eq!(always["updatedPermissions"][0]["destination"], "session");
+}
+
+#[test]
+fn questions_are_answered_under_their_full_text() {
+    let input = json!({ "questions": [
+        { "question": "Which colour?", "header": "Colour", "multiSelect": true,
+          "options": [{ "label": "Red", "description": "warm" }, { "label": "Blue" }] },
+        { "question": "Why?", "multiSelect": false, "options": [] },
+    ]});
+    let mut translator = ready();
+    wants(&mut translator, "AskUserQuestion", input, json!([]));
+    let replies = vec![
+        Reply { chosen: vec!["Red".into(), "Blue".into()], text: None },
+        Reply { chosen: vec![], text: Some("because".into()) },
+    ];
+    let given = answer(&mut translator, Answer::Replies { replies });
+    assert_eq!(
+        given["updatedInput"]["answers"],
+        json!({ "Which colour?": "Red, Blue", "Why?": "because" })
+    );
+    assert_eq!(given["updatedInput"]["questions"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn an_ask_that_was_taken_back_is_not_answered() {
+    let mut translator = ready();
+    wants(&mut translator, "Bash", json!({ "command": "ls" }), json!([]));
+    let step =
+        one(&mut translator, json!({ "type": "control_cancel_request", "request_id": "q1" }));
+    assert!(matches!(step.signals[..], [Signal::AskWithdrawn { .. }]));
+    let late = Order::Answer { ask: "q1".into(), answer: Answer::Allow { input: None } };
+    assert!(translator.order(late).replies.is_empty());
+}
+
+#[test]
+fn a_request_that_nobody_knows_is_refused_and_never_left_open() {
+    let request = json!({ "subtype": "weird_new_thing" });
+    let step = one(
+        &mut ready(),
+        json!({ "type": "control_request", "request_id": 0, "request": request }),
+    );
+    let reply = said(&step.replies[0]);
+    assert_eq!(reply["response"]["subtype"], "error");
+    assert_eq!(reply["response"]["request_id"], 0);
+    assert!(matches!(events(&[step])[..], [EventKind::Native { .. }]));
+}
+
+#[test]
+fn a_tool_at_the_gate_gets_the_verdict_of_the_rules() {
+    let verdicts = [
+        (GateVerdict::Allow, json!("allow")),
+        (GateVerdict::Deny { reason: "r".into() }, json!("deny")),
+        (GateVerdict::Ask, json!("ask")),
+        (GateVerdict::NoOpinion, Json::Null),
+    ];
+    for (verdict, expected) in verdicts {
+        let mut translator = ready();
+        let input = json!({ "tool_name": "Bash", "tool_input": { "command": "ls" } });
+        let request =
+            json!({ "subtype": "hook_callback", "callback_id": "musher-gate", "input": input });
+        let step = one(
+            &mut translator,
+            json!({ "type": "control_request", "request_id": "h", "request": request }),
+        );
+        let Some(Signal::Gate(gate)) = step.signals.first() else { panic!("no gate") };
+        assert_eq!(gate.subject.as_deref(), Some("ls"));
+        let step = translator.order(Order::Gate { gate: "h".into(), verdict });
+        let output = said(&step.replies[0])["response"]["response"]["hookSpecificOutput"].clone();
+        assert_eq!(output["permissionDecision"], expected);
+    }
+}
+
+#[test]
+fn a_form_of_a_tool_server_is_an_ask() {
+    let request = json!({ "subtype": "elicitation", "mcp_server_name": "db", "message": "Name?",
+        "requested_schema": { "type": "object" } });
+    let mut translator = ready();
+    one(
+        &mut translator,
+        json!({ "type": "control_request", "request_id": "q1", "request": request }),
+    );
+    let content = std::collections::BTreeMap::from([("name".to_owned(), json!("x"))]);
+    let given = answer(&mut translator, Answer::Form { content });
+    assert_eq!(given, json!({ "action": "accept", "content": { "name": "x" } }));
+}
+
+fn assistant(uuid: &str, text: &str) -> Json {
+    json!({ "type": "assistant", "uuid": uuid, "message": {
+        "id": format!("m-{uuid}"), "model": "m", "content": [{ "type": "text", "text": text }] } })
+}
+
+#[test]
+fn what_is_superseded_or_refused_is_retracted_by_item() {
+    let mut translator = ready();
+    one(&mut translator, assistant("u1", "first"));
+    let mut second = assistant("u2", "better");
+    second["supersedes"] = json!(["u1"]);
+    let step = one(&mut translator, second);
+    let found = events(std::slice::from_ref(&step));
+    assert!(
+        matches!(found[0], EventKind::ItemsRetracted { items, .. } if items == &["m-u1:0".into()])
+    );
+    let step = one(
+        &mut translator,
+        json!({ "type": "system", "subtype": "model_refusal_fallback", "original_model": "a",
+            "fallback_model": "b", "retracted_message_uuids": ["u2"] }),
+    );
+    let found = events(std::slice::from_ref(&step));
+    assert!(matches!(found[0], EventKind::ModelChanged { to, .. } if to == "b"));
+    assert!(
+        matches!(found[1], EventKind::ItemsRetracted { items, .. } if items == &["m-u2:0".into()])
+    );
+}
+
+#[test]
+fn compaction_is_told_from_start_to_end() {
+    let mut translator = ready();
+    let start = one(
+        &mut translator,
+        json!({ "type": "system", "subtype": "status", "status": "compacting" }),
+    );
+    assert!(matches!(events(&[start])[..], [EventKind::Compaction { done: false, .. }]));
+    let end = json!({ "type": "system", "subtype": "compact_boundary",
+        "compact_metadata": { "trigger": "auto", "pre_tokens": 900, "post_tokens": 100 } });
+    let step = one(&mut translator, end);
+    assert!(matches!(
+        events(&[step])[..],
+        [EventKind::Compaction {
+            done: true,
+            auto: Some(true),
+            before: Some(900),
+            after: Some(100)
+        }]
+    ));
+}
+
+#[test]
+fn the_model_and_the_mode_change_only_when_the_agent_agrees() {
+    let mut translator = ready();
+    translator.order(Order::SetModel { model: "x".into() });
+    translator.order(Order::SetMode { mode: "weird".into() });
+    let ok =
+        json!({ "subtype": "success", "request_id": "musher-1", "response": { "model": "x" } });
+    let step = one(&mut translator, json!({ "type": "control_response", "response": ok }));
+    assert!(matches!(events(&[step])[..], [EventKind::ModelChanged { to, .. }] if to == "x"));
+    let no = json!({ "subtype": "error", "request_id": "musher-2", "error": "must be one of" });
+    let step = one(&mut translator, json!({ "type": "control_response", "response": no }));
+    assert!(
+        matches!(events(&[step])[..], [EventKind::Notice { text, .. }] if text.contains("must be one of"))
+    );
+}
+
+#[test]
+fn an_outcome_is_read_from_the_fields_that_tell_the_truth() {
+    let cases = [
+        (json!({ "is_error": false, "subtype": "error_weird" }), TurnOutcome::Completed, None),
+        (
+            json!({ "is_error": true, "subtype": "success", "api_error_status": 401 }),
+            TurnOutcome::Failed,
+            Some(ErrorClass::Auth),
+        ),
+        (
+            json!({ "is_error": true, "subtype": "success", "api_error_status": 529 }),
+            TurnOutcome::Failed,
+            Some(ErrorClass::Overloaded),
+        ),
+        (
+            json!({ "is_error": true, "terminal_reason": "aborted_tools" }),
+            TurnOutcome::Interrupted,
+            None,
+        ),
+        (
+            json!({ "is_error": true, "terminal_reason": "max_turns" }),
+            TurnOutcome::OutOfTurns,
+            Some(ErrorClass::MaxTurns),
+        ),
+        (
+            json!({ "is_error": true, "terminal_reason": "budget_exhausted" }),
+            TurnOutcome::OutOfBudget,
+            Some(ErrorClass::Budget),
+        ),
+        (
+            json!({ "is_error": true, "terminal_reason": "prompt_too_long", "api_error_status": 400 }),
+            TurnOutcome::Failed,
+            Some(ErrorClass::ContextOverflow),
+        ),
+        (json!({ "is_error": true }), TurnOutcome::Failed, Some(ErrorClass::Unknown)),
+    ];
+    for (mut fields, outcome, class) in cases {
+        fields["type"] = "result".into();
+        let step = one(&mut ready(), fields.clone());
+        let found = events(std::slice::from_ref(&step));
+        let Some(EventKind::TurnEnded(ended)) = found.last() else { panic!("{fields}: no end") };
+        assert_eq!(
+            (ended.outcome, ended.error.as_ref().map(|e| e.class)),
+            (outcome, class),
+            "{fields}"
+        );
+    }
+}
+
+#[test]
+fn deep_json_and_lines_that_are_no_json_are_kept_as_unparsed() {
+    let deep = "[".repeat(100_000);
+    for text in
+        [deep.as_str(), "plain words", "{\"type\":", "{\"no\":\"type\"}", "[1]", "\0\u{fffd}"]
+    {
+        let steps = feed(&mut ready(), text.as_bytes());
+        assert!(matches!(events(&steps)[..], [EventKind::Unparsed { .. }]), "{text:.20}");
+    }
+}

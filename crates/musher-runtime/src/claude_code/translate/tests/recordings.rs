@@ -1,0 +1,266 @@
+//! Every recording: a snapshot of what it means, and invariants that no snapshot can hide.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+
+use musher_core::{CallId, Ledger, ToolPhase, Usd};
+use proptest::prelude::*;
+
+use super::*;
+
+/// Frames of the recordings that have no words here, on purpose.
+const NATIVE: &[&str] = &["system/ui_invalidate"];
+
+fn recordings() -> Vec<(String, Vec<u8>)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/claude");
+    let mut found: Vec<(String, Vec<u8>)> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "jsonl"))
+        .filter(|path| !path.to_string_lossy().ends_with(".stdin.jsonl"))
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            (name, std::fs::read(path).unwrap())
+        })
+        .collect();
+    found.sort();
+    assert!(found.len() > 50);
+    found
+}
+
+fn frames(bytes: &[u8]) -> Vec<Json> {
+    let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+}
+
+#[test]
+fn every_recording_means_what_it_meant() {
+    for (name, bytes) in recordings() {
+        let steps = feed(&mut Translator::default(), &bytes);
+        let text: Vec<String> = signals(&steps).map(show).collect();
+        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(name, text.join("\n"));
+        });
+    }
+}
+
+#[test]
+fn no_frame_of_a_recording_is_lost() {
+    for (name, bytes) in recordings() {
+        let steps = feed(&mut Translator::default(), &bytes);
+        assert_eq!(steps.len(), frames(&bytes).len(), "{name}");
+        assert!(steps.iter().all(|step| !step.signals.is_empty()), "{name}: a frame gave nothing");
+        for event in events(&steps) {
+            match event {
+                EventKind::Unparsed { .. } => panic!("{name}: a frame was not understood"),
+                EventKind::Native { name: native, .. } => {
+                    assert!(NATIVE.contains(&native.as_str()), "{name}: {native} has no words");
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn each_turn_of_a_recording_starts_once_and_ends_once() {
+    for (name, bytes) in recordings() {
+        let mut translator = Translator::default();
+        let steps = feed(&mut translator, &bytes);
+        let mut open = false;
+        let mut ends = 0;
+        for event in events(&steps) {
+            match event {
+                EventKind::TurnStarted { .. } => {
+                    assert!(!open, "{name}: a turn started inside a turn");
+                    open = true;
+                }
+                EventKind::TurnEnded(_) => {
+                    open = false;
+                    ends += 1;
+                }
+                _ => {}
+            }
+        }
+        let results = frames(&bytes).iter().filter(|frame| frame["type"] == "result").count();
+        let unknown = usize::from(translator.unknown_session.is_some());
+        assert_eq!(ends + unknown, results, "{name}: one end for each result");
+    }
+}
+
+#[test]
+fn each_result_of_a_tool_belongs_to_a_call_that_was_proposed() {
+    for (name, bytes) in recordings() {
+        let steps = feed(&mut Translator::default(), &bytes);
+        let mut proposed: HashSet<CallId> = HashSet::new();
+        for event in events(&steps) {
+            if let EventKind::Tool(update) = event {
+                match update.phase {
+                    ToolPhase::Proposed => {
+                        assert!(proposed.insert(update.call.clone()), "{name}: proposed twice");
+                    }
+                    _ => {
+                        assert!(proposed.contains(&update.call), "{name}: a result without a call")
+                    }
+                }
+            }
+        }
+        let asked = signals(&steps).filter(|s| matches!(s, Signal::AskOpened { .. })).count();
+        let wanted = frames(&bytes).iter().filter(|f| f["type"] == "control_request").count();
+        assert_eq!(asked, wanted, "{name}: every request of the agent is an ask");
+    }
+}
+
+/// The truth, worked out apart from the translator: the last running totals less what was there before the run.
+fn spent_by_model(frames: &[Json]) -> BTreeMap<String, (u64, u64, f64)> {
+    let results: Vec<&Json> = frames.iter().filter(|frame| frame["type"] == "result").collect();
+    let read = |usage: &Json| {
+        let number = |key: &str| usage[key].as_u64().unwrap_or(0);
+        let input = number("inputTokens")
+            + number("cacheReadInputTokens")
+            + number("cacheCreationInputTokens");
+        (input, number("outputTokens"), usage["costUSD"].as_f64().unwrap_or(0.0))
+    };
+    let of = |frame: &Json, key: &str, model: &str| read(&frame[key][model]);
+    let (Some(first), Some(last)) = (results.first(), results.last()) else {
+        return BTreeMap::new();
+    };
+    let models = last["modelUsage"].as_object().cloned().unwrap_or_default();
+    models
+        .keys()
+        .map(|model| {
+            let before = of(first, "modelUsage", model);
+            // A program that does not tell increments was started fresh here.
+            let told = first.get("model_usage_since_last_result").is_some();
+            let began =
+                if told { of(first, "model_usage_since_last_result", model) } else { before };
+            let end = of(last, "modelUsage", model);
+            let baseline = (before.0 - began.0, before.1 - began.1, before.2 - began.2);
+            (model.clone(), (end.0 - baseline.0, end.1 - baseline.1, end.2 - baseline.2))
+        })
+        .filter(|(_, spent)| spent.0 + spent.1 > 0)
+        .collect()
+}
+
+#[test]
+fn promise_11_usage_and_cost_of_every_recording_are_exact() {
+    for (name, bytes) in recordings() {
+        let steps = feed(&mut Translator::default(), &bytes);
+        let mut ledger = Ledger::default();
+        for event in events(&steps) {
+            if let EventKind::Usage(report) = event {
+                ledger.enter(report);
+            }
+        }
+        let ours: BTreeMap<String, (u64, u64, Usd)> = ledger
+            .by_model()
+            .iter()
+            .map(|(model, spend)| {
+                let cost = spend.cost_usd.unwrap_or_default();
+                (model.clone(), (spend.tokens.context(), spend.tokens.output, cost))
+            })
+            .collect();
+        let truth: BTreeMap<String, (u64, u64, Usd)> = spent_by_model(&frames(&bytes))
+            .into_iter()
+            .map(|(model, (input, output, cost))| (model, (input, output, Usd::from_dollars(cost))))
+            .collect();
+        assert_eq!(ours, truth, "{name}");
+    }
+}
+
+#[test]
+fn running_totals_alone_give_the_same_bill_when_the_parent_is_known() {
+    for (name, bytes) in recordings() {
+        let with = feed(&mut Translator::default(), &bytes);
+        let mut stripped = Vec::new();
+        let mut parent = BTreeMap::new();
+        for (index, mut frame) in frames(&bytes).into_iter().enumerate() {
+            if frame["type"] == "result" && parent.is_empty() && index > 0 {
+                parent = baseline(&frame);
+            }
+            if let Some(fields) = frame.as_object_mut() {
+                fields.remove("model_usage_since_last_result");
+            }
+            stripped.extend(frame.to_string().into_bytes());
+            stripped.push(b'\n');
+        }
+        let without = feed(&mut Translator::default(), &stripped);
+        let bill = |steps: &[Step], mut ledger: Ledger| {
+            for event in events(steps) {
+                if let EventKind::Usage(report) = event {
+                    ledger.enter(report);
+                }
+            }
+            let spent = ledger.spent();
+            (spent.tokens.total(), spent.cost_usd.unwrap_or_default())
+        };
+        assert_eq!(
+            bill(&with, Ledger::default()),
+            bill(&without, Ledger::resuming(parent)),
+            "{name}"
+        );
+    }
+}
+
+/// What a resumed session had spent before its first result.
+fn baseline(result: &Json) -> BTreeMap<String, musher_core::Spend> {
+    let reports = |key: &str| {
+        let mut frame = result.clone();
+        if key == "modelUsage" {
+            frame.as_object_mut().unwrap().remove("model_usage_since_last_result");
+        }
+        let mut ledger = Ledger::default();
+        for event in events(&[one(&mut Translator::default(), frame)]) {
+            if let EventKind::Usage(report) = event {
+                ledger.enter(report);
+            }
+        }
+        ledger.by_model().clone()
+    };
+    let totals = reports("modelUsage");
+    let increments = reports("since");
+    totals
+        .into_iter()
+        .map(|(model, total)| {
+            let began = increments.get(&model).copied().unwrap_or_default();
+            let cost = total.cost_usd.unwrap_or_default().minus(began.cost_usd.unwrap_or_default());
+            let tokens = total.tokens.minus(began.tokens);
+            (model, musher_core::Spend { tokens, cost_usd: Some(cost) })
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn any_bytes_split_anywhere_never_panic_and_no_line_is_lost(
+        bytes in proptest::collection::vec(prop_oneof![4 => any::<u8>(), 1 => Just(b'\n'), 1 => Just(b'{')], 0..600),
+    ) {
+        let lines = bytes
+            .split(|&byte| byte == b'\n')
+            .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+            .filter(|line| !line.is_empty())
+            .count();
+        let steps = feed(&mut Translator::default(), &bytes);
+        prop_assert_eq!(steps.len(), lines);
+        prop_assert!(steps.iter().all(|step| !step.signals.is_empty()));
+    }
+
+    #[test]
+    fn a_recording_with_a_few_bytes_changed_never_panics_and_loses_no_line(
+        which in any::<prop::sample::Index>(),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
+    ) {
+        let mut all = recordings();
+        let (_, mut bytes) = all.swap_remove(which.index(all.len()));
+        if !bytes.is_empty() {
+            for (at, byte) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+        }
+        let steps = feed(&mut Translator::default(), &bytes);
+        prop_assert!(steps.iter().all(|step| !step.signals.is_empty()));
+    }
+}

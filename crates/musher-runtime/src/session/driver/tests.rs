@@ -1,0 +1,304 @@
+//! The driver with a backend that is played in memory, on a clock that jumps.
+
+use std::time::Duration;
+
+use musher_core::{
+    Activity, Approval, Ask, Decision, EventKind, Outcome, RateLimit, ToolKind, Trigger, TurnEnded,
+    TurnOutcome,
+};
+
+use super::*;
+use crate::session::{AskPolicy, Command, CommandError};
+use crate::{Environment, Output, SessionHandle};
+
+const ABLE: Capabilities = Capabilities {
+    resume: true,
+    fork: true,
+    steer: true,
+    interrupt: true,
+    approvals: true,
+    questions: true,
+    set_model: true,
+    set_mode: true,
+    partial_text: true,
+    usage: true,
+    cost: true,
+};
+
+fn spec() -> SessionSpec {
+    SessionSpec::new("go", "/tmp", Environment::default())
+}
+
+/// Starts a session whose backend is the given function.
+fn play<F, R>(spec: SessionSpec, backend: F) -> Session
+where
+    F: Fn(Attempt) -> R + Send + Sync + 'static,
+    R: Future<Output = Ended> + Send + 'static,
+{
+    let profile = Profile { name: "played", capabilities: ABLE, variables: &[], banned: &[] };
+    start(profile, spec, Arc::new(move |attempt| Box::pin(backend(attempt))))
+}
+
+async fn say(attempt: &Attempt, kind: EventKind) {
+    // A session that was dropped does not listen.
+    let _gone = attempt.port.signals.send(vec![Signal::event(kind)]).await;
+}
+
+fn started() -> EventKind {
+    EventKind::TurnStarted { trigger: Trigger::Prompt, prompts: vec![] }
+}
+
+fn ended(outcome: TurnOutcome) -> EventKind {
+    EventKind::TurnEnded(Box::new(TurnEnded::synthesised(outcome, None)))
+}
+
+/// Waits until it is told to close or to end.
+async fn told_to_leave(attempt: &mut Attempt) {
+    loop {
+        tokio::select! {
+            () = attempt.port.end.cancelled() => return,
+            () = attempt.port.kill.cancelled() => return,
+            order = attempt.port.orders.recv() => match order {
+                Some(Order::Close) | None => return,
+                Some(_) => {}
+            },
+        }
+    }
+}
+
+async fn all(mut session: Session) -> Vec<EventKind> {
+    let mut kinds = Vec::new();
+    while let Some(output) = session.next().await {
+        if let Output::Event(event) = output {
+            kinds.push(event.kind);
+        }
+    }
+    kinds
+}
+
+fn outcome(kinds: &[EventKind]) -> Outcome {
+    match kinds.last() {
+        Some(EventKind::SessionEnded(end)) => end.outcome,
+        other => panic!("the last word is {other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn promise_6_a_rate_limit_reset_extends_the_patience_with_silence() {
+    for (limited, expected) in [(false, Outcome::TimedOut), (true, Outcome::Completed)] {
+        let mut spec = spec();
+        spec.limits.inactivity = Some(Duration::from_secs(10));
+        let session = play(spec, move |mut attempt| async move {
+            say(&attempt, started()).await;
+            if limited {
+                let limit = RateLimit {
+                    exhausted: true,
+                    status: "rejected".into(),
+                    window: None,
+                    resets_at: Some(clock::now_ms() + 60_000),
+                    used: None,
+                    error: None,
+                };
+                say(&attempt, EventKind::RateLimit(limit)).await;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_secs(65)) => {
+                    say(&attempt, ended(TurnOutcome::Completed)).await;
+                    told_to_leave(&mut attempt).await;
+                }
+                () = attempt.port.end.cancelled() => {}
+            }
+            Ended::default()
+        });
+        assert_eq!(outcome(&all(session).await), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_does_not_count_while_a_person_is_asked() {
+    let mut spec = spec();
+    spec.limits.inactivity = Some(Duration::from_secs(10));
+    let deadline = Some(Duration::from_secs(3600));
+    spec.asks = AskPolicy::Wait { deadline, default: Decision::Allow };
+    let session = play(spec, |mut attempt| async move {
+        say(&attempt, started()).await;
+        let body = Ask::Approval(Approval {
+            tool: "t".into(),
+            tool_kind: ToolKind::Other,
+            call: None,
+            subject: None,
+            input: serde_json::Value::Null,
+            reason: None,
+            always: vec![],
+            human_only: false,
+        });
+        let ask = Signal::AskOpened { ask: "a".into(), body, scope: Scope::Main, raw: None };
+        attempt.port.signals.send(vec![ask]).await.unwrap();
+        while !matches!(attempt.port.orders.recv().await, Some(Order::Answer { .. })) {}
+        say(&attempt, ended(TurnOutcome::Completed)).await;
+        told_to_leave(&mut attempt).await;
+        Ended::default()
+    });
+    let kinds = all(session).await;
+    assert_eq!(outcome(&kinds), Outcome::Completed);
+    let by = kinds.iter().find_map(|kind| match kind {
+        EventKind::AskClosed { by, .. } => Some(*by),
+        _ => None,
+    });
+    assert_eq!(by, Some(ClosedBy::Deadline));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_only_a_person_may_allow_is_never_allowed_by_rule_or_default() {
+    let mut spec = spec();
+    spec.rules.allow.push("*".parse().unwrap());
+    spec.asks =
+        AskPolicy::Wait { deadline: Some(Duration::from_secs(1)), default: Decision::Allow };
+    let session = play(spec, |mut attempt| async move {
+        say(&attempt, started()).await;
+        let body = Ask::Approval(Approval {
+            tool: "t".into(),
+            tool_kind: ToolKind::Other,
+            call: None,
+            subject: None,
+            input: serde_json::Value::Null,
+            reason: None,
+            always: vec![],
+            human_only: true,
+        });
+        let ask = Signal::AskOpened { ask: "a".into(), body, scope: Scope::Main, raw: None };
+        attempt.port.signals.send(vec![ask]).await.unwrap();
+        let denied = loop {
+            if let Some(Order::Answer { answer, .. }) = attempt.port.orders.recv().await {
+                break matches!(answer, musher_core::Answer::Deny { .. });
+            }
+        };
+        let outcome = if denied { TurnOutcome::Completed } else { TurnOutcome::Failed };
+        say(&attempt, ended(outcome)).await;
+        told_to_leave(&mut attempt).await;
+        Ended::default()
+    });
+    assert_eq!(outcome(&all(session).await), Outcome::Completed);
+}
+
+#[tokio::test]
+async fn a_turn_that_starts_inside_a_turn_ends_the_one_before() {
+    let session = play(spec(), |mut attempt| async move {
+        say(&attempt, started()).await;
+        say(&attempt, started()).await;
+        say(&attempt, ended(TurnOutcome::Completed)).await;
+        told_to_leave(&mut attempt).await;
+        Ended::default()
+    });
+    let kinds = all(session).await;
+    let ends = kinds.iter().filter(|kind| matches!(kind, EventKind::TurnEnded(_))).count();
+    assert_eq!(ends, 2);
+}
+
+#[tokio::test]
+async fn a_backend_that_panics_is_our_fault_and_the_end_is_still_said() {
+    let session = play(spec(), |attempt| async move {
+        say(&attempt, started()).await;
+        panic!("a bug");
+    });
+    let kinds = all(session).await;
+    let Some(EventKind::SessionEnded(end)) = kinds.last() else { panic!("no end") };
+    assert_eq!(end.error.as_ref().map(|error| error.class), Some(ErrorClass::Internal));
+}
+
+#[tokio::test]
+async fn a_host_that_does_not_listen_can_still_stop_the_agent() {
+    let (stopped, was_stopped) = tokio::sync::oneshot::channel();
+    let stopped = std::sync::Mutex::new(Some(stopped));
+    let session = play(spec(), move |attempt| {
+        let stopped = stopped.lock().unwrap().take();
+        async move {
+            say(&attempt, started()).await;
+            loop {
+                tokio::select! {
+                    () = say(&attempt, started()) => {}
+                    () = attempt.port.end.cancelled() => break,
+                }
+            }
+            stopped.unwrap().send(()).unwrap();
+            Ended::default()
+        }
+    });
+    let handle: SessionHandle = session.handle();
+    // The agent talks without end and nobody reads, so it must come to wait.
+    while handle.send(Command::Interrupt).await == Err(CommandError::NoTurn) {}
+    handle.stop().await.unwrap();
+    tokio::time::pause();
+    was_stopped.await.unwrap();
+    assert_eq!(outcome(&all(session).await), Outcome::Stopped);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_does_not_leave_is_made_to() {
+    let session = play(spec(), |attempt| async move {
+        say(&attempt, started()).await;
+        say(&attempt, ended(TurnOutcome::Completed)).await;
+        attempt.port.end.cancelled().await;
+        Ended::default()
+    });
+    assert_eq!(outcome(&all(session).await), Outcome::Completed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_waits_until_the_agent_says_that_it_is_idle() {
+    let session = play(spec(), |mut attempt| async move {
+        attempt.port.orders.recv().await;
+        say(&attempt, EventKind::SessionState { state: Activity::Running }).await;
+        say(&attempt, started()).await;
+        say(&attempt, ended(TurnOutcome::Completed)).await;
+        // A turn that nobody asked for follows before the agent is idle.
+        say(&attempt, started()).await;
+        say(&attempt, ended(TurnOutcome::Completed)).await;
+        assert!(attempt.port.orders.try_recv().is_err(), "the prompt came too early");
+        say(&attempt, EventKind::SessionState { state: Activity::Idle }).await;
+        assert!(matches!(attempt.port.orders.recv().await, Some(Order::Prompt { .. })));
+        say(&attempt, started()).await;
+        say(&attempt, ended(TurnOutcome::Completed)).await;
+        told_to_leave(&mut attempt).await;
+        Ended::default()
+    });
+    session.handle().prompt("and then this").await.unwrap();
+    let kinds = all(session).await;
+    let Some(EventKind::SessionEnded(end)) = kinds.last() else { panic!("no end") };
+    assert_eq!((end.outcome, end.turns), (Outcome::Completed, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_session_lingers_for_another_prompt_and_then_ends() {
+    let mut spec = spec();
+    spec.linger = Duration::from_secs(60);
+    let mut session = play(spec, |mut attempt| async move {
+        while let Some(order) = attempt.port.orders.recv().await {
+            match order {
+                Order::Prompt { .. } => {
+                    say(&attempt, started()).await;
+                    say(&attempt, ended(TurnOutcome::Completed)).await;
+                }
+                _ => break,
+            }
+        }
+        Ended::default()
+    });
+    let handle = session.handle();
+    let mut ends = 0;
+    let mut last = None;
+    while let Some(output) = session.next().await {
+        let Output::Event(event) = output else { continue };
+        if matches!(event.kind, EventKind::TurnEnded(_)) {
+            ends += 1;
+            if ends == 1 {
+                tokio::time::sleep(Duration::from_secs(30)).await;
+                handle.prompt("one more").await.unwrap();
+            }
+        }
+        last = Some(event.kind);
+    }
+    assert_eq!(ends, 2);
+    assert!(matches!(last, Some(EventKind::SessionEnded(_))));
+    assert_eq!(handle.prompt("too late").await, Err(CommandError::Ended));
+}

@@ -1,0 +1,70 @@
+//! What every runtime must pass. Each runtime brings its own way to play the same few scenes.
+
+mod claude_real;
+mod claude_recorded;
+mod script;
+mod suite;
+
+use musher_runtime::{Runtime, SessionSpec};
+
+/// What a scene is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scene {
+    /// One short answer.
+    Text,
+    /// One tool that needs approval, then an end.
+    Approval,
+    /// One question, then an end.
+    Question,
+    /// A tool that runs until it is ended.
+    Hang,
+    /// A tool that runs until it is interrupted, with room for a turn after it.
+    Interruptible,
+    /// Two prompts, a turn each.
+    TwoPrompts,
+}
+
+/// A runtime with its scenes.
+pub trait Subject {
+    fn runtime(&self) -> Box<dyn Runtime>;
+    fn spec(&self, scene: Scene) -> SessionSpec;
+    /// A session that nobody knows.
+    fn unknown_session(&self) -> SessionSpec;
+}
+
+/// One test for each clause, for the subject of the module that calls it.
+macro_rules! clauses {
+    ($($clause:ident),* $(,)?) => {$(
+        #[tokio::test]
+        async fn $clause() {
+            crate::contract::suite::$clause(&subject().await).await;
+        }
+    )*};
+}
+pub(crate) use clauses;
+
+/// Every clause of the contract.
+macro_rules! every_clause {
+    () => {
+        crate::contract::clauses! {
+            a_session_ends_once_and_says_how,
+            an_ask_that_nobody_can_answer_is_denied_at_once,
+            an_ask_past_its_deadline_gets_its_default,
+            an_answer_counts_once_and_a_late_one_is_told_who_won,
+            a_question_is_answered,
+            an_ask_is_closed_when_the_session_is_stopped,
+            a_rule_settles_an_ask_without_a_person,
+            stop_ends_the_whole_tree_and_is_true,
+            kill_ends_the_whole_tree_at_once,
+            dropping_the_session_ends_the_whole_tree,
+            an_interrupt_ends_the_turn_and_keeps_the_session,
+            a_second_prompt_waits_for_its_turn,
+            the_wall_clock_ends_a_run,
+            silence_ends_a_run,
+            an_unknown_session_fails_and_says_so,
+            bad_input_is_refused_before_anything_runs,
+            one_shot_work_gives_its_result,
+        }
+    };
+}
+pub(crate) use every_clause;

@@ -1,0 +1,42 @@
+//! The contract for the `claude-code` runtime, with recordings of the real program.
+
+use musher_runtime::claude_code::ClaudeCode;
+use musher_runtime::core::SessionId;
+use musher_runtime::{Resume, Runtime, SessionSpec};
+
+use super::{Scene, Subject};
+use crate::rig::{Place, recorded};
+
+pub struct Recorded {
+    place: Place,
+}
+
+async fn subject() -> Recorded {
+    Recorded { place: Place::new() }
+}
+
+impl Subject for Recorded {
+    fn runtime(&self) -> Box<dyn Runtime> {
+        Box::new(ClaudeCode::default())
+    }
+
+    fn spec(&self, scene: Scene) -> SessionSpec {
+        let recording = match scene {
+            Scene::Text => "bidi_replay",
+            Scene::Approval => "bidi_perm_deny",
+            Scene::Question => "bidi_ask",
+            Scene::Hang => "kill9",
+            Scene::Interruptible => "bidi_interrupt_tool",
+            Scene::TwoPrompts => "bidi_queue",
+        };
+        recorded(&self.place, recording, "go")
+    }
+
+    fn unknown_session(&self) -> SessionSpec {
+        let mut spec = recorded(&self.place, "resume_bad_uuid", "go");
+        spec.resume = Some(Resume::of(SessionId::new("00000000-0000-4000-8000-000000000000")));
+        spec
+    }
+}
+
+super::every_clause!();
