@@ -65,9 +65,9 @@ pub async fn run_once(
         }
         transcript.push(event);
     }
-    let end = transcript.iter().rev().find_map(|event| match &event.kind {
-        EventKind::SessionEnded(end) => Some((**end).clone()),
-        _ => None,
+    let end = transcript.last().and_then(|event| {
+        let EventKind::SessionEnded(end) = &event.kind else { return None };
+        Some((**end).clone())
     });
     result(end, response, transcript)
 }

@@ -4,6 +4,7 @@
 //! ours. Ids may be any JSON value and may start at 0; each request is answered at most once. The peer is pure: it
 //! says what to write and is told what was read.
 
+#[cfg(test)]
 mod json_rpc;
 
 use std::collections::HashMap;
@@ -11,8 +12,6 @@ use std::marker::PhantomData;
 
 use bytes::Bytes;
 use serde_json::Value as Json;
-
-pub(crate) use json_rpc::JsonRpc;
 
 /// How a vendor wraps requests and answers.
 pub(crate) trait Dialect {
@@ -94,6 +93,7 @@ pub(crate) fn line(value: &Json) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use super::json_rpc::JsonRpc;
     use super::*;
     use serde_json::json;
 

@@ -6,6 +6,7 @@
 
 mod environment;
 mod framer;
+mod linux;
 mod mark;
 mod program;
 mod spawner;
@@ -24,10 +25,12 @@ use tokio::sync::mpsc;
 
 pub use environment::Environment;
 pub(crate) use environment::secrets;
-pub use framer::{Framer, Line, LineBody};
-pub use mark::{MARK, Mark};
-pub use program::StartError;
-pub(crate) use program::{find, folder};
+#[cfg(test)]
+pub(crate) use framer::Framer;
+pub(crate) use framer::{Line, LineBody};
+pub use mark::MARK;
+pub(crate) use mark::Mark;
+pub(crate) use program::{StartError, find, folder};
 
 /// Lines that may wait for their reader; when full, the agent's output is not read and the agent waits.
 const LINES: usize = 256;
@@ -51,7 +54,6 @@ pub enum Sweep {
     #[default]
     Tree,
     /// The agent alone. It leaves processes behind; it exists so that tests can show what the sweep is for.
-    #[doc(hidden)]
     RootOnly,
 }
 

@@ -16,9 +16,9 @@ use musher_core::{Answer, AskId, ClosedBy, Delta, Event, PromptId};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub(crate) use driver::{Backend, Profile, start};
+pub(crate) use driver::{Profile, start};
 pub(crate) use ending::LADDER;
-pub(crate) use port::{Attempt, Ended, Gate, GateVerdict, Order, Port, Signal};
+pub(crate) use port::{Attempt, Ended, Gate, GateVerdict, Order, Signal};
 pub use spec::{AskPolicy, Limits, McpServer, McpTransport, Resume, SessionSpec, SystemPrompt};
 
 /// What a session says.

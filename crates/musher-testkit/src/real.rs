@@ -19,6 +19,10 @@ pub fn require_claude() -> PathBuf {
     })
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests find the cache where the install script put it"
+)]
 fn cache() -> Option<PathBuf> {
     let folder = |name: &str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty())?;

@@ -23,6 +23,7 @@ Exit codes: 0 completed, 1 a bug in Musher, 2 something to correct in the comman
 4 stopped or interrupted, 5 ended by a limit, 6 a program or server is missing.";
 
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one, and it is made once")]
 enum Verb {
     /// Run one agent on one prompt in this folder, without a server.
     Run(run::Run),

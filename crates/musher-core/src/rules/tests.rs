@@ -157,7 +157,7 @@ proptest::proptest! {
     fn a_granted_edit_is_always_inside_the_working_folder(path in "[a-z./]{0,30}") {
         let inside = rules(&["edit(**)"], &[], &[]);
         if allows(&inside, &edit(&path)) {
-            let joined = if path.starts_with('/') { path.clone() } else { format!("/w/{path}") };
+            let joined = if path.starts_with('/') { path } else { format!("/w/{path}") };
             let mut depth: Vec<&str> = vec![];
             for part in joined.split('/') {
                 match part { "" | "." => {}, ".." => { depth.pop(); }, p => depth.push(p) }

@@ -159,13 +159,13 @@ impl Translator {
         let mut step = Step::default();
         match order {
             Order::Prompt { id, text } => {
-                step.replies.extend(self.user_message(&id, &text, "later"))
+                step.replies.extend(self.user_message(&id, &text, "later"));
             }
             // "next" reaches the agent at its next tool; "now" would throw away the tool that runs.
             Order::Steer { id, text } => step.replies.extend(self.user_message(&id, &text, "next")),
             Order::Answer { ask, answer } => step.replies.extend(self.answer(&ask, answer)),
             Order::Gate { gate, verdict } => {
-                step.replies.extend(self.gate_verdict(&gate, &verdict))
+                step.replies.extend(self.gate_verdict(&gate, &verdict));
             }
             Order::Interrupt => {
                 step.replies.push(self.peer.request("interrupt", json!({}), Asked::Interrupt));

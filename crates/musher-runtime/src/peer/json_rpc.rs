@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0, as most agents speak it.
+//! JSON-RPC 2.0, as most agents speak it. No runtime here does so far; it proves that the peer is not one vendor's.
 
 use serde_json::{Value as Json, json};
 
@@ -6,7 +6,7 @@ use super::Dialect;
 
 /// The dialect. Agents that leave out `jsonrpc` still accept it.
 #[derive(Debug)]
-pub(crate) enum JsonRpc {}
+pub(super) enum JsonRpc {}
 
 /// "Internal error", for what has no code of its own.
 const INTERNAL: i32 = -32603;

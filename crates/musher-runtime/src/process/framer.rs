@@ -11,17 +11,17 @@ const EDGE: usize = 16 * 1024;
 
 /// One line of output, without its line ending.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub(crate) struct Line {
     /// Where it starts in the output.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// How long it was, line ending excluded.
-    pub len: u64,
-    pub body: LineBody,
+    pub(crate) len: u64,
+    pub(crate) body: LineBody,
 }
 
 /// The bytes of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LineBody {
+pub(crate) enum LineBody {
     Whole(Bytes),
     /// Too long: only its edges are kept.
     Cut {
@@ -32,7 +32,7 @@ pub enum LineBody {
 
 /// Collects bytes and gives out lines. Its memory is bounded by the longest whole line.
 #[derive(Debug)]
-pub struct Framer {
+pub(crate) struct Framer {
     buffer: BytesMut,
     /// How far `buffer` is known to hold no newline.
     scanned: usize,
@@ -58,13 +58,13 @@ impl Default for Framer {
 
 impl Framer {
     /// The place to read into; call [`Framer::next_line`] until it gives nothing before reading again.
-    pub fn buffer(&mut self) -> &mut BytesMut {
+    pub(crate) fn buffer(&mut self) -> &mut BytesMut {
         self.buffer.reserve(32 * 1024);
         &mut self.buffer
     }
 
     /// The next line that is complete. Blank lines are skipped.
-    pub fn next_line(&mut self) -> Option<Line> {
+    pub(crate) fn next_line(&mut self) -> Option<Line> {
         loop {
             match memchr::memchr(b'\n', &self.buffer[self.scanned..]) {
                 Some(found) => {
@@ -87,7 +87,7 @@ impl Framer {
     }
 
     /// What is left when the output has ended without a newline.
-    pub fn finish(&mut self) -> Option<Line> {
+    pub(crate) fn finish(&mut self) -> Option<Line> {
         let rest = self.buffer.split().freeze();
         self.scanned = 0;
         self.finish_line(rest)

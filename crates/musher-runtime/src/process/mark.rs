@@ -10,14 +10,14 @@ pub const MARK: &str = "MUSHER_MARK";
 
 /// One run's mark. A run inside a run carries both, the outer one first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mark {
+pub(crate) struct Mark {
     own: String,
     value: String,
 }
 
 impl Mark {
     /// A new mark, inside the marks that this process itself carries.
-    pub fn new(inherited: Option<&OsStr>) -> Self {
+    pub(crate) fn new(inherited: Option<&OsStr>) -> Self {
         let own = Uuid::new_v4().simple().to_string();
         let value = match inherited.and_then(OsStr::to_str).filter(|outer| !outer.is_empty()) {
             Some(outer) => format!("{outer}/{own}"),
@@ -27,7 +27,7 @@ impl Mark {
     }
 
     /// What goes into the environment.
-    pub fn value(&self) -> &str {
+    pub(crate) fn value(&self) -> &str {
         &self.value
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Why a process could not be started.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub(crate) enum StartError {
     #[error("program `{name}` was not found on PATH; install it, or name it with its full path")]
     NotOnPath { name: String },
     #[error("program `{}` does not exist; check the path", path.display())]
@@ -21,7 +21,7 @@ pub enum StartError {
 
 impl StartError {
     /// Whether installing something would mend it, as opposed to correcting what was asked for.
-    pub fn is_missing_program(&self) -> bool {
+    pub(crate) fn is_missing_program(&self) -> bool {
         match self {
             Self::NotOnPath { .. } | Self::NoSuchProgram { .. } => true,
             Self::NotExecutable { .. } | Self::BadFolder { .. } | Self::Spawn { .. } => false,

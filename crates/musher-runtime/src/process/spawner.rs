@@ -4,6 +4,8 @@ use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 
+use super::linux;
+
 type Job = Box<dyn FnOnce() + Send>;
 
 static SPAWNER: OnceLock<Sender<Job>> = OnceLock::new();
@@ -12,7 +14,7 @@ static SPAWNER: OnceLock<Sender<Job>> = OnceLock::new();
 pub(super) async fn spawn(mut command: Command) -> std::io::Result<Child> {
     let (reply, started) = tokio::sync::oneshot::channel();
     let job: Job = Box::new(move || {
-        isolate(&mut command);
+        linux::isolate(&mut command);
         // Nobody waits any more when the session was dropped; the child is then ended by whoever drops it.
         if let Err(Ok(mut orphan)) = reply.send(command.spawn()) {
             let _gone = orphan.kill();
@@ -35,27 +37,4 @@ fn spawner() -> std::io::Result<Sender<Job>> {
         .spawn(move || jobs.into_iter().for_each(|job| job()))?;
     // Two first callers may race; the loser's thread ends at once and has forked nothing.
     Ok(SPAWNER.get_or_init(|| sender).clone())
-}
-
-#[expect(
-    unsafe_code,
-    reason = "a parent-death signal and a session can only be set between fork and exec"
-)]
-fn isolate(command: &mut Command) {
-    use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal, setsid};
-    use std::os::unix::process::CommandExt;
-
-    let parent = getpid();
-    // SAFETY: the closure makes three system calls and allocates nothing, as the time after fork demands.
-    unsafe {
-        command.pre_exec(move || {
-            setsid()?;
-            set_parent_process_death_signal(Some(Signal::KILL))?;
-            // Had the parent died before the signal was armed, it would never come.
-            if getppid() != Some(parent) {
-                return Err(std::io::ErrorKind::BrokenPipe.into());
-            }
-            Ok(())
-        });
-    }
 }

@@ -8,14 +8,14 @@ use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
-use tokio::io::unix::AsyncFd;
+use rustix::process::Signal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::framer::Framer;
+use super::linux::ExitWatch;
 use super::tail::Tail;
 use super::tree::Tree;
 use super::{Control, Exit, Launch, Said};
@@ -28,7 +28,7 @@ const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 pub(super) struct Task {
     child: Child,
-    pidfd: AsyncFd<OwnedFd>,
+    exit: ExitWatch,
     tree: Option<Tree>,
     input: Option<pipe::Sender>,
     writes: VecDeque<Bytes>,
@@ -105,12 +105,11 @@ impl Task {
         // From here on the tree is ended even when a step below fails.
         let tree = Tree::of(pid, launch.mark, launch.containment);
         let guard = Guard(Some(tree));
-        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::NONBLOCK)?;
         let receiver = |fd: Option<OwnedFd>| fd.map(pipe::Receiver::from_owned_fd).transpose();
         let stdout = child.stdout.take().map(OwnedFd::from).or(merged.map(OwnedFd::from));
         let stdin = child.stdin.take().map(OwnedFd::from);
         Ok(Self {
-            pidfd: AsyncFd::with_interest(pidfd, tokio::io::Interest::READABLE)?,
+            exit: ExitWatch::of(&child)?,
             input: stdin.map(pipe::Sender::from_owned_fd).transpose()?,
             output: receiver(stdout)?,
             errors: receiver(child.stderr.take().map(OwnedFd::from))?,
@@ -178,7 +177,7 @@ impl Task {
                 read = read(&mut self.output, self.framer.buffer()), if may_read => Wake::Output(read),
                 read = read(&mut self.errors, &mut self.error_buffer), if self.errors.is_some() => Wake::Errors(read),
                 written = write(&mut self.input, self.writes.front()), if may_write => Wake::Wrote(written),
-                _ = self.pidfd.readable(), if !exited => Wake::Exit,
+                () = self.exit.exited(), if !exited => Wake::Exit,
                 () = tokio::time::sleep_until(deadline) => Wake::Deadline,
             };
             match wake {
@@ -186,7 +185,7 @@ impl Task {
                 Wake::HandedOn => {}
                 Wake::Output(read) => self.output_read(&read, &mut waiting),
                 Wake::Errors(read) => self.errors_read(&read),
-                Wake::Wrote(written) => self.wrote(written),
+                Wake::Wrote(written) => self.wrote(&written),
                 Wake::Exit => {
                     if let Ok(Some(status)) = self.child.try_wait() {
                         self.input = None;
@@ -274,11 +273,11 @@ impl Task {
         }
     }
 
-    fn wrote(&mut self, written: io::Result<usize>) {
+    fn wrote(&mut self, written: &io::Result<usize>) {
         match written {
             Ok(count) => {
                 if let Some(front) = self.writes.front_mut() {
-                    front.advance(count);
+                    front.advance(*count);
                     if front.is_empty() {
                         self.writes.pop_front();
                     }

@@ -122,6 +122,10 @@ impl Player {
     }
 
     /// Waits between turns; nothing more comes when the session closes.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "one order is looked for; `until` takes the rest"
+    )]
     async fn next_prompt(&mut self) -> Option<String> {
         let order = |order| match order {
             Order::Prompt { text, .. } => Ok(Some(text)),
@@ -366,9 +370,8 @@ impl Player {
     /// Waits until the turn is interrupted or the session ended; other orders are kept for later.
     pub(super) async fn interruption(&mut self) -> Broken {
         loop {
-            match self.until(Err::<(), Order>).await {
-                Err(broken) => return broken,
-                Ok(()) => {}
+            if let Err(broken) = self.until(Err::<(), Order>).await {
+                return broken;
             }
         }
     }

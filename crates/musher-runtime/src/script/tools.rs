@@ -19,6 +19,10 @@ use crate::session::{Gate, GateVerdict, Order, Signal};
 const KEPT: usize = 64 * 1024;
 
 impl Player {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "one order is looked for; `until` takes the rest"
+    )]
     pub(super) async fn tool(&mut self, tool: &Tool, ask_first: bool) -> Result<(), Broken> {
         let call = CallId::new(format!("call-{}", self.mint()));
         let (name, kind, subject, input) = describe(tool);
@@ -102,6 +106,10 @@ impl Player {
     }
 
     /// Opens an ask and waits for its answer.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "one order is looked for; `until` takes the rest"
+    )]
     pub(super) async fn ask(&mut self, body: Ask) -> Result<Answer, Broken> {
         let ask = AskId::new(format!("ask-{}", self.mint()));
         self.signal(Signal::AskOpened { ask: ask.clone(), body, scope: Scope::Main, raw: None })

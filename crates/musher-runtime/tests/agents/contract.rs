@@ -9,7 +9,7 @@ use musher_runtime::{Runtime, SessionSpec};
 
 /// What a scene is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scene {
+pub(crate) enum Scene {
     /// One short answer.
     Text,
     /// One tool that needs approval, then an end.
@@ -25,7 +25,7 @@ pub enum Scene {
 }
 
 /// A runtime with its scenes.
-pub trait Subject {
+pub(crate) trait Subject {
     fn runtime(&self) -> Box<dyn Runtime>;
     fn spec(&self, scene: Scene) -> SessionSpec;
     /// A session that nobody knows.

@@ -8,17 +8,17 @@ use musher_testkit::{programs, real};
 use tempfile::TempDir;
 
 /// A folder to work in and the variables that every program needs.
-pub struct Place {
-    pub home: TempDir,
-    pub work: TempDir,
+pub(crate) struct Place {
+    pub(crate) home: TempDir,
+    pub(crate) work: TempDir,
 }
 
 impl Place {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { home: TempDir::new().unwrap(), work: TempDir::new().unwrap() }
     }
 
-    pub fn environment(&self) -> Environment {
+    pub(crate) fn environment(&self) -> Environment {
         let vars = [
             ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),
             ("HOME".into(), self.home.path().into()),
@@ -28,27 +28,27 @@ impl Place {
         Environment::from_vars(vars)
     }
 
-    pub fn spec(&self, prompt: &str) -> SessionSpec {
+    pub(crate) fn spec(&self, prompt: &str) -> SessionSpec {
         SessionSpec::new(prompt, self.work.path(), self.environment())
     }
 
-    pub fn file(&self, name: &str) -> Option<String> {
+    pub(crate) fn file(&self, name: &str) -> Option<String> {
         std::fs::read_to_string(self.work.path().join(name)).ok()
     }
 }
 
 /// The real Claude Code against a scripted model.
-pub struct ClaudeRig {
-    pub place: Place,
-    pub server: ModelServer,
+pub(crate) struct ClaudeRig {
+    pub(crate) place: Place,
+    pub(crate) server: ModelServer,
 }
 
 impl ClaudeRig {
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         Self { place: Place::new(), server: ModelServer::start().await.unwrap() }
     }
 
-    pub fn environment(&self) -> Environment {
+    pub(crate) fn environment(&self) -> Environment {
         self.place
             .environment()
             .set("CLAUDE_CONFIG_DIR", self.place.home.path().join(".claude"))
@@ -59,7 +59,7 @@ impl ClaudeRig {
             .set("IS_SANDBOX", "1")
     }
 
-    pub fn spec(&self, prompt: &str) -> SessionSpec {
+    pub(crate) fn spec(&self, prompt: &str) -> SessionSpec {
         let mut spec = SessionSpec::new(prompt, self.place.work.path(), self.environment());
         spec.program = Some(real::require_claude());
         spec
@@ -67,7 +67,7 @@ impl ClaudeRig {
 }
 
 /// A recording of Claude Code, played by a program.
-pub fn recorded(place: &Place, name: &str, prompt: &str) -> SessionSpec {
+pub(crate) fn recorded(place: &Place, name: &str, prompt: &str) -> SessionSpec {
     let file = |name: String| -> Option<PathBuf> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/claude").join(name);
         path.exists().then_some(path)

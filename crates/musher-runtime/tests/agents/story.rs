@@ -15,17 +15,17 @@ use uuid::Uuid;
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// A running session and all it has said.
-pub struct Story {
+pub(crate) struct Story {
     session: Session,
-    pub handle: SessionHandle,
-    pub events: Vec<Event>,
-    pub deltas: Vec<Delta>,
+    pub(crate) handle: SessionHandle,
+    pub(crate) events: Vec<Event>,
+    pub(crate) deltas: Vec<Delta>,
     mark: String,
 }
 
 impl Story {
     /// Starts a session whose processes can be found by a mark of our own.
-    pub fn begin(runtime: &dyn Runtime, mut spec: SessionSpec) -> Self {
+    pub(crate) fn begin(runtime: &dyn Runtime, mut spec: SessionSpec) -> Self {
         let mark = Uuid::new_v4().simple().to_string();
         spec.environment = spec.environment.set(MARK, &mark);
         let session = runtime.start(spec);
@@ -44,12 +44,12 @@ impl Story {
     }
 
     /// Listens to one more thing that is said.
-    pub async fn listen(&mut self) {
+    pub(crate) async fn listen(&mut self) {
         self.hear().await.expect("the session has ended");
     }
 
     /// Listens until an event is what is looked for; those already heard count.
-    pub async fn until<T>(&mut self, find: impl Fn(&EventKind) -> Option<T>) -> T {
+    pub(crate) async fn until<T>(&mut self, find: impl Fn(&EventKind) -> Option<T>) -> T {
         let mut from = 0;
         loop {
             if let Some(found) = self.events[from..].iter().find_map(|event| find(&event.kind)) {
@@ -63,13 +63,13 @@ impl Story {
     }
 
     /// Listens until `count` pieces of text have come.
-    pub async fn until_deltas(&mut self, count: usize) {
+    pub(crate) async fn until_deltas(&mut self, count: usize) {
         while self.deltas.len() < count {
             self.hear().await.expect("the session ended before it said so much");
         }
     }
 
-    pub async fn until_ask(&mut self) -> (AskId, Ask) {
+    pub(crate) async fn until_ask(&mut self) -> (AskId, Ask) {
         let closed = self.closed_asks();
         self.until(|kind| match kind {
             EventKind::AskOpened { ask, body, .. } if !closed.contains_key(ask) => {
@@ -80,31 +80,31 @@ impl Story {
         .await
     }
 
-    pub async fn until_tool(&mut self, phase: ToolPhase) {
+    pub(crate) async fn until_tool(&mut self, phase: ToolPhase) {
         self.until(|kind| matches!(kind, EventKind::Tool(t) if t.phase == phase).then_some(()))
             .await;
     }
 
-    pub async fn until_turns_ended(&mut self, count: usize) {
+    pub(crate) async fn until_turns_ended(&mut self, count: usize) {
         while self.turns().len() < count {
             self.hear().await.expect("the session ended before so many turns had");
         }
     }
 
     /// Listens to the end and checks nothing.
-    pub async fn drain(mut self) {
+    pub(crate) async fn drain(mut self) {
         while self.hear().await.is_some() {}
     }
 
     /// Every word of every event and every delta.
-    pub fn said(&self) -> String {
+    pub(crate) fn said(&self) -> String {
         let mut said = serde_json::to_string(&self.events).unwrap();
         self.deltas.iter().for_each(|delta| said.push_str(&delta.text));
         said
     }
 
     /// Listens to the end and checks what must hold of every session.
-    pub async fn end(mut self) -> Ended {
+    pub(crate) async fn end(mut self) -> Ended {
         while self.hear().await.is_some() {}
         self.check();
         let EventKind::SessionEnded(end) = &self.events[self.events.len() - 1].kind else {
@@ -113,7 +113,7 @@ impl Story {
         Ended { end: (**end).clone(), story: self }
     }
 
-    pub fn turns(&self) -> Vec<&TurnEnded> {
+    pub(crate) fn turns(&self) -> Vec<&TurnEnded> {
         self.events
             .iter()
             .filter_map(|event| match &event.kind {
@@ -123,7 +123,7 @@ impl Story {
             .collect()
     }
 
-    pub fn closed_asks(&self) -> BTreeMap<AskId, ClosedBy> {
+    pub(crate) fn closed_asks(&self) -> BTreeMap<AskId, ClosedBy> {
         self.events
             .iter()
             .filter_map(|event| match &event.kind {
@@ -133,13 +133,13 @@ impl Story {
             .collect()
     }
 
-    pub fn tools(&self, phase: ToolPhase) -> usize {
+    pub(crate) fn tools(&self, phase: ToolPhase) -> usize {
         let is = |event: &&Event| matches!(&event.kind, EventKind::Tool(t) if t.phase == phase);
         self.events.iter().filter(is).count()
     }
 
     /// Everything that was said, for a test that failed.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let line = |event: &Event| {
             let mut line = serde_json::to_string(event).unwrap();
             let cut = line.floor_char_boundary(line.len().min(300));
@@ -149,11 +149,11 @@ impl Story {
         self.events.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
-    pub fn mark(&self) -> String {
+    pub(crate) fn mark(&self) -> String {
         self.mark.clone()
     }
 
-    pub fn processes(&self) -> Vec<i32> {
+    pub(crate) fn processes(&self) -> Vec<i32> {
         proc::marked(&self.mark)
     }
 
@@ -201,14 +201,14 @@ impl Story {
 }
 
 /// A session that is over.
-pub struct Ended {
-    pub end: SessionEnded,
-    pub story: Story,
+pub(crate) struct Ended {
+    pub(crate) end: SessionEnded,
+    pub(crate) story: Story,
 }
 
 impl Ended {
     /// The last answer.
-    pub fn response(&self) -> &str {
+    pub(crate) fn response(&self) -> &str {
         let turns = self.story.turns();
         turns.last().and_then(|turn| turn.final_text.as_deref()).unwrap_or_default()
     }

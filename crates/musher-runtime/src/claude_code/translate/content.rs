@@ -154,9 +154,9 @@ impl Translator {
 }
 
 fn item_body(kind: &str, mut block: Json) -> ItemBody {
-    let take = |block: &mut Json, key: &str| match block[key].take() {
-        Json::String(text) => text,
-        _ => String::new(),
+    let take = |block: &mut Json, key: &str| {
+        let Json::String(text) = block[key].take() else { return String::new() };
+        text
     };
     match kind {
         "text" => ItemBody::Text { text: take(&mut block, "text") },
@@ -174,15 +174,12 @@ fn item_body(kind: &str, mut block: Json) -> ItemBody {
 
 fn tool_result(block: &Json, metas: &[ToolResultMeta], structured: Option<Json>) -> ToolUpdate {
     let id = block["tool_use_id"].as_str().unwrap_or_default();
-    let text = match &block["content"] {
-        Json::String(text) => text.clone(),
-        Json::Array(parts) => parts
-            .iter()
-            .map(|part| part["text"].as_str().unwrap_or("[not text]"))
-            .collect::<Vec<_>>()
-            .join("\n"),
-        _ => String::new(),
-    };
+    let content = &block["content"];
+    let parts = content.as_array().map(|parts| {
+        let texts = parts.iter().map(|part| part["text"].as_str().unwrap_or("[not text]"));
+        texts.collect::<Vec<_>>().join("\n")
+    });
+    let text = parts.unwrap_or_else(|| content.as_str().unwrap_or_default().to_owned());
     let failed = block["is_error"].as_bool().unwrap_or(false);
     let meta = metas.iter().find(|meta| meta.id == id);
     let rejected = meta

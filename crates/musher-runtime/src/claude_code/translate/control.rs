@@ -34,10 +34,7 @@ pub(super) enum Shape {
 impl Translator {
     pub(super) fn control_request(&mut self, frame: &mut Frame<'_>) -> Option<()> {
         let ControlRequest { request_id, request } = frame.read()?;
-        let name = match &request_id {
-            Json::String(name) => name.clone(),
-            other => other.to_string(),
-        };
+        let name = request_id.as_str().map_or_else(|| request_id.to_string(), str::to_owned);
         let id = self.peer.opened(request_id);
         match request["subtype"].as_str() {
             Some("can_use_tool") => match serde_json::from_value(request) {

@@ -43,6 +43,10 @@ impl Driver {
         self.settle();
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "turns are the driver's; other kinds pass through"
+    )]
     fn happened(&mut self, kind: EventKind, scope: Scope, raw: Option<RawRef>) {
         match kind {
             EventKind::TurnStarted { trigger, .. } => self.turn_started(trigger, raw),

@@ -7,7 +7,7 @@ use musher_runtime::{Resume, Runtime, SessionSpec};
 use super::{Scene, Subject};
 use crate::rig::{Place, recorded};
 
-pub struct Recorded {
+pub(crate) struct Recorded {
     place: Place,
 }
 

@@ -7,7 +7,7 @@ use musher_runtime::{Resume, Runtime, SessionSpec};
 use super::{Scene, Subject};
 use crate::rig::Place;
 
-pub struct Scripted {
+pub(crate) struct Scripted {
     place: Place,
 }
 

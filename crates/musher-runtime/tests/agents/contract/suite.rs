@@ -25,7 +25,7 @@ async fn finish(story: Story, outcome: Outcome) -> Ended {
     ended
 }
 
-pub async fn a_session_ends_once_and_says_how(subject: &dyn Subject) {
+pub(crate) async fn a_session_ends_once_and_says_how(subject: &dyn Subject) {
     let ended = finish(begin(subject, Scene::Text), Outcome::Completed).await;
     assert!(ended.end.session.is_some());
     assert_eq!(ended.end.turns, 1);
@@ -33,7 +33,7 @@ pub async fn a_session_ends_once_and_says_how(subject: &dyn Subject) {
     assert!(ended.end.usage.output > 0);
 }
 
-pub async fn an_ask_that_nobody_can_answer_is_denied_at_once(subject: &dyn Subject) {
+pub(crate) async fn an_ask_that_nobody_can_answer_is_denied_at_once(subject: &dyn Subject) {
     let mut spec = subject.spec(Scene::Approval);
     spec.asks = AskPolicy::Deny;
     let ended = Story::begin(subject.runtime().as_ref(), spec).end().await;
@@ -41,7 +41,7 @@ pub async fn an_ask_that_nobody_can_answer_is_denied_at_once(subject: &dyn Subje
     assert_eq!(by, [ClosedBy::Unattended], "{}", ended.text());
 }
 
-pub async fn an_ask_past_its_deadline_gets_its_default(subject: &dyn Subject) {
+pub(crate) async fn an_ask_past_its_deadline_gets_its_default(subject: &dyn Subject) {
     let mut spec = subject.spec(Scene::Approval);
     let deadline = Some(Duration::from_millis(50));
     spec.asks = AskPolicy::Wait { deadline, default: Decision::Deny };
@@ -50,7 +50,7 @@ pub async fn an_ask_past_its_deadline_gets_its_default(subject: &dyn Subject) {
     assert_eq!(by, [ClosedBy::Deadline], "{}", ended.text());
 }
 
-pub async fn an_answer_counts_once_and_a_late_one_is_told_who_won(subject: &dyn Subject) {
+pub(crate) async fn an_answer_counts_once_and_a_late_one_is_told_who_won(subject: &dyn Subject) {
     let mut story = begin(subject, Scene::Approval);
     let (ask, body) = story.until_ask().await;
     assert!(matches!(body, Ask::Approval(_)));
@@ -71,7 +71,7 @@ pub async fn an_answer_counts_once_and_a_late_one_is_told_who_won(subject: &dyn 
     assert_eq!(ended.closed_asks().len(), 1);
 }
 
-pub async fn a_question_is_answered(subject: &dyn Subject) {
+pub(crate) async fn a_question_is_answered(subject: &dyn Subject) {
     let mut story = begin(subject, Scene::Question);
     let (ask, body) = story.until_ask().await;
     let Ask::Question { questions } = body else { panic!("not a question") };
@@ -81,7 +81,7 @@ pub async fn a_question_is_answered(subject: &dyn Subject) {
     finish(story, Outcome::Completed).await;
 }
 
-pub async fn an_ask_is_closed_when_the_session_is_stopped(subject: &dyn Subject) {
+pub(crate) async fn an_ask_is_closed_when_the_session_is_stopped(subject: &dyn Subject) {
     let mut story = begin(subject, Scene::Approval);
     let (ask, _) = story.until_ask().await;
     story.handle.stop().await.unwrap();
@@ -89,7 +89,7 @@ pub async fn an_ask_is_closed_when_the_session_is_stopped(subject: &dyn Subject)
     assert_ne!(ended.closed_asks()[&ask], ClosedBy::Person);
 }
 
-pub async fn a_rule_settles_an_ask_without_a_person(subject: &dyn Subject) {
+pub(crate) async fn a_rule_settles_an_ask_without_a_person(subject: &dyn Subject) {
     let mut spec = subject.spec(Scene::Approval);
     spec.rules.allow.push("execute".parse().unwrap());
     let ended = Story::begin(subject.runtime().as_ref(), spec).end().await;
@@ -97,7 +97,7 @@ pub async fn a_rule_settles_an_ask_without_a_person(subject: &dyn Subject) {
     assert!(ended.closed_asks().values().all(|by| *by == ClosedBy::Rule), "{}", ended.text());
 }
 
-pub async fn stop_ends_the_whole_tree_and_is_true(subject: &dyn Subject) {
+pub(crate) async fn stop_ends_the_whole_tree_and_is_true(subject: &dyn Subject) {
     let mut story = begin(subject, Scene::Hang);
     story.until_tool(ToolPhase::Proposed).await;
     let began = Instant::now();
@@ -106,7 +106,7 @@ pub async fn stop_ends_the_whole_tree_and_is_true(subject: &dyn Subject) {
     assert!(began.elapsed() < STOP, "it took {:?}", began.elapsed());
 }
 
-pub async fn kill_ends_the_whole_tree_at_once(subject: &dyn Subject) {
+pub(crate) async fn kill_ends_the_whole_tree_at_once(subject: &dyn Subject) {
     let mut story = begin(subject, Scene::Hang);
     story.until_tool(ToolPhase::Proposed).await;
     let began = Instant::now();
@@ -115,7 +115,7 @@ pub async fn kill_ends_the_whole_tree_at_once(subject: &dyn Subject) {
     assert!(began.elapsed() < Duration::from_secs(4), "it took {:?}", began.elapsed());
 }
 
-pub async fn dropping_the_session_ends_the_whole_tree(subject: &dyn Subject) {
+pub(crate) async fn dropping_the_session_ends_the_whole_tree(subject: &dyn Subject) {
     let mut story = begin(subject, Scene::Hang);
     story.until_tool(ToolPhase::Proposed).await;
     let mark = story.mark();
@@ -128,7 +128,7 @@ pub async fn dropping_the_session_ends_the_whole_tree(subject: &dyn Subject) {
     tokio::time::timeout(STOP, gone).await.expect("processes outlived the session");
 }
 
-pub async fn an_interrupt_ends_the_turn_and_keeps_the_session(subject: &dyn Subject) {
+pub(crate) async fn an_interrupt_ends_the_turn_and_keeps_the_session(subject: &dyn Subject) {
     let mut story = begin(subject, Scene::Interruptible);
     story.until_tool(ToolPhase::Proposed).await;
     story.handle.interrupt().await.unwrap();
@@ -137,8 +137,8 @@ pub async fn an_interrupt_ends_the_turn_and_keeps_the_session(subject: &dyn Subj
     assert!(ended.end.session.is_some());
 }
 
-pub async fn a_second_prompt_waits_for_its_turn(subject: &dyn Subject) {
-    let mut story = begin(subject, Scene::TwoPrompts);
+pub(crate) async fn a_second_prompt_waits_for_its_turn(subject: &dyn Subject) {
+    let story = begin(subject, Scene::TwoPrompts);
     let second = subject.spec(Scene::TwoPrompts).prompt;
     let id = story.handle.prompt(second).await.unwrap();
     let ended = finish(story, Outcome::Completed).await;
@@ -148,7 +148,7 @@ pub async fn a_second_prompt_waits_for_its_turn(subject: &dyn Subject) {
     assert_eq!(refused, Err(CommandError::Ended));
 }
 
-pub async fn the_wall_clock_ends_a_run(subject: &dyn Subject) {
+pub(crate) async fn the_wall_clock_ends_a_run(subject: &dyn Subject) {
     let mut spec = subject.spec(Scene::Hang);
     spec.limits.wall_clock = Some(Duration::from_secs(3));
     let ended = Story::begin(subject.runtime().as_ref(), spec).end().await;
@@ -156,7 +156,7 @@ pub async fn the_wall_clock_ends_a_run(subject: &dyn Subject) {
     assert_eq!(ended.end.error.as_ref().and_then(|e| e.code.as_deref()), Some("wall_clock"));
 }
 
-pub async fn silence_ends_a_run(subject: &dyn Subject) {
+pub(crate) async fn silence_ends_a_run(subject: &dyn Subject) {
     let mut spec = subject.spec(Scene::Hang);
     spec.limits.inactivity = Some(Duration::from_secs(2));
     let ended = Story::begin(subject.runtime().as_ref(), spec).end().await;
@@ -164,7 +164,7 @@ pub async fn silence_ends_a_run(subject: &dyn Subject) {
     assert_eq!(ended.end.error.as_ref().and_then(|e| e.code.as_deref()), Some("inactivity"));
 }
 
-pub async fn an_unknown_session_fails_and_says_so(subject: &dyn Subject) {
+pub(crate) async fn an_unknown_session_fails_and_says_so(subject: &dyn Subject) {
     let spec = subject.unknown_session();
     let ended = Story::begin(subject.runtime().as_ref(), spec).end().await;
     assert_eq!(ended.end.outcome, Outcome::Failed, "{}", ended.text());
@@ -173,7 +173,7 @@ pub async fn an_unknown_session_fails_and_says_so(subject: &dyn Subject) {
     assert_eq!(ended.end.turns, 0);
 }
 
-pub async fn bad_input_is_refused_before_anything_runs(subject: &dyn Subject) {
+pub(crate) async fn bad_input_is_refused_before_anything_runs(subject: &dyn Subject) {
     let refused = |spec| async {
         let ended = Story::begin(subject.runtime().as_ref(), spec).end().await;
         assert_eq!(ended.end.outcome, Outcome::Failed);
@@ -196,7 +196,7 @@ pub async fn bad_input_is_refused_before_anything_runs(subject: &dyn Subject) {
     assert!(refused(spec).await.contains("0 turns"));
 }
 
-pub async fn one_shot_work_gives_its_result(subject: &dyn Subject) {
+pub(crate) async fn one_shot_work_gives_its_result(subject: &dyn Subject) {
     let runtime = subject.runtime();
     let token = CancellationToken::new();
     let result = run_once(runtime.as_ref(), subject.spec(Scene::Text), &token).await;

@@ -13,6 +13,10 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "callers whose arguments are fixed choose by environment"
+    )]
     pub(crate) fn read(args: impl Iterator<Item = OsString>) -> io::Result<Self> {
         let args = args.collect::<Vec<_>>();
         let value = |name: &str| {

@@ -18,6 +18,7 @@ fn said(bytes: &Bytes) -> Json {
     serde_json::from_slice(bytes).unwrap()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "inputs are written where they are used")]
 fn wants(translator: &mut Translator, tool: &str, input: Json, suggestions: Json) -> Step {
     one(
         translator,

@@ -100,7 +100,7 @@ fn each_result_of_a_tool_belongs_to_a_call_that_was_proposed() {
                         assert!(proposed.insert(update.call.clone()), "{name}: proposed twice");
                     }
                     _ => {
-                        assert!(proposed.contains(&update.call), "{name}: a result without a call")
+                        assert!(proposed.contains(&update.call), "{name}: a result without a call");
                     }
                 }
             }
