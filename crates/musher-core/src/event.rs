@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::{
-    Activity, Answer, Ask, AskId, CallId, ClosedBy, ErrorInfo, ItemBody, ItemId, Level, McpState,
+    Activity, Answer, Ask, AskId, CallId, ClosedBy, ErrorInfo, ItemBody, ItemId, Level,
     ModelChange, Origin, OutputStream, PlanEntry, PromptId, RateLimit, SessionEnded, SessionInfo,
     TaskUpdate, ToolUpdate, Trigger, TurnEnded, UsageReport,
 };
@@ -109,6 +109,9 @@ pub enum EventKind {
         /// Unix milliseconds after which the default answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadline: Option<i64>,
+        /// Nobody need look: a rule or the lack of a person closes it in the same breath.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        settled: bool,
     },
     AskClosed {
         ask: AskId,
@@ -140,8 +143,6 @@ pub enum EventKind {
         after: Option<u64>,
     },
     Task(TaskUpdate),
-    /// A tool server's state, by name.
-    Mcp(McpState),
     Notice {
         level: Level,
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -44,8 +44,6 @@ pub struct McpState {
 pub enum Activity {
     Idle,
     Running,
-    Requesting,
-    Compacting,
     NeedsYou,
 }
 
@@ -54,7 +52,6 @@ pub enum Activity {
 #[serde(rename_all = "snake_case")]
 pub enum ModelChange {
     Person,
-    Fallback,
     Refusal,
 }
 

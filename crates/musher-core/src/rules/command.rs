@@ -2,11 +2,44 @@
 
 use super::wildcard::{self, Star};
 
+/// Words that run the command after them.
+const WRAPPERS: &[&str] = &[
+    "!", "builtin", "busybox", "command", "do", "doas", "elif", "else", "env", "eval", "exec",
+    "if", "nice", "nohup", "setsid", "stdbuf", "sudo", "then", "time", "timeout", "until", "while",
+    "xargs",
+];
+
 /// Whether the pattern fits the whole line or any one command in it; for bans, which should rather strike too often.
 pub(super) fn any_part(pattern: &str, line: &str) -> bool {
-    one(pattern, line.trim())
-        || pieces(line).iter().any(|piece| one(pattern, piece))
-        || Line::read(line).commands.iter().any(|command| one(pattern, command))
+    let strikes = |command: &str| {
+        one(pattern, command) || unwrapped(command).iter().any(|command| one(pattern, command))
+    };
+    strikes(line.trim())
+        || pieces(line).into_iter().any(strikes)
+        || Line::read(line).commands.into_iter().any(strikes)
+}
+
+/// The commands that may hide behind what stands before them: `X=1 sudo -u me /bin/rm x` runs `rm x`. Which words
+/// are a wrapper's own nobody can tell, so after one every word may begin a command.
+fn unwrapped(command: &str) -> Vec<String> {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let assigns = |word: &str| word.split_once('=').is_some_and(|(name, _)| is_name(name));
+    let start = words.iter().take_while(|word| assigns(word)).count();
+    let from = |at: usize| {
+        let (program, arguments) = words[at..].split_first()?;
+        Some([&[base_name(program)], arguments].concat().join(" "))
+    };
+    let wrapped = words.get(start).is_some_and(|word| WRAPPERS.contains(&base_name(word)));
+    let end = if wrapped { words.len() } else { words.len().min(start + 1) };
+    (start..end).filter_map(from).collect()
+}
+
+fn base_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// Whether the pattern fits every command of a line that hides none; for grants.

@@ -71,6 +71,13 @@ fn a_ban_strikes_wherever_the_command_hides() {
         "{ rm x; }",
         "(rm x)",
         "ls\nrm x",
+        "sudo rm x",
+        "sudo -n -u root rm x",
+        "/bin/rm x",
+        "X=1 rm x",
+        "env A=b timeout 5 rm x",
+        "find . | xargs -0 rm",
+        "if true; then rm x; fi",
     ] {
         assert!(denies(&no_rm, &command(line)), "{line:?}");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Spend, UsageReport};
+use super::{Spend, UsageReport, Usd};
 
 const UNNAMED: &str = "unknown";
 
@@ -54,6 +54,11 @@ impl Ledger {
     /// What this run has spent, over all models.
     pub fn spent(&self) -> Spend {
         self.spent.values().copied().reduce(Spend::plus).unwrap_or_default()
+    }
+
+    /// What this run has cost as far as anybody knows; the least that it can be.
+    pub fn known_cost(&self) -> Usd {
+        self.spent.values().filter_map(|spend| spend.cost_usd).fold(Usd::default(), Usd::plus)
     }
 
     /// What this run has spent, by model.
@@ -143,6 +148,11 @@ mod tests {
         unknown.spend.cost_usd = None;
         ledger.enter(&unknown);
         assert_eq!(ledger.spent().cost_usd, None);
+        assert_eq!(
+            ledger.known_cost(),
+            Usd::from_dollars(0.1),
+            "a budget still counts what is known"
+        );
         assert_eq!(ledger.spent().tokens.total(), 4);
     }
 }

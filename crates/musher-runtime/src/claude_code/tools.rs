@@ -1,6 +1,6 @@
 //! Claude Code's tools in words that no vendor owns.
 
-use musher_core::ToolKind;
+use musher_core::{PlanEntry, ToolKind};
 use serde_json::Value as Json;
 
 /// What a tool does.
@@ -35,4 +35,16 @@ pub(super) fn subject(input: &Json) -> Option<String> {
     .iter()
     .find_map(|key| input.get(key)?.as_str())
     .map(str::to_owned)
+}
+
+/// The list of things to do, when the call is about that.
+pub(super) fn plan(name: &str, input: &Json) -> Option<Vec<PlanEntry>> {
+    let todos = input["todos"].as_array().filter(|_| name == "TodoWrite")?;
+    let text = |todo: &Json, key: &str| todo[key].as_str().unwrap_or_default().to_owned();
+    Some(
+        todos
+            .iter()
+            .map(|todo| PlanEntry { text: text(todo, "content"), status: text(todo, "status") })
+            .collect(),
+    )
 }

@@ -53,6 +53,23 @@ pub(super) enum Tool {
     Run { command: String, timeout: Option<Duration> },
 }
 
+impl Tool {
+    /// The same tool with every text changed.
+    pub(super) fn map(&self, change: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Write { path, content } => {
+                Self::Write { path: change(path), content: change(content) }
+            }
+            Self::Edit { path, old, new } => {
+                Self::Edit { path: change(path), old: change(old), new: change(new) }
+            }
+            Self::Run { command, timeout } => {
+                Self::Run { command: change(command), timeout: *timeout }
+            }
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawScenario {

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::format::{self, Scenario, Step};
 use super::sessions::{Progress, Sessions};
+use super::tools::Approved;
 use super::{DRY_RUN, Script};
 use crate::process::{Containment, Mark};
 use crate::session::{Attempt, Ended, Order, Signal};
@@ -280,7 +281,7 @@ impl Player {
 
     async fn approve(&mut self, act: &str) -> Result<(), Broken> {
         let act = self.fill(act);
-        let denied = self
+        let approved = self
             .approval(Approval {
                 tool: "approve".into(),
                 tool_kind: ToolKind::Other,
@@ -292,9 +293,9 @@ impl Player {
                 human_only: false,
             })
             .await?;
-        match denied {
-            None => Ok(()),
-            Some(reason) => {
+        match approved {
+            Approved::Yes { .. } => Ok(()),
+            Approved::No { reason } => {
                 let message = format!("`{act}` was not approved: {reason}");
                 Err(Broken::Failed(ErrorInfo::new(ErrorClass::Policy, message)))
             }

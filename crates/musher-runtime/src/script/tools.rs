@@ -18,14 +18,27 @@ use crate::session::{Gate, GateVerdict, Order, Signal};
 /// How much of a command's output is kept.
 const KEPT: usize = 64 * 1024;
 
+/// What a person said to an act.
+pub(super) enum Approved {
+    /// Yes, or yes to something else instead.
+    Yes {
+        instead: Option<serde_json::Value>,
+    },
+    No {
+        reason: String,
+    },
+}
+
 impl Player {
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "one order is looked for; `until` takes the rest"
     )]
     pub(super) async fn tool(&mut self, tool: &Tool, ask_first: bool) -> Result<(), Broken> {
+        // Rules and people judge what will really be done, so names are filled in before either sees it.
+        let mut tool = tool.map(|text| self.fill(text));
         let call = CallId::new(format!("call-{}", self.mint()));
-        let (name, kind, subject, input) = describe(tool);
+        let (name, kind, subject, input) = describe(&tool);
         let proposed = ToolUpdate {
             name: Some(name.into()),
             kind: Some(kind),
@@ -48,10 +61,10 @@ impl Player {
                 other => Err(other),
             })
             .await?;
-        let denied = match verdict {
-            GateVerdict::Deny { reason } => Some(reason),
-            GateVerdict::Allow => None,
-            GateVerdict::NoOpinion if !ask_first => None,
+        let approved = match verdict {
+            GateVerdict::Deny { reason } => Approved::No { reason },
+            GateVerdict::Allow => Approved::Yes { instead: None },
+            GateVerdict::NoOpinion if !ask_first => Approved::Yes { instead: None },
             GateVerdict::Ask | GateVerdict::NoOpinion => {
                 self.approval(Approval {
                     tool: name.into(),
@@ -66,6 +79,17 @@ impl Player {
                 .await?
             }
         };
+        let denied = match approved {
+            Approved::No { reason } => Some(reason),
+            Approved::Yes { instead: None } => None,
+            Approved::Yes { instead: Some(input) } => match edited(&tool, &input) {
+                Some(edited) => {
+                    tool = edited;
+                    None
+                }
+                None => Some("The edited input does not fit this tool.".to_owned()),
+            },
+        };
         if let Some(reason) = denied {
             let update =
                 ToolUpdate { reason: Some(reason), ..ToolUpdate::phase(call, ToolPhase::Denied) };
@@ -74,15 +98,11 @@ impl Player {
         self.event(EventKind::Tool(Box::new(ToolUpdate::phase(call.clone(), ToolPhase::Running))))
             .await?;
         let began = Instant::now();
-        let (phase, output) = match tool {
-            Tool::Write { path, content } => {
-                done(files::write(&self.cwd(), &self.fill(path), &self.fill(content)))
-            }
-            Tool::Edit { path, old, new } => {
-                done(files::edit(&self.cwd(), &self.fill(path), &self.fill(old), &self.fill(new)))
-            }
+        let (phase, output) = match &tool {
+            Tool::Write { path, content } => done(files::write(&self.cwd(), path, content)),
+            Tool::Edit { path, old, new } => done(files::edit(&self.cwd(), path, old, new)),
             Tool::Run { command, timeout } => {
-                self.command(&call, self.fill(command), *timeout).await?
+                self.command(&call, command.clone(), *timeout).await?
             }
         };
         let update = ToolUpdate {
@@ -93,15 +113,15 @@ impl Player {
         self.event(EventKind::Tool(Box::new(update))).await
     }
 
-    /// Asks for approval; the reason comes back if it was denied.
-    pub(super) async fn approval(&mut self, approval: Approval) -> Result<Option<String>, Broken> {
+    /// Asks for approval.
+    pub(super) async fn approval(&mut self, approval: Approval) -> Result<Approved, Broken> {
         match self.ask(Ask::Approval(approval)).await? {
-            Answer::Deny { reason } => Ok(Some(reason)),
+            Answer::Deny { reason } => Ok(Approved::No { reason }),
             Answer::DenyAndInterrupt { .. } => Err(Broken::Interrupted),
-            Answer::Allow { .. }
-            | Answer::AllowAlways
-            | Answer::Replies { .. }
-            | Answer::Form { .. } => Ok(None),
+            Answer::Allow { input } => Ok(Approved::Yes { instead: input }),
+            Answer::AllowAlways | Answer::Replies { .. } | Answer::Form { .. } => {
+                Ok(Approved::Yes { instead: None })
+            }
         }
     }
 
@@ -206,6 +226,18 @@ async fn until(deadline: Option<Instant>) {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
     }
+}
+
+/// The tool with what a person wrote instead, if it fits.
+fn edited(tool: &Tool, input: &serde_json::Value) -> Option<Tool> {
+    let text = |key: &str| input[key].as_str().map(str::to_owned);
+    Some(match tool {
+        Tool::Write { .. } => Tool::Write { path: text("path")?, content: text("content")? },
+        Tool::Edit { .. } => {
+            Tool::Edit { path: text("path")?, old: text("old")?, new: text("new")? }
+        }
+        Tool::Run { timeout, .. } => Tool::Run { command: text("command")?, timeout: *timeout },
+    })
 }
 
 fn describe(tool: &Tool) -> (&'static str, ToolKind, String, serde_json::Value) {

@@ -109,6 +109,7 @@ struct Driver {
     closed: bool,
     /// The agent says of itself that it is not idle.
     native_busy: bool,
+    warned_of_cost: bool,
     ending: Option<Ending>,
 }
 
@@ -164,6 +165,7 @@ impl Driver {
             close_at: None,
             closed: false,
             native_busy: false,
+            warned_of_cost: false,
             ending: None,
         }
     }

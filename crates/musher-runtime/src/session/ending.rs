@@ -46,10 +46,9 @@ pub(super) fn turn_cut_short(ended: &Ended, decided: Option<&Ending>) -> TurnEnd
             TurnEnded::synthesised(TurnOutcome::Lost, Some(error))
         }
         None => {
-            let error = ended
-                .error
-                .clone()
-                .unwrap_or_else(|| exited_early(ended, "in the middle of its turn"));
+            let error = ended.error.clone().unwrap_or_else(|| {
+                exited_early(ended, ErrorClass::ProcessExit, "in the middle of its turn")
+            });
             TurnEnded::synthesised(TurnOutcome::Failed, Some(error))
         }
     }
@@ -68,7 +67,10 @@ pub(super) fn conclude(
         return (Outcome::Failed, Some(error.clone()));
     }
     let Some(turn) = last_turn else {
-        return (Outcome::Failed, Some(exited_early(ended, "before it did anything")));
+        return (
+            Outcome::Failed,
+            Some(exited_early(ended, ErrorClass::Startup, "before it did anything")),
+        );
     };
     let outcome = match turn.outcome {
         TurnOutcome::Completed => Outcome::Completed,
@@ -81,7 +83,7 @@ pub(super) fn conclude(
     (outcome, turn.error.clone())
 }
 
-fn exited_early(ended: &Ended, when: &str) -> ErrorInfo {
+fn exited_early(ended: &Ended, class: ErrorClass, when: &str) -> ErrorInfo {
     let how = match (ended.exit_code, ended.signal) {
         (_, Some(signal)) => format!("was killed by signal {signal}"),
         (Some(code), None) => format!("exited with code {code}"),
@@ -92,5 +94,5 @@ fn exited_early(ended: &Ended, when: &str) -> ErrorInfo {
         Some(words) => format!("the agent {how} {when}: {words}"),
         None => format!("the agent {how} {when}"),
     };
-    ErrorInfo::new(ErrorClass::Startup, message)
+    ErrorInfo::new(class, message)
 }

@@ -86,6 +86,9 @@ impl Translator {
         {
             self.plans.insert(call.clone(), plan.to_owned());
         }
+        if let Some(entries) = tools::plan(name, &input) {
+            frame.event_in(owner.clone(), EventKind::Plan { entries });
+        }
         let update = ToolUpdate {
             name: Some(name.to_owned()),
             kind: Some(kind),

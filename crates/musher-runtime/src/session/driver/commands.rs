@@ -7,6 +7,9 @@ use super::super::spec::check_prompt;
 use super::super::{Command, CommandError};
 use super::Driver;
 
+/// Prompts that may wait; more than that is not a conversation.
+const PENDING: usize = 256;
+
 impl Driver {
     pub(super) fn obey(&mut self, command: Command) -> Result<(), CommandError> {
         let can = self.profile.capabilities;
@@ -60,7 +63,10 @@ impl Driver {
         if self.ending.is_some() || self.closed {
             return Err(CommandError::Ended);
         }
-        if self.turns.busy() {
+        if self.turns.busy() || self.native_busy {
+            if self.pending.len() >= PENDING {
+                return Err(CommandError::Busy);
+            }
             self.pending.push_back((id, text));
         } else {
             self.send_prompt(id, text);

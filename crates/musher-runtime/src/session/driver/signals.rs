@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use musher_core::{
-    Activity, Ask, AskId, ClosedBy, ErrorClass, ErrorInfo, EventKind, Outcome, RawRef, Scope,
-    TaskPhase, Trigger, TurnEnded, TurnOutcome,
+    Activity, Ask, AskId, ClosedBy, ErrorClass, ErrorInfo, EventKind, Level, Outcome, RawRef,
+    Scope, TaskPhase, Trigger, TurnEnded, TurnOutcome, UsageReport,
 };
 use tokio::time::Instant;
 
@@ -74,6 +74,7 @@ impl Driver {
             EventKind::Tool(update) if scope.is_main() => self.turns.tool(update),
             EventKind::Usage(report) => {
                 self.ledger.enter(report);
+                self.warn_of_unknown_cost(report);
             }
             EventKind::RateLimit(limit) if limit.exhausted => {
                 let wait = limit.resets_at.map(|at| at.saturating_sub(clock::now_ms()));
@@ -95,6 +96,21 @@ impl Driver {
                 }
             },
             _ => {}
+        }
+    }
+
+    /// A budget cannot be kept where nobody says what things cost; the person must know.
+    fn warn_of_unknown_cost(&mut self, report: &UsageReport) {
+        let blind = self.spec.limits.budget.is_some() && report.spend.cost_usd.is_none();
+        if blind && !report.partial && !std::mem::replace(&mut self.warned_of_cost, true) {
+            let model = report.model.as_deref().unwrap_or("the model");
+            self.emit(EventKind::Notice {
+                level: Level::Warning,
+                code: Some("cost_unknown".into()),
+                text: format!(
+                    "nobody says what {model} costs, so the budget cannot be kept for it"
+                ),
+            });
         }
     }
 
@@ -143,7 +159,12 @@ impl Driver {
             }
             Fate::Waits { deadline: None } | Fate::Settled { .. } => None,
         };
-        self.emit_from(EventKind::AskOpened { ask: ask.clone(), body, deadline }, scope, raw);
+        let settled = matches!(fate, Fate::Settled { .. });
+        self.emit_from(
+            EventKind::AskOpened { ask: ask.clone(), body, deadline, settled },
+            scope,
+            raw,
+        );
         if let Fate::Settled { by, answer } = fate {
             self.close_ask(ask, by, answer);
         }
@@ -164,7 +185,7 @@ impl Driver {
             .with_hint("raise the limit with --max-turns, or resume the session");
             self.begin_ending(Outcome::OutOfTurns, Some(error));
         }
-        let spent = self.ledger.spent().cost_usd.unwrap_or_default();
+        let spent = self.ledger.known_cost();
         if let Some(budget) = limits.budget.filter(|budget| spent >= *budget) {
             let error = ErrorInfo::new(
                 ErrorClass::Budget,

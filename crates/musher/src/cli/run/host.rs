@@ -6,9 +6,9 @@ use musher_core::{Answer, Ask, AskId, EventKind};
 use musher_runtime::{Output, Runtime, SessionHandle, SessionSpec};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::super::Exit;
 use super::super::render::View;
 use super::super::terminal::Typed;
-use super::super::{Exit, terminal};
 use super::answer::{self, Dialog, Meaning};
 
 /// Runs a session to its end and tells how the command should exit.
@@ -77,7 +77,7 @@ impl Hosting {
             let _ended = self.handle.stop().await;
         }
         if let Output::Event(event) = output
-            && let EventKind::AskOpened { .. } = &event.kind
+            && let EventKind::AskOpened { settled: false, .. } = &event.kind
             && self.asks.len() == 1
         {
             self.put();
@@ -87,7 +87,7 @@ impl Hosting {
     #[expect(clippy::wildcard_enum_match_arm, reason = "only asks matter here")]
     fn note(&mut self, kind: &EventKind) {
         match kind {
-            EventKind::AskOpened { ask, body, .. } if terminal::can_ask() => {
+            EventKind::AskOpened { ask, body, settled: false, .. } => {
                 self.asks.push_back((ask.clone(), body.clone()));
             }
             EventKind::AskClosed { ask, .. } => {

@@ -197,6 +197,18 @@ fn what_is_superseded_or_refused_is_retracted_by_item() {
 }
 
 #[test]
+fn a_list_of_things_to_do_is_a_plan() {
+    let todos =
+        json!([{ "content": "Write it", "status": "in_progress", "activeForm": "Writing it" }]);
+    let block =
+        json!({ "type": "tool_use", "id": "t", "name": "TodoWrite", "input": { "todos": todos } });
+    let message = json!({ "id": "m", "model": "m", "content": [block] });
+    let step = one(&mut ready(), json!({ "type": "assistant", "message": message }));
+    let found = events(std::slice::from_ref(&step));
+    assert!(matches!(found[0], EventKind::Plan { entries } if entries[0].text == "Write it"));
+}
+
+#[test]
 fn compaction_is_told_from_start_to_end() {
     let mut translator = ready();
     let start = one(

@@ -1,0 +1,94 @@
+//! Promises that are the command's own.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+use musher_testkit::proc;
+
+use crate::musher::{Place, fake_agent};
+
+/// Runs an agent that only makes noise, and gives the most memory that `musher` ever used, in KiB.
+fn peak_memory(noise: &str) -> u64 {
+    let place = Place::new();
+    let program = place.program(&format!("exec {} {noise}", fake_agent().display()));
+    let mut child = place
+        .musher(&["run", "--program", &program, "--json", "go"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut output = child.stdout.take().unwrap();
+    let mut buffer = vec![0; 1 << 20];
+    let mut peak = 0;
+    loop {
+        if let Ok(status) = std::fs::read_to_string(&status) {
+            let high = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let kib = high.and_then(|high| high.split_whitespace().next()?.parse::<u64>().ok());
+            peak = peak.max(kib.unwrap_or(0));
+        }
+        match output.read(&mut buffer) {
+            Ok(1..) => {}
+            _ => break,
+        }
+    }
+    child.wait().unwrap();
+    assert!(peak > 0);
+    peak
+}
+
+#[test]
+fn promise_10_memory_stays_under_32_mib_whatever_an_agent_prints() {
+    for noise in [
+        "long-line --mb 64",
+        "no-newline --mb 200",
+        "flood --mb 200",
+        "garbage --seed 1 --bytes 20000000",
+    ] {
+        let peak = peak_memory(noise);
+        assert!(peak < 32 * 1024, "{noise}: {peak} KiB");
+    }
+}
+
+#[test]
+fn promise_3_an_orphan_that_hid_itself_is_found_by_the_subreaper() {
+    let place = Place::new();
+    // It has cleared its environment, made its own session, and its parent is gone.
+    let program = place.program(&format!("exec {} clear-env-daemon", fake_agent().display()));
+    let mut child = place
+        .musher(&["run", "--program", &program, "--json", "--timeout", "1s", "go"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut orphan = None;
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let line: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if let Some(pid) = line["text"].as_str().and_then(|text| text.strip_prefix("pid ")) {
+            let pid: i32 = pid.trim().parse().unwrap();
+            assert!(proc::alive(pid));
+            orphan = Some(pid);
+        }
+    }
+    child.wait().unwrap();
+    assert!(!proc::alive(orphan.expect("the agent told of no orphan")));
+}
+
+#[test]
+fn a_reader_that_goes_away_stops_the_run() {
+    let place = Place::new();
+    let script = place.script(
+        "[[step]]\nsay = 'one'\n[[step]]\nsay = 'two'\n[[step]]\nrun = 'echo $$ > pid; sleep 300'",
+    );
+    let mut child = place
+        .musher(&["run", "--runtime", "script", "--program", &script, "--json", "go"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    drop(output);
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    if let Ok(pid) = std::fs::read_to_string(place.work.path().join("pid")) {
+        assert!(!proc::alive(pid.trim().parse().unwrap()), "the command outlived the run");
+    }
+}

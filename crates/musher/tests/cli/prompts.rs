@@ -1,0 +1,89 @@
+//! Prompts from everywhere, and what pipes see.
+
+use crate::musher::Place;
+
+const ECHO: &str = "[[step]]\nsay = 'You said: ${prompt}'";
+
+#[test]
+fn a_prompt_comes_from_the_argument_a_file_or_standard_input() {
+    let place = Place::new();
+    let script = place.script(ECHO);
+    let file = place.home.path().join("prompt.txt");
+    std::fs::write(&file, "from the file").unwrap();
+    let base = ["run", "--runtime", "script", "--program", &script];
+    fn joined<'a>(base: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+        [base, more].concat()
+    }
+    let ran = place.run(&joined(&base, &["from the argument"]));
+    assert!(ran.out.contains("You said: from the argument"), "{ran:?}");
+    let path = file.display().to_string();
+    let ran = place.run(&joined(&base, &["--file", &path]));
+    assert!(ran.out.contains("You said: from the file"), "{ran:?}");
+    for dash in [&["-"][..], &[]] {
+        let ran = place.run_with_input(&joined(&base, dash), b"from the pipe");
+        assert!(ran.out.contains("You said: from the pipe"), "{ran:?}");
+    }
+    let ran = place.run(&joined(&base, &["--", "--starts-with-a-dash"]));
+    assert!(ran.out.contains("You said: --starts-with-a-dash"), "{ran:?}");
+}
+
+#[test]
+fn a_prompt_of_a_megabyte_is_taken_and_one_with_a_nul_is_refused() {
+    let place = Place::new();
+    let script = place.script(ECHO);
+    let args = ["run", "--runtime", "script", "--program", &script, "-"];
+    let ran = place.run_with_input(&args, "x".repeat(1_000_000).as_bytes());
+    assert_eq!(ran.code, Some(0));
+    let ran = place.run_with_input(&args, b"a\0b");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("NUL byte at position 1"), "{}", ran.err);
+    let ran = place.run_with_input(&args, b"\xff\xfe");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("not UTF-8"), "{}", ran.err);
+}
+
+#[test]
+fn a_pipe_sees_no_escape_sequences_not_even_an_agents() {
+    let place = Place::new();
+    let script = place.script("[[step]]\nsay = \"\\u001b[31mred\\u001b[0m \\u202eodd\"\n[[step]]\nrun = 'printf \"\\033[2J\"; false'");
+    let ran = place.run(&["run", "--runtime", "script", "--program", &script, "go"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(!ran.out.contains('\u{1b}') && !ran.out.contains('\u{202e}'), "{:?}", ran.out);
+    assert!(ran.out.contains("[31mred"), "{:?}", ran.out);
+}
+
+#[test]
+fn the_agent_gets_listed_variables_and_those_that_are_given() {
+    let place = Place::new();
+    let script = place.script("[[step]]\nrun = 'echo [$GIVEN] [$PASSED] [$KEPT_BACK] > seen'");
+    let mut command = place.musher(&[
+        "run",
+        "--runtime",
+        "script",
+        "--program",
+        &script,
+        "--env",
+        "GIVEN=one",
+        "--env",
+        "PASSED",
+        "go",
+    ]);
+    command.env("PASSED", "two").env("KEPT_BACK", "three");
+    assert!(command.output().unwrap().status.success());
+    let seen = std::fs::read_to_string(place.work.path().join("seen")).unwrap();
+    assert_eq!(seen, "[one] [two] []\n");
+}
+
+#[test]
+fn the_demo_does_real_work_and_leaves_nothing_behind() {
+    let place = Place::new();
+    let mut command = place.musher(&["demo"]);
+    command.env("TMPDIR", place.work.path());
+    let ran = crate::musher::Ran::from(command.output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.out.contains("Both tests pass"), "{}", ran.out);
+    assert!(ran.out.contains("completed"), "{}", ran.out);
+    assert!(ran.err.contains("answered with yes"), "{}", ran.err);
+    let left = std::fs::read_dir(place.work.path()).unwrap().count();
+    assert_eq!(left, 0, "the demo's repository was left behind");
+}
