@@ -40,9 +40,9 @@ fn peak_memory(noise: &str) -> u64 {
 fn promise_10_memory_stays_under_32_mib_whatever_an_agent_prints() {
     for noise in [
         "long-line --mb 64",
-        "no-newline --mb 200",
-        "flood --mb 200",
-        "garbage --seed 1 --bytes 20000000",
+        "no-newline --mb 100",
+        "flood --mb 40",
+        "garbage --seed 1 --bytes 4000000",
     ] {
         let peak = peak_memory(noise);
         assert!(peak < 32 * 1024, "{noise}: {peak} KiB");

@@ -64,17 +64,13 @@ pub(super) fn put(ask: &Ask) -> String {
 }
 
 fn keys(approval: &Approval) -> String {
-    let mut keys = vec!["[y] yes".to_owned(), "[n REASON] no".to_owned()];
-    if approval.subject.is_some() {
-        keys.push("[e] edit it".into());
+    let edit = if approval.subject.is_some() { "  [e] edit it" } else { "" };
+    let keys = format!("[y] yes  [n REASON] no{edit}  [s] no, and end the turn");
+    if approval.always.is_empty() {
+        return keys;
     }
-    if !approval.always.is_empty() {
-        let grants: Vec<&str> =
-            approval.always.iter().map(|choice| choice.label.as_str()).collect();
-        keys.push(format!("[a] yes, for this session: {}", one_line(&grants.join("; "), 80)));
-    }
-    keys.push("[s] no, and end the turn".into());
-    keys.join("  ")
+    let grants: Vec<&str> = approval.always.iter().map(|choice| choice.label.as_str()).collect();
+    format!("{keys}\n  [a] yes, for this session: {}", one_line(&grants.join("; "), 70))
 }
 
 pub(super) fn put_question(question: &Question) -> String {

@@ -27,7 +27,7 @@ impl People {
             | Outcome::OutOfBudget => YELLOW,
         };
         let bold = style.bold();
-        let mut facts = vec![
+        let facts = [
             format!("{bold}● {}{bold:#}", end.outcome.as_str()),
             plural(end.turns, "turn"),
             plural(end.model_calls, "model call"),
@@ -35,10 +35,11 @@ impl People {
             end.cost_usd.map_or("cost unknown".to_owned(), |cost| cost.to_string()),
             format!("{:.1} s", end.duration_ms as f64 / 1000.0),
         ];
-        if let Some(session) = &end.session {
-            facts.push(format!("{DIM}session {session}{DIM:#}"));
+        self.lines.line(&facts.join(" · "))?;
+        match &end.session {
+            Some(session) => self.lines.line(&format!("{DIM}  session {session}{DIM:#}")),
+            None => Ok(()),
         }
-        self.lines.line(&facts.join(" · "))
     }
 }
 
