@@ -28,19 +28,7 @@ impl Runtime for ClaudeCode {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            resume: true,
-            fork: true,
-            steer: true,
-            interrupt: true,
-            approvals: true,
-            questions: true,
-            set_model: true,
-            set_mode: true,
-            partial_text: true,
-            usage: true,
-            cost: true,
-        }
+        Capabilities::ALL
     }
 
     fn start(&self, spec: SessionSpec) -> Session {

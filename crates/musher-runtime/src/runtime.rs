@@ -46,3 +46,20 @@ pub struct Capabilities {
     pub usage: bool,
     pub cost: bool,
 }
+
+impl Capabilities {
+    /// Every power there is; a runtime that lacks one says so by name.
+    pub const ALL: Self = Self {
+        resume: true,
+        fork: true,
+        steer: true,
+        interrupt: true,
+        approvals: true,
+        questions: true,
+        set_model: true,
+        set_mode: true,
+        partial_text: true,
+        usage: true,
+        cost: true,
+    };
+}

@@ -47,19 +47,7 @@ impl Runtime for Script {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            resume: true,
-            fork: true,
-            steer: true,
-            interrupt: true,
-            approvals: true,
-            questions: true,
-            set_model: true,
-            set_mode: false,
-            partial_text: true,
-            usage: true,
-            cost: true,
-        }
+        Capabilities { set_mode: false, ..Capabilities::ALL }
     }
 
     fn start(&self, spec: SessionSpec) -> Session {

@@ -1,4 +1,8 @@
 //! What the process module promises, shown with a program that breaks every rule.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what the library must not change has to be looked at"
+)]
 
 use std::time::Duration;
 
@@ -263,6 +267,23 @@ async fn only_listed_variables_reach_the_process() {
     assert!(names.iter().any(|line| line.starts_with("PATH=")));
     assert!(names.iter().any(|line| line == &agent.mark));
     assert!(!names.iter().any(|line| line.starts_with("CARGO_MANIFEST_DIR=")));
+}
+
+#[tokio::test]
+async fn the_library_changes_no_process_wide_state_of_its_host() {
+    let state = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let caught = status.lines().find(|line| line.starts_with("SigCgt")).unwrap().to_owned();
+        let folder = std::env::current_dir().unwrap();
+        (caught, folder, std::env::vars_os().collect::<Vec<_>>())
+    };
+    let before = state();
+    let mut agent = Agent::start(&["daemon", "--stay"], Input::Piped).await;
+    let orphan = agent.pid().await;
+    let parent = table::entry(orphan).unwrap().parent;
+    assert_ne!(parent, std::process::id().cast_signed(), "the host was made a subreaper");
+    agent.end().await;
+    assert_eq!(state(), before);
 }
 
 fn kill(pid: i32) {

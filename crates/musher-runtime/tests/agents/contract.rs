@@ -20,8 +20,10 @@ pub(crate) enum Scene {
     Hang,
     /// A tool that runs until it is interrupted, with room for a turn after it.
     Interruptible,
-    /// Two prompts, a turn each.
+    /// Two prompts, a turn each, of which the first costs something.
     TwoPrompts,
+    /// More than one model call in a turn.
+    ManyCalls,
 }
 
 /// A runtime with its scenes.
@@ -59,8 +61,11 @@ macro_rules! every_clause {
             dropping_the_session_ends_the_whole_tree,
             an_interrupt_ends_the_turn_and_keeps_the_session,
             a_second_prompt_waits_for_its_turn,
+            the_limit_on_model_calls_ends_a_run,
+            the_budget_ends_a_run,
             the_wall_clock_ends_a_run,
             silence_ends_a_run,
+            a_session_can_be_resumed,
             an_unknown_session_fails_and_says_so,
             bad_input_is_refused_before_anything_runs,
             one_shot_work_gives_its_result,

@@ -125,7 +125,9 @@ fn four_is_for_a_run_that_was_interrupted_or_stopped() {
     let (code, out) = signalled(&[Signal::INT]);
     assert_eq!(code, Some(4));
     assert!(out.contains("interrupted"), "{out}");
-    let (code, out) = signalled(&[Signal::TERM]);
-    assert_eq!(code, Some(4));
-    assert!(out.contains("stopped"), "{out}");
+    for signal in [Signal::TERM, Signal::HUP] {
+        let (code, out) = signalled(&[signal]);
+        assert_eq!(code, Some(4));
+        assert!(out.contains("stopped"), "{out}");
+    }
 }

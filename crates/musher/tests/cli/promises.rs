@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use musher_testkit::proc;
 
@@ -70,6 +71,32 @@ fn promise_3_an_orphan_that_hid_itself_is_found_by_the_subreaper() {
     }
     child.wait().unwrap();
     assert!(!proc::alive(orphan.expect("the agent told of no orphan")));
+}
+
+#[test]
+fn an_agent_does_not_outlive_a_musher_that_was_killed() {
+    let place = Place::new();
+    let script = place.script("[[step]]\nrun = 'echo $$ > pid; exec sleep 300'");
+    let mut child = place
+        .musher(&["run", "--runtime", "script", "--program", &script, "go"])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let pid = loop {
+        let told = std::fs::read_to_string(place.work.path().join("pid")).unwrap_or_default();
+        if let Ok(pid) = told.trim().parse::<i32>() {
+            break pid;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert!(proc::alive(pid));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while proc::alive(pid) {
+        assert!(Instant::now() < deadline, "the agent lives on without its musher");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]

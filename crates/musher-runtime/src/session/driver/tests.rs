@@ -12,20 +12,6 @@ use super::*;
 use crate::session::{AskPolicy, Command, CommandError};
 use crate::{Environment, Output, SessionHandle};
 
-const ABLE: Capabilities = Capabilities {
-    resume: true,
-    fork: true,
-    steer: true,
-    interrupt: true,
-    approvals: true,
-    questions: true,
-    set_model: true,
-    set_mode: true,
-    partial_text: true,
-    usage: true,
-    cost: true,
-};
-
 fn spec() -> SessionSpec {
     SessionSpec::new("go", "/tmp", Environment::default())
 }
@@ -36,13 +22,29 @@ where
     F: Fn(Attempt) -> R + Send + Sync + 'static,
     R: Future<Output = Ended> + Send + 'static,
 {
-    let profile = Profile { name: "played", capabilities: ABLE, variables: &[], banned: &[] };
+    let profile =
+        Profile { name: "played", capabilities: Capabilities::ALL, variables: &[], banned: &[] };
     start(profile, spec, Arc::new(move |attempt| Box::pin(backend(attempt))))
 }
 
 async fn say(attempt: &Attempt, kind: EventKind) {
     // A session that was dropped does not listen.
     let _gone = attempt.port.signals.send(vec![Signal::event(kind)]).await;
+}
+
+async fn ask(attempt: &Attempt, human_only: bool) {
+    let body = Ask::Approval(Approval {
+        tool: "t".into(),
+        tool_kind: ToolKind::Other,
+        call: None,
+        subject: None,
+        input: serde_json::Value::Null,
+        reason: None,
+        always: vec![],
+        human_only,
+    });
+    let ask = Signal::AskOpened { ask: "a".into(), body, scope: Scope::Main, raw: None };
+    attempt.port.signals.send(vec![ask]).await.unwrap();
 }
 
 fn started() -> EventKind {
@@ -123,18 +125,7 @@ async fn silence_does_not_count_while_a_person_is_asked() {
     spec.asks = AskPolicy::Wait { deadline, default: Decision::Allow };
     let session = play(spec, |mut attempt| async move {
         say(&attempt, started()).await;
-        let body = Ask::Approval(Approval {
-            tool: "t".into(),
-            tool_kind: ToolKind::Other,
-            call: None,
-            subject: None,
-            input: serde_json::Value::Null,
-            reason: None,
-            always: vec![],
-            human_only: false,
-        });
-        let ask = Signal::AskOpened { ask: "a".into(), body, scope: Scope::Main, raw: None };
-        attempt.port.signals.send(vec![ask]).await.unwrap();
+        ask(&attempt, false).await;
         while !matches!(attempt.port.orders.recv().await, Some(Order::Answer { .. })) {}
         say(&attempt, ended(TurnOutcome::Completed)).await;
         told_to_leave(&mut attempt).await;
@@ -157,18 +148,7 @@ async fn what_only_a_person_may_allow_is_never_allowed_by_rule_or_default() {
         AskPolicy::Wait { deadline: Some(Duration::from_secs(1)), default: Decision::Allow };
     let session = play(spec, |mut attempt| async move {
         say(&attempt, started()).await;
-        let body = Ask::Approval(Approval {
-            tool: "t".into(),
-            tool_kind: ToolKind::Other,
-            call: None,
-            subject: None,
-            input: serde_json::Value::Null,
-            reason: None,
-            always: vec![],
-            human_only: true,
-        });
-        let ask = Signal::AskOpened { ask: "a".into(), body, scope: Scope::Main, raw: None };
-        attempt.port.signals.send(vec![ask]).await.unwrap();
+        ask(&attempt, true).await;
         let denied = loop {
             if let Some(Order::Answer { answer, .. }) = attempt.port.orders.recv().await {
                 break matches!(answer, musher_core::Answer::Deny { .. });

@@ -22,9 +22,10 @@ impl Subject for ClaudeRig {
             Scene::Approval => "[[scn:bash]] go",
             Scene::Question => "[[scn:ask]] go",
             Scene::Hang | Scene::Interruptible => "[[scn:bash_sleep s=300]] go",
+            Scene::ManyCalls => "[[scn:endless]] go",
         };
         let mut spec = Self::spec(self, prompt);
-        if matches!(scene, Scene::Hang | Scene::Interruptible) {
+        if matches!(scene, Scene::Hang | Scene::Interruptible | Scene::ManyCalls) {
             spec.permission_mode = Some("bypassPermissions".into());
         }
         spec

@@ -28,8 +28,13 @@ impl Subject for Recorded {
             Scene::Hang => "kill9",
             Scene::Interruptible => "bidi_interrupt_tool",
             Scene::TwoPrompts => "bidi_queue",
+            Scene::ManyCalls => "bidi_perm_par",
         };
-        recorded(&self.place, recording, "go")
+        let mut spec = recorded(&self.place, recording, "go");
+        if scene == Scene::ManyCalls {
+            spec.rules.allow.push("*".parse().unwrap());
+        }
+        spec
     }
 
     fn unknown_session(&self) -> SessionSpec {

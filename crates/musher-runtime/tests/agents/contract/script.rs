@@ -29,7 +29,22 @@ impl Subject for Scripted {
             }
             Scene::Hang | Scene::Interruptible => "[[step]]\nrun = 'setsid sleep 300 & sleep 300'",
             Scene::TwoPrompts => {
-                "[[step]]\nsay = 'One.'\n[[step]]\nturn = true\n[[step]]\nsay = 'Two.'"
+                "[[step]]
+usage = { output = 3, cost_usd = 0.5 }
+[[step]]
+say = 'One.'
+[[step]]
+turn = true
+[[step]]
+say = 'Two.'"
+            }
+            Scene::ManyCalls => {
+                "[[step]]
+run = 'true'
+[[step]]
+run = 'true'
+[[step]]
+hang = true"
             }
         };
         let file = self.place.home.path().join(format!("{scene:?}.toml"));

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use musher_runtime::core::{
-    Answer, Ask, ClosedBy, Decision, ErrorClass, EventKind, Outcome, Reply, ToolPhase, TurnOutcome,
+    Answer, Ask, ClosedBy, Decision, ErrorClass, EventKind, Outcome, Reply, SessionOrigin,
+    ToolPhase, TurnOutcome, Usd,
 };
-use musher_runtime::{AskPolicy, CancellationToken, CommandError, run_once};
+use musher_runtime::{AskPolicy, CancellationToken, CommandError, Resume, run_once};
 use musher_testkit::proc;
 use tokio::time::Instant;
 
@@ -146,6 +147,35 @@ pub(crate) async fn a_second_prompt_waits_for_its_turn(subject: &dyn Subject) {
     assert_eq!(ended.turns()[1].prompts, [id]);
     let refused = ended.handle.prompt("too late").await;
     assert_eq!(refused, Err(CommandError::Ended));
+}
+
+pub(crate) async fn the_limit_on_model_calls_ends_a_run(subject: &dyn Subject) {
+    let mut spec = subject.spec(Scene::ManyCalls);
+    spec.limits.max_turns = Some(1);
+    let ended = Story::begin(subject.runtime().as_ref(), spec).end().await;
+    assert_eq!(ended.end.outcome, Outcome::OutOfTurns, "{}", ended.text());
+    assert_eq!(ended.end.error.as_ref().map(|e| e.class), Some(ErrorClass::MaxTurns));
+}
+
+pub(crate) async fn the_budget_ends_a_run(subject: &dyn Subject) {
+    let mut spec = subject.spec(Scene::TwoPrompts);
+    spec.limits.budget = Some(Usd::from_dollars(0.0001));
+    let story = Story::begin(subject.runtime().as_ref(), spec);
+    story.handle.prompt(subject.spec(Scene::TwoPrompts).prompt).await.unwrap();
+    let ended = story.end().await;
+    assert_eq!(ended.end.outcome, Outcome::OutOfBudget, "{}", ended.text());
+    assert_eq!(ended.end.turns, 1, "the second prompt was not begun");
+    assert!(ended.end.cost_usd.is_some());
+}
+
+pub(crate) async fn a_session_can_be_resumed(subject: &dyn Subject) {
+    let first = finish(begin(subject, Scene::Text), Outcome::Completed).await;
+    let mut spec = subject.spec(Scene::Text);
+    let session = first.end.session.clone().unwrap();
+    spec.resume = Some(Resume { fresh_prompt: Some("never used".into()), ..Resume::of(session) });
+    let second = Story::begin(subject.runtime().as_ref(), spec).end().await;
+    assert_eq!(second.end.outcome, Outcome::Completed, "{}", second.text());
+    assert_eq!(second.end.origin, SessionOrigin::Resumed);
 }
 
 pub(crate) async fn the_wall_clock_ends_a_run(subject: &dyn Subject) {

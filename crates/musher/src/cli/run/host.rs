@@ -24,6 +24,8 @@ pub(crate) async fn host(runtime: &dyn Runtime, spec: SessionSpec, view: Box<dyn
     };
     let mut interrupts = signal(SignalKind::interrupt()).ok();
     let mut terms = signal(SignalKind::terminate()).ok();
+    // A terminal that is closed takes its run with it, in good order.
+    let mut hangups = signal(SignalKind::hangup()).ok();
     let mut exit = Exit::Bug;
     loop {
         tokio::select! {
@@ -41,10 +43,8 @@ pub(crate) async fn host(runtime: &dyn Runtime, spec: SessionSpec, view: Box<dyn
             },
             line = host.typed.next(), if !host.asks.is_empty() => host.line(line).await,
             () = next(&mut interrupts) => host.struck().await,
-            () = next(&mut terms) => {
-                // The session may have ended by itself in the meantime.
-                let _ended = host.handle.stop().await;
-            }
+            () = next(&mut terms) => host.stop().await,
+            () = next(&mut hangups) => host.stop().await,
         }
     }
 }
@@ -74,7 +74,7 @@ impl Hosting {
         if self.view.show(output, asking).is_err() && self.strikes == 0 {
             // Nobody reads what we write any more, as when piped into `head`.
             self.strikes = 1;
-            let _ended = self.handle.stop().await;
+            self.stop().await;
         }
         if let Output::Event(event) = output
             && let EventKind::AskOpened { settled: false, .. } = &event.kind
@@ -130,6 +130,11 @@ impl Hosting {
             }
             Meaning::Again(why) => self.view.ask(&why),
         }
+    }
+
+    async fn stop(&mut self) {
+        // The session may have ended by itself in the meantime.
+        let _ended = self.handle.stop().await;
     }
 
     /// Ctrl-C: first the turn, then the run, then by force.
