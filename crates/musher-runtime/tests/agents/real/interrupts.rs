@@ -3,7 +3,7 @@
 use musher_runtime::CommandError;
 use musher_runtime::core::{ClosedBy, EventKind, Origin, Outcome, ToolPhase, TurnOutcome};
 
-use super::{assert_bill, begin, trusted};
+use super::{CALL, assert_bill, assert_cost, begin, trusted};
 use crate::rig::ClaudeRig;
 use crate::story::Story;
 
@@ -86,4 +86,18 @@ async fn words_said_into_a_turn_reach_the_agent_at_its_next_step() {
         .iter()
         .any(|event| matches!(&event.kind, EventKind::UserMessage { origin: Origin::Steer, .. }));
     assert!(recorded);
+}
+
+#[tokio::test]
+async fn promise_11_an_interrupted_call_is_billed_as_the_agent_bills_it() {
+    let rig = ClaudeRig::new().await;
+    let mut story = begin(rig.spec("[[scn:slow ms=50 n=400]] go"));
+    story.until_deltas(3).await;
+    story.handle.prompt("[[scn:text]] go on").await.unwrap();
+    story.handle.interrupt().await.unwrap();
+    let ended = story.end().await;
+    // The agent leaves a call out that it broke off, and so does the bill: it holds what was answered to the end.
+    assert_bill(&ended, rig.server.ledger().total());
+    assert_cost(&ended, CALL);
+    assert_eq!(ended.end.model_calls, 2);
 }
