@@ -36,6 +36,7 @@ impl Runtime for ClaudeCode {
             name: self.name(),
             capabilities: self.capabilities(),
             variables: launch::VARIABLES,
+            chosen: launch::CHOSEN,
             banned: launch::BANNED,
         };
         session::start(profile, spec, Arc::new(|attempt| Box::pin(backend::run(attempt))))

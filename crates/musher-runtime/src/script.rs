@@ -55,6 +55,7 @@ impl Runtime for Script {
             name: self.name(),
             capabilities: self.capabilities(),
             variables: &[],
+            chosen: &[],
             banned: &[],
         };
         let script = self.clone();

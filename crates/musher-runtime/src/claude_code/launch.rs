@@ -14,8 +14,19 @@ use crate::{McpServer, McpTransport, SessionSpec, SystemPrompt};
 
 /// The vendor's documented variables, which pass by themselves.
 pub(super) const VARIABLES: &[&str] = &[
-    "ANTHROPIC_*",
-    "CLAUDE_CONFIG_DIR",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_BETAS",
+    "ANTHROPIC_CUSTOM_HEADERS",
+    "ANTHROPIC_CUSTOM_MODEL_OPTION*",
+    "ANTHROPIC_DEFAULT_*",
+    "ANTHROPIC_MODEL",
+    "ANTHROPIC_SMALL_FAST_MODEL*",
+    "API_TIMEOUT_MS",
+    "BASH_DEFAULT_TIMEOUT_MS",
+    "BASH_MAX_OUTPUT_LENGTH",
+    "BASH_MAX_TIMEOUT_MS",
     "CLAUDE_CODE_API_KEY_HELPER_TTL_MS",
     "CLAUDE_CODE_AUTO_COMPACT_WINDOW",
     "CLAUDE_CODE_CLIENT_CERT",
@@ -24,25 +35,22 @@ pub(super) const VARIABLES: &[&str] = &[
     "CLAUDE_CODE_DISABLE_*",
     "CLAUDE_CODE_EFFORT_LEVEL",
     "CLAUDE_CODE_ENABLE_*",
-    "CLAUDE_CODE_GIT_BASH_PATH",
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
     "CLAUDE_CODE_MAX_RETRIES",
     "CLAUDE_CODE_OAUTH_TOKEN",
     "CLAUDE_CODE_SHELL",
     "CLAUDE_CODE_SHELL_PREFIX",
-    "CLAUDE_CODE_SKIP_*",
     "CLAUDE_CODE_SUBAGENT_MODEL",
     "CLAUDE_CODE_TMPDIR",
-    "CLAUDE_CODE_USE_*",
-    "API_TIMEOUT_MS",
-    "AWS_*",
-    "BASH_DEFAULT_TIMEOUT_MS",
-    "BASH_MAX_OUTPUT_LENGTH",
-    "BASH_MAX_TIMEOUT_MS",
-    "CLOUD_ML_REGION",
-    "DISABLE_*",
-    "GOOGLE_APPLICATION_CREDENTIALS",
-    "GOOGLE_CLOUD_PROJECT",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_FOUNDRY",
+    "CLAUDE_CODE_USE_VERTEX",
+    "CLAUDE_CONFIG_DIR",
+    "DISABLE_AUTO_COMPACT",
+    "DISABLE_ERROR_REPORTING",
+    "DISABLE_NON_ESSENTIAL_MODEL_CALLS",
+    "DISABLE_PROMPT_CACHING*",
+    "DISABLE_TELEMETRY",
     "IS_SANDBOX",
     "MAX_MCP_OUTPUT_TOKENS",
     "MAX_THINKING_TOKENS",
@@ -50,7 +58,25 @@ pub(super) const VARIABLES: &[&str] = &[
     "MCP_TOOL_TIMEOUT",
     "NODE_EXTRA_CA_CERTS",
     "USE_BUILTIN_RIPGREP",
-    "VERTEX_REGION_*",
+];
+
+/// Credentials of a cloud pass only when that cloud is chosen.
+pub(super) const CHOSEN: &[(&str, &[&str])] = &[
+    (
+        "CLAUDE_CODE_USE_BEDROCK",
+        &["AWS_*", "ANTHROPIC_BEDROCK_BASE_URL", "CLAUDE_CODE_SKIP_BEDROCK_AUTH"],
+    ),
+    ("CLAUDE_CODE_USE_FOUNDRY", &["ANTHROPIC_FOUNDRY_*", "AZURE_*"]),
+    (
+        "CLAUDE_CODE_USE_VERTEX",
+        &[
+            "ANTHROPIC_VERTEX_*",
+            "CLOUD_ML_REGION",
+            "GOOGLE_*",
+            "VERTEX_REGION_*",
+            "CLAUDE_CODE_SKIP_VERTEX_AUTH",
+        ],
+    ),
 ];
 
 /// Variables that would make it believe it runs inside another one.

@@ -24,6 +24,8 @@ use super::{Control, Exit, Launch, Said};
 const DRAIN: Duration = Duration::from_millis(250);
 /// After the sweep, a pipe that stays open without a word is given up.
 const GIVE_UP: Duration = Duration::from_secs(2);
+/// How often a process that does not die is killed before it is given up.
+const SWEEPS: u8 = 3;
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 pub(super) struct Task {
@@ -54,9 +56,10 @@ enum Step {
         until: Instant,
         term: Duration,
     },
-    /// SIGTERM was sent; SIGKILL at the deadline.
+    /// It was told to end; the sweep comes at the deadline, and again if it does not help.
     Terminating {
         until: Instant,
+        sweeps: u8,
     },
     /// It has exited; the sweep comes at the deadline or at the end of the output.
     Draining {
@@ -224,7 +227,7 @@ impl Task {
         match self.step {
             Step::Running => Instant::now() + FAR,
             Step::Closing { until, .. }
-            | Step::Terminating { until }
+            | Step::Terminating { until, .. }
             | Step::Draining { until, .. }
             | Step::Swept { until, .. } => until,
         }
@@ -251,7 +254,7 @@ impl Task {
             Some(Control::End(_)) => {}
             Some(Control::Kill) if !exited => {
                 self.sweep().await;
-                self.step = Step::Terminating { until: Instant::now() + GIVE_UP };
+                self.step = Step::Terminating { until: Instant::now() + GIVE_UP, sweeps: 1 };
             }
             Some(Control::Kill) => {}
             // Nobody holds the process any more: it ends at once.
@@ -259,7 +262,7 @@ impl Task {
                 self.attended = false;
                 if !exited {
                     self.sweep().await;
-                    self.step = Step::Terminating { until: Instant::now() + GIVE_UP };
+                    self.step = Step::Terminating { until: Instant::now() + GIVE_UP, sweeps: 1 };
                 }
             }
         }
@@ -303,13 +306,23 @@ impl Task {
                 if let Some(tree) = &mut self.tree {
                     tree.signal(Signal::TERM);
                 }
-                self.step = Step::Terminating { until: Instant::now() + term };
+                self.step = Step::Terminating { until: Instant::now() + term, sweeps: 0 };
                 None
             }
-            Step::Terminating { .. } => {
+            Step::Terminating { sweeps: SWEEPS.., .. } => {
+                // Not even the kernel can end it. The run must not wait for ever, and says who is left.
+                let survivors = self.sweep().await;
+                self.output = None;
+                self.errors = None;
+                let status = Status { code: None, signal: None };
+                self.step = Step::Swept { status, until: Instant::now() };
+                Some(survivors)
+            }
+            Step::Terminating { sweeps, .. } => {
                 self.sweep().await;
-                // The exit of what was killed is still to be seen; a process that cannot die is tried again.
-                self.step = Step::Terminating { until: Instant::now() + GIVE_UP };
+                // The exit of what was killed is still to be seen.
+                self.step =
+                    Step::Terminating { until: Instant::now() + GIVE_UP, sweeps: sweeps + 1 };
                 None
             }
             Step::Draining { status, .. } => {

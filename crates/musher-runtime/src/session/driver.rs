@@ -47,6 +47,8 @@ pub(crate) struct Profile {
     pub(crate) capabilities: Capabilities,
     /// The vendor's documented variables, which pass by themselves.
     pub(crate) variables: &'static [&'static str],
+    /// More of them, which pass only when the variable before them is set.
+    pub(crate) chosen: &'static [(&'static str, &'static [&'static str])],
     /// Variables that never pass.
     pub(crate) banned: &'static [&'static str],
 }
@@ -134,7 +136,13 @@ impl Driver {
         backend: Backend,
         dropped: CancellationToken,
     ) -> Self {
-        let env = spec.environment.select(profile.variables, profile.banned);
+        let mut variables = profile.variables.to_vec();
+        for (choice, more) in profile.chosen {
+            if spec.environment.get(choice).is_some_and(|value| !value.is_empty()) {
+                variables.extend(*more);
+            }
+        }
+        let env = spec.environment.select(&variables, profile.banned);
         let totals = spec.resume.as_ref().map(|resume| resume.totals.clone()).unwrap_or_default();
         Self {
             mark: Mark::new(spec.environment.get(crate::process::MARK)),
@@ -359,7 +367,9 @@ impl Driver {
 
     fn emit_from(&mut self, kind: EventKind, scope: Scope, raw: Option<musher_core::RawRef>) {
         if let EventKind::ItemDone { item, .. } = &kind {
-            self.redactor.item_done(item);
+            // The content is whole: what was held back of it was no secret.
+            let rest = self.redactor.item_done(item, &scope);
+            self.outbox.extend(rest.into_iter().map(Output::Delta));
         }
         self.seq += 1;
         let event = Event {
@@ -376,6 +386,11 @@ impl Driver {
     /// Closes all that is open and says the end.
     async fn finish(mut self, mut ended: Ended, outputs: &mpsc::Sender<Output>) {
         ended.stderr_tail = ended.stderr_tail.filter(|tail| !tail.is_empty());
+        if !self.pending.is_empty() {
+            let text = format!("{} prompts that waited were not begun", self.pending.len());
+            let code = Some("prompts_not_begun".into());
+            self.emit(EventKind::Notice { level: Level::Warning, code, text });
+        }
         if self.turns.open.is_some() {
             let cut_short = ending::turn_cut_short(&ended, self.ending.as_ref());
             self.turn_ended(cut_short, None, ClosedBy::ProcessEnd);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use musher_core::{Channel, Delta, Event, ItemId};
+use musher_core::{Channel, Delta, Event, ItemId, Scope};
 
 /// Replaces secrets by their names.
 #[derive(Debug)]
@@ -109,11 +109,16 @@ impl Redactor {
         (!delta.text.is_empty()).then_some(delta)
     }
 
-    /// Forgets what was held back for a content that is now whole.
-    pub(super) fn item_done(&mut self, item: &ItemId) {
-        if !self.held.is_empty() {
-            self.held.retain(|(held, _), _| held != item);
-        }
+    /// What was held back of a content that is now whole.
+    pub(super) fn item_done(&mut self, item: &ItemId, scope: &Scope) -> Vec<Delta> {
+        let done: Vec<(ItemId, Channel)> =
+            self.held.keys().filter(|(held, _)| held == item).cloned().collect();
+        done.into_iter()
+            .filter_map(|key| {
+                let text = self.held.remove(&key)?;
+                Some(Delta { item: key.0, channel: key.1, text, scope: scope.clone() })
+            })
+            .collect()
     }
 }
 
@@ -132,7 +137,7 @@ fn overlap(text: &str, secret: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use musher_core::{EventKind, Level, Scope};
+    use musher_core::{EventKind, Level};
 
     fn redactor() -> Redactor {
         Redactor::new(vec![
@@ -174,5 +179,17 @@ mod tests {
             }
             assert_eq!(shown, "the key is [redacted API_KEY], and sk-li is innocent", "by {size}");
         }
+    }
+
+    #[test]
+    fn what_was_held_back_is_said_when_the_content_is_whole() {
+        let mut redactor = redactor();
+        let text = "it begins with sk-li".to_owned();
+        let delta = Delta { item: "i".into(), channel: Channel::Text, text, scope: Scope::Main };
+        let first = redactor.delta(delta).unwrap().text;
+        assert_eq!(first, "it begins with ");
+        let rest = redactor.item_done(&"i".into(), &Scope::Main);
+        assert_eq!(rest[0].text, "sk-li");
+        assert!(redactor.item_done(&"i".into(), &Scope::Main).is_empty());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, IsTerminal};
 
+use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
 
 /// Whether a person is there to be asked.
@@ -16,9 +17,12 @@ pub(crate) struct Typed {
 }
 
 impl Typed {
-    /// Starts to listen to the keyboard.
+    /// Listens to the keyboard from now on: what was typed before a question is no answer to it.
     pub(crate) fn listen(&mut self) {
-        if self.lines.is_some() {
+        // Without a terminal there is nothing to throw away.
+        let _no_terminal = tcflush(std::io::stdin(), QueueSelector::IFlush);
+        if let Some(lines) = &mut self.lines {
+            while lines.try_recv().is_ok() {}
             return;
         }
         let (sender, lines) = mpsc::channel(8);

@@ -102,9 +102,8 @@ fn an_agent_does_not_outlive_a_musher_that_was_killed() {
 #[test]
 fn a_reader_that_goes_away_stops_the_run() {
     let place = Place::new();
-    let script = place.script(
-        "[[step]]\nsay = 'one'\n[[step]]\nsay = 'two'\n[[step]]\nrun = 'echo $$ > pid; sleep 300'",
-    );
+    let script =
+        place.script("[[step]]\nrun = 'echo $$ > pid; while :; do echo tick; sleep 0.02; done'");
     let mut child = place
         .musher(&["run", "--runtime", "script", "--program", &script, "--json", "go"])
         .stdout(Stdio::piped())

@@ -22,8 +22,13 @@ where
     F: Fn(Attempt) -> R + Send + Sync + 'static,
     R: Future<Output = Ended> + Send + 'static,
 {
-    let profile =
-        Profile { name: "played", capabilities: Capabilities::ALL, variables: &[], banned: &[] };
+    let profile = Profile {
+        name: "played",
+        capabilities: Capabilities::ALL,
+        variables: &[],
+        chosen: &[],
+        banned: &[],
+    };
     start(profile, spec, Arc::new(move |attempt| Box::pin(backend(attempt))))
 }
 
@@ -282,4 +287,24 @@ async fn an_idle_session_lingers_for_another_prompt_and_then_ends() {
     assert_eq!(ends, 2);
     assert!(matches!(last, Some(EventKind::SessionEnded(_))));
     assert_eq!(handle.prompt("too late").await, Err(CommandError::Ended));
+}
+
+#[test]
+fn a_clouds_credentials_pass_only_when_that_cloud_is_chosen() {
+    let profile = Profile {
+        name: "played",
+        capabilities: Capabilities::ALL,
+        variables: &["USE_CLOUD"],
+        chosen: &[("USE_CLOUD", &["CLOUD_*"])],
+        banned: &[],
+    };
+    for (chosen, expected) in [(None, 0), (Some(""), 1), (Some("1"), 2)] {
+        let mut spec = spec();
+        let vars = [("CLOUD_KEY".into(), "x".into())];
+        let uses = chosen.map(|value| ("USE_CLOUD".into(), value.into()));
+        spec.environment = Environment::from_vars(vars.into_iter().chain(uses));
+        let backend: Backend = Arc::new(|_| Box::pin(async { Ended::default() }));
+        let driver = Driver::new(profile, spec, backend, CancellationToken::new());
+        assert_eq!(driver.env.len(), expected, "{chosen:?}");
+    }
 }
