@@ -83,7 +83,7 @@ pub struct QuestionOption {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Answer {
-    /// Go on; `input` replaces what the agent wanted to do.
+    /// Go on; the fields of `input` replace those of what the agent wanted to do, and the rest stays.
     Allow {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<Json>,
@@ -145,6 +145,22 @@ pub enum ClosedBy {
     TurnEnd,
     /// The process ended first.
     ProcessEnd,
+}
+
+/// What the agent wanted to do, with the fields that a person changed.
+pub fn merged(wanted: &Json, changes: Option<&Json>) -> Json {
+    let mut merged = wanted.clone();
+    match (merged.as_object_mut(), changes.and_then(Json::as_object)) {
+        (Some(fields), Some(changes)) => {
+            fields.extend(changes.iter().map(|(name, value)| (name.clone(), value.clone())));
+        }
+        _ => {
+            if let Some(changes) = changes {
+                merged.clone_from(changes);
+            }
+        }
+    }
+    merged
 }
 
 impl Ask {

@@ -15,7 +15,9 @@ mod session;
 mod tool;
 mod usage;
 
-pub use ask::{Answer, Approval, Ask, Choice, ClosedBy, Decision, Question, QuestionOption, Reply};
+pub use ask::{
+    Answer, Approval, Ask, Choice, ClosedBy, Decision, Question, QuestionOption, Reply, merged,
+};
 pub use error::{ErrorClass, ErrorInfo};
 pub use event::{Channel, Delta, Event, EventKind, RawRef, Scope};
 pub use id::{AskId, CallId, ItemId, PromptId, SessionId, TaskId};

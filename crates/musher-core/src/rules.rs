@@ -1,7 +1,7 @@
 //! Tool rules: what an agent may do by itself, may not do, or must ask for.
 //!
 //! A rule is `tool` or `tool(pattern)`. `tool` is a tool's own name, a kind of tool (`read`, `edit`, `search`,
-//! `execute`, `fetch`, `mcp` …) or `*`; it may contain `*`. The pattern is compared with what the call is about: its command, its path or its
+//! `execute`, `fetch`, `mcp` …) or `*`; it may contain `*`, and upper and lower case are one. The pattern is compared with what the call is about: its command, its path or its
 //! address. Deny beats ask, ask beats allow; what no rule names is unsettled.
 
 mod command;
@@ -94,6 +94,10 @@ pub struct ToolUse<'a> {
     pub kind: ToolKind,
     /// The command, path, pattern or address that the call is about.
     pub subject: Option<&'a str>,
+    /// Where the path really leads, once links are followed. A grant must fit this; a ban strikes by either.
+    pub resolved: Option<&'a str>,
+    /// Every text of a call whose input has no known shape, such as that of a tool server.
+    pub texts: &'a [&'a str],
     /// The folder that relative paths start from, absolute.
     pub cwd: &'a str,
 }
@@ -148,31 +152,41 @@ enum Reach {
 
 impl Rule {
     fn matches(&self, tool_use: &ToolUse<'_>, reach: Reach) -> bool {
-        let named = wildcard::matches(&self.tool, tool_use.tool, Star::Any)
-            || self.tool == tool_use.kind.as_str();
-        if !named {
+        let (named, tool) = (self.tool.to_lowercase(), tool_use.tool.to_lowercase());
+        if !wildcard::matches(&named, &tool, Star::Any) && named != tool_use.kind.as_str() {
             return false;
         }
-        let Some(pattern) = &self.pattern else {
-            return true;
-        };
-        let Some(subject) = tool_use.subject else {
-            return false;
-        };
+        let Some(pattern) = &self.pattern else { return true };
         match tool_use.kind {
-            ToolKind::Execute => match reach {
-                Reach::AnyPart => command::any_part(pattern, subject),
-                Reach::EveryPart => command::every_part(pattern, subject),
-            },
+            ToolKind::Execute => tool_use.subject.is_some_and(|line| match reach {
+                Reach::AnyPart => command::any_part(pattern, line),
+                Reach::EveryPart => command::every_part(pattern, line),
+            }),
             ToolKind::Read | ToolKind::Edit | ToolKind::Search => {
-                path::matches(pattern, subject, tool_use.cwd)
+                let fits = |path: &str| path::matches(pattern, path, tool_use.cwd);
+                match reach {
+                    Reach::AnyPart => {
+                        tool_use.subject.is_some_and(fits) || tool_use.resolved.is_some_and(fits)
+                    }
+                    Reach::EveryPart => tool_use.resolved.or(tool_use.subject).is_some_and(fits),
+                }
             }
             ToolKind::Fetch
             | ToolKind::Mcp
             | ToolKind::Subagent
             | ToolKind::Question
             | ToolKind::Plan
-            | ToolKind::Other => wildcard::matches(pattern, subject, Star::Any),
+            | ToolKind::Other => {
+                let mut texts = tool_use.subject.into_iter().chain(tool_use.texts.iter().copied());
+                let fits = |text: &str| wildcard::matches(pattern, text, Star::Any);
+                match reach {
+                    Reach::AnyPart => texts.any(fits),
+                    Reach::EveryPart => {
+                        let mut texts = texts.peekable();
+                        texts.peek().is_some() && texts.all(fits)
+                    }
+                }
+            }
         }
     }
 }

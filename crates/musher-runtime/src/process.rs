@@ -24,7 +24,7 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 pub use environment::Environment;
-pub(crate) use environment::secrets;
+pub(crate) use environment::{SECRET_LEN, secrets};
 #[cfg(test)]
 pub(crate) use framer::Framer;
 pub(crate) use framer::{Line, LineBody};

@@ -9,6 +9,7 @@ mod terminal;
 use clap::{Parser, Subcommand};
 
 pub(crate) use exit::{CliError, Exit};
+pub(crate) use terminal::tell;
 
 /// Drives a team of coding agents.
 #[derive(Debug, Parser)]

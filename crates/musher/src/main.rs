@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
             Ok(runtime) => runtime,
             Err(error) => {
-                anstream::eprintln!("error: the machine gave no threads to work with: {error}");
+                cli::tell(&format!("error: the machine gave no threads to work with: {error}"));
                 return cli::Exit::Unavailable.into();
             }
         };

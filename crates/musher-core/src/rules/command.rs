@@ -4,9 +4,10 @@ use super::wildcard::{self, Star};
 
 /// Words that run the command after them.
 const WRAPPERS: &[&str] = &[
-    "!", "builtin", "busybox", "command", "do", "doas", "elif", "else", "env", "eval", "exec",
-    "if", "nice", "nohup", "setsid", "stdbuf", "sudo", "then", "time", "timeout", "until", "while",
-    "xargs",
+    "!", "-exec", "-execdir", "-ok", "builtin", "busybox", "chroot", "command", "coproc", "do",
+    "doas", "elif", "else", "env", "eval", "exec", "flock", "if", "ionice", "nice", "nohup",
+    "parallel", "setsid", "stdbuf", "strace", "sudo", "taskset", "then", "time", "timeout",
+    "until", "watch", "while", "xargs",
 ];
 
 /// Whether the pattern fits the whole line or any one command in it; for bans, which should rather strike too often.
@@ -22,16 +23,18 @@ pub(super) fn any_part(pattern: &str, line: &str) -> bool {
 /// The commands that may hide behind what stands before them: `X=1 sudo -u me /bin/rm x` runs `rm x`. Which words
 /// are a wrapper's own nobody can tell, so after one every word may begin a command.
 fn unwrapped(command: &str) -> Vec<String> {
-    let words: Vec<&str> = command.split_whitespace().collect();
+    // Quotes and backslashes change how a command is written, not which one it is.
+    let plain: String = command.chars().filter(|c| !matches!(c, '\\' | '\'' | '"')).collect();
+    let words: Vec<&str> = plain.split_whitespace().collect();
     let assigns = |word: &str| word.split_once('=').is_some_and(|(name, _)| is_name(name));
     let start = words.iter().take_while(|word| assigns(word)).count();
     let from = |at: usize| {
-        let (program, arguments) = words[at..].split_first()?;
+        let (program, arguments) = words.get(at..)?.split_first()?;
         Some([&[base_name(program)], arguments].concat().join(" "))
     };
-    let wrapped = words.get(start).is_some_and(|word| WRAPPERS.contains(&base_name(word)));
-    let end = if wrapped { words.len() } else { words.len().min(start + 1) };
-    (start..end).filter_map(from).collect()
+    let wrapper = words.iter().position(|word| WRAPPERS.contains(&base_name(word)));
+    let behind = wrapper.map_or(words.len(), |at| at + 1);
+    std::iter::once(start).chain(behind..words.len()).filter_map(from).collect()
 }
 
 fn base_name(word: &str) -> &str {
@@ -102,6 +105,13 @@ impl<'a> Line<'a> {
                 (Some(_), _) => {}
                 (None, '\'' | '"') => quote = Some(c),
                 (None, '<' | '>' | '(' | ')' | '{' | '}') => hides = true,
+                // What stands in a comment is not run, and a quote in it would hide what is.
+                (None, '#')
+                    if line[..at].ends_with(|c: char| c.is_whitespace() || ";&|".contains(c))
+                        || at == 0 =>
+                {
+                    hides = true;
+                }
                 (None, ';' | '&' | '|' | '\n') => {
                     push(&line[start..at]);
                     start = at + c.len_utf8();

@@ -11,14 +11,20 @@ pub(super) fn matches(pattern: &str, subject: &str, cwd: &str) -> bool {
         normal(&format!("{cwd}/{subject}"))
     };
     if pattern.starts_with('/') {
-        return wildcard::matches(pattern, &absolute, Star::WithinFolder);
+        return fits(pattern, &absolute);
     }
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     let cwd = normal(cwd);
     let inside = if absolute == cwd { Some(".") } else { strip_folder(&absolute, &cwd) };
-    inside.is_some_and(|inside| {
-        pattern == "**" || wildcard::matches(pattern, inside, Star::WithinFolder)
-    })
+    inside.is_some_and(|inside| pattern == "**" || fits(pattern, inside))
+}
+
+/// `x/**` is everything in `x`, and `x` itself.
+fn fits(pattern: &str, path: &str) -> bool {
+    wildcard::matches(pattern, path, Star::WithinFolder)
+        || pattern
+            .strip_suffix("/**")
+            .is_some_and(|folder| wildcard::matches(folder, path, Star::WithinFolder))
 }
 
 fn strip_folder<'a>(path: &'a str, folder: &str) -> Option<&'a str> {

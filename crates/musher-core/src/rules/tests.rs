@@ -7,12 +7,21 @@ fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> ToolRules {
     ToolRules { allow: parse(allow), ask: parse(ask), deny: parse(deny) }
 }
 
+const ANY: ToolUse<'static> = ToolUse {
+    tool: "",
+    kind: ToolKind::Other,
+    subject: None,
+    resolved: None,
+    texts: &[],
+    cwd: "/w",
+};
+
 fn command<'a>(line: &'a str) -> ToolUse<'a> {
-    ToolUse { tool: "Bash", kind: ToolKind::Execute, subject: Some(line), cwd: "/w" }
+    ToolUse { tool: "Bash", kind: ToolKind::Execute, subject: Some(line), ..ANY }
 }
 
 fn edit<'a>(path: &'a str) -> ToolUse<'a> {
-    ToolUse { tool: "Edit", kind: ToolKind::Edit, subject: Some(path), cwd: "/w" }
+    ToolUse { tool: "Edit", kind: ToolKind::Edit, subject: Some(path), ..ANY }
 }
 
 fn allows(rules: &ToolRules, tool_use: &ToolUse<'_>) -> bool {
@@ -49,6 +58,8 @@ fn a_grant_for_one_command_covers_every_command_of_the_line_or_none() {
         "git log ${x:-$(rm)}",
         "(git status)",
         "git status 'unclosed",
+        "git status # '\nrm -f victim\n# '",
+        "git status;# '\nrm x #'",
         "gitk",
         "",
     ] {
@@ -78,6 +89,12 @@ fn a_ban_strikes_wherever_the_command_hides() {
         "env A=b timeout 5 rm x",
         "find . | xargs -0 rm",
         "if true; then rm x; fi",
+        "\\rm x",
+        "r''m x",
+        "find . -exec rm {} +",
+        "coproc rm x",
+        "flock f rm x",
+        "parallel rm ::: x",
     ] {
         assert!(denies(&no_rm, &command(line)), "{line:?}");
     }
@@ -119,12 +136,37 @@ fn a_star_stays_in_its_folder_and_two_stars_do_not() {
 
 #[test]
 fn a_rule_names_a_tool_a_kind_or_a_family() {
-    let mcp = ToolUse { tool: "mcp__db__query", kind: ToolKind::Mcp, subject: None, cwd: "/w" };
+    let mcp = ToolUse { tool: "mcp__db__query", kind: ToolKind::Mcp, ..ANY };
     for rule in ["mcp__db__query", "mcp__db__*", "mcp", "*"] {
         assert!(allows(&rules(&[rule], &[], &[]), &mcp), "{rule}");
     }
     assert!(!allows(&rules(&["mcp__db"], &[], &[]), &mcp));
     assert!(!allows(&rules(&["mcp(anything)"], &[], &[]), &mcp), "no subject fits no pattern");
+}
+
+#[test]
+fn a_link_is_banned_by_its_name_and_granted_by_where_it_leads() {
+    let link = ToolUse { resolved: Some("/home/me/env"), ..edit(".env") };
+    assert!(denies(&rules(&[], &[], &["edit(.env)"]), &link));
+    assert!(denies(&rules(&[], &[], &["edit(/home/me/**)"]), &link));
+    assert!(!allows(&rules(&["edit(./**)"], &[], &[]), &link));
+    assert!(allows(&rules(&["edit(/home/me/*)"], &[], &[]), &link));
+}
+
+#[test]
+fn a_ban_looks_at_every_text_of_a_tool_servers_call_and_a_grant_must_fit_them_all() {
+    let call =
+        ToolUse { tool: "mcp__fs__do", kind: ToolKind::Mcp, texts: &["ok", "/etc/x"], ..ANY };
+    assert!(denies(&rules(&[], &[], &["mcp(/etc/*)"]), &call));
+    assert!(!allows(&rules(&["mcp(ok)"], &[], &[]), &call));
+    assert!(allows(&rules(&["mcp(*)"], &[], &[]), &call));
+}
+
+#[test]
+fn names_are_compared_without_case_and_a_folder_belongs_to_what_is_in_it() {
+    assert!(denies(&rules(&[], &[], &["bash(rm *)"]), &command("rm x")));
+    let search = ToolUse { tool: "Grep", kind: ToolKind::Search, subject: Some("secrets"), ..ANY };
+    assert!(denies(&rules(&[], &[], &["search(secrets/**)"]), &search));
 }
 
 #[test]

@@ -84,7 +84,9 @@ impl Conversation {
                 Wake::Said(Some(Said::Line(line))) => {
                     let step = self.translator.line(&line);
                     self.carry_out(step).await;
-                    if self.translator.unknown_session.is_some() && !self.ending {
+                    let over = self.translator.unknown_session.is_some()
+                        || self.translator.fatal.is_some();
+                    if over && !self.ending {
                         self.end().await;
                     }
                 }
@@ -95,7 +97,7 @@ impl Conversation {
                         stderr_tail: Some(exit.stderr_tail),
                         survivors: exit.survivors,
                         unknown_session: self.translator.unknown_session.is_some(),
-                        error: self.translator.unknown_session,
+                        error: self.translator.unknown_session.or(self.translator.fatal),
                     };
                 }
                 // The process task ends only after it has said so, or with the whole program.

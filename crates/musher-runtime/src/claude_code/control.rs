@@ -11,7 +11,10 @@ pub(super) enum Control {}
 /// What a control request of ours was about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Asked {
-    Initialize,
+    /// `gated`: a gate before every tool was asked for.
+    Initialize {
+        gated: bool,
+    },
     Interrupt,
     SetModel(String),
     SetMode(String),

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value as Json;
 
 /// What kind of frame a line is; read first, whatever the order of its keys.
@@ -42,7 +43,7 @@ pub(super) struct Assistant {
     pub(super) error: Option<String>,
     #[serde(default)]
     pub(super) aborted: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) supersedes: Vec<String>,
     pub(super) api_error: Option<String>,
     pub(super) request_id: Option<String>,
@@ -83,7 +84,7 @@ pub(super) struct User {
     pub(super) is_replay: bool,
     #[serde(default)]
     pub(super) tool_use_result: Option<Json>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) tool_result_meta: Vec<ToolResultMeta>,
     pub(super) parent_tool_use_id: Option<String>,
     pub(super) agent_id: Option<String>,
@@ -170,44 +171,77 @@ pub(super) enum BlockDelta {
     Other,
 }
 
-#[derive(Debug, Deserialize)]
+/// The end of a turn. It must be understood whatever else is in it, or the turn would never end.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct ResultFrame {
-    #[serde(default)]
+    #[serde(deserialize_with = "lenient")]
     pub(super) is_error: bool,
+    #[serde(deserialize_with = "lenient")]
     pub(super) terminal_reason: Option<String>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) api_error_status: Option<u16>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) result: Option<String>,
-    #[serde(default)]
+    #[serde(deserialize_with = "lenient")]
     pub(super) errors: Vec<String>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) duration_ms: Option<u64>,
-    #[serde(default)]
+    #[serde(deserialize_with = "lenient")]
     pub(super) permission_denials: Vec<Denial>,
     pub(super) structured_output: Option<Json>,
-    #[serde(rename = "modelUsage", default)]
+    #[serde(rename = "modelUsage", deserialize_with = "lenient")]
     pub(super) model_usage: BTreeMap<String, ModelUsage>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) model_usage_since_last_result: Option<BTreeMap<String, ModelUsage>>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) startup_failure_reason: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Denial {
-    #[serde(default)]
+    #[serde(deserialize_with = "lenient")]
     pub(super) tool_name: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct ModelUsage {
+    #[serde(deserialize_with = "count")]
     pub(super) input_tokens: u64,
+    #[serde(deserialize_with = "count")]
     pub(super) output_tokens: u64,
+    #[serde(deserialize_with = "count")]
     pub(super) cache_read_input_tokens: u64,
+    #[serde(deserialize_with = "count")]
     pub(super) cache_creation_input_tokens: u64,
+    #[serde(deserialize_with = "count")]
     pub(super) cache_creation_ephemeral5m_input_tokens: u64,
+    #[serde(deserialize_with = "count")]
     pub(super) cache_creation_ephemeral1h_input_tokens: u64,
+    #[serde(deserialize_with = "count")]
     pub(super) thinking_tokens: u64,
-    #[serde(rename = "costUSD")]
+    #[serde(rename = "costUSD", deserialize_with = "lenient")]
     pub(super) cost_usd: Option<f64>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) cost_basis: Option<String>,
+}
+
+/// A value of the expected shape, or nothing: new versions change fields without a word.
+fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    let value = Json::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
+/// A count, however it is written.
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let value = Json::deserialize(deserializer)?;
+    Ok(value.as_u64().or_else(|| value.as_f64().map(|number| number as u64)).unwrap_or(0))
 }
 
 #[derive(Debug, Deserialize)]
@@ -225,7 +259,7 @@ pub(super) struct CanUseTool {
     pub(super) agent_id: Option<String>,
     pub(super) description: Option<String>,
     pub(super) decision_reason: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) permission_suggestions: Vec<Json>,
     #[serde(default)]
     pub(super) requires_user_interaction: bool,
@@ -242,6 +276,8 @@ pub(super) struct ControlResponseBody {
     pub(super) subtype: String,
     pub(super) request_id: Json,
     pub(super) error: Option<String>,
+    #[serde(default)]
+    pub(super) response: Json,
 }
 
 #[derive(Debug, Deserialize)]

@@ -8,7 +8,7 @@ pub(super) fn kind(name: &str) -> ToolKind {
     match name {
         "Read" | "NotebookRead" => ToolKind::Read,
         "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => ToolKind::Edit,
-        "Glob" | "Grep" | "LS" | "ToolSearch" => ToolKind::Search,
+        "Glob" | "Grep" | "LS" => ToolKind::Search,
         "Bash" | "BashOutput" | "KillShell" | "Monitor" | "PowerShell" => ToolKind::Execute,
         "WebFetch" | "WebSearch" => ToolKind::Fetch,
         "Task" | "Agent" | "SendMessage" | "Workflow" => ToolKind::Subagent,
@@ -20,21 +20,31 @@ pub(super) fn kind(name: &str) -> ToolKind {
 }
 
 /// The one thing that a call is about.
-pub(super) fn subject(input: &Json) -> Option<String> {
-    [
-        "command",
-        "file_path",
-        "notebook_path",
-        "path",
-        "url",
-        "query",
-        "pattern",
-        "description",
-        "skill",
-    ]
-    .iter()
-    .find_map(|key| input.get(key)?.as_str())
-    .map(str::to_owned)
+pub(super) fn subject(kind: ToolKind, input: &Json) -> Option<String> {
+    let keys: &[&str] = match kind {
+        ToolKind::Read | ToolKind::Edit => &["file_path", "notebook_path", "path"],
+        ToolKind::Search => &["path"],
+        ToolKind::Execute => &["command", "shell_id", "bash_id"],
+        ToolKind::Fetch => &["url", "query"],
+        ToolKind::Subagent => &["description", "prompt"],
+        ToolKind::Mcp | ToolKind::Question | ToolKind::Plan | ToolKind::Other => {
+            &["command", "file_path", "path", "url", "query", "description", "skill"]
+        }
+    };
+    let found = keys.iter().find_map(|key| input.get(key)?.as_str()).map(str::to_owned);
+    match kind {
+        // A search that names no folder goes through all of this one.
+        ToolKind::Search => found.or_else(|| Some(".".to_owned())),
+        ToolKind::Read
+        | ToolKind::Edit
+        | ToolKind::Execute
+        | ToolKind::Fetch
+        | ToolKind::Mcp
+        | ToolKind::Subagent
+        | ToolKind::Question
+        | ToolKind::Plan
+        | ToolKind::Other => found,
+    }
 }
 
 /// The list of things to do, when the call is about that.

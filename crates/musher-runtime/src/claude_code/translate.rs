@@ -63,6 +63,8 @@ pub(super) struct Translator {
     trouble: outcome::Trouble,
     /// The session to resume is unknown; these are the agent's words for it.
     pub(super) unknown_session: Option<ErrorInfo>,
+    /// The work cannot go on.
+    pub(super) fatal: Option<ErrorInfo>,
 }
 
 /// Where the signals of one frame are gathered.
@@ -105,7 +107,8 @@ impl Frame<'_> {
 impl Translator {
     /// The first thing to say.
     pub(super) fn hello(&mut self, initialize: Json) -> Bytes {
-        self.peer.request("initialize", initialize, Asked::Initialize)
+        let gated = initialize.get("hooks").is_some();
+        self.peer.request("initialize", initialize, Asked::Initialize { gated })
     }
 
     /// Takes in one line. Every line gives at least one signal.

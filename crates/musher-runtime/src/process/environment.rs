@@ -45,13 +45,28 @@ const BASE: &[&str] = &[
 ];
 
 /// Words in a variable's name that say its value is a secret.
-const SECRET_WORDS: &[&str] =
-    &["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH", "HEADERS", "COOKIE"];
+const SECRET_WORDS: &[&str] = &[
+    "APIKEY",
+    "AUTH",
+    "AUTHORIZATION",
+    "COOKIE",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "HEADERS",
+    "KEY",
+    "PASS",
+    "PASSPHRASE",
+    "PASSWD",
+    "PASSWORD",
+    "PAT",
+    "SECRET",
+    "SECRETS",
+    "TOKEN",
+];
 /// Names that hold such a word and are no secret.
-const NOT_SECRET: &[&str] =
-    &["SSH_AUTH_SOCK", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"];
+const NOT_SECRET: &[&str] = &["SSH_AUTH_SOCK"];
 /// Shorter values would blot out innocent text.
-const SECRET_LEN: usize = 6;
+pub(crate) const SECRET_LEN: usize = 6;
 
 /// The environment that an agent may be given.
 #[derive(Debug, Clone, Default)]
@@ -122,16 +137,28 @@ impl Environment {
 
 /// The values among an agent's variables that must never be shown, each with the name to show instead.
 pub(crate) fn secrets(env: &[(OsString, OsString)]) -> Vec<(String, String)> {
-    env.iter()
-        .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)))
-        .filter(|(name, value)| {
-            let upper = name.to_uppercase();
-            value.len() >= SECRET_LEN
-                && !NOT_SECRET.contains(name)
-                && SECRET_WORDS.iter().any(|word| upper.contains(word))
+    let texts = env.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+    texts
+        .filter_map(|(name, value)| {
+            let secret = if names_a_secret(name) { Some(value) } else { password_in(value) }?;
+            // A number is a setting, and would blot out every count that happens to equal it.
+            let plausible =
+                secret.len() >= SECRET_LEN && !secret.bytes().all(|b| b.is_ascii_digit());
+            plausible.then(|| (name.to_owned(), secret.to_owned()))
         })
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
+}
+
+fn names_a_secret(name: &str) -> bool {
+    let upper = name.to_uppercase();
+    !NOT_SECRET.contains(&name) && upper.split('_').any(|word| SECRET_WORDS.contains(&word))
+}
+
+/// The password in an address such as `http://user:password@proxy`.
+fn password_in(value: &str) -> Option<&str> {
+    let (_, rest) = value.split_once("://")?;
+    let (user, _) = rest.split('/').next()?.rsplit_once('@')?;
+    user.split_once(':').map(|(_, password)| password)
 }
 
 fn fits(pattern: &str, name: &str) -> bool {
@@ -181,11 +208,18 @@ mod tests {
     fn secrets_are_known_by_their_names() {
         let env = host()
             .set("MY_TOKEN", "short")
+            .set("MAX_OUTPUT_TOKENS", "many-tokens")
+            .set("KEY_TTL_MS", "3600000")
+            .set("HTTP_PROXY", "http://me:hunter23@proxy:80/")
             .set("DB_PASSWORD", "hunter22")
             .select(&["VENDOR_KEY"], &[]);
         assert_eq!(
             secrets(&env),
-            [("DB_PASSWORD".into(), "hunter22".into()), ("VENDOR_KEY".into(), "sk-secret".into())]
+            [
+                ("DB_PASSWORD".into(), "hunter22".into()),
+                ("HTTP_PROXY".into(), "hunter23".into()),
+                ("VENDOR_KEY".into(), "sk-secret".into()),
+            ]
         );
     }
 }

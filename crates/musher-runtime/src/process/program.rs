@@ -31,12 +31,15 @@ impl StartError {
 
 /// The absolute path of `program`: a path as given, or a name looked up on `search_path`.
 pub(crate) fn find(program: &Path, search_path: Option<&OsStr>) -> Result<PathBuf, StartError> {
+    // The program is started in the agent's folder, so a path must mean the same there as here.
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     if program.components().count() > 1 {
-        return check(program).map(Path::to_path_buf);
+        let program = absolute(program);
+        return check(&program).map(Path::to_path_buf);
     }
     let mut found_but_unusable = None;
     for folder in search_path.map(std::env::split_paths).into_iter().flatten() {
-        let candidate = folder.join(program);
+        let candidate = absolute(&folder.join(program));
         match check(&candidate) {
             Ok(_) => return Ok(candidate),
             Err(error @ StartError::NotExecutable { .. }) if candidate.is_file() => {

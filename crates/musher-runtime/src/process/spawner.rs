@@ -15,15 +15,25 @@ pub(super) async fn spawn(mut command: Command) -> std::io::Result<Child> {
     let (reply, started) = tokio::sync::oneshot::channel();
     let job: Job = Box::new(move || {
         linux::isolate(&mut command);
-        // Nobody waits any more when the session was dropped; the child is then ended by whoever drops it.
-        if let Err(Ok(mut orphan)) = reply.send(command.spawn()) {
-            let _gone = orphan.kill();
-            let _gone = orphan.wait();
-        }
+        // When nobody waits any more, the child is ended on its way back.
+        let _unwanted = reply.send(command.spawn().map(|child| Unclaimed(Some(child))));
     });
     let gone = || std::io::Error::other("the thread that starts processes is gone");
     spawner()?.send(job).map_err(|_| gone())?;
-    started.await.map_err(|_| gone())?
+    let mut unclaimed = started.await.map_err(|_| gone())??;
+    unclaimed.0.take().ok_or_else(gone)
+}
+
+/// A child that nobody has taken over yet; it is ended if nobody does.
+struct Unclaimed(Option<Child>);
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _gone = child.kill();
+            let _gone = child.wait();
+        }
+    }
 }
 
 fn spawner() -> std::io::Result<Sender<Job>> {

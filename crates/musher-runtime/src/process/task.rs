@@ -190,11 +190,14 @@ impl Task {
                 Wake::Errors(read) => self.errors_read(&read),
                 Wake::Wrote(written) => self.wrote(&written),
                 Wake::Exit => {
-                    if let Ok(Some(status)) = self.child.try_wait() {
-                        self.input = None;
-                        let until = Instant::now() + DRAIN;
-                        self.step = Step::Draining { status: status.into(), until };
-                    }
+                    let status = match self.child.try_wait() {
+                        Ok(Some(status)) => status.into(),
+                        Ok(None) => continue,
+                        // The host takes in all its children, so nobody can know how this one ended.
+                        Err(_) => Status { code: None, signal: None },
+                    };
+                    self.input = None;
+                    self.step = Step::Draining { status, until: Instant::now() + DRAIN };
                 }
                 Wake::Deadline => {
                     if let Some(left) = self.overdue(waiting.is_empty()).await {

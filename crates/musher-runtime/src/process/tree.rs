@@ -56,8 +56,9 @@ impl Tree {
     /// Kills all of the tree and gives back what is still there, which should be nothing.
     pub(super) fn kill(&mut self) -> Vec<i32> {
         // Stopped processes cannot fork, so once every member has been stopped none can slip away.
+        let deadline = Instant::now() + VERIFY;
         let mut stopped = HashSet::new();
-        loop {
+        while Instant::now() < deadline {
             let fresh: Vec<Identity> =
                 self.members().iter().map(|m| m.id).filter(|id| stopped.insert(*id)).collect();
             if fresh.is_empty() {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use musher_core::{
-    Activity, Answer, Approval, Ask, Channel, CostBasis, Delta, ErrorClass, ErrorInfo, EventKind,
-    ItemBody, ItemId, ModelChange, Question, QuestionOption, Scope, SessionId, SessionInfo, Spend,
-    ToolKind, Trigger, TurnEnded, TurnOutcome, UsageOf, UsageReport,
+    Answer, Approval, Ask, Channel, CostBasis, Delta, ErrorClass, ErrorInfo, EventKind, ItemBody,
+    ItemId, ModelChange, Question, QuestionOption, Scope, SessionId, SessionInfo, Spend, ToolKind,
+    Trigger, TurnEnded, TurnOutcome, UsageOf, UsageReport,
 };
 use uuid::Uuid;
 
@@ -219,10 +219,7 @@ impl Player {
             Step::Fail { class, message } => {
                 Err(Broken::Failed(ErrorInfo::new(*class, self.fill(message))))
             }
-            Step::Hang => {
-                self.event(EventKind::SessionState { state: Activity::Running }).await?;
-                Err(self.interruption().await)
-            }
+            Step::Hang => Err(self.interruption().await),
             Step::Turn => Ok(()),
         }
     }
@@ -355,16 +352,12 @@ impl Player {
         }
     }
 
+    /// Rests between words, and heeds an interrupt even when there is no time to rest.
     async fn rest(&mut self, time: Duration) -> Result<(), Broken> {
-        if time.is_zero() {
-            return match self.early.iter().any(|order| matches!(order, Order::Interrupt)) {
-                true => Err(self.interruption().await),
-                false => Ok(()),
-            };
-        }
         tokio::select! {
-            () = tokio::time::sleep(time) => Ok(()),
+            biased;
             broken = self.interruption() => Err(broken),
+            () = pause(time) => Ok(()),
         }
     }
 
@@ -414,5 +407,11 @@ impl Player {
                 Err(Order::Answer { .. } | Order::Gate { .. } | Order::SetMode { .. }) => {}
             }
         }
+    }
+}
+
+async fn pause(time: Duration) {
+    if !time.is_zero() {
+        tokio::time::sleep(time).await;
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use musher_core::{
     Answer, Approval, Ask, AskId, CallId, Channel, Delta, EventKind, Executor, Scope, ToolKind,
-    ToolOutput, ToolPhase, ToolUpdate,
+    ToolOutput, ToolPhase, ToolUpdate, merged,
 };
 use serde_json::json;
 use tokio::time::Instant;
@@ -53,6 +53,7 @@ impl Player {
             tool: name.into(),
             kind,
             subject: Some(subject.clone()),
+            input: input.clone(),
         };
         self.signal(Signal::Gate(gate)).await?;
         let verdict = self
@@ -82,13 +83,16 @@ impl Player {
         let denied = match approved {
             Approved::No { reason } => Some(reason),
             Approved::Yes { instead: None } => None,
-            Approved::Yes { instead: Some(input) } => match edited(&tool, &input) {
-                Some(edited) => {
-                    tool = edited;
-                    None
+            Approved::Yes { instead: Some(changes) } => {
+                let (_, _, _, wanted) = describe(&tool);
+                match edited(&tool, &merged(&wanted, Some(&changes))) {
+                    Some(edited) => {
+                        tool = edited;
+                        None
+                    }
+                    None => Some("The edited input does not fit this tool.".to_owned()),
                 }
-                None => Some("The edited input does not fit this tool.".to_owned()),
-            },
+            }
         };
         if let Some(reason) = denied {
             let update =
@@ -185,8 +189,14 @@ impl Player {
                         LineBody::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
                         LineBody::Cut { .. } => format!("[a line of {} bytes]", line.len),
                     };
-                    self.output(call, &shown).await?;
                     keep_tail(&mut text, &shown);
+                    // What is being ended is read to its end: only then is its tree known to be gone.
+                    if broken.is_none()
+                        && let Err(ending) = self.output(call, &shown).await
+                    {
+                        broken = Some(ending);
+                        control.kill().await;
+                    }
                 }
                 Some(Said::Ended(exit)) => {
                     self.survivors(exit.survivors);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use musher_core::{Answer, Ask, AskId, ClosedBy, Decision, ToolKind, ToolRules, ToolUse, Verdict};
+use serde_json::Value as Json;
 use tokio::time::Instant;
 
 use super::port::{Gate, GateVerdict};
@@ -67,7 +68,7 @@ impl Asks {
                 }
             }
             AskPolicy::Wait { deadline, .. } => {
-                let until = deadline.map(|wait| Instant::now() + wait);
+                let until = deadline.and_then(|wait| Instant::now().checked_add(wait));
                 self.open.insert(ask.clone(), Open { body: body.clone(), deadline: until });
                 Fate::Waits { deadline }
             }
@@ -78,7 +79,8 @@ impl Asks {
         let Ask::Approval(approval) = body else {
             return None;
         };
-        match self.verdict(&approval.tool, approval.tool_kind, approval.subject.as_deref()) {
+        let subject = approval.subject.as_deref();
+        match self.verdict(&approval.tool, approval.tool_kind, subject, &approval.input) {
             Verdict::Deny(rule) => {
                 Some(Answer::Deny { reason: format!("The rule `{rule}` forbids this.") })
             }
@@ -89,7 +91,7 @@ impl Asks {
 
     /// What the rules say to a call that the agent has not asked about.
     pub(super) fn gate(&self, gate: &Gate) -> GateVerdict {
-        match self.verdict(&gate.tool, gate.kind, gate.subject.as_deref()) {
+        match self.verdict(&gate.tool, gate.kind, gate.subject.as_deref(), &gate.input) {
             Verdict::Deny(rule) => {
                 GateVerdict::Deny { reason: format!("The rule `{rule}` forbids this.") }
             }
@@ -103,23 +105,28 @@ impl Asks {
         }
     }
 
-    fn verdict(&self, tool: &str, kind: ToolKind, subject: Option<&str>) -> Verdict {
+    fn verdict(&self, tool: &str, kind: ToolKind, subject: Option<&str>, input: &Json) -> Verdict {
+        let mut texts = Vec::new();
         let resolved = match kind {
             ToolKind::Read | ToolKind::Edit | ToolKind::Search => {
                 subject.map(|path| resolve(&self.cwd, path))
             }
+            ToolKind::Mcp | ToolKind::Other => {
+                gather(input, &mut texts);
+                None
+            }
             ToolKind::Execute
             | ToolKind::Fetch
-            | ToolKind::Mcp
             | ToolKind::Subagent
             | ToolKind::Question
-            | ToolKind::Plan
-            | ToolKind::Other => None,
+            | ToolKind::Plan => None,
         };
         self.rules.verdict(&ToolUse {
             tool,
             kind,
-            subject: resolved.as_deref().or(subject),
+            subject,
+            resolved: resolved.as_deref(),
+            texts: &texts,
             cwd: &self.cwd.to_string_lossy(),
         })
     }
@@ -184,9 +191,8 @@ impl Asks {
         };
         let may_allow = match body {
             Ask::Approval(approval) => !approval.human_only,
-            Ask::Plan { .. } => true,
-            // Nobody can answer a question for a person.
-            Ask::Question { .. } | Ask::Form { .. } => false,
+            // Nobody can answer a question or approve a plan for a person.
+            Ask::Plan { .. } | Ask::Question { .. } | Ask::Form { .. } => false,
         };
         if default == Decision::Allow && may_allow {
             Answer::Allow { input: None }
@@ -203,25 +209,45 @@ impl Asks {
     }
 }
 
-/// The path as the disk has it: a link that leads out of the folder is seen as what it leads to.
-fn resolve(cwd: &Path, path: &str) -> String {
-    let full = cwd.join(path);
-    let mut missing = Vec::new();
-    let mut existing = full.as_path();
-    loop {
-        if let Ok(real) = existing.canonicalize() {
-            let resolved = missing.iter().rev().fold(real, |path, part| path.join(part));
-            return resolved.to_string_lossy().into_owned();
-        }
-        // `..` below something that does not exist is settled by the rules, on the plain path.
-        match (existing.parent(), existing.file_name()) {
-            (Some(parent), Some(name)) => {
-                missing.push(name);
-                existing = parent;
-            }
-            _ => return full.to_string_lossy().into_owned(),
-        }
+/// Every text in a value.
+fn gather<'a>(value: &'a Json, texts: &mut Vec<&'a str>) {
+    if let Some(text) = value.as_str() {
+        texts.push(text);
     }
+    value.as_array().into_iter().flatten().for_each(|item| gather(item, texts));
+    value.as_object().into_iter().flatten().for_each(|(_, item)| gather(item, texts));
+}
+
+/// Links that are followed before a path is given up as leading in circles.
+const LINKS: usize = 16;
+
+/// The path as the disk has it: a link that leads out of the folder is seen as what it leads to, whether that is
+/// there or not.
+fn resolve(cwd: &Path, path: &str) -> String {
+    let mut full = cwd.join(path);
+    for _ in 0..LINKS {
+        let mut missing = Vec::new();
+        let mut existing = full.clone();
+        let link = loop {
+            if let Ok(real) = existing.canonicalize() {
+                let resolved = missing.iter().rev().fold(real, |path, part| path.join(part));
+                return resolved.to_string_lossy().into_owned();
+            }
+            if let Ok(target) = existing.read_link() {
+                break existing.parent().unwrap_or(cwd).join(target);
+            }
+            // `..` below something that does not exist is settled by the rules, on the plain path.
+            match (existing.parent().map(Path::to_path_buf), existing.file_name()) {
+                (Some(parent), Some(name)) => {
+                    missing.push(name.to_owned());
+                    existing = parent;
+                }
+                _ => return full.to_string_lossy().into_owned(),
+            }
+        };
+        full = missing.iter().rev().fold(link, |path, part| path.join(part));
+    }
+    full.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -233,13 +259,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cwd = folder.path().canonicalize().unwrap();
         std::os::unix::fs::symlink("/etc", cwd.join("innocent")).unwrap();
+        std::os::unix::fs::symlink("/no/such/place", cwd.join("dangling")).unwrap();
+        std::os::unix::fs::symlink("circle", cwd.join("circle")).unwrap();
         let rules =
             ToolRules { allow: vec!["edit(./**)".parse().unwrap()], ..ToolRules::default() };
         let asks = Asks::new(rules, AskPolicy::default(), cwd);
-        let edit = |path: &str| asks.verdict("Edit", ToolKind::Edit, Some(path));
+        let edit = |path: &str| asks.verdict("Edit", ToolKind::Edit, Some(path), &Json::Null);
         assert!(matches!(edit("new/file"), Verdict::Allow(_)));
         assert_eq!(edit("innocent/passwd"), Verdict::Unsettled);
         assert_eq!(edit("innocent/new-file"), Verdict::Unsettled);
         assert_eq!(edit("new/../../out"), Verdict::Unsettled);
+        assert_eq!(edit("dangling"), Verdict::Unsettled);
+        assert_eq!(edit("dangling/file"), Verdict::Unsettled);
+        edit("circle");
     }
 }

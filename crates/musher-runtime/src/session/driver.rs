@@ -17,7 +17,7 @@ use musher_core::{
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::asks::Asks;
 use super::ending::{self, Ending};
@@ -26,8 +26,8 @@ use super::port::{Attempt, Ended, Order, Port, Signal};
 use super::redact::Redactor;
 use super::spec;
 use super::turns::Turns;
-use super::{Output, Request, Session, SessionSpec};
-use crate::process::{Mark, secrets};
+use super::{McpServer, McpTransport, Output, Request, Session, SessionSpec};
+use crate::process::{Mark, SECRET_LEN, secrets};
 use crate::{Capabilities, clock};
 
 /// Outputs that may wait for the host; when full, the agent is not listened to and waits.
@@ -73,7 +73,10 @@ pub(crate) fn start(profile: Profile, mut session_spec: SessionSpec, backend: Ba
     let driver = Driver::new(profile, session_spec, backend, dropped);
     crate::task::detach(async move {
         match refused {
-            Some(error) => driver.finish(Ended::failed(error), &outputs).await,
+            Some(error) => {
+                drop(commands);
+                driver.finish(Ended::failed(error), &outputs).await;
+            }
             None => driver.run(outputs, commands).await,
         }
     });
@@ -91,6 +94,8 @@ struct Driver {
     orders: mpsc::Sender<Order>,
     end: CancellationToken,
     kill: CancellationToken,
+    /// No agent outlives its driver, not even one that broke.
+    _kill_at_the_end: DropGuard,
 
     seq: u64,
     outbox: VecDeque<Output>,
@@ -143,10 +148,11 @@ impl Driver {
             }
         }
         let env = spec.environment.select(&variables, profile.banned);
+        let kill = CancellationToken::new();
         let totals = spec.resume.as_ref().map(|resume| resume.totals.clone()).unwrap_or_default();
         Self {
             mark: Mark::new(spec.environment.get(crate::process::MARK)),
-            redactor: Redactor::new(secrets(&env)),
+            redactor: Redactor::new(&all_secrets(&env, &spec.mcp_servers)),
             env: env.into(),
             session: None,
             origin: match &spec.resume {
@@ -163,7 +169,8 @@ impl Driver {
             dropped,
             orders: mpsc::channel(1).0,
             end: CancellationToken::new(),
-            kill: CancellationToken::new(),
+            _kill_at_the_end: kill.clone().drop_guard(),
+            kill,
             seq: 0,
             outbox: VecDeque::new(),
             turns: Turns::default(),
@@ -223,7 +230,11 @@ impl Driver {
                     });
                     match self.fallback(&ended) {
                         Some(fresh) => running = fresh,
-                        None => return self.finish(ended, &outputs).await,
+                        None => {
+                            // Whoever sends a command now must hear at once that it is too late.
+                            drop(requests);
+                            return self.finish(ended, &outputs).await;
+                        }
                     }
                 }
                 Wake::Deadline => self.deadline_passed(),
@@ -257,7 +268,8 @@ impl Driver {
     fn fallback(&mut self, ended: &Ended) -> Option<Running> {
         let resume = self.spec.resume.clone()?;
         let fresh_prompt = resume.fresh_prompt.filter(|_| ended.unknown_session)?;
-        if self.ending.is_some() || self.origin == SessionOrigin::Fallback {
+        let over = self.ending.is_some() || self.dropped.is_cancelled();
+        if over || self.origin == SessionOrigin::Fallback {
             return None;
         }
         self.origin = SessionOrigin::Fallback;
@@ -294,7 +306,7 @@ impl Driver {
     /// When an agent that was told to leave, and has nothing more to say, is made to.
     fn leave_by(&self) -> Option<Instant> {
         let leaving = self.closed && self.turns.open.is_none() && !self.end.is_cancelled();
-        leaving.then(|| self.clocks.silent_for(LINGERING))
+        self.clocks.silent_for(LINGERING).filter(|_| leaving)
     }
 
     fn expected_to_speak(&self) -> bool {
@@ -365,10 +377,16 @@ impl Driver {
         self.emit_from(kind, Scope::Main, None);
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "two kinds end a content")]
     fn emit_from(&mut self, kind: EventKind, scope: Scope, raw: Option<musher_core::RawRef>) {
-        if let EventKind::ItemDone { item, .. } = &kind {
-            // The content is whole: what was held back of it was no secret.
-            let rest = self.redactor.item_done(item, &scope);
+        // A content that is whole says what was held back of it.
+        let whole = match &kind {
+            EventKind::ItemDone { item, .. } => Some(item.as_str()),
+            EventKind::Tool(update) if update.phase.is_final() => Some(update.call.as_str()),
+            _ => None,
+        };
+        if let Some(item) = whole {
+            let rest = self.redactor.done(item, &scope);
             self.outbox.extend(rest.into_iter().map(Output::Delta));
         }
         self.seq += 1;
@@ -429,12 +447,34 @@ impl Driver {
             stderr_tail: tail,
             survivors: ended.survivors,
         })));
-        for output in self.outbox {
+        for output in std::mem::take(&mut self.outbox) {
             if outputs.send(output).await.is_err() {
                 return;
             }
         }
     }
+}
+
+/// The secrets among the variables, and all that was given for the tool servers.
+fn all_secrets(
+    env: &[(std::ffi::OsString, std::ffi::OsString)],
+    servers: &[McpServer],
+) -> Vec<(String, String)> {
+    let mut found = secrets(env);
+    for server in servers {
+        let values = match &server.transport {
+            McpTransport::Stdio { env, .. } => env,
+            McpTransport::Http { headers, .. } => headers,
+        };
+        for (name, value) in values {
+            // A header is a scheme and a secret, and either the whole or the secret may turn up.
+            let secret = value.split_whitespace().next_back().unwrap_or_default();
+            let name = format!("{} of {}", name, server.name);
+            let both = [value.as_str(), secret].map(|text| (name.clone(), text.to_owned()));
+            found.extend(both.into_iter().filter(|(_, text)| text.len() >= SECRET_LEN));
+        }
+    }
+    found
 }
 
 async fn sleep_until(deadline: Option<Instant>) {

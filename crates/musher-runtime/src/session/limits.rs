@@ -41,20 +41,22 @@ impl Clocks {
 
     /// The agent has said that it will be silent for this long.
     pub(super) fn excuse(&mut self, silence: Duration) {
-        self.excused = self.excused.max(Instant::now() + silence);
+        let until = Instant::now().checked_add(silence);
+        self.excused = self.excused.max(until.unwrap_or(self.excused));
     }
 
     /// When it will have been silent for this long.
-    pub(super) fn silent_for(&self, time: Duration) -> Instant {
-        self.heard + time
+    pub(super) fn silent_for(&self, time: Duration) -> Option<Instant> {
+        self.heard.checked_add(time)
     }
 
     fn silent_until(&self) -> Option<Instant> {
-        self.inactivity.map(|limit| self.heard.max(self.excused) + limit)
+        // A time beyond all time is no limit.
+        self.inactivity.and_then(|limit| self.heard.max(self.excused).checked_add(limit))
     }
 
     fn wall_until(&self) -> Option<Instant> {
-        self.wall_clock.map(|limit| self.started + limit)
+        self.wall_clock.and_then(|limit| self.started.checked_add(limit))
     }
 
     /// When to look again. Silence counts only while the agent is expected to speak.

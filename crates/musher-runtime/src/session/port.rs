@@ -6,6 +6,7 @@ use std::sync::Arc;
 use musher_core::{
     Answer, Ask, AskId, Delta, ErrorInfo, EventKind, PromptId, RawRef, Scope, SessionId, ToolKind,
 };
+use serde_json::Value as Json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -97,6 +98,7 @@ pub(crate) struct Gate {
     pub(crate) tool: String,
     pub(crate) kind: ToolKind,
     pub(crate) subject: Option<String>,
+    pub(crate) input: Json,
 }
 
 /// What the rules say to a call at the gate.

@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use musher_core::{ErrorClass, Outcome, SessionEnded};
 
+use super::tell;
+
 /// How the command ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -85,9 +87,9 @@ impl CliError {
 
     pub(crate) fn print(&self) {
         let red = anstyle::AnsiColor::Red.on_default().bold();
-        anstream::eprintln!("{red}error:{red:#} {self}");
+        tell(&format!("{red}error:{red:#} {self}"));
         if let Self::User { hint: Some(hint), .. } = self {
-            anstream::eprintln!("  fix: {hint}");
+            tell(&format!("  fix: {hint}"));
         }
     }
 }

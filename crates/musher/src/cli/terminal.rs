@@ -1,6 +1,6 @@
 //! What the terminal can do, and lines that a person types.
 
-use std::io::{BufRead, IsTerminal};
+use std::io::{BufRead, IsTerminal, Write};
 
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
@@ -45,6 +45,11 @@ impl Typed {
             None => std::future::pending().await,
         }
     }
+}
+
+/// Tells the person something on standard error. If nobody is there to read it, nobody needs it.
+pub(crate) fn tell(text: &str) {
+    let _nobody = writeln!(anstream::stderr(), "{text}");
 }
 
 /// Text from an agent, fit for a terminal: no escape sequences, no control characters, no tricks with direction.

@@ -1,7 +1,7 @@
 //! Answers and verdicts, as Claude Code expects them.
 
 use bytes::Bytes;
-use musher_core::{Answer, AskId, Reply};
+use musher_core::{Answer, AskId, Reply, merged};
 use serde_json::{Value as Json, json};
 
 use super::Translator;
@@ -43,7 +43,7 @@ impl Translator {
 fn permission(open: &OpenAsk, answer: Answer) -> Json {
     match answer {
         Answer::Allow { input } => {
-            json!({ "behavior": "allow", "updatedInput": input.as_ref().unwrap_or(&open.input) })
+            json!({ "behavior": "allow", "updatedInput": merged(&open.input, input.as_ref()) })
         }
         Answer::AllowAlways => json!({
             "behavior": "allow",

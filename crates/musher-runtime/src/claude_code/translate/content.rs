@@ -92,7 +92,7 @@ impl Translator {
         let update = ToolUpdate {
             name: Some(name.to_owned()),
             kind: Some(kind),
-            subject: tools::subject(&input),
+            subject: tools::subject(kind, &input),
             input: Some(input),
             ..ToolUpdate::phase(call, ToolPhase::Proposed)
         };

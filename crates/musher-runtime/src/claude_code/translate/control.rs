@@ -1,8 +1,8 @@
 //! Requests that go both ways: approvals, questions, plans, gates, and the answers to our own requests.
 
 use musher_core::{
-    Approval, Ask, AskId, CallId, Choice, EventKind, Level, ModelChange, Question, QuestionOption,
-    SessionInfo, ToolKind,
+    Approval, Ask, AskId, CallId, Choice, ErrorClass, ErrorInfo, EventKind, Level, ModelChange,
+    Question, QuestionOption, SessionInfo, ToolKind,
 };
 use serde_json::{Value as Json, json};
 
@@ -52,7 +52,8 @@ impl Translator {
                     gate: name.clone(),
                     tool: tool.to_owned(),
                     kind: tools::kind(tool),
-                    subject: tools::subject(&input["tool_input"]),
+                    subject: tools::subject(tools::kind(tool), &input["tool_input"]),
+                    input: input["tool_input"].clone(),
                 }));
                 self.gates.insert(name, id);
             }
@@ -87,7 +88,7 @@ impl Translator {
                     tool: wanted.tool_name,
                     tool_kind: kind,
                     call,
-                    subject: tools::subject(&wanted.input),
+                    subject: tools::subject(kind, &wanted.input),
                     input: wanted.input.clone(),
                     reason: wanted.decision_reason.or(wanted.description),
                     always: wanted.permission_suggestions.iter().filter_map(choice).collect(),
@@ -139,7 +140,17 @@ impl Translator {
         };
         let refused = (response.subtype == "error").then(|| response.error.unwrap_or_default());
         match (asked, refused) {
-            (Asked::Initialize, refused) => {
+            (Asked::Initialize { gated }, refused) => {
+                let applied = response.response["hooks_applied"].as_bool().unwrap_or(false);
+                if gated && !(refused.is_none() && applied) {
+                    // Without its gate the agent would do what the rules forbid.
+                    let message = "the agent does not let its tools be held back, so the rules cannot be kept";
+                    let error = ErrorInfo::new(ErrorClass::Policy, message)
+                        .with_hint("use the tested version, or drop the --deny and --ask rules");
+                    frame.event(EventKind::Error { error: error.clone() });
+                    self.fatal = Some(error);
+                    return Some(());
+                }
                 self.ready = true;
                 frame.step.replies.append(&mut self.held);
                 match refused {
@@ -225,6 +236,7 @@ fn choice(suggestion: &Json) -> Option<Choice> {
 pub(super) fn for_this_session(suggestions: &[Json]) -> Json {
     suggestions
         .iter()
+        .filter(|suggestion| suggestion.is_object())
         .map(|suggestion| {
             let mut grant = suggestion.clone();
             grant["destination"] = json!("session");

@@ -172,8 +172,9 @@ impl Translator {
             _ => TaskPhase::Progress,
         };
         let moved = task.patch.as_ref().and_then(|patch| patch.is_backgrounded);
-        let background =
-            moved.unwrap_or(task.is_backgrounded) || self.tasks.contains(&task.task_id);
+        let works_on = task.task_type.as_deref().is_none_or(works_on);
+        let background = (moved.unwrap_or(task.is_backgrounded) && works_on)
+            || self.tasks.contains(&task.task_id);
         match phase {
             TaskPhase::Started | TaskPhase::Progress if background => {
                 self.tasks.insert(task.task_id.clone());
@@ -201,6 +202,7 @@ impl Translator {
         let listed: HashSet<String> = value["tasks"]
             .as_array()?
             .iter()
+            .filter(|task| task["task_type"].as_str().is_none_or(works_on))
             .filter_map(|task| task["task_id"].as_str().map(str::to_owned))
             .collect();
         let update = |task: &String, phase| TaskUpdate {
@@ -237,6 +239,12 @@ impl Translator {
         }));
         Some(())
     }
+}
+
+/// Whether a run waits for this kind of work. A helper comes back with a result; a shell may be a server that never
+/// ends, and it ends with the run.
+fn works_on(task_type: &str) -> bool {
+    !matches!(task_type, "local_bash" | "monitor" | "dream")
 }
 
 fn notice(frame: &mut Frame<'_>, level: Level, code: &str, text: String) {

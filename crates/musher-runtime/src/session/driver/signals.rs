@@ -226,7 +226,7 @@ impl Driver {
                 self.close();
             } else {
                 // Idle now: what was waited for before no longer counts.
-                self.close_at = Some(self.clocks.silent_for(self.spec.linger));
+                self.close_at = self.clocks.silent_for(self.spec.linger);
             }
         }
     }

@@ -6,6 +6,7 @@ use musher_core::{ClosedBy, Delta, EventKind};
 use musher_runtime::Output;
 use serde::Serialize;
 
+use super::super::tell;
 use super::View;
 
 /// Writes events as they are. Deltas have no number.
@@ -46,6 +47,6 @@ impl View for Json {
     }
 
     fn say(&mut self, text: &str) {
-        anstream::eprintln!("{text}");
+        tell(text);
     }
 }

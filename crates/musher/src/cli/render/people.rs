@@ -13,7 +13,7 @@ use musher_core::{
 };
 use musher_runtime::Output;
 
-use super::super::terminal::{one_line, plain, width};
+use super::super::terminal::{one_line, plain, tell, width};
 use super::View;
 use line::Lines;
 
@@ -189,6 +189,6 @@ impl View for People {
 
     fn say(&mut self, text: &str) {
         let _gone = self.lines.close();
-        anstream::eprintln!("{DIM}{text}{DIM:#}");
+        tell(&format!("{DIM}{text}{DIM:#}"));
     }
 }

@@ -166,14 +166,12 @@ fn reply(question: &Question, line: &str) -> Result<Reply, String> {
     }
 }
 
-/// The input with its subject replaced.
+/// The one field that was edited. The others are not sent back: secrets in them were hidden from us.
 fn edited(approval: &Approval, text: &str) -> Option<Json> {
     let subject = approval.subject.as_deref()?;
-    let mut input = approval.input.clone();
-    let value =
-        input.as_object_mut()?.values_mut().find(|value| value.as_str() == Some(subject))?;
-    *value = text.into();
-    Some(input)
+    let fields = approval.input.as_object()?;
+    let (name, _) = fields.iter().find(|(_, value)| value.as_str() == Some(subject))?;
+    Some(Json::Object([(name.clone(), text.into())].into_iter().collect()))
 }
 
 #[cfg(test)]
@@ -212,7 +210,7 @@ mod tests {
         else {
             panic!("not an edit");
         };
-        assert_eq!(input["command"], "ls");
+        assert_eq!(input, serde_json::json!({ "command": "ls" }));
     }
 
     #[test]

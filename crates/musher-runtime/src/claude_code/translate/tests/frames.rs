@@ -296,6 +296,57 @@ fn an_outcome_is_read_from_the_fields_that_tell_the_truth() {
 }
 
 #[test]
+fn a_turn_ends_whatever_else_its_end_holds() {
+    let odd = json!({ "type": "result", "is_error": false, "duration_ms": 12.5, "errors": [{ "code": 1 }],
+        "permission_denials": null, "api_error_status": "no", "modelUsage": { "m": { "inputTokens": null } },
+        "model_usage_since_last_result": { "m": { "inputTokens": 7.0, "costUSD": "free" } } });
+    let step = one(&mut ready(), odd);
+    let found = events(std::slice::from_ref(&step));
+    assert!(
+        matches!(found.last(), Some(EventKind::TurnEnded(e)) if e.outcome == TurnOutcome::Completed)
+    );
+    assert!(matches!(found[0], EventKind::Usage(report) if report.spend.tokens.input == 7));
+    let meta = json!({ "type": "user", "tool_result_meta": null, "message": { "content": [
+        { "type": "tool_result", "tool_use_id": "t", "content": "out" }] } });
+    let step = one(&mut ready(), meta);
+    assert!(matches!(events(&[step])[..], [EventKind::Tool(_)]));
+}
+
+#[test]
+fn rules_that_cannot_be_kept_end_the_work() {
+    for response in [
+        json!({ "subtype": "error", "request_id": "musher-0", "error": "no hooks here" }),
+        json!({ "subtype": "success", "request_id": "musher-0", "response": { "hooks_applied": false } }),
+    ] {
+        let mut translator = Translator::default();
+        translator.hello(json!({ "hooks": {} }));
+        translator.order(Order::Prompt { id: "p".into(), text: "go".into() });
+        let step =
+            one(&mut translator, json!({ "type": "control_response", "response": response }));
+        assert!(step.replies.is_empty(), "the prompt was sent without the gate");
+        assert_eq!(translator.fatal.unwrap().class, ErrorClass::Policy);
+    }
+}
+
+#[test]
+fn a_shell_in_the_background_does_not_hold_the_run_and_a_helper_does() {
+    for (kind, holds) in [("local_bash", false), ("local_agent", true)] {
+        let task = json!({ "type": "system", "subtype": "task_started", "task_id": "x",
+            "task_type": kind, "is_backgrounded": true });
+        let step = one(&mut ready(), task);
+        assert!(
+            matches!(events(&[step])[..], [EventKind::Task(t)] if t.background == holds),
+            "{kind}"
+        );
+        let tasks = json!([{ "task_id": "x", "task_type": kind }]);
+        let changed =
+            json!({ "type": "system", "subtype": "background_tasks_changed", "tasks": tasks });
+        let step = one(&mut ready(), changed);
+        assert_eq!(events(&[step]).len(), usize::from(holds), "{kind}");
+    }
+}
+
+#[test]
 fn deep_json_and_lines_that_are_no_json_are_kept_as_unparsed() {
     let deep = "[".repeat(100_000);
     for text in

@@ -4,7 +4,7 @@ use std::io;
 
 use musher_core::{ErrorInfo, Outcome, SessionEnded};
 
-use super::super::super::terminal::plain;
+use super::super::super::terminal::{plain, tell};
 use super::{DIM, GREEN, People, RED, YELLOW};
 
 impl People {
@@ -45,9 +45,9 @@ impl People {
 
 fn print(error: &ErrorInfo) {
     let bold = RED.bold();
-    anstream::eprintln!("{bold}error:{bold:#} {}", plain(&error.to_string()));
+    tell(&format!("{bold}error:{bold:#} {}", plain(&error.to_string())));
     if let Some(hint) = &error.hint {
-        anstream::eprintln!("  fix: {}", plain(hint));
+        tell(&format!("  fix: {}", plain(hint)));
     }
 }
 

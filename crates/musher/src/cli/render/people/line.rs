@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
+use super::super::super::terminal::plain;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// What stands on the terminal.
@@ -27,7 +28,7 @@ impl Lines {
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
         });
-        bar.set_message(message.to_owned());
+        bar.set_message(plain(message));
     }
 
     fn stop_waiting(&mut self) {
