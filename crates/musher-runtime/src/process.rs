@@ -14,6 +14,7 @@ mod table;
 mod tail;
 mod task;
 mod tree;
+mod weight;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ pub(crate) use framer::{Line, LineBody};
 pub use mark::MARK;
 pub(crate) use mark::Mark;
 pub(crate) use program::{StartError, find, folder};
+pub(crate) use weight::{Weight, Weights};
 
 /// Lines that may wait for their reader; when full, the agent's output is not read and the agent waits.
 const LINES: usize = 256;
@@ -75,6 +77,7 @@ pub(crate) struct Launch {
     pub(crate) containment: Containment,
     pub(crate) stdin: Input,
     pub(crate) stderr: Errors,
+    pub(crate) weights: Weights,
 }
 
 /// Whether the process is spoken to.
@@ -96,7 +99,8 @@ pub(crate) enum Errors {
 /// What comes out of a process.
 #[derive(Debug)]
 pub(crate) enum Said {
-    Line(Line),
+    /// A line, and what it weighs until whoever it is for has taken it.
+    Line(Line, Weight),
     /// The last thing said: it has exited, its output was read to the end, and its tree is gone.
     Ended(Exit),
 }

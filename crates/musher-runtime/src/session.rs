@@ -16,9 +16,11 @@ use musher_core::{Answer, AskId, ClosedBy, Delta, Event, PromptId};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::process::Weight;
+
 pub(crate) use driver::{Profile, start};
 pub(crate) use ending::LADDER;
-pub(crate) use port::{Attempt, Ended, Gate, GateVerdict, Order, Signal};
+pub(crate) use port::{Attempt, Batch, Ended, Gate, GateVerdict, Order, Signal};
 pub use spec::{AskPolicy, Limits, McpServer, McpTransport, Resume, SessionSpec, SystemPrompt};
 
 /// What a session says.
@@ -32,6 +34,19 @@ pub enum Output {
     Event(Event),
     /// Text in flight; the event that follows holds all of it.
     Delta(Delta),
+}
+
+/// An output on its way, with what it weighs until the host has taken it.
+#[derive(Debug)]
+struct Parcel {
+    output: Output,
+    weight: Option<Weight>,
+}
+
+impl From<Output> for Parcel {
+    fn from(output: Output) -> Self {
+        Self { output, weight: None }
+    }
 }
 
 /// A wish about a running session.
@@ -91,14 +106,14 @@ type Request = (Command, oneshot::Sender<Result<(), CommandError>>);
 /// One agent at work. Dropping it kills the agent and everything it started.
 #[derive(Debug)]
 pub struct Session {
-    outputs: mpsc::Receiver<Output>,
+    outputs: mpsc::Receiver<Parcel>,
     handle: SessionHandle,
     _kill: DropGuard,
 }
 
 impl Session {
     fn new(
-        outputs: mpsc::Receiver<Output>,
+        outputs: mpsc::Receiver<Parcel>,
         requests: mpsc::Sender<Request>,
         kill: CancellationToken,
     ) -> Self {
@@ -109,7 +124,7 @@ impl Session {
     ///
     /// A session whose outputs are not read makes its agent wait; nothing is dropped.
     pub async fn next(&mut self) -> Option<Output> {
-        self.outputs.recv().await
+        self.outputs.recv().await.map(|parcel| parcel.output)
     }
 
     /// A handle to give to whoever may command the session.

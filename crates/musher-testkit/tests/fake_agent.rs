@@ -110,7 +110,7 @@ fn daemons_lose_their_parent_and_keep_or_lose_the_mark() {
     let (mut kept, lines) = start("daemon", &mark, 1);
     assert!(kept.wait().unwrap().success());
     // Between fork and exec a process shows no environment.
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     while marked(&mark) != [pid(&lines[0])] {
         assert!(began.elapsed().as_secs() < 10, "{:?}", marked(&mark));
         std::thread::yield_now();

@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::launch::{self, Ready};
 use super::translate::{Step, Translator};
-use crate::process::{Process, ProcessControl, Said};
-use crate::session::{Attempt, Ended, LADDER, Order};
+use crate::process::{Process, ProcessControl, Said, Weight};
+use crate::session::{Attempt, Batch, Ended, LADDER, Order};
 
 /// Runs one attempt to its end.
 pub(super) async fn run(attempt: Attempt) -> Ended {
@@ -64,7 +64,7 @@ impl Conversation {
             forked_from: resumed.filter(|_| self.attempt.fork),
             ..SessionInfo::default()
         });
-        self.carry_out(Step { signals: vec![opening], replies: Vec::new() }).await;
+        self.carry_out(Step { signals: vec![opening], replies: Vec::new() }, None).await;
         loop {
             let port = &mut self.attempt.port;
             let wake = tokio::select! {
@@ -79,11 +79,11 @@ impl Conversation {
                 Wake::Order(Order::Close) => self.control.close_input().await,
                 Wake::Order(order) => {
                     let step = self.translator.order(order);
-                    self.carry_out(step).await;
+                    self.carry_out(step, None).await;
                 }
-                Wake::Said(Some(Said::Line(line))) => {
+                Wake::Said(Some(Said::Line(line, weight))) => {
                     let step = self.translator.line(&line);
-                    self.carry_out(step).await;
+                    self.carry_out(step, Some(weight)).await;
                     let over = self.translator.unknown_session.is_some()
                         || self.translator.fatal.is_some();
                     if over && !self.ending {
@@ -106,7 +106,7 @@ impl Conversation {
         }
     }
 
-    async fn carry_out(&mut self, step: Step) {
+    async fn carry_out(&mut self, step: Step, weight: Option<Weight>) {
         for reply in step.replies {
             self.control.write(reply).await;
         }
@@ -122,7 +122,7 @@ impl Conversation {
                 () = port.end.cancelled(), if !self.ending => Wake::End,
                 permit = port.signals.reserve() => {
                     if let Ok(permit) = permit {
-                        permit.send(step.signals);
+                        permit.send(Batch { signals: step.signals, weight });
                     }
                     return;
                 }

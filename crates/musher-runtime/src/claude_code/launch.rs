@@ -120,6 +120,7 @@ pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Ready, E
         containment: spec.containment,
         stdin: Input::Piped,
         stderr: Errors::Tail,
+        weights: attempt.weights.clone(),
     };
     Ok(Ready { launch, mcp_file })
 }

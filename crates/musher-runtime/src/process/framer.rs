@@ -30,6 +30,16 @@ pub(crate) enum LineBody {
     },
 }
 
+impl Line {
+    /// How many bytes of it are in memory.
+    pub(crate) fn kept(&self) -> usize {
+        match &self.body {
+            LineBody::Whole(bytes) => bytes.len(),
+            LineBody::Cut { head, tail } => head.len() + tail.len(),
+        }
+    }
+}
+
 /// Collects bytes and gives out lines. Its memory is bounded by the longest whole line.
 #[derive(Debug)]
 pub(crate) struct Framer {

@@ -14,11 +14,11 @@ use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::framer::Framer;
+use super::framer::{Framer, Line};
 use super::linux::ExitWatch;
 use super::tail::Tail;
 use super::tree::Tree;
-use super::{Control, Exit, Launch, Said};
+use super::{Control, Exit, Launch, Said, Weight, Weights};
 
 /// After the exit, output that is still in the pipe gets this long before what holds it is swept away.
 const DRAIN: Duration = Duration::from_millis(250);
@@ -43,6 +43,7 @@ pub(super) struct Task {
     error_buffer: BytesMut,
     tail: Tail,
     lines: mpsc::Sender<Said>,
+    weights: Weights,
     orders: mpsc::Receiver<Control>,
     step: Step,
 }
@@ -125,15 +126,17 @@ impl Task {
             error_buffer: BytesMut::with_capacity(4096),
             tail: Tail::default(),
             lines,
+            weights: launch.weights,
             orders,
             step: Step::Running,
         })
     }
 
     pub(super) async fn run(mut self) {
-        let mut waiting: VecDeque<Said> = VecDeque::new();
+        let mut waiting: VecDeque<Line> = VecDeque::new();
         let mut survivors = Vec::new();
         let lines = self.lines.clone();
+        let weights = self.weights.clone();
         loop {
             let quiet = self.output.is_none() && self.errors.is_none() && waiting.is_empty();
             match self.step {
@@ -166,14 +169,11 @@ impl Task {
             let wake = tokio::select! {
                 biased;
                 order = self.orders.recv(), if self.attended => Wake::Order(order),
-                permit = lines.reserve(), if !waiting.is_empty() => {
-                    match permit {
-                        Ok(permit) => {
-                            if let Some(line) = waiting.pop_front() {
-                                permit.send(line);
-                            }
-                        }
-                        Err(_) => waiting.clear(),
+                room = room(&lines, &weights, waiting.front()), if !waiting.is_empty() => {
+                    match (room, waiting.pop_front()) {
+                        (Some((permit, weight)), Some(line)) => permit.send(Said::Line(line, weight)),
+                        // Nobody will ever read it.
+                        _ => waiting.clear(),
                     }
                     Wake::HandedOn
                 }
@@ -208,12 +208,12 @@ impl Task {
         }
     }
 
-    fn output_read(&mut self, read: &io::Result<usize>, waiting: &mut VecDeque<Said>) {
+    fn output_read(&mut self, read: &io::Result<usize>, waiting: &mut VecDeque<Line>) {
         self.heard();
-        waiting.extend(std::iter::from_fn(|| self.framer.next_line()).map(Said::Line));
+        waiting.extend(std::iter::from_fn(|| self.framer.next_line()));
         if !matches!(read, Ok(1..)) {
             self.output = None;
-            waiting.extend(self.framer.finish().map(Said::Line));
+            waiting.extend(self.framer.finish());
         }
     }
 
@@ -337,8 +337,10 @@ impl Task {
                 if reader_keeps_up {
                     self.output = None;
                     self.errors = None;
-                    if let Some(line) = self.framer.finish() {
-                        let _gone = self.lines.send(Said::Line(line)).await;
+                    if let Some(line) = self.framer.finish()
+                        && let Some(weight) = self.weights.room_for(line.kept()).await
+                    {
+                        let _gone = self.lines.send(Said::Line(line, weight)).await;
                     }
                 }
                 self.step = Step::Swept { status, until: Instant::now() + GIVE_UP };
@@ -411,4 +413,14 @@ async fn write(pipe: &mut Option<pipe::Sender>, bytes: Option<&Bytes>) -> io::Re
         (Some(pipe), Some(bytes)) => pipe.write(bytes).await,
         _ => std::future::pending().await,
     }
+}
+
+/// Waits until there is room for the line, in the channel and by its weight.
+async fn room<'a>(
+    lines: &'a mpsc::Sender<Said>,
+    weights: &Weights,
+    line: Option<&Line>,
+) -> Option<(mpsc::Permit<'a, Said>, Weight)> {
+    let weight = weights.room_for(line.map_or(0, Line::kept)).await?;
+    Some((lines.reserve().await.ok()?, weight))
 }

@@ -38,6 +38,7 @@ impl Agent {
             containment,
             stdin,
             stderr: Errors::Tail,
+            weights: Weights::default(),
         })
         .await
         .unwrap();
@@ -46,7 +47,7 @@ impl Agent {
 
     async fn line(&mut self) -> String {
         match timeout(SOON, self.process.next()).await.unwrap() {
-            Some(Said::Line(Line { body: LineBody::Whole(bytes), .. })) => {
+            Some(Said::Line(Line { body: LineBody::Whole(bytes), .. }, _)) => {
                 String::from_utf8_lossy(&bytes).into_owned()
             }
             other => panic!("expected a line, got {other:?}"),
@@ -63,7 +64,7 @@ impl Agent {
         let mut lines = Vec::new();
         loop {
             match timeout(SOON, self.process.next()).await.expect("the process hangs") {
-                Some(Said::Line(line)) => lines.push(line),
+                Some(Said::Line(line, _)) => lines.push(line),
                 Some(Said::Ended(exit)) => return (lines, exit),
                 None => panic!("no end was said"),
             }
@@ -236,6 +237,18 @@ async fn promise_10_a_reader_that_does_not_read_makes_the_agent_wait() {
     let (lines, exit) = agent.rest().await;
     assert!(lines.len() < 5_000, "{} lines were read ahead", lines.len());
     assert_eq!(exit.signal, Some(9));
+}
+
+#[tokio::test]
+async fn promise_10_long_lines_that_nobody_reads_do_not_pile_up() {
+    let mode = ["lines", "--count", "50", "--size", "2000000"];
+    let mut agent = Agent::start(&mode, Input::Null).await;
+    let first = timeout(SOON, agent.process.next()).await.unwrap();
+    assert!(matches!(first, Some(Said::Line(..))));
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(agent.process.output.len() <= 2, "{} lines are waiting", agent.process.output.len());
+    drop(first);
+    assert_eq!(agent.rest().await.0.len(), 49);
 }
 
 #[tokio::test]

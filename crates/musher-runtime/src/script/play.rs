@@ -15,7 +15,7 @@ use super::format::{self, Scenario, Step};
 use super::sessions::{Progress, Sessions};
 use super::tools::Approved;
 use super::{DRY_RUN, Script};
-use crate::process::{Containment, Mark};
+use crate::process::{Containment, Mark, Weights};
 use crate::session::{Attempt, Ended, Order, Signal};
 
 /// Why a step did not come to its end.
@@ -325,6 +325,10 @@ impl Player {
         self.attempt.mark.clone()
     }
 
+    pub(super) fn weights(&self) -> Weights {
+        self.attempt.weights.clone()
+    }
+
     pub(super) fn containment(&self) -> Containment {
         self.attempt.spec.containment
     }
@@ -346,7 +350,7 @@ impl Player {
 
     pub(super) async fn signal(&mut self, signal: Signal) -> Result<(), Broken> {
         tokio::select! {
-            sent = self.attempt.port.signals.send(vec![signal]) => sent.map_err(|_| Broken::Ending),
+            sent = self.attempt.port.signals.send(vec![signal].into()) => sent.map_err(|_| Broken::Ending),
             () = self.attempt.port.end.cancelled() => Err(Broken::Ending),
             () = self.attempt.port.kill.cancelled() => Err(Broken::Ending),
         }

@@ -160,6 +160,7 @@ impl Player {
             containment: self.containment(),
             stdin: Input::Null,
             stderr: Errors::WithOutput,
+            weights: self.weights(),
         };
         let mut process = match Process::start(launch).await {
             Ok(process) => process,
@@ -184,7 +185,7 @@ impl Player {
                 }
             };
             match said {
-                Some(Said::Line(line)) => {
+                Some(Said::Line(line, _weight)) => {
                     let shown = match &line.body {
                         LineBody::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
                         LineBody::Cut { .. } => format!("[a line of {} bytes]", line.len),

@@ -22,12 +22,12 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::asks::Asks;
 use super::ending::{self, Ending};
 use super::limits::Clocks;
-use super::port::{Attempt, Ended, Order, Port, Signal};
+use super::port::{Attempt, Batch, Ended, Order, Port};
 use super::redact::Redactor;
 use super::spec;
 use super::turns::Turns;
-use super::{McpServer, McpTransport, Output, Request, Session, SessionSpec};
-use crate::process::{Mark, SECRET_LEN, secrets};
+use super::{McpServer, McpTransport, Output, Parcel, Request, Session, SessionSpec};
+use crate::process::{Mark, SECRET_LEN, Weights, secrets};
 use crate::{Capabilities, clock};
 
 /// Outputs that may wait for the host; when full, the agent is not listened to and waits.
@@ -88,6 +88,7 @@ struct Driver {
     spec: Arc<SessionSpec>,
     env: Arc<[(std::ffi::OsString, std::ffi::OsString)]>,
     mark: Mark,
+    weights: Weights,
     backend: Backend,
     /// The host let go of the session.
     dropped: CancellationToken,
@@ -98,7 +99,7 @@ struct Driver {
     _kill_at_the_end: DropGuard,
 
     seq: u64,
-    outbox: VecDeque<Output>,
+    outbox: VecDeque<Parcel>,
     redactor: Redactor,
 
     session: Option<SessionId>,
@@ -125,12 +126,12 @@ enum Wake {
     Deaf,
     Dropped,
     Request(Option<Request>),
-    Signals(Option<Vec<Signal>>),
+    Signals(Option<Batch>),
     Deadline,
 }
 
 struct Running {
-    signals: mpsc::Receiver<Vec<Signal>>,
+    signals: mpsc::Receiver<Batch>,
     backend: JoinHandle<Ended>,
 }
 
@@ -151,6 +152,7 @@ impl Driver {
         let kill = CancellationToken::new();
         let totals = spec.resume.as_ref().map(|resume| resume.totals.clone()).unwrap_or_default();
         Self {
+            weights: Weights::default(),
             mark: Mark::new(spec.environment.get(crate::process::MARK)),
             redactor: Redactor::new(&all_secrets(&env, &spec.mcp_servers)),
             env: env.into(),
@@ -185,7 +187,7 @@ impl Driver {
         }
     }
 
-    async fn run(mut self, outputs: mpsc::Sender<Output>, mut requests: mpsc::Receiver<Request>) {
+    async fn run(mut self, outputs: mpsc::Sender<Parcel>, mut requests: mpsc::Receiver<Request>) {
         let resume = self.spec.resume.as_ref().map(|resume| resume.session.clone());
         let mut running = self.attempt(resume);
         self.send_prompt(super::mint_prompt(), self.spec.prompt.clone());
@@ -252,6 +254,7 @@ impl Driver {
             spec: self.spec.clone(),
             env: self.env.clone(),
             mark: self.mark.clone(),
+            weights: self.weights.clone(),
             fork: fork && resume.is_some(),
             resume,
             port: Port {
@@ -387,7 +390,7 @@ impl Driver {
         };
         if let Some(item) = whole {
             let rest = self.redactor.done(item, &scope);
-            self.outbox.extend(rest.into_iter().map(Output::Delta));
+            self.outbox.extend(rest.into_iter().map(|rest| Output::Delta(rest).into()));
         }
         self.seq += 1;
         let event = Event {
@@ -398,11 +401,11 @@ impl Driver {
             scope,
             raw,
         };
-        self.outbox.push_back(Output::Event(self.redactor.event(event)));
+        self.outbox.push_back(Output::Event(self.redactor.event(event)).into());
     }
 
     /// Closes all that is open and says the end.
-    async fn finish(mut self, mut ended: Ended, outputs: &mpsc::Sender<Output>) {
+    async fn finish(mut self, mut ended: Ended, outputs: &mpsc::Sender<Parcel>) {
         ended.stderr_tail = ended.stderr_tail.filter(|tail| !tail.is_empty());
         if !self.pending.is_empty() {
             let text = format!("{} prompts that waited were not begun", self.pending.len());

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::SessionSpec;
-use crate::process::Mark;
+use crate::process::{Mark, Weight, Weights};
 
 /// One try at a session: what a backend is started with.
 #[derive(Debug)]
@@ -19,6 +19,7 @@ pub(crate) struct Attempt {
     pub(crate) spec: Arc<SessionSpec>,
     pub(crate) env: Arc<[(OsString, OsString)]>,
     pub(crate) mark: Mark,
+    pub(crate) weights: Weights,
     pub(crate) resume: Option<SessionId>,
     pub(crate) fork: bool,
     pub(crate) port: Port,
@@ -28,7 +29,7 @@ pub(crate) struct Attempt {
 #[derive(Debug)]
 pub(crate) struct Port {
     pub(crate) orders: mpsc::Receiver<Order>,
-    pub(crate) signals: mpsc::Sender<Vec<Signal>>,
+    pub(crate) signals: mpsc::Sender<Batch>,
     /// End step by step, now.
     pub(crate) end: CancellationToken,
     /// End by force, now.
@@ -63,6 +64,19 @@ pub(crate) enum Order {
     },
     /// No prompt will follow: finish what is under way and end.
     Close,
+}
+
+/// What one frame meant, with what the frame weighs.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) signals: Vec<Signal>,
+    pub(crate) weight: Option<Weight>,
+}
+
+impl From<Vec<Signal>> for Batch {
+    fn from(signals: Vec<Signal>) -> Self {
+        Self { signals, weight: None }
+    }
 }
 
 /// What a backend tells the driver, as it happens.

@@ -23,6 +23,8 @@ pub(super) struct Turns {
     /// Prompts that were sent and have not begun a turn yet.
     pub(super) sent: Vec<PromptId>,
     pub(super) model_calls: u32,
+    /// Bytes that were said into the turn.
+    pub(super) steered: usize,
 }
 
 impl Turns {
@@ -39,6 +41,7 @@ impl Turns {
     /// Begins a turn and tells which prompts it answers.
     pub(super) fn begin(&mut self) -> Vec<PromptId> {
         let prompts = std::mem::take(&mut self.sent);
+        self.steered = 0;
         self.count += 1;
         self.open = Some(OpenTurn {
             prompts: prompts.clone(),

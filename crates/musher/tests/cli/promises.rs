@@ -17,16 +17,11 @@ fn peak_memory(noise: &str) -> u64 {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let status = format!("/proc/{}/status", child.id());
     let mut output = child.stdout.take().unwrap();
     let mut buffer = vec![0; 1 << 20];
     let mut peak = 0;
     loop {
-        if let Ok(status) = std::fs::read_to_string(&status) {
-            let high = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-            let kib = high.and_then(|high| high.split_whitespace().next()?.parse::<u64>().ok());
-            peak = peak.max(kib.unwrap_or(0));
-        }
+        peak = peak.max(high_water(child.id()));
         match output.read(&mut buffer) {
             Ok(1..) => {}
             _ => break,
@@ -48,6 +43,41 @@ fn promise_10_memory_stays_under_32_mib_whatever_an_agent_prints() {
         let peak = peak_memory(noise);
         assert!(peak < 32 * 1024, "{noise}: {peak} KiB");
     }
+}
+
+#[test]
+fn promise_10_memory_stays_under_32_mib_when_nobody_reads_long_frames() {
+    let place = Place::new();
+    let frame = r#"printf '{"type":"assistant","message":{"id":"m%d","model":"m","content":[{"type":"text","text":"' $i"#;
+    let program = place.program(&format!(
+        "i=0; while [ $i -lt 40 ]; do {frame}; head -c 2000000 /dev/zero | tr '\\0' x; printf '\"}}]}}}}\\n'; i=$((i+1)); done"
+    ));
+    let mut child = place
+        .musher(&["run", "--program", &program, "--json", "go"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Long enough for everything to come to rest against the reader that does not read.
+    let mut peak = 0;
+    let mut still = 0;
+    while still < 20 {
+        std::thread::sleep(Duration::from_millis(25));
+        let now = high_water(child.id());
+        still = if now > peak { 0 } else { still + 1 };
+        peak = peak.max(now);
+    }
+    let mut output = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut output).unwrap();
+    child.wait().unwrap();
+    assert_eq!(output.matches("item_done").count(), 40, "frames were lost");
+    assert!(peak > 0 && peak < 32 * 1024, "{peak} KiB");
+}
+
+/// The most memory that a process ever used, in KiB.
+fn high_water(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let high = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    high.and_then(|high| high.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
 #[test]

@@ -10,6 +10,9 @@ use super::Driver;
 /// Prompts that may wait; more than that is not a conversation.
 const PENDING: usize = 256;
 
+/// Bytes that may be said into one turn; an agent that does not read would otherwise have them pile up.
+const STEERED: usize = 8 * 1024 * 1024;
+
 impl Driver {
     pub(super) fn obey(&mut self, command: Command) -> Result<(), CommandError> {
         let can = self.profile.capabilities;
@@ -82,7 +85,11 @@ impl Driver {
         if self.turns.open.is_none() {
             return Err(CommandError::NoTurn);
         }
+        if self.turns.steered + text.len() > STEERED {
+            return Err(CommandError::Busy);
+        }
         self.order(Order::Steer { id: id.clone(), text: text.clone() })?;
+        self.turns.steered += text.len();
         self.emit(EventKind::UserMessage { prompt: Some(id), text, origin: Origin::Steer });
         Ok(())
     }

@@ -8,21 +8,24 @@ use musher_core::{
 };
 use tokio::time::Instant;
 
-use super::super::Output;
 use super::super::asks::Fate;
-use super::super::port::{Order, Signal};
+use super::super::port::{Batch, Order, Signal};
+use super::super::{Output, Parcel};
 use super::{Driver, LINGERING};
 use crate::clock;
 
 impl Driver {
     /// Takes in what one frame meant; limits are looked at when all of it is known.
-    pub(super) fn hear(&mut self, batch: Vec<Signal>) {
+    pub(super) fn hear(&mut self, batch: Batch) {
         self.clocks.heard();
-        for signal in batch {
+        let before = self.seq;
+        for signal in batch.signals {
             match signal {
                 Signal::Event { kind, scope, raw } => self.happened(kind, scope, raw),
                 Signal::Delta(delta) => {
-                    self.outbox.extend(self.redactor.delta(delta).map(Output::Delta));
+                    self.outbox.extend(
+                        self.redactor.delta(delta).map(|delta| Output::Delta(delta).into()),
+                    );
                 }
                 Signal::ModelCall => self.turns.model_call(),
                 Signal::AskOpened { ask, body, scope, raw } => self.asked(ask, body, scope, raw),
@@ -38,6 +41,12 @@ impl Driver {
                 }
                 Signal::Alive => {}
             }
+        }
+        if self.seq > before
+            && let Some(parcel) = self.outbox.back_mut()
+        {
+            // What the frame meant weighs as much as the frame, until the host has taken it.
+            parcel.weight = batch.weight;
         }
         self.check_spending();
         self.settle();
@@ -145,7 +154,7 @@ impl Driver {
         let ended = self.turns.end(ended);
         self.emit_from(EventKind::TurnEnded(Box::new(ended)), Scope::Main, raw);
         // The end belongs to the turn that it ends.
-        if let Some(Output::Event(event)) = self.outbox.back_mut() {
+        if let Some(Parcel { output: Output::Event(event), .. }) = self.outbox.back_mut() {
             event.turn = number;
         }
     }

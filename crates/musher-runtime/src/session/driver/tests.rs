@@ -8,6 +8,7 @@ use musher_core::{
     TurnOutcome,
 };
 
+use super::super::port::Signal;
 use super::*;
 use crate::session::{AskPolicy, Command, CommandError};
 use crate::{Environment, Output, SessionHandle};
@@ -34,7 +35,7 @@ where
 
 async fn say(attempt: &Attempt, kind: EventKind) {
     // A session that was dropped does not listen.
-    let _gone = attempt.port.signals.send(vec![Signal::event(kind)]).await;
+    let _gone = attempt.port.signals.send(vec![Signal::event(kind)].into()).await;
 }
 
 async fn ask(attempt: &Attempt, human_only: bool) {
@@ -49,7 +50,7 @@ async fn ask(attempt: &Attempt, human_only: bool) {
         human_only,
     });
     let ask = Signal::AskOpened { ask: "a".into(), body, scope: Scope::Main, raw: None };
-    attempt.port.signals.send(vec![ask]).await.unwrap();
+    attempt.port.signals.send(vec![ask].into()).await.unwrap();
 }
 
 fn started() -> EventKind {
