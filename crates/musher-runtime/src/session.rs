@@ -93,6 +93,8 @@ pub enum CommandError {
     AskClosed { ask: AskId, by: ClosedBy },
     #[error("ask `{ask}` cannot take this answer: {why}")]
     WrongAnswer { ask: AskId, why: &'static str },
+    #[error("the rule `{0}` forbids that")]
+    Forbidden(String),
     #[error("no turn is running")]
     NoTurn,
     #[error("{0}")]

@@ -5,6 +5,7 @@ mod exit;
 mod render;
 mod run;
 mod terminal;
+mod text;
 
 use clap::{Parser, Subcommand};
 

@@ -28,13 +28,13 @@ pub(super) fn edit(cwd: &Path, path: &str, old: &str, new: &str) -> Result<Strin
 }
 
 fn inside(cwd: &Path, path: &str) -> Result<PathBuf, String> {
-    let plain = Path::new(path)
-        .components()
-        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    if !plain || path.is_empty() {
+    let relative = Path::new(path).strip_prefix(cwd).unwrap_or(Path::new(path));
+    let plain =
+        relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !plain || relative.as_os_str().is_empty() {
         return Err(format!("{path}: only paths inside the working folder may be written"));
     }
-    let target = cwd.join(path);
+    let target = cwd.join(relative);
     // A link may lead out, so the nearest folder that exists is looked up on the disk.
     let mut existing = target.as_path();
     while !existing.exists() && !existing.is_symlink() {
@@ -60,6 +60,7 @@ mod tests {
             assert!(write(&cwd, path, "x").is_err(), "{path}");
         }
         assert!(write(&cwd, "a/b/c.txt", "x").is_ok());
+        assert!(write(&cwd, &cwd.join("d.txt").display().to_string(), "x").is_ok());
         assert!(edit(&cwd, "a/b/c.txt", "x", "y").is_ok());
         assert!(edit(&cwd, "a/b/c.txt", "x", "y").unwrap_err().contains("not found"));
     }

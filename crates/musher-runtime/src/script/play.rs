@@ -12,7 +12,7 @@ use musher_core::{
 use uuid::Uuid;
 
 use super::format::{self, Scenario, Step};
-use super::sessions::{Progress, Sessions};
+use super::sessions::{LoadError, Progress, Sessions};
 use super::tools::Approved;
 use super::{DRY_RUN, Script};
 use crate::process::{Containment, Mark, Weights};
@@ -46,24 +46,42 @@ pub(super) struct Player {
 /// Plays one attempt to its end.
 pub(super) async fn play(script: Script, attempt: Attempt) -> Ended {
     let sessions = Sessions::new(script.sessions.clone());
-    let scenario = match read(&script, &attempt) {
-        Ok(scenario) => scenario,
-        Err(message) => return Ended::failed(ErrorInfo::new(ErrorClass::Config, message)),
+    let refuse = |class, message: String| Ended::failed(ErrorInfo::new(class, message));
+    let given = match given(&script, &attempt) {
+        Ok(given) => given,
+        Err(message) => return refuse(ErrorClass::Config, message),
     };
+    let mint = || SessionId::new(Uuid::new_v4().to_string());
     let (session, progress) = match &attempt.resume {
-        None => (SessionId::new(Uuid::new_v4().to_string()), Progress::default()),
+        None => {
+            let script = given.unwrap_or_else(|| DRY_RUN.to_owned());
+            (mint(), Progress { script, ..Progress::default() })
+        }
         Some(earlier) => match sessions.load(earlier) {
-            None => {
-                let message = format!("session {earlier} is not known");
-                let error = ErrorInfo::new(ErrorClass::SessionNotFound, message)
-                    .with_hint("start a new one without --resume");
+            Err(LoadError::Unknown) => {
+                let error = ErrorInfo::new(
+                    ErrorClass::SessionNotFound,
+                    format!("session {earlier} is not known"),
+                )
+                .with_hint("start a new one without --resume");
                 return Ended { unknown_session: true, ..Ended::failed(error) };
             }
-            Some(progress) if attempt.fork => {
-                (SessionId::new(Uuid::new_v4().to_string()), progress)
+            Err(LoadError::Damaged(why)) => return refuse(ErrorClass::Config, why),
+            Ok(progress) if given.as_ref().is_some_and(|given| *given != progress.script) => {
+                let message = format!("session {earlier} was begun with another script");
+                return refuse(ErrorClass::Config, message);
             }
-            Some(progress) => (earlier.clone(), progress),
+            Ok(progress) if attempt.fork => (mint(), progress),
+            Ok(progress) => (earlier.clone(), progress),
         },
+    };
+    let scenario = match format::read(&progress.script) {
+        Ok(scenario) => scenario,
+        Err(why) => {
+            let name =
+                attempt.spec.program.as_ref().map(|file| format!("script `{}`: ", file.display()));
+            return refuse(ErrorClass::Config, format!("{}{why}", name.unwrap_or_default()));
+        }
     };
     let model = attempt.spec.model.clone().unwrap_or_else(|| scenario.model.clone());
     let player = Player {
@@ -82,15 +100,14 @@ pub(super) async fn play(script: Script, attempt: Attempt) -> Ended {
     player.run().await
 }
 
-fn read(script: &Script, attempt: &Attempt) -> Result<Scenario, String> {
+/// The script that was asked for, if any was.
+fn given(script: &Script, attempt: &Attempt) -> Result<Option<String>, String> {
     match (&attempt.spec.program, &script.text) {
-        (Some(file), _) => {
-            let text = std::fs::read_to_string(file)
-                .map_err(|error| format!("script `{}` cannot be read: {error}", file.display()))?;
-            format::read(&text).map_err(|why| format!("script `{}`: {why}", file.display()))
-        }
-        (None, Some(text)) => format::read(text),
-        (None, None) => format::read(DRY_RUN),
+        (Some(file), _) => std::fs::read_to_string(file)
+            .map(Some)
+            .map_err(|error| format!("script `{}` cannot be read: {error}", file.display())),
+        (None, Some(text)) => Ok(Some(text.to_string())),
+        (None, None) => Ok(None),
     }
 }
 
@@ -105,7 +122,8 @@ impl Player {
         let spec = self.attempt.spec.clone();
         let resumed = self.attempt.resume.clone();
         self.event(EventKind::SessionInfo(SessionInfo {
-            session: Some(self.session.clone()),
+            // What is not kept cannot be gone on with, so it has no id to offer.
+            session: self.sessions.are_kept().then(|| self.session.clone()),
             runtime: Some("script".into()),
             model: Some(self.model.clone()),
             cwd: Some(spec.cwd.display().to_string()),

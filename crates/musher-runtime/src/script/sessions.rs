@@ -15,6 +15,14 @@ pub(super) struct Progress {
     pub(super) step: usize,
     /// What was saved under a name.
     pub(super) saved: BTreeMap<String, String>,
+    /// The script itself: a session goes on with the steps it was begun with.
+    pub(super) script: String,
+}
+
+/// Why a session cannot be gone on with.
+pub(super) enum LoadError {
+    Unknown,
+    Damaged(String),
 }
 
 /// The folder of sessions, if they are kept at all.
@@ -28,9 +36,18 @@ impl Sessions {
         Self { folder }
     }
 
-    /// The progress of a session, or nothing if it is unknown.
-    pub(super) fn load(&self, session: &SessionId) -> Option<Progress> {
-        serde_json::from_slice(&std::fs::read(self.path(session)?).ok()?).ok()
+    /// Whether sessions are kept at all.
+    pub(super) fn are_kept(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// The progress of a session.
+    pub(super) fn load(&self, session: &SessionId) -> Result<Progress, LoadError> {
+        let path = self.path(session).ok_or(LoadError::Unknown)?;
+        let bytes = std::fs::read(&path).map_err(|_| LoadError::Unknown)?;
+        let damaged =
+            |error| LoadError::Damaged(format!("`{}` is damaged: {error}", path.display()));
+        serde_json::from_slice(&bytes).map_err(damaged)
     }
 
     /// Keeps the progress: whole or not at all.

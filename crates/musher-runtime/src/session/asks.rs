@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use musher_core::{Answer, Ask, AskId, ClosedBy, Decision, ToolKind, ToolRules, ToolUse, Verdict};
+use musher_core::{
+    Answer, Approval, Ask, AskId, ClosedBy, Decision, ToolKind, ToolPhase, ToolRules, ToolUpdate,
+    ToolUse, Verdict, merged,
+};
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
@@ -131,8 +134,13 @@ impl Asks {
         })
     }
 
-    /// Takes a person's answer, or says why it comes too late or does not fit.
-    pub(super) fn answer(&mut self, ask: &AskId, answer: &Answer) -> Result<(), CommandError> {
+    /// Takes a person's answer, or says why it comes too late, does not fit or may not be given. What a person has
+    /// changed of a call is told, because it is what will be done.
+    pub(super) fn answer(
+        &mut self,
+        ask: &AskId,
+        answer: &Answer,
+    ) -> Result<Option<ToolUpdate>, CommandError> {
         if let Some(by) = self.closed.get(ask) {
             return Err(CommandError::AskClosed { ask: ask.clone(), by: *by });
         }
@@ -142,8 +150,40 @@ impl Asks {
         open.body
             .accepts(answer)
             .map_err(|why| CommandError::WrongAnswer { ask: ask.clone(), why })?;
+        let changed = match (&open.body, answer) {
+            (Ask::Approval(approval), Answer::Allow { input: Some(changes) }) => {
+                self.changed(approval, changes)?
+            }
+            _ => None,
+        };
         self.close(ask, ClosedBy::Person);
-        Ok(())
+        Ok(changed)
+    }
+
+    /// The call as a person has changed it; a ban holds for people too.
+    fn changed(
+        &self,
+        approval: &Approval,
+        changes: &Json,
+    ) -> Result<Option<ToolUpdate>, CommandError> {
+        let input = merged(&approval.input, Some(changes));
+        let is_subject = |value: &Json| {
+            value.as_str().is_some() && value.as_str() == approval.subject.as_deref()
+        };
+        let field = approval.input.as_object().into_iter().flatten().find(|(_, v)| is_subject(v));
+        let subject = match field {
+            Some((name, _)) => input[name].as_str().map(str::to_owned),
+            None => approval.subject.clone(),
+        };
+        let verdict = self.verdict(&approval.tool, approval.tool_kind, subject.as_deref(), &input);
+        if let Verdict::Deny(rule) = verdict {
+            return Err(CommandError::Forbidden(rule.to_string()));
+        }
+        Ok(approval.call.clone().map(|call| ToolUpdate {
+            subject,
+            input: Some(input),
+            ..ToolUpdate::phase(call, ToolPhase::Running)
+        }))
     }
 
     /// Closes an ask that is open; `false` if it was not.

@@ -191,6 +191,16 @@ impl Driver {
         let resume = self.spec.resume.as_ref().map(|resume| resume.session.clone());
         let mut running = self.attempt(resume);
         self.send_prompt(super::mint_prompt(), self.spec.prompt.clone());
+        if let Some(mode) =
+            self.spec.permission_mode.as_deref().filter(|_| !self.profile.capabilities.set_mode)
+        {
+            let text = format!(
+                "{} has no permission modes, so `{mode}` changes nothing",
+                self.profile.name
+            );
+            let code = Some("no_permission_modes".into());
+            self.emit(EventKind::Notice { level: Level::Warning, code, text });
+        }
         let mut listening = true;
         let mut commanded = true;
         loop {

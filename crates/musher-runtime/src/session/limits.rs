@@ -73,7 +73,7 @@ impl Clocks {
             return Some(
                 ErrorInfo::new(ErrorClass::Stalled, format!("the run took longer than {limit:?}"))
                     .with_code("wall_clock")
-                    .with_hint("raise the wall-clock limit, or give it a smaller piece of work"),
+                    .with_hint("raise the limit (--timeout), or give it a smaller piece of work"),
             );
         }
         if expected_to_speak && self.silent_until().is_some_and(|until| until <= now) {
@@ -81,7 +81,7 @@ impl Clocks {
             return Some(
                 ErrorInfo::new(ErrorClass::Stalled, format!("nothing was heard for {limit:?}"))
                     .with_code("inactivity")
-                    .with_hint("raise the inactivity limit if its tools are slow and silent"),
+                    .with_hint("raise the limit (--inactivity) if its tools are slow and silent"),
             );
         }
         None

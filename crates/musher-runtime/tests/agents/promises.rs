@@ -5,14 +5,18 @@ use std::time::Duration;
 use musher_runtime::claude_code::ClaudeCode;
 use musher_runtime::core::{Answer, EventKind, Outcome, ToolPhase};
 use musher_runtime::script::Script;
-use musher_runtime::{AskPolicy, Containment, Host, Runtime, SessionSpec, Sweep};
+use musher_runtime::{
+    AskPolicy, Containment, Host, McpServer, McpTransport, Runtime, SessionSpec, Sweep,
+};
 use musher_testkit::proc;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::rig::{ClaudeRig, Place};
 use crate::story::Story;
 
-const SHELLS: &str = "[[step]]\nrun = 'setsid sleep 300 & (setsid sleep 300 &) ; sleep 300'";
+/// Sleepers in sessions of their own, and talk that is still under way when the end comes.
+const SHELLS: &str =
+    "[[step]]\nrun = 'setsid sleep 300 & (setsid sleep 300 &) ; while :; do echo tick; done'";
 
 /// Kills a session in the middle of a tool and gives the processes that are left.
 async fn kill_in_a_tool(runtime: &dyn Runtime, mut spec: SessionSpec, sweep: Sweep) -> Vec<i32> {
@@ -147,6 +151,28 @@ async fn promise_19_a_secret_in_a_command_is_hidden_from_the_ask_and_still_reach
     let ended = story.end().await;
     assert!(!ended.said().contains(secret), "{}", ended.text());
     assert_eq!(rig.place.file("key.txt").as_deref().map(str::trim), Some(secret));
+}
+
+#[tokio::test]
+async fn promise_19_what_was_given_for_a_tool_server_reaches_no_event() {
+    let place = Place::new();
+    let program = place.home.path().join("curious");
+    write_program(
+        &program,
+        "for a in \"$@\"; do case $a in --mcp-config=*) cat ${a#*=};; esac; done",
+    );
+    let mut spec = place.spec("go");
+    spec.program = Some(program);
+    spec.mcp_servers = vec![McpServer {
+        name: "notes".into(),
+        transport: McpTransport::Http {
+            url: "http://127.0.0.1:9/mcp".into(),
+            headers: [("Authorization".to_owned(), "Bearer very-secret-words".to_owned())].into(),
+        },
+    }];
+    let ended = Story::begin(&ClaudeCode::default(), spec).end().await;
+    assert!(ended.said().contains("mcpServers"), "{}", ended.text());
+    assert!(!ended.said().contains("very-secret-words"), "{}", ended.text());
 }
 
 #[tokio::test]

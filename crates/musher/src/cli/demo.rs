@@ -34,7 +34,10 @@ impl Demo {
         let mut spec = SessionSpec::new(prompt, folder.path(), environment);
         spec.containment = Containment { host: Host::Dedicated, sweep: Sweep::Tree };
         let mut view = People::default();
-        view.say(&format!("A scripted agent works in {}: {prompt}", folder.path().display()));
+        view.say(&format!(
+            "A scripted agent works in {}, which is removed at the end: {prompt}",
+            folder.path().display()
+        ));
         if self.yes || !terminal::can_ask() {
             view.say("Its asks are answered with yes, by rule.");
             let everything = "*".parse().map_err(|error| CliError::user(format!("{error}")))?;

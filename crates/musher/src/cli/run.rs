@@ -30,7 +30,7 @@ pub(crate) struct Run {
     /// The backend that plays the agent.
     #[arg(short, long, default_value = "claude-code", value_name = "NAME")]
     runtime: String,
-    /// The program to run instead of the one on PATH; for `script`, the script to play.
+    /// The program to run instead of the one on PATH, as seen from here; for `script`, the script to play.
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
     /// The folder to work in.
@@ -42,7 +42,7 @@ pub(crate) struct Run {
     /// The model to use.
     #[arg(short, long)]
     model: Option<String>,
-    /// The agent's own permission mode.
+    /// The agent's own permission mode, in its own words.
     #[arg(long, value_name = "MODE")]
     permission_mode: Option<String>,
     /// Go on with an earlier session.

@@ -52,31 +52,6 @@ pub(crate) fn tell(text: &str) {
     let _nobody = writeln!(anstream::stderr(), "{text}");
 }
 
-/// Text from an agent, fit for a terminal: no escape sequences, no control characters, no tricks with direction.
-pub(crate) fn plain(text: &str) -> String {
-    text.chars()
-        .filter(|&c| {
-            matches!(c, '\n' | '\t')
-                || !(c.is_control()
-                    || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
-        })
-        .collect()
-}
-
-/// The first line of a text, cut to a width.
-pub(crate) fn one_line(text: &str, width: usize) -> String {
-    let plain = plain(text);
-    let mut lines = plain.lines().filter(|line| !line.trim().is_empty());
-    let first = lines.next().unwrap_or_default().trim().replace('\t', " ");
-    let more = lines.next().is_some();
-    if first.chars().count() > width || more {
-        let kept: String = first.chars().take(width.saturating_sub(1)).collect();
-        format!("{kept}…")
-    } else {
-        first
-    }
-}
-
 /// The width to write for.
 pub(crate) fn width() -> usize {
     rustix::termios::tcgetwinsize(std::io::stdout())
@@ -84,16 +59,4 @@ pub(crate) fn width() -> usize {
         .map(|size| usize::from(size.ws_col))
         .filter(|width| *width >= 20)
         .unwrap_or(100)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hostile_text_is_shown_as_text() {
-        assert_eq!(plain("a\x1b[31mb\x07\u{202e}c\r\n\td"), "a[31mbc\n\td");
-        assert_eq!(one_line("first\nsecond", 40), "first…");
-        assert_eq!(one_line("0123456789", 5), "0123…");
-    }
 }

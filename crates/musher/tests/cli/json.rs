@@ -85,6 +85,14 @@ fn a_session_goes_on_where_it_was_left_and_a_fork_leaves_it_there() {
     let (resumed, said) = run(&["--resume", session, "go on"]);
     assert_eq!((resumed["origin"].as_str(), said.as_deref()), (Some("resumed"), Some("Two.")));
     assert_eq!(resumed["session"], first["session"]);
+    let other = place.home.path().join("other.toml");
+    std::fs::write(&other, "[[step]]\nsay = 'Another.'").unwrap();
+    let other = other.display().to_string();
+    let ran =
+        place.run(&["run", "--runtime", "script", "--program", &other, "--resume", session, "go"]);
+    assert_eq!(ran.code, Some(2), "a session goes on with the script it was begun with: {ran:?}");
+    let ran = place.run(&["run", "--runtime", "script", "--resume", session, "go on"]);
+    assert!(ran.out.contains("at its end"), "{ran:?}");
     let unknown = "00000000-0000-4000-8000-000000000000";
     let (fresh, said) = run(&["--resume", unknown, "from the start"]);
     assert_eq!((fresh["origin"].as_str(), said.as_deref()), (Some("fallback"), Some("One.")));

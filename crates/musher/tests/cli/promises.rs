@@ -104,6 +104,26 @@ fn promise_3_an_orphan_that_hid_itself_is_found_by_the_subreaper() {
 }
 
 #[test]
+fn a_host_that_ignores_the_end_of_its_children_still_hears_of_it() {
+    let place = Place::new();
+    let script = place.script("[[step]]\nrun = 'true'\n[[step]]\nsay = 'Done.'");
+    let musher = place.musher(&["run", "--runtime", "script", "--program", &script, "go"]);
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' CHLD; exec \"$@\"", "sh"]);
+    command.arg(musher.get_program()).args(musher.get_args()).current_dir(place.work.path());
+    let output = command.env("HOME", place.home.path()).stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn a_full_disk_behind_stderr_does_not_break_it() {
+    let place = Place::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = place.musher(&["run", "--runtime", "weird", "go"]);
+    assert_eq!(command.stderr(full).status().unwrap().code(), Some(2));
+}
+
+#[test]
 fn an_agent_does_not_outlive_a_musher_that_was_killed() {
     let place = Place::new();
     let script = place.script("[[step]]\nrun = 'echo $$ > pid; exec sleep 300'");

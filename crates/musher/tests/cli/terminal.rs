@@ -95,11 +95,13 @@ fn a_command_can_be_edited_and_denied_with_a_reason() {
     let script = place.script("[[step]]\nrun = 'touch made.txt'\nask_first = true");
     let run = ["run", "--runtime", "script", "--program", &script, "go"];
     let mut terminal = Terminal::open(&place, &run);
-    terminal.until("[e] edit it");
+    terminal.until("[e] edit the command");
     terminal.type_in("e\n");
-    terminal.until("what it should be instead");
+    terminal.until("the command instead");
     terminal.type_in("touch other.txt\n");
-    assert_eq!(terminal.close().0, Some(0));
+    let (code, screen) = terminal.close();
+    assert_eq!(code, Some(0));
+    assert!(screen.contains("run touch other.txt"), "what was done is shown: {screen}");
     assert!(exists(&place.work.path().join("other.txt")));
     assert!(!exists(&place.work.path().join("made.txt")));
     let mut terminal = Terminal::open(&place, &run);
@@ -152,6 +154,40 @@ fn ctrl_c_interrupts_the_turn_and_a_second_one_stops_the_run() {
     let (code, screen) = terminal.close();
     assert_eq!(code, Some(4), "{screen}");
     assert!(screen.contains("interrupted"), "{screen}");
+}
+
+#[test]
+fn the_end_of_the_keyboard_is_a_no() {
+    let place = Place::new();
+    let script =
+        place.script("[[step]]\nrun = 'touch made.txt'\nask_first = true\n[[step]]\nsay = 'Done.'");
+    let run = ["run", "--runtime", "script", "--program", &script, "go"];
+    let mut terminal = Terminal::open(&place, &run);
+    terminal.until("[y] yes");
+    terminal.type_in("\x04");
+    let (code, screen) = terminal.close();
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(!exists(&place.work.path().join("made.txt")));
+    assert!(!screen.contains("already closed"), "{screen}");
+}
+
+#[test]
+fn ctrl_backslash_kills_everything() {
+    let place = Place::new();
+    let script = place.script("[[step]]\nrun = 'setsid sleep 300 & echo $! > pid; sleep 300'");
+    let run = ["run", "--runtime", "script", "--program", &script, "go"];
+    let mut terminal = Terminal::open(&place, &run);
+    let pid = loop {
+        let told = std::fs::read_to_string(place.work.path().join("pid")).unwrap_or_default();
+        if let Ok(pid) = told.trim().parse::<i32>() {
+            break pid;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    terminal.type_in("\x1c");
+    let (code, screen) = terminal.close();
+    assert_eq!(code, Some(4), "{screen}");
+    assert!(!musher_testkit::proc::alive(pid), "{screen}");
 }
 
 #[test]

@@ -183,6 +183,7 @@ fn tool_result(block: &Json, metas: &[ToolResultMeta], structured: Option<Json>)
         texts.collect::<Vec<_>>().join("\n")
     });
     let text = parts.unwrap_or_else(|| content.as_str().unwrap_or_default().to_owned());
+    let text = unwrapped(&text).to_owned();
     let failed = block["is_error"].as_bool().unwrap_or(false);
     let meta = metas.iter().find(|meta| meta.id == id);
     let rejected = meta
@@ -202,6 +203,17 @@ fn tool_result(block: &Json, metas: &[ToolResultMeta], structured: Option<Json>)
         output: Some(ToolOutput { text, structured, exit_code }),
         reason,
         ..ToolUpdate::phase(CallId::new(id), phase)
+    }
+}
+
+/// The text without what the program puts around its own errors.
+fn unwrapped(text: &str) -> &str {
+    let inner =
+        text.strip_prefix("<tool_use_error>").and_then(|t| t.strip_suffix("</tool_use_error>"));
+    let text = inner.unwrap_or(text);
+    match text.split_once(" hook error: ") {
+        Some((hook, reason)) if hook.starts_with("PreToolUse:") && !hook.contains(' ') => reason,
+        _ => text,
     }
 }
 

@@ -26,8 +26,11 @@ impl Driver {
                 self.steer(id, text)
             }
             Command::Answer { ask, answer } => {
-                self.asks.answer(&ask, &answer)?;
+                let changed = self.asks.answer(&ask, &answer)?;
                 self.close_ask(ask, ClosedBy::Person, answer);
+                if let Some(update) = changed {
+                    self.emit(EventKind::Tool(Box::new(update)));
+                }
                 Ok(())
             }
             Command::Interrupt => {

@@ -309,3 +309,41 @@ fn a_clouds_credentials_pass_only_when_that_cloud_is_chosen() {
         assert_eq!(driver.env.len(), expected, "{chosen:?}");
     }
 }
+
+#[tokio::test]
+async fn a_command_that_comes_too_late_is_told_so_even_if_nobody_reads() {
+    let session = play(spec(), |attempt| async move {
+        for _ in 0..3 * OUTPUTS {
+            let kind = EventKind::Notice { level: Level::Info, code: None, text: "word".into() };
+            tokio::select! {
+                () = say(&attempt, kind) => {}
+                () = attempt.port.end.cancelled() => break,
+            }
+        }
+        Ended::default()
+    });
+    let handle = session.handle();
+    while handle.stop().await.is_ok() {}
+    assert_eq!(handle.stop().await, Err(CommandError::Ended));
+    assert_eq!(outcome(&all(session).await), Outcome::Stopped);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_beyond_all_time_is_no_limit() {
+    let mut spec = spec();
+    spec.limits.wall_clock = Some(Duration::MAX);
+    spec.limits.inactivity = Some(Duration::MAX);
+    spec.linger = Duration::MAX;
+    spec.asks = AskPolicy::Wait { deadline: Some(Duration::MAX), default: Decision::Deny };
+    let session = play(spec, |mut attempt| async move {
+        say(&attempt, started()).await;
+        ask(&attempt, false).await;
+        say(&attempt, ended(TurnOutcome::Completed)).await;
+        told_to_leave(&mut attempt).await;
+        Ended::default()
+    });
+    let handle = session.handle();
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    handle.stop().await.unwrap();
+    assert_eq!(outcome(&all(session).await), Outcome::Stopped);
+}

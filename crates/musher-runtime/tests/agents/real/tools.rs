@@ -4,6 +4,8 @@ use musher_runtime::core::{
     Answer, Ask, ClosedBy, EventKind, Outcome, Reply, ToolPhase, TurnOutcome,
 };
 
+use musher_runtime::CommandError;
+
 use super::{CALL, assert_bill, assert_cost, begin, trusted};
 use crate::rig::ClaudeRig;
 
@@ -49,6 +51,26 @@ async fn a_tool_that_is_edited_runs_as_edited() {
     story.handle.answer(ask, Answer::Allow { input: Some(input) }).await.unwrap();
     story.end().await;
     assert_eq!(rig.place.file("out.txt"), None);
+    assert_eq!(rig.place.file("other.txt").as_deref(), Some("edited\n"));
+}
+
+#[tokio::test]
+async fn an_edit_is_judged_by_the_rules_and_told() {
+    let rig = ClaudeRig::new().await;
+    let mut spec = rig.spec("[[scn:bash]] go");
+    spec.rules.deny.push("execute(rm *)".parse().unwrap());
+    let mut story = begin(spec);
+    let (ask, _) = story.until_ask().await;
+    let edit =
+        |command: &str| Answer::Allow { input: Some(serde_json::json!({ "command": command })) };
+    let forbidden = story.handle.answer(ask.clone(), edit("rm -f x")).await;
+    assert_eq!(forbidden, Err(CommandError::Forbidden("execute(rm *)".into())));
+    story.handle.answer(ask, edit("echo edited > other.txt")).await.unwrap();
+    let ended = story.end().await;
+    let told = ended.events.iter().any(|event| {
+        matches!(&event.kind, EventKind::Tool(t) if t.subject.as_deref() == Some("echo edited > other.txt"))
+    });
+    assert!(told, "{}", ended.text());
     assert_eq!(rig.place.file("other.txt").as_deref(), Some("edited\n"));
 }
 

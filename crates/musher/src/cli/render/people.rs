@@ -8,15 +8,18 @@ use std::io;
 
 use anstyle::{AnsiColor, Style};
 use musher_core::{
-    CallId, Channel, ClosedBy, Delta, Event, EventKind, ItemBody, ItemId, Level, Scope, ToolPhase,
-    ToolUpdate,
+    Ask, AskId, CallId, Channel, ClosedBy, Delta, Event, EventKind, ItemBody, ItemId, Level, Scope,
+    ToolPhase, ToolUpdate,
 };
 use musher_runtime::Output;
 
-use super::super::terminal::{one_line, plain, tell, width};
+use super::super::terminal::{tell, width};
+use super::super::text::{last_line, one_line, plain};
 use super::View;
 use line::Lines;
 
+/// Stands before what the agent thinks, where colours do not tell it apart.
+const THOUGHT: &str = "✻ ";
 const DIM: Style = Style::new().dimmed();
 const GREEN: Style = AnsiColor::Green.on_default();
 const RED: Style = AnsiColor::Red.on_default();
@@ -31,6 +34,10 @@ pub(crate) struct People {
     /// The name and subject of calls that are not done.
     tools: HashMap<CallId, (String, String)>,
     model: Option<String>,
+    /// A turn is under way.
+    working: bool,
+    /// What is asked and not closed yet, in a few words.
+    asks: HashMap<AskId, String>,
 }
 
 impl People {
@@ -46,6 +53,9 @@ impl People {
         if self.streamed.as_ref() != Some(&delta.item) {
             self.lines.close()?;
             self.streamed = Some(delta.item.clone());
+            if delta.channel == Channel::Reasoning {
+                self.lines.stream(THOUGHT)?;
+            }
         }
         self.lines.stream(&format!("{style}{}{style:#}", plain(&delta.text)))
     }
@@ -59,7 +69,7 @@ impl People {
             (ItemBody::Reasoning { text, .. }, _) if text.is_empty() => Ok(()),
             (ItemBody::Text { text }, Scope::Main) => self.lines.line(&plain(text)),
             (ItemBody::Reasoning { text, .. }, Scope::Main) => {
-                self.lines.line(&format!("{italic}{}{italic:#}", plain(text)))
+                self.lines.line(&format!("{THOUGHT}{italic}{}{italic:#}", plain(text)))
             }
             (
                 ItemBody::Text { text } | ItemBody::Reasoning { text, .. },
@@ -79,7 +89,12 @@ impl People {
         known.0.clone_from(update.name.as_ref().unwrap_or(&known.0.clone()));
         known.1.clone_from(update.subject.as_ref().unwrap_or(&known.1.clone()));
         let (name, subject) = known.clone();
-        let output = update.output.as_ref().map(|output| output.text.as_str());
+        let failure = update.output.as_ref().map_or_else(String::new, |output| {
+            match (last_line(&output.text, 60), output.exit_code) {
+                (words, Some(code)) if words.is_empty() => format!("exit code {code}"),
+                (words, _) => words,
+            }
+        });
         let (style, sign, why) = match update.phase {
             ToolPhase::Proposed | ToolPhase::Running | ToolPhase::Progress => {
                 if !asking {
@@ -88,7 +103,7 @@ impl People {
                 return Ok(());
             }
             ToolPhase::Completed => (GREEN, "✓", None),
-            ToolPhase::Failed => (RED, "✗", output),
+            ToolPhase::Failed => (RED, "✗", Some(failure.as_str())),
             ToolPhase::Denied => (YELLOW, "⊘", update.reason.as_deref().or(Some("denied"))),
             ToolPhase::Cancelled => (DIM, "∅", Some("cancelled")),
         };
@@ -112,12 +127,21 @@ impl People {
             EventKind::SessionInfo(info) => {
                 if info.model.is_some() && info.model != self.model {
                     self.model.clone_from(&info.model);
-                    self.lines.wait("starting");
+                    self.lines.wait(if self.working { "thinking" } else { "starting" });
                 }
                 Ok(())
             }
             EventKind::TurnStarted { .. } => {
+                self.working = true;
                 self.lines.wait("thinking");
+                Ok(())
+            }
+            EventKind::TurnEnded(_) => {
+                self.working = false;
+                Ok(())
+            }
+            EventKind::AskOpened { ask, body, .. } => {
+                self.asks.insert(ask.clone(), in_short(body));
                 Ok(())
             }
             EventKind::ItemDone { item, body, aborted } => {
@@ -132,11 +156,21 @@ impl People {
                 "{YELLOW}↺ what was said above is taken back: {}{YELLOW:#}",
                 plain(why)
             )),
-            EventKind::AskClosed { by: ClosedBy::Unattended, .. } => self.lines.line(&format!(
-                "{YELLOW}⊘ denied: nobody is there to answer (--allow settles it by rule){YELLOW:#}"
-            )),
-            EventKind::AskClosed { by: ClosedBy::Deadline, .. } => {
-                self.lines.line(&format!("{YELLOW}⊘ no answer came in time{YELLOW:#}"))
+            EventKind::AskClosed { ask, by, .. } => {
+                let about = self.asks.remove(ask).unwrap_or_default();
+                match by {
+                    ClosedBy::Unattended => self
+                        .lines
+                        .line(&format!("{YELLOW}⊘ nobody is there to answer: {about}{YELLOW:#}")),
+                    ClosedBy::Deadline => self
+                        .lines
+                        .line(&format!("{YELLOW}⊘ no answer came in time: {about}{YELLOW:#}")),
+                    ClosedBy::Person
+                    | ClosedBy::Rule
+                    | ClosedBy::Agent
+                    | ClosedBy::TurnEnd
+                    | ClosedBy::ProcessEnd => Ok(()),
+                }
             }
             EventKind::Retry { attempt, max, delay_ms, cause } => {
                 let of = max.map(|max| format!("/{max}")).unwrap_or_default();
@@ -190,5 +224,29 @@ impl View for People {
     fn say(&mut self, text: &str) {
         let _gone = self.lines.close();
         tell(&format!("{DIM}{text}{DIM:#}"));
+    }
+}
+
+/// An ask in a few words, with what would have settled it.
+fn in_short(ask: &Ask) -> String {
+    match ask {
+        Ask::Approval(approval) => {
+            let subject = approval.subject.as_deref().unwrap_or_default();
+            format!(
+                "{} {} (a rule such as --allow {} settles it)",
+                plain(&approval.tool),
+                one_line(subject, 50),
+                approval.tool_kind.as_str()
+            )
+        }
+        Ask::Question { questions } => {
+            let texts: Vec<&str> =
+                questions.iter().map(|question| question.text.as_str()).collect();
+            one_line(&texts.join(" "), 80)
+        }
+        Ask::Plan { plan } => format!("a plan: {}", one_line(plan, 60)),
+        Ask::Form { server, message, .. } => {
+            format!("{}: {}", plain(server), one_line(message, 60))
+        }
     }
 }

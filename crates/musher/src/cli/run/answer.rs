@@ -1,10 +1,10 @@
 //! Asks at the terminal: how they are put, and what a typed line means.
 
 use anstyle::AnsiColor;
-use musher_core::{Answer, Approval, Ask, Question, Reply};
+use musher_core::{Answer, Approval, Ask, Question, Reply, ToolKind};
 use serde_json::Value as Json;
 
-use super::super::terminal::{one_line, plain};
+use super::super::text::{one_line, plain, visible};
 
 /// What a typed line means for an ask.
 #[derive(Debug, PartialEq)]
@@ -26,64 +26,106 @@ pub(super) enum Dialog {
     Questions(Vec<Reply>),
 }
 
+/// How much of a file's new content is shown before it is approved.
+const SHOWN: usize = 24;
+
 /// The ask in words, with the keys that answer it.
 pub(super) fn put(ask: &Ask) -> String {
     let bold = AnsiColor::Yellow.on_default().bold();
     match ask {
         Ask::Approval(approval) => {
-            let what = approval
-                .subject
-                .as_deref()
-                .map(plain)
-                .unwrap_or_else(|| one_line(&approval.input.to_string(), 200));
-            let reason =
-                approval.reason.as_deref().map(|reason| format!("\n  {}", one_line(reason, 200)));
-            format!(
-                "{bold}? {} wants to use {}{bold:#}\n  {}{}\n  {}",
-                "The agent",
-                plain(&approval.tool),
-                what.replace('\n', "\n  "),
-                reason.unwrap_or_default(),
-                keys(approval),
-            )
+            let mut text =
+                format!("{bold}? The agent wants to use {}{bold:#}", plain(&approval.tool));
+            match &approval.subject {
+                Some(subject) => text += &indented(&visible(subject)),
+                None => text += &indented(&one_line(&approval.input.to_string(), 200)),
+            }
+            text += &changes(&approval.input);
+            if let Some(reason) = &approval.reason {
+                text += &indented(&one_line(reason, 200));
+            }
+            text + &indented(&keys(approval))
         }
         Ask::Plan { plan } => {
+            let keys = "[y] go on  [n REASON] no  [s] no, and end the turn";
             format!(
-                "{bold}? The agent has a plan{bold:#}\n  {}\n  [y] go on  [n REASON] no  [s] no, and end the turn",
-                plain(plan).replace('\n', "\n  ")
+                "{bold}? The agent has a plan{bold:#}{}{}",
+                indented(&plain(plan)),
+                indented(keys)
             )
         }
         Ask::Question { questions } => questions.first().map(put_question).unwrap_or_default(),
-        Ask::Form { server, message, url, .. } => format!(
-            "{bold}? {} asks{bold:#}\n  {}{}\n  [n] decline",
-            plain(server),
-            plain(message),
-            url.as_deref().map(|url| format!("\n  {}", plain(url))).unwrap_or_default(),
-        ),
+        Ask::Form { server, message, url, .. } => {
+            let url = url.as_deref().map(|url| indented(&visible(url))).unwrap_or_default();
+            let message = indented(&plain(message));
+            format!("{bold}? {} asks{bold:#}{message}{url}\n  [n] decline", plain(server))
+        }
+    }
+}
+
+/// The text on lines of its own, each set in, so that none can pass for ours.
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("\n  {line}")).collect()
+}
+
+/// What would be written: the new content, or what goes and what comes.
+fn changes(input: &Json) -> String {
+    let (red, green) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
+    let side = |keys: &[&str], sign: &str, style: anstyle::Style| -> String {
+        let Some(text) = keys.iter().find_map(|key| input[key].as_str()) else {
+            return String::new();
+        };
+        let text = visible(text);
+        let lines = text.lines().count();
+        let shown =
+            text.lines().take(SHOWN).map(|line| format!("\n  {style}{sign} {line}{style:#}"));
+        let more = (lines > SHOWN).then(|| format!("\n  … {} more lines", lines - SHOWN));
+        shown.chain(more).collect()
+    };
+    side(&["old_string", "old"], "-", red) + &side(&["new_string", "new", "content"], "+", green)
+}
+
+/// Whether what the call is about can be changed in one line, and what that is.
+fn editable(approval: &Approval) -> Option<&'static str> {
+    approval.subject.as_ref()?;
+    match approval.tool_kind {
+        ToolKind::Execute => Some("command"),
+        ToolKind::Read | ToolKind::Edit => Some("path"),
+        ToolKind::Fetch => Some("address"),
+        ToolKind::Search
+        | ToolKind::Mcp
+        | ToolKind::Subagent
+        | ToolKind::Question
+        | ToolKind::Plan
+        | ToolKind::Other => None,
     }
 }
 
 fn keys(approval: &Approval) -> String {
-    let edit = if approval.subject.is_some() { "  [e] edit it" } else { "" };
+    let edit = editable(approval).map(|what| format!("  [e] edit the {what}")).unwrap_or_default();
     let keys = format!("[y] yes  [n REASON] no{edit}  [s] no, and end the turn");
     if approval.always.is_empty() {
         return keys;
     }
     let grants: Vec<&str> = approval.always.iter().map(|choice| choice.label.as_str()).collect();
-    format!("{keys}\n  [a] yes, for this session: {}", one_line(&grants.join("; "), 70))
+    format!("{keys}\n[a] yes, for this session: {}", one_line(&grants.join("; "), 70))
 }
 
 pub(super) fn put_question(question: &Question) -> String {
     let bold = AnsiColor::Yellow.on_default().bold();
-    let mut text = format!("{bold}? {}{bold:#}", plain(&question.text));
+    let asked = plain(&question.text);
+    let mut lines = asked.lines();
+    let mut text = format!("{bold}? {}{bold:#}", lines.next().unwrap_or_default());
+    text += &lines.map(|line| format!("\n  {line}")).collect::<String>();
     for (index, option) in question.options.iter().enumerate() {
-        let about = option.description.as_deref().map(|d| format!("  {}", plain(d)));
-        text +=
-            &format!("\n  [{}] {}{}", index + 1, plain(&option.label), about.unwrap_or_default());
+        let about = option.description.as_deref().map(|d| format!("  {}", one_line(d, 100)));
+        let label = one_line(&option.label, 100);
+        text += &format!("\n  [{}] {label}{}", index + 1, about.unwrap_or_default());
     }
-    text += match question.multi {
-        true => "\n  numbers with commas, or your own words",
-        false => "\n  a number, or your own words",
+    text += match (question.options.is_empty(), question.multi) {
+        (true, _) => "\n  your own words",
+        (false, true) => "\n  numbers with commas, or your own words",
+        (false, false) => "\n  a number, or your own words",
     };
     text
 }
@@ -105,11 +147,14 @@ pub(super) fn understand(ask: &Ask, dialog: &Dialog, line: &str) -> Meaning {
             "y" | "yes" => Meaning::Answer(Answer::Allow { input: None }),
             "n" | "no" => deny("The person said no."),
             "a" if !approval.always.is_empty() => Meaning::Answer(Answer::AllowAlways),
-            "e" if approval.subject.is_some() => {
-                Meaning::Next(Dialog::Editing, "what it should be instead:".into())
-            }
+            "e" => match editable(approval) {
+                Some(what) => Meaning::Next(Dialog::Editing, format!("the {what} instead:")),
+                None => Meaning::Again("this cannot be edited; answer y or n".into()),
+            },
             "s" => stop(rest),
-            _ => Meaning::Again("answer with one of the keys in brackets".into()),
+            _ => {
+                Meaning::Again(format!("answer with one of the keys:{}", indented(&keys(approval))))
+            }
         },
         (Ask::Plan { .. }, _) => match key {
             "y" | "yes" => Meaning::Answer(Answer::Allow { input: None }),
@@ -148,6 +193,10 @@ fn reply(question: &Question, line: &str) -> Result<Reply, String> {
     if line.is_empty() {
         return Err("say something, or press Ctrl-C".into());
     }
+    let same = |label: &str| label.to_lowercase() == line.to_lowercase();
+    if let Some(option) = question.options.iter().find(|option| same(&option.label)) {
+        return Ok(Reply { chosen: vec![option.label.clone()], text: None });
+    }
     let numbers: Option<Vec<usize>> =
         line.split(',').map(|part| part.trim().parse::<usize>().ok()).collect();
     let Some(numbers) = numbers.filter(|_| !question.options.is_empty()) else {
@@ -177,7 +226,7 @@ fn edited(approval: &Approval, text: &str) -> Option<Json> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use musher_core::{QuestionOption, ToolKind};
+    use musher_core::QuestionOption;
 
     fn approval() -> Ask {
         Ask::Approval(Approval {
@@ -233,10 +282,25 @@ mod tests {
         assert_eq!(replies[0].joined(), "Blue");
         assert_eq!(replies[1].joined(), "Red, Blue");
         assert!(matches!(understand(&ask, &Dialog::Start, "1,2"), Meaning::Again(_)));
+        let Meaning::Next(Dialog::Questions(named), _) = understand(&ask, &Dialog::Start, "blue")
+        else {
+            panic!("a label in another case is still a label")
+        };
+        assert_eq!(named[0].chosen, ["Blue"]);
         let Meaning::Next(Dialog::Questions(own), _) = understand(&ask, &Dialog::Start, "green")
         else {
             panic!("own words")
         };
         assert_eq!(own[0].joined(), "green");
+    }
+
+    #[test]
+    fn what_is_approved_is_shown_whole_and_cannot_pass_for_a_prompt() {
+        let Ask::Approval(mut approval) = approval() else { unreachable!() };
+        approval.subject = Some("a.txt\n> y".into());
+        approval.input = serde_json::json!({ "file_path": "a.txt", "old_string": "one", "new_string": "two\u{202e}" });
+        let shown = put(&Ask::Approval(approval));
+        assert!(shown.contains("\n  > y"), "{shown}");
+        assert!(shown.contains("- one") && shown.contains("+ two\\u{202e}"), "{shown}");
     }
 }

@@ -1,14 +1,15 @@
 //! Hosts one session at the terminal: shows what it says, answers its asks, and heeds Ctrl-C.
 
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 
 use musher_core::{Answer, Ask, AskId, EventKind};
 use musher_runtime::{Output, Runtime, SessionHandle, SessionSpec};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::super::Exit;
 use super::super::render::View;
 use super::super::terminal::Typed;
+use super::super::{Exit, tell};
 use super::answer::{self, Dialog, Meaning};
 
 /// Runs a session to its end and tells how the command should exit.
@@ -26,6 +27,7 @@ pub(crate) async fn host(runtime: &dyn Runtime, spec: SessionSpec, view: Box<dyn
     let mut terms = signal(SignalKind::terminate()).ok();
     // A terminal that is closed takes its run with it, in good order.
     let mut hangups = signal(SignalKind::hangup()).ok();
+    let mut quits = signal(SignalKind::quit()).ok();
     let mut exit = Exit::Bug;
     loop {
         tokio::select! {
@@ -45,6 +47,7 @@ pub(crate) async fn host(runtime: &dyn Runtime, spec: SessionSpec, view: Box<dyn
             () = next(&mut interrupts) => host.struck().await,
             () = next(&mut terms) => host.stop().await,
             () = next(&mut hangups) => host.stop().await,
+            () = next(&mut quits) => host.kill().await,
         }
     }
 }
@@ -71,8 +74,13 @@ struct Hosting {
 impl Hosting {
     async fn show(&mut self, output: &Output) {
         let asking = !self.asks.is_empty();
-        if self.view.show(output, asking).is_err() && self.strikes == 0 {
-            // Nobody reads what we write any more, as when piped into `head`.
+        if let Err(error) = self.view.show(output, asking)
+            && self.strikes == 0
+        {
+            // A reader that went away, as `head` does, wants to hear no more; anything else is a fault.
+            if error.kind() != ErrorKind::BrokenPipe {
+                tell(&format!("error: standard output failed: {error}; the run is stopped"));
+            }
             self.strikes = 1;
             self.stop().await;
         }
@@ -119,11 +127,18 @@ impl Hosting {
             None => Meaning::Answer(Answer::Deny { reason: "Nobody is at the terminal.".into() }),
         };
         match meaning {
-            Meaning::Answer(answer) => {
-                if let Err(error) = self.handle.answer(ask, answer).await {
-                    self.view.say(&error.to_string());
+            Meaning::Answer(answer) => match self.handle.answer(ask, answer).await {
+                Ok(()) => {
+                    self.asks.pop_front();
+                    self.dialog = Dialog::Start;
+                    self.put();
                 }
-            }
+                Err(error) => {
+                    self.dialog = Dialog::Start;
+                    self.view.say(&error.to_string());
+                    self.put();
+                }
+            },
             Meaning::Next(dialog, question) => {
                 self.dialog = dialog;
                 self.view.ask(&question);
@@ -135,6 +150,11 @@ impl Hosting {
     async fn stop(&mut self) {
         // The session may have ended by itself in the meantime.
         let _ended = self.handle.stop().await;
+    }
+
+    async fn kill(&mut self) {
+        // The session may have ended by itself in the meantime.
+        let _ended = self.handle.kill().await;
     }
 
     /// Ctrl-C: first the turn, then the run, then by force.

@@ -4,7 +4,8 @@ use std::io;
 
 use musher_core::{ErrorInfo, Outcome, SessionEnded};
 
-use super::super::super::terminal::{plain, tell};
+use super::super::super::terminal::tell;
+use super::super::super::text::plain;
 use super::{DIM, GREEN, People, RED, YELLOW};
 
 impl People {

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use super::super::super::terminal::plain;
+use super::super::super::text::plain;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// What stands on the terminal.
@@ -22,7 +22,9 @@ impl Lines {
         }
         let bar = self.spinner.get_or_insert_with(|| {
             let bar = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg:.dim}") {
+            if let Ok(style) =
+                ProgressStyle::with_template("{spinner} {wide_msg:.dim} {elapsed:.dim}")
+            {
                 bar.set_style(style);
             }
             bar.enable_steady_tick(Duration::from_millis(100));
