@@ -4,6 +4,7 @@
 //! the output separately and never without bound, so a grandchild that holds the output cannot hang a run, and the
 //! exit cannot overtake the last line.
 
+mod cgroup;
 mod environment;
 mod framer;
 mod linux;
@@ -22,6 +23,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use bytes::Bytes;
+use cgroup::Cgroup;
 use tokio::sync::mpsc;
 
 pub use environment::Environment;
@@ -145,10 +147,16 @@ impl Process {
         let path = launch.program.clone();
         let failed = |source| StartError::Spawn { path: path.clone(), source };
         let command = command(&launch).map_err(failed)?;
-        let child = spawner::spawn(command.command).await.map_err(failed)?;
+        let cgroup = match launch.containment.sweep {
+            Sweep::Tree => Cgroup::make(&launch.mark),
+            Sweep::RootOnly => None,
+        };
+        let entrance = cgroup.as_ref().and_then(Cgroup::entrance);
+        let child = spawner::spawn(command.command, entrance).await.map_err(failed)?;
         let (lines, output) = mpsc::channel(LINES);
         let (control, orders) = mpsc::channel(WRITES);
-        let task = task::Task::new(child, command.merged, launch, lines, orders).map_err(failed)?;
+        let task = task::Task::new(child, cgroup, command.merged, launch, lines, orders)
+            .map_err(failed)?;
         crate::task::detach(task.run());
         Ok(Self { output, control })
     }

@@ -4,6 +4,7 @@
     reason = "a session and a parent-death signal can only be set between fork and exec, and tokio asks for a promise about descriptors"
 )]
 
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -15,12 +16,16 @@ use rustix::process::{
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// Gives the child a session and group of its own, and lets it die with us.
-pub(super) fn isolate(command: &mut Command) {
+/// Gives the child a session of its own, puts it into the control group, and lets it die with us.
+pub(super) fn isolate(command: &mut Command, group: Option<File>) {
     let parent = getpid();
-    // SAFETY: the closure makes three system calls and allocates nothing, as the time after fork demands.
+    // SAFETY: the closure makes a few system calls and allocates nothing, as the time after fork demands.
     unsafe {
         command.pre_exec(move || {
+            if let Some(group) = &group {
+                // It may not be ours to enter after all; then descent and the mark have to do.
+                let _refused = rustix::io::write(group, b"0");
+            }
             setsid()?;
             set_parent_process_death_signal(Some(Signal::KILL))?;
             // Had the parent died before the signal was armed, it would never come.

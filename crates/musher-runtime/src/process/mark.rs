@@ -31,6 +31,11 @@ impl Mark {
         &self.value
     }
 
+    /// What tells it apart from every other.
+    pub(super) fn own(&self) -> &str {
+        &self.own
+    }
+
     pub(super) fn is_in(&self, value: &[u8]) -> bool {
         value.split(|&byte| byte == b'/').any(|part| OsStr::from_bytes(part) == self.own.as_str())
     }

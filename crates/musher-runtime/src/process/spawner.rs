@@ -1,5 +1,6 @@
 //! The thread that forks. A parent-death signal fires when the forking *thread* ends, so this one never does.
 
+use std::fs::File;
 use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
@@ -10,11 +11,12 @@ type Job = Box<dyn FnOnce() + Send>;
 
 static SPAWNER: OnceLock<Sender<Job>> = OnceLock::new();
 
-/// Starts the command from the thread that never ends. The child has its own session and group and dies with us.
-pub(super) async fn spawn(mut command: Command) -> std::io::Result<Child> {
+/// Starts the command from the thread that never ends. The child has its own session, enters the control group through
+/// the file given, and dies with us.
+pub(super) async fn spawn(mut command: Command, group: Option<File>) -> std::io::Result<Child> {
     let (reply, started) = tokio::sync::oneshot::channel();
     let job: Job = Box::new(move || {
-        linux::isolate(&mut command);
+        linux::isolate(&mut command, group);
         // When nobody waits any more, the child is ended on its way back.
         let _unwanted = reply.send(command.spawn().map(|child| Unclaimed(Some(child))));
     });

@@ -14,6 +14,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::cgroup::Cgroup;
 use super::framer::{Framer, Line};
 use super::linux::ExitWatch;
 use super::tail::Tail;
@@ -100,6 +101,7 @@ impl From<ExitStatus> for Status {
 impl Task {
     pub(super) fn new(
         mut child: Child,
+        cgroup: Option<Cgroup>,
         merged: Option<io::PipeReader>,
         launch: Launch,
         lines: mpsc::Sender<Said>,
@@ -107,7 +109,7 @@ impl Task {
     ) -> io::Result<Self> {
         let pid = child.id().cast_signed();
         // From here on the tree is ended even when a step below fails.
-        let tree = Tree::of(pid, launch.mark, launch.containment);
+        let tree = Tree::of(pid, cgroup, launch.mark, launch.containment);
         let guard = Guard(Some(tree));
         let receiver = |fd: Option<OwnedFd>| fd.map(pipe::Receiver::from_owned_fd).transpose();
         let stdout = child.stdout.take().map(OwnedFd::from).or(merged.map(OwnedFd::from));

@@ -123,6 +123,29 @@ async fn promise_3_the_whole_tree_is_gone_after_an_end() {
 }
 
 #[tokio::test]
+async fn promise_3_an_orphan_without_a_mark_is_held_by_its_control_group() {
+    let mut agent = Agent::start(&["clear-env-daemon"], Input::Piped).await;
+    let orphan = agent.pid().await;
+    agent.end().await;
+    // Where no group can be made, only a dedicated host finds such a process; `musher` itself is one.
+    let held = Cgroup::make(&Mark::new(None)).is_some();
+    assert_eq!(proc::alive(orphan), !held);
+    if !held {
+        kill(orphan);
+    }
+}
+
+#[tokio::test]
+async fn a_control_group_is_gone_with_its_tree() {
+    let mut agent = Agent::start(&["echo"], Input::Piped).await;
+    let own = agent.mark.split_once('=').unwrap().1;
+    let folder = cgroup::own_folder().unwrap_or_default().join(format!("musher-{own}"));
+    assert_eq!(folder.exists(), Cgroup::make(&Mark::new(None)).is_some());
+    agent.end().await;
+    assert!(!folder.exists());
+}
+
+#[tokio::test]
 async fn promise_3_a_tree_of_sessions_is_gone_after_an_end() {
     let mode = ["fork-bomb", "--depth", "3", "--width", "3"];
     let mut agent = Agent::contained(&mode, Input::Piped, root_only()).await;

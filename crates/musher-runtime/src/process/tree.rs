@@ -1,7 +1,8 @@
 //! One run's process tree: find all of it, signal it, end it, and prove that nothing is left.
 //!
 //! Agents start their tools in sessions of their own, so a process group is not enough. A process belongs to the tree
-//! when it descends from the agent, was once seen to descend from it, or carries the run's mark.
+//! when it descends from the agent, was once seen to descend from it, is in the run's control group, or carries the
+//! run's mark.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -11,6 +12,7 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open, pidfd_send_signal, waitpid,
 };
 
+use super::cgroup::Cgroup;
 use super::mark::Mark;
 use super::table::{self, Entry, Identity};
 use super::{Containment, Host, Sweep};
@@ -30,6 +32,8 @@ fn roots() -> std::sync::MutexGuard<'static, Vec<i32>> {
 #[derive(Debug)]
 pub(super) struct Tree {
     root: Identity,
+    /// The control group that it is held in, where one could be made.
+    cgroup: Option<Cgroup>,
     mark: Mark,
     containment: Containment,
     /// Everything ever seen in it.
@@ -38,11 +42,16 @@ pub(super) struct Tree {
 
 impl Tree {
     /// The tree of an agent that was just started and has not been waited for.
-    pub(super) fn of(root: i32, mark: Mark, containment: Containment) -> Self {
+    pub(super) fn of(
+        root: i32,
+        cgroup: Option<Cgroup>,
+        mark: Mark,
+        containment: Containment,
+    ) -> Self {
         let started = table::entry(root).map_or(0, |entry| entry.id.started);
         let root = Identity { pid: root, started };
         roots().push(root.pid);
-        Self { root, mark, containment, seen: HashSet::from([root]) }
+        Self { root, cgroup, mark, containment, seen: HashSet::from([root]) }
     }
 
     /// Sends a signal to all of the tree. Stopped processes are woken, or they would never act on it.
@@ -56,6 +65,9 @@ impl Tree {
     /// Kills all of the tree and gives back what is still there, which should be nothing.
     pub(super) fn kill(&mut self) -> Vec<i32> {
         // Stopped processes cannot fork, so once every member has been stopped none can slip away.
+        if let Some(cgroup) = &self.cgroup {
+            cgroup.kill();
+        }
         let deadline = Instant::now() + VERIFY;
         let mut stopped = HashSet::new();
         while Instant::now() < deadline {
@@ -102,6 +114,9 @@ impl Tree {
         let me = getpid().as_raw_nonzero().get();
         match self.containment.sweep {
             Sweep::Tree => {
+                let held = self.cgroup.as_ref().map(Cgroup::members).unwrap_or_default();
+                self.seen
+                    .extend(held.iter().filter_map(|pid| table.get(pid)).map(|entry| entry.id));
                 for entry in table.values() {
                     if entry.id.pid != me
                         && !entry.zombie

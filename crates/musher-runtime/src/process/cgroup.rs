@@ -1,0 +1,83 @@
+//! A control group of its own for one process tree, where the system lets us make one.
+//!
+//! Nothing can leave it without rights that an agent does not have: not by a session of its own, not by a cleared
+//! environment, not by a parent that is gone. Where none can be made, descent and the mark have to do.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::mark::Mark;
+
+/// One group, removed when it is dropped.
+#[derive(Debug)]
+pub(super) struct Cgroup {
+    folder: PathBuf,
+}
+
+impl Cgroup {
+    /// Makes a group below the one that we are in, or tells that it cannot be done here.
+    pub(super) fn make(mark: &Mark) -> Option<Self> {
+        let folder = own_folder()?.join(format!("musher-{}", mark.own()));
+        std::fs::create_dir(&folder).ok()?;
+        let group = Self { folder };
+        // A group that cannot be entered is of no use, and dropping it takes it away.
+        group.entrance().is_some().then_some(group)
+    }
+
+    /// The file through which a process enters; what writes `0` to it is in.
+    pub(super) fn entrance(&self) -> Option<File> {
+        File::options().write(true).open(self.folder.join("cgroup.procs")).ok()
+    }
+
+    /// Every process in it, and in the groups that were made inside it.
+    pub(super) fn members(&self) -> Vec<i32> {
+        let mut found = Vec::new();
+        gather(&self.folder, &mut found);
+        found
+    }
+
+    /// Kills everything in it at one stroke. Old kernels cannot; then its members are killed one by one.
+    pub(super) fn kill(&self) {
+        if let Ok(mut file) = File::options().write(true).open(self.folder.join("cgroup.kill")) {
+            let _unsupported = file.write_all(b"1");
+        }
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        remove(&self.folder);
+    }
+}
+
+fn gather(folder: &Path, found: &mut Vec<i32>) {
+    let listed = std::fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    found.extend(listed.lines().filter_map(|line| line.parse::<i32>().ok()).filter(|pid| *pid > 0));
+    subfolders(folder).for_each(|inner| gather(&inner, found));
+}
+
+/// Removes the group and those inside it; one that still holds a process stays.
+fn remove(folder: &Path) {
+    subfolders(folder).for_each(|inner| remove(&inner));
+    let _still_used = std::fs::remove_dir(folder);
+}
+
+fn subfolders(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
+}
+
+/// The folder of the group that we are in, in the unified hierarchy.
+pub(super) fn own_folder() -> Option<PathBuf> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let mount = mounts.lines().find_map(|line| {
+        let (place, kind) = line.split_once(" - ")?;
+        kind.starts_with("cgroup2 ").then(|| place.split(' ').nth(4))?
+    })?;
+    Some(Path::new(mount).join(path))
+}
