@@ -37,6 +37,9 @@ pub struct Approval {
     pub call: Option<CallId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
+    /// The field of the input that the subject is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject_field: Option<String>,
     pub input: Json,
     /// Why the agent's own rules ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]

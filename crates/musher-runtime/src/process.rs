@@ -27,7 +27,7 @@ use cgroup::Cgroup;
 use tokio::sync::mpsc;
 
 pub use environment::Environment;
-pub(crate) use environment::{SECRET_LEN, secrets};
+pub(crate) use environment::{SECRET_LEN, password_in, secrets};
 #[cfg(test)]
 pub(crate) use framer::Framer;
 pub(crate) use framer::{Line, LineBody};
@@ -57,6 +57,8 @@ pub enum Sweep {
     /// The whole tree, also what made its own session or lost its parent.
     #[default]
     Tree,
+    /// The same without a control group, as on a system where none can be made.
+    WithoutGroup,
     /// The agent alone. It leaves processes behind; it exists so that tests can show what the sweep is for.
     RootOnly,
 }
@@ -149,7 +151,7 @@ impl Process {
         let command = command(&launch).map_err(failed)?;
         let cgroup = match launch.containment.sweep {
             Sweep::Tree => Cgroup::make(&launch.mark),
-            Sweep::RootOnly => None,
+            Sweep::WithoutGroup | Sweep::RootOnly => None,
         };
         let entrance = cgroup.as_ref().and_then(Cgroup::entrance);
         let child = spawner::spawn(command.command, entrance).await.map_err(failed)?;

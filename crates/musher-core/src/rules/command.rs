@@ -4,10 +4,10 @@ use super::wildcard::{self, Star};
 
 /// Words that run the command after them.
 const WRAPPERS: &[&str] = &[
-    "!", "-exec", "-execdir", "-ok", "builtin", "busybox", "chroot", "command", "coproc", "do",
-    "doas", "elif", "else", "env", "eval", "exec", "flock", "if", "ionice", "nice", "nohup",
-    "parallel", "setsid", "stdbuf", "strace", "sudo", "taskset", "then", "time", "timeout",
-    "until", "watch", "while", "xargs",
+    "!", ">", "-c", "-exec", "-execdir", "-ok", "bash", "dash", "sh", "trap", "zsh", "builtin",
+    "busybox", "chroot", "command", "coproc", "do", "doas", "elif", "else", "env", "eval", "exec",
+    "flock", "if", "ionice", "nice", "nohup", "parallel", "setsid", "stdbuf", "strace", "sudo",
+    "taskset", "then", "time", "timeout", "until", "watch", "while", "xargs",
 ];
 
 /// Whether the pattern fits the whole line or any one command in it; for bans, which should rather strike too often.
@@ -24,9 +24,15 @@ pub(super) fn any_part(pattern: &str, line: &str) -> bool {
 /// are a wrapper's own nobody can tell, so after one every word may begin a command.
 fn unwrapped(command: &str) -> Vec<String> {
     // Quotes and backslashes change how a command is written, not which one it is.
-    let plain: String = command.chars().filter(|c| !matches!(c, '\\' | '\'' | '"')).collect();
-    let words: Vec<&str> = plain.split_whitespace().collect();
-    let assigns = |word: &str| word.split_once('=').is_some_and(|(name, _)| is_name(name));
+    let joined = command.replace("\\\n", "").replace(['<', '>'], " > ");
+    let plain: String = joined.chars().filter(|c| !matches!(c, '\'' | '"')).collect();
+    let plain = plain.replace("\\ ", " ").replace('\\', "");
+    let words: Vec<&str> =
+        plain.split(|c: char| c.is_whitespace() || c == ',').filter(|w| !w.is_empty()).collect();
+    let assigns = |word: &str| {
+        word.split_once('=')
+            .is_some_and(|(name, _)| is_name(name.strip_suffix('+').unwrap_or(name)))
+    };
     let start = words.iter().take_while(|word| assigns(word)).count();
     let from = |at: usize| {
         let (program, arguments) = words.get(at..)?.split_first()?;
@@ -97,10 +103,13 @@ impl<'a> Line<'a> {
                 (Some('\''), '\'') => quote = None,
                 (Some('\''), _) => {}
                 (_, '\\') => {
-                    chars.next();
+                    // A line that goes on may bring together what was read apart.
+                    hides |= chars.next().is_some_and(|(_, next)| next == '\n');
                 }
                 (_, '`') => hides = true,
-                (_, '$') if matches!(chars.peek(), Some((_, '(' | '{' | '\''))) => hides = true,
+                (_, '$') if matches!(chars.peek(), Some((_, '(' | '{' | '[' | '\''))) => {
+                    hides = true;
+                }
                 (Some('"'), '"') => quote = None,
                 (Some(_), _) => {}
                 (None, '\'' | '"') => quote = Some(c),

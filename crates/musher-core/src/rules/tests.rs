@@ -60,6 +60,9 @@ fn a_grant_for_one_command_covers_every_command_of_the_line_or_none() {
         "git status 'unclosed",
         "git status # '\nrm -f victim\n# '",
         "git status;# '\nrm x #'",
+        "git log \"$\\\n(rm x)\"",
+        "git log $['$(rm x)']",
+        "git log $\\\n'a\\'b'; rm x; echo \\'",
         "gitk",
         "",
     ] {
@@ -95,6 +98,13 @@ fn a_ban_strikes_wherever_the_command_hides() {
         "coproc rm x",
         "flock f rm x",
         "parallel rm ::: x",
+        ">/dev/null rm -rf x",
+        "rm>/dev/null -rf x",
+        "r\\\nm x",
+        "sh -c rm\\ x",
+        "{rm,-rf,x}",
+        "X+=1 rm x",
+        "trap rm\\ x EXIT",
     ] {
         assert!(denies(&no_rm, &command(line)), "{line:?}");
     }

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 pub(super) struct Probe<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: std::borrow::Cow<'a, str>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) subtype: Option<String>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Assistant {
     pub(super) message: Message,
     pub(super) uuid: Option<String>,
     pub(super) error: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) aborted: bool,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) supersedes: Vec<String>,
@@ -80,7 +80,7 @@ impl Default for Content {
 pub(super) struct User {
     pub(super) message: Message,
     pub(super) uuid: Option<String>,
-    #[serde(default, rename = "isReplay")]
+    #[serde(default, rename = "isReplay", deserialize_with = "lenient")]
     pub(super) is_replay: bool,
     #[serde(default)]
     pub(super) tool_use_result: Option<Json>,
@@ -176,7 +176,7 @@ pub(super) enum BlockDelta {
 #[serde(default)]
 pub(super) struct ResultFrame {
     #[serde(deserialize_with = "lenient")]
-    pub(super) is_error: bool,
+    pub(super) is_error: Option<bool>,
     #[serde(deserialize_with = "lenient")]
     pub(super) terminal_reason: Option<String>,
     #[serde(deserialize_with = "lenient")]
@@ -309,7 +309,8 @@ pub(super) struct RateLimitFrame {
 pub(super) struct RateLimitInfo {
     #[serde(default)]
     pub(super) status: String,
-    pub(super) resets_at: Option<i64>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) resets_at: Option<f64>,
     pub(super) rate_limit_type: Option<String>,
     pub(super) utilization: Option<f64>,
 }

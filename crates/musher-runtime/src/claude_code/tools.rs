@@ -19,11 +19,20 @@ pub(super) fn kind(name: &str) -> ToolKind {
     }
 }
 
-/// The one thing that a call is about.
-pub(super) fn subject(kind: ToolKind, input: &Json) -> Option<String> {
-    let keys: &[&str] = match kind {
+/// The one thing that a call is about, and the field that says it.
+pub(super) struct Subject {
+    pub(super) field: Option<String>,
+    pub(super) text: Option<String>,
+}
+
+/// What a call is about.
+pub(super) fn subject(kind: ToolKind, input: &Json) -> Subject {
+    let fields: &[&str] = match kind {
         ToolKind::Read | ToolKind::Edit => &["file_path", "notebook_path", "path"],
-        ToolKind::Search => &["path"],
+        ToolKind::Search => {
+            let text = Some(searched(input));
+            return Subject { field: None, text };
+        }
         ToolKind::Execute => &["command", "shell_id", "bash_id"],
         ToolKind::Fetch => &["url", "query"],
         ToolKind::Subagent => &["description", "prompt"],
@@ -31,20 +40,23 @@ pub(super) fn subject(kind: ToolKind, input: &Json) -> Option<String> {
             &["command", "file_path", "path", "url", "query", "description", "skill"]
         }
     };
-    let found = keys.iter().find_map(|key| input.get(key)?.as_str()).map(str::to_owned);
-    match kind {
-        // A search that names no folder goes through all of this one.
-        ToolKind::Search => found.or_else(|| Some(".".to_owned())),
-        ToolKind::Read
-        | ToolKind::Edit
-        | ToolKind::Execute
-        | ToolKind::Fetch
-        | ToolKind::Mcp
-        | ToolKind::Subagent
-        | ToolKind::Question
-        | ToolKind::Plan
-        | ToolKind::Other => found,
+    let found = fields.iter().find_map(|field| Some((*field, input.get(field)?.as_str()?)));
+    Subject {
+        field: found.map(|(field, _)| field.to_owned()),
+        text: found.map(|(_, text)| text.to_owned()),
     }
+}
+
+/// Where a search looks: the folder it names, or this one; a pattern that climbs or starts elsewhere leads there.
+fn searched(input: &Json) -> String {
+    let folder = input["path"].as_str().unwrap_or(".");
+    let pattern = input["pattern"].as_str().unwrap_or_default();
+    if !pattern.starts_with('/') && !pattern.contains("..") {
+        return folder.to_owned();
+    }
+    let fixed = pattern.split(['*', '?', '[', '{']).next().unwrap_or_default();
+    let place = fixed.rsplit_once('/').map_or("", |(place, _)| place);
+    if pattern.starts_with('/') { format!("{place}/") } else { format!("{folder}/{place}") }
 }
 
 /// The list of things to do, when the call is about that.
@@ -57,4 +69,22 @@ pub(super) fn plan(name: &str, input: &Json) -> Option<Vec<PlanEntry>> {
             .map(|todo| PlanEntry { text: text(todo, "content"), status: text(todo, "status") })
             .collect(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_search_is_about_where_it_looks() {
+        for (input, place) in [
+            (json!({ "pattern": "**/*.rs" }), "."),
+            (json!({ "pattern": "fn main", "path": "src" }), "src"),
+            (json!({ "pattern": "/home/u/.ssh/*" }), "/home/u/.ssh/"),
+            (json!({ "pattern": "../../x/*", "path": "src" }), "src/../../x"),
+        ] {
+            assert_eq!(subject(ToolKind::Search, &input).text.as_deref(), Some(place));
+        }
+    }
 }

@@ -11,7 +11,8 @@ use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use musher_core::{
-    AskId, CallId, ErrorInfo, EventKind, ItemId, OutputStream, PromptId, RawRef, Scope, SessionInfo,
+    AskId, CallId, ErrorClass, ErrorInfo, EventKind, ItemId, OutputStream, PromptId, RawRef, Scope,
+    SessionInfo, TurnEnded, TurnOutcome,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
@@ -117,12 +118,7 @@ impl Translator {
         let bytes = match &line.body {
             LineBody::Whole(bytes) => bytes,
             LineBody::Cut { head, tail } => {
-                let text = format!(
-                    "{} … {}",
-                    String::from_utf8_lossy(head),
-                    String::from_utf8_lossy(tail)
-                );
-                return unparsed(raw, text, true);
+                return self.cut_line(raw, head, tail);
             }
         };
         let Ok(probe) = serde_json::from_slice::<Probe<'_>>(bytes) else {
@@ -155,6 +151,27 @@ impl Translator {
             frame.native(name);
         }
         frame.step
+    }
+
+    /// A line too long to be read. If its edges say that it ends the turn, the turn has ended, or it never would.
+    fn cut_line(&mut self, raw: RawRef, head: &[u8], tail: &[u8]) -> Step {
+        let text = format!("{} … {}", String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
+        let ends = self.turn_open && text.contains(r#""type":"result""#);
+        let failed = text.contains(r#""is_error":true"#);
+        let mut step = unparsed(raw, text, true);
+        if ends {
+            self.turn_open = false;
+            let message = "the turn ended with more than could be read";
+            let error = ErrorInfo::new(ErrorClass::Protocol, message);
+            let ended = if failed {
+                TurnEnded::synthesised(TurnOutcome::Failed, Some(error))
+            } else {
+                TurnEnded::synthesised(TurnOutcome::Completed, None)
+            };
+            let kind = EventKind::TurnEnded(Box::new(ended));
+            step.signals.push(Signal::Event { kind, scope: Scope::Main, raw: Some(raw) });
+        }
+        step
     }
 
     /// Carries out an order.

@@ -155,7 +155,7 @@ fn names_a_secret(name: &str) -> bool {
 }
 
 /// The password in an address such as `http://user:password@proxy`.
-fn password_in(value: &str) -> Option<&str> {
+pub(crate) fn password_in(value: &str) -> Option<&str> {
     let (_, rest) = value.split_once("://")?;
     let (user, _) = rest.split('/').next()?.rsplit_once('@')?;
     user.split_once(':').map(|(_, password)| password)

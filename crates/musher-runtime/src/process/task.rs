@@ -25,6 +25,8 @@ use super::{Control, Exit, Launch, Said, Weight, Weights};
 const DRAIN: Duration = Duration::from_millis(250);
 /// After the sweep, a pipe that stays open without a word is given up.
 const GIVE_UP: Duration = Duration::from_secs(2);
+/// How much may wait for a process to read it; one write may be longer.
+const UNREAD: usize = 64 * 1024 * 1024;
 /// How often a process that does not die is killed before it is given up.
 const SWEEPS: u8 = 3;
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -248,7 +250,18 @@ impl Task {
     async fn obey(&mut self, order: Option<Control>) {
         let exited = matches!(self.step, Step::Draining { .. } | Step::Swept { .. });
         match order {
-            Some(Control::Write(bytes)) if self.input.is_some() => self.writes.push_back(bytes),
+            Some(Control::Write(bytes)) if self.input.is_some() => {
+                let waiting: usize = self.writes.iter().map(Bytes::len).sum();
+                if waiting + bytes.len() > UNREAD && !self.writes.is_empty() {
+                    // What it is sent would pile up without end.
+                    self.tail.push(b"\nmusher: it does not read its input, so it was ended\n");
+                    self.writes.clear();
+                    self.input = None;
+                    self.step = Step::Closing { until: Instant::now(), term: GIVE_UP };
+                } else {
+                    self.writes.push_back(bytes);
+                }
+            }
             Some(Control::Write(_)) => {}
             Some(Control::CloseInput) => self.close_input(),
             Some(Control::End(graces)) if !exited => {

@@ -92,6 +92,13 @@ async fn promise_4_an_exit_never_overtakes_the_last_output() {
 
 #[tokio::test]
 async fn promise_4_a_grandchild_that_holds_the_output_never_hangs_a_run() {
+    let mode = ["setsid-grandchild", "--seconds", "300"];
+    let mut agent = Agent::contained(&mode, Input::Null, root_only()).await;
+    let grandchild = agent.pid().await;
+    agent.rest().await;
+    assert!(proc::alive(grandchild), "without the sweep the test would prove nothing");
+    kill(grandchild);
+
     let mut agent = Agent::start(&["setsid-grandchild", "--seconds", "300"], Input::Null).await;
     let grandchild = agent.pid().await;
     assert_eq!(agent.line().await, "parent done");
@@ -105,7 +112,14 @@ async fn promise_4_a_grandchild_that_holds_the_output_never_hangs_a_run() {
 /// Each of these leaves a process behind if only the agent itself is killed; that is shown first.
 #[tokio::test]
 async fn promise_3_the_whole_tree_is_gone_after_an_end() {
-    for mode in ["setsid-grandchild", "daemon", "clear-env"] {
+    for (mode, sweep) in [
+        ("setsid-grandchild", Sweep::Tree),
+        ("daemon", Sweep::Tree),
+        ("clear-env", Sweep::Tree),
+        ("setsid-grandchild", Sweep::WithoutGroup),
+        ("daemon", Sweep::WithoutGroup),
+        ("clear-env", Sweep::WithoutGroup),
+    ] {
         let args: &[&str] = if mode == "daemon" { &[mode, "--stay"] } else { &[mode] };
         let mut agent = Agent::contained(args, Input::Piped, root_only()).await;
         let left = agent.pid().await;
@@ -113,13 +127,32 @@ async fn promise_3_the_whole_tree_is_gone_after_an_end() {
         assert!(proc::alive(left), "{mode}: without the sweep the test would prove nothing");
         kill(left);
 
-        let mut agent = Agent::start(args, Input::Piped).await;
+        let containment = Containment { sweep, ..Containment::default() };
+        let mut agent = Agent::contained(args, Input::Piped, containment).await;
         let child = agent.pid().await;
         let exit = agent.end().await;
         assert_eq!(exit.survivors, Vec::<i32>::new());
         assert!(!proc::alive(child), "{mode}: the child outlived its agent");
         assert_eq!(proc::marked(&agent.mark), Vec::<i32>::new(), "{mode}");
     }
+}
+
+#[tokio::test]
+async fn promise_3_an_orphan_without_a_mark_or_a_group_comes_to_a_dedicated_host() {
+    let without_group = |host| Containment { host, sweep: Sweep::WithoutGroup };
+    let mode = ["clear-env-daemon"];
+    let mut agent = Agent::contained(&mode, Input::Piped, without_group(Host::Shared)).await;
+    let orphan = agent.pid().await;
+    agent.end().await;
+    assert!(proc::alive(orphan), "in a shared host without a group nobody can find it");
+    kill(orphan);
+
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+    let mut agent = Agent::contained(&mode, Input::Piped, without_group(Host::Dedicated)).await;
+    let orphan = agent.pid().await;
+    agent.end().await;
+    rustix::process::set_child_subreaper(None).unwrap();
+    assert!(!proc::alive(orphan));
 }
 
 #[tokio::test]
@@ -201,6 +234,13 @@ async fn what_is_written_arrives_whole_and_in_order() {
 
 #[tokio::test]
 async fn dropping_the_process_kills_its_tree() {
+    let mut agent = Agent::contained(&["clear-env"], Input::Piped, root_only()).await;
+    let child = agent.pid().await;
+    drop(agent);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(proc::alive(child), "without the sweep the test would prove nothing");
+    kill(child);
+
     let mut agent = Agent::start(&["clear-env"], Input::Piped).await;
     let child = agent.pid().await;
     let Agent { process, mark } = agent;

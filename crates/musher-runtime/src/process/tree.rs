@@ -113,7 +113,7 @@ impl Tree {
     fn discover(&mut self, table: &HashMap<i32, Entry>) {
         let me = getpid().as_raw_nonzero().get();
         match self.containment.sweep {
-            Sweep::Tree => {
+            Sweep::Tree | Sweep::WithoutGroup => {
                 let held = self.cgroup.as_ref().map(Cgroup::members).unwrap_or_default();
                 self.seen
                     .extend(held.iter().filter_map(|pid| table.get(pid)).map(|entry| entry.id));

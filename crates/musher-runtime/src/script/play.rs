@@ -16,7 +16,7 @@ use super::sessions::{LoadError, Progress, Sessions};
 use super::tools::Approved;
 use super::{DRY_RUN, Script};
 use crate::process::{Containment, Mark, Weights};
-use crate::session::{Attempt, Ended, Order, Signal};
+use crate::session::{Attempt, Batch, Ended, Order, Signal};
 
 /// Why a step did not come to its end.
 #[derive(Debug)]
@@ -302,6 +302,7 @@ impl Player {
                 tool_kind: ToolKind::Other,
                 call: None,
                 subject: Some(act.clone()),
+                subject_field: None,
                 input: serde_json::json!({ "act": act }),
                 reason: None,
                 always: Vec::new(),
@@ -367,8 +368,12 @@ impl Player {
     }
 
     pub(super) async fn signal(&mut self, signal: Signal) -> Result<(), Broken> {
+        self.send(vec![signal].into()).await
+    }
+
+    pub(super) async fn send(&mut self, batch: Batch) -> Result<(), Broken> {
         tokio::select! {
-            sent = self.attempt.port.signals.send(vec![signal].into()) => sent.map_err(|_| Broken::Ending),
+            sent = self.attempt.port.signals.send(batch) => sent.map_err(|_| Broken::Ending),
             () = self.attempt.port.end.cancelled() => Err(Broken::Ending),
             () = self.attempt.port.kill.cancelled() => Err(Broken::Ending),
         }

@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use super::files;
 use super::format::Tool;
 use super::play::{Broken, Player};
-use crate::process::{Errors, Input, Launch, LineBody, Process, Said};
-use crate::session::{Gate, GateVerdict, Order, Signal};
+use crate::process::{Errors, Input, Launch, LineBody, Process, Said, Weight};
+use crate::session::{Batch, Gate, GateVerdict, Order, Signal};
 
 /// How much of a command's output is kept.
 const KEPT: usize = 64 * 1024;
@@ -38,7 +38,8 @@ impl Player {
         // Rules and people judge what will really be done, so names are filled in before either sees it.
         let mut tool = tool.map(|text| self.fill(text));
         let call = CallId::new(format!("call-{}", self.mint()));
-        let (name, kind, subject, input) = describe(&tool);
+        let (name, kind, field, input) = describe(&tool);
+        let subject = input[field].as_str().unwrap_or_default().to_owned();
         let proposed = ToolUpdate {
             name: Some(name.into()),
             kind: Some(kind),
@@ -72,6 +73,7 @@ impl Player {
                     tool_kind: kind,
                     call: Some(call.clone()),
                     subject: Some(subject),
+                    subject_field: Some(field.into()),
                     input,
                     reason: None,
                     always: Vec::new(),
@@ -185,7 +187,7 @@ impl Player {
                 }
             };
             match said {
-                Some(Said::Line(line, _weight)) => {
+                Some(Said::Line(line, weight)) => {
                     let shown = match &line.body {
                         LineBody::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
                         LineBody::Cut { .. } => format!("[a line of {} bytes]", line.len),
@@ -193,7 +195,7 @@ impl Player {
                     keep_tail(&mut text, &shown);
                     // What is being ended is read to its end: only then is its tree known to be gone.
                     if broken.is_none()
-                        && let Err(ending) = self.output(call, &shown).await
+                        && let Err(ending) = self.output(call, &shown, weight).await
                     {
                         broken = Some(ending);
                         control.kill().await;
@@ -221,14 +223,14 @@ impl Player {
         }
     }
 
-    async fn output(&mut self, call: &CallId, line: &str) -> Result<(), Broken> {
-        self.signal(Signal::Delta(Delta {
+    async fn output(&mut self, call: &CallId, line: &str, weight: Weight) -> Result<(), Broken> {
+        let delta = Signal::Delta(Delta {
             item: call.as_str().into(),
             channel: Channel::ToolOutput,
             text: format!("{line}\n"),
             scope: Scope::Main,
-        }))
-        .await
+        });
+        self.send(Batch { signals: vec![delta], weight: Some(weight) }).await
     }
 }
 
@@ -251,16 +253,17 @@ fn edited(tool: &Tool, input: &serde_json::Value) -> Option<Tool> {
     })
 }
 
-fn describe(tool: &Tool) -> (&'static str, ToolKind, String, serde_json::Value) {
+/// A tool's name and kind, the field that it is about, and its input.
+fn describe(tool: &Tool) -> (&'static str, ToolKind, &'static str, serde_json::Value) {
     match tool {
         Tool::Write { path, content } => {
-            ("write", ToolKind::Edit, path.clone(), json!({ "path": path, "content": content }))
+            ("write", ToolKind::Edit, "path", json!({ "path": path, "content": content }))
         }
         Tool::Edit { path, old, new } => {
-            ("edit", ToolKind::Edit, path.clone(), json!({ "path": path, "old": old, "new": new }))
+            ("edit", ToolKind::Edit, "path", json!({ "path": path, "old": old, "new": new }))
         }
         Tool::Run { command, .. } => {
-            ("run", ToolKind::Execute, command.clone(), json!({ "command": command }))
+            ("run", ToolKind::Execute, "command", json!({ "command": command }))
         }
     }
 }

@@ -57,6 +57,8 @@ impl Asks {
 
     /// Takes in an ask: a rule settles it, nobody is there, or it waits.
     pub(super) fn open(&mut self, ask: &AskId, body: &Ask) -> Fate {
+        // An agent may use an id again; then it is a new ask.
+        self.closed.remove(ask);
         if let Some(answer) = self.by_rule(body) {
             self.remember(ask.clone(), ClosedBy::Rule);
             return Fate::Settled { by: ClosedBy::Rule, answer };
@@ -167,12 +169,8 @@ impl Asks {
         changes: &Json,
     ) -> Result<Option<ToolUpdate>, CommandError> {
         let input = merged(&approval.input, Some(changes));
-        let is_subject = |value: &Json| {
-            value.as_str().is_some() && value.as_str() == approval.subject.as_deref()
-        };
-        let field = approval.input.as_object().into_iter().flatten().find(|(_, v)| is_subject(v));
-        let subject = match field {
-            Some((name, _)) => input[name].as_str().map(str::to_owned),
+        let subject = match &approval.subject_field {
+            Some(field) => input[field].as_str().map(str::to_owned),
             None => approval.subject.clone(),
         };
         let verdict = self.verdict(&approval.tool, approval.tool_kind, subject.as_deref(), &input);
@@ -287,7 +285,8 @@ fn resolve(cwd: &Path, path: &str) -> String {
         };
         full = missing.iter().rev().fold(link, |path, part| path.join(part));
     }
-    full.to_string_lossy().into_owned()
+    // It leads nowhere that could be found out, and so nowhere that was granted.
+    "/".to_owned()
 }
 
 #[cfg(test)]
@@ -311,6 +310,12 @@ mod tests {
         assert_eq!(edit("new/../../out"), Verdict::Unsettled);
         assert_eq!(edit("dangling"), Verdict::Unsettled);
         assert_eq!(edit("dangling/file"), Verdict::Unsettled);
-        edit("circle");
+        assert_eq!(edit("circle"), Verdict::Unsettled);
+        for link in 0..30 {
+            let target =
+                if link == 0 { "/no/such/place".into() } else { format!("chain{}", link - 1) };
+            std::os::unix::fs::symlink(target, asks.cwd.join(format!("chain{link}"))).unwrap();
+        }
+        assert_eq!(edit("chain29"), Verdict::Unsettled);
     }
 }

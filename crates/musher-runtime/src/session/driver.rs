@@ -26,8 +26,8 @@ use super::port::{Attempt, Batch, Ended, Order, Port};
 use super::redact::Redactor;
 use super::spec;
 use super::turns::Turns;
-use super::{McpServer, McpTransport, Output, Parcel, Request, Session, SessionSpec};
-use crate::process::{Mark, SECRET_LEN, Weights, secrets};
+use super::{Output, Parcel, Request, Session, SessionSpec};
+use crate::process::{Mark, Weights};
 use crate::{Capabilities, clock};
 
 /// Outputs that may wait for the host; when full, the agent is not listened to and waits.
@@ -154,7 +154,7 @@ impl Driver {
         Self {
             weights: Weights::default(),
             mark: Mark::new(spec.environment.get(crate::process::MARK)),
-            redactor: Redactor::new(&all_secrets(&env, &spec.mcp_servers)),
+            redactor: Redactor::new(&spec.secrets(&env)),
             env: env.into(),
             session: None,
             origin: match &spec.resume {
@@ -466,28 +466,6 @@ impl Driver {
             }
         }
     }
-}
-
-/// The secrets among the variables, and all that was given for the tool servers.
-fn all_secrets(
-    env: &[(std::ffi::OsString, std::ffi::OsString)],
-    servers: &[McpServer],
-) -> Vec<(String, String)> {
-    let mut found = secrets(env);
-    for server in servers {
-        let values = match &server.transport {
-            McpTransport::Stdio { env, .. } => env,
-            McpTransport::Http { headers, .. } => headers,
-        };
-        for (name, value) in values {
-            // A header is a scheme and a secret, and either the whole or the secret may turn up.
-            let secret = value.split_whitespace().next_back().unwrap_or_default();
-            let name = format!("{} of {}", name, server.name);
-            let both = [value.as_str(), secret].map(|text| (name.clone(), text.to_owned()));
-            found.extend(both.into_iter().filter(|(_, text)| text.len() >= SECRET_LEN));
-        }
-    }
-    found
 }
 
 async fn sleep_until(deadline: Option<Instant>) {

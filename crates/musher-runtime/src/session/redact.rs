@@ -89,12 +89,21 @@ impl Finder {
         }
     }
 
-    /// Cleans every text in a value; names of fields are not an agent's words.
+    /// Cleans every text in a value, names included: the answers to questions are kept under their texts.
     fn value(&self, value: &mut Json) {
         match value {
             Json::String(text) => self.text(text),
             Json::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
-            Json::Object(fields) => fields.values_mut().for_each(|field| self.value(field)),
+            Json::Object(fields) => {
+                fields.values_mut().for_each(|field| self.value(field));
+                if fields.keys().any(|name| self.plain.is_match(name.as_str())) {
+                    let renamed = std::mem::take(fields).into_iter().map(|(mut name, value)| {
+                        self.text(&mut name);
+                        (name, value)
+                    });
+                    *fields = renamed.collect();
+                }
+            }
             Json::Null | Json::Bool(_) | Json::Number(_) => {}
         }
     }

@@ -1,12 +1,13 @@
 //! Everything a session is started with.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use musher_core::{Decision, ErrorClass, ErrorInfo, SessionId, Spend, ToolRules, Usd};
 
-use crate::process::{Containment, Environment};
+use crate::process::{self, Containment, Environment};
 
 /// One agent's task and its bounds.
 #[derive(Debug, Clone)]
@@ -54,6 +55,37 @@ impl SessionSpec {
             linger: Duration::ZERO,
             containment: Containment::default(),
         }
+    }
+}
+
+impl SessionSpec {
+    /// What must never be shown: the secrets among the variables, and all that was given for the tool servers.
+    pub(super) fn secrets(&self, env: &[(OsString, OsString)]) -> Vec<(String, String)> {
+        let mut found = process::secrets(env);
+        for server in &self.mcp_servers {
+            let mut given: Vec<(&str, &str)> = Vec::new();
+            match &server.transport {
+                McpTransport::Stdio { args, env, .. } => {
+                    given.extend(env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+                    given.extend(args.iter().filter_map(|arg| arg.split_once('=')));
+                }
+                McpTransport::Http { url, headers } => {
+                    given.extend(
+                        headers.iter().map(|(name, value)| (name.as_str(), value.as_str())),
+                    );
+                    given.extend(process::password_in(url).map(|password| ("password", password)));
+                }
+            }
+            for (name, value) in given {
+                // A header is a scheme and a secret, and either the whole or the secret may turn up.
+                let secret = value.split_whitespace().next_back().unwrap_or_default();
+                let name = format!("{name} of {}", server.name);
+                let both = [value, secret].map(|text| (name.clone(), text.to_owned()));
+                found
+                    .extend(both.into_iter().filter(|(_, text)| text.len() >= process::SECRET_LEN));
+            }
+        }
+        found
     }
 }
 

@@ -46,8 +46,9 @@ pub(crate) fn visible(text: &str) -> String {
 /// Characters that a terminal acts upon or does not show. A joiner inside an emoji is part of it.
 fn hides(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}')
+        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{3164}' | '\u{feff}')
+        || matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
 /// The first line of a text that says something, cut to a width.

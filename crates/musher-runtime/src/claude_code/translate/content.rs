@@ -12,6 +12,8 @@ use super::stream::item_id;
 use super::{Frame, RETRACTABLE, Translator, scope};
 use crate::session::Signal;
 
+/// More blocks than this in one message are no conversation; the frame is kept as it is.
+const BLOCKS: usize = 256;
 /// The model of messages that the program itself makes up.
 const SYNTHETIC: &str = "<synthetic>";
 
@@ -43,6 +45,9 @@ impl Translator {
             Content::Text(text) => vec![serde_json::json!({ "type": "text", "text": text })],
             Content::Blocks(blocks) => blocks,
         };
+        if blocks.len() > BLOCKS {
+            return None;
+        }
         for block in blocks {
             let index = self.blocks.entry(said.message.id.clone()).or_insert(0);
             let item = item_id(&said.message.id, *index);
@@ -92,7 +97,7 @@ impl Translator {
         let update = ToolUpdate {
             name: Some(name.to_owned()),
             kind: Some(kind),
-            subject: tools::subject(kind, &input),
+            subject: tools::subject(kind, &input).text,
             input: Some(input),
             ..ToolUpdate::phase(call, ToolPhase::Proposed)
         };
@@ -119,13 +124,16 @@ impl Translator {
             }
             Content::Blocks(blocks) => blocks,
         };
+        if blocks.len() > BLOCKS {
+            return None;
+        }
         let results = blocks.iter().filter(|block| block["type"] == "tool_result").count();
         // The structured result is told once for the whole frame; with several results nobody knows whose it is.
-        let structured = told.tool_use_result.filter(|_| results == 1);
-        for block in blocks {
+        let mut structured = told.tool_use_result.filter(|_| results == 1);
+        for mut block in blocks {
             match block["type"].as_str() {
                 Some("tool_result") => {
-                    let update = tool_result(&block, &told.tool_result_meta, structured.clone());
+                    let update = tool_result(&mut block, &told.tool_result_meta, structured.take());
                     frame.event_in(owner.clone(), EventKind::Tool(Box::new(update)));
                 }
                 Some("text") => {
@@ -175,15 +183,18 @@ fn item_body(kind: &str, mut block: Json) -> ItemBody {
     }
 }
 
-fn tool_result(block: &Json, metas: &[ToolResultMeta], structured: Option<Json>) -> ToolUpdate {
-    let id = block["tool_use_id"].as_str().unwrap_or_default();
-    let content = &block["content"];
-    let parts = content.as_array().map(|parts| {
-        let texts = parts.iter().map(|part| part["text"].as_str().unwrap_or("[not text]"));
-        texts.collect::<Vec<_>>().join("\n")
-    });
-    let text = parts.unwrap_or_else(|| content.as_str().unwrap_or_default().to_owned());
-    let text = unwrapped(&text).to_owned();
+#[expect(clippy::wildcard_enum_match_arm, reason = "content is a text or a list")]
+fn tool_result(block: &mut Json, metas: &[ToolResultMeta], structured: Option<Json>) -> ToolUpdate {
+    let id = block["tool_use_id"].as_str().unwrap_or_default().to_owned();
+    let text = match block["content"].take() {
+        Json::String(text) => text,
+        other => {
+            let parts = other.as_array().into_iter().flatten();
+            let texts = parts.map(|part| part["text"].as_str().unwrap_or("[not text]"));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+    };
+    let text = unwrapped(text);
     let failed = block["is_error"].as_bool().unwrap_or(false);
     let meta = metas.iter().find(|meta| meta.id == id);
     let rejected = meta
@@ -207,12 +218,16 @@ fn tool_result(block: &Json, metas: &[ToolResultMeta], structured: Option<Json>)
 }
 
 /// The text without what the program puts around its own errors.
-fn unwrapped(text: &str) -> &str {
+fn unwrapped(text: String) -> String {
     let inner =
         text.strip_prefix("<tool_use_error>").and_then(|t| t.strip_suffix("</tool_use_error>"));
-    let text = inner.unwrap_or(text);
+    if let Some(inner) = inner {
+        return inner.to_owned();
+    }
     match text.split_once(" hook error: ") {
-        Some((hook, reason)) if hook.starts_with("PreToolUse:") && !hook.contains(' ') => reason,
+        Some((hook, reason)) if hook.starts_with("PreToolUse:") && !hook.contains(' ') => {
+            reason.to_owned()
+        }
         _ => text,
     }
 }

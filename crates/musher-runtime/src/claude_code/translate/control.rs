@@ -34,7 +34,7 @@ pub(super) enum Shape {
 impl Translator {
     pub(super) fn control_request(&mut self, frame: &mut Frame<'_>) -> Option<()> {
         let ControlRequest { request_id, request } = frame.read()?;
-        let name = request_id.as_str().map_or_else(|| request_id.to_string(), str::to_owned);
+        let name = name_of(&request_id);
         let id = self.peer.opened(request_id);
         match request["subtype"].as_str() {
             Some("can_use_tool") => match serde_json::from_value(request) {
@@ -52,7 +52,7 @@ impl Translator {
                     gate: name.clone(),
                     tool: tool.to_owned(),
                     kind: tools::kind(tool),
-                    subject: tools::subject(tools::kind(tool), &input["tool_input"]),
+                    subject: tools::subject(tools::kind(tool), &input["tool_input"]).text,
                     input: input["tool_input"].clone(),
                 }));
                 self.gates.insert(name, id);
@@ -84,11 +84,13 @@ impl Translator {
                 (Ask::Plan { plan: plan.unwrap_or_default() }, Shape::Permission)
             }
             _ => {
+                let subject = tools::subject(kind, &wanted.input);
                 let approval = Approval {
                     tool: wanted.tool_name,
                     tool_kind: kind,
                     call,
-                    subject: tools::subject(kind, &wanted.input),
+                    subject: subject.text,
+                    subject_field: subject.field,
                     input: wanted.input.clone(),
                     reason: wanted.decision_reason.or(wanted.description),
                     always: wanted.permission_suggestions.iter().filter_map(choice).collect(),
@@ -118,9 +120,9 @@ impl Translator {
 
     pub(super) fn control_cancelled(&mut self, frame: &mut Frame<'_>) -> Option<()> {
         let cancelled: Json = frame.read()?;
-        let name = cancelled["request_id"].as_str()?;
+        let name = name_of(cancelled.get("request_id")?);
+        self.gates.remove(&name);
         let ask = AskId::new(name);
-        self.gates.remove(name);
         match self.asks.remove(&ask) {
             Some(open) => {
                 self.peer.withdrawn(&open.id);
@@ -174,6 +176,11 @@ impl Translator {
         }
         Some(())
     }
+}
+
+/// A request's id as a name; `0` and `"0"` are two.
+fn name_of(id: &Json) -> String {
+    id.as_str().map_or_else(|| format!("#{id}"), str::to_owned)
 }
 
 fn warn(frame: &mut Frame<'_>, what: &str, why: &str) {

@@ -100,7 +100,7 @@ impl Translator {
 
     /// Only its own words tell it apart from other failures to start.
     fn is_unknown_session(&self, result: &ResultFrame) -> bool {
-        result.is_error
+        failed(result)
             && result.errors.iter().any(|error| {
                 error.contains("No conversation found with session ID")
                     || error.contains("does not match any session")
@@ -112,7 +112,7 @@ impl Translator {
         if reason.starts_with("aborted") {
             return (TurnOutcome::Interrupted, None);
         }
-        if !result.is_error {
+        if !failed(result) {
             return (TurnOutcome::Completed, None);
         }
         let heard = self.trouble.class;
@@ -142,6 +142,14 @@ impl Translator {
         error.hint = hint(class).map(str::to_owned);
         (outcome, Some(error))
     }
+}
+
+/// Whether the turn failed; without a plain word the other fields tell.
+fn failed(result: &ResultFrame) -> bool {
+    let finished = matches!(result.terminal_reason.as_deref(), None | Some("completed"));
+    result
+        .is_error
+        .unwrap_or(!finished || result.api_error_status.is_some_and(|status| status >= 400))
 }
 
 /// What a person can do about it.

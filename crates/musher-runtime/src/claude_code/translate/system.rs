@@ -233,7 +233,7 @@ impl Translator {
             exhausted,
             status: info.status,
             window: info.rate_limit_type,
-            resets_at: info.resets_at.map(|seconds| seconds.saturating_mul(1000)),
+            resets_at: info.resets_at.map(|seconds| (seconds * 1000.0) as i64),
             used: info.utilization,
             error: None,
         }));

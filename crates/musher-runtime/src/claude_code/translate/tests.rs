@@ -11,9 +11,20 @@ use crate::process::Framer;
 
 /// Feeds bytes as the process would, and gathers what came of each line.
 fn feed(translator: &mut Translator, bytes: &[u8]) -> Vec<Step> {
+    feed_split(translator, bytes, &[])
+}
+
+/// The same, split at the given places.
+fn feed_split(translator: &mut Translator, bytes: &[u8], cuts: &[usize]) -> Vec<Step> {
     let mut framer = Framer::default();
-    framer.buffer().extend_from_slice(bytes);
-    let mut lines: Vec<Line> = std::iter::from_fn(|| framer.next_line()).collect();
+    let mut lines: Vec<Line> = Vec::new();
+    let mut start = 0;
+    for cut in cuts.iter().copied().chain([bytes.len()]) {
+        let cut = cut.clamp(start, bytes.len());
+        framer.buffer().extend_from_slice(&bytes[start..cut]);
+        lines.extend(std::iter::from_fn(|| framer.next_line()));
+        start = cut;
+    }
     lines.extend(framer.finish());
     lines.iter().map(|line| translator.line(line)).collect()
 }

@@ -18,7 +18,7 @@ impl Driver {
     /// Takes in what one frame meant; limits are looked at when all of it is known.
     pub(super) fn hear(&mut self, batch: Batch) {
         self.clocks.heard();
-        let before = self.seq;
+        let before = self.outbox.len();
         for signal in batch.signals {
             match signal {
                 Signal::Event { kind, scope, raw } => self.happened(kind, scope, raw),
@@ -42,7 +42,7 @@ impl Driver {
                 Signal::Alive => {}
             }
         }
-        if self.seq > before
+        if self.outbox.len() > before
             && let Some(parcel) = self.outbox.back_mut()
         {
             // What the frame meant weighs as much as the frame, until the host has taken it.

@@ -44,6 +44,7 @@ async fn ask(attempt: &Attempt, human_only: bool) {
         tool_kind: ToolKind::Other,
         call: None,
         subject: None,
+        subject_field: None,
         input: serde_json::Value::Null,
         reason: None,
         always: vec![],

@@ -68,6 +68,14 @@ fn what_an_event_is_survives_a_secret_that_looks_like_it() {
 }
 
 #[test]
+fn a_secret_in_the_name_of_a_field_is_caught() {
+    let frame = serde_json::json!({ "answers": { "use sk-live-1234 ?": "yes" } });
+    let clean = redactor().event(event(EventKind::Native { name: "x".into(), frame: Some(frame) }));
+    let line = serde_json::to_string(&clean).unwrap();
+    assert!(line.contains(r#""use [redacted API_KEY] ?":"yes""#), "{line}");
+}
+
+#[test]
 fn a_secret_split_over_deltas_is_caught_and_innocent_text_is_not_lost() {
     let text = "the key is sk-live-1234, and sk-li is innocent, sk-live-1234-and-more is not";
     let expected =

@@ -41,7 +41,11 @@ pub(super) fn put(ask: &Ask) -> String {
                 None => text += &indented(&one_line(&approval.input.to_string(), 200)),
             }
             text += &changes(&approval.input);
-            if let Some(reason) = &approval.reason {
+            text += &others(approval);
+            let said = |text: &String| {
+                approval.input.as_object().is_some_and(|f| f.values().any(|v| v == text))
+            };
+            if let Some(reason) = approval.reason.as_ref().filter(|reason| !said(reason)) {
                 text += &indented(&one_line(reason, 200));
             }
             text + &indented(&keys(approval))
@@ -50,7 +54,7 @@ pub(super) fn put(ask: &Ask) -> String {
             let keys = "[y] go on  [n REASON] no  [s] no, and end the turn";
             format!(
                 "{bold}? The agent has a plan{bold:#}{}{}",
-                indented(&plain(plan)),
+                indented(&visible(plan)),
                 indented(keys)
             )
         }
@@ -66,6 +70,26 @@ pub(super) fn put(ask: &Ask) -> String {
 /// The text on lines of its own, each set in, so that none can pass for ours.
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("\n  {line}")).collect()
+}
+
+/// Fields that are shown as a change.
+const CHANGES: &[&str] = &["old_string", "old", "new_string", "new", "content"];
+/// How many of the other fields are shown.
+const FIELDS: usize = 12;
+
+/// Every other field of the input, so that nothing is approved unseen.
+fn others(approval: &Approval) -> String {
+    let fields = approval.input.as_object().into_iter().flatten();
+    let unseen: Vec<_> = fields
+        .filter(|(name, _)| !CHANGES.contains(&name.as_str()))
+        .filter(|(name, _)| approval.subject_field.as_deref() != Some(name.as_str()))
+        .collect();
+    let shown = unseen.iter().take(FIELDS).map(|(name, value)| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("\n  {}: {}", visible(name), one_line(&visible(&text), 160))
+    });
+    let more = unseen.len().saturating_sub(FIELDS);
+    shown.chain((more > 0).then(|| format!("\n  … {more} more fields"))).collect()
 }
 
 /// What would be written: the new content, or what goes and what comes.
@@ -87,7 +111,7 @@ fn changes(input: &Json) -> String {
 
 /// Whether what the call is about can be changed in one line, and what that is.
 fn editable(approval: &Approval) -> Option<&'static str> {
-    approval.subject.as_ref()?;
+    approval.subject_field.as_ref()?;
     match approval.tool_kind {
         ToolKind::Execute => Some("command"),
         ToolKind::Read | ToolKind::Edit => Some("path"),
@@ -217,10 +241,8 @@ fn reply(question: &Question, line: &str) -> Result<Reply, String> {
 
 /// The one field that was edited. The others are not sent back: secrets in them were hidden from us.
 fn edited(approval: &Approval, text: &str) -> Option<Json> {
-    let subject = approval.subject.as_deref()?;
-    let fields = approval.input.as_object()?;
-    let (name, _) = fields.iter().find(|(_, value)| value.as_str() == Some(subject))?;
-    Some(Json::Object([(name.clone(), text.into())].into_iter().collect()))
+    let field = approval.subject_field.clone()?;
+    Some(Json::Object([(field, text.into())].into_iter().collect()))
 }
 
 #[cfg(test)]
@@ -234,6 +256,7 @@ mod tests {
             tool_kind: ToolKind::Execute,
             call: None,
             subject: Some("rm x".into()),
+            subject_field: Some("command".into()),
             input: serde_json::json!({ "command": "rm x", "description": "d" }),
             reason: None,
             always: Vec::new(),
@@ -298,9 +321,11 @@ mod tests {
     fn what_is_approved_is_shown_whole_and_cannot_pass_for_a_prompt() {
         let Ask::Approval(mut approval) = approval() else { unreachable!() };
         approval.subject = Some("a.txt\n> y".into());
-        approval.input = serde_json::json!({ "file_path": "a.txt", "old_string": "one", "new_string": "two\u{202e}" });
+        approval.input = serde_json::json!({ "file_path": "a.txt", "old_string": "one",
+            "new_string": "two\u{202e}", "sql": "DROP TABLE users" });
         let shown = put(&Ask::Approval(approval));
         assert!(shown.contains("\n  > y"), "{shown}");
+        assert!(shown.contains("sql: DROP TABLE users"), "{shown}");
         assert!(shown.contains("- one") && shown.contains("+ two\\u{202e}"), "{shown}");
     }
 }

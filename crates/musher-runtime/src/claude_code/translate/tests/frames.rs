@@ -281,6 +281,12 @@ fn an_outcome_is_read_from_the_fields_that_tell_the_truth() {
             Some(ErrorClass::ContextOverflow),
         ),
         (json!({ "is_error": true }), TurnOutcome::Failed, Some(ErrorClass::Unknown)),
+        (
+            json!({ "is_error": "true", "terminal_reason": "api_error", "api_error_status": 500 }),
+            TurnOutcome::Failed,
+            Some(ErrorClass::Server),
+        ),
+        (json!({ "subtype": 7 }), TurnOutcome::Completed, None),
     ];
     for (mut fields, outcome, class) in cases {
         fields["type"] = "result".into();
@@ -310,6 +316,42 @@ fn a_turn_ends_whatever_else_its_end_holds() {
         { "type": "tool_result", "tool_use_id": "t", "content": "out" }] } });
     let step = one(&mut ready(), meta);
     assert!(matches!(events(&[step])[..], [EventKind::Tool(_)]));
+}
+
+#[test]
+fn an_end_too_long_to_read_still_ends_the_turn() {
+    let mut translator = ready();
+    one(&mut translator, json!({ "type": "system", "subtype": "init", "session_id": "s" }));
+    let long =
+        json!({ "type": "result", "is_error": false, "result": "x".repeat(9 << 20) }).to_string();
+    let steps = feed(&mut translator, long.as_bytes());
+    let found = events(&steps);
+    assert!(matches!(found[0], EventKind::Unparsed { truncated: true, .. }));
+    assert!(matches!(found[1], EventKind::TurnEnded(e) if e.outcome == TurnOutcome::Completed));
+}
+
+#[test]
+fn a_frame_with_millions_of_blocks_is_kept_as_one() {
+    let blocks: Vec<u8> = vec![0; 100_000];
+    let frame = json!({ "type": "assistant", "message": { "id": "m", "content": blocks } });
+    let step = one(&mut ready(), frame);
+    let natives = events(std::slice::from_ref(&step));
+    assert!(matches!(natives.last(), Some(EventKind::Native { .. })) && natives.len() == 1);
+}
+
+#[test]
+fn a_request_with_any_id_can_be_taken_back() {
+    let mut translator = ready();
+    for id in [json!(0), json!("0")] {
+        let request = json!({ "subtype": "can_use_tool", "tool_name": "Bash", "input": {} });
+        one(
+            &mut translator,
+            json!({ "type": "control_request", "request_id": id, "request": request }),
+        );
+    }
+    let step = one(&mut translator, json!({ "type": "control_cancel_request", "request_id": 0 }));
+    assert!(matches!(step.signals[..], [Signal::AskWithdrawn { .. }]));
+    assert_eq!(translator.asks.len(), 1, "the other one stays");
 }
 
 #[test]

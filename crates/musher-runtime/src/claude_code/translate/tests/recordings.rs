@@ -251,6 +251,7 @@ proptest! {
     fn a_recording_with_a_few_bytes_changed_never_panics_and_loses_no_line(
         which in any::<prop::sample::Index>(),
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
+        cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..20),
     ) {
         let mut all = recordings();
         let (_, mut bytes) = all.swap_remove(which.index(all.len()));
@@ -260,7 +261,12 @@ proptest! {
                 bytes[at] = byte;
             }
         }
-        let steps = feed(&mut Translator::default(), &bytes);
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+        cuts.sort_unstable();
+        let steps = feed_split(&mut Translator::default(), &bytes, &cuts);
         prop_assert!(steps.iter().all(|step| !step.signals.is_empty()));
+        let whole = feed(&mut Translator::default(), &bytes);
+        let shown = |steps: &[Step]| signals(steps).map(show).collect::<Vec<_>>();
+        prop_assert_eq!(shown(&steps), shown(&whole), "where it is split makes no difference");
     }
 }
