@@ -83,6 +83,8 @@ impl Conversation {
                 }
                 Wake::Said(Some(Said::Line(line, weight))) => {
                     let step = self.translator.line(&line);
+                    // The line may be long, and what it meant is all that is needed from here on.
+                    drop(line);
                     self.carry_out(step, Some(weight)).await;
                     let over = self.translator.unknown_session.is_some()
                         || self.translator.fatal.is_some();

@@ -11,7 +11,7 @@ use crate::musher::{Place, fake_agent};
 /// Runs an agent that only makes noise, and gives the most memory that `musher` ever used, in KiB.
 fn peak_memory(noise: &str) -> u64 {
     let place = Place::new();
-    let program = place.program(&format!("exec {} {noise}", fake_agent().display()));
+    let program = place.program(noise);
     let mut child = place
         .musher(&["run", "--program", &program, "--json", "go"])
         .stdout(Stdio::piped())
@@ -40,9 +40,16 @@ fn promise_10_memory_stays_under_32_mib_whatever_an_agent_prints() {
         "flood --mb 40",
         "garbage --seed 1 --bytes 4000000",
     ] {
-        let peak = peak_memory(noise);
+        let peak = peak_memory(&format!("exec {} {noise}", fake_agent().display()));
         assert!(peak < 32 * 1024, "{noise}: {peak} KiB");
     }
+    // The longest frames that are read at all.
+    let frame = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":""#;
+    let long = format!(
+        "for i in 1 2 3 4; do printf '{frame}'; head -c 7900000 /dev/zero | tr '\\0' x; printf '\"}}]}}}}\\n'; done"
+    );
+    let peak = peak_memory(&long);
+    assert!(peak < 32 * 1024, "frames of 7.9 MB: {peak} KiB");
 }
 
 #[test]

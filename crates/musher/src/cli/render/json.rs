@@ -1,6 +1,6 @@
 //! For programs: one JSON object a line on standard output, and nothing else.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use musher_core::{ClosedBy, Delta, EventKind};
 use musher_runtime::Output;
@@ -9,11 +9,12 @@ use serde::Serialize;
 use super::super::tell;
 use super::View;
 
+/// What is gathered before it is written; a long event goes out piece by piece.
+const BUFFER: usize = 64 * 1024;
+
 /// Writes events as they are. Deltas have no number.
 #[derive(Debug, Default)]
-pub(crate) struct Json {
-    line: Vec<u8>,
-}
+pub(crate) struct Json {}
 
 #[derive(Serialize)]
 struct DeltaLine<'a> {
@@ -24,22 +25,20 @@ struct DeltaLine<'a> {
 
 impl View for Json {
     fn show(&mut self, output: &Output, _asking: bool) -> io::Result<()> {
-        self.line.clear();
+        let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
         match output {
             Output::Event(event) => {
-                serde_json::to_writer(&mut self.line, event)?;
+                serde_json::to_writer(&mut out, event)?;
                 if let EventKind::AskClosed { ask, by: ClosedBy::Unattended, .. } = &event.kind {
-                    self.say(&format!("ask {ask} was denied: nobody is there to answer (--allow settles it by rule)"));
+                    tell(&format!("ask {ask} was denied: nobody is there to answer"));
                 }
             }
             Output::Delta(delta) => {
-                serde_json::to_writer(&mut self.line, &DeltaLine { r#type: "delta", delta })?;
+                serde_json::to_writer(&mut out, &DeltaLine { r#type: "delta", delta })?;
             }
         }
-        self.line.push(b'\n');
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(&self.line)?;
-        stdout.flush()
+        out.write_all(b"\n")?;
+        out.flush()
     }
 
     fn ask(&mut self, text: &str) {
