@@ -3,7 +3,7 @@
 use bytes::{Buf, Bytes, BytesMut};
 
 /// Lines up to this size are kept whole; a longer one is not worth parsing.
-const WHOLE: usize = 8 * 1024 * 1024;
+const WHOLE: usize = 4 * 1024 * 1024;
 /// A line is reported at the latest after this many bytes, so that output without a newline is still heard of.
 const CAP: u64 = 64 * 1024 * 1024;
 /// How much of a long line's beginning and end is kept.

@@ -46,10 +46,10 @@ fn promise_10_memory_stays_under_32_mib_whatever_an_agent_prints() {
     // The longest frames that are read at all.
     let frame = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":""#;
     let long = format!(
-        "for i in 1 2 3 4; do printf '{frame}'; head -c 7900000 /dev/zero | tr '\\0' x; printf '\"}}]}}}}\\n'; done"
+        "for i in 1 2 3 4; do printf '{frame}'; head -c 3900000 /dev/zero | tr '\\0' x; printf '\"}}]}}}}\\n'; done"
     );
     let peak = peak_memory(&long);
-    assert!(peak < 32 * 1024, "frames of 7.9 MB: {peak} KiB");
+    assert!(peak < 32 * 1024, "frames of 3.9 MB: {peak} KiB");
 }
 
 #[test]
