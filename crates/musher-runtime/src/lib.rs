@@ -24,7 +24,7 @@ mod task;
 
 pub use musher_core::{self as core, Event, EventKind, Outcome};
 pub use once::{RunResult, run_once};
-pub use process::{Containment, Environment, Host, MARK, Sweep};
+pub use process::{Containment, Environment, Host, MARK, Sweep, reap_orphans};
 pub use runtime::{Capabilities, Runtime};
 pub use session::{
     AskPolicy, Command, CommandError, Limits, McpServer, McpTransport, Output, Resume, Session,

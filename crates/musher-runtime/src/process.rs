@@ -10,6 +10,7 @@ mod framer;
 mod linux;
 mod mark;
 mod program;
+mod roots;
 mod spawner;
 mod table;
 mod tail;
@@ -34,6 +35,7 @@ pub(crate) use framer::{Line, LineBody};
 pub use mark::MARK;
 pub(crate) use mark::Mark;
 pub(crate) use program::{StartError, find, folder};
+pub use roots::reap_orphans;
 pub(crate) use weight::{Weight, Weights};
 
 /// Lines that may wait for their reader; when full, the agent's output is not read and the agent waits.

@@ -5,7 +5,7 @@ use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 
-use super::linux;
+use super::{linux, roots};
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -18,7 +18,8 @@ pub(super) async fn spawn(mut command: Command, group: Option<File>) -> std::io:
     let job: Job = Box::new(move || {
         linux::isolate(&mut command, group);
         // When nobody waits any more, the child is ended on its way back.
-        let _unwanted = reply.send(command.spawn().map(|child| Unclaimed(Some(child))));
+        let _unwanted =
+            reply.send(roots::begin(|| command.spawn()).map(|child| Unclaimed(Some(child))));
     });
     let gone = || std::io::Error::other("the thread that starts processes is gone");
     spawner()?.send(job).map_err(|_| gone())?;
@@ -34,6 +35,7 @@ impl Drop for Unclaimed {
         if let Some(mut child) = self.0.take() {
             let _gone = child.kill();
             let _gone = child.wait();
+            roots::end(child.id().cast_signed());
         }
     }
 }

@@ -5,7 +5,6 @@
 //! run's mark.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use rustix::process::{
@@ -15,18 +14,11 @@ use rustix::process::{
 use super::cgroup::Cgroup;
 use super::mark::Mark;
 use super::table::{self, Entry, Identity};
-use super::{Containment, Host, Sweep};
+use super::{Containment, Host, Sweep, roots};
 
 /// How long the kernel gets to take away what was killed.
 const VERIFY: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(4);
-
-/// The agents of every session in this process; a dedicated host's sweep of its children spares them.
-static ROOTS: Mutex<Vec<i32>> = Mutex::new(Vec::new());
-
-fn roots() -> std::sync::MutexGuard<'static, Vec<i32>> {
-    ROOTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
 
 /// The tree under one agent.
 #[derive(Debug)]
@@ -50,7 +42,6 @@ impl Tree {
     ) -> Self {
         let started = table::entry(root).map_or(0, |entry| entry.id.started);
         let root = Identity { pid: root, started };
-        roots().push(root.pid);
         Self { root, cgroup, mark, containment, seen: HashSet::from([root]) }
     }
 
@@ -131,7 +122,7 @@ impl Tree {
         }
         if self.containment.host == Host::Dedicated {
             // Orphans come to the subreaper, and a dedicated host has no other children.
-            let spared = roots().clone();
+            let spared = roots::all();
             self.seen.extend(
                 table
                     .values()
@@ -161,7 +152,7 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        roots().retain(|root| *root != self.root.pid);
+        roots::end(self.root.pid);
     }
 }
 

@@ -131,6 +131,39 @@ fn a_full_disk_behind_stderr_does_not_break_it() {
 }
 
 #[test]
+fn dead_orphans_do_not_stay_in_the_process_table() {
+    let place = Place::new();
+    let script = place.script(
+        "[[step]]\nrun = 'for i in 1 2 3 4 5; do (setsid sh -c \"echo \\$\\$ >> pids\" &); done; sleep 0.3; touch done; sleep 300'",
+    );
+    let mut child = place
+        .musher(&["run", "--runtime", "script", "--program", &script, "--timeout", "20s", "go"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    while !place.work.path().join("done").exists() {
+        assert!(began.elapsed() < Duration::from_secs(15));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let pids = std::fs::read_to_string(place.work.path().join("pids")).unwrap();
+    let left = |pid: &&str| std::path::Path::new("/proc").join(pid).exists();
+    let began = Instant::now();
+    while pids.lines().any(|pid| left(&pid)) {
+        assert!(began.elapsed() < Duration::from_secs(10), "zombies stay: {pids}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(pids.lines().count(), 5);
+    rustix::process::kill_process(
+        rustix::process::Pid::from_child(&child),
+        rustix::process::Signal::TERM,
+    )
+    .unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
 fn an_agent_does_not_outlive_a_musher_that_was_killed() {
     let place = Place::new();
     let script = place.script("[[step]]\nrun = 'echo $$ > pid; exec sleep 300'");

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::ErrorKind;
 
 use musher_core::{Answer, Ask, AskId, EventKind};
-use musher_runtime::{Output, Runtime, SessionHandle, SessionSpec};
+use musher_runtime::{Output, Runtime, SessionHandle, SessionSpec, reap_orphans};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::super::render::View;
@@ -28,6 +28,8 @@ pub(crate) async fn host(runtime: &dyn Runtime, spec: SessionSpec, view: Box<dyn
     // A terminal that is closed takes its run with it, in good order.
     let mut hangups = signal(SignalKind::hangup()).ok();
     let mut quits = signal(SignalKind::quit()).ok();
+    // Orphans of the agent come to us; the dead among them are ours to take in.
+    let mut children = signal(SignalKind::child()).ok();
     let mut exit = Exit::Bug;
     loop {
         tokio::select! {
@@ -48,6 +50,7 @@ pub(crate) async fn host(runtime: &dyn Runtime, spec: SessionSpec, view: Box<dyn
             () = next(&mut terms) => host.stop().await,
             () = next(&mut hangups) => host.stop().await,
             () = next(&mut quits) => host.kill().await,
+            () = next(&mut children) => reap_orphans(),
         }
     }
 }
