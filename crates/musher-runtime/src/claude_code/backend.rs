@@ -1,11 +1,11 @@
 //! The process side: starts the agent, feeds its lines to the translator and writes what comes back.
 
-use musher_core::{SessionId, SessionInfo};
+use musher_core::{ErrorClass, ErrorInfo, SessionId, SessionInfo};
 use uuid::Uuid;
 
 use super::launch::{self, Ready};
 use super::translate::{Step, Translator};
-use crate::process::{Process, ProcessControl, Said, Weight};
+use crate::process::{Exit, Process, ProcessControl, Said, Weight};
 use crate::session::{Attempt, Batch, Ended, LADDER, Order};
 
 /// Runs one attempt to its end.
@@ -93,19 +93,33 @@ impl Conversation {
                     }
                 }
                 Wake::Said(Some(Said::Ended(exit))) => {
+                    let refused = self.refused(&exit);
                     return Ended {
                         exit_code: exit.code,
                         signal: exit.signal,
                         stderr_tail: Some(exit.stderr_tail),
                         survivors: exit.survivors,
                         unknown_session: self.translator.unknown_session.is_some(),
-                        error: self.translator.unknown_session.or(self.translator.fatal),
+                        error: self
+                            .translator
+                            .unknown_session
+                            .or(self.translator.fatal)
+                            .or(refused),
                     };
                 }
                 // The process task ends only after it has said so, or with the whole program.
                 Wake::Said(None) => return Ended::default(),
             }
         }
+    }
+
+    /// An option that the program does not take is the person's to correct.
+    fn refused(&self, exit: &Exit) -> Option<ErrorInfo> {
+        let words = exit.stderr_tail.lines().next()?.strip_prefix("error: option ")?;
+        let at_once = !self.translator.has_spoken() && exit.code == Some(1);
+        at_once.then(|| {
+            ErrorInfo::new(ErrorClass::Config, format!("the agent refused its option {words}"))
+        })
     }
 
     async fn carry_out(&mut self, step: Step, weight: Option<Weight>) {

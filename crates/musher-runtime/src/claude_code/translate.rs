@@ -112,6 +112,11 @@ impl Translator {
         self.peer.request("initialize", initialize, Asked::Initialize { gated })
     }
 
+    /// Whether the agent has said anything about a session.
+    pub(super) fn has_spoken(&self) -> bool {
+        self.spoke
+    }
+
     /// Takes in one line. Every line gives at least one signal.
     pub(super) fn line(&mut self, line: &Line) -> Step {
         let raw = RawRef { offset: line.offset, len: line.len };

@@ -324,7 +324,8 @@ impl Driver {
 
     fn expected_to_speak(&self) -> bool {
         // A host that does not listen keeps the agent silent; that is not the agent's fault.
-        self.turns.busy() && !self.asks.any_open() && self.outbox.len() < OUTBOX
+        let at_work = self.turns.busy() || !self.tasks.is_empty();
+        at_work && !self.asks.any_open() && self.outbox.len() < OUTBOX
     }
 
     fn deadline_passed(&mut self) {

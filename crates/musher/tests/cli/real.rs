@@ -54,6 +54,14 @@ async fn an_unknown_model_is_the_persons_to_correct() {
 }
 
 #[tokio::test]
+async fn an_unknown_permission_mode_is_the_persons_to_correct() {
+    let server = ModelServer::start().await.unwrap();
+    let ran = run(&server, &Place::new(), &["--permission-mode", "weird", "go"]).await;
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("weird") && ran.err.contains("acceptEdits"), "{}", ran.err);
+}
+
+#[tokio::test]
 async fn a_refused_key_fails_and_no_secret_is_shown() {
     let server = ModelServer::start().await.unwrap();
     let ran = run(&server, &Place::new(), &["--json", "[[scn:auth]] go"]).await;

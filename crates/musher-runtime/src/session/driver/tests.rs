@@ -348,3 +348,26 @@ async fn a_time_beyond_all_time_is_no_limit() {
     handle.stop().await.unwrap();
     assert_eq!(outcome(&all(session).await), Outcome::Stopped);
 }
+
+#[tokio::test(start_paused = true)]
+async fn silence_counts_while_only_background_work_is_open() {
+    let mut spec = spec();
+    spec.limits.inactivity = Some(Duration::from_secs(60));
+    let session = play(spec, |attempt| async move {
+        say(&attempt, started()).await;
+        let helper = musher_core::TaskUpdate {
+            task: "helper".into(),
+            phase: musher_core::TaskPhase::Started,
+            background: true,
+            name: None,
+            title: None,
+            call: None,
+            summary: None,
+        };
+        say(&attempt, EventKind::Task(helper)).await;
+        say(&attempt, ended(TurnOutcome::Completed)).await;
+        attempt.port.end.cancelled().await;
+        Ended::default()
+    });
+    assert_eq!(outcome(&all(session).await), Outcome::TimedOut);
+}
