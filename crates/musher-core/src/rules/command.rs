@@ -10,13 +10,23 @@ const WRAPPERS: &[&str] = &[
     "taskset", "then", "time", "timeout", "until", "watch", "while", "xargs",
 ];
 
+/// How far into a command a hidden one is looked for. A command may be a megabyte of text, and judging it must not
+/// take longer than running it.
+const DEEP: usize = 8 * 1024;
+const WORDS: usize = 128;
+/// A line of more commands than this is banned by any ban.
+const PIECES: usize = 4096;
+
 /// Whether the pattern fits the whole line or any one command in it; for bans, which should rather strike too often.
 pub(super) fn any_part(pattern: &str, line: &str) -> bool {
     let strikes = |command: &str| {
         one(pattern, command) || unwrapped(command).iter().any(|command| one(pattern, command))
     };
-    strikes(line.trim())
-        || pieces(line).into_iter().any(strikes)
+    let pieces = pieces(line);
+    // Nobody reads that many commands, so nobody can vouch for them.
+    pieces.len() > PIECES
+        || strikes(line.trim())
+        || pieces.into_iter().any(strikes)
         || Line::read(line).commands.into_iter().any(strikes)
 }
 
@@ -24,11 +34,15 @@ pub(super) fn any_part(pattern: &str, line: &str) -> bool {
 /// are a wrapper's own nobody can tell, so after one every word may begin a command.
 fn unwrapped(command: &str) -> Vec<String> {
     // Quotes and backslashes change how a command is written, not which one it is.
+    let command = &command[..command.floor_char_boundary(DEEP)];
     let joined = command.replace("\\\n", "").replace(['<', '>'], " > ");
     let plain: String = joined.chars().filter(|c| !matches!(c, '\'' | '"')).collect();
     let plain = plain.replace("\\ ", " ").replace('\\', "");
-    let words: Vec<&str> =
-        plain.split(|c: char| c.is_whitespace() || c == ',').filter(|w| !w.is_empty()).collect();
+    let words: Vec<&str> = plain
+        .split(|c: char| c.is_whitespace() || c == ',')
+        .filter(|word| !word.is_empty())
+        .take(WORDS)
+        .collect();
     let assigns = |word: &str| {
         word.split_once('=')
             .is_some_and(|(name, _)| is_name(name.strip_suffix('+').unwrap_or(name)))

@@ -112,6 +112,22 @@ fn a_ban_strikes_wherever_the_command_hides() {
 }
 
 #[test]
+fn a_megabyte_of_hostile_command_is_judged_in_no_time() {
+    let rules = rules(&["execute(git *)"], &["execute(*a*b*c*)"], &["execute(rm *)"]);
+    for line in [
+        format!("sh {}", "a ".repeat(500_000)),
+        format!("sudo {}", "x".repeat(1_000_000)),
+        "a;".repeat(500_000),
+        "'".repeat(1_000_000),
+        "\\\n".repeat(300_000),
+    ] {
+        rules.verdict(&command(&line));
+    }
+    let buried = format!("{} rm x", "true;".repeat(5000));
+    assert!(denies(&rules, &command(&buried)), "what nobody can read is not let through");
+}
+
+#[test]
 fn deny_beats_ask_beats_allow() {
     let all = rules(&["Edit"], &["edit(src/**)"], &["edit(src/secret/*)"]);
     assert!(matches!(all.verdict(&edit("/w/README.md")), Verdict::Allow(_)));
