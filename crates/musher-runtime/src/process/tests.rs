@@ -236,8 +236,14 @@ async fn what_is_written_arrives_whole_and_in_order() {
 async fn dropping_the_process_kills_its_tree() {
     let mut agent = Agent::contained(&["clear-env"], Input::Piped, root_only()).await;
     let child = agent.pid().await;
-    drop(agent);
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    let Agent { process, mark } = agent;
+    drop(process);
+    let root_gone = async {
+        while !proc::marked(&mark).is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(SOON, root_gone).await.expect("the agent itself outlived its handle");
     assert!(proc::alive(child), "without the sweep the test would prove nothing");
     kill(child);
 
@@ -255,14 +261,20 @@ async fn dropping_the_process_kills_its_tree() {
 
 #[test]
 fn a_runtime_that_shuts_down_leaves_nothing_behind() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let (child, agent) = runtime.block_on(async {
-        let mut agent = Agent::start(&["clear-env"], Input::Piped).await;
-        (agent.pid().await, agent)
-    });
-    drop(runtime);
-    assert!(!proc::alive(child));
-    assert_eq!(proc::marked(&agent.mark), Vec::<i32>::new());
+    let left = |containment| {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        let (child, agent) = runtime.block_on(async {
+            let mut agent = Agent::contained(&["clear-env"], Input::Piped, containment).await;
+            (agent.pid().await, agent)
+        });
+        drop(runtime);
+        assert_eq!(proc::marked(&agent.mark), Vec::<i32>::new());
+        (child, proc::alive(child))
+    };
+    let (child, lives) = left(root_only());
+    assert!(lives, "without the sweep the test would prove nothing");
+    kill(child);
+    assert!(!left(Containment::default()).1);
 }
 
 #[tokio::test]

@@ -59,6 +59,7 @@ macro_rules! every_clause {
             stop_ends_the_whole_tree_and_is_true,
             kill_ends_the_whole_tree_at_once,
             dropping_the_session_ends_the_whole_tree,
+            without_the_sweep_an_end_leaves_processes_behind,
             an_interrupt_ends_the_turn_and_keeps_the_session,
             a_second_prompt_waits_for_its_turn,
             the_limit_on_model_calls_ends_a_run,

@@ -9,10 +9,9 @@ use musher_runtime::{
     AskPolicy, Containment, Host, McpServer, McpTransport, Runtime, SessionSpec, Sweep,
 };
 use musher_testkit::proc;
-use rustix::process::{Pid, Signal, kill_process};
 
-use crate::rig::{ClaudeRig, Place};
-use crate::story::Story;
+use crate::rig::{ClaudeRig, Place, write_program};
+use crate::story::{Story, kill_all};
 
 /// Sleepers in sessions of their own, and talk that is still under way when the end comes.
 const SHELLS: &str =
@@ -23,28 +22,11 @@ async fn kill_in_a_tool(runtime: &dyn Runtime, mut spec: SessionSpec, sweep: Swe
     spec.containment = Containment { host: Host::Shared, sweep };
     let mut story = Story::begin(runtime, spec);
     story.until_tool(ToolPhase::Proposed).await;
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
-    while !has_sleepers(&story) {
-        assert!(tokio::time::Instant::now() < deadline, "the tool never started");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    story.until_sleeping().await;
     story.handle.kill().await.unwrap();
     let mark = story.mark();
     story.drain().await;
     proc::marked(&mark)
-}
-
-fn has_sleepers(story: &Story) -> bool {
-    story.processes().iter().any(|pid| {
-        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n")
-    })
-}
-
-fn kill_all(pids: Vec<i32>) {
-    for pid in pids {
-        // One may have ended with another.
-        let _gone = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
-    }
 }
 
 #[tokio::test]
@@ -188,10 +170,4 @@ async fn promise_19_a_secret_reaches_no_error_message() {
     assert_eq!(ended.end.exit_code, Some(3));
     assert!(ended.end.stderr_tail.as_deref().unwrap_or_default().contains("[redacted"));
     assert!(!ended.said().contains(secret), "{}", ended.said());
-}
-
-fn write_program(path: &std::path::Path, body: &str) {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::write(path, format!("#!/bin/sh\n{body}\n")).unwrap();
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }

@@ -88,3 +88,10 @@ pub(crate) fn recorded(place: &Place, name: &str, prompt: &str) -> SessionSpec {
     spec.program = Some(programs::replay_agent().unwrap());
     spec
 }
+
+/// A shell script that can be run as a program.
+pub(crate) fn write_program(path: &Path, body: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::write(path, format!("#!/bin/sh\n{body}\n")).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}

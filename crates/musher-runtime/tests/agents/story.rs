@@ -8,6 +8,7 @@ use musher_runtime::core::{
 };
 use musher_runtime::{MARK, Output, Runtime, Session, SessionHandle, SessionSpec};
 use musher_testkit::proc;
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::timeout;
 use uuid::Uuid;
 
@@ -83,6 +84,20 @@ impl Story {
     pub(crate) async fn until_tool(&mut self, phase: ToolPhase) {
         self.until(|kind| matches!(kind, EventKind::Tool(t) if t.phase == phase).then_some(()))
             .await;
+    }
+
+    /// Waits until a tool of the session has started its sleepers.
+    pub(crate) async fn until_sleeping(&self) {
+        let sleeps = |pid: &i32| {
+            let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));
+            name.is_ok_and(|name| name == "sleep\n")
+        };
+        let started = async {
+            while !self.processes().iter().any(sleeps) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(PATIENCE, started).await.expect("nothing ever slept");
     }
 
     pub(crate) async fn until_turns_ended(&mut self, count: usize) {
@@ -197,6 +212,14 @@ impl Story {
         assert!(asks.is_empty(), "asks were left open:\n{text}");
         assert!(calls.is_empty(), "calls were left without a result:\n{text}");
         assert_eq!(self.processes(), Vec::<i32>::new(), "processes were left behind:\n{text}");
+    }
+}
+
+/// Ends what a test has left behind on purpose.
+pub(crate) fn kill_all(pids: Vec<i32>) {
+    for pid in pids {
+        // One may have ended with another.
+        let _gone = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
     }
 }
 

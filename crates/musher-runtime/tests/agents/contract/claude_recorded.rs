@@ -5,7 +5,7 @@ use musher_runtime::core::SessionId;
 use musher_runtime::{Resume, Runtime, SessionSpec};
 
 use super::{Scene, Subject};
-use crate::rig::{Place, recorded};
+use crate::rig::{Place, recorded, write_program};
 
 pub(crate) struct Recorded {
     place: Place,
@@ -31,6 +31,16 @@ impl Subject for Recorded {
             Scene::ManyCalls => "bidi_perm_par",
         };
         let mut spec = recorded(&self.place, recording, "go");
+        if scene == Scene::Hang {
+            // As the real one does in a tool, it starts something in a session of its own.
+            let player = spec.program.take().unwrap();
+            let program = self.place.home.path().join("hanging");
+            write_program(
+                &program,
+                &format!("setsid sleep 300 & exec {} \"$@\"", player.display()),
+            );
+            spec.program = Some(program);
+        }
         if scene == Scene::ManyCalls {
             spec.rules.allow.push("*".parse().unwrap());
         }

@@ -6,12 +6,12 @@ use musher_runtime::core::{
     Answer, Ask, ClosedBy, Decision, ErrorClass, EventKind, Outcome, Reply, SessionOrigin,
     ToolPhase, TurnOutcome, Usd,
 };
-use musher_runtime::{AskPolicy, CancellationToken, CommandError, Resume, run_once};
+use musher_runtime::{AskPolicy, CancellationToken, CommandError, Resume, Sweep, run_once};
 use musher_testkit::proc;
 use tokio::time::Instant;
 
 use super::{Scene, Subject};
-use crate::story::{Ended, Story};
+use crate::story::{Ended, Story, kill_all};
 
 /// The time within which a stop is promised to be true.
 const STOP: Duration = Duration::from_secs(20);
@@ -101,6 +101,7 @@ pub(crate) async fn a_rule_settles_an_ask_without_a_person(subject: &dyn Subject
 pub(crate) async fn stop_ends_the_whole_tree_and_is_true(subject: &dyn Subject) {
     let mut story = begin(subject, Scene::Hang);
     story.until_tool(ToolPhase::Proposed).await;
+    story.until_sleeping().await;
     let began = Instant::now();
     story.handle.stop().await.unwrap();
     finish(story, Outcome::Stopped).await;
@@ -110,6 +111,7 @@ pub(crate) async fn stop_ends_the_whole_tree_and_is_true(subject: &dyn Subject) 
 pub(crate) async fn kill_ends_the_whole_tree_at_once(subject: &dyn Subject) {
     let mut story = begin(subject, Scene::Hang);
     story.until_tool(ToolPhase::Proposed).await;
+    story.until_sleeping().await;
     let began = Instant::now();
     story.handle.kill().await.unwrap();
     finish(story, Outcome::Stopped).await;
@@ -119,6 +121,7 @@ pub(crate) async fn kill_ends_the_whole_tree_at_once(subject: &dyn Subject) {
 pub(crate) async fn dropping_the_session_ends_the_whole_tree(subject: &dyn Subject) {
     let mut story = begin(subject, Scene::Hang);
     story.until_tool(ToolPhase::Proposed).await;
+    story.until_sleeping().await;
     let mark = story.mark();
     drop(story);
     let gone = async {
@@ -127,6 +130,21 @@ pub(crate) async fn dropping_the_session_ends_the_whole_tree(subject: &dyn Subje
         }
     };
     tokio::time::timeout(STOP, gone).await.expect("processes outlived the session");
+}
+
+/// What the three clauses above would let through if there were no sweep; without this they would prove nothing.
+pub(crate) async fn without_the_sweep_an_end_leaves_processes_behind(subject: &dyn Subject) {
+    let mut spec = subject.spec(Scene::Hang);
+    spec.containment.sweep = Sweep::RootOnly;
+    let mut story = Story::begin(subject.runtime().as_ref(), spec);
+    story.until_tool(ToolPhase::Proposed).await;
+    story.until_sleeping().await;
+    story.handle.kill().await.unwrap();
+    let mark = story.mark();
+    story.drain().await;
+    let left = proc::marked(&mark);
+    assert!(!left.is_empty(), "the scene starts nothing that could be left behind");
+    kill_all(left);
 }
 
 pub(crate) async fn an_interrupt_ends_the_turn_and_keeps_the_session(subject: &dyn Subject) {

@@ -168,6 +168,74 @@ fn promise_11_usage_and_cost_of_every_recording_are_exact() {
     }
 }
 
+/// Recordings that do not show all the server said: an answer without content, and a run that prints its end alone.
+const SERVER_UNSEEN: &[&str] = &["empty", "text_json"];
+
+/// What the scripted server itself said of each call that was answered to its end: input, and output where it was
+/// streamed. It is told in other frames than the bill.
+fn said_by_the_server(frames: &[Json]) -> BTreeMap<String, (u64, Option<u64>)> {
+    let context = |usage: &Json| {
+        ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"]
+            .iter()
+            .map(|key| usage[key].as_u64().unwrap_or(0))
+            .sum::<u64>()
+    };
+    let mut calls = BTreeMap::new();
+    let mut streaming: BTreeMap<String, String> = BTreeMap::new();
+    for frame in frames {
+        let id = |message: &Json| message["id"].as_str().unwrap_or_default().to_owned();
+        let owner = frame["parent_tool_use_id"].to_string();
+        let (message, event) = (&frame["message"], &frame["event"]);
+        match (frame["type"].as_str(), event["type"].as_str()) {
+            (Some("assistant"), _) if frame["aborted"] == true => {
+                calls.remove(&id(message));
+            }
+            (Some("assistant"), _) if message["model"] != "<synthetic>" => {
+                calls.entry(id(message)).or_insert((context(&message["usage"]), None));
+            }
+            (_, Some("message_start")) => {
+                let message = &event["message"];
+                streaming.insert(owner, id(message));
+                calls.insert(id(message), (context(&message["usage"]), None));
+            }
+            (_, Some("message_delta")) => {
+                if let Some(call) = streaming.get(&owner).and_then(|id| calls.get_mut(id)) {
+                    call.1 = event["usage"]["output_tokens"].as_u64();
+                }
+            }
+            _ => {}
+        }
+    }
+    calls
+}
+
+#[test]
+fn promise_11_tokens_of_every_recording_equal_what_its_server_said() {
+    let mut with_output = 0;
+    for (name, bytes) in recordings() {
+        let frames = frames(&bytes);
+        let billed = frames.iter().any(|frame| frame["type"] == "result");
+        if !billed || SERVER_UNSEEN.contains(&name.as_str()) {
+            continue;
+        }
+        let mut ledger = Ledger::default();
+        for event in events(&feed(&mut Translator::default(), &bytes)) {
+            if let EventKind::Usage(report) = event {
+                ledger.enter(report);
+            }
+        }
+        let calls = said_by_the_server(&frames);
+        let input: u64 = calls.values().map(|(input, _)| input).sum();
+        assert_eq!(ledger.spent().tokens.context(), input, "{name}");
+        let output: Option<u64> = calls.values().map(|(_, output)| *output).sum();
+        if let Some(output) = output.filter(|_| !calls.is_empty()) {
+            assert_eq!(ledger.spent().tokens.output, output, "{name}");
+            with_output += 1;
+        }
+    }
+    assert!(with_output >= 5, "only {with_output} recordings tell of output");
+}
+
 #[test]
 fn running_totals_alone_give_the_same_bill_when_the_parent_is_known() {
     for (name, bytes) in recordings() {
