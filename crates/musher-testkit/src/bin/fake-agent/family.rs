@@ -4,7 +4,7 @@ use std::io::{self, BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, getpid, getsid, setsid};
+use rustix::process::setsid;
 
 use crate::output::say;
 
@@ -130,20 +130,27 @@ fn quiet(command: &mut Command) -> &mut Command {
 fn leave_session() -> io::Result<()> {
     match setsid() {
         Ok(_) => Ok(()),
-        Err(_) if getsid(None)? == getpid() => Ok(()),
+        Err(_) if session_of(std::process::id())? == std::process::id() => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
 /// The child makes its session itself; what this agent prints must not be ahead of that.
 fn wait_for_session(child: &Child) -> io::Result<()> {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let start = Instant::now();
-    while getsid(pid)? != pid.unwrap_or_else(getpid) {
+    while session_of(child.id())? != child.id() {
         if start.elapsed() > Duration::from_secs(10) {
             return Err(io::ErrorKind::TimedOut.into());
         }
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(())
+}
+
+/// Read from the process table, because a session led from outside this pid namespace has the number 0, which
+/// `getsid` of the library takes for impossible.
+fn session_of(pid: u32) -> io::Result<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let session = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(3));
+    session.and_then(|number| number.parse().ok()).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
