@@ -7,15 +7,17 @@ mod run;
 mod terminal;
 mod text;
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
-pub(crate) use exit::{CliError, Exit};
-pub(crate) use terminal::tell;
+use exit::{CliError, Exit};
+use terminal::tell;
 
 /// Drives a team of coding agents.
 #[derive(Debug, Parser)]
 #[command(version, about, arg_required_else_help = true, after_help = EXIT_CODES)]
-pub(crate) struct Cli {
+struct Cli {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -34,10 +36,32 @@ enum Verb {
 }
 
 impl Cli {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+    async fn run(self) -> Result<Exit, CliError> {
         match self.verb {
             Verb::Run(run) => run.run().await,
             Verb::Demo(demo) => demo.run().await,
+        }
+    }
+}
+
+/// Runs the verb that the command line names and gives the exit code that tells how it went.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // Orphans of our agents come to us instead of vanishing out of reach. Without it the mark still finds most.
+    let _unsupported = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    let runtime =
+        match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => {
+                tell(&format!("error: the machine gave no threads to work with: {error}"));
+                return Exit::Unavailable.into();
+            }
+        };
+    match runtime.block_on(cli.run()) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            error.print();
+            error.exit().into()
         }
     }
 }

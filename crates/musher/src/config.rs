@@ -1,0 +1,1 @@
+//! What a project file says, read once from text to resolved values.

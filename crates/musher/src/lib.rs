@@ -1,0 +1,9 @@
+//! The product: everything between a person and a team of coding agents.
+//!
+//! Data flows one way: config → pool → runner → run log → views → doors.
+
+pub mod cli;
+pub mod config;
+pub mod git;
+pub mod runner;
+pub mod worktree;

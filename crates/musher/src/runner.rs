@@ -1,0 +1,1 @@
+//! The process that hosts one run, and its files.

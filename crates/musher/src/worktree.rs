@@ -1,0 +1,1 @@
+//! The folders in which agents work, one per story, and what becomes of them.
