@@ -1,6 +1,10 @@
 //! Newtypes for every id, so that one kind can never stand in for another.
 
+mod checked;
+
 use serde::{Deserialize, Serialize};
+
+pub use checked::{AgentName, CommandId, IdError, RunId, SlotId, StoryId};
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(

@@ -1,8 +1,8 @@
-//! The words and rules of Musher: ids, events, asks, outcomes, usage arithmetic and tool rules.
+//! The words and rules of Musher: ids, events, asks, outcomes, usage arithmetic, tool rules, stories, runs, the pool.
 //!
 //! Everything here is pure: no clock, no files, no environment, no vendor. What an agent does is told in
 //! [`Event`]s, what waits for a person is an [`Ask`], what was spent is counted by the [`Ledger`], and what a
-//! tool may do is settled by [`ToolRules`].
+//! tool may do is settled by [`ToolRules`]. What becomes of stories and runs is decided in [`pool`].
 
 mod ask;
 mod error;
@@ -10,8 +10,11 @@ mod event;
 mod id;
 mod item;
 mod outcome;
+pub mod pool;
 mod rules;
+mod run;
 mod session;
+mod story;
 mod tool;
 mod usage;
 
@@ -20,10 +23,18 @@ pub use ask::{
 };
 pub use error::{ErrorClass, ErrorInfo};
 pub use event::{Channel, Delta, Event, EventKind, RawRef, Scope};
-pub use id::{AskId, CallId, ItemId, PromptId, SessionId, TaskId};
+pub use id::{
+    AgentName, AskId, CallId, CommandId, IdError, ItemId, PromptId, RunId, SessionId, SlotId,
+    StoryId, TaskId,
+};
 pub use item::{ItemBody, Level, Origin, OutputStream, PlanEntry, TaskPhase, TaskUpdate};
 pub use outcome::{Outcome, SessionEnded, SessionOrigin, Trigger, TurnEnded, TurnOutcome};
 pub use rules::{Rule, RuleError, ToolRules, ToolUse, Verdict};
+pub use run::{
+    AskState, EndWish, Line, Opening, PastRun, Run, RunKind, RunPhase, RunPlan, RunRef, Start,
+    Words,
+};
 pub use session::{Activity, McpState, ModelChange, RateLimit, SessionInfo};
+pub use story::{BranchRef, Story, StoryState};
 pub use tool::{Executor, ToolKind, ToolOutput, ToolPhase, ToolUpdate};
 pub use usage::{Context, CostBasis, Ledger, Spend, Tokens, UsageOf, UsageReport, Usd};

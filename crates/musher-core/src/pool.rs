@@ -1,0 +1,58 @@
+//! The pool's words and rules: what may happen to stories and runs, and what follows from it.
+//!
+//! `decide` is the only place where the pool decides. It is given the [`State`], one [`Input`] and the time, and gives
+//! back a [`Decision`]: the facts to commit, and then the actions to take. `State::apply` folds a committed fact.
+//! After a restart the facts are folded again and `State::owed` names every action that is still to be taken. All
+//! actions are idempotent, so that taking one twice does it once.
+
+mod action;
+mod command;
+mod fact;
+mod input;
+mod refusal;
+mod state;
+
+use crate::AgentName;
+
+pub use action::{Action, Decision, TextKey};
+pub use command::Command;
+pub use fact::Fact;
+pub use input::{Heard, Input, Undelivered, UndeliveredCode};
+pub use refusal::{Refusal, RefusalClass, Reply};
+pub use state::{
+    Delivery, DeliveryKind, KnownSession, Merge, Pair, Parked, STATE_VERSION, SessionKey, Slot,
+    State, Wear,
+};
+
+/// The ask of a run that was lost too often: may it be started again?
+pub const RESTART_ASK: &str = "restart";
+
+/// The team as the project file has it today. It is configuration, so no fact holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Team {
+    /// The first is the one that is meant when no agent is named.
+    pub agents: Vec<Seat>,
+    pub limits: PoolLimits,
+}
+
+impl Team {
+    /// The seat of this name.
+    pub fn seat(&self, agent: &AgentName) -> Option<&Seat> {
+        self.agents.iter().find(|seat| seat.name == *agent)
+    }
+}
+
+/// One agent of the team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seat {
+    pub name: AgentName,
+    pub model: Option<String>,
+}
+
+/// How many runs may have a place at once. Nothing starts while a limit is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolLimits {
+    pub runs: u32,
+    pub runs_per_agent: u32,
+    pub runs_per_story: u32,
+}

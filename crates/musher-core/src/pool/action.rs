@@ -1,0 +1,55 @@
+//! What the pool decided: facts to commit, then actions to take, and what to tell whom.
+
+use crate::pool::{DeliveryKind, Fact, Refusal, Reply};
+use crate::{BranchRef, CommandId, RunId, SlotId, Start, StoryId};
+
+/// What follows from one input. The facts and the texts are committed together, before any action is taken and before
+/// anyone is told.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Decision {
+    pub facts: Vec<Fact>,
+    pub actions: Vec<Action>,
+    /// Texts of people, which facts never hold, so that they can be erased.
+    pub texts: Vec<(TextKey, String)>,
+    /// The reply to the command, if the input was one.
+    pub reply: Option<Result<Reply, Refusal>>,
+    /// The last word on commands that were offered before.
+    pub settled: Vec<(CommandId, Result<Reply, Refusal>)>,
+}
+
+/// Under what a text is kept.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TextKey {
+    StoryTitle(StoryId),
+    StoryText(StoryId),
+    /// The first prompt of a run.
+    Prompt(RunId),
+    /// The text of a prompt or steer that is delivered to a run.
+    Message(CommandId),
+    /// An [`Answer`](crate::Answer) as JSON.
+    Answer(CommandId),
+}
+
+/// Something to be done in the world. Doing it twice does it once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Make the worktree ready; ends in `Prepared` or `PrepareFailed`.
+    Prepare { run: RunId, slot: SlotId, branch: BranchRef, start: Start },
+    /// Start the runner, or find the one that was started; ends in `RunnerUp`, `SpawnFailed` or `RunnerGone`.
+    Spawn {
+        run: RunId,
+        slot: SlotId,
+        /// The worktree's setup is still to be run.
+        setup: bool,
+    },
+    /// Hand a command to the runner until it answers; ends in `Delivered`, or with the run.
+    Deliver { run: RunId, command: CommandId, kind: DeliveryKind },
+    /// Write the end of a log whose runner is gone; ends in `Heard::Ended`.
+    CloseLog { run: RunId },
+    /// Commit what the run left in its worktree; ends in `Finished`.
+    Finish { run: RunId, slot: SlotId },
+    /// Keep the slot's work on a recovery ref and empty it; ends in `Released`. The worktree may never have been made.
+    Release { slot: SlotId, branch: BranchRef },
+    /// Merge the branch into the project's own; ends in `Merged`.
+    Merge { command: CommandId, branch: BranchRef },
+}

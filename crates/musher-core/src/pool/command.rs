@@ -1,0 +1,76 @@
+//! What people and programs may ask of the pool; each command may be refused.
+
+use crate::{AgentName, Answer, AskId, PastRun, RunId, RunRef, StoryId};
+
+/// A wish about stories or runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    AddStory {
+        /// The person's own id for it; else the pool mints one.
+        id: Option<StoryId>,
+        title: String,
+        text: String,
+    },
+    EditStory {
+        story: StoryId,
+        title: Option<String>,
+        text: Option<String>,
+    },
+    /// The story is done.
+    FinishStory {
+        story: StoryId,
+    },
+    ReopenStory {
+        story: StoryId,
+    },
+    ArchiveStory {
+        story: StoryId,
+    },
+    MergeStory {
+        story: StoryId,
+        /// The number of the branch; it may be left out while the story has one worktree.
+        branch: Option<u32>,
+    },
+    StartRun {
+        story: StoryId,
+        agent: Option<AgentName>,
+        model: Option<String>,
+        /// What to do; else the story says it.
+        prompt: Option<String>,
+    },
+    /// An ended run is gone on with in a new run that resumes its session.
+    Prompt {
+        run: RunRef,
+        text: String,
+    },
+    Steer {
+        run: RunId,
+        text: String,
+    },
+    Interrupt {
+        run: RunId,
+    },
+    Stop {
+        run: RunId,
+    },
+    Kill {
+        run: RunId,
+    },
+    Answer {
+        run: RunId,
+        ask: AskId,
+        answer: Answer,
+    },
+    Resume {
+        past: PastRun,
+        /// What to do next; else the agent is asked to go on.
+        text: Option<String>,
+    },
+    Retry {
+        past: PastRun,
+    },
+    Fork {
+        run: RunRef,
+        text: Option<String>,
+    },
+}

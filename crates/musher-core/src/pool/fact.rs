@@ -1,0 +1,185 @@
+//! The fact: one entry of the journal, a decision of the pool in the past tense.
+//!
+//! A fact *is* its wire format: variants and fields are only ever added. Facts hold ids and never a person's text. Those
+//! that come from a run's log carry the number of the event.
+
+use serde::{Deserialize, Serialize};
+
+use crate::pool::UndeliveredCode;
+use crate::{
+    AskId, ClosedBy, CommandId, EndWish, ErrorInfo, Outcome, RunId, RunPlan, SessionId, SlotId,
+    Spend, Start, StoryId,
+};
+
+/// What the pool decided.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Fact {
+    StoryAdded {
+        story: StoryId,
+    },
+    StoryEdited {
+        story: StoryId,
+    },
+    StoryFinished {
+        story: StoryId,
+    },
+    StoryReopened {
+        story: StoryId,
+    },
+    /// Its slots are to be released.
+    StoryArchived {
+        story: StoryId,
+    },
+    MergeStarted {
+        command: CommandId,
+        story: StoryId,
+        branch: u32,
+    },
+    /// The story is done with it.
+    StoryMerged {
+        command: CommandId,
+        story: StoryId,
+        commit: String,
+    },
+    MergeFailed {
+        command: CommandId,
+        story: StoryId,
+        message: String,
+    },
+    RunQueued {
+        run: RunId,
+        plan: RunPlan,
+        /// The command that wanted it; the pool itself, if there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        command: Option<CommandId>,
+        /// Unix milliseconds; the bound on restarts counts by it.
+        at: i64,
+    },
+    /// It has a place and a slot.
+    RunPreparing {
+        run: RunId,
+        slot: SlotId,
+        branch: u32,
+        start: Start,
+    },
+    RunPrepared {
+        run: RunId,
+        head: String,
+    },
+    RunStarted {
+        run: RunId,
+    },
+    /// The runner is gone without an outcome.
+    RunnerLost {
+        run: RunId,
+    },
+    /// Exactly one for each run. A run that was started still has its worktree to be finished.
+    RunEnded {
+        run: RunId,
+        /// The event that told it; absent when the run never got as far as a log.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seq: Option<u64>,
+        outcome: Outcome,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<ErrorInfo>,
+        /// The session that a later run would resume.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<SessionId>,
+    },
+    /// The run is over, and its slot and place are free.
+    RunFinished {
+        run: RunId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    /// It was lost too often, so a person is asked.
+    RunParked {
+        run: RunId,
+        /// The run that would be started.
+        plan: RunPlan,
+    },
+    RunUnparked {
+        run: RunId,
+        /// The person's answer, if there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        command: Option<CommandId>,
+    },
+    SessionSeen {
+        run: RunId,
+        seq: u64,
+        session: SessionId,
+    },
+    SetupDone {
+        run: RunId,
+        seq: u64,
+    },
+    UsageCounted {
+        run: RunId,
+        seq: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        spend: Spend,
+    },
+    AskOpened {
+        run: RunId,
+        seq: u64,
+        ask: AskId,
+    },
+    AskClosed {
+        run: RunId,
+        seq: u64,
+        ask: AskId,
+        by: ClosedBy,
+    },
+    AnswerOffered {
+        run: RunId,
+        ask: AskId,
+        command: CommandId,
+    },
+    AskAnswered {
+        run: RunId,
+        ask: AskId,
+        command: CommandId,
+    },
+    AnswerRefused {
+        run: RunId,
+        ask: AskId,
+        command: CommandId,
+        code: UndeliveredCode,
+        message: String,
+    },
+    PromptOffered {
+        run: RunId,
+        command: CommandId,
+    },
+    SteerOffered {
+        run: RunId,
+        command: CommandId,
+    },
+    InterruptOffered {
+        run: RunId,
+        command: CommandId,
+    },
+    /// A person wants the run to end.
+    EndWished {
+        run: RunId,
+        command: CommandId,
+        wish: EndWish,
+    },
+    CommandDelivered {
+        run: RunId,
+        command: CommandId,
+    },
+    CommandUndelivered {
+        run: RunId,
+        command: CommandId,
+        code: UndeliveredCode,
+        message: String,
+    },
+    SlotReleased {
+        slot: SlotId,
+    },
+}

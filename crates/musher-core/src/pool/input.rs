@@ -1,0 +1,122 @@
+//! Everything that can wake the pool: one closed enum.
+
+use serde::{Deserialize, Serialize};
+
+use crate::pool::Command;
+use crate::{
+    AskId, ClosedBy, CommandId, ErrorInfo, Outcome, RunId, SessionId, SlotId, Spend, StoryId,
+};
+
+/// One thing that happened, in the order in which the pool heard of it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// The server began, or the project file changed: the queue is looked at with today's team.
+    Begun,
+    Command {
+        id: CommandId,
+        command: Command,
+    },
+    /// The worktree of a run is ready.
+    Prepared {
+        run: RunId,
+        /// The commit that it stands at.
+        head: String,
+    },
+    PrepareFailed {
+        run: RunId,
+        error: ErrorInfo,
+    },
+    /// The runner answers on its socket.
+    RunnerUp {
+        run: RunId,
+    },
+    /// No runner could be started; nothing of it is left.
+    SpawnFailed {
+        run: RunId,
+        error: ErrorInfo,
+    },
+    /// Something was read in the run's log.
+    Heard {
+        run: RunId,
+        seq: u64,
+        what: Heard,
+    },
+    /// The runner's lock is free and its log has no end.
+    RunnerGone {
+        run: RunId,
+    },
+    /// The runner said what became of a command.
+    Delivered {
+        run: RunId,
+        command: CommandId,
+        result: Result<(), Undelivered>,
+    },
+    /// What a run left in its worktree was committed, or there was nothing, or it could not be done.
+    Finished {
+        run: RunId,
+        commit: Option<String>,
+        error: Option<String>,
+    },
+    /// A slot was emptied and can serve another story.
+    Released {
+        slot: SlotId,
+    },
+    /// A merge made a commit, or failed and says why.
+    Merged {
+        command: CommandId,
+        story: StoryId,
+        result: Result<String, String>,
+    },
+}
+
+/// What the pool wants to know of a run's log; the rest is for readers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Heard {
+    Session {
+        session: SessionId,
+    },
+    /// The worktree's setup has been run.
+    SetupDone,
+    AskOpened {
+        ask: AskId,
+        /// Nobody need look: it is closed in the same breath.
+        settled: bool,
+    },
+    AskClosed {
+        ask: AskId,
+        by: ClosedBy,
+        /// The command whose answer closed it.
+        command: Option<CommandId>,
+    },
+    Usage {
+        model: Option<String>,
+        /// What this report adds to the run.
+        spend: Spend,
+    },
+    Ended {
+        outcome: Outcome,
+        error: Option<ErrorInfo>,
+        session: Option<SessionId>,
+    },
+}
+
+/// Why a command did not take effect in the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Undelivered {
+    pub code: UndeliveredCode,
+    pub message: String,
+}
+
+/// The kinds of [`Undelivered`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UndeliveredCode {
+    /// The run had ended.
+    RunEnded,
+    /// Something else had closed the ask.
+    AskClosed,
+    /// The runtime cannot do it, or the answer is of the wrong kind; the ask is still open.
+    Unfit,
+    /// Anything else.
+    Failed,
+}

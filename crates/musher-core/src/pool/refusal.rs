@@ -1,0 +1,209 @@
+//! What the sender of a command hears: a reply, or a refusal that names the thing, the cause and the way out.
+
+use serde::{Deserialize, Serialize};
+
+use crate::pool::UndeliveredCode;
+use crate::{AgentName, AskId, ClosedBy, RunId, StoryId};
+
+/// A command was taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reply", content = "id", rename_all = "snake_case")]
+pub enum Reply {
+    /// The story that was added.
+    Story(StoryId),
+    /// The run that was queued.
+    Run(RunId),
+    /// It is on its way; the last word on it follows.
+    Offered,
+    /// It is done, or there was nothing left to do.
+    Done,
+    /// The run has it.
+    Sent,
+}
+
+/// A command was not taken. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Refusal {
+    #[error("there is no story {story}")]
+    NoSuchStory { story: StoryId },
+    #[error("story {story} is archived")]
+    StoryArchived { story: StoryId },
+    #[error("the id {story} was already given to a story")]
+    StoryExists { story: StoryId },
+    #[error("story {story} is done")]
+    StoryDone { story: StoryId },
+    #[error("story {story} has runs that are not over: {}", listed(runs))]
+    StoryBusy { story: StoryId, runs: Vec<RunId> },
+    #[error("story {story} is being merged")]
+    MergeUnderWay { story: StoryId },
+    #[error("story {story} has no worktree in which an agent has worked")]
+    NothingToMerge { story: StoryId },
+    #[error("story {story} has several branches: {}", listed(branches))]
+    WhichBranch { story: StoryId, branches: Vec<u32> },
+    #[error("story {story} has no branch {branch} in a worktree")]
+    NoSuchBranch { story: StoryId, branch: u32 },
+    #[error("story {story} could not be merged: {message}")]
+    MergeFailed { story: StoryId, message: String },
+    #[error("the {what} {why}")]
+    BadText { what: String, why: String },
+    #[error("the project file names no agent")]
+    NoAgents,
+    #[error("there is no agent {agent} on the team")]
+    NoSuchAgent { agent: AgentName, known: Vec<AgentName> },
+    #[error("agent {agent} already has a run on story {story}: {run}")]
+    AlreadyRunning { run: RunId, story: StoryId, agent: AgentName },
+    #[error("there is no run {run} that is not over")]
+    NoSuchRun { run: RunId },
+    #[error("run {run} has not started yet")]
+    NotStarted { run: RunId },
+    #[error("run {run} is ending")]
+    RunEnding { run: RunId },
+    #[error("run {run} has no session that could be gone on with")]
+    NoSession { run: RunId },
+    #[error("the worktree of run {run} is no longer there")]
+    NoWorktree { run: RunId },
+    #[error("run {run} has no ask {ask}")]
+    NoSuchAsk { run: RunId, ask: AskId },
+    #[error("ask {ask} of run {run} already has an answer")]
+    AlreadyAnswered { run: RunId, ask: AskId },
+    #[error("ask {ask} of run {run} was closed {}", closed(*by))]
+    AskClosed { run: RunId, ask: AskId, by: ClosedBy },
+    #[error("ask {ask} of run {run} does not take this answer")]
+    WrongAnswer { run: RunId, ask: AskId },
+    #[error("run {run} did not take it: {message}")]
+    Undelivered { run: RunId, why: UndeliveredCode, message: String },
+}
+
+/// Who must do what about a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalClass {
+    /// The thing does not exist.
+    NotFound,
+    /// It exists, and its state forbids the command now.
+    Conflict,
+    /// The command itself is wrong.
+    Invalid,
+}
+
+impl Refusal {
+    /// The refusal as a word for programs; it never changes.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoSuchStory { .. } => "no_such_story",
+            Self::StoryArchived { .. } => "story_archived",
+            Self::StoryExists { .. } => "story_exists",
+            Self::StoryDone { .. } => "story_done",
+            Self::StoryBusy { .. } => "story_busy",
+            Self::MergeUnderWay { .. } => "merge_under_way",
+            Self::NothingToMerge { .. } => "nothing_to_merge",
+            Self::WhichBranch { .. } => "which_branch",
+            Self::NoSuchBranch { .. } => "no_such_branch",
+            Self::MergeFailed { .. } => "merge_failed",
+            Self::BadText { .. } => "bad_text",
+            Self::NoAgents => "no_agents",
+            Self::NoSuchAgent { .. } => "no_such_agent",
+            Self::AlreadyRunning { .. } => "already_running",
+            Self::NoSuchRun { .. } => "no_such_run",
+            Self::NotStarted { .. } => "not_started",
+            Self::RunEnding { .. } => "run_ending",
+            Self::NoSession { .. } => "no_session",
+            Self::NoWorktree { .. } => "no_worktree",
+            Self::NoSuchAsk { .. } => "no_such_ask",
+            Self::AlreadyAnswered { .. } => "already_answered",
+            Self::AskClosed { .. } => "ask_closed",
+            Self::WrongAnswer { .. } => "wrong_answer",
+            Self::Undelivered { .. } => "undelivered",
+        }
+    }
+
+    pub fn class(&self) -> RefusalClass {
+        match self {
+            Self::NoSuchStory { .. }
+            | Self::NoSuchBranch { .. }
+            | Self::NoSuchAgent { .. }
+            | Self::NoSuchRun { .. }
+            | Self::NoSuchAsk { .. } => RefusalClass::NotFound,
+            Self::StoryArchived { .. }
+            | Self::StoryExists { .. }
+            | Self::StoryDone { .. }
+            | Self::StoryBusy { .. }
+            | Self::MergeUnderWay { .. }
+            | Self::NothingToMerge { .. }
+            | Self::MergeFailed { .. }
+            | Self::NoAgents
+            | Self::AlreadyRunning { .. }
+            | Self::NotStarted { .. }
+            | Self::RunEnding { .. }
+            | Self::NoSession { .. }
+            | Self::NoWorktree { .. }
+            | Self::AlreadyAnswered { .. }
+            | Self::AskClosed { .. }
+            | Self::Undelivered { .. } => RefusalClass::Conflict,
+            Self::WhichBranch { .. } | Self::BadText { .. } | Self::WrongAnswer { .. } => {
+                RefusalClass::Invalid
+            }
+        }
+    }
+
+    /// What the person can do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoSuchStory { .. } => "list the stories to see their ids".into(),
+            Self::StoryArchived { .. } => "add a new story for more work".into(),
+            Self::StoryExists { .. } => "choose another id, or leave it out".into(),
+            Self::StoryDone { story } => format!("reopen story {story} first"),
+            Self::StoryBusy { .. } => "stop these runs, or wait until they are over".into(),
+            Self::MergeUnderWay { .. } => "wait until the merge is over".into(),
+            Self::NothingToMerge { .. } => "start a run on the story first".into(),
+            Self::WhichBranch { .. } => "name the branch by its number".into(),
+            Self::NoSuchBranch { .. } => "look at the story to see its branches".into(),
+            Self::MergeFailed { .. } => {
+                "start a run that resolves it, or merge the branch by hand".into()
+            }
+            Self::BadText { what, .. } => format!("correct the {what} and send it again"),
+            Self::NoAgents => "add an agent to the project file".into(),
+            Self::NoSuchAgent { known, .. } => match known.is_empty() {
+                true => "add the agent to the project file".into(),
+                false => format!("the team is: {}", listed(known)),
+            },
+            Self::AlreadyRunning { run, .. } => {
+                format!("prompt run {run}, or stop it and start again")
+            }
+            Self::NoSuchRun { .. } => "list the runs to see their ids".into(),
+            Self::NotStarted { run } => format!("wait until run {run} is live, or stop it"),
+            Self::RunEnding { run } => format!("prompt run {run} again when it is over"),
+            Self::NoSession { .. } => "start a new run, or retry this one".into(),
+            Self::NoWorktree { .. } => "start a new run on the story".into(),
+            Self::NoSuchAsk { .. } => "list the open asks to see their ids".into(),
+            Self::AlreadyAnswered { .. } | Self::AskClosed { .. } => {
+                "tell the agent in a prompt if you want something else".into()
+            }
+            Self::WrongAnswer { .. } => "allow it or deny it".into(),
+            Self::Undelivered { run, why, .. } => match why {
+                UndeliveredCode::RunEnded => format!("prompt run {run} again to go on with it"),
+                UndeliveredCode::AskClosed => {
+                    "tell the agent in a prompt if you want something else".into()
+                }
+                UndeliveredCode::Unfit => "send what the run can take".into(),
+                UndeliveredCode::Failed => "send it again".into(),
+            },
+        }
+    }
+}
+
+fn listed<T: ToString>(things: &[T]) -> String {
+    things.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn closed(by: ClosedBy) -> &'static str {
+    match by {
+        ClosedBy::Person => "by a person",
+        ClosedBy::Rule => "by a tool rule",
+        ClosedBy::Deadline => "by its deadline",
+        ClosedBy::Unattended => "because nobody was there to answer",
+        ClosedBy::Agent => "by the agent",
+        ClosedBy::TurnEnd => "by the end of the turn",
+        ClosedBy::ProcessEnd => "by the end of the agent",
+    }
+}

@@ -1,0 +1,246 @@
+//! A run: one try by one agent at one story in one worktree, from assignment to outcome.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AgentName, AskId, ClosedBy, CommandId, Outcome, RunId, SessionId, SlotId, StoryId};
+
+/// What a run is to be; it does not change once the run is queued.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunPlan {
+    pub story: StoryId,
+    pub agent: AgentName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    pub kind: RunKind,
+    pub line: Line,
+    pub words: Words,
+    /// The slot in which an earlier run of the same work was; the run waits for it while it is busy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<SlotId>,
+}
+
+/// Where a run comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RunKind {
+    /// A person started it.
+    Fresh,
+    /// The same prompt again, in a session of its own.
+    Retry { of: RunId },
+    /// The session of an ended run goes on.
+    Resume { of: RunId, session: SessionId },
+    /// A copy of a session goes on beside it, in a copy of its worktree.
+    Fork { of: RunId, session: SessionId, from: SlotId },
+    /// The pool starts again what was lost.
+    Restart { of: RunId, opening: Opening },
+}
+
+impl RunKind {
+    /// How the session is to be opened.
+    pub fn opening(&self) -> Opening {
+        match self {
+            Self::Fresh | Self::Retry { .. } => Opening::Fresh,
+            Self::Resume { session, .. } => Opening::Resume { session: session.clone() },
+            Self::Fork { session, .. } => Opening::Fork { session: session.clone() },
+            Self::Restart { opening, .. } => opening.clone(),
+        }
+    }
+
+    /// The run that this one follows.
+    pub fn of(&self) -> Option<RunId> {
+        match self {
+            Self::Fresh => None,
+            Self::Retry { of }
+            | Self::Resume { of, .. }
+            | Self::Fork { of, .. }
+            | Self::Restart { of, .. } => Some(*of),
+        }
+    }
+}
+
+/// How a run opens its session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "opening", rename_all = "snake_case")]
+pub enum Opening {
+    Fresh,
+    Resume { session: SessionId },
+    Fork { session: SessionId },
+}
+
+/// Whether a run is the one run of its agent on its story, or stands beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Line {
+    Main,
+    Fork,
+}
+
+/// With which prompt a run begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "words", rename_all = "snake_case")]
+pub enum Words {
+    /// What the story says.
+    Story,
+    /// The prompt that is kept under the run's own id.
+    Own,
+    /// The prompt that is kept under the id of an earlier run.
+    Of { run: RunId },
+    /// The agent is asked to go on.
+    Continue,
+}
+
+impl Words {
+    /// The same words, as a later run says them.
+    #[must_use]
+    pub fn again(self, earlier: RunId) -> Self {
+        match self {
+            Self::Own => Self::Of { run: earlier },
+            Self::Story | Self::Of { .. } | Self::Continue => self,
+        }
+    }
+}
+
+/// A run that is not over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    pub plan: RunPlan,
+    pub phase: RunPhase,
+    /// Whether a person wants it to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wish: Option<EndWish>,
+    /// The session that its log named last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
+    /// The number of the last event that became a fact.
+    pub cursor: u64,
+    /// The asks that waited for a person, the closed ones too, so that a late answer hears what won.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub asks: BTreeMap<AskId, AskState>,
+}
+
+impl Run {
+    /// A run that waits for its place.
+    pub fn queued(plan: RunPlan) -> Self {
+        let phase = RunPhase::Queued;
+        Self { plan, phase, wish: None, session: None, cursor: 0, asks: BTreeMap::new() }
+    }
+
+    /// The session that a later run would resume: the one seen, or the one that this run was to resume.
+    pub fn conversation(&self) -> Option<SessionId> {
+        self.session.clone().or_else(|| match self.plan.kind.opening() {
+            Opening::Resume { session } => Some(session),
+            Opening::Fresh | Opening::Fork { .. } => None,
+        })
+    }
+}
+
+/// Where a run is. How it ended is its [`Outcome`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "snake_case")]
+pub enum RunPhase {
+    /// It waits for a place.
+    Queued,
+    /// Its worktree is being made.
+    Preparing { slot: SlotId, start: Start },
+    /// Its runner is being started.
+    Starting { slot: SlotId },
+    /// Its runner is up.
+    Live { slot: SlotId },
+    /// Its runner is gone without an outcome; its log must be closed.
+    Closing { slot: SlotId },
+    /// It has ended; what it left in the worktree must be committed.
+    Finishing { slot: SlotId, outcome: Outcome },
+}
+
+impl RunPhase {
+    /// The slot that the run occupies, and with it a place.
+    pub fn slot(&self) -> Option<SlotId> {
+        match self {
+            Self::Queued => None,
+            Self::Preparing { slot, .. }
+            | Self::Starting { slot }
+            | Self::Live { slot }
+            | Self::Closing { slot }
+            | Self::Finishing { slot, .. } => Some(*slot),
+        }
+    }
+
+    /// The phase in a word for a person.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Preparing { .. } => "preparing",
+            Self::Starting { .. } => "starting",
+            Self::Live { .. } => "live",
+            Self::Closing { .. } => "closing",
+            Self::Finishing { .. } => "finishing",
+        }
+    }
+}
+
+/// What a worktree begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "start", rename_all = "snake_case")]
+pub enum Start {
+    /// A new branch at the project's base.
+    Fresh,
+    /// What is there.
+    Keep,
+    /// A new branch at a snapshot of another slot.
+    Snapshot { of: SlotId },
+}
+
+/// That a person wants a run to end, and how; the later one is the stronger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndWish {
+    Stop,
+    Kill,
+}
+
+/// Where an ask is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum AskState {
+    Open,
+    /// An answer is on its way to the runner, which alone decides whether it counts.
+    Offered {
+        command: CommandId,
+    },
+    Closed {
+        by: ClosedBy,
+    },
+}
+
+/// What the journal knows of a run that is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PastRun {
+    pub run: RunId,
+    pub story: StoryId,
+    pub agent: AgentName,
+    pub model: Option<String>,
+    pub words: Words,
+    pub session: Option<SessionId>,
+    pub slot: Option<SlotId>,
+    pub outcome: Outcome,
+}
+
+/// A run that a command speaks of, as the journal found it in the same step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunRef {
+    /// It is not over, or it never was.
+    Live(RunId),
+    Past(PastRun),
+}
+
+impl RunRef {
+    /// The run's id.
+    pub fn id(&self) -> RunId {
+        match self {
+            Self::Live(run) => *run,
+            Self::Past(past) => past.run,
+        }
+    }
+}
