@@ -24,10 +24,12 @@ mod task;
 
 pub use musher_core::{self as core, Event, EventKind, Outcome};
 pub use once::{RunResult, run_once};
-pub use process::{Containment, Environment, Host, MARK, Sweep, reap_orphans};
+pub use process::{
+    Containment, Environment, Host, MARK, Sweep, control_group, reap_orphans, sweep,
+};
 pub use runtime::{Capabilities, Runtime};
 pub use session::{
-    AskPolicy, Command, CommandError, Limits, McpServer, McpTransport, Output, Resume, Session,
-    SessionHandle, SessionSpec, SystemPrompt,
+    AskPolicy, Command, CommandError, Keeper, Limits, McpServer, McpTransport, Output, Resume,
+    Session, SessionHandle, SessionSpec, SystemPrompt,
 };
 pub use tokio_util::sync::CancellationToken;

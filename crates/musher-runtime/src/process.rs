@@ -12,8 +12,10 @@ mod mark;
 mod program;
 mod roots;
 mod spawner;
+mod sweep;
 mod table;
 mod tail;
+mod tap;
 mod task;
 mod tree;
 mod weight;
@@ -33,9 +35,11 @@ pub(crate) use environment::{SECRET_LEN, password_in, secrets};
 pub(crate) use framer::Framer;
 pub(crate) use framer::{Line, LineBody};
 pub use mark::MARK;
-pub(crate) use mark::Mark;
+pub(crate) use mark::{Mark, is_mark};
 pub(crate) use program::{StartError, find, folder};
 pub use roots::reap_orphans;
+pub use sweep::{control_group, sweep};
+pub(crate) use tap::Tap;
 pub(crate) use weight::{Weight, Weights};
 
 /// Lines that may wait for their reader; when full, the agent's output is not read and the agent waits.
@@ -84,6 +88,8 @@ pub(crate) struct Launch {
     pub(crate) stdin: Input,
     pub(crate) stderr: Errors,
     pub(crate) weights: Weights,
+    /// Where a copy of its output goes.
+    pub(crate) tap: Option<Tap>,
 }
 
 /// Whether the process is spoken to.

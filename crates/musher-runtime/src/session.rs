@@ -7,8 +7,10 @@ mod asks;
 mod driver;
 mod ending;
 mod limits;
+mod outbound;
 mod port;
 mod redact;
+mod setup;
 mod spec;
 mod turns;
 
@@ -21,7 +23,9 @@ use crate::process::Weight;
 pub(crate) use driver::{Profile, start};
 pub(crate) use ending::LADDER;
 pub(crate) use port::{Attempt, Batch, Ended, Gate, GateVerdict, Order, Signal};
-pub use spec::{AskPolicy, Limits, McpServer, McpTransport, Resume, SessionSpec, SystemPrompt};
+pub use spec::{
+    AskPolicy, Keeper, Limits, McpServer, McpTransport, Resume, SessionSpec, SystemPrompt,
+};
 
 /// What a session says.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +107,7 @@ pub enum CommandError {
     Busy,
 }
 
-type Request = (Command, oneshot::Sender<Result<(), CommandError>>);
+type Request = (Command, oneshot::Sender<Result<u64, CommandError>>);
 
 /// One agent at work. Dropping it kills the agent and everything it started.
 #[derive(Debug)]
@@ -144,6 +148,11 @@ pub struct SessionHandle {
 impl SessionHandle {
     /// Sends a command and waits until the driver has taken or refused it.
     pub async fn send(&self, command: Command) -> Result<(), CommandError> {
+        self.deliver(command).await.map(|_| ())
+    }
+
+    /// The same, and gives the number of the last event at that moment: once that is durable, so is the command.
+    pub async fn deliver(&self, command: Command) -> Result<u64, CommandError> {
         let (reply, answer) = oneshot::channel();
         self.requests.send((command, reply)).await.map_err(|_| CommandError::Ended)?;
         answer.await.unwrap_or(Err(CommandError::Ended))

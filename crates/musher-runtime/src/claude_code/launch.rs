@@ -122,6 +122,7 @@ pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Ready, E
         stdin: Input::Piped,
         stderr: Errors::Tail,
         weights: attempt.weights.clone(),
+        tap: attempt.tap.clone(),
     };
     Ok(Ready { launch, mcp_file })
 }
@@ -183,6 +184,7 @@ fn arguments(attempt: &Attempt, session: &SessionId, mcp_file: Option<&Path>) ->
     if attempt.fork {
         args.push("--fork-session".into());
     }
+    args.extend(spec.args.iter().map(Into::into));
     args
 }
 

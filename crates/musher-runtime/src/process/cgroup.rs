@@ -18,11 +18,16 @@ pub(super) struct Cgroup {
 impl Cgroup {
     /// Makes a group below the one that we are in, or tells that it cannot be done here.
     pub(super) fn make(mark: &Mark) -> Option<Self> {
-        let folder = own_folder()?.join(format!("musher-{}", mark.own()));
+        let folder = folder_of(mark)?;
         std::fs::create_dir(&folder).ok()?;
         let group = Self { folder };
         // A group that cannot be entered is of no use, and dropping it takes it away.
         group.entrance().is_some().then_some(group)
+    }
+
+    /// A group that a process which is gone has made.
+    pub(super) fn left_behind(folder: PathBuf) -> Self {
+        Self { folder }
     }
 
     /// The file through which a process enters; what writes `0` to it is in.
@@ -49,6 +54,11 @@ impl Drop for Cgroup {
     fn drop(&mut self) {
         remove(&self.folder);
     }
+}
+
+/// Where the group of a mark is made by this process.
+pub(super) fn folder_of(mark: &Mark) -> Option<PathBuf> {
+    Some(own_folder()?.join(format!("musher-{}", mark.own())))
 }
 
 fn gather(folder: &Path, found: &mut Vec<i32>) {

@@ -62,11 +62,21 @@ struct LongLine {
 
 impl Default for Framer {
     fn default() -> Self {
-        Self { buffer: BytesMut::new(), scanned: 0, offset: 0, long: None }
+        Self::starting_at(0)
     }
 }
 
 impl Framer {
+    /// A framer whose first byte stands at this place of a longer output.
+    pub(crate) fn starting_at(offset: u64) -> Self {
+        Self { buffer: BytesMut::new(), scanned: 0, offset, long: None }
+    }
+
+    /// The last bytes that were read, before any line is taken out.
+    pub(crate) fn fresh(&self, read: usize) -> &[u8] {
+        &self.buffer[self.buffer.len().saturating_sub(read)..]
+    }
+
     /// The place to read into; call [`Framer::next_line`] until it gives nothing before reading again.
     pub(crate) fn buffer(&mut self) -> &mut BytesMut {
         self.buffer.reserve(32 * 1024);

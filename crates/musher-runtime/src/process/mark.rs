@@ -8,6 +8,12 @@ use uuid::Uuid;
 /// The variable that carries it.
 pub const MARK: &str = "MUSHER_MARK";
 
+/// Whether a text can be a mark: it becomes a part of a path and of a variable.
+pub(crate) fn is_mark(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    (8..=64).contains(&text.len()) && text.chars().all(plain)
+}
+
 /// One run's mark. A run inside a run carries both, the outer one first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mark {
@@ -18,7 +24,11 @@ pub(crate) struct Mark {
 impl Mark {
     /// A new mark, inside the marks that this process itself carries.
     pub(crate) fn new(inherited: Option<&OsStr>) -> Self {
-        let own = Uuid::new_v4().simple().to_string();
+        Self::named(Uuid::new_v4().simple().to_string(), inherited)
+    }
+
+    /// A mark that the host has chosen.
+    pub(crate) fn named(own: String, inherited: Option<&OsStr>) -> Self {
         let value = match inherited.and_then(OsStr::to_str).filter(|outer| !outer.is_empty()) {
             Some(outer) => format!("{outer}/{own}"),
             None => own.clone(),

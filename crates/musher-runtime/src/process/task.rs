@@ -18,6 +18,7 @@ use super::cgroup::Cgroup;
 use super::framer::{Framer, Line};
 use super::linux::ExitWatch;
 use super::tail::Tail;
+use super::tap::{Copying, Tap};
 use super::tree::Tree;
 use super::{Control, Exit, Launch, Said, Weight, Weights};
 
@@ -42,6 +43,7 @@ pub(super) struct Task {
     attended: bool,
     output: Option<pipe::Receiver>,
     framer: Framer,
+    copying: Option<Copying>,
     errors: Option<pipe::Receiver>,
     error_buffer: BytesMut,
     tail: Tail,
@@ -126,7 +128,8 @@ impl Task {
             writes: VecDeque::new(),
             close_after_writes: false,
             attended: true,
-            framer: Framer::default(),
+            framer: Framer::starting_at(launch.tap.as_ref().map_or(0, Tap::position)),
+            copying: launch.tap.as_ref().map(Tap::open),
             error_buffer: BytesMut::with_capacity(4096),
             tail: Tail::default(),
             lines,
@@ -142,7 +145,9 @@ impl Task {
         let lines = self.lines.clone();
         let weights = self.weights.clone();
         loop {
-            let quiet = self.output.is_none() && self.errors.is_none() && waiting.is_empty();
+            let copied = self.copying.as_ref().is_none_or(|copying| !copying.is_waiting());
+            let quiet =
+                self.output.is_none() && self.errors.is_none() && waiting.is_empty() && copied;
             match self.step {
                 Step::Draining { status, .. } if quiet => {
                     survivors = self.sweep().await;
@@ -168,7 +173,7 @@ impl Task {
             let exited = matches!(self.step, Step::Draining { .. } | Step::Swept { .. });
             let deadline = self.deadline();
             // What is read is handed on before more is read: that is how a slow reader makes the agent wait.
-            let may_read = waiting.is_empty() && self.output.is_some();
+            let may_read = waiting.is_empty() && copied && self.output.is_some();
             let may_write = !self.writes.is_empty() && self.input.is_some();
             let wake = tokio::select! {
                 biased;
@@ -181,6 +186,7 @@ impl Task {
                     }
                     Wake::HandedOn
                 }
+                () = hand_on(&mut self.copying), if !copied => Wake::HandedOn,
                 read = read(&mut self.output, self.framer.buffer()), if may_read => Wake::Output(read),
                 read = read(&mut self.errors, &mut self.error_buffer), if self.errors.is_some() => Wake::Errors(read),
                 written = write(&mut self.input, self.writes.front()), if may_write => Wake::Wrote(written),
@@ -214,10 +220,16 @@ impl Task {
 
     fn output_read(&mut self, read: &io::Result<usize>, waiting: &mut VecDeque<Line>) {
         self.heard();
+        if let (Ok(count), Some(copying)) = (read, &mut self.copying) {
+            copying.push(self.framer.fresh(*count));
+        }
         waiting.extend(std::iter::from_fn(|| self.framer.next_line()));
         if !matches!(read, Ok(1..)) {
             self.output = None;
             waiting.extend(self.framer.finish());
+            if let Some(copying) = &mut self.copying {
+                copying.finish();
+            }
         }
     }
 
@@ -352,6 +364,9 @@ impl Task {
                 if reader_keeps_up {
                     self.output = None;
                     self.errors = None;
+                    if let Some(copying) = &mut self.copying {
+                        copying.finish();
+                    }
                     if let Some(line) = self.framer.finish()
                         && let Some(weight) = self.weights.room_for(line.kept()).await
                     {
@@ -419,6 +434,13 @@ impl Drop for Guard {
 async fn read(pipe: &mut Option<pipe::Receiver>, buffer: &mut BytesMut) -> io::Result<usize> {
     match pipe {
         Some(pipe) => pipe.read_buf(buffer).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn hand_on(copying: &mut Option<Copying>) {
+    match copying {
+        Some(copying) => copying.hand_on().await,
         None => std::future::pending().await,
     }
 }

@@ -39,6 +39,7 @@ impl Agent {
             stdin,
             stderr: Errors::Tail,
             weights: Weights::default(),
+            tap: None,
         })
         .await
         .unwrap();

@@ -45,6 +45,14 @@ impl Tree {
         Self { root, cgroup, mark, containment, seen: HashSet::from([root]) }
     }
 
+    /// What is left of a tree whose host is gone: everything in its group or with its mark, and what descends from it.
+    pub(super) fn left_behind(cgroup: Option<Cgroup>, mark: Mark) -> Self {
+        let containment = Containment::default();
+        // No process has this number, so nothing is taken for the agent itself.
+        let root = Identity { pid: 0, started: 0 };
+        Self { root, cgroup, mark, containment, seen: HashSet::new() }
+    }
+
     /// Sends a signal to all of the tree. Stopped processes are woken, or they would never act on it.
     pub(super) fn signal(&mut self, signal: Signal) {
         for member in self.members() {

@@ -163,6 +163,7 @@ impl Player {
             stdin: Input::Null,
             stderr: Errors::WithOutput,
             weights: self.weights(),
+            tap: None,
         };
         let mut process = match Process::start(launch).await {
             Ok(process) => process,

@@ -22,12 +22,13 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::asks::Asks;
 use super::ending::{self, Ending};
 use super::limits::Clocks;
+use super::outbound::Outbound;
 use super::port::{Attempt, Batch, Ended, Order, Port};
 use super::redact::Redactor;
 use super::spec;
 use super::turns::Turns;
 use super::{Output, Parcel, Request, Session, SessionSpec};
-use crate::process::{Mark, Weights};
+use crate::process::{Mark, Tap, Weights};
 use crate::{Capabilities, clock};
 
 /// Outputs that may wait for the host; when full, the agent is not listened to and waits.
@@ -70,6 +71,8 @@ pub(crate) fn start(profile: Profile, mut session_spec: SessionSpec, backend: Ba
     if let Ok(folder) = folder {
         session_spec.cwd = folder;
     }
+    let backend =
+        if session_spec.setup.is_empty() { backend } else { super::setup::before(backend) };
     let driver = Driver::new(profile, session_spec, backend, dropped);
     crate::task::detach(async move {
         match refused {
@@ -92,7 +95,8 @@ struct Driver {
     backend: Backend,
     /// The host let go of the session.
     dropped: CancellationToken,
-    orders: mpsc::Sender<Order>,
+    outbound: Outbound,
+    tap: Option<Tap>,
     end: CancellationToken,
     kill: CancellationToken,
     /// No agent outlives its driver, not even one that broke.
@@ -123,6 +127,7 @@ struct Driver {
 
 enum Wake {
     HandedOn,
+    Durable,
     Deaf,
     Dropped,
     Request(Option<Request>),
@@ -150,11 +155,19 @@ impl Driver {
         }
         let env = spec.environment.select(&variables, profile.banned);
         let kill = CancellationToken::new();
+        let secrets = spec.secrets(&env);
+        let inherited = spec.environment.get(crate::process::MARK);
+        let mark = match &spec.mark {
+            Some(own) => Mark::named(own.clone(), inherited),
+            None => Mark::new(inherited),
+        };
         let totals = spec.resume.as_ref().map(|resume| resume.totals.clone()).unwrap_or_default();
         Self {
             weights: Weights::default(),
-            mark: Mark::new(spec.environment.get(crate::process::MARK)),
-            redactor: Redactor::new(&spec.secrets(&env)),
+            mark,
+            redactor: Redactor::new(&secrets),
+            tap: spec.keeper.as_ref().map(|keeper| Tap::new(keeper.raw.clone(), &secrets)),
+            outbound: Outbound::new(spec.keeper.as_ref().map(|keeper| keeper.durable.clone())),
             env: env.into(),
             session: None,
             origin: match &spec.resume {
@@ -169,7 +182,6 @@ impl Driver {
             spec: Arc::new(spec),
             backend,
             dropped,
-            orders: mpsc::channel(1).0,
             end: CancellationToken::new(),
             _kill_at_the_end: kill.clone().drop_guard(),
             kill,
@@ -217,13 +229,14 @@ impl Driver {
                     }
                     Err(_) => Wake::Deaf,
                 },
+                () = self.outbound.released() => Wake::Durable,
                 () = self.dropped.cancelled(), if listening => Wake::Dropped,
                 request = requests.recv(), if commanded => Wake::Request(request),
                 signals = running.signals.recv(), if room => Wake::Signals(signals),
                 () = sleep_until(deadline) => Wake::Deadline,
             };
             match wake {
-                Wake::HandedOn => {}
+                Wake::HandedOn | Wake::Durable => {}
                 Wake::Deaf => self.outbox.clear(),
                 Wake::Dropped => {
                     listening = false;
@@ -231,7 +244,7 @@ impl Driver {
                 }
                 Wake::Request(Some((command, reply))) => {
                     // Whoever asked may have gone away.
-                    let _gone = reply.send(self.obey(command));
+                    let _gone = reply.send(self.obey(command).map(|()| self.seq));
                 }
                 Wake::Request(None) => commanded = false,
                 Wake::Signals(Some(batch)) => self.hear(batch),
@@ -258,13 +271,14 @@ impl Driver {
     fn attempt(&mut self, resume: Option<SessionId>) -> Running {
         let (orders, orders_in) = mpsc::channel(ORDERS);
         let (signals_out, signals) = mpsc::channel(SIGNALS);
-        self.orders = orders;
+        self.outbound.connect(orders);
         let fork = self.spec.resume.as_ref().is_some_and(|resume| resume.fork);
         let attempt = Attempt {
             spec: self.spec.clone(),
             env: self.env.clone(),
             mark: self.mark.clone(),
             weights: self.weights.clone(),
+            tap: self.tap.clone(),
             fork: fork && resume.is_some(),
             resume,
             port: Port {
@@ -274,7 +288,8 @@ impl Driver {
                 kill: self.kill.clone(),
             },
         };
-        Running { signals, backend: crate::task::spawn((self.backend)(attempt)) }
+        let backend = (self.backend)(attempt);
+        Running { signals, backend: crate::task::spawn(backend) }
     }
 
     /// A fresh session with the full prompt, if and only if the one to resume is unknown.
@@ -380,11 +395,8 @@ impl Driver {
         }
     }
 
-    fn order(&self, order: Order) -> Result<(), super::CommandError> {
-        self.orders.try_send(order).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => super::CommandError::Busy,
-            mpsc::error::TrySendError::Closed(_) => super::CommandError::Ended,
-        })
+    fn order(&mut self, order: Order) -> Result<(), super::CommandError> {
+        self.outbound.send(order, self.seq)
     }
 
     fn emit(&mut self, kind: EventKind) {

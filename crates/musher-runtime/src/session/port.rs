@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::SessionSpec;
-use crate::process::{Mark, Weight, Weights};
+use crate::process::{Mark, Tap, Weight, Weights};
 
 /// One try at a session: what a backend is started with.
 #[derive(Debug)]
@@ -20,6 +20,7 @@ pub(crate) struct Attempt {
     pub(crate) env: Arc<[(OsString, OsString)]>,
     pub(crate) mark: Mark,
     pub(crate) weights: Weights,
+    pub(crate) tap: Option<Tap>,
     pub(crate) resume: Option<SessionId>,
     pub(crate) fork: bool,
     pub(crate) port: Port,

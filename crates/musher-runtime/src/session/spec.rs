@@ -5,7 +5,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bytes::Bytes;
 use musher_core::{Decision, ErrorClass, ErrorInfo, SessionId, Spend, ToolRules, Usd};
+
+use tokio::sync::{mpsc, watch};
 
 use crate::process::{self, Containment, Environment};
 
@@ -27,9 +30,26 @@ pub struct SessionSpec {
     pub resume: Option<Resume>,
     /// The program to run instead of the one found on `PATH`; for the script runtime, the script.
     pub program: Option<PathBuf>,
+    /// More arguments for the program, after those that the runtime gives it.
+    pub args: Vec<String>,
+    /// Commands that `sh` runs in the folder before the agent starts; if one fails, the agent does not.
+    pub setup: Vec<String>,
     /// How long an idle session waits for another prompt before it ends.
     pub linger: Duration,
     pub containment: Containment,
+    /// What every process of the session carries, for a host that may have to find them later; by default a new one.
+    pub mark: Option<String>,
+    pub keeper: Option<Keeper>,
+}
+
+/// A host that keeps a durable record of the session.
+#[derive(Debug, Clone)]
+pub struct Keeper {
+    /// Gets what the agent prints, byte by byte, with secrets masked. When it is full, the agent is not read.
+    pub raw: mpsc::Sender<Bytes>,
+    /// The number of the last event that will survive anything. What a person said reaches the agent only when its
+    /// event is covered.
+    pub durable: watch::Receiver<u64>,
 }
 
 impl SessionSpec {
@@ -52,8 +72,12 @@ impl SessionSpec {
             mcp_servers: Vec::new(),
             resume: None,
             program: None,
+            args: Vec::new(),
+            setup: Vec::new(),
             linger: Duration::ZERO,
             containment: Containment::default(),
+            mark: None,
+            keeper: None,
         }
     }
 }
@@ -172,6 +196,9 @@ pub(super) fn check(spec: &SessionSpec) -> Result<(), ErrorInfo> {
     let refuse = |message: String| Err(ErrorInfo::new(ErrorClass::Config, message));
     if let Err(why) = check_prompt(&spec.prompt) {
         return refuse(why);
+    }
+    if let Some(mark) = spec.mark.as_deref().filter(|mark| !process::is_mark(mark)) {
+        return refuse(format!("`{}` cannot mark a process", mark.escape_debug()));
     }
     if spec.limits.max_turns == Some(0) {
         return refuse("a limit of 0 turns allows no work; give 1 or more".into());

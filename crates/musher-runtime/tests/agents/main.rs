@@ -5,6 +5,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing among many")]
 
 mod contract;
+mod keeping;
 mod promises;
 mod real;
 mod rig;

@@ -91,10 +91,11 @@ impl Driver {
         if self.turns.steered + text.len() > STEERED {
             return Err(CommandError::Busy);
         }
-        self.order(Order::Steer { id: id.clone(), text: text.clone() })?;
+        self.outbound.has_room()?;
         self.turns.steered += text.len();
-        self.emit(EventKind::UserMessage { prompt: Some(id), text, origin: Origin::Steer });
-        Ok(())
+        let (prompt, origin) = (Some(id.clone()), Origin::Steer);
+        self.emit(EventKind::UserMessage { prompt, text: text.clone(), origin });
+        self.order(Order::Steer { id, text })
     }
 
     fn interrupt(&mut self) -> Result<(), CommandError> {

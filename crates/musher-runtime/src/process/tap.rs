@@ -1,0 +1,172 @@
+//! A copy of what an agent printed, byte by byte, for a host that keeps it; secrets in it are masked.
+//!
+//! A mask is as long as what it hides, so that places in the output stay places in the copy.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+const MASK: u8 = b'*';
+
+/// Where copies go. It lasts for a session, through all of its processes.
+#[derive(Debug, Clone)]
+pub(crate) struct Tap {
+    copies: mpsc::Sender<Bytes>,
+    finder: Option<Arc<AhoCorasick>>,
+    longest: usize,
+    /// How much was printed so far.
+    printed: Arc<AtomicU64>,
+}
+
+impl Tap {
+    pub(crate) fn new(copies: mpsc::Sender<Bytes>, secrets: &[(String, String)]) -> Self {
+        let mut patterns: Vec<String> = Vec::new();
+        for (_, secret) in secrets {
+            // As it is, inside JSON, and inside JSON that is itself a text in JSON.
+            let once = escaped(secret);
+            patterns.extend([secret.clone(), escaped(&once), once]);
+        }
+        patterns.sort();
+        patterns.dedup();
+        let longest = patterns.iter().map(String::len).max().unwrap_or(0);
+        let finder =
+            AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
+        let finder = finder.filter(|_| longest > 0).map(Arc::new);
+        Self { copies, finder, longest, printed: Arc::default() }
+    }
+
+    /// The copy of one process's output.
+    pub(super) fn open(&self) -> Copying {
+        Copying { tap: self.clone(), held: Vec::new(), waiting: None }
+    }
+
+    /// Where the next process's output begins.
+    pub(super) fn position(&self) -> u64 {
+        self.printed.load(Ordering::Relaxed)
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// One process's output on its way to the copy.
+#[derive(Debug)]
+pub(super) struct Copying {
+    tap: Tap,
+    /// The end of what was printed, in which a secret may have begun.
+    held: Vec<u8>,
+    waiting: Option<Bytes>,
+}
+
+impl Copying {
+    /// Takes what was just read. More may be read only when it was handed on.
+    pub(super) fn push(&mut self, fresh: &[u8]) {
+        self.tap.printed.fetch_add(fresh.len() as u64, Ordering::Relaxed);
+        let Some(finder) = &self.tap.finder else {
+            self.waiting = Some(Bytes::copy_from_slice(fresh));
+            return;
+        };
+        self.held.extend_from_slice(fresh);
+        // A secret that begins before this place is here whole.
+        let sure = (self.held.len() + 1).saturating_sub(self.tap.longest);
+        let mut cut = sure;
+        let found: Vec<_> =
+            finder.find_iter(&self.held).take_while(|found| found.start() < sure).collect();
+        for found in found {
+            self.held[found.range()].fill(MASK);
+            cut = cut.max(found.end());
+        }
+        let rest = self.held.split_off(cut);
+        let ready = std::mem::replace(&mut self.held, rest);
+        self.waiting = Some(Bytes::from(ready)).filter(|ready| !ready.is_empty());
+    }
+
+    /// The output has ended; nothing that was begun can go on.
+    pub(super) fn finish(&mut self) {
+        if let Some(finder) = &self.tap.finder {
+            let found: Vec<_> = finder.find_iter(&self.held).map(|found| found.range()).collect();
+            found.into_iter().for_each(|range| self.held[range].fill(MASK));
+        }
+        let rest = std::mem::take(&mut self.held);
+        if !rest.is_empty() {
+            let mut all = self.waiting.take().map(Vec::from).unwrap_or_default();
+            all.extend(rest);
+            self.waiting = Some(all.into());
+        }
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// Hands on what waits. A host that no longer takes copies gets none.
+    pub(super) async fn hand_on(&mut self) {
+        let permit = self.tap.copies.reserve().await;
+        if let (Ok(permit), Some(ready)) = (permit, self.waiting.take()) {
+            permit.send(ready);
+        }
+        self.waiting = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn copied(secrets: &[&str], chunks: &[&[u8]]) -> Vec<u8> {
+        let (sender, mut receiver) = mpsc::channel(64);
+        let secrets: Vec<_> = secrets.iter().map(|s| ("KEY".to_owned(), (*s).to_owned())).collect();
+        let tap = Tap::new(sender, &secrets);
+        let mut copying = tap.open();
+        for chunk in chunks {
+            copying.push(chunk);
+            if copying.is_waiting() {
+                copying.hand_on().await;
+            }
+        }
+        copying.finish();
+        if copying.is_waiting() {
+            copying.hand_on().await;
+        }
+        drop((tap, copying));
+        let mut all = Vec::new();
+        while let Some(part) = receiver.recv().await {
+            all.extend_from_slice(&part);
+        }
+        all
+    }
+
+    #[tokio::test]
+    async fn a_secret_is_masked_wherever_the_output_is_split() {
+        let text = b"before s3cret-value\nand \"s3cret-value\" after";
+        for at in 0..text.len() {
+            let (left, right) = text.split_at(at);
+            let copy = copied(&["s3cret-value"], &[left, right]).await;
+            assert_eq!(copy.len(), text.len(), "places stay places");
+            assert_eq!(copy, b"before ************\nand \"************\" after", "split at {at}");
+        }
+    }
+
+    #[tokio::test]
+    async fn of_two_secrets_that_begin_alike_the_longer_is_masked_whole() {
+        let copy = copied(&["abcdef", "abcdefghij"], &[b"x abcdef", b"ghij abcdef y"]).await;
+        assert_eq!(copy, b"x ********** ****** y");
+    }
+
+    #[tokio::test]
+    async fn a_secret_inside_json_is_masked_in_its_escaped_form() {
+        let copy = copied(&["a\"b\\cdef"], &[br#"{"text":"a\"b\\cdef"}"#]).await;
+        assert_eq!(copy, br#"{"text":"**********"}"#);
+    }
+
+    #[tokio::test]
+    async fn without_secrets_every_byte_is_copied() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        assert_eq!(copied(&[], &[&bytes[..100], &bytes[100..]]).await, bytes);
+    }
+}
