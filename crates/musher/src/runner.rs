@@ -1,1 +1,3 @@
 //! The process that hosts one run, and its files.
+
+pub mod log;

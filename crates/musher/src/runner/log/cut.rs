@@ -1,0 +1,154 @@
+//! Cuts over-long strings in a line of JSON to their head and tail, in place and without parsing it.
+
+use std::ops::Range;
+
+use memchr::{memchr, memchr2};
+
+/// What is kept of a string that is too long.
+const HEAD: usize = 12 * 1024;
+const TAIL: usize = 4 * 1024;
+
+/// Cuts every string of more than `longest` bytes in the JSON text after `start`; names of fields are left alone.
+pub(super) fn cut(text: &mut Vec<u8>, start: usize, longest: usize) {
+    debug_assert!(longest >= 2 * (HEAD + TAIL), "a marker must fit into what is cut");
+    let (mut read, mut write) = (start, start);
+    while let Some(quote) = memchr(b'"', &text[read..]) {
+        let inside = read + quote + 1;
+        let end = string_end(text, inside);
+        let is_name = text.get(end + 1) == Some(&b':');
+        let unended = end == text.len();
+        if end - inside <= longest || is_name || unended {
+            let next = (end + 1).min(text.len());
+            write = shift(text, read..next, write);
+            read = next;
+            continue;
+        }
+        let head = boundary(&text[inside..end], HEAD);
+        let tail = boundary(&text[inside..end], end - inside - TAIL);
+        let gone = decoded_len(&text[inside + head..inside + tail]);
+        write = shift(text, read..inside + head, write);
+        let marker = format!(" … [{gone} bytes cut here] … ");
+        text[write..write + marker.len()].copy_from_slice(marker.as_bytes());
+        write += marker.len();
+        read = inside + tail;
+        write = shift(text, read..end + 1, write);
+        read = end + 1;
+    }
+    let rest = read..text.len();
+    write = shift(text, rest, write);
+    text.truncate(write);
+}
+
+/// Moves a piece down and returns where it ends.
+fn shift(text: &mut [u8], piece: Range<usize>, to: usize) -> usize {
+    let len = piece.len();
+    if piece.start != to {
+        text.copy_within(piece, to);
+    }
+    to + len
+}
+
+/// Where the string that begins at `at` has its closing quote.
+fn string_end(text: &[u8], mut at: usize) -> usize {
+    while let Some(found) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += found;
+        if text[at] == b'"' {
+            return at;
+        }
+        at += 2;
+    }
+    text.len()
+}
+
+/// The first place at or after `at` that splits neither a character nor an escape.
+fn boundary(string: &[u8], at: usize) -> usize {
+    let mut at = at.min(string.len());
+    let mut seen = 0;
+    while let Some(found) = memchr(b'\\', &string[seen..at]) {
+        let escape = seen + found;
+        seen = (escape + escape_len(string, escape)).min(string.len());
+        at = at.max(seen);
+    }
+    while string.get(at).is_some_and(|byte| byte & 0xC0 == 0x80) {
+        at += 1;
+    }
+    at
+}
+
+fn escape_len(string: &[u8], at: usize) -> usize {
+    if string.get(at + 1) == Some(&b'u') { 6 } else { 2 }
+}
+
+/// How many bytes the text is long once its escapes are read; an escape of ours stands for one byte.
+fn decoded_len(string: &[u8]) -> usize {
+    let (mut len, mut at) = (0, 0);
+    while let Some(found) = memchr(b'\\', &string[at..]) {
+        len += found + 1;
+        at = (at + found + escape_len(string, at + found)).min(string.len());
+    }
+    len + string.len() - at
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const LONGEST: usize = 32 * 1024;
+
+    fn cut_line(value: &Value) -> Value {
+        let mut text = b"before".to_vec();
+        text.extend(serde_json::to_vec(value).unwrap());
+        cut(&mut text, 6, LONGEST);
+        assert!(text.starts_with(b"before"));
+        serde_json::from_slice(&text[6..]).expect("the cut text is JSON")
+    }
+
+    #[test]
+    fn a_long_field_keeps_its_head_and_tail_and_says_how_much_is_gone() {
+        let long = format!("{}{}{}", "a".repeat(HEAD), "b".repeat(50_000), "c".repeat(TAIL));
+        let short = "s".repeat(LONGEST);
+        let line = json!({"first": short, "long": long, "nested": [{"deep": long}], "last": "x"});
+        let after = cut_line(&line);
+        assert_eq!(after["first"], line["first"]);
+        assert_eq!(after["last"], "x");
+        let kept = format!("{} … [50000 bytes cut here] … {}", "a".repeat(HEAD), "c".repeat(TAIL));
+        assert_eq!(after["long"], kept);
+        assert_eq!(after["nested"][0]["deep"], kept);
+    }
+
+    #[test]
+    fn the_name_of_a_field_is_never_cut() {
+        let name = "n".repeat(LONGEST + 1);
+        let line = json!({ &name: "v" });
+        assert_eq!(cut_line(&line), line);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_in_a_string_the_cut_line_is_json_and_no_character_is_split(
+            unit in "(\\PC|[\\x00-\\x1f\"\\\\]){1,7}",
+            skew in "[a-z\"\\\\\n]{0,9}",
+            longer in 0usize..9,
+        ) {
+            let times = (LONGEST + 9) / serde_json::to_string(&unit).unwrap().len().max(3) + 1 + longer;
+            let long = format!("{skew}{}", unit.repeat(times * 2));
+            let after = cut_line(&json!({"a": "\\\"", "b": long, "c": [1, null]}));
+            prop_assert_eq!(&after["a"], "\\\"");
+            prop_assert_eq!(&after["c"], &json!([1, null]));
+            let text = after["b"].as_str().unwrap();
+            match text.split_once(" … [") {
+                None => prop_assert_eq!(text, &long),
+                Some((head, rest)) => {
+                    let (gone, tail) = rest.split_once(" bytes cut here] … ").unwrap();
+                    prop_assert!(long.starts_with(head));
+                    prop_assert!(long.ends_with(tail));
+                    let gone: usize = gone.parse().unwrap();
+                    prop_assert_eq!(head.len() + gone + tail.len(), long.len());
+                }
+            }
+        }
+    }
+}

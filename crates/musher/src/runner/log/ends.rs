@@ -1,0 +1,143 @@
+//! What a run log leaves open: what its writer would still have had to say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use musher_core::{
+    AskId, CallId, Event, EventKind, Ledger, PromptId, SessionEnded, SessionId, SessionOrigin,
+    Spend, UsageOf,
+};
+
+use super::error::LogError;
+use super::line::{Kinds, lines};
+use super::reader::{Read, Reader};
+
+const PIECE: usize = 256 * 1024;
+/// The kinds that leave something open, close it or count.
+const KINDS: [&str; 9] = [
+    "session_info",
+    "turn_started",
+    "turn_ended",
+    "tool",
+    "ask_opened",
+    "ask_closed",
+    "usage",
+    "notice",
+    "session_ended",
+];
+
+/// The open ends of a run log.
+#[derive(Debug, Default)]
+pub struct OpenEnds {
+    pub last_seq: u64,
+    /// In the order in which they were opened.
+    pub open_asks: Vec<AskId>,
+    pub open_turn: Option<OpenTurn>,
+    pub session: Option<SessionId>,
+    pub origin: SessionOrigin,
+    pub ledger: Ledger,
+    pub turns: u32,
+    /// As far as the ends of turns and the usage tell.
+    pub model_calls: u32,
+    /// When the first and the last of these events were heard.
+    pub began_at: Option<i64>,
+    pub last_at: Option<i64>,
+    /// The end, if it was said.
+    pub ended: Option<SessionEnded>,
+}
+
+/// A turn without an end.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct OpenTurn {
+    pub number: Option<u32>,
+    pub prompts: Vec<PromptId>,
+    pub began_at: i64,
+    pub model_calls: u32,
+    /// Calls of the agent itself that have no result.
+    pub open_calls: BTreeSet<CallId>,
+}
+
+/// Reads a whole log once. `totals` are those of the session that the run resumed, by model.
+pub fn open_ends(dir: &Path, totals: BTreeMap<String, Spend>) -> Result<OpenEnds, LogError> {
+    let mut ends = OpenEnds { ledger: Ledger::resuming(totals), ..OpenEnds::default() };
+    let mut reader = Reader::open(dir, None)?;
+    let kinds = Kinds::new(KINDS);
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        match reader.read(&mut buffer, PIECE)? {
+            Read::Lines(batch) => {
+                ends.last_seq = batch.last;
+                for line in lines(&buffer[batch.lines]).filter(|line| kinds.has(line)) {
+                    // A kind that has changed beyond our reading leaves nothing open that we could close.
+                    if let Ok(event) = serde_json::from_slice(line) {
+                        ends.hear(event);
+                    }
+                }
+            }
+            Read::Reset { .. } => {}
+            Read::End => return Ok(ends),
+        }
+    }
+}
+
+impl OpenEnds {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "only the kinds that were chosen come here; others leave nothing open"
+    )]
+    fn hear(&mut self, event: Event) {
+        self.began_at.get_or_insert(event.at);
+        self.last_at = Some(event.at);
+        match event.kind {
+            EventKind::SessionInfo(info) => {
+                if info.forked_from.is_some() {
+                    self.origin = SessionOrigin::Forked;
+                } else if info.resumed_from.is_some() {
+                    self.origin = SessionOrigin::Resumed;
+                }
+                self.session = info.session.or_else(|| self.session.take());
+            }
+            EventKind::TurnStarted { prompts, .. } => {
+                self.turns += 1;
+                self.open_turn = Some(OpenTurn {
+                    number: event.turn,
+                    prompts,
+                    began_at: event.at,
+                    ..OpenTurn::default()
+                });
+            }
+            EventKind::TurnEnded(ended) => {
+                self.open_turn = None;
+                self.model_calls += ended.model_calls;
+            }
+            EventKind::Tool(update) if event.scope.is_main() => {
+                if let Some(turn) = &mut self.open_turn {
+                    if update.phase.is_final() {
+                        turn.open_calls.remove(&update.call);
+                    } else {
+                        turn.open_calls.insert(update.call);
+                    }
+                }
+            }
+            EventKind::AskOpened { ask, .. } => self.open_asks.push(ask),
+            EventKind::AskClosed { ask, .. } => self.open_asks.retain(|open| *open != ask),
+            EventKind::Usage(report) => {
+                self.ledger.enter(&report);
+                if let Some(turn) = &mut self.open_turn
+                    && report.of == UsageOf::ModelCall
+                    && event.scope.is_main()
+                {
+                    turn.model_calls += 1;
+                }
+            }
+            // The session to resume was unknown, so its totals have no part in this run.
+            EventKind::Notice { code: Some(code), .. } if code == "resume_fallback" => {
+                self.origin = SessionOrigin::Fallback;
+                self.ledger = Ledger::default();
+            }
+            EventKind::SessionEnded(ended) => self.ended = Some(*ended),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Closes the log of a run whose runner died: says what the runner no longer could.
+
+use std::collections::BTreeMap;
+
+use musher_core::{
+    ClosedBy, ErrorInfo, Event, EventKind, Outcome, Scope, SessionEnded, Spend, ToolPhase,
+    ToolUpdate, TurnEnded, TurnOutcome, Usd,
+};
+
+use super::ends::{OpenEnds, OpenTurn, open_ends};
+use super::error::LogError;
+use super::lock::Lock;
+use super::outcome;
+use super::writer::Writer;
+
+/// A run that was lost.
+#[derive(Debug, Clone)]
+pub struct Lost {
+    /// Why, as people are told.
+    pub reason: ErrorInfo,
+    pub now_ms: i64,
+    /// The running totals of the session that the run resumed, by model; see [`musher_core::Ledger::lineage`].
+    pub totals: BTreeMap<String, Spend>,
+}
+
+/// Closes the log and records the outcome. It may be done again, and says the same then; a run that had said its end
+/// before its runner died keeps it.
+pub fn close_lost(lock: Lock, lost: Lost) -> Result<SessionEnded, LogError> {
+    let dir = lock.dir().to_owned();
+    if let Some(ended) = outcome::read(&dir)? {
+        return Ok(ended);
+    }
+    let mut writer = Writer::reopen(lock)?;
+    let mut ends = open_ends(&dir, lost.totals)?;
+    let ended = match ends.ended.take() {
+        Some(ended) => ended,
+        None => {
+            let ended = the_end(&ends, &lost.reason);
+            let events = closing(ends, &lost.reason, lost.now_ms, &ended, writer.next_seq());
+            writer.append_last(&events)?;
+            ended
+        }
+    };
+    writer.finish(&ended)?;
+    Ok(ended)
+}
+
+fn the_end(ends: &OpenEnds, reason: &ErrorInfo) -> SessionEnded {
+    let open_calls = ends.open_turn.as_ref().map_or(0, |turn| turn.model_calls);
+    let model_calls = ends.model_calls + open_calls;
+    let spent = ends.ledger.spent();
+    let nothing = model_calls == 0 && spent.tokens.total() == 0;
+    SessionEnded {
+        outcome: Outcome::Lost,
+        error: Some(reason.clone()),
+        session: ends.session.clone(),
+        origin: ends.origin,
+        usage: spent.tokens,
+        // No model was called, so the cost is known, and it is nothing.
+        cost_usd: if nothing { Some(Usd::default()) } else { spent.cost_usd },
+        models: ends.ledger.by_model().clone(),
+        turns: ends.turns,
+        model_calls,
+        duration_ms: between(ends.began_at, ends.last_at),
+        exit_code: None,
+        signal: None,
+        stderr_tail: None,
+        survivors: Vec::new(),
+    }
+}
+
+/// What is still to be said, in the order in which a runner says it: asks, calls, the turn, the end.
+fn closing(
+    ends: OpenEnds,
+    reason: &ErrorInfo,
+    now_ms: i64,
+    ended: &SessionEnded,
+    first: u64,
+) -> Vec<Event> {
+    let number = ends.open_turn.as_ref().and_then(|turn| turn.number);
+    let by = ClosedBy::ProcessEnd;
+    let mut kinds: Vec<(Option<u32>, EventKind)> = Vec::new();
+    for ask in ends.open_asks {
+        kinds.push((number, EventKind::AskClosed { ask, by, answer: None }));
+    }
+    if let Some(OpenTurn { prompts, began_at, model_calls, open_calls, .. }) = ends.open_turn {
+        for call in open_calls {
+            let update = ToolUpdate::phase(call, ToolPhase::Cancelled);
+            kinds.push((number, EventKind::Tool(Box::new(update))));
+        }
+        let duration_ms = Some(between(Some(began_at), ends.last_at));
+        let turn = TurnEnded {
+            prompts,
+            model_calls,
+            duration_ms,
+            ..TurnEnded::synthesised(TurnOutcome::Lost, Some(reason.clone()))
+        };
+        kinds.push((number, EventKind::TurnEnded(Box::new(turn))));
+    }
+    kinds.push((None, EventKind::SessionEnded(Box::new(ended.clone()))));
+    let event =
+        |(seq, (turn, kind))| Event { seq, at: now_ms, kind, turn, scope: Scope::Main, raw: None };
+    (first..).zip(kinds).map(event).collect()
+}
+
+fn between(from: Option<i64>, to: Option<i64>) -> u64 {
+    let span = from.zip(to).map_or(0, |(from, to)| to.saturating_sub(from));
+    u64::try_from(span).unwrap_or(0)
+}

@@ -1,0 +1,76 @@
+//! How a run ended, in a file that is there as a whole or not at all; and the room that is kept for it.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use rustix::fs::{FallocateFlags, fallocate};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::error::LogError;
+use super::folder;
+
+/// Enough for the closing events and the outcome with the agent's last words.
+const BALLAST: u64 = 128 * 1024;
+
+/// Records the outcome so that it survives a loss of power. If the disk is full, the room kept for it is used.
+pub fn write(dir: &Path, outcome: &impl Serialize) -> Result<(), LogError> {
+    let path = folder::outcome(dir);
+    let mut bytes = serde_json::to_vec(outcome).map_err(|error| LogError::Io {
+        doing: "write the outcome as JSON to",
+        path: path.clone(),
+        source: error.into(),
+    })?;
+    bytes.push(b'\n');
+    let failed = |error| LogError::of("write", &path, error);
+    match replace(dir, &path, &bytes).map_err(failed) {
+        Err(LogError::Full { .. }) => {
+            drop_ballast(dir);
+            replace(dir, &path, &bytes).map_err(failed)
+        }
+        other => other,
+    }
+}
+
+/// The outcome; none while the run goes on, or when its writer died before it could say.
+pub fn read<T: DeserializeOwned>(dir: &Path) -> Result<Option<T>, LogError> {
+    let path = folder::outcome(dir);
+    let failed = |source| LogError::Io { doing: "read", path: path.clone(), source };
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| failed(error.into()))
+}
+
+fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let unborn = path.with_extension("new");
+    let mut file = File::create(&unborn)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&unborn, path)?;
+    File::open(dir)?.sync_all()
+}
+
+/// Keeps some room on the disk for the last words of a run.
+pub(super) fn keep_ballast(dir: &Path) -> Result<(), LogError> {
+    let path = folder::ballast(dir);
+    let kept = File::create(&path).and_then(|mut file| {
+        match fallocate(&file, FallocateFlags::empty(), 0, BALLAST) {
+            Ok(()) => Ok(()),
+            // Not every file system can; zeros take up room on every one.
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
+                io::copy(&mut io::Read::take(io::repeat(0), BALLAST), &mut file).map(drop)
+            }
+            Err(errno) => Err(errno.into()),
+        }
+    });
+    kept.map_err(|error| LogError::of("keep room in", &path, error))
+}
+
+/// Gives the room back. If that fails there is nothing more to be done about it.
+pub(super) fn drop_ballast(dir: &Path) {
+    let _gone_or_not = fs::remove_file(folder::ballast(dir));
+}

@@ -1,0 +1,238 @@
+//! A reader of a run log: it holds a place, never a buffer, and copies whole lines as they are.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use memchr::memrchr;
+
+use super::cursor::Cursor;
+use super::encode::LONGEST_LINE;
+use super::error::LogError;
+use super::folder;
+use super::head::{Head, HeadFile};
+use super::line::numbered;
+use super::locate::{Located, last, locate};
+use super::segment::{Found, Segment, read_at};
+
+/// Reads one run's log from a place on, while it is written and after.
+#[derive(Debug)]
+pub struct Reader {
+    log: Arc<Log>,
+    place: Option<Place>,
+    seq: u64,
+    /// What the reader must be told before anything else.
+    reset: Option<Cursor>,
+}
+
+/// The folder that all readers of one run share.
+#[derive(Debug)]
+pub(super) struct Log {
+    pub(super) dir: PathBuf,
+    head: HeadFile,
+}
+
+/// A place in a segment: everything before it was read.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) segment: Arc<Segment>,
+    pub(super) offset: u64,
+}
+
+/// What a reader got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Read {
+    Lines(Batch),
+    /// There is nothing more yet.
+    End,
+    /// Whatever came after `to` is gone, because a crash took it before it was acknowledged; reading goes on from there.
+    Reset {
+        to: Cursor,
+    },
+}
+
+/// Whole lines, one event each, numbered without gaps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    /// Where the lines stand in the buffer, each with its end.
+    pub lines: Range<usize>,
+    pub epoch: u32,
+    pub first: u64,
+    pub last: u64,
+    /// Whether they were all there was.
+    pub end: bool,
+}
+
+impl Log {
+    pub(super) fn head(&self) -> Result<Option<Head>, LogError> {
+        self.head.read(&self.dir)
+    }
+
+    pub(super) fn segments(&self) -> Result<Vec<u64>, LogError> {
+        folder::segments(&self.dir).map_err(|error| {
+            if error.kind() == std::io::ErrorKind::NotFound {
+                return LogError::Missing { dir: self.dir.clone() };
+            }
+            LogError::of("list", &self.dir, error)
+        })
+    }
+}
+
+impl Reader {
+    /// A reader of what comes after a place, or of everything.
+    pub fn open(dir: &Path, after: Option<Cursor>) -> Result<Self, LogError> {
+        Self::of(Arc::new(Log { dir: dir.to_owned(), head: HeadFile::default() }), after)
+    }
+
+    /// A reader of the last `count` events and of what comes after them.
+    pub fn open_last(dir: &Path, count: u64) -> Result<Self, LogError> {
+        let reader = Self::open(dir, None)?;
+        match reader.last()? {
+            Some(Cursor { epoch, seq }) => {
+                Self::of(reader.log, Some(Cursor { epoch, seq: seq.saturating_sub(count) }))
+            }
+            None => Ok(reader),
+        }
+    }
+
+    /// Another reader of the same log, which shares the open files of this one.
+    pub fn beside(&self, after: Option<Cursor>) -> Result<Self, LogError> {
+        let mut reader = Self::of(Arc::clone(&self.log), after)?;
+        if let (Some(place), Some(ours)) = (&mut reader.place, &self.place)
+            && place.segment.first == ours.segment.first
+            && place.segment.epoch == ours.segment.epoch
+        {
+            place.segment = Arc::clone(&ours.segment);
+        }
+        Ok(reader)
+    }
+
+    fn of(log: Arc<Log>, after: Option<Cursor>) -> Result<Self, LogError> {
+        let mut reader = Self { log, place: None, seq: 0, reset: None };
+        reader.go(after)?;
+        Ok(reader)
+    }
+
+    /// The last event that was read.
+    pub fn cursor(&self) -> Cursor {
+        let epoch = self.place.as_ref().map_or(0, |place| place.segment.epoch);
+        Cursor { epoch, seq: self.seq }
+    }
+
+    /// The last event of the log.
+    pub fn last(&self) -> Result<Option<Cursor>, LogError> {
+        last(&self.log)
+    }
+
+    /// How far the writer says that the log goes, and how much of it is on the disk.
+    pub fn head(&self) -> Result<Option<Head>, LogError> {
+        self.log.head()
+    }
+
+    /// Appends whole lines to the buffer: at most `max_bytes` of them, but at least one if there is one.
+    pub fn read(&mut self, buffer: &mut Vec<u8>, max_bytes: usize) -> Result<Read, LogError> {
+        loop {
+            if let Some(to) = self.reset.take() {
+                return Ok(Read::Reset { to });
+            }
+            let Some(place) = &mut self.place else {
+                self.go(None)?;
+                match (&self.place, self.reset) {
+                    (None, None) => return Ok(Read::End),
+                    _ => continue,
+                }
+            };
+            let head = self.log.head()?;
+            let here = head.filter(|head| {
+                head.segment == place.segment.first && head.epoch == place.segment.epoch
+            });
+            let limit = here.map_or(u64::MAX, |head| head.offset);
+            if let Some((lines, last)) = place.take(buffer, max_bytes, limit, self.seq + 1)? {
+                let (epoch, first) = (place.segment.epoch, self.seq + 1);
+                let end = place.offset == limit;
+                self.seq = last;
+                return Ok(Read::Lines(Batch { lines, epoch, first, last, end }));
+            }
+            if here.is_some() || !self.cross(head)? {
+                return Ok(Read::End);
+            }
+        }
+    }
+
+    /// Goes on into the next segment, if there is one.
+    fn cross(&mut self, head: Option<Head>) -> Result<bool, LogError> {
+        let Some(place) = &self.place else { return Ok(false) };
+        let (path, offset) = (place.segment.path.clone(), place.offset);
+        let (epoch, next) = (place.segment.epoch, self.seq + 1);
+        let damaged = LogError::Damaged { path, offset, seq: next };
+        if head.is_some_and(|head| head.epoch > epoch) {
+            let before = (place.segment.first, epoch);
+            self.go(Some(Cursor { epoch, seq: self.seq }))?;
+            let after = self.place.as_ref().map(|place| (place.segment.first, place.segment.epoch));
+            let moved = after != Some(before) || self.reset.is_some();
+            return if moved { Ok(true) } else { Err(damaged) };
+        }
+        if next == place.segment.first {
+            return Ok(false);
+        }
+        if let Found::Whole(segment) = Segment::open(&self.log.dir, next)? {
+            let offset = segment.body;
+            self.place = Some(Place { segment: Arc::new(segment), offset });
+            return Ok(true);
+        }
+        match head {
+            // The writer is further on, so this segment should be whole and is not.
+            Some(head) if head.epoch == epoch && head.segment > place.segment.first => Err(damaged),
+            Some(_) | None => Ok(false),
+        }
+    }
+
+    /// Finds a place in the log.
+    fn go(&mut self, after: Option<Cursor>) -> Result<(), LogError> {
+        match locate(&self.log, after)? {
+            Located::Nowhere => {}
+            Located::At { place, seq } => (self.place, self.seq) = (Some(place), seq),
+            Located::Reset { place, to } => {
+                self.place = place;
+                self.seq = to.seq;
+                self.reset = Some(to);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Place {
+    /// Copies the lines from here on and steps over them; they must be numbered from `first`.
+    fn take(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        max: usize,
+        limit: u64,
+        first: u64,
+    ) -> Result<Option<(Range<usize>, u64)>, LogError> {
+        let start = buffer.len();
+        let there = usize::try_from(limit.saturating_sub(self.offset)).unwrap_or(usize::MAX);
+        if there == 0 {
+            return Ok(None);
+        }
+        let mut want = max.clamp(1, there);
+        loop {
+            let got = read_at(&self.segment.file, buffer, want, self.offset)
+                .map_err(|error| LogError::of("read", &self.segment.path, error))?;
+            if memrchr(b'\n', &buffer[start..]).is_some() {
+                let Some((good, last)) = numbered(&buffer[start..], first) else { break };
+                buffer.truncate(start + good);
+                self.offset += good as u64;
+                return Ok(Some((start..start + good, last)));
+            }
+            buffer.truncate(start);
+            if got < want || want == there || want > LONGEST_LINE {
+                break;
+            }
+            want = want.saturating_mul(4).min(there);
+        }
+        buffer.truncate(start);
+        Ok(None)
+    }
+}

@@ -1,0 +1,147 @@
+//! How a writer comes to be: at the beginning of a run, or after the last writer has died.
+
+use std::fs::{self, File, OpenOptions};
+use std::path::Path;
+
+use super::super::disk::{Disk, Os};
+use super::super::error::LogError;
+use super::super::head::HeadFile;
+use super::super::index::IndexWriter;
+use super::super::lock::Lock;
+use super::super::segment::{Found, Segment, Tail};
+use super::super::{folder, outcome};
+use super::{Cut, SEGMENT_BYTES, State, Writer};
+
+impl Writer<Os> {
+    /// Begins the log of a run. A run begins only once: it fails if a segment is there.
+    pub fn create(lock: Lock, run: &str) -> Result<Self, LogError> {
+        Self::create_with(lock, run, SEGMENT_BYTES, Os)
+    }
+
+    /// Opens the log of a writer that died, to close it: what was torn is cut, and a new segment with a higher epoch
+    /// begins, so that no reader of the old one ever sees it change.
+    pub fn reopen(lock: Lock) -> Result<Self, LogError> {
+        Self::reopen_with(lock, SEGMENT_BYTES, Os)
+    }
+}
+
+impl<D: Disk> Writer<D> {
+    /// As [`Writer::create`], with segments of another size and on another disk.
+    pub fn create_with(
+        lock: Lock,
+        run: &str,
+        segment_bytes: u64,
+        disk: D,
+    ) -> Result<Self, LogError> {
+        let dir = lock.dir();
+        if let Some(first) = segments(dir)?.first() {
+            return Err(LogError::Exists { path: folder::segment(dir, *first) });
+        }
+        outcome::keep_ballast(dir)?;
+        let segment = Segment::create(dir, run, 1, 1, &disk)?;
+        Self::begin(lock, segment, segment_bytes, disk, Cut::default())
+    }
+
+    /// As [`Writer::reopen`], with segments of another size and on another disk.
+    pub fn reopen_with(lock: Lock, segment_bytes: u64, disk: D) -> Result<Self, LogError> {
+        let dir = lock.dir();
+        let head = HeadFile::default().read(dir)?;
+        let mut epoch = head.map_or(0, |head| head.epoch);
+        let mut run = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut cut = Cut::default();
+        let mut last = 0;
+        for first in segments(dir)?.into_iter().rev() {
+            match Segment::open(dir, first)? {
+                Found::Whole(segment) => {
+                    let tail = cut_tail(&segment, &disk)?;
+                    epoch = epoch.max(segment.epoch);
+                    cut.bytes += tail.len - tail.offset;
+                    last = tail.last;
+                    run = segment.run;
+                    break;
+                }
+                // Nothing in it was ever acknowledged, for its header would have been synced before.
+                Found::Torn => {
+                    let path = folder::segment(dir, first);
+                    fs::remove_file(&path).map_err(|error| LogError::of("remove", &path, error))?;
+                    epoch = epoch.max(1);
+                }
+                Found::Absent => {}
+            }
+        }
+        cut.synced = head.map_or(0, |head| head.synced.saturating_sub(last));
+        let epoch = epoch.saturating_add(1);
+        let segment = match Segment::create(dir, &run, epoch, last + 1, &disk) {
+            Err(LogError::Full { .. }) => {
+                outcome::drop_ballast(dir);
+                Segment::create(dir, &run, epoch, last + 1, &disk)?
+            }
+            other => other?,
+        };
+        let mut writer = Self::begin(lock, segment, segment_bytes, disk, cut)?;
+        // Whoever hears of an epoch must be able to rely on it.
+        writer.sync()?;
+        Ok(writer)
+    }
+
+    fn begin(
+        lock: Lock,
+        segment: Segment,
+        segment_bytes: u64,
+        disk: D,
+        cut: Cut,
+    ) -> Result<Self, LogError> {
+        let dir = lock.dir();
+        let head_path = folder::head(dir);
+        let head = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&head_path)
+            .map_err(|error| LogError::of("open", &head_path, error))?;
+        let index = IndexWriter::new(&folder::index(dir, segment.first));
+        let last = segment.first - 1;
+        let mut writer = Self {
+            dir: File::open(dir).map_err(|error| LogError::of("open", dir, error))?,
+            disk,
+            head,
+            index,
+            segment_bytes,
+            offset: segment.body,
+            last,
+            synced: last,
+            unsynced_name: true,
+            stale_head: true,
+            buffer: Vec::new(),
+            cut,
+            state: State::Open,
+            segment,
+            lock,
+        };
+        writer.publish()?;
+        Ok(writer)
+    }
+}
+
+fn segments(dir: &Path) -> Result<Vec<u64>, LogError> {
+    folder::segments(dir).map_err(|error| LogError::of("list", dir, error))
+}
+
+/// Cuts what is torn, and makes sure that the rest stays.
+fn cut_tail(segment: &Segment, disk: &impl Disk) -> Result<Tail, LogError> {
+    let tail = segment.scan()?;
+    let path = &segment.path;
+    let file = OpenOptions::new()
+        .write(true)
+        .open(path)
+        .map_err(|error| LogError::of("open", path, error))?;
+    if tail.len > tail.offset {
+        file.set_len(tail.offset).map_err(|error| LogError::of("cut", path, error))?;
+    }
+    disk.sync(&file).map_err(|source| LogError::Io {
+        doing: "sync",
+        path: path.clone(),
+        source,
+    })?;
+    Ok(tail)
+}
