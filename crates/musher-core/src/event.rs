@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::{
-    Activity, Answer, Ask, AskId, CallId, ClosedBy, ErrorInfo, ItemBody, ItemId, Level,
+    Activity, Answer, Ask, AskId, CallId, ClosedBy, CommandId, ErrorInfo, ItemBody, ItemId, Level,
     ModelChange, Origin, OutputStream, PlanEntry, PromptId, RateLimit, SessionEnded, SessionInfo,
     TaskUpdate, ToolUpdate, Trigger, TurnEnded, UsageReport,
 };
@@ -118,6 +118,9 @@ pub enum EventKind {
         by: ClosedBy,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Answer>,
+        /// The command that brought the answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        command: Option<CommandId>,
     },
     /// The whole plan, replacing the one before.
     Plan {
@@ -182,7 +185,7 @@ pub struct Delta {
 }
 
 /// What a delta is a piece of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
     Text,

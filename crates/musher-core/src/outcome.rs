@@ -146,3 +146,25 @@ pub struct SessionEnded {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub survivors: Vec<i32>,
 }
+
+impl SessionEnded {
+    /// The end of a session that never began.
+    pub fn unbegun(error: ErrorInfo) -> Self {
+        Self {
+            outcome: Outcome::Failed,
+            error: Some(error),
+            session: None,
+            origin: SessionOrigin::Fresh,
+            usage: Tokens::default(),
+            cost_usd: Some(Usd::default()),
+            models: BTreeMap::new(),
+            turns: 0,
+            model_calls: 0,
+            duration_ms: 0,
+            exit_code: None,
+            signal: None,
+            stderr_tail: None,
+            survivors: Vec::new(),
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 /// Now, in Unix milliseconds.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads wall time")]
-pub(crate) fn now_ms() -> i64 {
+pub fn now_ms() -> i64 {
     std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))

@@ -22,6 +22,7 @@ pub mod script;
 mod session;
 mod task;
 
+pub use clock::now_ms;
 pub use musher_core::{self as core, Event, EventKind, Outcome};
 pub use once::{RunResult, run_once};
 pub use process::{

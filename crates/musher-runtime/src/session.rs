@@ -14,7 +14,7 @@ mod setup;
 mod spec;
 mod turns;
 
-use musher_core::{Answer, AskId, ClosedBy, Delta, Event, PromptId};
+use musher_core::{Answer, AskId, ClosedBy, CommandId, Delta, Event, PromptId};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -69,6 +69,8 @@ pub enum Command {
     Answer {
         ask: AskId,
         answer: Answer,
+        /// What the host calls the command; the event that closes the ask names it.
+        command: Option<CommandId>,
     },
     /// End the turn, keep the session.
     Interrupt,
@@ -172,7 +174,7 @@ impl SessionHandle {
 
     /// Answers an ask. It fails if the ask was closed in the meantime, and says by whom.
     pub async fn answer(&self, ask: AskId, answer: Answer) -> Result<(), CommandError> {
-        self.send(Command::Answer { ask, answer }).await
+        self.send(Command::Answer { ask, answer, command: None }).await
     }
 
     /// Ends the turn and keeps the session.

@@ -4,6 +4,7 @@ mod demo;
 mod exit;
 mod render;
 mod run;
+mod runner;
 mod terminal;
 mod text;
 
@@ -13,6 +14,7 @@ use clap::{Parser, Subcommand};
 
 use exit::{CliError, Exit};
 use terminal::tell;
+use tokio::runtime::Builder;
 
 /// Drives a team of coding agents.
 #[derive(Debug, Parser)]
@@ -33,6 +35,22 @@ enum Verb {
     Run(run::Run),
     /// Watch a scripted agent do a short, real piece of work; no key and no network needed.
     Demo(demo::Demo),
+    #[command(hide = true)]
+    Runner(runner::Runner),
+}
+
+impl Verb {
+    /// A runner has one thing to do and there may be a thousand of them, so it has one thread.
+    fn runtime(&self) -> Builder {
+        match self {
+            Self::Runner(_) => Builder::new_current_thread(),
+            Self::Run(_) | Self::Demo(_) => {
+                let mut builder = Builder::new_multi_thread();
+                builder.worker_threads(2);
+                builder
+            }
+        }
+    }
 }
 
 impl Cli {
@@ -40,6 +58,7 @@ impl Cli {
         match self.verb {
             Verb::Run(run) => run.run().await,
             Verb::Demo(demo) => demo.run().await,
+            Verb::Runner(runner) => runner.run().await,
         }
     }
 }
@@ -49,14 +68,13 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     // Orphans of our agents come to us instead of vanishing out of reach. Without it the mark still finds most.
     let _unsupported = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-    let runtime =
-        match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
-            Ok(runtime) => runtime,
-            Err(error) => {
-                tell(&format!("error: the machine gave no threads to work with: {error}"));
-                return Exit::Unavailable.into();
-            }
-        };
+    let runtime = match cli.verb.runtime().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            tell(&format!("error: the machine gave no threads to work with: {error}"));
+            return Exit::Unavailable.into();
+        }
+    };
     match runtime.block_on(cli.run()) {
         Ok(exit) => exit.into(),
         Err(error) => {

@@ -5,5 +5,7 @@
 pub mod cli;
 pub mod config;
 pub mod git;
+pub mod home;
 pub mod runner;
+pub mod runtimes;
 pub mod worktree;

@@ -1,3 +1,17 @@
-//! The process that hosts one run, and its files.
+//! The process that hosts one run, its files, and the way to speak to it.
+//!
+//! A runner stands between the server and the agent. It owns the agent's process tree, writes the run's log, listens
+//! on a socket in the run's folder, keeps the limits, and records the outcome; the server may come and go.
 
+mod deltas;
+mod folder;
+mod host;
+pub mod launch;
+pub mod link;
 pub mod log;
+mod socket;
+pub mod spec;
+pub mod wire;
+
+pub use folder::RunFolder;
+pub use host::{HostError, host};

@@ -39,7 +39,7 @@ const VENDOR_EXCEPTIONS: &[Exception] = &[
         reason: "the example has to start some runtime",
     },
     Exception {
-        file: "crates/musher/src/cli/run/runtimes.rs",
+        file: "crates/musher/src/runtimes.rs",
         lines: Lines::All,
         reason: "the one table from names to runtimes",
     },

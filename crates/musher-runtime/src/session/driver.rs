@@ -346,7 +346,7 @@ impl Driver {
     fn deadline_passed(&mut self) {
         let now = Instant::now();
         for (ask, answer) in self.asks.overdue() {
-            self.close_ask(ask, ClosedBy::Deadline, answer);
+            self.close_ask(ask, ClosedBy::Deadline, answer, None);
         }
         if self.close_at.is_some_and(|at| at <= now) {
             self.close_at = None;
@@ -440,7 +440,7 @@ impl Driver {
             self.turn_ended(cut_short, None, ClosedBy::ProcessEnd);
         }
         for ask in self.asks.close_all(ClosedBy::ProcessEnd) {
-            self.emit(EventKind::AskClosed { ask, by: ClosedBy::ProcessEnd, answer: None });
+            self.unanswered(ask, ClosedBy::ProcessEnd);
         }
         if !ended.survivors.is_empty() {
             let message = format!("processes {:?} could not be ended", ended.survivors);

@@ -3,7 +3,6 @@
 mod answer;
 mod host;
 mod prompt;
-mod runtimes;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,6 +15,7 @@ use musher_runtime::{
 
 use super::render::{Json, People, View};
 use super::{CliError, Exit, terminal};
+use crate::runtimes;
 
 pub(crate) use host::host;
 
@@ -83,7 +83,8 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) async fn run(self) -> Result<Exit, CliError> {
         let environment = self.environment()?;
-        let runtime = runtimes::find(&self.runtime, &environment)?;
+        let runtime = runtimes::find(&self.runtime, &environment)
+            .map_err(|error| CliError::hinted(error.to_string(), error.hint()))?;
         let attended = !self.json && terminal::can_ask() && !self.reads_stdin();
         let prompt = prompt::read(self.prompt.clone(), self.file.as_deref())?;
         let mut spec = SessionSpec::new(prompt.clone(), self.cwd.clone(), environment);

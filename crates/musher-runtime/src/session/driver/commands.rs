@@ -1,6 +1,6 @@
 //! What the driver does with a command.
 
-use musher_core::{Answer, AskId, ClosedBy, EventKind, Origin, Outcome, PromptId};
+use musher_core::{Answer, AskId, ClosedBy, CommandId, EventKind, Origin, Outcome, PromptId};
 
 use super::super::port::Order;
 use super::super::spec::check_prompt;
@@ -25,9 +25,9 @@ impl Driver {
                 supported(can.steer, "be steered")?;
                 self.steer(id, text)
             }
-            Command::Answer { ask, answer } => {
+            Command::Answer { ask, answer, command } => {
                 let changed = self.asks.answer(&ask, &answer)?;
-                self.close_ask(ask, ClosedBy::Person, answer);
+                self.close_ask(ask, ClosedBy::Person, answer, command);
                 if let Some(update) = changed {
                     self.emit(EventKind::Tool(Box::new(update)));
                 }
@@ -118,9 +118,21 @@ impl Driver {
         let _ended = self.order(Order::Prompt { id, text });
     }
 
+    /// Records that an ask was closed without an answer.
+    pub(super) fn unanswered(&mut self, ask: AskId, by: ClosedBy) {
+        self.emit(EventKind::AskClosed { ask, by, answer: None, command: None });
+    }
+
     /// Records who closed an ask, then tells the agent.
-    pub(super) fn close_ask(&mut self, ask: AskId, by: ClosedBy, answer: Answer) {
-        self.emit(EventKind::AskClosed { ask: ask.clone(), by, answer: Some(answer.clone()) });
+    pub(super) fn close_ask(
+        &mut self,
+        ask: AskId,
+        by: ClosedBy,
+        answer: Answer,
+        command: Option<CommandId>,
+    ) {
+        let told = Some(answer.clone());
+        self.emit(EventKind::AskClosed { ask: ask.clone(), by, answer: told, command });
         if matches!(answer, Answer::DenyAndInterrupt { .. }) {
             self.interrupt_sent = true;
         }

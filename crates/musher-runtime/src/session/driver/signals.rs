@@ -31,7 +31,7 @@ impl Driver {
                 Signal::AskOpened { ask, body, scope, raw } => self.asked(ask, body, scope, raw),
                 Signal::AskWithdrawn { ask } => {
                     if self.asks.close(&ask, ClosedBy::Agent) {
-                        self.emit(EventKind::AskClosed { ask, by: ClosedBy::Agent, answer: None });
+                        self.unanswered(ask, ClosedBy::Agent);
                     }
                 }
                 Signal::Gate(gate) => {
@@ -141,7 +141,7 @@ impl Driver {
             self.emit(EventKind::TurnStarted { trigger: Trigger::Unknown, prompts });
         }
         for ask in self.asks.close_all(by) {
-            self.emit(EventKind::AskClosed { ask, by, answer: None });
+            self.unanswered(ask, by);
         }
         for update in self.turns.cancelled_calls() {
             self.emit(EventKind::Tool(Box::new(update)));
@@ -175,7 +175,7 @@ impl Driver {
             raw,
         );
         if let Fate::Settled { by, answer } = fate {
-            self.close_ask(ask, by, answer);
+            self.close_ask(ask, by, answer, None);
         }
     }
 

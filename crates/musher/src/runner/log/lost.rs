@@ -81,7 +81,7 @@ fn closing(
     let by = ClosedBy::ProcessEnd;
     let mut kinds: Vec<(Option<u32>, EventKind)> = Vec::new();
     for ask in ends.open_asks {
-        kinds.push((number, EventKind::AskClosed { ask, by, answer: None }));
+        kinds.push((number, EventKind::AskClosed { ask, by, answer: None, command: None }));
     }
     if let Some(OpenTurn { prompts, began_at, model_calls, open_calls, .. }) = ends.open_turn {
         for call in open_calls {

@@ -1,0 +1,78 @@
+//! Where a project's state is kept by default, and on which disks it may be.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::HomeError;
+
+/// The state directory of the project in this repository, below the user's own state.
+pub fn default_for(
+    repo: &Path,
+    state_home: Option<&OsStr>,
+    home: Option<&OsStr>,
+) -> Result<PathBuf, HomeError> {
+    let given = |value: Option<&OsStr>| value.filter(|text| !text.is_empty()).map(PathBuf::from);
+    let base = given(state_home)
+        .filter(|path| path.is_absolute())
+        .or_else(|| Some(given(home)?.join(".local/state")))
+        .ok_or(HomeError::NoPlace)?;
+    let name = repo.file_name().map(|name| plain(&name.to_string_lossy())).unwrap_or_default();
+    let digest = Sha256::digest(repo.as_os_str().as_encoded_bytes());
+    let short: String = digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect();
+    Ok(base.join("musher/projects").join(format!("{name}-{short}")))
+}
+
+/// A name that people recognise and that is harmless as a part of a path.
+fn plain(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let name: String = name.chars().map(plain).take(40).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() { "project".to_owned() } else { name.to_owned() }
+}
+
+/// File systems that other machines share, by the numbers that the kernel gives them.
+const NETWORK: &[(u32, &str)] = &[
+    (0x6969, "NFS"),
+    (0x517b, "SMB"),
+    (0xfe53_4d42, "SMB"),
+    (0xff53_4d42, "CIFS"),
+    (0x0102_1997, "9P"),
+    (0x00c3_6400, "Ceph"),
+    (0x5346_414f, "AFS"),
+    (0x0bd0_0bd0, "Lustre"),
+    (0x4750_4653, "GPFS"),
+    (0x7461_636f, "OCFS2"),
+    (0x0116_1970, "GFS2"),
+];
+
+/// The kind of network file system that a folder is on, if it is on one.
+pub(super) fn network_file_system(path: &Path) -> Option<&'static str> {
+    let found = rustix::fs::statfs(path).ok()?;
+    // The kernel's number has 32 bits, in a field whose width differs between machines.
+    let number = u32::try_from(found.f_type & 0xffff_ffff).ok()?;
+    NETWORK.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_project_has_a_place_of_its_own_that_people_recognise() {
+        let place =
+            |repo: &str| default_for(Path::new(repo), Some(OsStr::new("/state")), None).unwrap();
+        let shop = place("/home/ann/My Shop");
+        assert!(shop.starts_with("/state/musher/projects"), "{}", shop.display());
+        assert!(shop.to_string_lossy().contains("my-shop-"), "{}", shop.display());
+        assert_ne!(shop, place("/home/bob/My Shop"));
+        let hostile = place("/x/..\u{1f600}");
+        assert!(hostile.to_string_lossy().contains("projects/project-"), "{}", hostile.display());
+    }
+
+    #[test]
+    fn without_any_home_it_says_so() {
+        assert!(matches!(default_for(Path::new("/r"), None, None), Err(HomeError::NoPlace)));
+    }
+}

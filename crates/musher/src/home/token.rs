@@ -1,0 +1,72 @@
+//! The token that every request needs.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use subtle::ConstantTimeEq;
+
+/// 256 random bits as text. It is never shown by accident.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl Token {
+    /// A new one.
+    pub fn mint() -> io::Result<Self> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    /// One that somebody was given.
+    pub fn given(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The one in the file; when there is none, a new one is put there for its owner alone.
+    pub(super) fn keep(path: &Path) -> io::Result<Self> {
+        match Self::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            found => return found,
+        }
+        let token = Self::mint()?;
+        let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut file = tempfile::Builder::new().prefix(".token-").tempfile_in(folder)?;
+        file.write_all(token.0.as_bytes())?;
+        file.as_file().sync_all()?;
+        // Whoever comes second takes the token that is there.
+        match file.persist_noclobber(path) {
+            Ok(_) => Ok(token),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Self::read(path),
+            Err(error) => Err(error.error),
+        }
+    }
+
+    /// The token in a file.
+    pub fn read(path: &Path) -> io::Result<Self> {
+        let nofollow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
+        let file = File::options().read(true).custom_flags(nofollow).open(path)?;
+        let mut text = String::new();
+        file.take(1024).read_to_string(&mut text)?;
+        match text.trim() {
+            "" => Err(io::Error::new(io::ErrorKind::InvalidData, "the token file is empty")),
+            token => Ok(Self(token.to_owned())),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether somebody knows it, in a time that tells nothing.
+    pub fn is(&self, given: &str) -> bool {
+        self.0.as_bytes().ct_eq(given.as_bytes()).into()
+    }
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token(…)")
+    }
+}

@@ -1,0 +1,58 @@
+//! One run's folder, and the control socket in it.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use tokio::net::{UnixListener, UnixStream};
+
+/// The socket's name in the folder. Paths of sockets may have 107 bytes at most, so it is reached through the folder.
+const SOCKET: &str = "s";
+
+/// The folder of one run.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    handle: OwnedFd,
+}
+
+impl RunFolder {
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = rustix::fs::open(path, flags, Mode::empty())?;
+        Ok(Self { path: path.to_owned(), handle })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn socket(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", self.handle.as_raw_fd()))
+    }
+
+    /// Listens for commands. The caller holds the run's lock, so a socket that is already there belongs to the dead.
+    pub(super) fn listen(&self) -> io::Result<UnixListener> {
+        match std::fs::remove_file(self.path.join(SOCKET)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        UnixListener::bind(self.socket())
+    }
+
+    pub(super) async fn connect(&self) -> io::Result<UnixStream> {
+        UnixStream::connect(self.socket()).await
+    }
+
+    /// Takes the socket away: nobody will answer any more.
+    pub(super) fn close_door(&self) {
+        let _already_gone = std::fs::remove_file(self.path.join(SOCKET));
+    }
+}
+
+/// Whether who is at the other end may command this user's runs.
+pub(super) fn is_trusted(peer: &UnixStream) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    peer.peer_cred().is_ok_and(|credentials| credentials.uid() == own || credentials.uid() == 0)
+}

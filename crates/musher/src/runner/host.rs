@@ -1,0 +1,338 @@
+//! Hosts one run: its session on one side, its log and its control socket on the other.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use musher_core::{ErrorClass, ErrorInfo, Event, EventKind, Scope, SessionEnded};
+use musher_runtime::{Environment, Keeper, Output, Session, SessionHandle, reap_orphans};
+use tokio::net::UnixListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
+
+use super::deltas::Deltas;
+use super::folder::RunFolder;
+use super::log::raw::RawWriter;
+use super::log::{Lock, LockError, LogError, Urgency, Writer};
+use super::socket::{self, Door};
+use super::spec::{RunSpec, SpecError};
+use crate::runtimes;
+
+/// Events that are written with one call, at most.
+const BATCH: usize = 256;
+/// What is not pressing is made durable after this long.
+const SYNC: Duration = Duration::from_secs(1);
+/// How often text in flight is passed on.
+const FRAME: Duration = Duration::from_millis(33);
+/// How often a full disk is tried again.
+const RETRY: Duration = Duration::from_millis(500);
+/// Copies of the agent's output that may wait to be written.
+const RAW: usize = 16;
+
+/// Why a run could not be hosted to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    #[error("the run's folder {0} cannot be used: {1}")]
+    Folder(std::path::PathBuf, io::Error),
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Log(#[from] LogError),
+}
+
+/// Hosts the run in this folder to its end. `ready` is called when the run is begun: from then on it is recorded,
+/// whatever happens.
+pub async fn host(
+    path: &Path,
+    environment: Environment,
+    now: fn() -> i64,
+    ready: impl FnOnce(),
+) -> Result<(), HostError> {
+    let bad_folder = |error| HostError::Folder(path.to_owned(), error);
+    let folder = RunFolder::open(path).map_err(bad_folder)?;
+    let lock = Lock::take(path)?;
+    let spec = RunSpec::read(path)?;
+    let listener = folder.listen().map_err(bad_folder)?;
+    let writer = Writer::create(lock, &spec.run.to_string())?;
+    ready();
+    let (raw_in, raw) = mpsc::channel(RAW);
+    let (durable, watched) = watch::channel(0);
+    let session = spec.session(environment.clone()).map_err(|error| error.to_string());
+    let session = session.and_then(|mut session| {
+        session.keeper = Some(Keeper { raw: raw_in, durable: watched });
+        let runtime =
+            runtimes::find(&spec.runtime, &environment).map_err(|error| error.to_string())?;
+        Ok(runtime.start(session))
+    });
+    let keeping = Keeping {
+        writer,
+        raw: RawWriter::new(path),
+        durable,
+        batch: Vec::new(),
+        unsynced: None,
+        end: None,
+    };
+    match session {
+        Ok(session) => Hosting::new(&spec, session, keeping).run(listener, raw).await?,
+        Err(why) => keeping.refuse(why, now())?,
+    }
+    folder.close_door();
+    Ok(())
+}
+
+/// The run's record.
+struct Keeping {
+    writer: Writer,
+    raw: RawWriter,
+    durable: watch::Sender<u64>,
+    /// Events that are not written yet.
+    batch: Vec<Event>,
+    /// By when what is written must be durable.
+    unsynced: Option<Instant>,
+    end: Option<SessionEnded>,
+}
+
+impl Keeping {
+    /// Writes what is waiting. A full disk takes nothing, and nothing is lost.
+    fn write(&mut self) -> Result<(), LogError> {
+        if let Some(EventKind::SessionEnded(end)) = self.batch.last().map(|event| &event.kind) {
+            self.end = Some((**end).clone());
+        }
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let appended = match self.end {
+            // The last words have a place of their own on a full disk.
+            Some(_) => self.writer.append_last(&self.batch)?,
+            None => self.writer.append(&self.batch)?,
+        };
+        let by = match appended.urgency {
+            Urgency::Now => Instant::now(),
+            Urgency::Soon => Instant::now() + SYNC,
+        };
+        self.unsynced = Some(self.unsynced.map_or(by, |earlier| earlier.min(by)));
+        self.batch.clear();
+        Ok(())
+    }
+
+    /// Makes what was written durable, if it is time.
+    fn sync_if_due(&mut self) -> Result<(), LogError> {
+        match self.unsynced {
+            Some(by) if by <= Instant::now() => self.sync(),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn sync(&mut self) -> Result<(), LogError> {
+        self.writer.sync()?;
+        self.unsynced = None;
+        self.durable.send_replace(self.writer.synced_seq());
+        self.keep_raw(RawWriter::flush)
+    }
+
+    /// The raw copy is worth a pause when the disk is full, and no more than that: a run goes on without it.
+    fn keep_raw(
+        &mut self,
+        keep: impl FnOnce(&mut RawWriter) -> Result<(), LogError>,
+    ) -> Result<(), LogError> {
+        match keep(&mut self.raw) {
+            Err(error) if error.is_full() => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// A run that cannot even begin still has a log, and its end is in it.
+    fn refuse(mut self, why: String, at: i64) -> Result<(), HostError> {
+        let end = SessionEnded::unbegun(ErrorInfo::new(ErrorClass::Config, why));
+        let kind = EventKind::SessionEnded(Box::new(end));
+        let scope = Scope::Main;
+        self.batch.push(Event { seq: 1, at, kind, turn: None, scope, raw: None });
+        self.write()?;
+        self.finish()
+    }
+
+    /// Records the outcome.
+    fn finish(self) -> Result<(), HostError> {
+        let unsaid = || ErrorInfo::new(ErrorClass::Internal, "the session gave no end");
+        let end = self.end.unwrap_or_else(|| SessionEnded::unbegun(unsaid()));
+        Ok(self.writer.finish(&end)?)
+    }
+}
+
+struct Hosting {
+    session: Session,
+    handle: SessionHandle,
+    keeping: Keeping,
+    deltas: Deltas,
+    door: Door,
+    commands: mpsc::Receiver<socket::Asked>,
+    watchers: mpsc::Receiver<mpsc::Sender<super::wire::FromRunner>>,
+    paused: watch::Sender<Option<String>>,
+    /// The number up to which somebody waits for durability.
+    wanted: watch::Sender<u64>,
+    /// The session has ended; only its last words are still to be written.
+    over: bool,
+}
+
+impl Hosting {
+    fn new(spec: &RunSpec, session: Session, keeping: Keeping) -> Self {
+        let (commands_in, commands) = mpsc::channel(64);
+        let (watchers_in, watchers) = mpsc::channel(8);
+        let (paused, paused_out) = watch::channel(None);
+        Self {
+            handle: session.handle(),
+            session,
+            keeping,
+            deltas: Deltas::default(),
+            door: Door {
+                run: spec.run,
+                commands: commands_in,
+                watchers: watchers_in,
+                paused: paused_out,
+                replies: TaskTracker::new(),
+            },
+            commands,
+            watchers,
+            paused,
+            wanted: watch::channel(0).0,
+            over: false,
+        }
+    }
+
+    async fn run(
+        mut self,
+        listener: UnixListener,
+        mut raw: mpsc::Receiver<Bytes>,
+    ) -> Result<(), HostError> {
+        let mut terms = signal(SignalKind::terminate()).ok();
+        let mut interrupts = signal(SignalKind::interrupt()).ok();
+        let mut children = signal(SignalKind::child()).ok();
+        let mut wanted = self.wanted.subscribe();
+        let commands = std::mem::replace(&mut self.commands, mpsc::channel(1).1);
+        let obeying = socket::obey(
+            self.handle.clone(),
+            commands,
+            self.wanted.clone(),
+            self.keeping.durable.subscribe(),
+        );
+        let tasks = TaskTracker::new();
+        tasks.spawn(obeying);
+        let mut flush_at = Instant::now();
+        let mut ends = 0;
+        loop {
+            let paused = self.paused.borrow().is_some();
+            if self.over && !paused && self.keeping.batch.is_empty() {
+                break;
+            }
+            let sync_at = self.keeping.unsynced;
+            let pressing = self.deltas.pressing();
+            tokio::select! {
+                biased;
+                output = self.session.next(), if !paused && !self.over => self.heard(output)?,
+                Some(bytes) = raw.recv(), if !paused => {
+                    let kept = self.keeping.keep_raw(|raw| raw.push(&bytes));
+                    self.judge(kept)?;
+                }
+                _more = wanted.changed() => {
+                    let wanted = *wanted.borrow_and_update();
+                    if self.keeping.writer.next_seq() > wanted && self.keeping.unsynced.is_some() {
+                        let synced = self.keeping.sync();
+                        self.judge(synced)?;
+                    }
+                }
+                accepted = listener.accept() => if let Ok((stream, _)) = accepted {
+                    tasks.spawn(socket::serve(stream, self.door.clone()));
+                },
+                Some(watcher) = self.watchers.recv() => self.deltas.watch(watcher),
+                () = until(sync_at), if !paused => {
+                    let synced = self.keeping.sync();
+                    self.judge(synced)?;
+                }
+                () = tokio::time::sleep(RETRY), if paused => self.keep()?,
+                () = tokio::time::sleep_until(flush_at), if pressing => {
+                    self.deltas.flush();
+                    flush_at = Instant::now() + FRAME;
+                }
+                () = next(&mut terms) => self.told_to_end(&mut ends).await,
+                () = next(&mut interrupts) => self.told_to_end(&mut ends).await,
+                () = next(&mut children) => reap_orphans(),
+            }
+        }
+        while let Ok(bytes) = raw.try_recv() {
+            // The run is over; a copy that the disk does not take is not worth waiting for.
+            let _full = self.keeping.keep_raw(|raw| raw.push(&bytes));
+        }
+        let _full = self.keeping.keep_raw(RawWriter::flush);
+        self.keeping.finish()
+    }
+
+    /// Takes what the session says, and all that it has said already.
+    fn heard(&mut self, output: Option<Output>) -> Result<(), HostError> {
+        let mut next = Some(output);
+        while let Some(output) = next {
+            match output {
+                None => self.over = true,
+                Some(Output::Delta(delta)) => self.deltas.take(delta),
+                Some(Output::Event(event)) => {
+                    self.deltas.note(&event.kind);
+                    self.keeping.batch.push(event);
+                }
+            }
+            if self.over || self.keeping.batch.len() >= BATCH {
+                break;
+            }
+            next = self.session.next().now_or_never();
+        }
+        self.keep()
+    }
+
+    fn keep(&mut self) -> Result<(), HostError> {
+        let mut kept = self.keeping.write().and_then(|()| self.keeping.sync_if_due());
+        if kept.is_ok() && self.paused.borrow().is_some() {
+            kept = self.keeping.keep_raw(RawWriter::flush);
+        }
+        self.judge(kept)
+    }
+
+    /// A full disk makes the run wait; anything else ends it.
+    fn judge(&mut self, done: Result<(), LogError>) -> Result<(), HostError> {
+        let why = match done {
+            Ok(()) => None,
+            Err(error) if error.is_full() => Some(error.to_string()),
+            Err(error) => return Err(error.into()),
+        };
+        self.paused.send_if_modified(|paused| std::mem::replace(paused, why.clone()) != why);
+        Ok(())
+    }
+
+    async fn told_to_end(&mut self, times: &mut u32) {
+        *times += 1;
+        // It may have ended by itself in the meantime.
+        let _ended = match times {
+            1 => self.handle.stop().await,
+            _ => self.handle.kill().await,
+        };
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn next(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}

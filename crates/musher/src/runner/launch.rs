@@ -1,0 +1,95 @@
+//! Starts a runner so that it outlives the server that wants it.
+
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+/// What a runner prints once its run is begun.
+pub const READY: &str = "ready\n";
+
+/// How long a runner may take to begin.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A runner that did not begin its run.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    #[error("{0} could not be started: {1}")]
+    Spawn(PathBuf, io::Error),
+    #[error("the runner ended before its run began: {0}")]
+    Ended(String),
+    #[error("the runner did not begin its run within {} s", PATIENCE.as_secs())]
+    Silent,
+}
+
+/// Starts the runner of the run in this folder and waits until the run is begun. It blocks.
+///
+/// The runner is a child of this process only in name: it makes a session of its own, and when this process dies it
+/// goes on. Whoever reaps this process's children reaps it too.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a runner must outlive us, so it cannot be a contained process of the runtime library"
+)]
+pub fn launch(program: &Path, folder: &Path) -> Result<(), LaunchError> {
+    let failed = |error| LaunchError::Spawn(program.to_owned(), error);
+    let errors = folder.join("runner.log");
+    let log = std::fs::File::options().create(true).append(true).open(&errors).map_err(failed)?;
+    let mut runner = std::process::Command::new(program)
+        .arg0("musher")
+        .arg("runner")
+        .arg(folder)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .map_err(failed)?;
+    let mut words = match runner.stdout.take() {
+        Some(words) => words,
+        None => return Err(LaunchError::Silent),
+    };
+    let flags = fcntl_getfl(&words).map_err(|error| failed(error.into()))?;
+    fcntl_setfl(&words, flags | OFlags::NONBLOCK).map_err(|error| failed(error.into()))?;
+    let mut said = Vec::new();
+    let began = std::time::Instant::now();
+    loop {
+        let left = PATIENCE.saturating_sub(began.elapsed());
+        let timeout = rustix::event::Timespec::try_from(left).ok();
+        let mut polled = [PollFd::new(&words, PollFlags::IN)];
+        match poll(&mut polled, timeout.as_ref()) {
+            Ok(0) => return Err(LaunchError::Silent),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(failed(error.into())),
+        }
+        let mut buffer = [0; 64];
+        match words.read(&mut buffer) {
+            Ok(0) => {
+                let last = last_words(&errors);
+                // Somebody has to take it in, and whoever else does is as good.
+                let _taken = runner.wait();
+                return Err(LaunchError::Ended(last));
+            }
+            Ok(count) => said.extend_from_slice(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(failed(error)),
+        }
+        if said == READY.as_bytes() {
+            return Ok(());
+        }
+    }
+}
+
+/// The end of what a runner wrote to its own log.
+fn last_words(path: &Path) -> String {
+    let text = std::fs::read(path).unwrap_or_default();
+    let tail = &text[text.len().saturating_sub(2048)..];
+    let text = String::from_utf8_lossy(tail);
+    match text.trim() {
+        "" => "it said nothing".to_owned(),
+        words => words.to_owned(),
+    }
+}

@@ -1,0 +1,113 @@
+//! The other side of a run's control socket: for the server, and for a command line without one.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use musher_core::CommandId;
+use tokio::io::{AsyncWriteExt, BufReader};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+
+use super::folder::{self, RunFolder};
+use super::socket::next_line;
+use super::wire::{FromRunner, PROTOCOL, Refused, RunCommand, ToRunner};
+
+/// How long a runner may take to say who it is.
+const HELLO: Duration = Duration::from_secs(5);
+
+/// Why a runner could not be spoken to.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    #[error("the runner in {0} does not answer: {1}")]
+    Unreachable(std::path::PathBuf, io::Error),
+    #[error("what listens in {0} is not this user's runner")]
+    Stranger(std::path::PathBuf),
+    #[error(
+        "the runner in {path} speaks protocol {found}, newer than {PROTOCOL}; use the newer musher, or stop it"
+    )]
+    TooNew { path: std::path::PathBuf, found: u32 },
+}
+
+/// A connection to a runner.
+#[derive(Debug)]
+pub struct Link {
+    read: BufReader<OwnedReadHalf>,
+    write: OwnedWriteHalf,
+    line: Vec<u8>,
+    /// The runner's process.
+    pub pid: u32,
+    /// A newer runner can be told to end, and nothing else.
+    pub protocol: u32,
+}
+
+impl Link {
+    pub async fn open(path: &Path) -> Result<Self, LinkError> {
+        let unreachable = |error| LinkError::Unreachable(path.to_owned(), error);
+        let folder = RunFolder::open(path).map_err(unreachable)?;
+        let stream = folder.connect().await.map_err(unreachable)?;
+        if !folder::is_trusted(&stream) {
+            return Err(LinkError::Stranger(path.to_owned()));
+        }
+        let (read, write) = stream.into_split();
+        let mut link =
+            Self { read: BufReader::new(read), write, line: Vec::new(), pid: 0, protocol: 0 };
+        let hello = tokio::time::timeout(HELLO, link.next()).await;
+        match hello.map_err(|_| io::ErrorKind::TimedOut.into()).and_then(|said| said) {
+            Ok(Some(FromRunner::Hello { protocol, pid, .. })) => {
+                link.pid = pid;
+                link.protocol = protocol;
+                Ok(link)
+            }
+            Ok(_) => Err(unreachable(io::ErrorKind::UnexpectedEof.into())),
+            Err(error) => Err(unreachable(error)),
+        }
+    }
+
+    /// Sends a command; its reply comes among what the runner says.
+    pub async fn send(&mut self, id: CommandId, command: RunCommand) -> io::Result<()> {
+        self.say(&ToRunner::Command { id, command }).await
+    }
+
+    /// Asks for text in flight.
+    pub async fn watch(&mut self) -> io::Result<()> {
+        self.say(&ToRunner::Watch).await
+    }
+
+    /// Sends a command and waits for its reply.
+    pub async fn ask(
+        &mut self,
+        id: CommandId,
+        command: RunCommand,
+    ) -> io::Result<Result<(), Refused>> {
+        self.send(id.clone(), command).await?;
+        loop {
+            match self.next().await? {
+                Some(FromRunner::Reply { id: replied, refused }) if replied == id => {
+                    return Ok(refused.map_or(Ok(()), Err));
+                }
+                Some(_) => {}
+                None => return Err(io::ErrorKind::UnexpectedEof.into()),
+            }
+        }
+    }
+
+    /// The next thing said; `None` when the runner is gone. Nothing is lost when a call is given up.
+    pub async fn next(&mut self) -> io::Result<Option<FromRunner>> {
+        loop {
+            if !next_line(&mut self.read, &mut self.line).await? {
+                return Ok(None);
+            }
+            let said = serde_json::from_slice(&self.line);
+            self.line.clear();
+            if let Ok(said) = said {
+                return Ok(Some(said));
+            }
+        }
+    }
+
+    async fn say(&mut self, message: &ToRunner) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        self.write.write_all(&line).await
+    }
+}

@@ -1,0 +1,173 @@
+//! What a runner is told: everything about one run, in one file, so that it needs nobody else.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use musher_core::{AgentName, Decision, RunId, SessionId, Spend, StoryId, ToolRules, Usd};
+use musher_runtime::{
+    AskPolicy, Containment, Environment, Host, Limits, Resume, SessionSpec, Sweep, SystemPrompt,
+};
+use serde::{Deserialize, Serialize};
+
+/// The version of the file that this build writes, and the newest that it reads.
+pub const VERSION: u32 = 1;
+
+/// One run, as its runner must know it. It holds no secret: those come from the runner's own environment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSpec {
+    pub version: u32,
+    pub run: RunId,
+    pub story: StoryId,
+    pub agent: AgentName,
+    /// What every process of the run carries.
+    pub mark: String,
+    pub runtime: String,
+    pub prompt: String,
+    pub cwd: PathBuf,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<SystemWords>,
+    #[serde(default)]
+    pub rules: ToolRules,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
+    #[serde(default)]
+    pub bounds: Bounds,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Resuming>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, EnvValue>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub setup: Vec<String>,
+}
+
+/// Instructions beside the prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SystemWords {
+    Append(String),
+    Replace(String),
+}
+
+/// A variable for the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EnvValue {
+    Value(String),
+    /// The value of a variable that the runner itself was given; it is never written down.
+    From(String),
+}
+
+/// What ends the run, and what becomes of an ask that nobody answers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Bounds {
+    pub max_turns: Option<u32>,
+    pub budget: Option<Usd>,
+    pub inactivity_ms: Option<u64>,
+    pub wall_clock_ms: Option<u64>,
+    pub ask_deadline_ms: Option<u64>,
+    pub ask_default: Decision,
+    pub linger_ms: u64,
+}
+
+/// An earlier session to go on with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Resuming {
+    pub session: SessionId,
+    #[serde(default)]
+    pub fork: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fresh_prompt: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub totals: BTreeMap<String, Spend>,
+}
+
+/// A spec that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SpecError {
+    #[error("{path} cannot be read: {source}")]
+    Unreadable { path: PathBuf, source: std::io::Error },
+    #[error("{path} is not a run's spec: {source}")]
+    Malformed { path: PathBuf, source: serde_json::Error },
+    #[error(
+        "{path} has version {found}, and this build knows up to {VERSION}; use the newer musher"
+    )]
+    TooNew { path: PathBuf, found: u32 },
+    #[error(
+        "the agent's variable {name} is to come from {from}, which is not set; set it where the server is started"
+    )]
+    NoVariable { name: String, from: String },
+}
+
+impl RunSpec {
+    pub fn read(folder: &Path) -> Result<Self, SpecError> {
+        let path = folder.join("spec.json");
+        let unreadable = |source| SpecError::Unreadable { path: path.clone(), source };
+        let text = std::fs::read(&path).map_err(unreadable)?;
+        let malformed = |source| SpecError::Malformed { path: path.clone(), source };
+        // The version is looked at first: a newer file may well have another shape.
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let Version { version } = serde_json::from_slice(&text).map_err(malformed)?;
+        if version > VERSION {
+            return Err(SpecError::TooNew { path, found: version });
+        }
+        serde_json::from_slice(&text).map_err(malformed)
+    }
+
+    /// The session that this run is, for a process that hosts it alone.
+    pub fn session(&self, mut environment: Environment) -> Result<SessionSpec, SpecError> {
+        for (name, value) in &self.env {
+            environment = match value {
+                EnvValue::Value(value) => environment.set(name, value),
+                EnvValue::From(from) => {
+                    let given = environment.get(from).map(ToOwned::to_owned);
+                    let missing =
+                        || SpecError::NoVariable { name: name.clone(), from: from.clone() };
+                    environment.set(name, given.ok_or_else(missing)?)
+                }
+            };
+        }
+        let millis = |ms: Option<u64>| ms.map(Duration::from_millis);
+        let mut spec = SessionSpec::new(self.prompt.clone(), self.cwd.clone(), environment);
+        spec.model.clone_from(&self.model);
+        spec.system_prompt = self.system_prompt.clone().map(|words| match words {
+            SystemWords::Append(text) => SystemPrompt::Append(text),
+            SystemWords::Replace(text) => SystemPrompt::Replace(text),
+        });
+        spec.rules = self.rules.clone();
+        spec.permission_mode.clone_from(&self.permission_mode);
+        spec.limits = Limits {
+            max_turns: self.bounds.max_turns,
+            budget: self.bounds.budget,
+            inactivity: millis(self.bounds.inactivity_ms),
+            wall_clock: millis(self.bounds.wall_clock_ms),
+        };
+        spec.asks = AskPolicy::Wait {
+            deadline: millis(self.bounds.ask_deadline_ms),
+            default: self.bounds.ask_default,
+        };
+        spec.resume = self.resume.clone().map(|resuming| Resume {
+            session: resuming.session,
+            fork: resuming.fork,
+            fresh_prompt: resuming.fresh_prompt,
+            totals: resuming.totals,
+        });
+        spec.program.clone_from(&self.program);
+        spec.args.clone_from(&self.args);
+        spec.setup.clone_from(&self.setup);
+        spec.linger = Duration::from_millis(self.bounds.linger_ms);
+        spec.mark = Some(self.mark.clone());
+        spec.containment = Containment { host: Host::Dedicated, sweep: Sweep::Tree };
+        Ok(spec)
+    }
+}

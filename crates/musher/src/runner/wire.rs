@@ -1,0 +1,124 @@
+//! What is said over a run's control socket: one JSON object per line, both ways.
+//!
+//! Fields and variants are only ever added; a reader skips what it does not know.
+
+use musher_core::{Answer, AskId, Channel, CommandId, ItemId, RunId, Scope};
+use musher_runtime::{Command, CommandError};
+use serde::{Deserialize, Serialize};
+
+/// The version of this protocol. A server drives runners of its own and of the previous version.
+pub const PROTOCOL: u32 = 1;
+
+/// The longest line that either side reads.
+pub const LONGEST: usize = 1024 * 1024;
+
+/// What a runner is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToRunner {
+    /// A wish; the same id again gets the same reply and no second effect.
+    Command { id: CommandId, command: RunCommand },
+    /// Text in flight is wanted from now on.
+    Watch,
+}
+
+/// A wish about a live run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "verb", rename_all = "snake_case")]
+pub enum RunCommand {
+    Prompt { text: String },
+    Steer { text: String },
+    Answer { ask: AskId, answer: Answer },
+    Interrupt,
+    Stop,
+    Kill,
+}
+
+impl RunCommand {
+    /// The command for the session. What a person says carries the command's id into the log.
+    pub(super) fn into_session(self, id: &CommandId) -> Command {
+        match self {
+            Self::Prompt { text } => Command::Prompt { id: id.as_str().into(), text },
+            Self::Steer { text } => Command::Steer { id: id.as_str().into(), text },
+            Self::Answer { ask, answer } => {
+                Command::Answer { ask, answer, command: Some(id.clone()) }
+            }
+            Self::Interrupt => Command::Interrupt,
+            Self::Stop => Command::Stop,
+            Self::Kill => Command::Kill,
+        }
+    }
+
+    /// An end must not wait for a disk that takes nothing.
+    pub(super) fn ends(&self) -> bool {
+        match self {
+            Self::Stop | Self::Kill => true,
+            Self::Prompt { .. } | Self::Steer { .. } | Self::Answer { .. } | Self::Interrupt => {
+                false
+            }
+        }
+    }
+}
+
+/// What a runner says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FromRunner {
+    /// The first word.
+    Hello {
+        protocol: u32,
+        run: RunId,
+        pid: u32,
+    },
+    /// The last word on a command: it is durable and done, or it was refused.
+    Reply {
+        id: CommandId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<Refused>,
+    },
+    Delta(DeltaLine),
+    /// The run waits for something outside of it, or no longer does.
+    Paused {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    /// A newer runner said something that this build does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Text in flight. `from` is how many bytes of the item came before; a reader that has another number has missed
+/// some, and waits for the whole text in the log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeltaLine {
+    pub item: ItemId,
+    pub channel: Channel,
+    pub from: u64,
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Scope::is_main")]
+    pub scope: Scope,
+}
+
+/// Why a command had no effect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    pub code: String,
+    pub message: String,
+}
+
+impl From<CommandError> for Refused {
+    fn from(error: CommandError) -> Self {
+        let code = match &error {
+            CommandError::Ended => "run_ended",
+            CommandError::Unsupported(_) => "unsupported",
+            CommandError::NoSuchAsk(_) => "no_such_ask",
+            CommandError::AskClosed { .. } => "ask_closed",
+            CommandError::WrongAnswer { .. } => "wrong_answer",
+            CommandError::Forbidden(_) => "forbidden_by_rule",
+            CommandError::NoTurn => "no_turn",
+            CommandError::BadPrompt(_) => "bad_prompt",
+            CommandError::Busy => "busy",
+        };
+        Self { code: code.into(), message: error.to_string() }
+    }
+}

@@ -1,0 +1,51 @@
+//! The one table from names to runtimes, those to come included.
+
+use std::path::PathBuf;
+
+use musher_runtime::claude_code::ClaudeCode;
+use musher_runtime::script::Script;
+use musher_runtime::{Environment, Runtime};
+
+/// The names that can be used.
+pub const BUILT: &[&str] = &["claude-code", "script"];
+const TO_COME: &[&str] =
+    &["codex", "gemini-cli", "acp", "terminal", "openai", "gemini", "anthropic"];
+/// The runtimes that need a program on this machine, with its name.
+pub const PROGRAMS: &[(&str, &str)] = &[("claude-code", "claude")];
+
+/// A name that stands for no runtime of this version.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoRuntime {
+    #[error("runtime `{0}` is planned but not in this version")]
+    Planned(String),
+    #[error("there is no runtime `{0}`")]
+    Unknown(String),
+}
+
+impl NoRuntime {
+    /// What can be used instead.
+    pub fn hint(&self) -> String {
+        format!("use one of {}", BUILT.join(", "))
+    }
+}
+
+/// The runtime of this name.
+pub fn find(name: &str, environment: &Environment) -> Result<Box<dyn Runtime>, NoRuntime> {
+    match name {
+        "claude-code" => Ok(Box::new(ClaudeCode::default())),
+        "script" => Ok(Box::new(match sessions(environment) {
+            Some(folder) => Script::default().remembering(folder),
+            None => Script::default(),
+        })),
+        name if TO_COME.contains(&name) => Err(NoRuntime::Planned(name.to_owned())),
+        name => Err(NoRuntime::Unknown(name.to_owned())),
+    }
+}
+
+/// Where the sessions of scripts are kept.
+fn sessions(environment: &Environment) -> Option<PathBuf> {
+    let state =
+        environment.get("XDG_STATE_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
+    let home = || Some(PathBuf::from(environment.get("HOME")?).join(".local/state"));
+    Some(state.or_else(home)?.join("musher/script-sessions"))
+}
