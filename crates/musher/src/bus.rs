@@ -1,0 +1,229 @@
+//! How the doors and the pool hear of what runs do: that a log has grown, what is in flight, what a run waits for.
+//!
+//! Nothing of a run is kept here. Whoever wants its events reads its log from a number; the bus only says when.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use musher_core::RunId;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::sync::{broadcast, watch};
+
+use crate::runner::log::{Wakes, WatchId};
+
+/// Logs that the kernel does not watch for us are looked at this often, and what nobody wants any more is let go.
+const SWEEP: Duration = Duration::from_secs(1);
+/// Lines in flight that a slow reader may be behind; it waits for the event then.
+const DELTAS: usize = 256;
+
+/// The one place where wake-ups meet those who wait.
+#[derive(Debug, Clone)]
+pub struct Bus {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    runs: PathBuf,
+    topics: Mutex<Topics>,
+}
+
+#[derive(Debug)]
+struct Topics {
+    by_run: HashMap<RunId, Topic>,
+    by_watch: HashMap<WatchId, RunId>,
+    /// Absent when the system gives us none; then everything is looked at once a second.
+    wakes: Option<Wakes>,
+}
+
+#[derive(Debug)]
+struct Topic {
+    grown: watch::Sender<u64>,
+    deltas: broadcast::Sender<Arc<str>>,
+    /// Whether anybody wants text in flight.
+    wanted: watch::Sender<bool>,
+    note: Option<String>,
+    watch: Option<WatchId>,
+}
+
+impl Bus {
+    /// A bus for the runs in this folder, with a thread that waits for the kernel's word. It ends with the bus.
+    pub fn start(runs: PathBuf) -> Self {
+        let wakes = Wakes::new().ok();
+        let descriptor = wakes.as_ref().and_then(|wakes| rustix::io::dup(wakes).ok());
+        let topics = Topics { by_run: HashMap::new(), by_watch: HashMap::new(), wakes };
+        let shared = Arc::new(Shared { runs, topics: Mutex::new(topics) });
+        let weak = Arc::downgrade(&shared);
+        std::thread::Builder::new()
+            .name("bus".into())
+            .spawn(move || listen(descriptor.as_ref(), &weak))
+            .map_or_else(|_| (), drop);
+        Self { shared }
+    }
+
+    /// The folder of a run.
+    pub fn folder(&self, run: RunId) -> PathBuf {
+        self.shared.runs.join(run.to_string())
+    }
+
+    /// Changes whenever the run's log has grown. Look at the log after subscribing, not before.
+    pub fn wakes(&self, run: RunId) -> watch::Receiver<u64> {
+        let folder = self.folder(run);
+        let mut topics = self.topics();
+        topics.topic(run, &folder).grown.subscribe()
+    }
+
+    /// Text in flight of a run, as JSON. Who is too slow misses some.
+    pub fn deltas(&self, run: RunId) -> broadcast::Receiver<Arc<str>> {
+        let folder = self.folder(run);
+        let mut topics = self.topics();
+        let topic = topics.topic(run, &folder);
+        topic.wanted.send_replace(true);
+        topic.deltas.subscribe()
+    }
+
+    /// Tells whether anybody wants the text in flight of a run.
+    pub fn wanted(&self, run: RunId) -> watch::Receiver<bool> {
+        let folder = self.folder(run);
+        self.topics().topic(run, &folder).wanted.subscribe()
+    }
+
+    /// Passes on text in flight.
+    pub fn pass_on(&self, run: RunId, line: Arc<str>) {
+        if let Some(topic) = self.topics().by_run.get(&run) {
+            // Nobody wants it just now.
+            let _nobody = topic.deltas.send(line);
+        }
+    }
+
+    /// What a run waits for outside of itself.
+    pub fn note(&self, run: RunId) -> Option<String> {
+        self.topics().by_run.get(&run).and_then(|topic| topic.note.clone())
+    }
+
+    pub fn set_note(&self, run: RunId, note: Option<String>) {
+        let folder = self.folder(run);
+        self.topics().topic(run, &folder).note = note;
+    }
+
+    fn topics(&self) -> MutexGuard<'_, Topics> {
+        self.shared.topics.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Topics {
+    fn topic(&mut self, run: RunId, folder: &std::path::Path) -> &mut Topic {
+        let Self { by_run, by_watch, wakes } = self;
+        by_run.entry(run).or_insert_with(|| {
+            // A log that cannot be watched is looked at once a second instead.
+            let watch = wakes.as_mut().and_then(|wakes| wakes.watch(folder).ok());
+            by_watch.extend(watch.map(|id| (id, run)));
+            Topic {
+                grown: watch::channel(0).0,
+                deltas: broadcast::channel(DELTAS).0,
+                wanted: watch::channel(false).0,
+                note: None,
+                watch,
+            }
+        })
+    }
+
+    /// Wakes those whose logs have grown.
+    fn grown(&mut self) {
+        let mut changed = Vec::new();
+        let polled = self.wakes.as_mut().map(|wakes| wakes.poll(&mut changed));
+        if matches!(polled, Some(Err(_))) {
+            changed.extend(self.by_watch.keys());
+        }
+        for topic in changed.iter().filter_map(|id| self.by_run.get(self.by_watch.get(id)?)) {
+            topic.grown.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Wakes those whose logs nobody watches, and lets go of what nobody waits for.
+    fn sweep(&mut self) {
+        let Self { by_run, by_watch, wakes } = self;
+        by_run.retain(|_, topic| {
+            if topic.deltas.receiver_count() == 0 {
+                topic.wanted.send_if_modified(|wanted| std::mem::replace(wanted, false));
+            }
+            if topic.watch.is_none() {
+                topic.grown.send_modify(|count| *count += 1);
+            }
+            let waited_for = topic.grown.receiver_count()
+                + topic.deltas.receiver_count()
+                + topic.wanted.receiver_count();
+            if waited_for > 0 {
+                return true;
+            }
+            if let (Some(id), Some(wakes)) = (topic.watch, wakes.as_mut()) {
+                wakes.unwatch(id);
+                by_watch.remove(&id);
+            }
+            false
+        });
+    }
+}
+
+fn listen(descriptor: Option<&std::os::fd::OwnedFd>, shared: &Weak<Shared>) {
+    let mut swept = Instant::now();
+    loop {
+        let left = SWEEP.saturating_sub(swept.elapsed());
+        match (descriptor, Timespec::try_from(left)) {
+            (Some(descriptor), Ok(left)) => {
+                // A signal or a timeout is as good a reason to look.
+                let _why = poll(&mut [PollFd::new(descriptor, PollFlags::IN)], Some(&left));
+            }
+            _ => std::thread::sleep(left),
+        }
+        let Some(shared) = shared.upgrade() else { return };
+        let mut topics = shared.topics.lock().unwrap_or_else(PoisonError::into_inner);
+        topics.grown();
+        if swept.elapsed() >= SWEEP {
+            swept = Instant::now();
+            topics.sweep();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_waits_for_a_log_is_woken_when_it_grows_and_forgotten_when_he_leaves() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunId::minted(1);
+        std::fs::create_dir(folder.path().join("r1")).unwrap();
+        let bus = Bus::start(folder.path().to_owned());
+        let mut wakes = bus.wakes(run);
+        for _ in 0..3 {
+            std::fs::write(folder.path().join("r1/head"), "x").unwrap();
+            tokio::time::timeout(Duration::from_secs(10), wakes.changed()).await.unwrap().unwrap();
+        }
+        drop(wakes);
+        let began = Instant::now();
+        while !bus.topics().by_run.is_empty() {
+            assert!(began.elapsed() < Duration::from_secs(10));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn text_in_flight_is_wanted_only_while_somebody_listens() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunId::minted(1);
+        let bus = Bus::start(folder.path().to_owned());
+        let mut wanted = bus.wanted(run);
+        assert!(!*wanted.borrow());
+        let mut deltas = bus.deltas(run);
+        assert!(*wanted.borrow_and_update());
+        bus.pass_on(run, "hello".into());
+        assert_eq!(&*deltas.recv().await.unwrap(), "hello");
+        drop(deltas);
+        tokio::time::timeout(Duration::from_secs(10), wanted.changed()).await.unwrap().unwrap();
+        assert!(!*wanted.borrow());
+    }
+}

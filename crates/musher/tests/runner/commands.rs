@@ -1,0 +1,79 @@
+//! What a person says to a run: durable before anybody says so, and done once.
+
+use musher::runner::wire::RunCommand;
+use musher_core::{Answer, ClosedBy, EventKind, Outcome};
+
+use crate::rig::Rig;
+
+const ASKS: &str =
+    "[[step]]\nrun = 'echo done >> effects'\nask_first = true\n[[step]]\nsay = 'Done.'";
+
+#[tokio::test]
+async fn promise_15_an_answer_takes_effect_once_however_often_it_is_sent() {
+    let rig = Rig::script(ASKS);
+    rig.launch();
+    let opened = rig.until(|event| matches!(event.kind, EventKind::AskOpened { .. })).await;
+    let EventKind::AskOpened { ask, .. } = opened.kind else { unreachable!() };
+    let yes = RunCommand::Answer { ask: ask.clone(), answer: Answer::Allow { input: None } };
+    let id: musher_core::CommandId = "c1".parse().unwrap();
+    // Two who speak at once, and one who repeats himself because his reply was lost.
+    let (mut first, mut second) = (rig.link().await, rig.link().await);
+    let (a, b) =
+        tokio::join!(first.ask(id.clone(), yes.clone()), second.ask(id.clone(), yes.clone()));
+    assert_eq!((a.unwrap(), b.unwrap()), (Ok(()), Ok(())));
+    let no = RunCommand::Answer { ask, answer: Answer::Deny { reason: "no".into() } };
+    if let Ok(mut late) = musher::runner::link::Link::open(&rig.run()).await
+        && let Ok(reply) = late.ask("c2".parse().unwrap(), no).await
+    {
+        let refused = reply.unwrap_err();
+        assert!(["ask_closed", "run_ended"].contains(&refused.code.as_str()), "{refused:?}");
+    }
+    rig.until_free().await;
+    let closed: Vec<_> = rig
+        .events()
+        .into_iter()
+        .filter_map(|event| match event.kind {
+            EventKind::AskClosed { by, command, .. } => Some((by, command)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(closed, [(ClosedBy::Person, Some(id))]);
+    assert_eq!(std::fs::read_to_string(rig.work().join("effects")).unwrap(), "done\n");
+    assert_eq!(rig.outcome().unwrap().outcome, Outcome::Completed);
+}
+
+#[tokio::test]
+async fn promise_15_what_was_said_is_in_the_log_before_it_is_acknowledged() {
+    let rig = Rig::script("[[step]]\nsay = 'One.'\n[[step]]\nhang = true");
+    rig.launch();
+    rig.until(|event| matches!(event.kind, EventKind::TurnStarted { .. })).await;
+    let mut link = rig.link().await;
+    for n in 0..20 {
+        let text = format!("word {n}");
+        let id: musher_core::CommandId = format!("c{n}").parse().unwrap();
+        link.ask(id, RunCommand::Steer { text: text.clone() }).await.unwrap().unwrap();
+        let said = |event: &musher_core::Event| matches!(&event.kind, EventKind::UserMessage { text: heard, .. } if *heard == text);
+        assert!(rig.events().iter().any(said), "{text} was acknowledged and is not in the log");
+    }
+    link.ask("k".parse().unwrap(), RunCommand::Kill).await.unwrap().unwrap();
+    rig.until_free().await;
+}
+
+#[tokio::test]
+async fn nonsense_on_the_socket_is_passed_over() {
+    use tokio::io::AsyncWriteExt;
+    let rig = Rig::script("[[step]]\nhang = true");
+    rig.launch();
+    for junk in
+        [&b"\n\n{}\n[]\nnull\n"[..], b"{\"type\":\"fly\"}\n", b"\xff\xfe\0\n", &[b'x'; 3 << 20]]
+    {
+        let folder = std::fs::File::open(rig.run()).unwrap();
+        let path = format!("/proc/self/fd/{}/s", std::os::fd::AsRawFd::as_raw_fd(&folder));
+        let mut stream = tokio::net::UnixStream::connect(path).await.unwrap();
+        // A runner may hang up on it at any moment.
+        let _hung_up = stream.write_all(junk).await;
+    }
+    let mut link = rig.link().await;
+    link.ask("k".parse().unwrap(), RunCommand::Kill).await.unwrap().unwrap();
+    rig.until_free().await;
+}

@@ -1,0 +1,113 @@
+//! A run from its first event to its outcome.
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use musher::runner::log::Lock;
+use musher::runner::wire::FromRunner;
+use musher_core::{EventKind, Outcome};
+use musher_testkit::proc;
+
+use crate::rig::{PATIENCE, Rig, program};
+
+#[tokio::test]
+async fn a_run_is_recorded_from_its_first_event_to_its_outcome() {
+    let rig = Rig::script("[[step]]\nsay = 'Hello.'\n[[step]]\nusage = { input = 5, output = 2 }");
+    rig.launch();
+    rig.until_free().await;
+    let events = rig.events();
+    let numbers: Vec<u64> = events.iter().map(|event| event.seq).collect();
+    assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>());
+    let EventKind::SessionEnded(end) = &events.last().unwrap().kind else { panic!("{events:?}") };
+    assert_eq!((end.outcome, end.usage.input), (Outcome::Completed, 5));
+    assert_eq!(rig.outcome().as_ref(), Some(end.as_ref()));
+    assert!(!rig.run().join("s").exists(), "nobody answers any more");
+}
+
+#[tokio::test]
+async fn two_runners_in_one_folder_are_one_run() {
+    let rig = Rig::script("[[step]]\nrun = 'echo started >> starts; sleep 0.3'");
+    rig.write_spec();
+    let start = || {
+        std::process::Command::new(program())
+            .arg("runner")
+            .arg(rig.run())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let mut runners: Vec<_> = (0..8).map(|_| start()).collect();
+    let codes: Vec<bool> = runners.iter_mut().map(|r| r.wait().unwrap().success()).collect();
+    assert_eq!(codes.iter().filter(|ok| **ok).count(), 1, "{codes:?}");
+    // One that comes when all is over finds a run that has begun, and leaves it alone.
+    assert!(!start().wait().unwrap().success());
+    let starts = std::fs::read_to_string(rig.work().join("starts")).unwrap();
+    assert_eq!(starts, "started\n");
+}
+
+#[tokio::test]
+async fn a_run_that_cannot_begin_still_has_a_log_that_says_why() {
+    let mut rig = Rig::script("");
+    rig.spec.runtime = "codex".into();
+    rig.launch();
+    rig.until_free().await;
+    let end = rig.outcome().unwrap();
+    assert_eq!(end.outcome, Outcome::Failed);
+    assert!(end.error.unwrap().message.contains("planned"), "it names the cause");
+    assert_eq!(rig.events().len(), 1);
+}
+
+#[tokio::test]
+async fn a_runner_takes_words_only_in_its_own_folder_and_hands_on_text_in_flight() {
+    let rig = Rig::script(
+        "pace_ms = 40\n[[step]]\nsay = 'one two three four five six seven'\n[[step]]\nhang = true",
+    );
+    std::fs::set_permissions(rig.run(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    rig.launch();
+    let mut link = rig.link().await;
+    link.watch().await.unwrap();
+    let heard = tokio::time::timeout(PATIENCE, async {
+        loop {
+            if let Some(FromRunner::Delta(line)) = link.next().await.unwrap() {
+                return line;
+            }
+        }
+    });
+    let line = heard.await.unwrap();
+    assert!("one two three four five six seven".contains(line.text.as_str()), "{line:?}");
+    let id = "stop-1".parse().unwrap();
+    let stopped = link.ask(id, musher::runner::wire::RunCommand::Kill).await.unwrap();
+    assert_eq!(stopped, Ok(()));
+    rig.until_free().await;
+    assert_eq!(rig.outcome().unwrap().outcome, Outcome::Stopped);
+}
+
+#[tokio::test]
+async fn a_runner_that_is_told_to_terminate_ends_its_run_in_good_order() {
+    let rig = Rig::script("[[step]]\nrun = 'setsid sleep 300 & sleep 300'");
+    rig.launch();
+    let pid = rig.link().await.pid;
+    rig.until(|event| matches!(event.kind, EventKind::Tool(_))).await;
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    rig.until_free().await;
+    assert_eq!(rig.outcome().unwrap().outcome, Outcome::Stopped);
+    assert_eq!(proc::marked(&rig.mark()), Vec::<i32>::new());
+}
+
+#[tokio::test]
+async fn the_lock_tells_who_lives() {
+    let rig = Rig::script("[[step]]\nhang = true");
+    assert!(!Lock::is_held(&rig.run()).unwrap());
+    rig.launch();
+    assert!(Lock::is_held(&rig.run()).unwrap());
+    let mut link = rig.link().await;
+    let kill = musher::runner::wire::RunCommand::Kill;
+    link.ask("k".parse().unwrap(), kill).await.unwrap().unwrap();
+    let end = tokio::time::timeout(Duration::from_secs(20), async {
+        while let Ok(Some(_)) = link.next().await {}
+    });
+    end.await.unwrap();
+    rig.until_free().await;
+}

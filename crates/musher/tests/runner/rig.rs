@@ -1,0 +1,130 @@
+//! A folder for one run, and the runner in it.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use musher::runner::launch;
+use musher::runner::link::Link;
+use musher::runner::log::{Lock, Read, Reader, lines};
+use musher::runner::spec::{Bounds, RunSpec, VERSION};
+use musher_core::{Event, RunId, SessionEnded};
+use tempfile::TempDir;
+
+/// Nothing here takes longer, except what is broken.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) struct Rig {
+    folder: TempDir,
+    pub(crate) spec: RunSpec,
+}
+
+impl Rig {
+    /// A run of a script.
+    pub(crate) fn script(steps: &str) -> Self {
+        let folder = TempDir::new().unwrap();
+        std::fs::create_dir(folder.path().join("r1")).unwrap();
+        std::fs::create_dir(folder.path().join("work")).unwrap();
+        let program = folder.path().join("script.toml");
+        std::fs::write(&program, steps).unwrap();
+        let spec = RunSpec {
+            version: VERSION,
+            run: RunId::minted(1),
+            story: "s1".parse().unwrap(),
+            agent: "tester".parse().unwrap(),
+            mark: uuid::Uuid::new_v4().simple().to_string(),
+            runtime: "script".into(),
+            prompt: "go".into(),
+            cwd: folder.path().join("work"),
+            model: None,
+            system_prompt: None,
+            rules: Default::default(),
+            permission_mode: None,
+            bounds: Bounds::default(),
+            resume: None,
+            program: Some(program),
+            args: vec![],
+            env: Default::default(),
+            setup: vec![],
+        };
+        Self { folder, spec }
+    }
+
+    pub(crate) fn run(&self) -> PathBuf {
+        self.folder.path().join("r1")
+    }
+
+    pub(crate) fn work(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    pub(crate) fn write_spec(&self) {
+        let text = serde_json::to_vec(&self.spec).unwrap();
+        std::fs::write(self.run().join("spec.json"), text).unwrap();
+    }
+
+    /// Starts the runner as the server does.
+    pub(crate) fn launch(&self) {
+        self.write_spec();
+        launch::launch(program(), &self.run()).unwrap();
+    }
+
+    pub(crate) async fn link(&self) -> Link {
+        Link::open(&self.run()).await.unwrap()
+    }
+
+    /// Every event that is in the log.
+    pub(crate) fn events(&self) -> Vec<Event> {
+        events(&self.run())
+    }
+
+    /// Waits until an event is there.
+    pub(crate) async fn until(&self, found: impl Fn(&Event) -> bool) -> Event {
+        let began = Instant::now();
+        loop {
+            if let Some(event) = self.events().into_iter().find(|event| found(event)) {
+                return event;
+            }
+            assert!(began.elapsed() < PATIENCE, "it never came: {:#?}", self.events());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Waits until the runner is gone.
+    pub(crate) async fn until_free(&self) {
+        let began = Instant::now();
+        while Lock::is_held(&self.run()).unwrap() {
+            assert!(began.elapsed() < PATIENCE, "the runner never left: {:#?}", self.events());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    pub(crate) fn outcome(&self) -> Option<SessionEnded> {
+        musher::runner::log::outcome::read(&self.run()).unwrap()
+    }
+
+    /// What the run's processes carry.
+    pub(crate) fn mark(&self) -> String {
+        format!("{}={}", musher_runtime::MARK, self.spec.mark)
+    }
+}
+
+pub(crate) fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_musher"))
+}
+
+pub(crate) fn events(folder: &Path) -> Vec<Event> {
+    let Ok(mut reader) = Reader::open(folder, None) else { return Vec::new() };
+    let mut buffer = Vec::new();
+    let mut events = Vec::new();
+    loop {
+        buffer.clear();
+        match reader.read(&mut buffer, 1 << 20).unwrap() {
+            Read::Lines(batch) => {
+                let parse = |line| serde_json::from_slice::<Event>(line).unwrap();
+                events.extend(lines(&buffer[batch.lines]).map(parse));
+            }
+            Read::End => return events,
+            Read::Reset { .. } => {}
+        }
+    }
+}
