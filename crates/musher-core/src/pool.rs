@@ -1,21 +1,27 @@
 //! The pool's words and rules: what may happen to stories and runs, and what follows from it.
 //!
-//! `decide` is the only place where the pool decides. It is given the [`State`], one [`Input`] and the time, and gives
-//! back a [`Decision`]: the facts to commit, and then the actions to take. `State::apply` folds a committed fact.
-//! After a restart the facts are folded again and `State::owed` names every action that is still to be taken. All
+//! [`decide`] is the only place where the pool decides. It is given the [`State`], one [`Input`] and the time, and gives
+//! back a [`Decision`]: the facts to commit, and then the actions to take. [`State::apply`] folds a committed fact.
+//! After a restart the facts are folded again and [`State::owed`] names every action that is still to be taken. All
 //! actions are idempotent, so that taking one twice does it once.
 
 mod action;
+mod apply;
 mod command;
+mod decide;
 mod fact;
 mod input;
+mod owed;
 mod refusal;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use crate::AgentName;
 
 pub use action::{Action, Decision, TextKey};
 pub use command::Command;
+pub use decide::decide;
 pub use fact::Fact;
 pub use input::{Heard, Input, Undelivered, UndeliveredCode};
 pub use refusal::{Refusal, RefusalClass, Reply};
@@ -26,6 +32,12 @@ pub use state::{
 
 /// The ask of a run that was lost too often: may it be started again?
 pub const RESTART_ASK: &str = "restart";
+
+/// How often the pool restarts the lost runs of one agent on one story by itself, within [`RESTART_WINDOW_MS`].
+pub const RESTART_LIMIT: usize = 3;
+
+/// How far back restarts are counted, in milliseconds.
+pub const RESTART_WINDOW_MS: i64 = 10 * 60 * 1000;
 
 /// The team as the project file has it today. It is configuration, so no fact holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]

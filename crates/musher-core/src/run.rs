@@ -127,6 +127,13 @@ impl Run {
         Self { plan, phase, wish: None, session: None, cursor: 0, asks: BTreeMap::new() }
     }
 
+    /// What is to be remembered of the run when it ends with this outcome.
+    pub fn past(&self, run: RunId, outcome: Outcome) -> PastRun {
+        let RunPlan { story, agent, model, words, .. } = self.plan.clone();
+        let (session, slot) = (self.conversation(), self.phase.slot());
+        PastRun { run, story, agent, model, words, session, slot, outcome }
+    }
+
     /// The session that a later run would resume: the one seen, or the one that this run was to resume.
     pub fn conversation(&self) -> Option<SessionId> {
         self.session.clone().or_else(|| match self.plan.kind.opening() {

@@ -183,3 +183,43 @@ pub enum Fact {
         slot: SlotId,
     },
 }
+
+impl Fact {
+    /// The run and the number of the event, if the fact came from a run's log.
+    pub fn heard(&self) -> Option<(RunId, u64)> {
+        match self {
+            Self::RunEnded { run, seq, .. } => seq.map(|seq| (*run, seq)),
+            Self::SessionSeen { run, seq, .. }
+            | Self::SetupDone { run, seq }
+            | Self::UsageCounted { run, seq, .. }
+            | Self::AskOpened { run, seq, .. }
+            | Self::AskClosed { run, seq, .. } => Some((*run, *seq)),
+            Self::StoryAdded { .. }
+            | Self::StoryEdited { .. }
+            | Self::StoryFinished { .. }
+            | Self::StoryReopened { .. }
+            | Self::StoryArchived { .. }
+            | Self::MergeStarted { .. }
+            | Self::StoryMerged { .. }
+            | Self::MergeFailed { .. }
+            | Self::RunQueued { .. }
+            | Self::RunPreparing { .. }
+            | Self::RunPrepared { .. }
+            | Self::RunStarted { .. }
+            | Self::RunnerLost { .. }
+            | Self::RunFinished { .. }
+            | Self::RunParked { .. }
+            | Self::RunUnparked { .. }
+            | Self::AnswerOffered { .. }
+            | Self::AskAnswered { .. }
+            | Self::AnswerRefused { .. }
+            | Self::PromptOffered { .. }
+            | Self::SteerOffered { .. }
+            | Self::InterruptOffered { .. }
+            | Self::EndWished { .. }
+            | Self::CommandDelivered { .. }
+            | Self::CommandUndelivered { .. }
+            | Self::SlotReleased { .. } => None,
+        }
+    }
+}

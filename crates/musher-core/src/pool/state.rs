@@ -12,7 +12,7 @@ use crate::{
 /// The shape of [`State`] as snapshots write it. A snapshot of another version is not read: the facts are folded again.
 pub const STATE_VERSION: u32 = 1;
 
-/// All that the pool knows. It changes by `State::apply` alone.
+/// All that the pool knows. It changes by [`State::apply`] alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     /// Every story that is not archived.
@@ -36,7 +36,7 @@ pub struct State {
     pub parked: BTreeMap<RunId, Parked>,
     /// The number of the last run.
     pub last_run: u64,
-    /// The number of the last story that was given an id here.
+    /// All of `s1`, `s2` … up to this number are taken.
     pub last_story: u64,
     /// How many deliveries there ever were; it orders them.
     pub last_delivery: u64,
@@ -137,6 +137,16 @@ pub struct Parked {
 }
 
 impl State {
+    /// Whether a story has or had this id.
+    pub fn is_taken(&self, story: &StoryId) -> bool {
+        self.stories.contains_key(story) || self.archived.contains(story)
+    }
+
+    /// The id for the next story that comes without one.
+    pub fn next_story(&self) -> StoryId {
+        StoryId::minted(self.last_story.saturating_add(1))
+    }
+
     /// The runs of a story that are not over.
     pub fn runs_of<'a>(&'a self, story: &'a StoryId) -> impl Iterator<Item = (RunId, &'a Run)> {
         self.runs

@@ -1,0 +1,285 @@
+//! Folds a committed fact into the state. Facts are trusted, and one that does not fit changes nothing.
+
+use crate::pool::{
+    Delivery, DeliveryKind, Fact, KnownSession, Merge, Pair, Parked, RESTART_WINDOW_MS, SessionKey,
+    Slot, State, UndeliveredCode, Wear,
+};
+use crate::{
+    AskState, BranchRef, ClosedBy, CommandId, EndWish, Line, Outcome, Run, RunId, RunKind,
+    RunPhase, RunPlan, SessionId, SlotId, Start, Story, StoryId, StoryState,
+};
+
+impl State {
+    /// Folds one fact.
+    pub fn apply(&mut self, fact: &Fact) {
+        match fact {
+            Fact::StoryAdded { story } => self.add_story(story),
+            Fact::StoryEdited { .. } | Fact::UsageCounted { .. } => {}
+            Fact::StoryFinished { story } => {
+                self.set_story(story, StoryState::Done { merged: None });
+            }
+            Fact::StoryReopened { story } => self.set_story(story, StoryState::Open),
+            Fact::StoryArchived { story } => self.archive(story),
+            Fact::MergeStarted { command, story, branch } => {
+                let branch = BranchRef { story: story.clone(), n: *branch };
+                self.merges.insert(command.clone(), Merge { branch });
+            }
+            Fact::StoryMerged { command, story, commit } => {
+                self.merges.remove(command);
+                self.set_story(story, StoryState::Done { merged: Some(commit.clone()) });
+            }
+            Fact::MergeFailed { command, .. } => {
+                self.merges.remove(command);
+            }
+            Fact::RunQueued { run, plan, command, at } => {
+                let by_itself = command.is_none();
+                self.queue(*run, plan, by_itself.then_some(*at));
+            }
+            Fact::RunPreparing { run, slot, branch, start } => {
+                self.prepare(*run, *slot, *branch, *start);
+            }
+            Fact::RunPrepared { run, .. } => self.move_on(*run, |phase| match phase {
+                RunPhase::Preparing { slot, .. } => Some(RunPhase::Starting { slot: *slot }),
+                RunPhase::Queued
+                | RunPhase::Starting { .. }
+                | RunPhase::Live { .. }
+                | RunPhase::Closing { .. }
+                | RunPhase::Finishing { .. } => None,
+            }),
+            Fact::RunStarted { run } => {
+                self.move_on(*run, |phase| match phase {
+                    RunPhase::Starting { slot } => Some(RunPhase::Live { slot: *slot }),
+                    RunPhase::Queued
+                    | RunPhase::Preparing { .. }
+                    | RunPhase::Live { .. }
+                    | RunPhase::Closing { .. }
+                    | RunPhase::Finishing { .. } => None,
+                });
+                self.wear(*run, Wear::Entered);
+            }
+            Fact::RunnerLost { run } => {
+                self.move_on(*run, |phase| match phase {
+                    RunPhase::Starting { slot } | RunPhase::Live { slot } => {
+                        Some(RunPhase::Closing { slot: *slot })
+                    }
+                    RunPhase::Queued
+                    | RunPhase::Preparing { .. }
+                    | RunPhase::Closing { .. }
+                    | RunPhase::Finishing { .. } => None,
+                });
+                self.wear(*run, Wear::Entered);
+            }
+            Fact::RunEnded { run, outcome, .. } => self.end(*run, *outcome),
+            Fact::RunFinished { run, .. } => {
+                self.runs.remove(run);
+                self.leave_slots(*run);
+            }
+            Fact::RunParked { run, plan } => {
+                self.parked.insert(*run, Parked { plan: plan.clone() });
+            }
+            Fact::RunUnparked { run, .. } => {
+                if let Some(parked) = self.parked.remove(run) {
+                    self.restarts.remove(&Pair::of(&parked.plan));
+                }
+            }
+            Fact::SessionSeen { run, session, .. } => self.see_session(*run, session),
+            Fact::SetupDone { run, .. } => self.wear(*run, Wear::SetUp),
+            Fact::AskOpened { run, ask, .. } => {
+                if let Some(run) = self.runs.get_mut(run) {
+                    run.asks.insert(ask.clone(), AskState::Open);
+                }
+            }
+            Fact::AskClosed { run, ask, by, .. } => {
+                self.set_ask(*run, ask, AskState::Closed { by: *by });
+            }
+            Fact::AnswerOffered { run, ask, command } => {
+                self.set_ask(*run, ask, AskState::Offered { command: command.clone() });
+                self.offer(*run, command, DeliveryKind::Answer { ask: ask.clone() });
+            }
+            Fact::AskAnswered { run, ask, command } => {
+                self.deliveries.remove(command);
+                self.set_ask(*run, ask, AskState::Closed { by: ClosedBy::Person });
+            }
+            Fact::AnswerRefused { run, ask, command, code, .. } => {
+                self.deliveries.remove(command);
+                match code {
+                    UndeliveredCode::Unfit | UndeliveredCode::Failed => {
+                        self.set_ask(*run, ask, AskState::Open);
+                    }
+                    // What closed it is told by the log.
+                    UndeliveredCode::AskClosed | UndeliveredCode::RunEnded => {}
+                }
+            }
+            Fact::PromptOffered { run, command } => {
+                self.offer(*run, command, DeliveryKind::Prompt);
+            }
+            Fact::SteerOffered { run, command } => self.offer(*run, command, DeliveryKind::Steer),
+            Fact::InterruptOffered { run, command } => {
+                self.offer(*run, command, DeliveryKind::Interrupt);
+            }
+            Fact::EndWished { run, command, wish } => self.wish(*run, command, *wish),
+            Fact::CommandDelivered { command, .. } | Fact::CommandUndelivered { command, .. } => {
+                self.deliveries.remove(command);
+            }
+            Fact::SlotReleased { slot } => {
+                if let Some(slot @ Slot::Leaving { .. }) = self.slots.get_mut(slot) {
+                    *slot = Slot::Free;
+                }
+            }
+        }
+        self.read_to(fact);
+    }
+
+    /// A fact from the log moves the run's cursor.
+    fn read_to(&mut self, fact: &Fact) {
+        if let Some((run, seq)) = fact.heard()
+            && let Some(run) = self.runs.get_mut(&run)
+        {
+            run.cursor = run.cursor.max(seq);
+        }
+    }
+
+    fn add_story(&mut self, story: &StoryId) {
+        self.stories.insert(story.clone(), Story { state: StoryState::Open, branches: 0 });
+        // A person may have taken the next ids already.
+        while self.is_taken(&self.next_story()) {
+            self.last_story = self.last_story.saturating_add(1);
+        }
+    }
+
+    fn set_story(&mut self, story: &StoryId, state: StoryState) {
+        if let Some(story) = self.stories.get_mut(story) {
+            story.state = state;
+        }
+    }
+
+    fn archive(&mut self, story: &StoryId) {
+        self.stories.remove(story);
+        self.archived.insert(story.clone());
+        self.sessions.retain(|key, _| key.story != *story);
+        self.restarts.retain(|pair, _| pair.story != *story);
+        self.parked.retain(|_, parked| parked.plan.story != *story);
+        for slot in self.slots.values_mut() {
+            if let Slot::Held { branch, .. } = slot
+                && branch.story == *story
+            {
+                *slot = Slot::Leaving { branch: branch.clone() };
+            }
+        }
+    }
+
+    fn queue(&mut self, run: RunId, plan: &RunPlan, by_itself: Option<i64>) {
+        self.last_run = self.last_run.max(run.number());
+        self.runs.insert(run, Run::queued(plan.clone()));
+        if let (Some(at), RunKind::Restart { .. }) = (by_itself, &plan.kind) {
+            let times = self.restarts.entry(Pair::of(plan)).or_default();
+            times.retain(|then| at.saturating_sub(*then) < RESTART_WINDOW_MS);
+            times.push(at);
+        }
+    }
+
+    fn prepare(&mut self, id: RunId, slot: SlotId, n: u32, start: Start) {
+        let Some(run) = self.runs.get_mut(&id) else { return };
+        run.phase = RunPhase::Preparing { slot, start };
+        let story = run.plan.story.clone();
+        if let Some(story) = self.stories.get_mut(&story) {
+            story.branches = story.branches.max(n);
+        }
+        let wear = match (start, self.slots.get(&slot)) {
+            (Start::Keep, Some(Slot::Held { wear, .. })) => *wear,
+            _ => Wear::New,
+        };
+        let held = Slot::Held { branch: BranchRef { story, n }, wear, busy: Some(id) };
+        self.slots.insert(slot, held);
+    }
+
+    fn move_on(&mut self, run: RunId, next: impl Fn(&RunPhase) -> Option<RunPhase>) {
+        if let Some(run) = self.runs.get_mut(&run)
+            && let Some(phase) = next(&run.phase)
+        {
+            run.phase = phase;
+        }
+    }
+
+    fn end(&mut self, id: RunId, outcome: Outcome) {
+        self.deliveries.retain(|_, delivery| delivery.run != id);
+        let Some(run) = self.runs.get_mut(&id) else { return };
+        match run.phase {
+            RunPhase::Live { slot } | RunPhase::Closing { slot } => {
+                run.phase = RunPhase::Finishing { slot, outcome };
+                run.asks.clear();
+            }
+            RunPhase::Finishing { .. } => {}
+            // It never began, so there is nothing to finish.
+            RunPhase::Queued | RunPhase::Preparing { .. } | RunPhase::Starting { .. } => {
+                self.runs.remove(&id);
+                self.leave_slots(id);
+            }
+        }
+    }
+
+    /// A slot stays with its story, unless no runner was ever in it.
+    fn leave_slots(&mut self, run: RunId) {
+        for slot in self.slots.values_mut() {
+            if let Slot::Held { branch, wear, busy } = slot
+                && *busy == Some(run)
+            {
+                match wear {
+                    Wear::New => *slot = Slot::Leaving { branch: branch.clone() },
+                    Wear::Entered | Wear::SetUp => *busy = None,
+                }
+            }
+        }
+    }
+
+    fn wear(&mut self, run: RunId, least: Wear) {
+        let slot = self.runs.get(&run).and_then(|run| run.phase.slot());
+        if let Some(Slot::Held { wear, busy, .. }) = slot.and_then(|id| self.slots.get_mut(&id))
+            && *busy == Some(run)
+        {
+            *wear = (*wear).max(least);
+        }
+    }
+
+    fn see_session(&mut self, id: RunId, session: &SessionId) {
+        let Some(run) = self.runs.get_mut(&id) else { return };
+        run.session = Some(session.clone());
+        match run.plan.line {
+            Line::Main => {
+                let RunPlan { story, agent, model, .. } = run.plan.clone();
+                let known = KnownSession { session: session.clone(), run: id };
+                self.sessions.insert(SessionKey { story, agent, model }, known);
+            }
+            Line::Fork => {}
+        }
+    }
+
+    fn set_ask(&mut self, run: RunId, ask: &crate::AskId, state: AskState) {
+        let run = self.runs.get_mut(&run);
+        if let Some(found) = run.and_then(|run| run.asks.get_mut(ask)) {
+            *found = state;
+        }
+    }
+
+    fn offer(&mut self, run: RunId, command: &CommandId, kind: DeliveryKind) {
+        self.last_delivery = self.last_delivery.saturating_add(1);
+        let delivery = Delivery { run, kind, n: self.last_delivery };
+        self.deliveries.insert(command.clone(), delivery);
+    }
+
+    fn wish(&mut self, id: RunId, command: &CommandId, wish: EndWish) {
+        let Some(run) = self.runs.get_mut(&id) else { return };
+        run.wish = run.wish.max(Some(wish));
+        let kind = match wish {
+            EndWish::Stop => DeliveryKind::Stop,
+            EndWish::Kill => DeliveryKind::Kill,
+        };
+        match run.phase {
+            RunPhase::Preparing { .. } | RunPhase::Starting { .. } | RunPhase::Live { .. } => {
+                self.offer(id, command, kind);
+            }
+            // Nobody is there to be told; the wish only keeps the run from being restarted.
+            RunPhase::Queued | RunPhase::Closing { .. } | RunPhase::Finishing { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Answers to asks. The runner alone decides whether one counts; the pool offers at most one at a time.
+
+use super::draft::{Draft, Rule};
+use super::{restarts, talk, texts};
+use crate::pool::{
+    DeliveryKind, Fact, RESTART_ASK, Refusal, Reply, TextKey, Undelivered, UndeliveredCode,
+};
+use crate::{Answer, AskId, AskState, ClosedBy, CommandId, Run, RunId, RunPhase};
+
+pub(super) fn answer(
+    draft: &mut Draft<'_>,
+    command: &CommandId,
+    run: RunId,
+    ask: &AskId,
+    answer: &Answer,
+) -> Result<Reply, Refusal> {
+    if ask.as_str() == RESTART_ASK
+        && let Some(parked) = draft.base.parked.get(&run)
+    {
+        return restarts::answer(draft, command, run, parked, answer);
+    }
+    let found = draft.base.runs.get(&run).ok_or(Refusal::NoSuchRun { run })?;
+    can_be_answered(draft, run, found, ask)?;
+    let bad = || Refusal::BadText { what: "answer".into(), why: "cannot be written down".into() };
+    let json = serde_json::to_string(answer).map_err(|_| bad())?;
+    let json = texts::text("answer", json)?;
+    let command = command.clone();
+    draft.keep_text(TextKey::Answer(command.clone()), json);
+    draft.put(Fact::AnswerOffered { run, ask: ask.clone(), command: command.clone() });
+    talk::hand_over(draft, run, found, command, DeliveryKind::Answer { ask: ask.clone() });
+    Ok(Reply::Offered)
+}
+
+fn can_be_answered(draft: &Draft<'_>, id: RunId, run: &Run, ask: &AskId) -> Result<(), Refusal> {
+    match run.phase {
+        RunPhase::Closing { .. } | RunPhase::Finishing { .. } => {
+            return Err(Refusal::RunEnding { run: id });
+        }
+        RunPhase::Queued
+        | RunPhase::Preparing { .. }
+        | RunPhase::Starting { .. }
+        | RunPhase::Live { .. } => {}
+    }
+    let (run, asked) = (id, ask.clone());
+    match run_ask(draft, id, ask) {
+        None => Err(Refusal::NoSuchAsk { run, ask: asked }),
+        Some(AskState::Open) => Ok(()),
+        Some(AskState::Offered { .. }) if !draft.keeps(Rule::OneAnswer) => Ok(()),
+        Some(AskState::Offered { .. } | AskState::Closed { by: ClosedBy::Person }) => {
+            Err(Refusal::AlreadyAnswered { run, ask: asked })
+        }
+        Some(AskState::Closed { by }) => Err(Refusal::AskClosed { run, ask: asked, by: *by }),
+    }
+}
+
+fn run_ask<'a>(draft: &Draft<'a>, run: RunId, ask: &AskId) -> Option<&'a AskState> {
+    draft.base.runs.get(&run)?.asks.get(ask)
+}
+
+/// The last word on an answer.
+pub(super) fn settled(
+    draft: &mut Draft<'_>,
+    run: RunId,
+    ask: &AskId,
+    command: &CommandId,
+    result: Result<(), Undelivered>,
+) {
+    let (id, asked) = (command.clone(), ask.clone());
+    match result {
+        Ok(()) => {
+            draft.put(Fact::AskAnswered { run, ask: asked, command: id });
+            draft.settle(command, Ok(Reply::Sent));
+        }
+        Err(Undelivered { code, message }) => {
+            let refusal = match (code, run_ask(draft, run, ask)) {
+                (UndeliveredCode::AskClosed, Some(AskState::Closed { by })) => {
+                    Refusal::AskClosed { run, ask: asked.clone(), by: *by }
+                }
+                _ => Refusal::Undelivered { run, why: code, message: message.clone() },
+            };
+            draft.put(Fact::AnswerRefused { run, ask: asked, command: id, code, message });
+            draft.settle(command, Err(refusal));
+        }
+    }
+}
+
+/// The log says that an ask was closed, and by what.
+pub(super) fn closed(
+    draft: &mut Draft<'_>,
+    run: RunId,
+    seq: u64,
+    ask: AskId,
+    by: ClosedBy,
+    command: Option<&CommandId>,
+) {
+    match run_ask(draft, run, &ask) {
+        None | Some(AskState::Closed { .. }) => return,
+        Some(AskState::Open) => {}
+        Some(AskState::Offered { command: offered }) => {
+            let waits = draft.base.deliveries.contains_key(offered);
+            if waits && command == Some(offered) {
+                // The runner's own word on it was lost.
+                settled(draft, run, &ask, offered, Ok(()));
+            } else if waits && (command.is_some() || by != ClosedBy::Person) {
+                let refusal = Refusal::AskClosed { run, ask: ask.clone(), by };
+                draft.put(Fact::AnswerRefused {
+                    run,
+                    ask: ask.clone(),
+                    command: offered.clone(),
+                    code: UndeliveredCode::AskClosed,
+                    message: refusal.to_string(),
+                });
+                draft.settle(offered, Err(refusal));
+            }
+        }
+    }
+    draft.put(Fact::AskClosed { run, seq, ask, by });
+}

@@ -1,0 +1,162 @@
+//! How a run ends: because a person wants it, or because it did.
+
+use super::draft::{Draft, Rule};
+use super::{answers, talk};
+use crate::pool::{
+    Action, DeliveryKind, Fact, Refusal, Reply, Slot, Undelivered, UndeliveredCode, Wear,
+};
+use crate::{CommandId, EndWish, ErrorInfo, Outcome, Run, RunId, RunPhase, SlotId};
+
+pub(super) fn stop(
+    draft: &mut Draft<'_>,
+    command: &CommandId,
+    run: RunId,
+) -> Result<Reply, Refusal> {
+    wish(draft, command, run, EndWish::Stop)
+}
+
+pub(super) fn kill(
+    draft: &mut Draft<'_>,
+    command: &CommandId,
+    run: RunId,
+) -> Result<Reply, Refusal> {
+    wish(draft, command, run, EndWish::Kill)
+}
+
+fn wish(
+    draft: &mut Draft<'_>,
+    command: &CommandId,
+    run: RunId,
+    wish: EndWish,
+) -> Result<Reply, Refusal> {
+    let found = draft.base.runs.get(&run).ok_or(Refusal::NoSuchRun { run })?;
+    let wished = Fact::EndWished { run, command: command.clone(), wish };
+    match found.phase {
+        RunPhase::Queued => {
+            end(draft, run, End::early(Outcome::Stopped));
+            Ok(Reply::Done)
+        }
+        RunPhase::Preparing { .. } | RunPhase::Starting { .. } | RunPhase::Live { .. } => {
+            if is_under_way(draft, run, wish) {
+                return Ok(Reply::Done);
+            }
+            draft.put(wished);
+            let kind = match wish {
+                EndWish::Stop => DeliveryKind::Stop,
+                EndWish::Kill => DeliveryKind::Kill,
+            };
+            talk::hand_over(draft, run, found, command.clone(), kind);
+            Ok(Reply::Offered)
+        }
+        RunPhase::Closing { .. } | RunPhase::Finishing { outcome: Outcome::Lost, .. } => {
+            // It is ending by itself, but it would be restarted.
+            if found.wish < Some(wish) {
+                draft.put(wished);
+            }
+            Ok(Reply::Done)
+        }
+        RunPhase::Finishing { .. } => Ok(Reply::Done),
+    }
+}
+
+/// Whether the run is already being told to end, as strongly or more so.
+fn is_under_way(draft: &Draft<'_>, run: RunId, wish: EndWish) -> bool {
+    draft.base.deliveries_to(run).iter().any(|(_, delivery)| match delivery.kind {
+        DeliveryKind::Stop => wish == EndWish::Stop,
+        DeliveryKind::Kill => true,
+        DeliveryKind::Prompt
+        | DeliveryKind::Steer
+        | DeliveryKind::Answer { .. }
+        | DeliveryKind::Interrupt => false,
+    })
+}
+
+/// How a run ended.
+pub(super) struct End {
+    pub(super) outcome: Outcome,
+    pub(super) error: Option<ErrorInfo>,
+    /// The event that told it.
+    pub(super) seq: Option<u64>,
+}
+
+impl End {
+    /// An end before there was a log.
+    pub(super) fn early(outcome: Outcome) -> Self {
+        Self { outcome, error: None, seq: None }
+    }
+
+    /// A failure before there was a log.
+    pub(super) fn failed(error: ErrorInfo) -> Self {
+        Self { outcome: Outcome::Failed, error: Some(error), seq: None }
+    }
+}
+
+/// Ends a run: first the last word on everything that was on its way to it, then the end, then what is left to do.
+pub(super) fn end(draft: &mut Draft<'_>, id: RunId, end: End) {
+    let Some(run) = draft.state().runs.get(&id).cloned() else { return };
+    if draft.keeps(Rule::EndSettles) {
+        settle_all(draft, id);
+    }
+    let End { outcome, error, seq } = end;
+    let session = run.conversation();
+    let rest = what_is_left(draft, id, &run);
+    draft.put(Fact::RunEnded { run: id, seq, outcome, error, session });
+    if let Some(action) = rest {
+        draft.act(action);
+    }
+}
+
+fn what_is_left(draft: &mut Draft<'_>, id: RunId, run: &Run) -> Option<Action> {
+    match run.phase {
+        RunPhase::Queued | RunPhase::Finishing { .. } => None,
+        RunPhase::Preparing { slot, .. } | RunPhase::Starting { slot } => {
+            match draft.keeps(Rule::NothingLeft) {
+                true => give_back(draft, slot),
+                false => None,
+            }
+        }
+        RunPhase::Live { slot } | RunPhase::Closing { slot } => {
+            Some(Action::Finish { run: id, slot })
+        }
+    }
+}
+
+/// A worktree in which no runner has been is not kept.
+fn give_back(draft: &mut Draft<'_>, slot: SlotId) -> Option<Action> {
+    match draft.state().slots.get(&slot) {
+        Some(Slot::Held { branch, wear: Wear::New, .. }) => {
+            Some(Action::Release { slot, branch: branch.clone() })
+        }
+        Some(Slot::Held { wear: Wear::Entered | Wear::SetUp, .. })
+        | Some(Slot::Free | Slot::Leaving { .. })
+        | None => None,
+    }
+}
+
+fn settle_all(draft: &mut Draft<'_>, run: RunId) {
+    let state = draft.state();
+    let deliveries: Vec<_> = state
+        .deliveries_to(run)
+        .into_iter()
+        .map(|(command, delivery)| (command.clone(), delivery.kind.clone()))
+        .collect();
+    let ended = || Undelivered {
+        code: UndeliveredCode::RunEnded,
+        message: "it ended before it said that it had this".into(),
+    };
+    for (command, kind) in deliveries {
+        match kind {
+            DeliveryKind::Answer { ask } => {
+                answers::settled(draft, run, &ask, &command, Err(ended()));
+            }
+            DeliveryKind::Prompt | DeliveryKind::Steer | DeliveryKind::Interrupt => {
+                talk::settled(draft, run, &command, Err(ended()));
+            }
+            // What was wished for has come about.
+            DeliveryKind::Stop | DeliveryKind::Kill => {
+                draft.put(Fact::CommandDelivered { run, command: command.clone() });
+                draft.settle(&command, Ok(Reply::Done));
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The way of a run through its phases, as the world reports it.
+
+use super::draft::{Draft, Rule};
+use super::ending::{End, end};
+use super::restarts;
+use crate::pool::{Fact, Slot};
+use crate::{ErrorInfo, Outcome, RunId, RunPhase, SlotId};
+
+pub(super) fn prepared(draft: &mut Draft<'_>, id: RunId, head: String) {
+    let Some(run) = draft.base.runs.get(&id) else { return };
+    let RunPhase::Preparing { slot, .. } = run.phase else { return };
+    if run.wish.is_some() && draft.keeps(Rule::StopBeforeStart) {
+        end(draft, id, End::early(Outcome::Stopped));
+        return;
+    }
+    draft.put(Fact::RunPrepared { run: id, head });
+    draft.act(draft.base.spawn(id, slot));
+}
+
+pub(super) fn prepare_failed(draft: &mut Draft<'_>, id: RunId, error: ErrorInfo) {
+    if let Some(RunPhase::Preparing { .. }) = phase(draft, id) {
+        end(draft, id, End::failed(error));
+    }
+}
+
+pub(super) fn runner_up(draft: &mut Draft<'_>, id: RunId) {
+    if let Some(RunPhase::Starting { .. }) = phase(draft, id) {
+        go_live(draft, id);
+    }
+}
+
+/// The runner is up: what waited for it is handed over.
+pub(super) fn go_live(draft: &mut Draft<'_>, id: RunId) {
+    draft.put(Fact::RunStarted { run: id });
+    for delivery in draft.base.deliver(id) {
+        draft.act(delivery);
+    }
+}
+
+pub(super) fn spawn_failed(draft: &mut Draft<'_>, id: RunId, error: ErrorInfo) {
+    if let Some(RunPhase::Starting { .. }) = phase(draft, id) {
+        end(draft, id, End::failed(error));
+    }
+}
+
+pub(super) fn runner_gone(draft: &mut Draft<'_>, id: RunId) {
+    match phase(draft, id) {
+        Some(RunPhase::Starting { .. } | RunPhase::Live { .. }) => {
+            draft.put(Fact::RunnerLost { run: id });
+            draft.act(crate::pool::Action::CloseLog { run: id });
+        }
+        Some(
+            RunPhase::Queued
+            | RunPhase::Preparing { .. }
+            | RunPhase::Closing { .. }
+            | RunPhase::Finishing { .. },
+        )
+        | None => {}
+    }
+}
+
+pub(super) fn finished(
+    draft: &mut Draft<'_>,
+    id: RunId,
+    commit: Option<String>,
+    error: Option<String>,
+) {
+    let Some(run) = draft.base.runs.get(&id) else { return };
+    let RunPhase::Finishing { slot, outcome } = run.phase else { return };
+    draft.put(Fact::RunFinished { run: id, commit, error });
+    // Only what was lost is restarted; what failed would fail again.
+    if outcome == Outcome::Lost {
+        restarts::restart(draft, id, run, slot);
+    }
+}
+
+pub(super) fn released(draft: &mut Draft<'_>, slot: SlotId) {
+    if let Some(Slot::Leaving { .. }) = draft.base.slots.get(&slot) {
+        draft.put(Fact::SlotReleased { slot });
+    }
+}
+
+fn phase<'a>(draft: &Draft<'a>, id: RunId) -> Option<&'a RunPhase> {
+    draft.base.runs.get(&id).map(|run| &run.phase)
+}

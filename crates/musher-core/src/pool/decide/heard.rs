@@ -1,0 +1,54 @@
+//! What was read in a run's log.
+
+use super::draft::{Draft, Rule};
+use super::ending::{End, end};
+use super::{answers, flow};
+use crate::pool::{Fact, Heard};
+use crate::{RunId, RunPhase};
+
+pub(super) fn heard(draft: &mut Draft<'_>, id: RunId, seq: u64, what: Heard) {
+    let Some(run) = draft.base.runs.get(&id) else { return };
+    if seq <= run.cursor && draft.keeps(Rule::OneHearing) {
+        return;
+    }
+    match run.phase {
+        // There is no log yet, or nothing may follow in it.
+        RunPhase::Queued | RunPhase::Preparing { .. } | RunPhase::Finishing { .. } => return,
+        // Whoever writes a log is up.
+        RunPhase::Starting { .. } => match what {
+            Heard::Ended { .. } => draft.put(Fact::RunStarted { run: id }),
+            Heard::Session { .. }
+            | Heard::SetupDone
+            | Heard::AskOpened { .. }
+            | Heard::AskClosed { .. }
+            | Heard::Usage { .. } => flow::go_live(draft, id),
+        },
+        RunPhase::Live { .. } | RunPhase::Closing { .. } => {}
+    }
+    match what {
+        Heard::Session { session } => {
+            if run.session.as_ref() != Some(&session) {
+                draft.put(Fact::SessionSeen { run: id, seq, session });
+            }
+        }
+        Heard::SetupDone => draft.put(Fact::SetupDone { run: id, seq }),
+        Heard::AskOpened { settled: true, .. } => {}
+        Heard::AskOpened { ask, settled: false } => {
+            if !run.asks.contains_key(&ask) {
+                draft.put(Fact::AskOpened { run: id, seq, ask });
+            }
+        }
+        Heard::AskClosed { ask, by, command } => {
+            answers::closed(draft, id, seq, ask, by, command.as_ref());
+        }
+        Heard::Usage { model, spend } => {
+            draft.put(Fact::UsageCounted { run: id, seq, model, spend });
+        }
+        Heard::Ended { outcome, error, session } => {
+            if let Some(session) = session.filter(|session| run.session.as_ref() != Some(session)) {
+                draft.put(Fact::SessionSeen { run: id, seq, session });
+            }
+            end(draft, id, End { outcome, error, seq: Some(seq) });
+        }
+    }
+}

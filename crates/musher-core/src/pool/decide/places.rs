@@ -1,0 +1,146 @@
+//! Gives places and worktrees to the runs that wait, the oldest first.
+
+use std::collections::BTreeMap;
+
+use super::draft::{Draft, Rule};
+use super::ending::{End, end};
+use super::starts::holder;
+use crate::pool::{Action, Fact, PoolLimits, Slot, State};
+use crate::{
+    AgentName, BranchRef, ErrorClass, ErrorInfo, RunId, RunKind, RunPhase, RunPlan, SlotId, Start,
+    StoryId,
+};
+
+/// Starts every waiting run for which there is a place. One that has to wait does not hold up those behind it.
+pub(super) fn promote(draft: &mut Draft<'_>) {
+    if !draft.must_look() {
+        return;
+    }
+    let state = draft.state();
+    let mut taken = Taken::of(state);
+    let waiting: Vec<(RunId, RunPlan)> = state
+        .runs
+        .iter()
+        .filter(|(_, run)| run.phase == RunPhase::Queued)
+        .map(|(id, run)| (*id, run.plan.clone()))
+        .collect();
+    for (id, plan) in waiting {
+        if draft.team.seat(&plan.agent).is_none() {
+            end(draft, id, End::failed(no_agent(&plan.agent)));
+            continue;
+        }
+        if !taken.has_room(&plan, draft.team.limits) && draft.keeps(Rule::Places) {
+            continue;
+        }
+        let alone = draft.keeps(Rule::OneRunPerSlot);
+        match choose(draft.state(), &plan, alone) {
+            Choice::Wait => {}
+            Choice::Gone(error) => end(draft, id, End::failed(error)),
+            Choice::Take { slot, n, start } => {
+                taken.add(&plan);
+                draft.put(Fact::RunPreparing { run: id, slot, branch: n, start });
+                let branch = BranchRef { story: plan.story, n };
+                draft.act(Action::Prepare { run: id, slot, branch, start });
+            }
+        }
+    }
+}
+
+/// How many places are taken, and by whom.
+#[derive(Default)]
+struct Taken {
+    all: u32,
+    by_agent: BTreeMap<AgentName, u32>,
+    by_story: BTreeMap<StoryId, u32>,
+}
+
+impl Taken {
+    fn of(state: &State) -> Self {
+        let mut taken = Self::default();
+        for run in state.runs.values().filter(|run| run.phase.slot().is_some()) {
+            taken.add(&run.plan);
+        }
+        taken
+    }
+
+    fn add(&mut self, plan: &RunPlan) {
+        self.all += 1;
+        *self.by_agent.entry(plan.agent.clone()).or_default() += 1;
+        *self.by_story.entry(plan.story.clone()).or_default() += 1;
+    }
+
+    fn has_room(&self, plan: &RunPlan, limits: PoolLimits) -> bool {
+        let by_agent = self.by_agent.get(&plan.agent).copied().unwrap_or_default();
+        let by_story = self.by_story.get(&plan.story).copied().unwrap_or_default();
+        self.all < limits.runs
+            && by_agent < limits.runs_per_agent
+            && by_story < limits.runs_per_story
+    }
+}
+
+/// Where a run can be.
+enum Choice {
+    Take {
+        slot: SlotId,
+        n: u32,
+        start: Start,
+    },
+    /// Its worktree is in use.
+    Wait,
+    /// It can never begin.
+    Gone(ErrorInfo),
+}
+
+fn choose(state: &State, plan: &RunPlan, alone: bool) -> Choice {
+    let Some(story) = state.stories.get(&plan.story) else {
+        let message = format!("story {} is no longer there", plan.story);
+        return Choice::Gone(ErrorInfo::new(ErrorClass::Config, message));
+    };
+    let next = story.branches.saturating_add(1);
+    if let RunKind::Fork { of, from, .. } = &plan.kind {
+        if holder(state.slots.get(from), &plan.story).is_none() {
+            let message = format!("the worktree of run {of} is no longer there to be copied");
+            return Choice::Gone(ErrorInfo::new(ErrorClass::Config, message));
+        }
+        return empty_slot(state, next, Start::Snapshot { of: *from });
+    }
+    let own = plan.slot.and_then(|id| Some((id, holder(state.slots.get(&id), &plan.story)?)));
+    if let Some((id, busy)) = own {
+        return match busy {
+            Some(_) if alone => Choice::Wait,
+            Some(_) | None => keep(state, id),
+        };
+    }
+    let mut idle = state.slots_of(&plan.story).filter(|(_, slot)| match slot {
+        Slot::Held { busy, .. } => busy.is_none() || !alone,
+        Slot::Free | Slot::Leaving { .. } => false,
+    });
+    match idle.next() {
+        Some((id, _)) => keep(state, id),
+        None => empty_slot(state, next, Start::Fresh),
+    }
+}
+
+/// A slot of the story goes on with its branch.
+fn keep(state: &State, slot: SlotId) -> Choice {
+    match state.slots.get(&slot) {
+        Some(Slot::Held { branch, .. }) => Choice::Take { slot, n: branch.n, start: Start::Keep },
+        Some(Slot::Free | Slot::Leaving { .. }) | None => Choice::Wait,
+    }
+}
+
+/// A slot that no story holds; a new one if there is none.
+fn empty_slot(state: &State, n: u32, start: Start) -> Choice {
+    let free = state.slots.iter().find(|(_, slot)| **slot == Slot::Free).map(|(id, _)| *id);
+    let last = state.slots.last_key_value().map_or(0, |(id, _)| id.0);
+    match free.or_else(|| last.checked_add(1).map(SlotId)) {
+        Some(slot) => Choice::Take { slot, n, start },
+        None => Choice::Wait,
+    }
+}
+
+fn no_agent(agent: &AgentName) -> ErrorInfo {
+    let message = format!("agent {agent} is not in the project file any more");
+    ErrorInfo::new(ErrorClass::Config, message)
+        .with_hint("add the agent to the project file again, or start the story with another")
+}

@@ -1,0 +1,82 @@
+//! What was lost is started again by itself, a few times; then a person is asked.
+
+use super::draft::{Draft, Rule};
+use super::{starts, stories};
+use crate::pool::{
+    Fact, Pair, Parked, RESTART_ASK, RESTART_LIMIT, RESTART_WINDOW_MS, Refusal, Reply,
+};
+use crate::{Answer, CommandId, Line, Opening, Run, RunId, RunKind, RunPlan, SlotId, Words};
+
+/// Starts a lost run again, or parks it.
+pub(super) fn restart(draft: &mut Draft<'_>, id: RunId, run: &Run, slot: SlotId) {
+    let pair = Pair::of(&run.plan);
+    let wished = run.wish.is_some() && draft.keeps(Rule::WishHeeded);
+    let closed = stories::takes_runs(draft.base, &pair.story).is_err();
+    if wished || closed || draft.team.seat(&pair.agent).is_none() {
+        return;
+    }
+    let plan = plan(id, run, slot);
+    let now = draft.now;
+    let recent = draft.base.restarts.get(&pair).map_or(0, |times| {
+        times.iter().filter(|then| now.saturating_sub(**then) < RESTART_WINDOW_MS).count()
+    });
+    if recent < RESTART_LIMIT || !draft.keeps(Rule::RestartBound) {
+        let run = draft.next_run();
+        draft.put(Fact::RunQueued { run, plan, command: None, at: now });
+    } else {
+        draft.put(Fact::RunParked { run: id, plan });
+    }
+}
+
+/// The run that takes the place of a lost one, in the same worktree.
+fn plan(id: RunId, run: &Run, slot: SlotId) -> RunPlan {
+    let (opening, words) = match &run.session {
+        Some(session) => (Opening::Resume { session: session.clone() }, Words::Continue),
+        // Nobody knows that the agent ever heard its prompt, so it is said again.
+        None => (run.plan.kind.opening(), run.plan.words.again(id)),
+    };
+    let kind = RunKind::Restart { of: id, opening };
+    RunPlan { kind, words, slot: Some(slot), ..run.plan.clone() }
+}
+
+/// A person's answer to the question whether a parked run may be started again.
+pub(super) fn answer(
+    draft: &mut Draft<'_>,
+    command: &CommandId,
+    lost: RunId,
+    parked: &Parked,
+    answer: &Answer,
+) -> Result<Reply, Refusal> {
+    let plan = parked.plan.clone();
+    let unparked = Fact::RunUnparked { run: lost, command: Some(command.clone()) };
+    match answer {
+        Answer::Allow { .. } | Answer::AllowAlways => {
+            stories::takes_runs(draft.base, &plan.story)?;
+            starts::seat(draft.team, &plan.agent)?;
+            match plan.line {
+                Line::Main => starts::alone(draft, &Pair::of(&plan))?,
+                Line::Fork => {}
+            }
+            draft.put(unparked);
+            let (run, at) = (draft.next_run(), draft.now);
+            draft.put(Fact::RunQueued { run, plan, command: Some(command.clone()), at });
+            Ok(Reply::Run(run))
+        }
+        Answer::Deny { .. } | Answer::DenyAndInterrupt { .. } => {
+            draft.put(unparked);
+            Ok(Reply::Done)
+        }
+        Answer::Replies { .. } | Answer::Form { .. } => {
+            Err(Refusal::WrongAnswer { run: lost, ask: RESTART_ASK.into() })
+        }
+    }
+}
+
+/// Takes back the pool's question about what was parked.
+pub(super) fn unpark(draft: &mut Draft<'_>, of: impl Fn(&Pair) -> bool) {
+    for (run, parked) in &draft.base.parked {
+        if of(&Pair::of(&parked.plan)) {
+            draft.put(Fact::RunUnparked { run: *run, command: None });
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What becomes of a story: added, edited, done, reopened, archived, merged.
+
+use super::draft::{Draft, Rule};
+use super::{restarts, texts};
+use crate::pool::{Action, Fact, Refusal, Reply, Slot, State, TextKey, Wear};
+use crate::{BranchRef, CommandId, Story, StoryId, StoryState};
+
+pub(super) fn add(
+    draft: &mut Draft<'_>,
+    id: Option<StoryId>,
+    title: &str,
+    text: String,
+) -> Result<Reply, Refusal> {
+    let title = texts::title(title)?;
+    let text = texts::text("text", text)?;
+    let story = match id {
+        Some(story) if draft.base.is_taken(&story) => return Err(Refusal::StoryExists { story }),
+        Some(story) => story,
+        None => draft.base.next_story(),
+    };
+    draft.keep_text(TextKey::StoryTitle(story.clone()), title);
+    draft.keep_text(TextKey::StoryText(story.clone()), text);
+    draft.put(Fact::StoryAdded { story: story.clone() });
+    Ok(Reply::Story(story))
+}
+
+pub(super) fn edit(
+    draft: &mut Draft<'_>,
+    story: StoryId,
+    title: Option<String>,
+    text: Option<String>,
+) -> Result<Reply, Refusal> {
+    find(draft.base, &story)?;
+    let title = title.map(|title| texts::title(&title)).transpose()?;
+    let text = text.map(|text| texts::text("text", text)).transpose()?;
+    if title.is_none() && text.is_none() {
+        return Ok(Reply::Done);
+    }
+    if let Some(title) = title {
+        draft.keep_text(TextKey::StoryTitle(story.clone()), title);
+    }
+    if let Some(text) = text {
+        draft.keep_text(TextKey::StoryText(story.clone()), text);
+    }
+    draft.put(Fact::StoryEdited { story });
+    Ok(Reply::Done)
+}
+
+pub(super) fn finish(draft: &mut Draft<'_>, story: StoryId) -> Result<Reply, Refusal> {
+    match &find(draft.base, &story)?.state {
+        StoryState::Done { .. } => Ok(Reply::Done),
+        StoryState::Open => {
+            idle(draft, &story)?;
+            restarts::unpark(draft, |pair| pair.story == story);
+            draft.put(Fact::StoryFinished { story });
+            Ok(Reply::Done)
+        }
+    }
+}
+
+pub(super) fn reopen(draft: &mut Draft<'_>, story: StoryId) -> Result<Reply, Refusal> {
+    match &find(draft.base, &story)?.state {
+        StoryState::Open => {}
+        StoryState::Done { .. } => draft.put(Fact::StoryReopened { story }),
+    }
+    Ok(Reply::Done)
+}
+
+pub(super) fn archive(draft: &mut Draft<'_>, story: StoryId) -> Result<Reply, Refusal> {
+    find(draft.base, &story)?;
+    idle(draft, &story)?;
+    unmerged(draft.base, &story)?;
+    restarts::unpark(draft, |pair| pair.story == story);
+    for (slot, held) in draft.base.slots_of(&story) {
+        if let Slot::Held { branch, .. } = held {
+            draft.act(Action::Release { slot, branch: branch.clone() });
+        }
+    }
+    draft.put(Fact::StoryArchived { story });
+    Ok(Reply::Done)
+}
+
+pub(super) fn merge(
+    draft: &mut Draft<'_>,
+    command: &CommandId,
+    story: StoryId,
+    branch: Option<u32>,
+) -> Result<Reply, Refusal> {
+    match &find(draft.base, &story)?.state {
+        StoryState::Open | StoryState::Done { merged: None } => {}
+        StoryState::Done { merged: Some(_) } => return Err(Refusal::StoryDone { story }),
+    }
+    idle(draft, &story)?;
+    unmerged(draft.base, &story)?;
+    let n = chosen(draft.base, &story, branch)?;
+    let (command, branch) = (command.clone(), BranchRef { story: story.clone(), n });
+    draft.put(Fact::MergeStarted { command: command.clone(), story, branch: n });
+    draft.act(Action::Merge { command, branch });
+    Ok(Reply::Offered)
+}
+
+/// The result of a merge.
+pub(super) fn merged(
+    draft: &mut Draft<'_>,
+    command: &CommandId,
+    story: &StoryId,
+    result: Result<String, String>,
+) {
+    match draft.base.merges.get(command) {
+        Some(merge) if merge.branch.story == *story => {}
+        Some(_) | None => return,
+    }
+    let (command, story) = (command.clone(), story.clone());
+    match result {
+        Ok(commit) => {
+            restarts::unpark(draft, |pair| pair.story == story);
+            draft.settle(&command, Ok(Reply::Done));
+            draft.put(Fact::StoryMerged { command, story, commit });
+        }
+        Err(message) => {
+            let refusal = Refusal::MergeFailed { story: story.clone(), message: message.clone() };
+            draft.settle(&command, Err(refusal));
+            draft.put(Fact::MergeFailed { command, story, message });
+        }
+    }
+}
+
+/// The story, if it is not archived.
+pub(super) fn find<'a>(state: &'a State, story: &StoryId) -> Result<&'a Story, Refusal> {
+    state.stories.get(story).ok_or_else(|| match state.archived.contains(story) {
+        true => Refusal::StoryArchived { story: story.clone() },
+        false => Refusal::NoSuchStory { story: story.clone() },
+    })
+}
+
+/// That a story takes runs.
+pub(super) fn takes_runs(state: &State, story: &StoryId) -> Result<(), Refusal> {
+    match find(state, story)?.state {
+        StoryState::Open => unmerged(state, story),
+        StoryState::Done { .. } => Err(Refusal::StoryDone { story: story.clone() }),
+    }
+}
+
+fn idle(draft: &Draft<'_>, story: &StoryId) -> Result<(), Refusal> {
+    let runs: Vec<_> = draft.base.runs_of(story).map(|(run, _)| run).collect();
+    match runs.is_empty() || !draft.keeps(Rule::StoryBusy) {
+        true => Ok(()),
+        false => Err(Refusal::StoryBusy { story: story.clone(), runs }),
+    }
+}
+
+fn unmerged(state: &State, story: &StoryId) -> Result<(), Refusal> {
+    match state.is_merging(story) {
+        true => Err(Refusal::MergeUnderWay { story: story.clone() }),
+        false => Ok(()),
+    }
+}
+
+/// The branch to merge: the named one, or the only one.
+fn chosen(state: &State, story: &StoryId, branch: Option<u32>) -> Result<u32, Refusal> {
+    let worked_on = |slot: &Slot| match slot {
+        Slot::Held { branch, wear: Wear::Entered | Wear::SetUp, .. } => Some(branch.n),
+        Slot::Held { wear: Wear::New, .. } | Slot::Free | Slot::Leaving { .. } => None,
+    };
+    let mut branches: Vec<u32> =
+        state.slots_of(story).filter_map(|(_, slot)| worked_on(slot)).collect();
+    branches.sort_unstable();
+    let story = story.clone();
+    match (branch, branches.as_slice()) {
+        (Some(n), known) if known.contains(&n) => Ok(n),
+        (Some(branch), _) => Err(Refusal::NoSuchBranch { story, branch }),
+        (None, [n]) => Ok(*n),
+        (None, []) => Err(Refusal::NothingToMerge { story }),
+        (None, _) => Err(Refusal::WhichBranch { story, branches }),
+    }
+}

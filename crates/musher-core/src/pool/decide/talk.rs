@@ -1,0 +1,131 @@
+//! What is said to a run: prompts, steers and interrupts, and what the runner made of them.
+
+use super::draft::{Draft, Rule};
+use super::{answers, starts, texts};
+use crate::pool::{Action, DeliveryKind, Fact, Refusal, Reply, TextKey, Undelivered};
+use crate::{CommandId, Run, RunId, RunPhase, RunRef};
+
+/// A prompt to a run; to one that is over, in a new run that resumes its session.
+pub(super) fn prompt(
+    draft: &mut Draft<'_>,
+    command: &CommandId,
+    run: RunRef,
+    text: String,
+) -> Result<Reply, Refusal> {
+    match run {
+        RunRef::Past(past) => starts::resume(draft, command, past, Some(text)),
+        RunRef::Live(run) => {
+            let text = texts::prompt(text)?;
+            let (found, command) = (listener(draft, run)?, command.clone());
+            draft.keep_text(TextKey::Message(command.clone()), text);
+            draft.put(Fact::PromptOffered { run, command: command.clone() });
+            hand_over(draft, run, found, command, DeliveryKind::Prompt);
+            Ok(Reply::Offered)
+        }
+    }
+}
+
+pub(super) fn steer(
+    draft: &mut Draft<'_>,
+    command: &CommandId,
+    run: RunId,
+    text: String,
+) -> Result<Reply, Refusal> {
+    let text = texts::prompt(text)?;
+    let (found, command) = (listener(draft, run)?, command.clone());
+    draft.keep_text(TextKey::Message(command.clone()), text);
+    draft.put(Fact::SteerOffered { run, command: command.clone() });
+    hand_over(draft, run, found, command, DeliveryKind::Steer);
+    Ok(Reply::Offered)
+}
+
+pub(super) fn interrupt(
+    draft: &mut Draft<'_>,
+    command: &CommandId,
+    run: RunId,
+) -> Result<Reply, Refusal> {
+    let (found, command) = (listener(draft, run)?, command.clone());
+    match found.phase {
+        RunPhase::Queued | RunPhase::Preparing { .. } => return Err(Refusal::NotStarted { run }),
+        RunPhase::Starting { .. }
+        | RunPhase::Live { .. }
+        | RunPhase::Closing { .. }
+        | RunPhase::Finishing { .. } => {}
+    }
+    draft.put(Fact::InterruptOffered { run, command: command.clone() });
+    hand_over(draft, run, found, command, DeliveryKind::Interrupt);
+    Ok(Reply::Offered)
+}
+
+/// A run that still listens, or will.
+fn listener<'a>(draft: &Draft<'a>, id: RunId) -> Result<&'a Run, Refusal> {
+    let run = draft.base.runs.get(&id).ok_or(Refusal::NoSuchRun { run: id })?;
+    match run.phase {
+        RunPhase::Closing { .. } | RunPhase::Finishing { .. } => {
+            Err(Refusal::RunEnding { run: id })
+        }
+        RunPhase::Queued
+        | RunPhase::Preparing { .. }
+        | RunPhase::Starting { .. }
+        | RunPhase::Live { .. } => match run.wish {
+            Some(_) => Err(Refusal::RunEnding { run: id }),
+            None => Ok(run),
+        },
+    }
+}
+
+/// Hands a command to a live run; for another it is kept until its runner is up.
+pub(super) fn hand_over(
+    draft: &mut Draft<'_>,
+    id: RunId,
+    run: &Run,
+    command: CommandId,
+    kind: DeliveryKind,
+) {
+    let live = matches!(run.phase, RunPhase::Live { .. });
+    if live || !draft.keeps(Rule::LiveOnly) {
+        draft.act(Action::Deliver { run: id, command, kind });
+    }
+}
+
+/// What the runner made of a command.
+pub(super) fn delivered(
+    draft: &mut Draft<'_>,
+    run: RunId,
+    command: &CommandId,
+    result: Result<(), Undelivered>,
+) {
+    let Some(delivery) = draft.base.deliveries.get(command) else { return };
+    if delivery.run != run {
+        return;
+    }
+    match &delivery.kind {
+        DeliveryKind::Answer { ask } => answers::settled(draft, run, ask, command, result),
+        DeliveryKind::Prompt
+        | DeliveryKind::Steer
+        | DeliveryKind::Interrupt
+        | DeliveryKind::Stop
+        | DeliveryKind::Kill => settled(draft, run, command, result),
+    }
+}
+
+/// The last word on a command that was no answer.
+pub(super) fn settled(
+    draft: &mut Draft<'_>,
+    run: RunId,
+    command: &CommandId,
+    result: Result<(), Undelivered>,
+) {
+    let id = command.clone();
+    match result {
+        Ok(()) => {
+            draft.put(Fact::CommandDelivered { run, command: id });
+            draft.settle(command, Ok(Reply::Sent));
+        }
+        Err(Undelivered { code, message }) => {
+            let refusal = Refusal::Undelivered { run, why: code, message: message.clone() };
+            draft.put(Fact::CommandUndelivered { run, command: id, code, message });
+            draft.settle(command, Err(refusal));
+        }
+    }
+}

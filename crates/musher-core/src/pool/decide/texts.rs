@@ -1,0 +1,60 @@
+//! What a text from a person must be like to be taken.
+
+use crate::pool::Refusal;
+
+/// The longest text, in bytes.
+const LONGEST: usize = 256 * 1024;
+/// The longest title, in characters.
+const LONGEST_TITLE: usize = 200;
+/// The longest name of a model, in bytes.
+const LONGEST_MODEL: usize = 128;
+
+/// A title without the blanks around it.
+pub(super) fn title(text: &str) -> Result<String, Refusal> {
+    let text = text.trim();
+    let length = text.chars().count();
+    if length == 0 {
+        return Err(bad("title", "is empty"));
+    }
+    if length > LONGEST_TITLE {
+        return Err(bad("title", &format!("has {length} characters; {LONGEST_TITLE} is the most")));
+    }
+    if text.chars().any(char::is_control) {
+        return Err(bad("title", "has a line break or another control character"));
+    }
+    Ok(text.to_owned())
+}
+
+/// A text, which may be empty.
+pub(super) fn text(what: &str, text: String) -> Result<String, Refusal> {
+    let length = text.len();
+    if length > LONGEST {
+        return Err(bad(what, &format!("has {length} bytes; {LONGEST} is the most")));
+    }
+    if text.contains('\0') {
+        return Err(bad(what, "has a NUL character"));
+    }
+    Ok(text)
+}
+
+/// A text that asks for something.
+pub(super) fn prompt(prompt: String) -> Result<String, Refusal> {
+    match prompt.trim().is_empty() {
+        true => Err(bad("prompt", "is empty")),
+        false => text("prompt", prompt),
+    }
+}
+
+/// The name of a model, which is passed on as one argument.
+pub(super) fn model(model: String) -> Result<String, Refusal> {
+    let plain = |c: char| !c.is_control() && !c.is_whitespace();
+    if model.is_empty() || model.len() > LONGEST_MODEL || !model.chars().all(plain) {
+        let why = format!("must be 1 to {LONGEST_MODEL} bytes without blanks");
+        return Err(bad("model", &why));
+    }
+    Ok(model)
+}
+
+fn bad(what: &str, why: &str) -> Refusal {
+    Refusal::BadText { what: what.into(), why: why.into() }
+}

@@ -1,0 +1,8 @@
+//! The promises of the pool, proved on the pure rules.
+
+mod answers;
+mod restarts;
+mod scene;
+mod starts;
+mod stories;
+mod talk;

@@ -1,0 +1,158 @@
+//! Promise 15: a decision is durable before anyone says "sent", takes effect once, and is refused clearly when late.
+
+use super::scene::{Scene, ended};
+use crate::pool::{
+    Action, Command, DeliveryKind, Fact, Heard, Input, Refusal, Reply, Undelivered, UndeliveredCode,
+};
+use crate::{Answer, AskId, ClosedBy, CommandId, Outcome, RunId};
+
+fn ask() -> AskId {
+    AskId::new("a1")
+}
+
+fn allow(run: RunId) -> Command {
+    Command::Answer { run, ask: ask(), answer: Answer::Allow { input: None } }
+}
+
+/// A live run with an open ask.
+fn asking() -> (Scene, RunId) {
+    let mut scene = Scene::with_story();
+    let run = scene.live("s1", "ada");
+    scene.hear(run, 5, Heard::AskOpened { ask: ask(), settled: false });
+    (scene, run)
+}
+
+fn closed(by: ClosedBy, command: Option<CommandId>) -> Heard {
+    Heard::AskClosed { ask: ask(), by, command }
+}
+
+fn refused(code: UndeliveredCode) -> Result<(), Undelivered> {
+    Err(Undelivered { code, message: "no".into() })
+}
+
+#[test]
+fn promise_15_an_answer_is_a_fact_before_it_is_delivered_and_sent_only_when_the_runner_has_it() {
+    let (mut scene, run) = asking();
+    let decision = scene.tell(allow(run));
+    let command = scene.last_command();
+    assert_eq!(decision.reply, Some(Ok(Reply::Offered)));
+    assert_eq!(decision.facts, [Fact::AnswerOffered { run, ask: ask(), command: command.clone() }]);
+    let kind = DeliveryKind::Answer { ask: ask() };
+    assert_eq!(decision.actions, [Action::Deliver { run, command: command.clone(), kind }]);
+    assert_eq!(scene.state.owed(), decision.actions);
+
+    let input = Input::Delivered { run, command: command.clone(), result: Ok(()) };
+    let decision = scene.put(input.clone());
+    assert_eq!(decision.facts, [Fact::AskAnswered { run, ask: ask(), command: command.clone() }]);
+    assert_eq!(decision.settled, [(command, Ok(Reply::Sent))]);
+    assert_eq!(scene.put(input), Default::default(), "a repeated word says nothing new");
+    assert!(scene.state.owed().is_empty());
+}
+
+#[test]
+fn promise_15_a_second_answer_is_refused_clearly() {
+    let (mut scene, run) = asking();
+    scene.tell(allow(run));
+    let first = scene.last_command();
+    let already = Err(Refusal::AlreadyAnswered { run, ask: ask() });
+    assert_eq!(scene.reply(allow(run)), already);
+    scene.put(Input::Delivered { run, command: first, result: Ok(()) });
+    assert_eq!(scene.reply(allow(run)), already);
+}
+
+#[test]
+fn promise_15_a_late_answer_hears_what_won() {
+    let (mut scene, run) = asking();
+    scene.hear(run, 6, closed(ClosedBy::Deadline, None));
+    let refusal = scene.reply(allow(run)).unwrap_err();
+    assert_eq!(refusal.to_string(), "ask a1 of run r1 was closed by its deadline");
+    let other = Command::Answer {
+        run,
+        ask: AskId::new("a9"),
+        answer: Answer::Deny { reason: "no".into() },
+    };
+    assert_eq!(scene.reply(other), Err(Refusal::NoSuchAsk { run, ask: AskId::new("a9") }));
+}
+
+#[test]
+fn the_same_command_again_is_offered_once() {
+    let (mut scene, run) = asking();
+    scene.tell(allow(run));
+    let id = scene.last_command();
+    let again = scene.put(Input::Command { id, command: allow(run) });
+    assert_eq!(again.reply, Some(Ok(Reply::Offered)));
+    assert!(again.facts.is_empty() && again.actions.is_empty());
+}
+
+#[test]
+fn the_log_settles_an_answer_whose_acknowledgement_was_lost() {
+    let (mut scene, run) = asking();
+    scene.tell(allow(run));
+    let command = scene.last_command();
+    let decision = scene.hear(run, 6, closed(ClosedBy::Person, Some(command.clone())));
+    assert_eq!(decision.settled, [(command.clone(), Ok(Reply::Sent))]);
+    assert!(scene.state.deliveries.is_empty());
+    let late = scene.put(Input::Delivered { run, command, result: Ok(()) });
+    assert_eq!(late, Default::default());
+}
+
+#[test]
+fn an_answer_that_comes_second_is_refused_as_soon_as_the_log_names_the_winner() {
+    let (mut scene, run) = asking();
+    scene.tell(allow(run));
+    let command = scene.last_command();
+    let decision = scene.hear(run, 6, closed(ClosedBy::Agent, None));
+    let refusal = Refusal::AskClosed { run, ask: ask(), by: ClosedBy::Agent };
+    assert_eq!(decision.settled, [(command, Err(refusal))]);
+}
+
+#[test]
+fn an_ask_closed_under_way_stays_closed_when_the_runner_says_so_first() {
+    let (mut scene, run) = asking();
+    scene.tell(allow(run));
+    let command = scene.last_command();
+    let result = refused(UndeliveredCode::AskClosed);
+    let decision = scene.put(Input::Delivered { run, command, result });
+    assert!(matches!(decision.settled[..], [(_, Err(Refusal::Undelivered { .. }))]));
+    assert!(scene.reply(allow(run)).is_err());
+    scene.hear(run, 6, closed(ClosedBy::TurnEnd, None));
+    let by = ClosedBy::TurnEnd;
+    assert_eq!(scene.reply(allow(run)), Err(Refusal::AskClosed { run, ask: ask(), by }));
+}
+
+#[test]
+fn an_answer_of_the_wrong_kind_leaves_the_ask_open_for_another() {
+    let (mut scene, run) = asking();
+    scene.tell(allow(run));
+    let command = scene.last_command();
+    let result = refused(UndeliveredCode::Unfit);
+    scene.put(Input::Delivered { run, command, result });
+    assert_eq!(scene.reply(allow(run)), Ok(Reply::Offered));
+}
+
+#[test]
+fn the_end_of_a_run_refuses_the_answer_that_was_under_way() {
+    let (mut scene, run) = asking();
+    scene.tell(allow(run));
+    let command = scene.last_command();
+    let decision = scene.hear(run, 9, ended(Outcome::Completed));
+    assert!(matches!(
+        &decision.settled[..],
+        [(id, Err(Refusal::Undelivered { why: UndeliveredCode::RunEnded, .. }))] if *id == command
+    ));
+    assert!(matches!(
+        decision.facts[..],
+        [Fact::AnswerRefused { .. }, Fact::RunEnded { seq: Some(9), .. }]
+    ));
+    assert_eq!(scene.reply(allow(run)), Err(Refusal::RunEnding { run }));
+}
+
+#[test]
+fn a_settled_ask_is_nobodys_business() {
+    let mut scene = Scene::with_story();
+    let run = scene.live("s1", "ada");
+    let opened = scene.hear(run, 5, Heard::AskOpened { ask: ask(), settled: true });
+    assert!(opened.facts.is_empty());
+    assert!(scene.hear(run, 6, closed(ClosedBy::Rule, None)).facts.is_empty());
+    assert_eq!(scene.reply(allow(run)), Err(Refusal::NoSuchAsk { run, ask: ask() }));
+}

@@ -1,0 +1,151 @@
+//! A pool for tests: one state, one team, and a short way to say what happens to it.
+
+use crate::pool::decide::{Rule, decide_with};
+use crate::pool::{
+    Command, Decision, Fact, Heard, Input, PoolLimits, Refusal, Reply, Seat, State, Team,
+};
+use crate::{AgentName, CommandId, Outcome, PastRun, RunId, SessionId, StoryId};
+
+/// A pool with its past.
+#[derive(Debug, Clone)]
+pub(super) struct Scene {
+    pub(super) team: Team,
+    pub(super) state: State,
+    pub(super) facts: Vec<Fact>,
+    /// What the journal would know of the runs that ended.
+    pub(super) past: std::collections::BTreeMap<RunId, PastRun>,
+    pub(super) now: i64,
+    pub(super) broken: Option<Rule>,
+    commands: u64,
+}
+
+impl Scene {
+    /// A team of two, without stories.
+    pub(super) fn new() -> Self {
+        Self {
+            team: team(&["ada", "bob"]),
+            state: State::default(),
+            facts: Vec::new(),
+            past: std::collections::BTreeMap::new(),
+            now: 1_000_000,
+            broken: None,
+            commands: 0,
+        }
+    }
+
+    /// A team of two with the open story `s1`.
+    pub(super) fn with_story() -> Self {
+        let mut scene = Self::new();
+        scene.add_story().unwrap();
+        scene
+    }
+
+    /// Decides, and folds what was decided.
+    pub(super) fn put(&mut self, input: Input) -> Decision {
+        let decision = decide_with(&self.state, &self.team, input, self.now, self.broken);
+        for fact in &decision.facts {
+            if let Fact::RunEnded { run, outcome, .. } = fact
+                && let Some(found) = self.state.runs.get(run)
+            {
+                self.past.insert(*run, found.past(*run, *outcome));
+            }
+            self.state.apply(fact);
+            self.facts.push(fact.clone());
+        }
+        decision
+    }
+
+    /// Sends a command under a new id.
+    pub(super) fn tell(&mut self, command: Command) -> Decision {
+        self.commands += 1;
+        let id = CommandId::parse(&format!("c{}", self.commands)).unwrap();
+        self.put(Input::Command { id, command })
+    }
+
+    pub(super) fn reply(&mut self, command: Command) -> Result<Reply, Refusal> {
+        self.tell(command).reply.unwrap()
+    }
+
+    /// The id of the last command.
+    pub(super) fn last_command(&self) -> CommandId {
+        CommandId::parse(&format!("c{}", self.commands)).unwrap()
+    }
+
+    pub(super) fn add_story(&mut self) -> Result<Reply, Refusal> {
+        let (title, text) = ("Paint the door".into(), "Red.".into());
+        self.reply(Command::AddStory { id: None, title, text })
+    }
+
+    pub(super) fn hear(&mut self, run: RunId, seq: u64, what: Heard) -> Decision {
+        self.put(Input::Heard { run, seq, what })
+    }
+
+    /// Starts a run of an agent on a story; it is as far as the limits let it be.
+    pub(super) fn start(&mut self, story: &str, agent: &str) -> RunId {
+        let command = start(story, agent);
+        match self.reply(command) {
+            Ok(Reply::Run(run)) => run,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Takes a run from its place to life.
+    pub(super) fn go_live(&mut self, run: RunId) {
+        self.put(Input::Prepared { run, head: "abc".into() });
+        self.put(Input::RunnerUp { run });
+    }
+
+    pub(super) fn live(&mut self, story: &str, agent: &str) -> RunId {
+        let run = self.start(story, agent);
+        self.go_live(run);
+        run
+    }
+
+    /// Lets a live run name its session.
+    pub(super) fn name_session(&mut self, run: RunId, seq: u64, session: &str) -> Decision {
+        self.hear(run, seq, Heard::Session { session: SessionId::new(session) })
+    }
+
+    /// Ends a run that has a log, and finishes it.
+    pub(super) fn end(&mut self, run: RunId, outcome: Outcome) -> Decision {
+        self.hear(run, u64::from(u32::MAX), ended(outcome));
+        self.put(Input::Finished { run, commit: None, error: None })
+    }
+
+    /// Loses a live run, and finishes it.
+    pub(super) fn lose(&mut self, run: RunId) -> Decision {
+        self.put(Input::RunnerGone { run });
+        self.end(run, Outcome::Lost)
+    }
+
+    /// What the journal knows of a run that is over.
+    pub(super) fn past(&self, run: RunId) -> PastRun {
+        self.past.get(&run).cloned().unwrap()
+    }
+}
+
+pub(super) fn team(names: &[&str]) -> Team {
+    let seat = |name: &&str| Seat { name: agent(name), model: None };
+    let limits = PoolLimits { runs: 8, runs_per_agent: 4, runs_per_story: 4 };
+    Team { agents: names.iter().map(seat).collect(), limits }
+}
+
+pub(super) fn story(id: &str) -> StoryId {
+    StoryId::parse(id).unwrap()
+}
+
+pub(super) fn agent(name: &str) -> AgentName {
+    AgentName::parse(name).unwrap()
+}
+
+pub(super) fn run(n: u64) -> RunId {
+    RunId::minted(n)
+}
+
+pub(super) fn start(on: &str, by: &str) -> Command {
+    Command::StartRun { story: story(on), agent: Some(agent(by)), model: None, prompt: None }
+}
+
+pub(super) fn ended(outcome: Outcome) -> Heard {
+    Heard::Ended { outcome, error: None, session: None }
+}

@@ -1,0 +1,129 @@
+//! Promise 5: one run for a story and an agent, and nothing left of a start that fails.
+
+use super::scene::{Scene, agent, start};
+use crate::pool::{Action, Command, Fact, Input, Refusal, Reply, Slot};
+use crate::{CommandId, ErrorClass, ErrorInfo, Outcome, RunPhase, SlotId, Start};
+
+#[test]
+fn promise_5_a_thousand_double_starts_give_one_run_and_a_clear_refusal_each() {
+    for round in 0..1_000 {
+        let mut scene = Scene::with_story();
+        let mut ids = ["first", "second"];
+        if round % 2 == 1 {
+            ids.reverse();
+        }
+        let replies = ids.map(|id| {
+            let id = CommandId::parse(id).unwrap();
+            scene.put(Input::Command { id, command: start("s1", "ada") }).reply.unwrap()
+        });
+        let [Ok(Reply::Run(run)), Err(refusal)] = replies else { panic!("{replies:?}") };
+        let pair = scene.state.runs[&run].plan.clone();
+        assert_eq!(
+            refusal,
+            Refusal::AlreadyRunning { run, story: pair.story, agent: agent("ada") }
+        );
+        assert!(refusal.to_string().contains(&run.to_string()), "{refusal}");
+        assert_eq!(scene.state.runs.len(), 1);
+    }
+}
+
+#[test]
+fn a_refused_start_changes_nothing() {
+    let mut scene = Scene::with_story();
+    scene.start("s1", "ada");
+    let before = scene.state.clone();
+    let decision = scene.tell(start("s1", "ada"));
+    assert!(decision.facts.is_empty() && decision.actions.is_empty() && decision.texts.is_empty());
+    assert_eq!(scene.state, before);
+}
+
+#[test]
+fn promise_5_a_start_that_fails_half_way_leaves_nothing_behind_and_says_why() {
+    let missing = || ErrorInfo::new(ErrorClass::Unavailable, "the program is not there");
+    for spawned in [false, true] {
+        let mut scene = Scene::with_story();
+        let run = scene.start("s1", "ada");
+        let decision = if spawned {
+            scene.put(Input::Prepared { run, head: "abc".into() });
+            scene.put(Input::SpawnFailed { run, error: missing() })
+        } else {
+            scene.put(Input::PrepareFailed { run, error: missing() })
+        };
+        let [Fact::RunEnded { outcome: Outcome::Failed, error: Some(error), .. }] =
+            &decision.facts[..]
+        else {
+            panic!("{decision:?}")
+        };
+        assert_eq!(error.message, "the program is not there");
+        assert!(matches!(decision.actions[..], [Action::Release { slot: SlotId(1), .. }]));
+        assert!(scene.state.runs.is_empty());
+        scene.put(Input::Released { slot: SlotId(1) });
+        assert_eq!(scene.state.slots[&SlotId(1)], Slot::Free);
+        scene.start("s1", "ada");
+    }
+}
+
+#[test]
+fn a_start_without_an_agent_takes_the_first_of_the_team() {
+    let mut scene = Scene::with_story();
+    let command = Command::StartRun {
+        story: super::scene::story("s1"),
+        agent: None,
+        model: Some("big".into()),
+        prompt: None,
+    };
+    let Ok(Reply::Run(run)) = scene.reply(command) else { panic!() };
+    let plan = &scene.state.runs[&run].plan;
+    assert_eq!((plan.agent.as_str(), plan.model.as_deref()), ("ada", Some("big")));
+}
+
+#[test]
+fn a_worktree_is_kept_from_run_to_run_and_recycled_after_the_story_is_archived() {
+    let mut scene = Scene::with_story();
+    let first = scene.live("s1", "ada");
+    scene.end(first, Outcome::Completed);
+    let decision = scene.tell(start("s1", "bob"));
+    assert!(decision.actions.iter().any(|action| matches!(
+        action,
+        Action::Prepare { slot: SlotId(1), start: Start::Keep, branch, .. } if branch.n == 1
+    )));
+    let second = crate::RunId::minted(2);
+    scene.go_live(second);
+    scene.end(second, Outcome::Completed);
+    let archived = scene.tell(Command::ArchiveStory { story: super::scene::story("s1") });
+    assert!(matches!(archived.actions[..], [Action::Release { slot: SlotId(1), .. }]));
+    scene.put(Input::Released { slot: SlotId(1) });
+    scene.add_story().unwrap();
+    let decision = scene.tell(start("s2", "ada"));
+    assert!(matches!(
+        decision.actions[..],
+        [Action::Prepare { slot: SlotId(1), start: Start::Fresh, .. }]
+    ));
+}
+
+#[test]
+fn a_run_waits_for_a_place_and_then_starts_by_itself() {
+    let mut scene = Scene::with_story();
+    scene.team.limits.runs = 1;
+    let first = scene.live("s1", "ada");
+    let second = scene.start("s1", "bob");
+    assert_eq!(scene.state.runs[&second].phase, RunPhase::Queued);
+    let decision = scene.end(first, Outcome::Completed);
+    assert!(matches!(decision.actions[..], [Action::Prepare { run, .. }] if run == second));
+}
+
+#[test]
+fn an_agent_that_left_the_team_fails_its_waiting_runs_rather_than_let_them_hang() {
+    let mut scene = Scene::with_story();
+    scene.team.limits.runs = 0;
+    let run = scene.start("s1", "bob");
+    scene.team = super::scene::team(&["ada"]);
+    let decision = scene.put(Input::Begun);
+    let [Fact::RunEnded { run: ended, outcome: Outcome::Failed, error: Some(error), .. }] =
+        &decision.facts[..]
+    else {
+        panic!("{decision:?}")
+    };
+    assert_eq!(*ended, run);
+    assert_eq!(error.message, "agent bob is not in the project file any more");
+}

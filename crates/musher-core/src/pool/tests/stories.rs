@@ -1,0 +1,160 @@
+//! The rules of stories, and of the texts that come with them.
+
+use super::scene::{Scene, start, story};
+use crate::pool::{Action, Command, Fact, Input, Refusal, RefusalClass, Reply, TextKey};
+use crate::{BranchRef, Outcome, RunRef, StoryId, StoryState};
+
+fn add(id: Option<&str>, title: &str, text: &str) -> Command {
+    Command::AddStory { id: id.map(story), title: title.into(), text: text.into() }
+}
+
+fn archive(id: &str) -> Command {
+    Command::ArchiveStory { story: story(id) }
+}
+
+fn merge(branch: Option<u32>) -> Command {
+    Command::MergeStory { story: story("s1"), branch }
+}
+
+#[test]
+fn ids_are_minted_around_those_that_people_gave_and_never_given_twice() {
+    let mut scene = Scene::new();
+    let given = |id: &str| Ok(Reply::Story(story(id)));
+    assert_eq!(scene.reply(add(Some("s2"), "Two", "")), given("s2"));
+    assert_eq!(scene.add_story(), given("s1"));
+    assert_eq!(scene.add_story(), given("s3"));
+    let exists = |id: &str| Err(Refusal::StoryExists { story: story(id) });
+    assert_eq!(scene.reply(add(Some("s1"), "One", "")), exists("s1"));
+    assert_eq!(scene.reply(archive("s3")), Ok(Reply::Done));
+    assert_eq!(scene.reply(add(Some("s3"), "Three", "")), exists("s3"));
+    assert_eq!(scene.add_story(), given("s4"));
+    assert_eq!(scene.reply(start("s3", "ada")), Err(Refusal::StoryArchived { story: story("s3") }));
+}
+
+#[test]
+fn texts_from_people_are_checked_and_titles_trimmed() {
+    let mut scene = Scene::new();
+    let decision = scene.tell(add(None, "  Paint the door \n", "Red.\nTwice."));
+    let title = (TextKey::StoryTitle(story("s1")), "Paint the door".to_owned());
+    assert_eq!(decision.texts[0], title);
+    let most = "ä".repeat(200);
+    assert!(scene.reply(add(None, &most, &"x".repeat(256 * 1024))).is_ok());
+    let bad = [
+        add(None, " \t ", ""),
+        add(None, &format!("{most}ä"), ""),
+        add(None, "a\u{1b}[31m", ""),
+        add(None, "two\nlines", ""),
+        add(None, "ok", "nul\0"),
+        add(None, "ok", &"x".repeat(256 * 1024 + 1)),
+    ];
+    for command in bad {
+        let decision = scene.tell(command);
+        let refusal = decision.reply.unwrap().unwrap_err();
+        assert_eq!((refusal.code(), refusal.class()), ("bad_text", RefusalClass::Invalid));
+        assert!(decision.facts.is_empty() && decision.texts.is_empty());
+    }
+    for (model, prompt) in [(None, Some(" ")), (Some(""), None), (Some("a b"), None)] {
+        let (model, prompt) = (model.map(str::to_owned), prompt.map(str::to_owned));
+        let command = Command::StartRun { story: story("s1"), agent: None, model, prompt };
+        assert_eq!(scene.reply(command).unwrap_err().code(), "bad_text");
+    }
+}
+
+#[test]
+fn a_story_with_runs_is_neither_done_nor_archived_nor_merged_under_them() {
+    let mut scene = Scene::with_story();
+    let run = scene.live("s1", "ada");
+    let refusal = Refusal::StoryBusy { story: story("s1"), runs: vec![run] };
+    assert_eq!(refusal.to_string(), "story s1 has runs that are not over: r1");
+    let busy = Err(refusal);
+    assert_eq!(scene.reply(Command::FinishStory { story: story("s1") }), busy);
+    assert_eq!(scene.reply(archive("s1")), busy);
+    assert_eq!(scene.reply(merge(None)), busy);
+}
+
+#[test]
+fn a_done_story_takes_no_runs_until_it_is_reopened() {
+    let mut scene = Scene::with_story();
+    scene.reply(Command::FinishStory { story: story("s1") }).unwrap();
+    let refusal = scene.reply(start("s1", "ada")).unwrap_err();
+    assert_eq!(refusal, Refusal::StoryDone { story: story("s1") });
+    assert_eq!(refusal.hint(), "reopen story s1 first");
+    scene.reply(Command::ReopenStory { story: story("s1") }).unwrap();
+    scene.start("s1", "ada");
+}
+
+#[test]
+fn a_merge_is_offered_then_settled_and_ends_the_story() {
+    let mut scene = Scene::with_story();
+    assert_eq!(scene.reply(merge(None)), Err(Refusal::NothingToMerge { story: story("s1") }));
+    let run = scene.live("s1", "ada");
+    scene.end(run, Outcome::Completed);
+    let decision = scene.tell(merge(None));
+    let command = scene.last_command();
+    assert_eq!(decision.reply, Some(Ok(Reply::Offered)));
+    let branch = BranchRef { story: story("s1"), n: 1 };
+    assert_eq!(decision.actions, [Action::Merge { command: command.clone(), branch }]);
+    assert_eq!(scene.state.owed(), decision.actions);
+
+    let under_way = Err(Refusal::MergeUnderWay { story: story("s1") });
+    assert_eq!(scene.reply(start("s1", "ada")), under_way);
+    assert_eq!(scene.reply(archive("s1")), under_way);
+    assert_eq!(scene.reply(merge(None)), under_way);
+
+    let merged = |result| Input::Merged { command: command.clone(), story: story("s1"), result };
+    let failed = scene.put(merged(Err("a conflict in door.rs".into())));
+    assert!(matches!(&failed.settled[..], [(_, Err(Refusal::MergeFailed { .. }))]));
+    assert_eq!(scene.put(merged(Ok("abc".into()))), Default::default());
+
+    scene.tell(merge(None));
+    let (command, result) = (scene.last_command(), Ok("abc".into()));
+    let done = scene.put(Input::Merged { command, story: story("s1"), result });
+    assert!(matches!(done.facts[..], [Fact::StoryMerged { .. }]));
+    let state = &scene.state.stories[&story("s1")].state;
+    assert_eq!(*state, StoryState::Done { merged: Some("abc".into()) });
+}
+
+#[test]
+fn a_story_with_several_branches_is_merged_by_name() {
+    let mut scene = Scene::with_story();
+    let first = scene.live("s1", "ada");
+    scene.name_session(first, 1, "x");
+    scene.reply(Command::Fork { run: RunRef::Live(first), text: None }).unwrap();
+    let second = crate::RunId::minted(2);
+    scene.go_live(second);
+    scene.end(first, Outcome::Completed);
+    scene.end(second, Outcome::Completed);
+    let which = Refusal::WhichBranch { story: story("s1"), branches: vec![1, 2] };
+    assert_eq!(scene.reply(merge(None)), Err(which));
+    let unknown = Refusal::NoSuchBranch { story: story("s1"), branch: 3 };
+    assert_eq!(scene.reply(merge(Some(3))), Err(unknown));
+    assert_eq!(scene.reply(merge(Some(2))), Ok(Reply::Offered));
+}
+
+#[test]
+fn an_unknown_story_is_named_as_such() {
+    let mut scene = Scene::new();
+    let missing: StoryId = story("nowhere");
+    let refusal = scene.reply(start("nowhere", "ada")).unwrap_err();
+    assert_eq!(refusal, Refusal::NoSuchStory { story: missing });
+    assert_eq!(refusal.class(), RefusalClass::NotFound);
+    assert_eq!(refusal.to_string(), "there is no story nowhere");
+}
+
+#[test]
+fn the_code_of_a_refusal_is_the_one_it_is_written_with() {
+    let refusals = [
+        Refusal::NoAgents,
+        Refusal::StoryDone { story: story("s1") },
+        Refusal::AlreadyRunning {
+            run: crate::RunId::minted(1),
+            story: story("s1"),
+            agent: super::scene::agent("ada"),
+        },
+    ];
+    for refusal in refusals {
+        let json = serde_json::to_value(&refusal).unwrap();
+        assert_eq!(json["code"], refusal.code());
+        assert_eq!(serde_json::from_value::<Refusal>(json).unwrap(), refusal);
+    }
+}

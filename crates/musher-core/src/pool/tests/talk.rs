@@ -1,0 +1,201 @@
+//! What is said to runs, to those that have not begun and those that are over too.
+
+use super::scene::{Scene, ended, run};
+use crate::pool::{
+    Action, Command, DeliveryKind, Fact, Heard, Input, Refusal, Reply, TextKey, UndeliveredCode,
+};
+use crate::{
+    CommandId, EndWish, Line, Outcome, RunId, RunKind, RunPhase, RunRef, SessionId, SlotId, Start,
+};
+
+fn prompt(run: RunId, text: &str) -> Command {
+    Command::Prompt { run: RunRef::Live(run), text: text.into() }
+}
+
+fn handed(actions: &[Action]) -> Vec<&str> {
+    let mut handed = Vec::new();
+    for action in actions {
+        if let Action::Deliver { command, .. } = action {
+            handed.push(command.as_str());
+        }
+    }
+    handed
+}
+
+#[test]
+fn what_is_said_before_the_runner_is_up_is_delivered_then_and_in_order() {
+    let mut scene = Scene::with_story();
+    let first = scene.start("s1", "ada");
+    // The ids sort the other way round than they were sent.
+    for id in ["z", "a"] {
+        let id = CommandId::parse(id).unwrap();
+        let decision = scene.put(Input::Command { id, command: prompt(first, "Go.") });
+        assert_eq!(decision.reply, Some(Ok(Reply::Offered)));
+        assert!(decision.actions.is_empty());
+    }
+    scene.put(Input::Prepared { run: first, head: "abc".into() });
+    let decision = scene.put(Input::RunnerUp { run: first });
+    assert_eq!(handed(&decision.actions), ["z", "a"]);
+    assert_eq!(scene.state.owed(), decision.actions);
+}
+
+#[test]
+fn a_text_is_kept_beside_the_facts_and_never_in_them() {
+    let mut scene = Scene::with_story();
+    let first = scene.live("s1", "ada");
+    let decision = scene.tell(prompt(first, "A very private wish."));
+    let key = TextKey::Message(scene.last_command());
+    assert_eq!(decision.texts, [(key, "A very private wish.".to_owned())]);
+    let facts = serde_json::to_string(&decision.facts).unwrap();
+    assert!(!facts.contains("private"), "{facts}");
+}
+
+#[test]
+fn a_prompt_to_a_run_that_ended_first_is_refused_with_the_way_out() {
+    let mut scene = Scene::with_story();
+    let first = scene.live("s1", "ada");
+    scene.tell(prompt(first, "More."));
+    let decision = scene.hear(first, 4, ended(Outcome::Completed));
+    let [(_, Err(refusal))] = &decision.settled[..] else { panic!("{decision:?}") };
+    let why = UndeliveredCode::RunEnded;
+    assert!(matches!(refusal, Refusal::Undelivered { why: found, .. } if *found == why));
+    assert_eq!(refusal.hint(), "prompt run r1 again to go on with it");
+    assert_eq!(scene.reply(prompt(first, "More.")), Err(Refusal::RunEnding { run: first }));
+}
+
+#[test]
+fn a_prompt_to_a_run_that_is_over_resumes_its_session_in_the_same_worktree() {
+    let mut scene = Scene::with_story();
+    let first = scene.live("s1", "ada");
+    scene.name_session(first, 1, "x");
+    scene.end(first, Outcome::Completed);
+    let past = RunRef::Past(scene.past(first));
+    let decision = scene.tell(Command::Prompt { run: past, text: "More.".into() });
+    assert_eq!(decision.reply, Some(Ok(Reply::Run(run(2)))));
+    assert_eq!(decision.texts, [(TextKey::Prompt(run(2)), "More.".to_owned())]);
+    let kind = RunKind::Resume { of: first, session: SessionId::new("x") };
+    assert_eq!(scene.state.runs[&run(2)].plan.kind, kind);
+    assert!(matches!(
+        decision.actions[..],
+        [Action::Prepare { slot: SlotId(1), start: Start::Keep, .. }]
+    ));
+}
+
+#[test]
+fn a_resumed_run_waits_while_another_is_in_its_worktree() {
+    let mut scene = Scene::with_story();
+    let first = scene.live("s1", "ada");
+    scene.name_session(first, 1, "x");
+    scene.end(first, Outcome::Completed);
+    let second = scene.live("s1", "bob");
+    let past = scene.past(first);
+    scene.reply(Command::Resume { past, text: None }).unwrap();
+    assert_eq!(scene.state.runs[&run(3)].phase, RunPhase::Queued);
+    scene.end(second, Outcome::Completed);
+    assert_eq!(scene.state.runs[&run(3)].phase.slot(), Some(SlotId(1)));
+}
+
+#[test]
+fn a_run_without_a_session_cannot_be_gone_on_with_but_tried_again() {
+    let mut scene = Scene::with_story();
+    let first = scene.live("s1", "ada");
+    scene.end(first, Outcome::Failed);
+    let past = scene.past(first);
+    let resume = Command::Resume { past: past.clone(), text: None };
+    assert_eq!(scene.reply(resume), Err(Refusal::NoSession { run: first }));
+    assert_eq!(scene.reply(Command::Retry { past }), Ok(Reply::Run(run(2))));
+}
+
+#[test]
+fn a_fork_of_a_live_run_stands_beside_it_in_a_copy_of_its_worktree() {
+    let mut scene = Scene::with_story();
+    let first = scene.live("s1", "ada");
+    let fork = || Command::Fork { run: RunRef::Live(run(1)), text: None };
+    assert_eq!(scene.reply(fork()), Err(Refusal::NoSession { run: first }));
+    scene.name_session(first, 1, "x");
+    let decision = scene.tell(fork());
+    assert_eq!(decision.reply, Some(Ok(Reply::Run(run(2)))));
+    assert!(matches!(
+        &decision.actions[..],
+        [Action::Prepare { slot: SlotId(2), start: Start::Snapshot { of: SlotId(1) }, branch, .. }]
+            if branch.n == 2
+    ));
+    scene.go_live(run(2));
+    scene.name_session(run(2), 1, "y");
+    let known: Vec<_> = scene.state.sessions.values().map(|known| &known.session).collect();
+    assert_eq!(known, [&SessionId::new("x")], "a fork leaves the agent's own session alone");
+    scene.lose(run(2));
+    assert_eq!(scene.state.runs[&run(3)].plan.line, Line::Fork);
+    assert_eq!(scene.state.runs[&run(3)].phase.slot(), Some(SlotId(2)));
+}
+
+#[test]
+fn a_stop_ends_a_waiting_run_at_once_and_a_preparing_one_before_its_runner_starts() {
+    let mut scene = Scene::with_story();
+    scene.team.limits.runs = 1;
+    let first = scene.start("s1", "ada");
+    let second = scene.start("s1", "bob");
+    let decision = scene.tell(Command::Stop { run: second });
+    assert_eq!(decision.reply, Some(Ok(Reply::Done)));
+    assert!(matches!(decision.facts[..], [Fact::RunEnded { outcome: Outcome::Stopped, .. }]));
+
+    assert_eq!(scene.reply(Command::Stop { run: first }), Ok(Reply::Offered));
+    let stop = scene.last_command();
+    let decision = scene.put(Input::Prepared { run: first, head: "abc".into() });
+    assert_eq!(decision.settled, [(stop, Ok(Reply::Done))]);
+    assert!(matches!(decision.actions[..], [Action::Release { .. }]));
+    assert!(scene.state.runs.is_empty());
+}
+
+#[test]
+fn a_stop_before_the_runner_is_up_reaches_it_when_it_is() {
+    let mut scene = Scene::with_story();
+    let first = scene.start("s1", "ada");
+    scene.put(Input::Prepared { run: first, head: "abc".into() });
+    assert_eq!(scene.reply(Command::Stop { run: first }), Ok(Reply::Offered));
+    let command = scene.last_command();
+    let decision = scene.hear(first, 1, Heard::Session { session: SessionId::new("x") });
+    let kind = DeliveryKind::Stop;
+    assert_eq!(decision.actions, [Action::Deliver { run: first, command, kind }]);
+}
+
+#[test]
+fn a_kill_goes_beyond_a_stop_and_a_second_stop_adds_nothing() {
+    let mut scene = Scene::with_story();
+    let first = scene.live("s1", "ada");
+    assert_eq!(scene.reply(Command::Stop { run: first }), Ok(Reply::Offered));
+    let again = scene.tell(Command::Stop { run: first });
+    assert_eq!(again.reply, Some(Ok(Reply::Done)));
+    assert!(again.facts.is_empty() && again.actions.is_empty());
+    let kill = scene.tell(Command::Kill { run: first });
+    assert_eq!(handed(&kill.actions).len(), 1);
+    assert_eq!(scene.state.runs[&first].wish, Some(EndWish::Kill));
+    assert_eq!(scene.reply(Command::Stop { run: first }), Ok(Reply::Done));
+    assert_eq!(scene.reply(prompt(first, "Wait.")), Err(Refusal::RunEnding { run: first }));
+}
+
+#[test]
+fn a_repeated_or_older_event_changes_nothing() {
+    let mut scene = Scene::with_story();
+    let first = scene.live("s1", "ada");
+    let usage = Heard::Usage { model: None, spend: Default::default() };
+    assert_eq!(scene.hear(first, 7, usage.clone()).facts.len(), 1);
+    for seq in [7, 6, 1, 0] {
+        assert_eq!(scene.hear(first, seq, usage.clone()), Default::default());
+    }
+    assert_eq!(scene.hear(first, 8, usage).facts.len(), 1);
+}
+
+#[test]
+fn a_run_whose_first_word_is_its_end_is_started_ended_and_finished() {
+    let mut scene = Scene::with_story();
+    let first = scene.start("s1", "ada");
+    scene.tell(prompt(first, "And then?"));
+    scene.put(Input::Prepared { run: first, head: "abc".into() });
+    let decision = scene.hear(first, 1, ended(Outcome::Failed));
+    assert!(matches!(
+        decision.facts[..],
+        [Fact::RunStarted { .. }, Fact::CommandUndelivered { .. }, Fact::RunEnded { .. }]
+    ));
+    assert!(matches!(decision.actions[..], [Action::Finish { slot: SlotId(1), .. }]));
+}
