@@ -1,1 +1,106 @@
 //! What a project file says, read once from text to resolved values.
+
+mod agent;
+mod file;
+pub mod init;
+mod keys;
+mod nearest;
+mod problem;
+mod raw;
+mod reader;
+mod resolve;
+mod source;
+mod template;
+pub mod trust;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+pub use agent::{
+    Agent, AgentName, Context, EnvValue, MissingVariable, Rendered, Story, SystemTemplate,
+};
+pub use nearest::nearest;
+pub use problem::{ConfigErrors, Place, Problem};
+pub use template::{DEFAULT_CONTINUE_PROMPT, DEFAULT_PROMPT, Template, TemplateError};
+
+/// Where the project file is, as seen from the repository.
+pub const PROJECT_FILE: &str = ".musher/project.toml";
+
+/// A project file that holds no mistake, with every default filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Project {
+    /// The branch that stories start from; the repository's default branch if there is none.
+    pub base_branch: Option<String>,
+    /// Whether what a run leaves uncommitted is committed at its end.
+    pub auto_commit: bool,
+    /// At least one; the first is the default.
+    pub agents: Vec<Agent>,
+    pub worktree: Worktree,
+    pub limits: Limits,
+    pub server: Server,
+    /// Sixty-four hex digits that change with the file and with every prompt file it names.
+    pub hash: String,
+}
+
+impl Project {
+    pub fn agent(&self, name: &str) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.name.as_str() == name)
+    }
+}
+
+/// How a worktree is made ready and what stays in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Worktree {
+    /// Commands for `sh -c`, run in a fresh worktree, in order.
+    pub setup: Vec<String>,
+    /// Files that git does not know, copied from the repository into a fresh worktree.
+    pub copy: Vec<PathBuf>,
+    /// What stays when a slot is used again.
+    pub keep: Vec<PathBuf>,
+}
+
+/// How many runs there may be at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub runs: u32,
+    pub runs_per_agent: u32,
+    pub runs_per_story: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { runs: 8, runs_per_agent: 4, runs_per_story: 2 }
+    }
+}
+
+/// Where the server listens, and which web pages may speak to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// Always a loopback address.
+    pub listen: SocketAddr,
+    /// Written exactly as browsers send them.
+    pub origins: Vec<String>,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self { listen: SocketAddr::from(([127, 0, 0, 1], 0)), origins: Vec::new() }
+    }
+}
+
+/// Reads the project file of a repository; `runtimes` are the names that an agent may give as its runtime.
+pub fn load(repo: &Path, runtimes: &[&str]) -> Result<Project, ConfigErrors> {
+    let source = file::project(repo)?;
+    let (raw, mut problems) = raw::read(&source);
+    let project =
+        raw.and_then(|raw| resolve::resolve(&raw, &source, repo, runtimes, &mut problems));
+    match (project, problems.finish()) {
+        (Some(project), None) => Ok(project),
+        (_, Some(errors)) => Err(errors),
+        (None, None) => Err(Problem::of_file(PROJECT_FILE, "it holds no project").into()),
+    }
+}

@@ -1,0 +1,106 @@
+//! Files of the repository: read whole, never past a bound, never from outside of it.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+use super::problem::{ConfigErrors, Problem};
+use super::source::Source;
+use super::{PROJECT_FILE, value};
+
+/// A project or prompt file is text that people write; what is longer is a mistake.
+const LONGEST: u64 = 1 << 20;
+
+/// The folder that paths in a project file start from, as seen from the repository.
+const FOLDER: &str = ".musher";
+
+/// The project file's text.
+pub(super) fn project(repo: &Path) -> Result<Source, ConfigErrors> {
+    Ok(read(repo, Path::new(PROJECT_FILE)).map_err(|error| match error {
+        Unreadable::Missing => Problem::of_file(PROJECT_FILE, "there is no project file")
+            .with_fix("write one with `musher init`"),
+        Unreadable::NotText { text, at } => {
+            let source = Source { file: PROJECT_FILE.into(), text };
+            source.problem(at..at, "this is not UTF-8").with_fix("save the file as UTF-8")
+        }
+        Unreadable::Other(why) => Problem::of_file(PROJECT_FILE, why),
+    })?)
+}
+
+/// The text of a file that the project file names.
+pub(super) fn prompt(repo: &Path, name: &str) -> Result<Source, String> {
+    value::relative(name).map_err(|wrong| wrong.message)?;
+    let path = Path::new(FOLDER).join(name);
+    let shown = path.display();
+    let source = read(repo, &path).map_err(|error| match error {
+        Unreadable::Missing => format!("there is no file {shown}"),
+        Unreadable::NotText { text, .. } => {
+            let line = text.matches('\n').count() + 1;
+            format!("{shown} is not UTF-8 (line {line})")
+        }
+        Unreadable::Other(why) => format!("{shown}: {why}"),
+    })?;
+    match source.text.find('\0') {
+        None => Ok(source),
+        Some(at) => {
+            let line = source.text[..at].matches('\n').count() + 1;
+            Err(format!("{shown} holds a NUL character (line {line})"))
+        }
+    }
+}
+
+/// Why a file gave no text.
+enum Unreadable {
+    Missing,
+    /// The text up to the first wrong byte, and how long that is.
+    NotText {
+        text: String,
+        at: usize,
+    },
+    Other(String),
+}
+
+fn read(repo: &Path, path: &Path) -> Result<Source, Unreadable> {
+    let inside = inside(repo, path)?;
+    let other = |error: std::io::Error| Unreadable::Other(format!("it cannot be read: {error}"));
+    // Opening a pipe would wait for its writer, so the kind of file is looked at before.
+    if !fs::metadata(&inside).map_err(other)?.is_file() {
+        return Err(Unreadable::Other("it is not a file".into()));
+    }
+    let file = File::open(&inside).map_err(other)?;
+    let mut bytes = Vec::new();
+    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(other)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(Unreadable::Other(format!("it is longer than {} MiB", LONGEST >> 20)));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let text = String::from_utf8_lossy(&error.as_bytes()[..at]).into_owned();
+        Unreadable::NotText { text, at }
+    })?;
+    // Some editors begin a file with a mark that is no part of its text.
+    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+    Ok(Source { file: path.to_owned(), text })
+}
+
+/// Where the path really leads, if that is inside the repository.
+fn inside(repo: &Path, path: &Path) -> Result<PathBuf, Unreadable> {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    let real = |path: &Path| {
+        fs::canonicalize(path).map_err(|error| {
+            match [NotFound, NotADirectory].contains(&error.kind()) {
+                true => Unreadable::Missing,
+                false => Unreadable::Other(format!("it cannot be read: {error}")),
+            }
+        })
+    };
+    let (repo, path) = (real(repo)?, real(&repo.join(path))?);
+    let below = path.strip_prefix(&repo).map_err(|_| {
+        Unreadable::Other("a link leads out of the repository; put the file inside".into())
+    })?;
+    // What git keeps for itself is not the repository's text.
+    if below.components().next() == Some(Component::Normal(".git".as_ref())) {
+        return Err(Unreadable::Other("it is among git's own files".into()));
+    }
+    Ok(path)
+}

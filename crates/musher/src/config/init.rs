@@ -1,0 +1,1 @@
+//! The first project file of a repository.

@@ -1,0 +1,53 @@
+//! Every key that a project file may hold, table by table.
+
+/// One table and its keys.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Table {
+    /// As it is named in messages.
+    pub(super) name: &'static str,
+    pub(super) keys: &'static [&'static str],
+}
+
+pub(super) const TOP: Table = Table {
+    name: "the top of the file",
+    keys: &["base_branch", "auto_commit", "agent", "worktree", "limits", "server"],
+};
+
+pub(super) const AGENT: Table = Table {
+    name: "[[agent]]",
+    keys: &[
+        "name",
+        "runtime",
+        "model",
+        "role",
+        "prompt",
+        "prompt_file",
+        "system_prompt",
+        "system_prompt_file",
+        "system_prompt_mode",
+        "continue_prompt",
+        "command",
+        "args",
+        "env",
+        "rules",
+        "permission_mode",
+        "max_turns",
+        "budget_usd",
+        "inactivity",
+        "wall_clock",
+        "ask_deadline",
+        "ask_default",
+        "linger",
+    ],
+};
+
+pub(super) const RULES: Table = Table { name: "rules", keys: &["allow", "ask", "deny"] };
+
+pub(super) const VARIABLE: Table = Table { name: "a variable of env", keys: &["from"] };
+
+pub(super) const WORKTREE: Table = Table { name: "[worktree]", keys: &["setup", "copy", "keep"] };
+
+pub(super) const LIMITS: Table =
+    Table { name: "[limits]", keys: &["runs", "runs_per_agent", "runs_per_story"] };
+
+pub(super) const SERVER: Table = Table { name: "[server]", keys: &["listen", "origins"] };

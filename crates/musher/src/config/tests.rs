@@ -1,0 +1,1 @@
+//! Project files, good and bad.
