@@ -1,1 +1,195 @@
-//! The first project file of a repository.
+//! The first project file of a repository, and which agents this machine has.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A program on this machine that can play an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detected {
+    pub runtime: String,
+    pub program: PathBuf,
+    /// Known only to who has asked the program.
+    pub version: Option<String>,
+}
+
+/// Looks for programs on `PATH` without running any. The table goes from runtimes to the names of their programs; what
+/// is found keeps its order.
+pub fn detect(path_var: &OsStr, table: &[(&str, &str)]) -> Vec<Detected> {
+    let folders: Vec<&Path> = path_var
+        .as_bytes()
+        .split(|byte| *byte == b':')
+        .map(|folder| Path::new(OsStr::from_bytes(folder)))
+        // A folder that depends on where one stands is no place to find programs in.
+        .filter(|folder| folder.is_absolute())
+        .collect();
+    let find = |name: &str| {
+        let mut places = folders.iter().map(|folder| folder.join(name));
+        places.find(|path| is_program(path))
+    };
+    table
+        .iter()
+        .filter_map(|(runtime, name)| {
+            let (runtime, program) = ((*runtime).to_owned(), find(name)?);
+            Some(Detected { runtime, program, version: None })
+        })
+        .collect()
+}
+
+fn is_program(path: &Path) -> bool {
+    let about = std::fs::metadata(path);
+    about.is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}
+
+/// A project file for the agents of this machine: valid, commented, careful.
+pub fn draft(detected: &[Detected], base_branch: Option<&str>) -> String {
+    let mut text = HEAD.to_owned();
+    text += &match base_branch {
+        Some(branch) => format!("base_branch = {}\n", quoted(branch)),
+        None => "# base_branch = \"main\"\n".to_owned(),
+    };
+    text += TOP;
+    let mut found = detected.iter();
+    match found.next() {
+        Some(first) => text += &first_agent("coder", first),
+        None => {
+            let script =
+                Detected { runtime: "script".into(), program: PathBuf::new(), version: None };
+            text += NOTHING_FOUND;
+            text += &first_agent("rehearsal", &script);
+            text += EXAMPLE;
+        }
+    }
+    let mut names: Vec<String> = Vec::new();
+    for agent in found {
+        let name = name_for(&agent.runtime);
+        if !names.contains(&name) {
+            text += &next_agent(&name, agent);
+            names.push(name);
+        }
+    }
+    text + TABLES
+}
+
+fn first_agent(name: &str, agent: &Detected) -> String {
+    format!("[[agent]]\nname = {}\n{}{FIRST_AGENT}", quoted(name), runtime_line(agent))
+}
+
+fn next_agent(name: &str, agent: &Detected) -> String {
+    format!("[[agent]]\nname = {}\n{}{NEXT_AGENT}", quoted(name), runtime_line(agent))
+}
+
+fn name_for(runtime: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    "coder-".chars().chain(runtime.chars().map(plain)).take(64).collect()
+}
+
+fn runtime_line(agent: &Detected) -> String {
+    let version = agent.version.iter().map(|version| {
+        let version: String = version.chars().filter(|c| !c.is_control()).take(40).collect();
+        format!(" # found here in version {version}")
+    });
+    format!("runtime = {}{}\n", quoted(&agent.runtime), version.collect::<String>())
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+const HEAD: &str = r#"# The project file of Musher: who works here, and within which bounds. Commit it.
+# A line that begins with `#` shows what else there is. A change of what may be run or done here counts only after
+# `musher trust`.
+
+# The branch that stories start from. Default: the repository's own default branch.
+"#;
+
+const TOP: &str = r#"
+# Commit at the end of a run what the agent left uncommitted. Default: true.
+# auto_commit = true
+
+# The agents. The first one gets the stories that ask for no other.
+"#;
+
+const NOTHING_FOUND: &str = r#"# No program that can play an agent was found on this machine. This one only plays a script: it shows how a run goes,
+# and changes nothing.
+"#;
+
+const EXAMPLE: &str = r#"# Once a program is installed, give it a seat:
+# [[agent]]
+# name = "coder"
+# runtime = "NAME"
+
+"#;
+
+const FIRST_AGENT: &str = r#"# The model, in the runtime's own words. Default: the runtime's choice.
+# model = "NAME"
+# What it is for, in a word or two; prompts can use it as {{ agent.role }}.
+# role = "coder"
+
+# What it is asked to do, with blanks such as {{ story.title }}. Default: the story, and how to work on it.
+# prompt = "{{ story.title }}\n\n{{ story.text }}"
+# The same in a file of its own, as seen from .musher/.
+# prompt_file = "prompt.md"
+# Instructions beside the prompt, in the same two ways. Default: none.
+# system_prompt = "Answer briefly."
+# system_prompt_file = "system.md"
+# Add them to the agent's own ("append", the default) or put them in their place ("replace").
+# system_prompt_mode = "append"
+# What it is told when it goes on with an earlier session.
+# continue_prompt = "Go on where you left off."
+
+# The program instead of the one on PATH, more arguments for it, and its own variables. A secret is taken from a
+# variable of the server.
+# command = "./tools/agent"
+# args = ["--verbose"]
+# env = { MODE = "fast", API_KEY = { from = "TEAM_API_KEY" } }
+
+# What it may do by itself, what it must ask about, what it may not do.
+rules = { allow = ["read(./**)", "search(./**)", "edit(./**)"], ask = ["execute", "fetch", "mcp"], deny = ["edit(.musher/**)", "edit(.git/**)"] }
+# Its own permission mode, in its own words. Default: its own default.
+# permission_mode = "NAME"
+# How long an ask waits for a person, and what it gets then. Default: it waits; "deny".
+ask_deadline = "30m"
+ask_default = "deny"
+
+# What ends a run: model calls, dollars, silence, time. Default: nothing does.
+# max_turns = 200
+# budget_usd = 10.0
+inactivity = "15m"
+# wall_clock = "4h"
+# How long an idle session waits for another prompt. Default: "0s".
+# linger = "0s"
+
+"#;
+
+const NEXT_AGENT: &str = r#"rules = { allow = ["read(./**)", "search(./**)", "edit(./**)"], ask = ["execute", "fetch", "mcp"], deny = ["edit(.musher/**)", "edit(.git/**)"] }
+ask_deadline = "30m"
+ask_default = "deny"
+inactivity = "15m"
+
+"#;
+
+const TABLES: &str = r#"[worktree]
+# Commands for a fresh worktree, each run by `sh -c`. Default: none.
+# setup = ["npm ci"]
+# Files that git does not know, copied into a fresh worktree. Default: none.
+# copy = [".env"]
+# What stays when a worktree is used for another story, such as build caches. Default: nothing that git ignores.
+# keep = ["target"]
+
+[limits]
+# How many runs at the same time: in all, for each agent, for each story.
+# runs = 8
+# runs_per_agent = 4
+# runs_per_story = 2
+
+[server]
+# Where it listens, on this machine only; port 0 is any free one. Default: "127.0.0.1:0".
+# listen = "127.0.0.1:0"
+# Web pages that may speak to it besides its own, exactly as browsers name them. Default: none.
+# origins = ["http://127.0.0.1:8080"]
+"#;
+
+#[cfg(test)]
+mod tests;

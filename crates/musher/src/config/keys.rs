@@ -9,7 +9,7 @@ pub(super) struct Table {
 }
 
 pub(super) const TOP: Table = Table {
-    name: "the top of the file",
+    name: "the project file",
     keys: &["base_branch", "auto_commit", "agent", "worktree", "limits", "server"],
 };
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 use super::keys;
-use super::problem::Problems;
+use super::problem::{Problem, Problems};
 use super::reader::{At, Fields, Reader, Wrong, shown};
 use super::source::Source;
 use super::value;
@@ -101,7 +101,11 @@ pub(super) fn read(source: &Source) -> (Option<Project>, Problems) {
 fn grammar(reader: &mut Reader<'_>, errors: &[toml::de::Error]) {
     let mut lines: Vec<usize> = Vec::new();
     for error in errors.iter().take(100) {
-        let span = error.span().unwrap_or(0..0);
+        let Some(span) = error.span() else {
+            let Wrong { message, .. } = put_in_words(error.message(), "", 0..0);
+            reader.problems.add(|| Problem::of_file(&reader.source.file, message));
+            continue;
+        };
         let line = reader.source.text[..span.start.min(reader.source.text.len())]
             .bytes()
             .filter(|byte| *byte == b'\n')
@@ -120,7 +124,9 @@ fn put_in_words(message: &str, text: &str, span: Range<usize>) -> Wrong {
         "duplicate key" => {
             Wrong::new(format!("`{}` is written twice", shown(there))).with_fix("keep one of them")
         }
-        "recursion limit" => Wrong::new("this is nested too deeply").with_fix("nest it less"),
+        message if message.contains("recurs") => {
+            Wrong::new("this is nested too deeply").with_fix("nest it less")
+        }
         message if message.starts_with("string values must be quoted") && there.is_empty() => {
             Wrong::new("a value is missing after `=`")
         }
@@ -134,8 +140,11 @@ fn put_in_words(message: &str, text: &str, span: Range<usize>) -> Wrong {
 fn project(reader: &mut Reader<'_>, top: &Fields<'_, '_>) -> Project {
     let base_branch = reader.text(top, "base_branch");
     let auto_commit = reader.flag(top, "auto_commit");
-    let fix = "add an agent, or write a new file with `musher init`";
+    let fix = "add an [[agent]], or write a new file with `musher init`";
     reader.require(top, "agent", fix);
+    if top.is_empty_list("agent") {
+        reader.wrong(0..0, Wrong::new("there is no agent").with_fix(fix));
+    }
     let agents = reader.tables(top, "agent", keys::AGENT);
     let agents = agents.iter().map(|fields| agent(reader, fields)).collect();
     let worktree = reader.table(top, "worktree", keys::WORKTREE).map(|fields| Worktree {

@@ -81,9 +81,13 @@ impl Reader<'_> {
         Fields { table, what, span }
     }
 
-    /// Notes a missing key.
+    /// Notes a missing key, unless it is there with a slip of the pen, which was noted already.
     pub(super) fn require(&mut self, fields: &Fields<'_, '_>, key: &str, fix: &str) {
-        if !fields.table.contains_key(key) {
+        let slip = |word: &str| {
+            let known = fields.what.keys;
+            !known.contains(&word) && nearest(word, known.iter().copied()) == Some(key)
+        };
+        if !fields.table.keys().any(|word| word.get_ref() == key || slip(word.get_ref())) {
             let wrong = Wrong::new(format!("{} has no `{key}`", fields.what.name)).with_fix(fix);
             self.wrong(fields.span.clone(), wrong);
         }
@@ -119,7 +123,7 @@ impl Reader<'_> {
             u32::from_str_radix(number.as_str(), number.radix()).ok().filter(|count| *count > 0)
         });
         if count.is_none() {
-            self.mistyped(value, key, "a whole number, 1 or more");
+            self.mistyped(value, key, "a number, whole and 1 or more");
         }
         count
     }
@@ -133,7 +137,7 @@ impl Reader<'_> {
         let amount = written.and_then(|text| text.parse::<f64>().ok());
         let amount = amount.filter(|amount| amount.is_finite() && *amount > 0.0);
         if amount.is_none() {
-            self.mistyped(value, key, "an amount above 0 such as 2.50");
+            self.mistyped(value, key, "a number above 0 such as 2.50");
         }
         amount
     }
@@ -170,15 +174,16 @@ impl Reader<'_> {
         what: Table,
     ) -> Vec<Fields<'t, 'i>> {
         let Some(value) = fields.get(key) else { return Vec::new() };
-        let DeValue::Array(array) = value.get_ref() else {
-            self.mistyped(value, key, &format!("a list of tables; write [[{key}]]"));
-            return Vec::new();
-        };
+        let elements = value.get_ref().as_array().map(|array| array.iter().collect());
+        let elements: Vec<_> = elements.unwrap_or_else(|| vec![value]);
         let mut found = Vec::new();
-        for element in array {
-            match element.get_ref().as_table() {
-                Some(table) => found.push(self.open(table, element.span(), what)),
-                None => self.mistyped(element, key, &format!("a table; write [[{key}]]")),
+        for element in elements {
+            match (element.get_ref().as_table(), value.get_ref().is_array()) {
+                (Some(table), true) => found.push(self.open(table, element.span(), what)),
+                (Some(_), false) | (None, _) => {
+                    let wrong = Wrong::new(format!("`{key}` must be a list of tables"));
+                    self.wrong(element.span(), wrong.with_fix(format!("write [[{key}]]")));
+                }
             }
         }
         found
@@ -209,6 +214,7 @@ impl Reader<'_> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
+        // The right kind with a wrong value needs no word about its kind.
         let message = match wanted.starts_with(given) {
             true => format!("`{}` must be {wanted}", shown(key)),
             false => format!("`{}` must be {wanted}, not {given}", shown(key)),
@@ -233,6 +239,11 @@ impl Reader<'_> {
 }
 
 impl<'t, 'i> Fields<'t, 'i> {
+    /// Whether a key is there and holds an empty list.
+    pub(super) fn is_empty_list(&self, key: &str) -> bool {
+        self.get(key).is_some_and(|value| value.get_ref().as_array().is_some_and(|a| a.is_empty()))
+    }
+
     fn get(&self, key: &str) -> Option<&'t Spanned<DeValue<'i>>> {
         debug_assert!(self.what.keys.contains(&key), "{} has no {key}", self.what.name);
         self.table.get(key)

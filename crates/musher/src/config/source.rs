@@ -34,10 +34,12 @@ impl Source {
         let inside = (start - line_start).min(line.len());
         let marked = (end - line_start).clamp(inside, line.len());
         let (before, after) = (&line[..inside], &line[marked..]);
-        let left: Vec<char> = before.chars().rev().take(SHOWN).collect();
+        // A line that fits a screen is shown whole.
+        let room = if line.len() <= 2 * SHOWN { line.len() } else { SHOWN };
+        let left: Vec<char> = before.chars().rev().take(room).collect();
         let left: String = left.into_iter().rev().map(visible).collect();
-        let middle: String = line[inside..marked].chars().take(SHOWN).map(visible).collect();
-        let right: String = after.chars().take(SHOWN).map(visible).collect();
+        let middle: String = line[inside..marked].chars().take(room).map(visible).collect();
+        let right: String = after.chars().take(room).map(visible).collect();
         Place {
             line: self.text[..line_start].matches('\n').count() + 1,
             column: before.chars().count() + 1,
@@ -128,7 +130,7 @@ mod tests {
 
     #[test]
     fn an_offset_becomes_a_line_a_column_and_an_excerpt() {
-        let place = placed("one\r\nzwölf = 日本 x\r\nthree", 20..21);
+        let place = placed("one\r\nzwölf = 日本 x\r\nthree", 21..22);
         assert_eq!((place.line, place.column), (2, 12));
         assert_eq!(place.excerpt, "zwölf = 日本 x");
         assert_eq!((place.before, place.width), (13, 1));

@@ -216,27 +216,27 @@ impl<'t> Scan<'t> {
             let wrong = Wrong::new("this tag is too long").with_fix("split it into several");
             return self.fault(start.clone(), wrong);
         }
-        let words = match (first, tag.get(1)) {
+        match (first, tag.get(1)) {
             (Token::BlockStart, Some((Token::Ident(word), span))) => {
-                self.statement(word, span.clone());
-                &tag[2..]
+                if STATEMENTS.contains(word) {
+                    self.branch(word, span.clone());
+                    self.expression(&tag[2..]);
+                } else {
+                    let what = format!("templates have no statement `{}`", shown(word));
+                    let fix = format!("they have {}", STATEMENTS.join(", "));
+                    self.fault(span.clone(), Wrong::new(what).with_fix(fix));
+                }
             }
-            _ => &tag[1..],
-        };
-        self.expression(words);
+            _ => self.expression(&tag[1..]),
+        }
     }
 
-    fn statement(&mut self, word: &str, span: Range<usize>) {
+    fn branch(&mut self, word: &str, span: Range<usize>) {
         match word {
             "if" => self.depth += 1,
             "elif" => self.branches += 1,
             "endif" => self.depth = self.depth.saturating_sub(1),
-            "else" => {}
-            word => {
-                let wrong = Wrong::new(format!("templates have no statement `{}`", shown(word)));
-                let known = STATEMENTS.join(", ");
-                return self.fault(span, wrong.with_fix(format!("they have {known}")));
-            }
+            _ => {}
         }
         if self.branches > MOST_BRANCHES || self.depth > DEEPEST {
             let wrong = Wrong::new("this template has too many branches");
@@ -257,7 +257,8 @@ impl<'t> Scan<'t> {
                 (Token::Ident(name), Some(Token::Pipe)) => self.filter(name, span.clone()),
                 (Token::Ident("is"), _) => {
                     let wrong = Wrong::new("templates have no tests with `is`");
-                    self.fault(span.clone(), wrong.with_fix("compare with `==`, `!=` or `in`"));
+                    return self
+                        .fault(span.clone(), wrong.with_fix("compare with `==`, `!=` or `in`"));
                 }
                 // What follows a dot belongs to a name that was looked at, or to a value of the template's own.
                 (Token::Ident(_), Some(Token::Dot)) => {}

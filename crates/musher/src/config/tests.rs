@@ -1,1 +1,214 @@
-//! Project files, good and bad.
+//! Project files: what is read out of good ones.
+
+mod doc;
+mod hostile;
+mod mistakes;
+mod templates;
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use musher_core::{Decision, Usd};
+use musher_runtime::{AskPolicy, Environment, SystemPrompt};
+
+use super::*;
+
+const RUNTIMES: &[&str] = &["script", "terminal", "fake-code"];
+
+/// The least that a project needs.
+const LEAST: &str = "[[agent]]\nname = \"coder\"\nruntime = \"script\"\n";
+
+/// Every key, each with a value that is not its default.
+const MOST: &str = r#"
+base_branch = "release/2"
+auto_commit = false
+
+[[agent]]
+name = "coder"
+runtime = "fake-code"
+model = "large"
+role = "writes code"
+prompt = "Do {{ story.title }} in {{ worktree }}."
+system_prompt_file = "system.md"
+system_prompt_mode = "replace"
+continue_prompt = "Go on with {{ story.id }}."
+command = "tools/agent"
+args = ["--branch={{ branch }}", ""]
+env = { MODE = "fast", KEY = { from = "TEAM_KEY" } }
+rules = { allow = ["edit(./**)"], ask = ["execute"], deny = ["edit(.git/**)"] }
+permission_mode = "careful"
+max_turns = 0x10
+budget_usd = 2.5
+inactivity = "15m"
+wall_clock = "1h30m"
+ask_deadline = "30m"
+ask_default = "allow"
+linger = "5s"
+
+[[agent]]
+name = "reviewer_2"
+runtime = "script"
+prompt_file = "prompts/review.md"
+system_prompt = "Be brief."
+budget_usd = 3
+
+[worktree]
+setup = ["npm ci"]
+copy = [".env", "./config/local.toml"]
+keep = ["target"]
+
+[limits]
+runs = 3
+runs_per_agent = 2
+runs_per_story = 1
+
+[server]
+listen = "[::1]:8080"
+origins = ["http://127.0.0.1:8080", "https://musher.example", "http://[::1]:3000"]
+"#;
+
+const CONTEXT: Context<'static> = Context {
+    story: Story { id: "s-1", title: "Fix <it> & \"more\"", text: "All of it." },
+    worktree: "/w",
+    branch: "musher/s-1/1",
+    base_branch: "main",
+};
+
+/// A repository with this project file.
+fn repo(text: impl AsRef<[u8]>) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = folder.path().join(".musher");
+    fs::create_dir_all(inside.join("prompts")).unwrap();
+    fs::write(folder.path().join(PROJECT_FILE), text).unwrap();
+    fs::write(inside.join("system.md"), "You are {{ agent.name }}.\n").unwrap();
+    fs::write(inside.join("prompts/review.md"), "Review {{ branch }}.\n").unwrap();
+    folder
+}
+
+fn load_text(text: impl AsRef<[u8]>) -> Result<Project, ConfigErrors> {
+    load(repo(text).path(), RUNTIMES)
+}
+
+fn good(text: impl AsRef<[u8]>) -> Project {
+    load_text(text).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let project = good(LEAST);
+    assert_eq!((&project.base_branch, project.auto_commit), (&None, true));
+    assert_eq!(project.limits, Limits { runs: 8, runs_per_agent: 4, runs_per_story: 2 });
+    assert_eq!(project.server.listen.to_string(), "127.0.0.1:0");
+    assert_eq!(project.worktree, Worktree::default());
+    let agent = &project.agents[0];
+    assert_eq!(agent.asks, AskPolicy::Wait { deadline: None, default: Decision::Deny });
+    assert_eq!(agent.limits, musher_runtime::Limits::default());
+    assert_eq!((agent.linger, &agent.command), (Duration::ZERO, &None));
+    assert_eq!(agent.prompt.as_str(), DEFAULT_PROMPT);
+}
+
+#[test]
+fn what_is_given_is_meant() {
+    let project = good(MOST);
+    assert_eq!(project.base_branch.as_deref(), Some("release/2"));
+    assert!(!project.auto_commit);
+    let worktree = &project.worktree;
+    assert_eq!(worktree.setup, ["npm ci"]);
+    assert_eq!(worktree.copy, [Path::new(".env"), Path::new("config/local.toml")]);
+    assert_eq!(worktree.keep, [Path::new("target")]);
+    assert_eq!(project.limits, Limits { runs: 3, runs_per_agent: 2, runs_per_story: 1 });
+    assert_eq!(project.server.listen.to_string(), "[::1]:8080");
+    assert_eq!(project.server.origins.len(), 3);
+    assert_eq!(project.agent("reviewer_2"), Some(&project.agents[1]));
+    assert_eq!(project.agent("nobody"), None);
+}
+
+#[test]
+fn an_agent_becomes_a_session() {
+    let project = good(MOST);
+    let agent = &project.agents[0];
+    let host = Environment::from_vars([("TEAM_KEY".into(), "k-123".into())]);
+    let rendered = agent.render(&CONTEXT).unwrap();
+    assert_eq!(rendered.args, ["--branch=musher/s-1/1", ""]);
+    assert_eq!(rendered.continue_prompt, "Go on with s-1.");
+    let spec = agent.session(rendered, Path::new("/repo"), Path::new("/w"), &host).unwrap();
+    assert_eq!(spec.prompt, "Do Fix <it> & \"more\" in /w.");
+    assert_eq!(spec.cwd, Path::new("/w"));
+    assert_eq!(spec.system_prompt, Some(SystemPrompt::Replace("You are coder.".into())));
+    assert_eq!(spec.model.as_deref(), Some("large"));
+    assert_eq!(spec.permission_mode.as_deref(), Some("careful"));
+    assert_eq!(spec.program.as_deref(), Some(Path::new("/repo/tools/agent")));
+    assert_eq!(spec.linger, Duration::from_secs(5));
+    assert_eq!(spec.limits.max_turns, Some(16));
+    assert_eq!(spec.limits.budget, Some(Usd::from_dollars(2.5)));
+    assert_eq!(spec.limits.inactivity, Some(Duration::from_secs(900)));
+    assert_eq!(spec.limits.wall_clock, Some(Duration::from_secs(5400)));
+    let deadline = Some(Duration::from_secs(1800));
+    assert_eq!(spec.asks, AskPolicy::Wait { deadline, default: Decision::Allow });
+    assert_eq!(spec.rules.allow[0].to_string(), "edit(./**)");
+    assert_eq!(spec.rules.ask[0].to_string(), "execute");
+    assert_eq!(spec.rules.deny[0].to_string(), "edit(.git/**)");
+    assert_eq!(spec.environment.get("MODE"), Some("fast".as_ref()));
+    assert_eq!(spec.environment.get("KEY"), Some("k-123".as_ref()));
+}
+
+#[test]
+fn a_variable_that_the_server_does_not_have_is_named() {
+    let project = good(MOST);
+    let error = project.agents[0].environment(&Environment::default()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("agent coder takes KEY from the server's variable TEAM_KEY"), "{text}");
+}
+
+#[test]
+fn a_bare_command_is_left_to_the_path() {
+    let project = good(format!("{LEAST}command = \"agent\"\n"));
+    assert_eq!(project.agents[0].program(Path::new("/repo")), Some("agent".into()));
+}
+
+#[test]
+fn an_agent_can_be_written_in_tables_of_its_own() {
+    let project = good(format!(
+        "{LEAST}[agent.rules]\nallow = [\"read\"]\n[agent.env]\nA = \"b\"\n\
+         [[agent]]\nname = \"b\"\nruntime = \"script\"\n[agent.env.K]\nfrom = \"L\"\n"
+    ));
+    assert_eq!(project.agents[0].rules.allow.len(), 1);
+    assert_eq!(project.agents[0].env["A"], EnvValue::Text("b".into()));
+    assert_eq!(project.agents[1].env["K"], EnvValue::From("L".into()));
+}
+
+#[test]
+fn the_hash_changes_with_the_file_and_with_its_prompt_files() {
+    let folder = repo(MOST);
+    let hash = || load(folder.path(), RUNTIMES).unwrap().hash;
+    let first = hash();
+    assert_eq!(first.len(), 64);
+    assert_eq!(first, hash());
+    fs::write(folder.path().join(".musher/system.md"), "You are new.").unwrap();
+    let second = hash();
+    assert_ne!(first, second);
+    fs::write(folder.path().join(PROJECT_FILE), format!("{MOST}\n# More.\n")).unwrap();
+    assert_ne!(second, hash());
+}
+
+#[test]
+fn line_ends_of_windows_and_a_byte_order_mark_are_read_over() {
+    let project = good(format!("\u{feff}{}", MOST.replace('\n', "\r\n")));
+    assert_eq!(project.agents.len(), 2);
+    let errors = load_text("\u{feff}base = 1\r\n").unwrap_err();
+    let place = errors.problems[0].place.clone().unwrap();
+    assert_eq!((place.line, place.column, place.excerpt.as_str()), (1, 1, "base = 1"));
+}
+
+#[test]
+fn agent_names_are_what_can_be_part_of_a_path_and_a_branch() {
+    let longest = "a".repeat(64);
+    for name in ["a", "0", "coder", "c-1_x", longest.as_str()] {
+        assert_eq!(name.parse::<AgentName>().unwrap().as_str(), name);
+    }
+    let longer = "a".repeat(65);
+    for name in ["", "-a", "_a", "A", "a b", "a/b", "..", "é", "a\n", longer.as_str()] {
+        assert!(name.parse::<AgentName>().is_err(), "{name:?}");
+    }
+}

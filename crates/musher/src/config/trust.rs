@@ -1,1 +1,236 @@
 //! What a project file may do takes effect only after a person has agreed to it.
+//!
+//! The file lies in the repository, where an agent can change it. So everything in it that can run a command or widen
+//! what an agent may do is compared with what a person last accepted, which is kept outside of the repository.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use musher_core::{Decision, Rule};
+use musher_runtime::AskPolicy;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::resolve::hex;
+use super::{Agent, EnvValue, Project};
+
+/// The file in the state directory that holds what was accepted.
+const FILE: &str = "trusted.json";
+
+/// Whether a person has agreed to what a project may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trust {
+    Trusted,
+    /// Nothing was ever accepted; [`Powers::lines`] tells what there is to accept.
+    New,
+    /// Something else was accepted.
+    Changed {
+        /// One line for each power that came (`+ …`) or went (`- …`).
+        diff: Vec<String>,
+    },
+}
+
+/// Why trust could not be read or kept.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    #[error("{} cannot be read: {cause}", path.display())]
+    Read { path: PathBuf, cause: std::io::Error },
+    #[error(
+        "{} does not hold what was trusted: {cause}; look at the project file and run `musher trust`",
+        path.display()
+    )]
+    Garbled { path: PathBuf, cause: serde_json::Error },
+    #[error("{} cannot be written: {cause}", path.display())]
+    Write { path: PathBuf, cause: std::io::Error },
+}
+
+/// Everything in a project file that can run a command or widen what an agent may do, in one fixed form.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Powers {
+    agents: BTreeMap<String, AgentPowers>,
+    setup: Vec<String>,
+    copy: Vec<PathBuf>,
+    keep: Vec<PathBuf>,
+    origins: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AgentPowers {
+    runtime: String,
+    command: Option<String>,
+    args: Vec<String>,
+    env: BTreeMap<String, Source>,
+    allow: Vec<String>,
+    ask: Vec<String>,
+    deny: Vec<String>,
+    permission_mode: Option<String>,
+    asks: Unanswered,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Source {
+    Text(String),
+    From(String),
+}
+
+/// What becomes of an ask that nobody answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Unanswered {
+    /// It waits, or is denied in the end.
+    Denied,
+    /// The time counts too: allowing after a second is allowing everything.
+    Allowed { after_ms: Option<u64> },
+}
+
+/// Compares what the project may do with what was last accepted.
+pub fn trusted(state_dir: &Path, project: &Project) -> Result<Trust, TrustError> {
+    let path = state_dir.join(FILE);
+    let powers = Powers::of(project);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Ok(Trust::New);
+        }
+        Err(cause) => return Err(TrustError::Read { path, cause }),
+    };
+    let accepted: Powers =
+        serde_json::from_slice(&bytes).map_err(|cause| TrustError::Garbled { path, cause })?;
+    match accepted == powers {
+        true => Ok(Trust::Trusted),
+        false => Ok(Trust::Changed { diff: diff(&accepted.lines(), &powers.lines()) }),
+    }
+}
+
+/// Accepts what the project may do, as it was loaded: what the file says by now does not count.
+pub fn grant(state_dir: &Path, project: &Project) -> Result<(), TrustError> {
+    let path = state_dir.join(FILE);
+    let write = || {
+        // A temporary file is readable by its owner only, and keeps that when it is renamed.
+        let mut file = tempfile::NamedTempFile::new_in(state_dir)?;
+        file.write_all(&serde_json::to_vec_pretty(&Powers::of(project))?)?;
+        file.as_file().sync_all()?;
+        file.persist(&path).map_err(|error| error.error)?;
+        File::open(state_dir)?.sync_all()
+    };
+    write().map_err(|cause| TrustError::Write { path: path.clone(), cause })
+}
+
+impl Powers {
+    pub fn of(project: &Project) -> Self {
+        let agents = project.agents.iter();
+        Self {
+            agents: agents.map(|agent| (agent.name.to_string(), AgentPowers::of(agent))).collect(),
+            setup: project.worktree.setup.clone(),
+            copy: sorted(&project.worktree.copy),
+            keep: sorted(&project.worktree.keep),
+            origins: sorted(&project.server.origins),
+        }
+    }
+
+    /// Sixty-four hex digits, the same for the same powers.
+    pub fn hash(&self) -> String {
+        // Every value here has a JSON form, so there is always something to hash.
+        hex(&Sha256::digest(serde_json::to_vec(self).unwrap_or_default()))
+    }
+
+    /// One line for each power, for people.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (name, agent) in &self.agents {
+            lines.extend(agent.lines().into_iter().map(|line| format!("agent {name}: {line}")));
+        }
+        for (number, command) in (1..).zip(&self.setup) {
+            lines.push(format!("worktree: setup {number} {command:?}"));
+        }
+        lines.extend(self.copy.iter().map(|path| format!("worktree: copy {path:?}")));
+        lines.extend(self.keep.iter().map(|path| format!("worktree: keep {path:?}")));
+        lines.extend(self.origins.iter().map(|origin| format!("server: origin {origin}")));
+        lines
+    }
+}
+
+impl AgentPowers {
+    fn of(agent: &Agent) -> Self {
+        let rules = |rules: &[Rule]| sorted(&rules.iter().map(Rule::to_string).collect::<Vec<_>>());
+        let source = |value: &EnvValue| match value {
+            EnvValue::Text(text) => Source::Text(text.clone()),
+            EnvValue::From(name) => Source::From(name.clone()),
+        };
+        Self {
+            runtime: agent.runtime.clone(),
+            command: agent.command.clone(),
+            args: agent.args.iter().map(|arg| arg.as_str().to_owned()).collect(),
+            env: agent.env.iter().map(|(name, value)| (name.clone(), source(value))).collect(),
+            allow: rules(&agent.rules.allow),
+            ask: rules(&agent.rules.ask),
+            deny: rules(&agent.rules.deny),
+            permission_mode: agent.permission_mode.clone(),
+            asks: match agent.asks {
+                AskPolicy::Deny | AskPolicy::Wait { default: Decision::Deny, .. } => {
+                    Unanswered::Denied
+                }
+                AskPolicy::Wait { default: Decision::Allow, deadline } => Unanswered::Allowed {
+                    after_ms: deadline
+                        .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+                },
+            },
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!("runtime {}", self.runtime)];
+        lines.extend(self.command.iter().map(|command| format!("command {command:?}")));
+        for (number, arg) in (1..).zip(&self.args) {
+            lines.push(format!("argument {number} {arg:?}"));
+        }
+        for (name, source) in &self.env {
+            lines.push(match source {
+                Source::Text(text) => format!("env {name} = {text:?}"),
+                Source::From(from) => format!("env {name} from {from}"),
+            });
+        }
+        for (word, rules) in [("allow", &self.allow), ("ask", &self.ask), ("deny", &self.deny)] {
+            lines.extend(rules.iter().map(|rule| format!("{word} {}", plain(rule))));
+        }
+        lines.extend(self.permission_mode.iter().map(|mode| format!("permission mode {mode:?}")));
+        match &self.asks {
+            Unanswered::Denied => {}
+            Unanswered::Allowed { after_ms: None } => lines.push("unanswered asks allowed".into()),
+            Unanswered::Allowed { after_ms: Some(ms) } => {
+                lines.push(format!("unanswered asks allowed after {} s", *ms as f64 / 1000.0));
+            }
+        }
+        lines
+    }
+}
+
+fn sorted<T: Clone + Ord>(list: &[T]) -> Vec<T> {
+    let mut list = list.to_vec();
+    list.sort();
+    list.dedup();
+    list
+}
+
+/// A rule as it was written, unless a character in it could mislead the eye.
+fn plain(rule: &str) -> String {
+    match rule.chars().all(|c| c == ' ' || c.is_ascii_graphic()) {
+        true => rule.to_owned(),
+        false => format!("{rule:?}"),
+    }
+}
+
+/// What went and what came, each in the order of its side.
+fn diff(before: &[String], after: &[String]) -> Vec<String> {
+    let gone = before.iter().filter(|line| !after.contains(line)).map(|line| format!("- {line}"));
+    let come = after.iter().filter(|line| !before.contains(line)).map(|line| format!("+ {line}"));
+    gone.chain(come).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! The reference of the project file says what the code does.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+fn reference() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/project-file.md");
+    fs::read_to_string(path).unwrap()
+}
+
+/// The words in the first cell of the rows of a section's table.
+fn documented(heading: &str) -> BTreeSet<String> {
+    let text = reference();
+    let section = text.split(&format!("\n## {heading}\n")).nth(1).expect(heading);
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    rows.filter_map(|row| Some(row.split_once('`')?.0.to_owned())).collect()
+}
+
+#[test]
+fn every_key_is_in_the_reference_and_every_key_of_the_reference_is_known() {
+    for (heading, table) in [
+        ("The top of the file", keys::TOP),
+        ("`[[agent]]`", keys::AGENT),
+        ("`rules`", keys::RULES),
+        ("`[worktree]`", keys::WORKTREE),
+        ("`[limits]`", keys::LIMITS),
+        ("`[server]`", keys::SERVER),
+    ] {
+        let known: BTreeSet<String> = table.keys.iter().map(|key| (*key).to_owned()).collect();
+        assert_eq!(documented(heading), known, "{heading}");
+    }
+}
+
+#[test]
+fn everything_that_a_template_may_use_is_in_the_reference() {
+    let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(documented("Templates"), words(template::VARIABLES));
+    let text = reference();
+    for word in template::FILTERS.iter().chain(template::STATEMENTS) {
+        assert!(text.contains(&format!("`{word}`")), "{word}");
+    }
+    assert!(text.contains(DEFAULT_CONTINUE_PROMPT));
+}
+
+#[test]
+fn every_example_of_the_reference_is_a_good_file() {
+    let text = reference();
+    let examples: Vec<&str> = text
+        .split("```toml\n")
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once("```")?.0))
+        .collect();
+    assert!(examples.len() > 1);
+    for example in examples {
+        let folder = repo(example);
+        fs::write(folder.path().join(".musher/review.md"), "Review {{ branch }}.").unwrap();
+        load(folder.path(), RUNTIMES).unwrap_or_else(|errors| panic!("{errors}"));
+    }
+}
