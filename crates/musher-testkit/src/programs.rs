@@ -19,6 +19,11 @@ pub fn scripted_model() -> anyhow::Result<PathBuf> {
     built("scripted-model")
 }
 
+/// The agent that does scripted, numbered work.
+pub fn worker_agent() -> anyhow::Result<PathBuf> {
+    built("worker-agent")
+}
+
 /// Cargo gives `CARGO_BIN_EXE_*` to the tests of this crate only, so the others look beside their own executable.
 fn built(name: &str) -> anyhow::Result<PathBuf> {
     let test = std::env::current_exe().context("finding the running test program")?;
