@@ -1,4 +1,5 @@
-//! Whole-program fakes for Musher's tests: a scripted model, an agent that misbehaves, and a player of recordings.
+//! Whole-program fakes for Musher's tests: a scripted model, agents that misbehave or do numbered work, and a player of
+//! recordings.
 
 pub mod model;
 pub mod proc;

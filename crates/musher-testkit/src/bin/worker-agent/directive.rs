@@ -162,6 +162,25 @@ fn take_value<'a>(text: &'a str, rest: &mut &'a str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_prompt_is_read_or_refused(
+            before in any::<String>(),
+            inside in r#"([a-z_]{1,8}=?"?|[0-9."\\ \]]|\PC){0,12}"#,
+            after in any::<String>(),
+        ) {
+            let _either = read(&format!("{before}[[work {inside}]]{after}"));
+        }
+
+        #[test]
+        fn a_value_in_quotes_comes_back_as_it_was(value in any::<String>()) {
+            let quoted = value.replace('\\', r"\\").replace('"', "\\\"");
+            let works = read(&format!("[[work ask=\"{quoted}\" lines=1]]")).unwrap();
+            prop_assert_eq!(&works[0].acts, &[Act::Ask(value), Act::Lines(1)]);
+        }
+    }
 
     #[test]
     fn directives_are_read_in_their_order_and_other_words_are_passed_over() {

@@ -11,7 +11,7 @@
 //! | `write=FILE` | writes `line K`, or what `text=` says, into a file below its folder |
 //! | `spawn=setsid`, `daemon`, `clear_env` | leaves a process that sleeps for 300 s, and says `spawned PID` |
 //! | `garbage=BYTES` | prints bytes that are no protocol |
-//! | `exit=CODE`, `crash=SIGNAL`, `hang=1` | leaves, dies or falls silent in the middle of the turn |
+//! | `exit=CODE`, `crash=SIGNAL`, `hang=1` | leaves, dies or falls silent (for an hour) in the middle of the turn |
 //! | `ignore_term=1` | takes no notice of SIGTERM, SIGINT and SIGHUP from here on |
 //! | `fail=1` | ends the turn with an error |
 //! | `commit=1` | does nothing |
@@ -21,6 +21,8 @@
 //! | `every_ms=` between lines, `size=` of each in bytes, `deltas=1` for pieces in flight | none |
 //! | `text=` for `write`, `options=A\|B` for `question` | |
 //! | `input=`, `output=`, `cost=` of the whole turn; the last word counts | 10, 5, 0.001 |
+//!
+//! The end of its input cuts a pause, and the turn with it; an ask that is open then counts as denied.
 //!
 //! In the folder `WORKER_HOME`, where that is set, it keeps its sessions (`sessions/ID`) and appends to two files:
 //! `starts` (`PID STARTTIME SESSION` when it starts) and `effects` (`answer ID allow`, `answer ID deny`, `stray ID`
