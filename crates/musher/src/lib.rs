@@ -7,6 +7,7 @@ pub mod cli;
 pub mod config;
 pub mod git;
 pub mod home;
+pub mod journal;
 pub mod runner;
 pub mod runtimes;
 pub mod worktree;

@@ -1,0 +1,105 @@
+//! Asks as people see them: who asks, about which story, and what became of it.
+
+use rusqlite::{Row, named_params};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use musher_core::{AgentName, AskId, ClosedBy, CommandId, RunId, StoryId};
+
+use crate::journal::{JournalError, Views, rows};
+
+/// Where an ask is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AskPhase {
+    /// It waits for a person.
+    Open,
+    /// An answer is on its way.
+    Offered,
+    /// A person's answer counted.
+    Answered,
+    /// Something else closed it.
+    Closed,
+}
+
+/// An ask. What it asks is told by the event `seq` of the run's log; the pool's own ask has none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct AskView {
+    #[schema(value_type = String)]
+    pub run: RunId,
+    #[schema(value_type = String)]
+    pub ask: AskId,
+    #[schema(value_type = String)]
+    pub story: StoryId,
+    #[schema(value_type = String)]
+    pub agent: AgentName,
+    pub seq: Option<u64>,
+    pub state: AskPhase,
+    /// What closed it.
+    #[schema(value_type = Option<String>)]
+    pub by: Option<ClosedBy>,
+    /// The command that carries the answer.
+    #[schema(value_type = Option<String>)]
+    pub command: Option<CommandId>,
+    pub opened_at: i64,
+    pub closed_at: Option<i64>,
+}
+
+/// Which asks are wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhichAsks {
+    /// Those that are not closed.
+    #[default]
+    Open,
+    All,
+}
+
+/// Asks, narrowed down.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AsksQuery {
+    pub which: WhichAsks,
+    pub run: Option<RunId>,
+    pub story: Option<StoryId>,
+    pub limit: Option<u32>,
+}
+
+impl Views {
+    /// The asks, the oldest first; who has waited longest is answered first.
+    pub fn asks(&self, query: &AsksQuery) -> Result<Vec<AskView>, JournalError> {
+        let which = match query.which {
+            WhichAsks::Open => "asks.state IN ('open', 'offered')",
+            WhichAsks::All => "TRUE",
+        };
+        let sql = format!(
+            "SELECT asks.*, runs.story, runs.agent FROM asks JOIN runs ON runs.id = asks.run
+                WHERE {which} AND (:run IS NULL OR asks.run = :run)
+                AND (:story IS NULL OR runs.story = :story)
+                ORDER BY asks.opened_at, asks.run, asks.seq LIMIT :limit"
+        );
+        self.read(|db| {
+            let named = named_params! {
+                ":run": query.run.map(rows::run_number),
+                ":story": query.story.as_ref().map(StoryId::as_str),
+                ":limit": super::page(query.limit),
+            };
+            db.prepare_cached(&sql)?.query_map(named, read)?.collect()
+        })
+    }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<AskView> {
+    let seq: Option<i64> = row.get("seq")?;
+    Ok(AskView {
+        run: rows::get_run(row, "run")?,
+        ask: rows::get_word(row, "ask")?,
+        story: rows::get_word(row, "story")?,
+        agent: rows::get_word(row, "agent")?,
+        seq: seq.map(rows::count),
+        state: rows::get_word(row, "state")?,
+        by: rows::get_word_if_any(row, "by")?,
+        command: rows::get_word_if_any(row, "command")?,
+        opened_at: row.get("opened_at")?,
+        closed_at: row.get("closed_at")?,
+    })
+}

@@ -1,0 +1,199 @@
+//! Runs as people see them, those that are not over first.
+
+use rusqlite::{OptionalExtension, Row, Transaction, named_params};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use musher_core::{
+    AgentName, EndWish, ErrorInfo, Line, Outcome, RunId, SessionId, SlotId, StoryId,
+};
+
+use super::{Spent, spent};
+use crate::journal::{JournalError, Views, rows};
+
+/// A run.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct RunView {
+    #[schema(value_type = String)]
+    pub id: RunId,
+    #[schema(value_type = String)]
+    pub story: StoryId,
+    #[schema(value_type = String)]
+    pub agent: AgentName,
+    pub model: Option<String>,
+    /// `fresh`, `retry`, `resume`, `fork` or `restart`.
+    pub kind: String,
+    /// The run that it follows.
+    #[schema(value_type = Option<String>)]
+    pub of: Option<RunId>,
+    /// `main`, or `fork` if it stands beside the agent's run.
+    #[schema(value_type = String)]
+    pub line: Line,
+    /// `queued`, `preparing`, `starting`, `live`, `closing`, `finishing` or `over`.
+    pub phase: String,
+    /// `stop` or `kill`, if a person wants it to end.
+    #[schema(value_type = Option<String>)]
+    pub wish: Option<EndWish>,
+    #[schema(value_type = Option<u32>)]
+    pub slot: Option<SlotId>,
+    /// The branch that it works on.
+    pub branch: Option<String>,
+    /// The commit that it began at.
+    pub head: Option<String>,
+    #[schema(value_type = Option<String>)]
+    pub session: Option<SessionId>,
+    #[schema(value_type = Option<String>)]
+    pub outcome: Option<Outcome>,
+    #[schema(value_type = Option<Object>)]
+    pub error: Option<ErrorInfo>,
+    /// The commit in which its uncommitted work was kept.
+    pub commit: Option<String>,
+    /// Why its uncommitted work could not be kept.
+    pub finish_error: Option<String>,
+    /// Whether it was lost too often and a person is asked.
+    pub parked: bool,
+    /// How many of its asks wait for a person.
+    pub open_asks: u64,
+    pub spent: Spent,
+    pub queued_at: i64,
+    pub prepared_at: Option<i64>,
+    pub started_at: Option<i64>,
+    pub ended_at: Option<i64>,
+}
+
+/// Which runs are wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhichRuns {
+    /// Those that are not over, then page by page those that are.
+    #[default]
+    All,
+    /// Those that are not over.
+    Live,
+}
+
+/// Runs, narrowed down.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunsQuery {
+    pub which: WhichRuns,
+    pub story: Option<StoryId>,
+    pub agent: Option<AgentName>,
+    /// Where the page before ended.
+    pub before: Option<RunId>,
+    /// How many that are over.
+    pub limit: Option<u32>,
+}
+
+/// A page of runs, the newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct RunsPage {
+    pub runs: Vec<RunView>,
+    /// What to give as `before` for the next page.
+    #[schema(value_type = Option<String>)]
+    pub next: Option<RunId>,
+}
+
+impl Views {
+    /// The runs. Those that are not over are all on the first page.
+    pub fn runs(&self, query: &RunsQuery) -> Result<RunsPage, JournalError> {
+        self.read(|db| {
+            let mut runs = match query.before {
+                None => select(db, query, "phase <> 'over'", None)?,
+                Some(_) => Vec::new(),
+            };
+            let limit = super::page(query.limit);
+            let mut next = None;
+            match query.which {
+                WhichRuns::Live => {}
+                WhichRuns::All => {
+                    let over = select(db, query, "phase = 'over'", Some(limit))?;
+                    let is_full = over.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
+                    next = over.last().map(|run| run.id).filter(|_| is_full);
+                    runs.extend(over);
+                }
+            }
+            Ok(RunsPage { runs, next })
+        })
+    }
+
+    pub fn run(&self, run: RunId) -> Result<Option<RunView>, JournalError> {
+        self.read(|db| {
+            let sql = format!("{SELECT} WHERE id = ?1");
+            let mut sql = db.prepare_cached(&sql)?;
+            sql.query_row([rows::run_number(run)], |row| read(db, row)).optional()
+        })
+    }
+
+    /// The run that is meant by a story and an agent: the newest that is not over, else the newest.
+    pub fn latest_run(
+        &self,
+        story: &StoryId,
+        agent: Option<&AgentName>,
+    ) -> Result<Option<RunView>, JournalError> {
+        self.read(|db| {
+            let sql = format!(
+                "{SELECT} WHERE story = ?1 AND (?2 IS NULL OR agent = ?2)
+                    ORDER BY phase = 'over', id DESC LIMIT 1"
+            );
+            let agent = agent.map(AgentName::as_str);
+            let mut sql = db.prepare_cached(&sql)?;
+            sql.query_row((story.as_str(), agent), |row| read(db, row)).optional()
+        })
+    }
+}
+
+const SELECT: &str = "SELECT *, (SELECT count(*) FROM asks
+    WHERE asks.run = runs.id AND asks.state IN ('open', 'offered')) AS open_asks FROM runs";
+
+fn select(
+    db: &Transaction<'_>,
+    query: &RunsQuery,
+    phase: &str,
+    limit: Option<u32>,
+) -> rusqlite::Result<Vec<RunView>> {
+    let sql = format!(
+        "{SELECT} WHERE {phase} AND (:story IS NULL OR story = :story)
+            AND (:agent IS NULL OR agent = :agent) AND (:before IS NULL OR id < :before)
+            ORDER BY id DESC LIMIT :limit"
+    );
+    let named = named_params! {
+        ":story": query.story.as_ref().map(StoryId::as_str),
+        ":agent": query.agent.as_ref().map(AgentName::as_str),
+        ":before": query.before.map(rows::run_number),
+        // A negative limit is none.
+        ":limit": limit.map_or(-1, i64::from),
+    };
+    db.prepare_cached(&sql)?.query_map(named, |row| read(db, row))?.collect()
+}
+
+fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<RunView> {
+    let id = rows::get_run(row, "id")?;
+    let story = rows::get_word(row, "story")?;
+    let of: Option<i64> = row.get("of")?;
+    Ok(RunView {
+        id,
+        branch: rows::get_branch(row, &story)?,
+        story,
+        agent: rows::get_word(row, "agent")?,
+        model: row.get("model")?,
+        kind: row.get("kind")?,
+        of: of.map(rows::run_id),
+        line: rows::get_word(row, "line")?,
+        phase: row.get("phase")?,
+        wish: rows::get_word_if_any(row, "wish")?,
+        slot: row.get::<_, Option<u32>>("slot")?.map(SlotId),
+        head: row.get("head")?,
+        session: rows::get_word_if_any(row, "session")?,
+        outcome: rows::get_word_if_any(row, "outcome")?,
+        error: rows::get_json_if_any(row, "error")?,
+        commit: row.get("commit_")?,
+        finish_error: row.get("finish_error")?,
+        parked: row.get("parked")?,
+        open_asks: rows::count(row.get("open_asks")?),
+        spent: spent::of_run(db, id)?,
+        queued_at: row.get("queued_at")?,
+        prepared_at: row.get("prepared_at")?,
+        started_at: row.get("started_at")?,
+        ended_at: row.get("ended_at")?,
+    })
+}

@@ -1,0 +1,170 @@
+//! What was spent, by run, story, agent, model or day.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Params, Row, Transaction};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use musher_core::{RunId, Spend, StoryId, Tokens, Usd};
+
+use crate::journal::{JournalError, Views, rows};
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// Tokens in disjoint buckets, and what they cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, ToSchema)]
+pub struct Spent {
+    pub input: u64,
+    pub cache_read: u64,
+    pub cache_write_5m: u64,
+    pub cache_write_1h: u64,
+    /// Cache writes whose lifetime nobody told.
+    pub cache_write_other: u64,
+    pub output: u64,
+    /// Already counted in `output`.
+    pub reasoning: u64,
+    /// Absent when any part of it is unknown, which is not zero.
+    pub cost_usd: Option<f64>,
+    /// The least that it can have cost.
+    pub known_cost_usd: f64,
+}
+
+/// By what usage is summed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UsageBy {
+    Run,
+    Story,
+    Agent,
+    Model,
+    /// The day in UTC.
+    Day,
+}
+
+/// The sum for one run, story, agent, model or day.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct UsageRow {
+    /// The run, story, agent or model, or the day as Unix milliseconds of its begin; absent for an unnamed model.
+    pub key: Option<String>,
+    pub spent: Spent,
+}
+
+impl Views {
+    /// What was spent since a moment (Unix milliseconds), in the order of the keys.
+    pub fn usage(&self, by: UsageBy, since: i64) -> Result<Vec<UsageRow>, JournalError> {
+        self.read(|db| {
+            let key = match by {
+                UsageBy::Run => "usage.run",
+                UsageBy::Story => "runs.story",
+                UsageBy::Agent => "runs.agent",
+                UsageBy::Model => "usage.model",
+                UsageBy::Day => "usage.at",
+            };
+            let sql = format!(
+                "SELECT usage.*, {key} AS key FROM usage JOIN runs ON runs.id = usage.run
+                    WHERE usage.at >= ?1"
+            );
+            let mut sums: BTreeMap<Key, Sum> = BTreeMap::new();
+            let mut sql = db.prepare_cached(&sql)?;
+            let mut found = sql.query([since])?;
+            while let Some(row) = found.next()? {
+                sums.entry(Key::read(row, by)?).or_default().add(spend(row)?);
+            }
+            let rows = sums.into_iter();
+            Ok(rows.map(|(key, sum)| UsageRow { key: key.text(), spent: sum.spent() }).collect())
+        })
+    }
+}
+
+/// A key that sorts as people count.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Run(RunId),
+    Name(Option<String>),
+    Day(i64),
+}
+
+impl Key {
+    fn read(row: &Row<'_>, by: UsageBy) -> rusqlite::Result<Self> {
+        Ok(match by {
+            UsageBy::Run => Self::Run(rows::get_run(row, "key")?),
+            UsageBy::Story | UsageBy::Agent | UsageBy::Model => Self::Name(row.get("key")?),
+            UsageBy::Day => {
+                let at: i64 = row.get("key")?;
+                Self::Day(at - at.rem_euclid(DAY_MS))
+            }
+        })
+    }
+
+    fn text(self) -> Option<String> {
+        match self {
+            Self::Run(run) => Some(run.to_string()),
+            Self::Name(name) => name,
+            Self::Day(begin) => Some(begin.to_string()),
+        }
+    }
+}
+
+pub(super) fn of_run(db: &Transaction<'_>, run: RunId) -> rusqlite::Result<Spent> {
+    sum(db, "SELECT * FROM usage WHERE run = ?1", [rows::run_number(run)])
+}
+
+pub(super) fn of_story(db: &Transaction<'_>, story: &StoryId) -> rusqlite::Result<Spent> {
+    let sql = "SELECT usage.* FROM runs JOIN usage ON usage.run = runs.id WHERE runs.story = ?1";
+    sum(db, sql, [story.as_str()])
+}
+
+fn sum(db: &Transaction<'_>, sql: &str, params: impl Params) -> rusqlite::Result<Spent> {
+    let mut sum = Sum::default();
+    let mut sql = db.prepare_cached(sql)?;
+    let mut found = sql.query(params)?;
+    while let Some(row) = found.next()? {
+        sum.add(spend(row)?);
+    }
+    Ok(sum.spent())
+}
+
+fn spend(row: &Row<'_>) -> rusqlite::Result<Spend> {
+    let bucket = |name: &str| row.get(name).map(rows::count);
+    let tokens = Tokens {
+        input: bucket("input")?,
+        cache_read: bucket("cache_read")?,
+        cache_write_5m: bucket("cache_write_5m")?,
+        cache_write_1h: bucket("cache_write_1h")?,
+        cache_write_other: bucket("cache_write_other")?,
+        output: bucket("output")?,
+        reasoning: bucket("reasoning")?,
+    };
+    let cost: Option<f64> = row.get("cost_usd")?;
+    Ok(Spend { tokens, cost_usd: cost.map(Usd::from_dollars) })
+}
+
+/// A sum in the core's own arithmetic, which never overflows and keeps what is unknown unknown.
+#[derive(Default)]
+struct Sum {
+    all: Option<Spend>,
+    known: Usd,
+}
+
+impl Sum {
+    fn add(&mut self, spend: Spend) {
+        self.all = Some(self.all.map_or(spend, |sum| sum.plus(spend)));
+        self.known = self.known.plus(spend.cost_usd.unwrap_or_default());
+    }
+
+    fn spent(self) -> Spent {
+        let Spend { tokens, cost_usd } = self.all.unwrap_or_default();
+        Spent {
+            input: tokens.input,
+            cache_read: tokens.cache_read,
+            cache_write_5m: tokens.cache_write_5m,
+            cache_write_1h: tokens.cache_write_1h,
+            cache_write_other: tokens.cache_write_other,
+            output: tokens.output,
+            reasoning: tokens.reasoning,
+            cost_usd: cost_usd.map(Usd::dollars),
+            known_cost_usd: self.known.dollars(),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Stories as people see them: with title, runs, open asks and cost.
+
+use rusqlite::{OptionalExtension, Row, Transaction, named_params};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use musher_core::StoryId;
+use musher_core::pool::TextKey;
+
+use super::{Spent, spent};
+use crate::journal::{JournalError, Views, lookup, rows};
+
+/// Where a story is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StoryPhase {
+    Open,
+    Done,
+    Archived,
+}
+
+/// A story in a list.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct StoryView {
+    #[schema(value_type = String)]
+    pub id: StoryId,
+    /// Its place in the order in which stories were added.
+    pub n: u64,
+    /// Absent when it was erased.
+    pub title: Option<String>,
+    pub state: StoryPhase,
+    /// The commit that its merge made.
+    pub merged: Option<String>,
+    pub runs: StoryRuns,
+    /// How many asks of its runs wait for a person.
+    pub open_asks: u64,
+    pub spent: Spent,
+    pub created_at: i64,
+    pub updated_at: i64,
+}
+
+/// How many runs a story has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub struct StoryRuns {
+    pub all: u64,
+    /// Those that are not over.
+    pub live: u64,
+}
+
+/// A story with its text.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct StoryWhole {
+    #[serde(flatten)]
+    pub story: StoryView,
+    /// Absent when it was erased.
+    pub text: Option<String>,
+}
+
+/// Which stories are wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhichStories {
+    /// Those that are not archived.
+    #[default]
+    Current,
+    Archived,
+    All,
+}
+
+/// Stories, narrowed down.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StoriesQuery {
+    pub which: WhichStories,
+    /// Where the page before ended.
+    pub before: Option<u64>,
+    pub limit: Option<u32>,
+}
+
+/// A page of stories, the newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct StoriesPage {
+    pub stories: Vec<StoryView>,
+    /// What to give as `before` for the next page.
+    pub next: Option<u64>,
+}
+
+const SELECT: &str = "SELECT *,
+    (SELECT count(*) FROM runs WHERE runs.story = stories.id) AS all_runs,
+    (SELECT count(*) FROM runs WHERE runs.story = stories.id AND runs.phase <> 'over') AS live_runs,
+    (SELECT count(*) FROM runs JOIN asks ON asks.run = runs.id
+        WHERE runs.story = stories.id AND asks.state IN ('open', 'offered')) AS open_asks
+    FROM stories";
+
+impl Views {
+    pub fn stories(&self, query: &StoriesQuery) -> Result<StoriesPage, JournalError> {
+        let which = match query.which {
+            WhichStories::Current => "state <> 'archived'",
+            WhichStories::Archived => "state = 'archived'",
+            WhichStories::All => "TRUE",
+        };
+        let sql = format!(
+            "{SELECT} WHERE {which} AND (:before IS NULL OR n < :before) ORDER BY n DESC LIMIT :limit"
+        );
+        let limit = super::page(query.limit);
+        self.read(|db| {
+            let named = named_params! {":before": query.before.map(rows::whole), ":limit": limit};
+            let mut sql = db.prepare_cached(&sql)?;
+            let found = sql.query_map(named, |row| read(db, row))?;
+            let stories: Vec<_> = found.collect::<Result<_, _>>()?;
+            let is_full = stories.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
+            let next = stories.last().map(|story| story.n).filter(|_| is_full);
+            Ok(StoriesPage { stories, next })
+        })
+    }
+
+    pub fn story(&self, story: &StoryId) -> Result<Option<StoryWhole>, JournalError> {
+        self.read(|db| {
+            let sql = format!("{SELECT} WHERE id = ?1");
+            let mut sql = db.prepare_cached(&sql)?;
+            let found = sql.query_row([story.as_str()], |row| read(db, row)).optional()?;
+            let Some(view) = found else { return Ok(None) };
+            let text = lookup::text(db, &TextKey::StoryText(story.clone()))?;
+            Ok(Some(StoryWhole { story: view, text }))
+        })
+    }
+}
+
+fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<StoryView> {
+    let id: StoryId = rows::get_word(row, "id")?;
+    let number = |name: &str| row.get(name).map(rows::count);
+    Ok(StoryView {
+        n: number("n")?,
+        title: lookup::text(db, &TextKey::StoryTitle(id.clone()))?,
+        state: rows::get_word(row, "state")?,
+        merged: row.get("merged")?,
+        runs: StoryRuns { all: number("all_runs")?, live: number("live_runs")? },
+        open_asks: number("open_asks")?,
+        spent: spent::of_story(db, &id)?,
+        id,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}
