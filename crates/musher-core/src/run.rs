@@ -23,7 +23,7 @@ pub struct RunPlan {
 
 /// Where a run comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum RunKind {
     /// A person started it.
     Fresh,
@@ -62,7 +62,7 @@ impl RunKind {
 
 /// How a run opens its session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "opening", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Opening {
     Fresh,
     Resume { session: SessionId },
@@ -79,7 +79,7 @@ pub enum Line {
 
 /// With which prompt a run begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "words", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Words {
     /// What the story says.
     Story,
@@ -145,7 +145,7 @@ impl Run {
 
 /// Where a run is. How it ended is its [`Outcome`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "phase", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum RunPhase {
     /// It waits for a place.
     Queued,
@@ -189,7 +189,7 @@ impl RunPhase {
 
 /// What a worktree begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "start", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Start {
     /// A new branch at the project's base.
     Fresh,
@@ -209,7 +209,7 @@ pub enum EndWish {
 
 /// Where an ask is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum AskState {
     Open,
     /// An answer is on its way to the runner, which alone decides whether it counts.

@@ -14,7 +14,7 @@ pub struct Story {
 
 /// Whether a story takes runs. An archived story is no longer kept as a story at all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum StoryState {
     Open,
     Done {

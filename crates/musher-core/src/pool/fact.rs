@@ -185,6 +185,44 @@ pub enum Fact {
 }
 
 impl Fact {
+    /// The name of its kind, as it is written.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::StoryAdded { .. } => "story_added",
+            Self::StoryEdited { .. } => "story_edited",
+            Self::StoryFinished { .. } => "story_finished",
+            Self::StoryReopened { .. } => "story_reopened",
+            Self::StoryArchived { .. } => "story_archived",
+            Self::MergeStarted { .. } => "merge_started",
+            Self::StoryMerged { .. } => "story_merged",
+            Self::MergeFailed { .. } => "merge_failed",
+            Self::RunQueued { .. } => "run_queued",
+            Self::RunPreparing { .. } => "run_preparing",
+            Self::RunPrepared { .. } => "run_prepared",
+            Self::RunStarted { .. } => "run_started",
+            Self::RunnerLost { .. } => "runner_lost",
+            Self::RunEnded { .. } => "run_ended",
+            Self::RunFinished { .. } => "run_finished",
+            Self::RunParked { .. } => "run_parked",
+            Self::RunUnparked { .. } => "run_unparked",
+            Self::SessionSeen { .. } => "session_seen",
+            Self::SetupDone { .. } => "setup_done",
+            Self::UsageCounted { .. } => "usage_counted",
+            Self::AskOpened { .. } => "ask_opened",
+            Self::AskClosed { .. } => "ask_closed",
+            Self::AnswerOffered { .. } => "answer_offered",
+            Self::AskAnswered { .. } => "ask_answered",
+            Self::AnswerRefused { .. } => "answer_refused",
+            Self::PromptOffered { .. } => "prompt_offered",
+            Self::SteerOffered { .. } => "steer_offered",
+            Self::InterruptOffered { .. } => "interrupt_offered",
+            Self::EndWished { .. } => "end_wished",
+            Self::CommandDelivered { .. } => "command_delivered",
+            Self::CommandUndelivered { .. } => "command_undelivered",
+            Self::SlotReleased { .. } => "slot_released",
+        }
+    }
+
     /// The run and the number of the event, if the fact came from a run's log.
     pub fn heard(&self) -> Option<(RunId, u64)> {
         match self {

@@ -67,7 +67,7 @@ pub struct Delivery {
 
 /// What is delivered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum DeliveryKind {
     Prompt,
     Steer,
@@ -85,7 +85,7 @@ pub struct Merge {
 
 /// A worktree slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "slot", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Slot {
     /// Any story may have it.
     Free,

@@ -1,8 +1,10 @@
 //! The promises of the pool, proved on the pure rules.
 
 mod answers;
+mod records;
 mod restarts;
 mod scene;
 mod starts;
 mod stories;
+mod table;
 mod talk;

@@ -1,0 +1,209 @@
+//! What was written once can be read for ever: facts and snapshots as JSON.
+
+use super::scene::{Scene, agent, run, story};
+use crate::pool::{Command, Fact, Heard, Input, State, UndeliveredCode};
+use crate::{
+    Answer, AskId, ClosedBy, CommandId, EndWish, ErrorClass, ErrorInfo, Line, Opening, Outcome,
+    RunKind, RunPlan, RunRef, SessionId, SlotId, Spend, Start, Tokens, Usd, Words,
+};
+
+/// One of each fact, as the first version wrote it. Lines are only ever added.
+const WRITTEN: &str = include_str!("../../../tests/fixtures/facts.jsonl");
+
+/// How many kinds of facts there are.
+const KINDS: usize = 32;
+
+fn plan(kind: RunKind, words: Words) -> RunPlan {
+    RunPlan {
+        story: story("s1"),
+        agent: agent("ada"),
+        model: Some("big".into()),
+        kind,
+        line: Line::Main,
+        words,
+        slot: Some(SlotId(1)),
+    }
+}
+
+fn samples() -> Vec<Fact> {
+    let (s1, r1, ask) = (story("s1"), run(1), AskId::new("a1"));
+    let command = CommandId::parse("c1").unwrap();
+    let session = SessionId::new("x");
+    let (of, run) = (r1, r1);
+    let queued = |kind, words| Fact::RunQueued {
+        run,
+        plan: plan(kind, words),
+        command: Some(command.clone()),
+        at: 1_700_000_000_000,
+    };
+    let opening = Opening::Resume { session: session.clone() };
+    let restart = RunKind::Restart { of, opening };
+    let error = ErrorInfo::new(ErrorClass::Startup, "it did not speak").with_hint("look at it");
+    let tokens = Tokens { input: 10, output: 2, ..Tokens::default() };
+    let spend = Spend { tokens, cost_usd: Some(Usd::from_dollars(0.25)) };
+    let code = UndeliveredCode::RunEnded;
+    let message = "no".to_owned();
+    vec![
+        Fact::StoryAdded { story: s1.clone() },
+        Fact::StoryEdited { story: s1.clone() },
+        Fact::StoryFinished { story: s1.clone() },
+        Fact::StoryReopened { story: s1.clone() },
+        Fact::MergeStarted { command: command.clone(), story: s1.clone(), branch: 1 },
+        Fact::MergeFailed { command: command.clone(), story: s1.clone(), message: message.clone() },
+        Fact::StoryMerged { command: command.clone(), story: s1.clone(), commit: "abc".into() },
+        Fact::StoryArchived { story: s1 },
+        queued(RunKind::Fresh, Words::Own),
+        queued(RunKind::Retry { of }, Words::Of { run }),
+        queued(RunKind::Resume { of, session: session.clone() }, Words::Continue),
+        queued(RunKind::Fork { of, session: session.clone(), from: SlotId(1) }, Words::Continue),
+        queued(restart.clone(), Words::Story),
+        Fact::RunPreparing { run, slot: SlotId(1), branch: 1, start: Start::Fresh },
+        Fact::RunPreparing { run, slot: SlotId(1), branch: 1, start: Start::Keep },
+        Fact::RunPreparing {
+            run,
+            slot: SlotId(2),
+            branch: 2,
+            start: Start::Snapshot { of: SlotId(1) },
+        },
+        Fact::RunPrepared { run, head: "abc".into() },
+        Fact::RunStarted { run },
+        Fact::SessionSeen { run, seq: 1, session: session.clone() },
+        Fact::SetupDone { run, seq: 2 },
+        Fact::UsageCounted { run, seq: 3, model: Some("big".into()), spend },
+        Fact::AskOpened { run, seq: 4, ask: ask.clone() },
+        Fact::AnswerOffered { run, ask: ask.clone(), command: command.clone() },
+        Fact::AskAnswered { run, ask: ask.clone(), command: command.clone() },
+        Fact::AnswerRefused {
+            run,
+            ask: ask.clone(),
+            command: command.clone(),
+            code: UndeliveredCode::AskClosed,
+            message: message.clone(),
+        },
+        Fact::AskClosed { run, seq: 5, ask, by: ClosedBy::Deadline },
+        Fact::PromptOffered { run, command: command.clone() },
+        Fact::SteerOffered { run, command: command.clone() },
+        Fact::InterruptOffered { run, command: command.clone() },
+        Fact::EndWished { run, command: command.clone(), wish: EndWish::Kill },
+        Fact::CommandDelivered { run, command: command.clone() },
+        Fact::CommandUndelivered { run, command: command.clone(), code, message },
+        Fact::RunnerLost { run },
+        Fact::RunEnded {
+            run,
+            seq: Some(6),
+            outcome: Outcome::Lost,
+            error: Some(error),
+            session: Some(session),
+        },
+        Fact::RunFinished { run, commit: Some("def".into()), error: None },
+        Fact::RunParked { run, plan: plan(restart, Words::Continue) },
+        Fact::RunUnparked { run, command: Some(command) },
+        Fact::SlotReleased { slot: SlotId(1) },
+    ]
+}
+
+fn written(fact: &Fact) -> String {
+    serde_json::to_string(fact).unwrap()
+}
+
+#[test]
+fn facts_that_were_written_can_still_be_read_and_say_the_same() {
+    for line in WRITTEN.lines() {
+        let fact: Fact = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+        assert_eq!(written(&fact), line);
+    }
+}
+
+#[test]
+fn every_kind_of_fact_is_among_the_written_ones() {
+    let mut names = Vec::new();
+    for fact in samples() {
+        let line = written(&fact);
+        assert!(WRITTEN.lines().any(|known| known == line), "add this line: {line}");
+        assert!(line.starts_with(&format!(r#"{{"type":"{}""#, fact.name())), "{line}");
+        assert_eq!(serde_json::from_str::<Fact>(&line).unwrap(), fact);
+        names.push(fact.name());
+    }
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), KINDS, "one sample and one line of each kind: {names:?}");
+}
+
+#[test]
+fn a_fact_with_an_id_that_is_none_is_not_read() {
+    for line in [
+        r#"{"type":"story_added","story":"../up"}"#,
+        r#"{"type":"run_started","run":"r0"}"#,
+        r#"{"type":"prompt_offered","run":"r1","command":"a b"}"#,
+    ] {
+        assert!(serde_json::from_str::<Fact>(line).is_err(), "{line}");
+    }
+}
+
+/// Facts are trusted, but even in a senseless order they never do harm.
+#[test]
+fn facts_in_any_order_are_folded_without_harm() {
+    let facts = samples();
+    for first in 0..facts.len() {
+        let mut state = State::default();
+        for step in 0..facts.len() * 2 {
+            state.apply(&facts[(first + step * 7) % facts.len()]);
+            state.owed();
+        }
+    }
+}
+
+/// A pool with something of everything in it.
+fn busy() -> Scene {
+    let mut scene = Scene::with_story();
+    scene.add_story().unwrap();
+    scene.add_story().unwrap();
+    scene.reply(Command::ArchiveStory { story: story("s3") }).unwrap();
+    let live = scene.live("s1", "ada");
+    scene.name_session(live, 1, "x");
+    scene.hear(live, 2, Heard::SetupDone);
+    for (seq, ask) in [(3, "a1"), (4, "a2"), (5, "a3")] {
+        scene.hear(live, seq, Heard::AskOpened { ask: AskId::new(ask), settled: false });
+    }
+    let ask = AskId::new("a3");
+    scene.hear(live, 6, Heard::AskClosed { ask, by: ClosedBy::Deadline, command: None });
+    let answer = Answer::Allow { input: None };
+    scene.reply(Command::Answer { run: live, ask: AskId::new("a1"), answer }).unwrap();
+    scene.reply(Command::Fork { run: RunRef::Live(live), text: None }).unwrap();
+    scene.reply(Command::Stop { run: run(2) }).unwrap();
+    let second = scene.live("s2", "bob");
+    for n in 0..4 {
+        let lost = run(second.number() + n);
+        scene.lose(lost);
+        scene.go_live(run(lost.number() + 1));
+    }
+    scene.put(Input::PrepareFailed {
+        run: run(2),
+        error: ErrorInfo::new(ErrorClass::Internal, "broken"),
+    });
+    scene.reply(Command::MergeStory { story: story("s2"), branch: None }).unwrap();
+    scene
+}
+
+#[test]
+fn a_snapshot_is_read_back_as_it_was() {
+    let state = busy().state;
+    assert!(!state.archived.is_empty() && !state.merges.is_empty() && !state.slots.is_empty());
+    assert!(!state.deliveries.is_empty() && !state.parked.is_empty());
+    assert!(!state.sessions.is_empty() && !state.restarts.is_empty() && !state.runs.is_empty());
+    let json = serde_json::to_string(&state).unwrap();
+    assert_eq!(serde_json::from_str::<State>(&json).unwrap(), state);
+    let empty = serde_json::to_string(&State::default()).unwrap();
+    assert_eq!(serde_json::from_str::<State>(&empty).unwrap(), State::default());
+}
+
+#[test]
+fn a_restart_folds_the_same_state_from_the_written_facts() {
+    let scene = busy();
+    let mut folded = State::default();
+    for fact in &scene.facts {
+        folded.apply(&serde_json::from_str(&written(fact)).unwrap());
+    }
+    assert_eq!(folded, scene.state);
+    assert_eq!(folded.owed(), scene.state.owed());
+}

@@ -1,0 +1,269 @@
+//! What follows from every input in every phase of a run, written down cell by cell.
+
+mod cells;
+
+use super::scene::{Scene, ended, run, story};
+use crate::pool::{Action, Command, Decision, Heard, Input, Refusal, Reply};
+use crate::{
+    Answer, AskId, ClosedBy, CommandId, ErrorClass, ErrorInfo, Outcome, PastRun, RunPhase, RunRef,
+    SessionId, SlotId, Words,
+};
+
+/// Where the run `r1` of `ada` on `s1` is. The columns of the table, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// There never was such a run.
+    Absent,
+    Queued,
+    Preparing,
+    Starting,
+    Live,
+    Closing,
+    Finishing,
+    /// Finishing after it was lost.
+    Lost,
+    /// Ended and finished.
+    Over,
+}
+
+const COLUMNS: [At; 9] = [
+    At::Absent,
+    At::Queued,
+    At::Preparing,
+    At::Starting,
+    At::Live,
+    At::Closing,
+    At::Finishing,
+    At::Lost,
+    At::Over,
+];
+
+/// A pool whose `r1` is there. Once its runner is up, it has a session and an open ask.
+fn scene(at: At) -> Scene {
+    let mut scene = Scene::with_story();
+    if at == At::Absent {
+        return scene;
+    }
+    let limits = scene.team.limits;
+    if at == At::Queued {
+        scene.team.limits.runs = 0;
+    }
+    let run = scene.start("s1", "ada");
+    scene.team.limits = limits;
+    match at {
+        At::Absent | At::Queued | At::Preparing => {}
+        At::Starting => {
+            scene.put(Input::Prepared { run, head: "abc".into() });
+        }
+        At::Live | At::Closing | At::Finishing | At::Lost | At::Over => {
+            scene.go_live(run);
+            scene.name_session(run, 1, "x");
+            scene.hear(run, 2, Heard::AskOpened { ask: AskId::new("a1"), settled: false });
+        }
+    }
+    match at {
+        At::Absent | At::Queued | At::Preparing | At::Starting | At::Live => {}
+        At::Closing => {
+            scene.put(Input::RunnerGone { run });
+        }
+        At::Finishing => {
+            scene.hear(run, 9, ended(Outcome::Completed));
+        }
+        At::Lost => {
+            scene.hear(run, 9, ended(Outcome::Lost));
+        }
+        At::Over => {
+            scene.end(run, Outcome::Completed);
+        }
+    }
+    let phase = scene.state.runs.get(&run).map(|run| &run.phase);
+    let there = match phase {
+        None => at == At::Over,
+        Some(RunPhase::Queued) => at == At::Queued,
+        Some(RunPhase::Preparing { .. }) => at == At::Preparing,
+        Some(RunPhase::Starting { .. }) => at == At::Starting,
+        Some(RunPhase::Live { .. }) => at == At::Live,
+        Some(RunPhase::Closing { .. }) => at == At::Closing,
+        Some(RunPhase::Finishing { outcome: Outcome::Lost, .. }) => at == At::Lost,
+        Some(RunPhase::Finishing { .. }) => at == At::Finishing,
+    };
+    assert!(there, "{at:?}: {phase:?}");
+    scene
+}
+
+/// One of each input about `r1`; the number of each is its row, and [`cells::row`] knows them all.
+fn inputs(at: At) -> Vec<Input> {
+    let run = run(1);
+    let past = PastRun {
+        run,
+        story: story("s1"),
+        agent: super::scene::agent("ada"),
+        model: None,
+        words: Words::Story,
+        session: Some(SessionId::new("x")),
+        slot: Some(SlotId(1)),
+        outcome: Outcome::Completed,
+    };
+    let of = || match at {
+        At::Over => RunRef::Past(past.clone()),
+        At::Absent
+        | At::Queued
+        | At::Preparing
+        | At::Starting
+        | At::Live
+        | At::Closing
+        | At::Finishing
+        | At::Lost => RunRef::Live(run),
+    };
+    let s1 = || story("s1");
+    let text = || "Go on.".to_owned();
+    let ask = || AskId::new("a1");
+    let error = || ErrorInfo::new(ErrorClass::Internal, "broken");
+    let commands = [
+        Command::AddStory { id: None, title: text(), text: text() },
+        Command::EditStory { story: s1(), title: None, text: Some(text()) },
+        Command::FinishStory { story: s1() },
+        Command::ReopenStory { story: s1() },
+        Command::ArchiveStory { story: s1() },
+        Command::MergeStory { story: s1(), branch: None },
+        super::scene::start("s1", "ada"),
+        Command::Prompt { run: of(), text: text() },
+        Command::Steer { run, text: text() },
+        Command::Interrupt { run },
+        Command::Stop { run },
+        Command::Kill { run },
+        Command::Answer { run, ask: ask(), answer: Answer::Allow { input: None } },
+        Command::Resume { past: past.clone(), text: None },
+        Command::Retry { past: past.clone() },
+        Command::Fork { run: of(), text: None },
+    ];
+    let heard = [
+        Heard::Session { session: SessionId::new("y") },
+        Heard::SetupDone,
+        Heard::AskOpened { ask: AskId::new("a2"), settled: false },
+        Heard::AskClosed { ask: ask(), by: ClosedBy::Deadline, command: None },
+        Heard::Usage { model: None, spend: crate::Spend::default() },
+        ended(Outcome::Completed),
+    ];
+    let id = CommandId::parse("new").unwrap();
+    let said = CommandId::parse("said").unwrap();
+    let command = |command| Input::Command { id: id.clone(), command };
+    let mut inputs = vec![Input::Begun];
+    inputs.extend(commands.map(command));
+    inputs.extend([
+        Input::Prepared { run, head: "abc".into() },
+        Input::PrepareFailed { run, error: error() },
+        Input::RunnerUp { run },
+        Input::SpawnFailed { run, error: error() },
+    ]);
+    inputs.extend(heard.map(|what| Input::Heard { run, seq: 20, what }));
+    inputs.extend([
+        Input::RunnerGone { run },
+        Input::Delivered { run, command: said.clone(), result: Ok(()) },
+        Input::Finished { run, commit: None, error: None },
+        Input::Released { slot: SlotId(1) },
+        Input::Merged { command: said, story: s1(), result: Ok("abc".into()) },
+    ]);
+    inputs
+}
+
+#[test]
+fn every_input_in_every_phase_does_what_the_table_says() {
+    let mut broken = Vec::new();
+    for (column, at) in COLUMNS.into_iter().enumerate() {
+        for input in inputs(at) {
+            let (row, cells) = cells::row(&input);
+            let decision = scene(at).put(input);
+            let found = shown(&decision);
+            if cells[column] != found {
+                broken.push(format!("{row} when {at:?}: {found:?}, not {:?}", cells[column]));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+#[test]
+fn the_table_has_a_row_for_every_kind_of_input() {
+    let mut rows: Vec<_> = inputs(At::Live).iter().map(|input| cells::row(input).0).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    assert_eq!(rows.len(), cells::ROWS, "{rows:?}");
+}
+
+/// The same with a prompt on its way to the run: what becomes of it.
+#[test]
+fn what_is_on_its_way_to_a_run_is_settled_by_the_runner_or_by_the_end() {
+    let said = CommandId::parse("said").unwrap();
+    let run = run(1);
+    let prompt = Command::Prompt { run: RunRef::Live(run), text: "Go on.".into() };
+    let delivered = Input::Delivered { run, command: said.clone(), result: Ok(()) };
+    let heard_end = Input::Heard { run, seq: 20, what: ended(Outcome::Completed) };
+    let failed = |error| Input::PrepareFailed { run, error };
+    let error = || ErrorInfo::new(ErrorClass::Internal, "broken");
+    let cases = [
+        (
+            At::Queued,
+            Input::Command { id: CommandId::parse("c").unwrap(), command: Command::Stop { run } },
+            "done: command_undelivered run_ended ~ undelivered",
+        ),
+        (At::Preparing, failed(error()), "- command_undelivered run_ended > release ~ undelivered"),
+        (At::Starting, Input::RunnerUp { run }, "- run_started > deliver"),
+        (At::Starting, delivered.clone(), "- command_delivered ~ sent"),
+        (At::Live, delivered, "- command_delivered ~ sent"),
+        (At::Live, Input::RunnerGone { run }, "- runner_lost > close_log"),
+        (At::Live, heard_end, "- command_undelivered run_ended > finish ~ undelivered"),
+    ];
+    for (at, input, expected) in cases {
+        let mut scene = scene(at);
+        scene.put(Input::Command { id: said.clone(), command: prompt.clone() });
+        let found = shown(&scene.put(input.clone()));
+        assert_eq!(found, expected, "{input:?} when {at:?}");
+    }
+}
+
+/// A decision in a line: `reply: facts > actions ~ settled`; a dash stands for no reply.
+fn shown(decision: &Decision) -> String {
+    let mut line = match &decision.reply {
+        None => "-".to_owned(),
+        Some(result) => format!("{}:", word(result)),
+    };
+    for fact in &decision.facts {
+        line += " ";
+        line += fact.name();
+    }
+    if !decision.actions.is_empty() {
+        line += " >";
+    }
+    for action in &decision.actions {
+        line += " ";
+        line += match action {
+            Action::Prepare { .. } => "prepare",
+            Action::Spawn { .. } => "spawn",
+            Action::Deliver { .. } => "deliver",
+            Action::CloseLog { .. } => "close_log",
+            Action::Finish { .. } => "finish",
+            Action::Release { .. } => "release",
+            Action::Merge { .. } => "merge",
+        };
+    }
+    if !decision.settled.is_empty() {
+        line += " ~";
+    }
+    for (_, result) in &decision.settled {
+        line += " ";
+        line += word(result);
+    }
+    line.trim_end_matches(':').to_owned()
+}
+
+fn word(result: &Result<Reply, Refusal>) -> &'static str {
+    match result {
+        Ok(Reply::Story(_)) => "story",
+        Ok(Reply::Run(_)) => "run",
+        Ok(Reply::Offered) => "offered",
+        Ok(Reply::Done) => "done",
+        Ok(Reply::Sent) => "sent",
+        Err(refusal) => refusal.code(),
+    }
+}
