@@ -8,6 +8,7 @@ pub mod config;
 pub mod git;
 pub mod home;
 pub mod journal;
+pub mod pool;
 pub mod runner;
 pub mod runtimes;
 pub mod worktree;

@@ -9,7 +9,8 @@ mod stories;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use rusqlite::{Connection, Transaction};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Params, Transaction, params_from_iter};
 
 use musher_core::pool::TextKey;
 
@@ -110,6 +111,38 @@ impl Drop for Reader<'_> {
         readers.idle.extend(self.db.take());
         drop(readers);
         self.shared.returned.notify_one();
+    }
+}
+
+/// The conditions of a query: only those that are wanted, so that an index can serve them.
+#[derive(Default)]
+struct Filter {
+    conditions: Vec<String>,
+    values: Vec<Value>,
+}
+
+impl Filter {
+    fn only(&mut self, condition: &str) {
+        self.conditions.push(condition.to_owned());
+    }
+
+    /// Compares with a value if there is one; the condition ends with its operator.
+    fn compare(&mut self, condition: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            self.values.push(value.into());
+            self.conditions.push(format!("{condition} ?{}", self.values.len()));
+        }
+    }
+
+    fn sql(&self) -> String {
+        match self.conditions.as_slice() {
+            [] => String::new(),
+            conditions => format!("WHERE {}", conditions.join(" AND ")),
+        }
+    }
+
+    fn values(&self) -> impl Params + '_ {
+        params_from_iter(&self.values)
     }
 }
 

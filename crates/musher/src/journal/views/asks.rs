@@ -1,11 +1,12 @@
 //! Asks as people see them: who asks, about which story, and what became of it.
 
-use rusqlite::{Row, named_params};
+use rusqlite::Row;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use musher_core::{AgentName, AskId, ClosedBy, CommandId, RunId, StoryId};
 
+use super::Filter;
 use crate::journal::{JournalError, Views, rows};
 
 /// Where an ask is.
@@ -67,24 +68,20 @@ pub struct AsksQuery {
 impl Views {
     /// The asks, the oldest first; who has waited longest is answered first.
     pub fn asks(&self, query: &AsksQuery) -> Result<Vec<AskView>, JournalError> {
-        let which = match query.which {
-            WhichAsks::Open => "asks.state IN ('open', 'offered')",
-            WhichAsks::All => "TRUE",
-        };
+        let mut filter = Filter::default();
+        match query.which {
+            WhichAsks::Open => filter.only("asks.state IN ('open', 'offered')"),
+            WhichAsks::All => {}
+        }
+        filter.compare("asks.run =", query.run.map(rows::run_number));
+        filter.compare("runs.story =", query.story.clone().map(String::from));
         let sql = format!(
-            "SELECT asks.*, runs.story, runs.agent FROM asks JOIN runs ON runs.id = asks.run
-                WHERE {which} AND (:run IS NULL OR asks.run = :run)
-                AND (:story IS NULL OR runs.story = :story)
-                ORDER BY asks.opened_at, asks.run, asks.seq LIMIT :limit"
+            "SELECT asks.*, runs.story, runs.agent FROM asks JOIN runs ON runs.id = asks.run {}
+                ORDER BY asks.opened_at, asks.run, asks.seq LIMIT {}",
+            filter.sql(),
+            super::page(query.limit)
         );
-        self.read(|db| {
-            let named = named_params! {
-                ":run": query.run.map(rows::run_number),
-                ":story": query.story.as_ref().map(StoryId::as_str),
-                ":limit": super::page(query.limit),
-            };
-            db.prepare_cached(&sql)?.query_map(named, read)?.collect()
-        })
+        self.read(|db| db.prepare_cached(&sql)?.query_map(filter.values(), read)?.collect())
     }
 }
 

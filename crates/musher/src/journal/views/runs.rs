@@ -1,6 +1,6 @@
 //! Runs as people see them, those that are not over first.
 
-use rusqlite::{OptionalExtension, Row, Transaction, named_params};
+use rusqlite::{OptionalExtension, Row, Transaction};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -8,7 +8,7 @@ use musher_core::{
     AgentName, EndWish, ErrorInfo, Line, Outcome, RunId, SessionId, SlotId, StoryId,
 };
 
-use super::{Spent, spent};
+use super::{Filter, Spent, spent};
 use crate::journal::{JournalError, Views, rows};
 
 /// A run.
@@ -151,19 +151,15 @@ fn select(
     phase: &str,
     limit: Option<u32>,
 ) -> rusqlite::Result<Vec<RunView>> {
-    let sql = format!(
-        "{SELECT} WHERE {phase} AND (:story IS NULL OR story = :story)
-            AND (:agent IS NULL OR agent = :agent) AND (:before IS NULL OR id < :before)
-            ORDER BY id DESC LIMIT :limit"
-    );
-    let named = named_params! {
-        ":story": query.story.as_ref().map(StoryId::as_str),
-        ":agent": query.agent.as_ref().map(AgentName::as_str),
-        ":before": query.before.map(rows::run_number),
-        // A negative limit is none.
-        ":limit": limit.map_or(-1, i64::from),
-    };
-    db.prepare_cached(&sql)?.query_map(named, |row| read(db, row))?.collect()
+    let mut filter = Filter::default();
+    filter.only(phase);
+    filter.compare("story =", query.story.clone().map(String::from));
+    filter.compare("agent =", query.agent.clone().map(String::from));
+    filter.compare("id <", query.before.map(rows::run_number));
+    // A negative limit is none.
+    let limit = limit.map_or(-1, i64::from);
+    let sql = format!("{SELECT} {} ORDER BY id DESC LIMIT {limit}", filter.sql());
+    db.prepare_cached(&sql)?.query_map(filter.values(), |row| read(db, row))?.collect()
 }
 
 fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<RunView> {

@@ -1,13 +1,13 @@
 //! Stories as people see them: with title, runs, open asks and cost.
 
-use rusqlite::{OptionalExtension, Row, Transaction, named_params};
+use rusqlite::{OptionalExtension, Row, Transaction};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use musher_core::StoryId;
 use musher_core::pool::TextKey;
 
-use super::{Spent, spent};
+use super::{Filter, Spent, spent};
 use crate::journal::{JournalError, Views, lookup, rows};
 
 /// Where a story is.
@@ -93,19 +93,18 @@ const SELECT: &str = "SELECT *,
 
 impl Views {
     pub fn stories(&self, query: &StoriesQuery) -> Result<StoriesPage, JournalError> {
-        let which = match query.which {
-            WhichStories::Current => "state <> 'archived'",
-            WhichStories::Archived => "state = 'archived'",
-            WhichStories::All => "TRUE",
-        };
-        let sql = format!(
-            "{SELECT} WHERE {which} AND (:before IS NULL OR n < :before) ORDER BY n DESC LIMIT :limit"
-        );
+        let mut filter = Filter::default();
+        match query.which {
+            WhichStories::Current => filter.only("state <> 'archived'"),
+            WhichStories::Archived => filter.only("state = 'archived'"),
+            WhichStories::All => {}
+        }
+        filter.compare("n <", query.before.map(rows::whole));
         let limit = super::page(query.limit);
+        let sql = format!("{SELECT} {} ORDER BY n DESC LIMIT {limit}", filter.sql());
         self.read(|db| {
-            let named = named_params! {":before": query.before.map(rows::whole), ":limit": limit};
             let mut sql = db.prepare_cached(&sql)?;
-            let found = sql.query_map(named, |row| read(db, row))?;
+            let found = sql.query_map(filter.values(), |row| read(db, row))?;
             let stories: Vec<_> = found.collect::<Result<_, _>>()?;
             let is_full = stories.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
             let next = stories.last().map(|story| story.n).filter(|_| is_full);

@@ -1,0 +1,148 @@
+//! What doors and performers hold of the pool: one method for each kind of message.
+
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use musher_core::CommandId;
+use musher_core::pool::{Input, Reply, State, Team};
+
+use super::round::{Look, Wake};
+use super::{PoolError, Wish};
+
+/// Why the loop broke, if it did.
+pub(super) type Broken = Arc<OnceLock<String>>;
+
+/// The end of the loop, and why it came.
+#[derive(Debug, Clone)]
+pub(super) struct End {
+    /// The number of the last fact; its sender goes when the loop has ended.
+    pub(super) facts: watch::Receiver<u64>,
+    pub(super) broken: Broken,
+}
+
+impl End {
+    /// Why nobody answers. An answer is dropped a moment before the loop has said why it ends.
+    async fn why(&self) -> PoolError {
+        let mut facts = self.facts.clone();
+        while facts.changed().await.is_ok() {}
+        match self.broken.get() {
+            Some(why) => PoolError::Broken { why: why.clone() },
+            None => PoolError::Closed,
+        }
+    }
+}
+
+/// Sends to the pool. Every method waits while too many inputs wait, and one that is dropped before it was sent was
+/// never sent.
+#[derive(Debug, Clone)]
+pub struct PoolHandle {
+    wake: mpsc::Sender<Wake>,
+    end: End,
+}
+
+/// The sender's own name for a request, so that sending it twice does it once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Idempotency {
+    pub key: String,
+    /// Tells whether it is the same request.
+    pub request_hash: String,
+}
+
+/// A command was taken, and that is durable.
+#[derive(Debug)]
+pub enum Accepted {
+    Final(Reply),
+    /// It is on its way.
+    Pending(Pending),
+}
+
+/// Waits for the last word on a command. Who does not want to wait may drop it; the command goes its way.
+#[derive(Debug)]
+pub struct Pending {
+    pub command: CommandId,
+    pub(super) last_word: oneshot::Receiver<Result<Reply, PoolError>>,
+    pub(super) end: End,
+}
+
+impl Pending {
+    /// The last word. To wait for a while only, put a time limit around it.
+    pub async fn last_word(self) -> Result<Reply, PoolError> {
+        match self.last_word.await {
+            Ok(word) => word,
+            Err(_) => Err(self.end.why().await),
+        }
+    }
+}
+
+impl PoolHandle {
+    pub(super) fn new(wake: mpsc::Sender<Wake>, end: End) -> Self {
+        Self { wake, end }
+    }
+
+    /// Wishes something. The reply comes when what follows from it is durable.
+    pub async fn command(
+        &self,
+        wish: Wish,
+        id: CommandId,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Accepted, PoolError> {
+        let (answer, answered) = oneshot::channel();
+        self.send(Wake::Wish { id, wish, idempotency, answer }).await?;
+        match answered.await {
+            Ok(result) => result,
+            Err(_) => Err(self.end.why().await),
+        }
+    }
+
+    /// Tells what happened in the world. When this returns it is in line, and not yet durable.
+    pub async fn tell(&self, input: Input) -> Result<(), PoolError> {
+        self.send(Wake::World(input)).await
+    }
+
+    /// The team has changed; the queue is looked at again.
+    pub async fn set_team(&self, team: Team) -> Result<(), PoolError> {
+        self.send(Wake::Team(team)).await
+    }
+
+    /// Looks at the state, of which everything is durable. The loop stands still meanwhile, so take what you need and
+    /// go.
+    pub async fn inspect<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> Result<T, PoolError> {
+        let (answer, answered) = oneshot::channel();
+        let look = Look(Box::new(move |state| {
+            // Nobody need wait for the answer any more.
+            let _ = answer.send(look(state));
+        }));
+        self.send(Wake::Look(look)).await?;
+        match answered.await {
+            Ok(seen) => Ok(seen),
+            Err(_) => Err(self.end.why().await),
+        }
+    }
+
+    /// The number of the last durable fact, and every later one. It ends with the loop.
+    pub fn facts(&self) -> watch::Receiver<u64> {
+        self.end.facts.clone()
+    }
+
+    /// Why the loop broke, if it did.
+    pub fn broken(&self) -> Option<&str> {
+        self.end.broken.get().map(String::as_str)
+    }
+
+    /// Ends the loop when everything that is in line before this is done.
+    pub async fn close(&self) {
+        // A loop that is gone is closed.
+        let _ = self.wake.send(Wake::Close).await;
+    }
+
+    async fn send(&self, wake: Wake) -> Result<(), PoolError> {
+        match self.wake.send(wake).await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(self.end.why().await),
+        }
+    }
+}

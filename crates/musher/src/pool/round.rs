@@ -1,0 +1,266 @@
+//! One round of the loop: take what waits, decide it all, commit once, and only then act and reply.
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use musher_core::CommandId;
+use musher_core::pool::{Action, Decision, Input, Refusal, Reply, State, Team, decide};
+
+use super::PoolError;
+use super::handle::{Accepted, Broken, End, Idempotency, Pending};
+use super::waiting::Waiting;
+use super::wish::{Unresolved, Wish, resolve};
+use crate::journal::{Batch, Journal, JournalError, KeptReply, Step};
+
+/// How many inputs are committed together at most. More would make the first of them wait.
+const MOST: usize = 256;
+
+type Answer = oneshot::Sender<Result<Accepted, PoolError>>;
+
+/// Everything that can wake the loop.
+#[derive(Debug)]
+pub(super) enum Wake {
+    Wish { id: CommandId, wish: Wish, idempotency: Option<Idempotency>, answer: Answer },
+    World(Input),
+    Team(Team),
+    Look(Look),
+    Close,
+}
+
+/// A question about the state.
+pub(super) struct Look(pub(super) Box<dyn FnOnce(&State) + Send>);
+
+impl std::fmt::Debug for Look {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Look")
+    }
+}
+
+/// The loop and all that it owns.
+pub(super) struct Rounds {
+    pub(super) journal: Journal,
+    pub(super) state: State,
+    pub(super) team: Team,
+    pub(super) now: Box<dyn Fn() -> i64 + Send>,
+    pub(super) actions: Box<dyn FnMut(Vec<Action>) + Send>,
+    pub(super) wakes: mpsc::Receiver<Wake>,
+    pub(super) published: watch::Sender<u64>,
+    pub(super) end: End,
+    pub(super) waiting: Waiting,
+}
+
+/// What is told once the round is durable, in this order. If it never is, all of it is dropped, and whoever waits for
+/// an answer learns from the silence that the loop broke.
+#[derive(Default)]
+struct Outcome {
+    actions: Vec<Action>,
+    answers: Vec<(Answer, Word)>,
+    settled: Vec<(CommandId, Result<Reply, Refusal>)>,
+    looks: Vec<Look>,
+    closing: bool,
+}
+
+/// What the sender of a command will hear.
+enum Word {
+    Last(Result<Reply, PoolError>),
+    /// The last word on this command is still to come.
+    Wait(CommandId),
+}
+
+impl Rounds {
+    /// Runs until it is closed, or until everybody who could send something is gone, or until the journal fails.
+    pub(super) fn run(mut self) {
+        let guard = PanicGuard(Broken::clone(&self.end.broken));
+        let owed = self.state.owed();
+        self.act(owed);
+        let mut wakes = vec![Wake::World(Input::Begun)];
+        loop {
+            match self.round(std::mem::take(&mut wakes)) {
+                Ok(Flow::On) => {}
+                Ok(Flow::End) => break,
+                Err(error) => {
+                    let _ = self.end.broken.set(error.to_string());
+                    break;
+                }
+            }
+            match self.wakes.blocking_recv() {
+                Some(wake) => wakes.push(wake),
+                None => break,
+            }
+            while wakes.len() < MOST
+                && let Ok(wake) = self.wakes.try_recv()
+            {
+                wakes.push(wake);
+            }
+        }
+        drop(guard);
+    }
+
+    fn round(&mut self, wakes: Vec<Wake>) -> Result<Flow, JournalError> {
+        let mut outcome = Outcome::default();
+        let mut batch = self.journal.batch()?;
+        let mut decider = Decider {
+            state: &mut self.state,
+            team: &mut self.team,
+            now: &*self.now,
+            outcome: &mut outcome,
+        };
+        for wake in wakes {
+            decider.hear(wake, &mut batch)?;
+        }
+        let last = batch.commit(&self.state)?;
+        Ok(self.tell(outcome, last))
+    }
+
+    /// Everything is durable: now it may be done and told.
+    fn tell(&mut self, outcome: Outcome, last: u64) -> Flow {
+        let Outcome { actions, answers, settled, looks, closing } = outcome;
+        self.act(actions);
+        for (answer, word) in answers {
+            let result = match word {
+                Word::Last(result) => result.map(Accepted::Final),
+                Word::Wait(command) => {
+                    let last_word = self.waiting.add(&command);
+                    let end = self.end.clone();
+                    Ok(Accepted::Pending(Pending { command, last_word, end }))
+                }
+            };
+            // The sender may have left.
+            let _ = answer.send(result);
+        }
+        for (command, word) in settled {
+            self.waiting.settle(&command, &word);
+        }
+        self.published.send_if_modified(|published| std::mem::replace(published, last) != last);
+        for Look(look) in looks {
+            look(&self.state);
+        }
+        if closing { Flow::End } else { Flow::On }
+    }
+
+    fn act(&mut self, actions: Vec<Action>) {
+        if !actions.is_empty() {
+            (self.actions)(actions);
+        }
+    }
+}
+
+/// Whether another round follows.
+enum Flow {
+    On,
+    End,
+}
+
+/// Says that the loop broke if a bug made it panic, because then nobody else would.
+struct PanicGuard(Broken);
+
+impl Drop for PanicGuard {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.0.set("a bug stopped the pool; restart the server".into());
+        }
+    }
+}
+
+/// Decides the inputs of one round, one after another.
+struct Decider<'a> {
+    state: &'a mut State,
+    team: &'a mut Team,
+    now: &'a dyn Fn() -> i64,
+    outcome: &'a mut Outcome,
+}
+
+impl Decider<'_> {
+    fn hear(&mut self, wake: Wake, batch: &mut Batch<'_>) -> Result<(), JournalError> {
+        let now = (self.now)();
+        match wake {
+            Wake::Wish { id, wish, idempotency, answer } => {
+                let word = self.wish(id, wish, idempotency, now, batch)?;
+                self.outcome.answers.push((answer, word));
+            }
+            Wake::World(input) => {
+                self.decide(input, None, now, batch)?;
+            }
+            Wake::Team(team) => {
+                *self.team = team;
+                self.decide(Input::Begun, None, now, batch)?;
+            }
+            Wake::Look(look) => self.outcome.looks.push(look),
+            Wake::Close => self.outcome.closing = true,
+        }
+        Ok(())
+    }
+
+    fn wish(
+        &mut self,
+        id: CommandId,
+        wish: Wish,
+        idempotency: Option<Idempotency>,
+        now: i64,
+        batch: &mut Batch<'_>,
+    ) -> Result<Word, JournalError> {
+        if let Some(Idempotency { key, request_hash }) = &idempotency
+            && let Some(kept) = batch.kept(key, now)?
+        {
+            return Ok(match kept.request_hash == *request_hash {
+                true => self.again(kept.command, kept.reply),
+                false => Word::Last(Err(PoolError::KeyReused { key: key.clone() })),
+            });
+        }
+        let keep = idempotency.map(|idempotency| (idempotency, id.clone()));
+        let command = match resolve(wish, self.state, batch) {
+            Ok(command) => command,
+            Err(Unresolved::Refused(refusal)) => {
+                let kept = kept(keep, &Err(refusal.clone()));
+                batch.write(&Step { at: now, kept, ..Step::default() })?;
+                return Ok(Word::Last(Err(refusal.into())));
+            }
+            Err(Unresolved::NoRun { story, agent }) => {
+                return Ok(Word::Last(Err(PoolError::NoRun { story, agent })));
+            }
+            Err(Unresolved::Journal(error)) => return Err(error),
+        };
+        let input = Input::Command { id: id.clone(), command };
+        let reply = self.decide(input, keep, now, batch)?;
+        // Every command is replied to.
+        Ok(self.again(id, reply.unwrap_or(Ok(Reply::Done))))
+    }
+
+    /// What was replied to a command, or that its last word is still to come.
+    fn again(&self, command: CommandId, reply: Result<Reply, Refusal>) -> Word {
+        let under_way = self.state.deliveries.contains_key(&command)
+            || self.state.merges.contains_key(&command);
+        match reply {
+            Ok(Reply::Offered) if under_way => Word::Wait(command),
+            reply => Word::Last(reply.map_err(PoolError::Refused)),
+        }
+    }
+
+    fn decide(
+        &mut self,
+        input: Input,
+        keep: Option<(Idempotency, CommandId)>,
+        now: i64,
+        batch: &mut Batch<'_>,
+    ) -> Result<Option<Result<Reply, Refusal>>, JournalError> {
+        let Decision { facts, actions, texts, reply, settled } =
+            decide(self.state, self.team, input, now);
+        for fact in &facts {
+            self.state.apply(fact);
+        }
+        let kept = reply.as_ref().and_then(|reply| kept(keep, reply));
+        let step = Step { at: now, facts, texts, kept, settled };
+        batch.write(&step)?;
+        self.outcome.actions.extend(actions);
+        self.outcome.settled.extend(step.settled);
+        Ok(reply)
+    }
+}
+
+/// The reply to a command that came with a key.
+fn kept(
+    keep: Option<(Idempotency, CommandId)>,
+    reply: &Result<Reply, Refusal>,
+) -> Option<KeptReply> {
+    let (Idempotency { key, request_hash }, command) = keep?;
+    Some(KeptReply { key, request_hash, command, reply: reply.clone() })
+}

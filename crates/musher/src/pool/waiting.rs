@@ -1,0 +1,41 @@
+//! Those who wait for the last word on a command.
+
+use std::collections::BTreeMap;
+
+use tokio::sync::oneshot;
+
+use musher_core::CommandId;
+use musher_core::pool::{Refusal, Reply};
+
+use super::PoolError;
+
+type Waiter = oneshot::Sender<Result<Reply, PoolError>>;
+
+/// Who waits for what. One command may have been sent several times.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    by_command: BTreeMap<CommandId, Vec<Waiter>>,
+}
+
+impl Waiting {
+    /// Somebody waits for the last word on a command.
+    pub(super) fn add(
+        &mut self,
+        command: &CommandId,
+    ) -> oneshot::Receiver<Result<Reply, PoolError>> {
+        let (waiter, last_word) = oneshot::channel();
+        let waiters = self.by_command.entry(command.clone()).or_default();
+        // Those who left make room, so that asking again and again costs nothing.
+        waiters.retain(|waiter| !waiter.is_closed());
+        waiters.push(waiter);
+        last_word
+    }
+
+    /// The last word is spoken.
+    pub(super) fn settle(&mut self, command: &CommandId, word: &Result<Reply, Refusal>) {
+        for waiter in self.by_command.remove(command).unwrap_or_default() {
+            // A waiter that left does not want to know.
+            let _ = waiter.send(word.clone().map_err(PoolError::Refused));
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What a door wishes for, and how the runs that it names are found.
+
+use musher_core::pool::{Command, Refusal, State};
+use musher_core::{AgentName, Answer, AskId, PastRun, RunId, RunRef, StoryId};
+
+use crate::journal::{Batch, JournalError, PastAsk};
+
+/// A run as a person names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunName {
+    Id(RunId),
+    /// The newest run on a story that is not over, else the newest; of this agent if one is named.
+    Latest {
+        story: StoryId,
+        agent: Option<AgentName>,
+    },
+}
+
+/// A [`Command`] before its runs are found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wish {
+    AddStory {
+        id: Option<StoryId>,
+        title: String,
+        text: String,
+    },
+    EditStory {
+        story: StoryId,
+        title: Option<String>,
+        text: Option<String>,
+    },
+    FinishStory {
+        story: StoryId,
+    },
+    ReopenStory {
+        story: StoryId,
+    },
+    ArchiveStory {
+        story: StoryId,
+    },
+    MergeStory {
+        story: StoryId,
+        branch: Option<u32>,
+    },
+    StartRun {
+        story: StoryId,
+        agent: Option<AgentName>,
+        model: Option<String>,
+        prompt: Option<String>,
+    },
+    Prompt {
+        run: RunName,
+        text: String,
+    },
+    Steer {
+        run: RunName,
+        text: String,
+    },
+    Interrupt {
+        run: RunName,
+    },
+    Stop {
+        run: RunName,
+    },
+    Kill {
+        run: RunName,
+    },
+    Answer {
+        run: RunName,
+        ask: AskId,
+        answer: Answer,
+    },
+    Resume {
+        run: RunName,
+        text: Option<String>,
+    },
+    Retry {
+        run: RunName,
+    },
+    Fork {
+        run: RunName,
+        text: Option<String>,
+    },
+}
+
+/// Why a wish did not become a command.
+pub(super) enum Unresolved {
+    Refused(Refusal),
+    NoRun {
+        story: StoryId,
+        agent: Option<AgentName>,
+    },
+    /// The journal cannot be read, which ends everything.
+    Journal(JournalError),
+}
+
+impl From<JournalError> for Unresolved {
+    fn from(error: JournalError) -> Self {
+        Self::Journal(error)
+    }
+}
+
+impl From<Refusal> for Unresolved {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// Finds the runs that a wish names, in the state and in the journal as they are at this very step.
+pub(super) fn resolve(
+    wish: Wish,
+    state: &State,
+    journal: &Batch<'_>,
+) -> Result<Command, Unresolved> {
+    let find = Finder { state, journal };
+    Ok(match wish {
+        Wish::AddStory { id, title, text } => Command::AddStory { id, title, text },
+        Wish::EditStory { story, title, text } => Command::EditStory { story, title, text },
+        Wish::FinishStory { story } => Command::FinishStory { story },
+        Wish::ReopenStory { story } => Command::ReopenStory { story },
+        Wish::ArchiveStory { story } => Command::ArchiveStory { story },
+        Wish::MergeStory { story, branch } => Command::MergeStory { story, branch },
+        Wish::StartRun { story, agent, model, prompt } => {
+            Command::StartRun { story, agent, model, prompt }
+        }
+        Wish::Prompt { run, text } => Command::Prompt { run: find.run(run)?, text },
+        Wish::Steer { run, text } => Command::Steer { run: find.run(run)?.id(), text },
+        Wish::Interrupt { run } => Command::Interrupt { run: find.run(run)?.id() },
+        Wish::Stop { run } => Command::Stop { run: find.run(run)?.id() },
+        Wish::Kill { run } => Command::Kill { run: find.run(run)?.id() },
+        Wish::Answer { run, ask, answer } => {
+            let run = find.run(run)?;
+            find.not_closed_long_ago(&run, &ask)?;
+            Command::Answer { run: run.id(), ask, answer }
+        }
+        Wish::Resume { run, text } => Command::Resume { past: find.past(run)?, text },
+        Wish::Retry { run } => Command::Retry { past: find.past(run)? },
+        Wish::Fork { run, text } => Command::Fork { run: find.run(run)?, text },
+    })
+}
+
+struct Finder<'a> {
+    state: &'a State,
+    journal: &'a Batch<'a>,
+}
+
+impl Finder<'_> {
+    fn run(&self, name: RunName) -> Result<RunRef, Unresolved> {
+        match name {
+            RunName::Id(run) if self.state.runs.contains_key(&run) => Ok(RunRef::Live(run)),
+            RunName::Id(run) => {
+                let past = self.journal.past(run)?;
+                Ok(past.map_or(RunRef::Live(run), RunRef::Past))
+            }
+            RunName::Latest { story, agent } => self.latest(story, agent),
+        }
+    }
+
+    fn latest(&self, story: StoryId, agent: Option<AgentName>) -> Result<RunRef, Unresolved> {
+        let fits = |named: &AgentName| agent.as_ref().is_none_or(|agent| agent == named);
+        let live = self.state.runs_of(&story).filter(|(_, run)| fits(&run.plan.agent)).last();
+        if let Some((run, _)) = live {
+            return Ok(RunRef::Live(run));
+        }
+        if let Some(past) = self.journal.latest_past(&story, agent.as_ref())? {
+            return Ok(RunRef::Past(past));
+        }
+        match self.state.is_taken(&story) {
+            true => Err(Unresolved::NoRun { story, agent }),
+            false => Err(Refusal::NoSuchStory { story }.into()),
+        }
+    }
+
+    /// A run that is over, to be gone on with.
+    fn past(&self, name: RunName) -> Result<PastRun, Unresolved> {
+        match self.run(name)? {
+            RunRef::Past(past) => Ok(past),
+            RunRef::Live(id) => Err(match self.state.runs.get(&id) {
+                Some(run) => {
+                    let (story, agent) = (run.plan.story.clone(), run.plan.agent.clone());
+                    Refusal::AlreadyRunning { run: id, story, agent }.into()
+                }
+                None => Refusal::NoSuchRun { run: id }.into(),
+            }),
+        }
+    }
+
+    /// The state forgets the asks of a run that is over, but the journal knows what won.
+    fn not_closed_long_ago(&self, run: &RunRef, ask: &AskId) -> Result<(), Unresolved> {
+        let run = match run {
+            RunRef::Live(_) => return Ok(()),
+            RunRef::Past(past) if self.state.parked.contains_key(&past.run) => return Ok(()),
+            RunRef::Past(past) => past.run,
+        };
+        let ask = ask.clone();
+        Err(match self.journal.past_ask(run, &ask)? {
+            Some(PastAsk::Answered) => Refusal::AlreadyAnswered { run, ask }.into(),
+            Some(PastAsk::Closed(by)) => Refusal::AskClosed { run, ask, by }.into(),
+            None => Refusal::NoSuchAsk { run, ask }.into(),
+        })
+    }
+}
