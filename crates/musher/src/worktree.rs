@@ -1,1 +1,174 @@
 //! The folders in which agents work, one per story, and what becomes of them.
+//!
+//! A slot is a worktree that outlives its story: making one anew writes every file, recycling one writes only those that
+//! differ. Before anything in a slot is reset or removed, work that is on no branch is put on a recovery ref.
+
+mod copy;
+mod error;
+mod prepare;
+mod reconcile;
+mod remove;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::git::{
+    Author, Branch, Checkout, Commit, Diff, DiffLimits, Git, Head, RecoveryName, RecoveryRef,
+    RelPath,
+};
+
+pub use self::error::WorktreeError;
+pub use self::reconcile::Reconciled;
+
+/// The number of a slot; it names the slot's folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SlotId(pub u32);
+
+impl std::fmt::Display for SlotId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What a slot starts from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Start {
+    /// The tip of a branch.
+    Base { branch: Branch },
+    /// A commit, such as the snapshot of another slot.
+    Commit(Commit),
+    /// What is in the slot already: it holds this story's branch.
+    Keep,
+}
+
+/// A slot that is ready for an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    pub path: PathBuf,
+    pub head: Commit,
+    /// Every file was written anew; nothing is left of build caches.
+    pub fresh: bool,
+}
+
+/// Which files of a slot are treated in a special way.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SlotFiles {
+    /// What survives when a slot is recycled, though git ignores it: build caches.
+    pub keep: Vec<RelPath>,
+    /// What is copied from the main checkout, such as `.env`. These never go into a commit of Musher.
+    pub copy: Vec<RelPath>,
+}
+
+/// All slots of one repository.
+#[derive(Debug, Clone)]
+pub struct Slots {
+    git: Git,
+    folder: PathBuf,
+    files: SlotFiles,
+}
+
+impl Slots {
+    /// The slots in a folder, which is made if need be.
+    pub fn new(git: Git, folder: &Path, files: SlotFiles) -> Result<Self, WorktreeError> {
+        let unusable = |source| WorktreeError::Folder { path: folder.to_owned(), source };
+        std::fs::create_dir_all(folder).map_err(unusable)?;
+        // Git writes whole paths into its register, and compares them as text.
+        let folder = folder.canonicalize().map_err(unusable)?;
+        Ok(Self { git, folder, files })
+    }
+
+    /// Where a slot is.
+    pub fn path(&self, slot: SlotId) -> PathBuf {
+        self.folder.join(slot.to_string())
+    }
+
+    fn checkout(&self, slot: SlotId) -> Result<Checkout, WorktreeError> {
+        let found = self.git.checkout_at(&self.path(slot)).filter(|it| it.root().is_dir());
+        found.ok_or(WorktreeError::NoSlot { slot, path: self.path(slot) })
+    }
+
+    /// Commits what the agent left uncommitted to the story's branch; `None` if there is nothing. The agent is dead.
+    pub async fn finish(
+        &self,
+        slot: SlotId,
+        branch: &Branch,
+        message: &str,
+        author: &Author,
+    ) -> Result<Option<Commit>, WorktreeError> {
+        let checkout = self.checkout(slot)?;
+        let why = self.unfinished(&checkout, branch).await?;
+        if let Some(why) = why {
+            let kept = self.keep_work(slot, &RecoveryName::of(branch)).await?;
+            let kept = kept.map(|kept| kept.name);
+            return Err(WorktreeError::Unfinished { slot, branch: branch.clone(), why, kept });
+        }
+        Ok(self.git.commit_all(&checkout, message, author, &self.files.copy).await?)
+    }
+
+    /// Why a commit would not land where it should.
+    async fn unfinished(
+        &self,
+        checkout: &Checkout,
+        branch: &Branch,
+    ) -> Result<Option<String>, WorktreeError> {
+        if let Some(operation) = self.git.operation(checkout) {
+            return Ok(Some(format!("it is in the middle of a {operation}")));
+        }
+        Ok(match self.git.head(checkout).await? {
+            Head::On { branch: on, .. } if on == *branch => None,
+            Head::On { branch: on, .. } => Some(format!("it is on {on}")),
+            Head::Detached { .. } => Some("it is on no branch".to_owned()),
+            Head::Unborn => Some("it has no commit".to_owned()),
+        })
+    }
+
+    /// Puts the work of a slot on a recovery ref, if anything in it is uncommitted or its commits are on no other
+    /// branch; `None` if nothing can be lost.
+    pub async fn keep_work(
+        &self,
+        slot: SlotId,
+        name: &RecoveryName,
+    ) -> Result<Option<RecoveryRef>, WorktreeError> {
+        let checkout = self.checkout(slot)?;
+        if let Some(work) = self.git.unsaved_work(&checkout, &self.files.copy).await? {
+            return Ok(Some(self.git.recovery_ref(name, &work).await?));
+        }
+        let head = self.git.head(&checkout).await?;
+        let Some(commit) = head.commit() else {
+            return Ok(None);
+        };
+        self.keep_commit(name, commit, head.branch()).await
+    }
+
+    /// Puts a commit on a recovery ref, if it could not be reached once its branch is gone.
+    async fn keep_commit(
+        &self,
+        name: &RecoveryName,
+        commit: &Commit,
+        moving: Option<&Branch>,
+    ) -> Result<Option<RecoveryRef>, WorktreeError> {
+        match self.git.is_kept_without(commit, moving).await? {
+            true => Ok(None),
+            false => Ok(Some(self.git.recovery_ref(name, commit).await?)),
+        }
+    }
+
+    /// A commit of everything in a slot, for a fork; nothing in the slot changes.
+    pub async fn snapshot(&self, slot: SlotId) -> Result<Commit, WorktreeError> {
+        Ok(self.git.snapshot(&self.checkout(slot)?, &self.files.copy).await?)
+    }
+
+    /// What a slot changes since its branch left another, uncommitted and untracked work included.
+    pub async fn diff(
+        &self,
+        slot: SlotId,
+        base: &Branch,
+        limits: DiffLimits,
+    ) -> Result<Diff, WorktreeError> {
+        let checkout = self.checkout(slot)?;
+        let base = self.git.resolve(base).await?;
+        Ok(self.git.diff_worktree(&checkout, &base, &self.files.copy, limits).await?)
+    }
+}

@@ -1,0 +1,379 @@
+//! One git process: its arguments, its bounds, and what it said.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::Child;
+use tokio::time::timeout;
+
+use super::env::GitEnv;
+use super::error::GitError;
+
+/// How long a call that only reads may take.
+pub(super) const READ: Duration = Duration::from_secs(30);
+/// How long a call may take that writes many files or runs filters over them.
+pub(super) const WRITE: Duration = Duration::from_secs(600);
+/// How long the output may stay open after git has ended, because a filter left something behind.
+const DRAIN: Duration = Duration::from_secs(2);
+/// How much output is read of a call that does not say otherwise.
+const MOST: usize = 256 << 20;
+/// How much of what git says in words is kept.
+const MOST_WORDS: usize = 16 << 10;
+
+/// Settings for every call, whoever worked in the folder: nothing is started that Musher did not ask for.
+const ALWAYS: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
+    "core.pager=cat",
+    "core.quotePath=true",
+    "commit.gpgSign=false",
+    "tag.gpgSign=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "worktree.useRelativePaths=false",
+    "advice.detachedHead=false",
+    "log.showSignature=false",
+];
+
+/// A git process that has not started yet.
+#[derive(Debug)]
+pub(super) struct Call {
+    program: PathBuf,
+    folder: PathBuf,
+    args: Vec<OsString>,
+    /// Where the subcommand stands among the arguments, for messages.
+    verb: usize,
+    env: Vec<(OsString, OsString)>,
+    input: Vec<u8>,
+    limit: Duration,
+    most: usize,
+    cut: bool,
+    fine: &'static [i32],
+}
+
+/// What a git process left.
+#[derive(Debug)]
+pub(super) struct Output {
+    pub(super) code: i32,
+    pub(super) stdout: Vec<u8>,
+    /// The output was longer than the bound and its end is missing.
+    pub(super) cut: bool,
+}
+
+impl Call {
+    pub(super) fn new(program: &Path, env: &GitEnv, folder: &Path) -> Self {
+        let mut args = vec!["--no-pager".into(), "--literal-pathspecs".into()];
+        for setting in ALWAYS {
+            args.extend(["-c".into(), setting.into()]);
+        }
+        let fixed = [
+            ("LC_ALL", "C"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_ASKPASS", "true"),
+            ("GIT_EDITOR", "true"),
+            ("GIT_SEQUENCE_EDITOR", "true"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            ("GIT_NO_REPLACE_OBJECTS", "1"),
+        ];
+        let mut vars: Vec<(OsString, OsString)> =
+            env.vars().iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        vars.extend(fixed.map(|(name, value)| (name.into(), value.into())));
+        Self {
+            program: program.to_owned(),
+            folder: folder.to_owned(),
+            verb: args.len(),
+            args,
+            env: vars,
+            input: Vec::new(),
+            limit: READ,
+            most: MOST,
+            cut: false,
+            fine: &[0],
+        }
+    }
+
+    /// A setting of git for this call, before the subcommand.
+    pub(super) fn setting(mut self, setting: &str) -> Self {
+        self.args.splice(self.verb..self.verb, ["-c".into(), setting.into()]);
+        self.verb += 2;
+        self
+    }
+
+    pub(super) fn args<I: IntoIterator<Item: AsRef<OsStr>>>(mut self, args: I) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    pub(super) fn arg(self, arg: impl AsRef<OsStr>) -> Self {
+        self.args([arg])
+    }
+
+    pub(super) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((name.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// The folder in which git starts.
+    pub(super) fn at(mut self, folder: &Path) -> Self {
+        self.folder = folder.to_owned();
+        self
+    }
+
+    pub(super) fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
+        self.input = input.into();
+        self
+    }
+
+    pub(super) fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Reads at most so many bytes and leaves the rest.
+    pub(super) fn cut_at(mut self, most: usize) -> Self {
+        self.most = most;
+        self.cut = true;
+        self
+    }
+
+    /// The exit codes that are answers and not failures.
+    pub(super) fn fine(mut self, codes: &'static [i32]) -> Self {
+        self.fine = codes;
+        self
+    }
+
+    /// Runs git to its end.
+    pub(super) async fn run(self) -> Result<Output, GitError> {
+        let what = self.what();
+        let limit = self.limit;
+        match timeout(limit, self.finish(&what)).await {
+            Ok(done) => done,
+            Err(_) => Err(GitError::TimedOut { what, after: limit }),
+        }
+    }
+
+    /// Runs git and takes its one line.
+    pub(super) async fn line(self) -> Result<String, GitError> {
+        let output = self.run().await?;
+        let line = output.stdout.strip_suffix(b"\n").unwrap_or(&output.stdout);
+        let text = String::from_utf8(line.to_vec());
+        text.map_err(|error| GitError::unexpected("", error.as_bytes()))
+    }
+
+    fn what(&self) -> String {
+        let shown = self.args.iter().skip(self.verb).take(2);
+        let shown: Vec<_> = shown.map(|arg| arg.to_string_lossy()).collect();
+        shown.join(" ")
+    }
+
+    async fn finish(mut self, what: &str) -> Result<Output, GitError> {
+        let started = self.start();
+        let mut child = started.map_err(GitError::io(&self.program))?;
+        // Dropped on every way out, so that filters do not outlive the git that started them.
+        let mut group = Group::of(&child);
+        let (mut stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let input = std::mem::take(&mut self.input);
+        let writing = async {
+            if let Some(pipe) = &mut stdin {
+                // Git may end before it has read everything; its exit code tells why.
+                pipe.write_all(&input).await.ok();
+            }
+            drop(stdin.take());
+        };
+        let talk = async {
+            let ((), out, err) =
+                tokio::join!(writing, read(stdout, self.most), read(stderr, MOST_WORDS));
+            (out, err)
+        };
+        tokio::pin!(talk);
+        let mut early = None;
+        let status = tokio::select! {
+            said = &mut talk => { early = Some(said); None }
+            status = child.wait() => Some(status),
+        };
+        let (out, err) = match early {
+            Some(said) => said,
+            None => match timeout(DRAIN, &mut talk).await {
+                Ok(said) => said,
+                Err(_) => return Err(GitError::TimedOut { what: what.to_owned(), after: DRAIN }),
+            },
+        };
+        let out = out.map_err(GitError::io(&self.program))?;
+        let err = err.map_err(GitError::io(&self.program))?;
+        if out.cut && !self.cut {
+            return Err(GitError::TooMuch { what: what.to_owned(), bytes: self.most });
+        }
+        let status = match status {
+            Some(status) => status,
+            // A reader that stopped early leaves git blocked on its pipe.
+            None if out.cut => {
+                group.kill();
+                child.wait().await
+            }
+            None => child.wait().await,
+        };
+        let status = status.map_err(GitError::io(&self.program))?;
+        group.disarm();
+        self.judge(what, status, out, &err.bytes)
+    }
+
+    fn judge(
+        &self,
+        what: &str,
+        status: ExitStatus,
+        out: Read,
+        err: &[u8],
+    ) -> Result<Output, GitError> {
+        let stderr = String::from_utf8_lossy(err).trim().to_owned();
+        let code = status.code().unwrap_or(-1);
+        if out.cut || (status.code().is_some() && self.fine.contains(&code)) {
+            return Ok(Output { code, stdout: out.bytes, cut: out.cut });
+        }
+        let path = self.folder.clone();
+        if stderr.contains("Read-only file system") {
+            return Err(GitError::ReadOnly { path, why: stderr });
+        }
+        if stderr.contains("index.lock': File exists") {
+            return Err(GitError::Locked { path });
+        }
+        let how = status.to_string();
+        Err(GitError::Failed { what: what.to_owned(), how, said: stderr })
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the git wrapper is the one caller of git")]
+    fn start(&self) -> std::io::Result<Child> {
+        let stdin = match self.input.is_empty() {
+            true => Stdio::null(),
+            false => Stdio::piped(),
+        };
+        tokio::process::Command::new(&self.program)
+            .args(&self.args)
+            .env_clear()
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(&self.folder)
+            .stdin(stdin)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+    }
+}
+
+struct Read {
+    bytes: Vec<u8>,
+    cut: bool,
+}
+
+/// Reads to the end, or one byte past the bound.
+async fn read(pipe: Option<impl AsyncRead + Unpin>, most: usize) -> std::io::Result<Read> {
+    let mut bytes = Vec::new();
+    if let Some(pipe) = pipe {
+        pipe.take(most as u64 + 1).read_to_end(&mut bytes).await?;
+    }
+    let cut = bytes.len() > most;
+    bytes.truncate(most);
+    Ok(Read { bytes, cut })
+}
+
+/// The process group of a git that still runs; whatever is in it dies with the call.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        Self(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)))
+    }
+
+    fn kill(&mut self) {
+        if let Some(leader) = self.0 {
+            kill_process_group(leader, Signal::KILL).ok();
+        }
+    }
+
+    fn disarm(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// A program in the place of git that does what the script says.
+    fn stand_in(script: &str) -> (tempfile::TempDir, Call) {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("git");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        let env = GitEnv::default().with("PATH", "/usr/bin:/bin");
+        let call = Call::new(&program, &env, folder.path()).arg("verb");
+        (folder, call)
+    }
+
+    #[tokio::test]
+    async fn a_call_that_hangs_is_killed_with_its_children() {
+        let (folder, call) = stand_in("sleep 600 & echo $! > child; wait");
+        let error = call.limit(Duration::from_millis(500)).run().await.unwrap_err();
+        assert!(matches!(error, GitError::TimedOut { .. }), "{error}");
+        let child = std::fs::read_to_string(folder.path().join("child")).unwrap();
+        let stat = format!("/proc/{}/stat", child.trim());
+        let gone = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "));
+        for _ in 0..200 {
+            if gone() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("the child is still there");
+    }
+
+    #[tokio::test]
+    async fn output_past_the_bound_is_refused_or_cut() {
+        let (_folder, call) = stand_in("yes");
+        let cut = call.cut_at(1000).run().await.unwrap();
+        assert!(cut.cut && cut.stdout.len() == 1000);
+        let (_folder, mut call) = stand_in("yes");
+        call.most = 1000;
+        let error = call.run().await.unwrap_err();
+        assert!(matches!(error, GitError::TooMuch { bytes: 1000, .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_grandchild_that_holds_the_output_hangs_no_call() {
+        let (_folder, call) = stand_in("sleep 600 & exit 0");
+        let error = call.run().await.unwrap_err();
+        assert!(matches!(error, GitError::TimedOut { .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn an_input_that_nobody_reads_hangs_no_call() {
+        let (_folder, call) = stand_in("exit 3");
+        let output = call.input(vec![b'x'; 1 << 20]).fine(&[3]).run().await.unwrap();
+        assert_eq!(output.code, 3);
+    }
+
+    #[tokio::test]
+    async fn git_sees_nothing_of_the_environment_but_what_was_given() {
+        let (_folder, call) = stand_in("env | sed 's/=.*//' | sort | tr '\\n' ' '");
+        let seen = call.line().await.unwrap();
+        let known = "GIT_ASKPASS GIT_EDITOR GIT_NO_REPLACE_OBJECTS GIT_OPTIONAL_LOCKS \
+                     GIT_SEQUENCE_EDITOR GIT_TERMINAL_PROMPT LC_ALL PATH PWD ";
+        assert_eq!(seen.replace("OLDPWD ", "").replace("SHLVL ", "").replace("_ ", ""), known);
+    }
+}

@@ -1,0 +1,135 @@
+//! Where a checkout stands: on a branch, on none, before its first commit, or in the middle of something.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::error::{Files, GitError};
+use super::name::{Branch, Commit};
+use super::{Checkout, Git};
+
+/// What HEAD of a checkout is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Head {
+    /// On a branch, at its tip.
+    On { branch: Branch, commit: Commit },
+    /// On no branch.
+    Detached { commit: Commit },
+    /// On a branch that has no commit, or at something that is no commit.
+    Unborn,
+}
+
+impl Head {
+    pub fn commit(&self) -> Option<&Commit> {
+        match self {
+            Self::On { commit, .. } | Self::Detached { commit } => Some(commit),
+            Self::Unborn => None,
+        }
+    }
+
+    pub fn branch(&self) -> Option<&Branch> {
+        match self {
+            Self::On { branch, .. } => Some(branch),
+            Self::Detached { .. } | Self::Unborn => None,
+        }
+    }
+}
+
+/// What git can be in the middle of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    Rebase,
+    Merge,
+    CherryPick,
+    Revert,
+    Bisect,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rebase => "rebase",
+            Self::Merge => "merge",
+            Self::CherryPick => "cherry-pick",
+            Self::Revert => "revert",
+            Self::Bisect => "bisect",
+        })
+    }
+}
+
+/// What git writes while it is in the middle of something.
+const SIGNS: &[(&str, Operation)] = &[
+    ("rebase-merge", Operation::Rebase),
+    ("rebase-apply", Operation::Rebase),
+    ("MERGE_HEAD", Operation::Merge),
+    ("CHERRY_PICK_HEAD", Operation::CherryPick),
+    ("REVERT_HEAD", Operation::Revert),
+    ("BISECT_LOG", Operation::Bisect),
+];
+
+/// Whether a checkout is in the middle of something.
+pub(super) fn operation(git_dir: &Path) -> Option<Operation> {
+    SIGNS.iter().find(|(name, _)| git_dir.join(name).symlink_metadata().is_ok()).map(|(_, it)| *it)
+}
+
+/// Forgets what a checkout was in the middle of; its files and commits stay.
+pub(super) fn forget_operation(git_dir: &Path) -> Result<(), GitError> {
+    let more = ["MERGE_MSG", "MERGE_MODE", "AUTO_MERGE", "SQUASH_MSG", "sequencer", "BISECT_START"];
+    for name in SIGNS.iter().map(|(name, _)| *name).chain(more) {
+        let path = git_dir.join(name);
+        let gone = match path.symlink_metadata() {
+            Err(_) => Ok(()),
+            Ok(about) if about.is_dir() => std::fs::remove_dir_all(&path),
+            Ok(_) => std::fs::remove_file(&path),
+        };
+        gone.map_err(GitError::io(path))?;
+    }
+    Ok(())
+}
+
+impl Git {
+    /// Where HEAD of a checkout is.
+    pub async fn head(&self, checkout: &Checkout) -> Result<Head, GitError> {
+        let at = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
+        let at = self.plain(checkout).args(at).fine(&[0, 1]).run().await?;
+        let Ok(commit) = Commit::new(String::from_utf8_lossy(&at.stdout).trim_end()) else {
+            return Ok(Head::Unborn);
+        };
+        let on = ["symbolic-ref", "--quiet", "HEAD"];
+        let on = self.plain(checkout).args(on).fine(&[0, 1]).run().await?;
+        let full = on.stdout.strip_suffix(b"\n").unwrap_or(&on.stdout);
+        if full.is_empty() {
+            return Ok(Head::Detached { commit });
+        }
+        match Branch::of_ref(full) {
+            Some(branch) => Ok(Head::On { branch, commit }),
+            None => Err(GitError::unexpected("symbolic-ref HEAD", full)),
+        }
+    }
+
+    /// What a checkout is in the middle of.
+    pub fn operation(&self, checkout: &Checkout) -> Option<Operation> {
+        operation(&checkout.git_dir)
+    }
+
+    /// Refuses a checkout that is on no branch, in the middle of something, or has uncommitted changes to known files.
+    pub async fn check_clean(&self, checkout: &Checkout) -> Result<Branch, GitError> {
+        let path = checkout.root.clone();
+        if let Some(operation) = self.operation(checkout) {
+            return Err(GitError::Busy { path, operation });
+        }
+        let branch = match self.head(checkout).await? {
+            Head::On { branch, .. } => branch,
+            Head::Detached { .. } => return Err(GitError::Detached { path }),
+            Head::Unborn => return Err(GitError::Empty { path }),
+        };
+        let status = self.status(checkout).await?;
+        let files: Files = status.known_changes().map(|entry| entry.path().clone()).collect();
+        match files.named.is_empty() {
+            true => Ok(branch),
+            false => Err(GitError::Dirty { path, files }),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Brings the files of a checkout along when its branch is merged into, and takes them back.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::super::call::WRITE;
+use super::super::config::Trust;
+use super::super::error::{Files, GitError};
+use super::super::name::{Commit, Tree};
+use super::super::path::GitPath;
+use super::super::shadow::{Index, Shadow};
+use super::super::{Checkout, Git};
+
+impl Git {
+    /// Makes the files and the index of a checkout those of the merge. Its branch still is at `base`.
+    pub(super) async fn bring_files(
+        &self,
+        checkout: &Checkout,
+        base: &Commit,
+        to: &Commit,
+        tree: &Tree,
+    ) -> Result<(), GitError> {
+        match self.check_clean(checkout).await {
+            // A merge that died before it moved the branch has left exactly this.
+            Err(GitError::Dirty { .. }) if self.is_at(checkout, base, tree).await? => return Ok(()),
+            checked => checked?,
+        };
+        let shadow = self.around(checkout, base).await?;
+        let in_the_way = in_the_way(&shadow, &checkout.root, base, to).await?;
+        if !in_the_way.named.is_empty() {
+            return Err(GitError::InTheWay { path: checkout.root.clone(), files: in_the_way });
+        }
+        self.turn(checkout, &shadow, base, to).await
+    }
+
+    /// Undoes [`Self::bring_files`], because the branch did not move.
+    pub(super) async fn take_files_back(
+        &self,
+        checkout: &Checkout,
+        base: &Commit,
+        from: &Commit,
+    ) -> Result<(), GitError> {
+        let shadow = self.around(checkout, base).await?;
+        self.turn(checkout, &shadow, from, base).await
+    }
+
+    async fn around(&self, checkout: &Checkout, head: &Commit) -> Result<Shadow<'_>, GitError> {
+        let trust = match *checkout == self.main() {
+            true => Trust::User,
+            false => Trust::Hardened,
+        };
+        Shadow::of_files(self, trust, checkout, Index::Real, Some(head)).await
+    }
+
+    /// Turns files from one commit into another. Git refuses it if a file is not as the first commit has it.
+    async fn turn(
+        &self,
+        checkout: &Checkout,
+        shadow: &Shadow<'_>,
+        from: &Commit,
+        to: &Commit,
+    ) -> Result<(), GitError> {
+        let refresh = shadow.call().args(["update-index", "-q", "--refresh"]);
+        refresh.fine(&[0, 1]).limit(WRITE).run().await?;
+        let call = shadow.call().args(["read-tree", "-m", "-u", from.as_str(), to.as_str()]);
+        match call.limit(WRITE).run().await {
+            Err(GitError::Failed { said, .. }) if said.contains("not uptodate") => {
+                Err(GitError::Dirty { path: checkout.root.clone(), files: quoted(&said) })
+            }
+            Err(GitError::Failed { said, .. }) if said.contains("would be overwritten") => {
+                Err(GitError::InTheWay { path: checkout.root.clone(), files: quoted(&said) })
+            }
+            done => done.map(drop),
+        }
+    }
+
+    /// Whether the index and all known files of a checkout are those of a tree.
+    async fn is_at(
+        &self,
+        checkout: &Checkout,
+        head: &Commit,
+        tree: &Tree,
+    ) -> Result<bool, GitError> {
+        let shadow = self.around(checkout, head).await?;
+        let index = shadow.call().args(["diff-index", "--cached", "--quiet", tree.as_str()]);
+        if index.fine(&[0, 1]).run().await?.code != 0 {
+            return Ok(false);
+        }
+        let files = shadow.call().args(["ls-files", "-z", "--modified", "--deleted"]);
+        Ok(files.limit(WRITE).run().await?.stdout.is_empty())
+    }
+}
+
+/// The names in git's complaint.
+fn quoted(said: &str) -> Files {
+    let name = |line: &str| Some(GitPath::new(line.split('\'').nth(1)?));
+    said.lines().filter_map(name).collect()
+}
+
+/// The files of a checkout, ignored ones included, that stand where the merge brings something and that git does not
+/// know. Git itself would spare only those that are not ignored.
+async fn in_the_way(
+    shadow: &Shadow<'_>,
+    root: &Path,
+    from: &Commit,
+    to: &Commit,
+) -> Result<Files, GitError> {
+    let call = shadow.call().args(["diff-tree", "-r", "-z", "--no-renames", "--name-status"]);
+    let list = call.args([from.as_str(), to.as_str()]).limit(WRITE).run().await?.stdout;
+    let mut fields = list.split(|b| *b == 0);
+    let (mut comes, mut goes) = (Vec::new(), BTreeSet::new());
+    while let (Some(letter), Some(path)) = (fields.next(), fields.next()) {
+        match letter {
+            b"A" => comes.push(path),
+            b"D" => {
+                goes.insert(path.to_vec());
+            }
+            _ => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    for path in comes {
+        // A file where a folder must be, at any height above.
+        let heights = (0..path.len()).filter(|at| path[*at] == b'/');
+        let above = heights.map(|at| &path[..at]).find(|above| {
+            let about = root.join(OsStr::from_bytes(above)).symlink_metadata();
+            about.is_ok_and(|about| !about.is_dir())
+        });
+        if let Some(above) = above {
+            if !goes.contains(above) {
+                found.insert(above.to_vec());
+            }
+            continue;
+        }
+        unknown(root, path, &goes, &mut found);
+    }
+    Ok(found.into_iter().map(GitPath::new).collect())
+}
+
+/// Finds what stands at a path, or beneath it, and is not about to go.
+fn unknown(root: &Path, path: &[u8], goes: &BTreeSet<Vec<u8>>, found: &mut BTreeSet<Vec<u8>>) {
+    let full = root.join(OsStr::from_bytes(path));
+    let Ok(about) = full.symlink_metadata() else {
+        return;
+    };
+    if !about.is_dir() {
+        if !goes.contains(path) {
+            found.insert(path.to_vec());
+        }
+        return;
+    }
+    for entry in std::fs::read_dir(&full).into_iter().flatten().flatten() {
+        let below = [path, b"/", entry.file_name().as_bytes()].concat();
+        unknown(root, &below, goes, found);
+    }
+}

@@ -1,0 +1,228 @@
+//! References: which branches there are, what they point to, and how they are moved.
+
+use super::error::GitError;
+use super::name::{Branch, Commit, RecoveryName, RecoveryRef};
+use super::{Checkout, Git};
+
+/// Where kept work is found again.
+const RECOVERY: &str = "refs/musher/recovery/";
+/// How many branches an error lists.
+const LISTED: usize = 10;
+/// How many names are tried before a recovery ref is given up.
+const TRIES: u32 = 1000;
+
+/// What a reference must be for it to be moved.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Expected<'a> {
+    /// It points here.
+    At(&'a Commit),
+    /// It does not exist.
+    Absent,
+    /// Whatever it is.
+    Anything,
+}
+
+impl Git {
+    /// The local branches that Musher can work with, in their order.
+    pub async fn branches(&self) -> Result<Vec<Branch>, GitError> {
+        let list = ["for-each-ref", "--format=%(refname)", "refs/heads/"];
+        let list = self.plain(&self.main()).args(list).run().await?;
+        Ok(list.stdout.split(|b| *b == b'\n').filter_map(Branch::of_ref).collect())
+    }
+
+    /// The tip of a branch.
+    pub async fn resolve(&self, branch: &Branch) -> Result<Commit, GitError> {
+        match self.tip(branch).await? {
+            Some(commit) => Ok(commit),
+            None => Err(self.no_branch(branch).await?),
+        }
+    }
+
+    /// The tip of a branch, if there is one.
+    pub async fn tip(&self, branch: &Branch) -> Result<Option<Commit>, GitError> {
+        self.find(&branch.full()).await
+    }
+
+    /// What a full name points to, peeled to a commit.
+    async fn find(&self, full: &str) -> Result<Option<Commit>, GitError> {
+        let call = self.plain(&self.main()).args(["rev-parse", "--verify", "--quiet"]);
+        let call = call.arg("--end-of-options").arg(format!("{full}^{{commit}}"));
+        let found = call.fine(&[0, 1]).run().await?;
+        Ok(Commit::new(String::from_utf8_lossy(&found.stdout).trim_end()).ok())
+    }
+
+    /// Refuses a commit that is not in the repository.
+    pub async fn check_commit(&self, commit: &Commit) -> Result<(), GitError> {
+        match self.find(commit.as_str()).await? {
+            Some(_) => Ok(()),
+            None => {
+                Err(GitError::NoCommit { commit: commit.clone(), path: self.inner.root.clone() })
+            }
+        }
+    }
+
+    async fn no_branch(&self, branch: &Branch) -> Result<GitError, GitError> {
+        let there = self.branches().await?;
+        let alike = |other: &Branch| strsim::jaro_winkler(branch.as_str(), other.as_str());
+        let nearest = there.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)));
+        let mut hint = match nearest.filter(|nearest| alike(nearest) > 0.7) {
+            Some(nearest) => format!("did you mean {nearest}? "),
+            None => String::new(),
+        };
+        let names: Vec<&str> = there.iter().take(LISTED).map(Branch::as_str).collect();
+        hint.push_str(&match names.is_empty() {
+            true => "there are no branches".to_owned(),
+            false => format!("there are: {}", names.join(", ")),
+        });
+        if there.len() > LISTED {
+            hint.push_str(&format!(" and {} more", there.len() - LISTED));
+        }
+        Ok(GitError::NoBranch { branch: branch.clone(), path: self.inner.root.clone(), hint })
+    }
+
+    /// The branch that work starts from when nobody says otherwise: the remote's, else the one that is checked out, else
+    /// one with a usual name, else the only one.
+    pub async fn default_branch(&self) -> Result<Branch, GitError> {
+        let there = self.branches().await?;
+        let remote = ["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"];
+        let remote = self.plain(&self.main()).args(remote).fine(&[0, 1]).run().await?;
+        let remote = String::from_utf8_lossy(&remote.stdout);
+        let remote = remote.trim_end().strip_prefix("refs/remotes/origin/");
+        let remote = remote.and_then(|name| Branch::new(name).ok());
+        if let Some(branch) = remote.filter(|branch| there.contains(branch)) {
+            return Ok(branch);
+        }
+        if let Some(branch) = self.head(&self.main()).await?.branch() {
+            return Ok(branch.clone());
+        }
+        let usual = ["main", "master", "trunk"];
+        let usual = usual.iter().find_map(|name| there.iter().find(|b| b.as_str() == *name));
+        match (usual, there.as_slice()) {
+            (Some(branch), _) => Ok(branch.clone()),
+            (None, [only]) => Ok(only.clone()),
+            (None, _) => Err(GitError::Detached { path: self.inner.root.clone() }),
+        }
+    }
+
+    /// Whether everything in a commit is already in another.
+    pub async fn contains(&self, whole: &Commit, part: &Commit) -> Result<bool, GitError> {
+        let ask = ["merge-base", "--is-ancestor", part.as_str(), whole.as_str()];
+        Ok(self.plain(&self.main()).args(ask).fine(&[0, 1]).run().await?.code == 0)
+    }
+
+    /// Whether a commit can be reached without a branch that is about to be moved.
+    pub async fn is_kept_without(
+        &self,
+        commit: &Commit,
+        moving: Option<&Branch>,
+    ) -> Result<bool, GitError> {
+        let call = self.plain(&self.main()).args(["for-each-ref", "--format=%(refname)"]);
+        let call = call.arg(format!("--contains={commit}"));
+        let call = call.args(["refs/heads/", "refs/remotes/", "refs/tags/", RECOVERY]);
+        let list = call.run().await?.stdout;
+        let moving = moving.map(Branch::full).unwrap_or_default();
+        let mut names = list.split(|b| *b == b'\n').filter(|name| !name.is_empty());
+        Ok(names.any(|name| name != moving.as_bytes()))
+    }
+
+    /// Moves or makes a reference, if it is what it is expected to be.
+    pub(super) async fn move_ref(
+        &self,
+        at: &Checkout,
+        full: &str,
+        to: &Commit,
+        expected: Expected<'_>,
+        why: &str,
+    ) -> Result<(), GitError> {
+        let zero = "0".repeat(to.as_str().len());
+        let call = self.plain(at).args(["update-ref", "-m", why, full, to.as_str()]);
+        let call = match expected {
+            Expected::At(commit) => call.arg(commit.as_str()),
+            Expected::Absent => call.arg(zero),
+            Expected::Anything => call,
+        };
+        self.moved(full, call.run().await.map(drop))
+    }
+
+    fn moved(&self, full: &str, done: Result<(), GitError>) -> Result<(), GitError> {
+        match done {
+            Err(GitError::Failed { said, .. })
+                if said.contains("cannot lock ref")
+                    && !said.contains("unable to create directory") =>
+            {
+                Err(GitError::Moved { name: full.to_owned() })
+            }
+            done => done,
+        }
+    }
+
+    /// Makes a branch, or moves it, wherever it was; its old tip must have been kept.
+    pub(crate) async fn set_branch(&self, branch: &Branch, to: &Commit) -> Result<(), GitError> {
+        let why = "musher: start";
+        self.move_ref(&self.main(), &branch.full(), to, Expected::Anything, why).await
+    }
+
+    /// Removes a branch that is still at a known commit.
+    pub async fn delete_branch(&self, branch: &Branch, at: &Commit) -> Result<(), GitError> {
+        if let Some(holder) = self.holder(branch).await? {
+            return Err(GitError::CheckedOut { branch: branch.clone(), path: holder });
+        }
+        let full = branch.full();
+        let call = self.plain(&self.main()).args(["update-ref", "-d", &full, at.as_str()]);
+        self.moved(&full, call.run().await.map(drop))
+    }
+
+    /// Takes HEAD of a worktree off its branch, where it stands.
+    pub(crate) async fn detach(&self, at: &Checkout, commit: &Commit) -> Result<(), GitError> {
+        let why = ["update-ref", "--no-deref", "-m", "musher: prepare", "HEAD", commit.as_str()];
+        self.plain(at).args(why).run().await.map(drop)
+    }
+
+    /// Puts HEAD of a worktree on a branch; its files stay.
+    pub(crate) async fn attach(&self, at: &Checkout, branch: &Branch) -> Result<(), GitError> {
+        let full = branch.full();
+        let call = self.plain(at).args(["symbolic-ref", "-m", "musher: prepare", "HEAD", &full]);
+        call.run().await.map(drop)
+    }
+
+    /// Keeps a commit under `refs/musher/recovery/<name>`; a number is added when the name is taken by other work.
+    pub async fn recovery_ref(
+        &self,
+        name: &RecoveryName,
+        commit: &Commit,
+    ) -> Result<RecoveryRef, GitError> {
+        for number in 1..=TRIES {
+            let full = match number {
+                1 => format!("{RECOVERY}{name}"),
+                number => format!("{RECOVERY}{name}-{number}"),
+            };
+            match self.find(&full).await? {
+                Some(there) if there == *commit => {
+                    return Ok(RecoveryRef { name: full, commit: there });
+                }
+                Some(_) => continue,
+                None => {}
+            }
+            let why = "musher: keep work";
+            match self.move_ref(&self.main(), &full, commit, Expected::Absent, why).await {
+                Ok(()) => return Ok(RecoveryRef { name: full, commit: commit.clone() }),
+                // Someone took the name first, or it is a folder of other names.
+                Err(GitError::Moved { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(GitError::Moved { name: format!("{RECOVERY}{name}") })
+    }
+
+    /// All kept work.
+    pub async fn recovery_refs(&self) -> Result<Vec<RecoveryRef>, GitError> {
+        let list = ["for-each-ref", "--format=%(objectname) %(refname)", RECOVERY];
+        let list = self.plain(&self.main()).args(list).run().await?.stdout;
+        let list = String::from_utf8_lossy(&list);
+        let refs = list.lines().filter_map(|line| {
+            let (commit, name) = line.split_once(' ')?;
+            Some(RecoveryRef { name: name.to_owned(), commit: Commit::new(commit).ok()? })
+        });
+        Ok(refs.collect())
+    }
+}

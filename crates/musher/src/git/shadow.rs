@@ -1,0 +1,204 @@
+//! A stand-in for the repository's folder whose settings an agent cannot write.
+//!
+//! Every worktree of a repository shares one settings file, and an agent can write it. A setting can make git start a
+//! program in the middle of a checkout, a merge or a status. So whatever touches contents runs against a private folder
+//! with settings of our own, and reaches the objects, the index and the files of the repository by their paths.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::call::Call;
+use super::config::{self, Setting, Trust};
+use super::error::GitError;
+use super::name::Commit;
+use super::{Checkout, Git};
+
+/// Settings for calls in which the network is out of the question.
+const OFFLINE: &[&str] = &[
+    "core.sshCommand=false",
+    "core.commitGraph=false",
+    "credential.helper=",
+    "protocol.allow=never",
+];
+
+/// Small files of the repository that hold patterns and no settings.
+const LARGEST_COPY: u64 = 16 << 20;
+
+/// How the folders of stand-ins begin, so that those of the dead are known.
+pub(super) const SHADOW_PREFIX: &str = "git-";
+
+/// Which index a stand-in works with.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Index {
+    /// The checkout's own.
+    Real,
+    /// A copy that is thrown away.
+    Copy,
+    /// None to begin with.
+    Empty,
+}
+
+/// The stand-in; its folder is removed when it is dropped.
+#[derive(Debug)]
+pub(super) struct Shadow<'a> {
+    git: &'a Git,
+    trust: Trust,
+    folder: TempDir,
+    index: PathBuf,
+    files: Option<PathBuf>,
+}
+
+impl<'a> Shadow<'a> {
+    /// A stand-in without files, for work on objects alone.
+    pub(super) async fn of_objects(git: &'a Git) -> Result<Self, GitError> {
+        Self::make(git, Trust::Hardened, None).await
+    }
+
+    /// A stand-in around the files of a checkout, with HEAD at a commit.
+    pub(super) async fn of_files(
+        git: &'a Git,
+        trust: Trust,
+        checkout: &Checkout,
+        index: Index,
+        head: Option<&Commit>,
+    ) -> Result<Self, GitError> {
+        let mut shadow = Self::make(git, trust, Some(&checkout.root)).await?;
+        let own = checkout.git_dir.join("index");
+        match index {
+            Index::Real => shadow.index = own,
+            Index::Copy => copy_index(&own, &shadow.index)?,
+            Index::Empty => {}
+        }
+        shadow.link_shared_indexes(&checkout.git_dir)?;
+        shadow.copy(&checkout.git_dir, "info/sparse-checkout")?;
+        if let Some(head) = head {
+            shadow.write("HEAD", format!("{head}\n").as_bytes())?;
+        }
+        Ok(shadow)
+    }
+
+    async fn make(git: &'a Git, trust: Trust, files: Option<&Path>) -> Result<Self, GitError> {
+        let read;
+        let settings = match trust {
+            Trust::User => &git.inner.settings,
+            Trust::Hardened => {
+                read = config::of_repository(git.plain(&git.main())).await?;
+                &read
+            }
+        };
+        let scratch = &git.inner.scratch;
+        fs::create_dir_all(scratch).map_err(GitError::io(scratch))?;
+        let folder = tempfile::Builder::new()
+            .prefix(SHADOW_PREFIX)
+            .tempdir_in(scratch)
+            .map_err(GitError::io(scratch))?;
+        let index = folder.path().join("index");
+        let shadow = Self { git, trust, folder, index, files: files.map(Path::to_owned) };
+        for name in ["refs", "info"] {
+            let path = shadow.path(name);
+            fs::create_dir(&path).map_err(GitError::io(&path))?;
+        }
+        shadow.write("HEAD", b"ref: refs/heads/none\n")?;
+        shadow.write("config", &shadow.settings(settings))?;
+        let common = &git.inner.common;
+        for name in ["info/exclude", "info/attributes", "shallow"] {
+            shadow.copy(common, name)?;
+        }
+        Ok(shadow)
+    }
+
+    fn settings(&self, settings: &[Setting]) -> Vec<u8> {
+        let passing = || settings.iter().filter(|setting| setting.passes(self.trust));
+        // Git heeds extensions only in a repository of the second format.
+        let format = i32::from(passing().any(Setting::is_extension));
+        let bare = self.files.is_none();
+        let mut text =
+            format!("[core]\n\trepositoryformatversion = {format}\n\tbare = {bare}\n").into_bytes();
+        for setting in passing() {
+            text.extend(setting.written().unwrap_or_default());
+        }
+        // Large files that a filter stores beside the repository must not go with the stand-in.
+        let lfs = self.git.inner.common.join("lfs");
+        let lfs = lfs.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
+        text.extend(format!("[lfs]\n\tstorage = \"{lfs}\"\n").into_bytes());
+        text
+    }
+
+    /// A call of git in the stand-in.
+    pub(super) fn call(&self) -> Call {
+        let inner = &self.git.inner;
+        let folder = self.files.as_deref().unwrap_or(self.folder.path());
+        let mut call = Call::new(&inner.program, &inner.env, folder)
+            .env("GIT_DIR", self.folder.path())
+            .env("GIT_OBJECT_DIRECTORY", inner.common.join("objects"))
+            .env("GIT_INDEX_FILE", &self.index);
+        if let Some(files) = &self.files {
+            call = call.env("GIT_WORK_TREE", files);
+        }
+        match self.trust {
+            Trust::User => call,
+            Trust::Hardened => OFFLINE
+                .iter()
+                .fold(call, |call, setting| call.setting(setting))
+                .env("GIT_ALLOW_PROTOCOL", "none")
+                .env("GIT_NO_LAZY_FETCH", "1"),
+        }
+    }
+
+    /// A call around a folder inside the files that is a repository of its own.
+    pub(super) fn call_in(&self, nested: &Path, index: &str) -> Call {
+        let call = self.call().at(nested);
+        call.env("GIT_WORK_TREE", nested).env("GIT_INDEX_FILE", self.path(index))
+    }
+
+    pub(super) fn index(&self) -> &Path {
+        &self.index
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &[u8]) -> Result<(), GitError> {
+        let path = self.path(name);
+        fs::write(&path, text).map_err(GitError::io(path))
+    }
+
+    /// Copies a file of patterns, if it is there; whatever is no plain file is left.
+    fn copy(&self, from: &Path, name: &str) -> Result<(), GitError> {
+        let source = from.join(name);
+        let plain = |about: &fs::Metadata| about.is_file() && about.len() <= LARGEST_COPY;
+        if fs::symlink_metadata(&source).is_ok_and(|about| plain(&about)) {
+            fs::copy(&source, self.path(name)).map_err(GitError::io(source))?;
+        }
+        Ok(())
+    }
+
+    /// A split index names its larger part by a file beside it.
+    fn link_shared_indexes(&self, git_dir: &Path) -> Result<(), GitError> {
+        let Ok(entries) = fs::read_dir(git_dir) else {
+            return Ok(());
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            if name.to_string_lossy().starts_with("sharedindex.") {
+                let link = self.folder.path().join(&name);
+                std::os::unix::fs::symlink(entry.path(), &link).map_err(GitError::io(link))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Copies an index with its time: git rereads a file that is not older than the index, and would miss changes otherwise.
+pub(super) fn copy_index(from: &Path, to: &Path) -> Result<(), GitError> {
+    let Ok(about) = fs::symlink_metadata(from) else {
+        return Ok(());
+    };
+    fs::copy(from, to).map_err(GitError::io(from))?;
+    let copy = fs::File::options().write(true).open(to).map_err(GitError::io(to))?;
+    let modified = about.modified().map_err(GitError::io(from))?;
+    copy.set_modified(modified).map_err(GitError::io(to))
+}

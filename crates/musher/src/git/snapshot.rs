@@ -1,0 +1,276 @@
+//! Commits of everything in a checkout, made beside its own index.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::call::WRITE;
+use super::config::Trust;
+use super::error::GitError;
+use super::name::{Author, Commit, Tree};
+use super::path::RelPath;
+use super::refs::Expected;
+use super::reset::show_hidden;
+use super::shadow::{Index, Shadow, copy_index};
+use super::{Checkout, Git};
+
+/// How deep repositories inside of repositories are looked into.
+const DEEPEST: usize = 8;
+/// How git writes that an entry is a commit of another repository.
+const GITLINK: &[u8] = b"160000";
+
+impl Git {
+    /// A commit of everything in a checkout that is not ignored, untracked files included, on top of its HEAD. The
+    /// files, the index and HEAD stay as they are. `without` are paths that must not be in it.
+    pub async fn snapshot(
+        &self,
+        checkout: &Checkout,
+        without: &[RelPath],
+    ) -> Result<Commit, GitError> {
+        let head = self.head(checkout).await?;
+        let staged = self.stage(checkout, head.commit(), without).await?;
+        staged.kept(head.commit()).await
+    }
+
+    /// Commits everything in a checkout to the branch it is on; `None` if there is nothing to commit. No hook runs and
+    /// nothing is signed. The caller knows that no process works in this checkout.
+    pub async fn commit_all(
+        &self,
+        checkout: &Checkout,
+        message: &str,
+        author: &Author,
+        without: &[RelPath],
+    ) -> Result<Option<Commit>, GitError> {
+        self.break_index_lock(checkout)?;
+        let head = self.head(checkout).await?;
+        let staged = self.stage(checkout, head.commit(), without).await?;
+        if staged.is_of(head.commit()).await? {
+            return Ok(None);
+        }
+        let commit = staged.commit(head.commit(), message, author).await?;
+        let expected = match head.commit() {
+            Some(commit) => Expected::At(commit),
+            None => Expected::Absent,
+        };
+        self.move_ref(checkout, "HEAD", &commit, expected, "musher: auto-commit").await?;
+        replace_index(staged.shadow.index(), &checkout.git_dir().join("index"))?;
+        Ok(Some(commit))
+    }
+
+    /// A snapshot of a checkout that holds anything its HEAD does not; `None` if there is no such thing.
+    pub async fn unsaved_work(
+        &self,
+        checkout: &Checkout,
+        without: &[RelPath],
+    ) -> Result<Option<Commit>, GitError> {
+        let head = self.head(checkout).await?;
+        let staged = self.stage(checkout, head.commit(), without).await?;
+        match staged.is_of(head.commit()).await? {
+            true => Ok(None),
+            false => staged.kept(head.commit()).await.map(Some),
+        }
+    }
+
+    async fn stage(
+        &self,
+        checkout: &Checkout,
+        head: Option<&Commit>,
+        without: &[RelPath],
+    ) -> Result<Staged<'_>, GitError> {
+        let trust = Trust::Hardened;
+        let mut shadow = Shadow::of_files(self, trust, checkout, Index::Copy, head).await?;
+        let changes = match read_changes(&shadow, head).await {
+            // An index that a killed agent left torn is made anew; the files are what counts.
+            Err(GitError::Failed { .. }) => {
+                shadow = Shadow::of_files(self, trust, checkout, Index::Empty, head).await?;
+                read_changes(&shadow, head).await?
+            }
+            changes => changes?,
+        };
+        changes.write(&shadow, &checkout.root, without).await?;
+        let tree = shadow.call().arg("write-tree").limit(WRITE).line().await?;
+        Ok(Staged { tree: Tree::new(tree)?, shadow })
+    }
+}
+
+/// A tree of everything in a checkout, and where its index is.
+struct Staged<'a> {
+    shadow: Shadow<'a>,
+    tree: Tree,
+}
+
+impl Staged<'_> {
+    /// Whether it is what a commit holds already.
+    async fn is_of(&self, commit: Option<&Commit>) -> Result<bool, GitError> {
+        match commit {
+            Some(commit) => Ok(tree_of(&self.shadow, commit).await? == self.tree),
+            None => Ok(false),
+        }
+    }
+
+    async fn kept(&self, parent: Option<&Commit>) -> Result<Commit, GitError> {
+        self.commit(parent, "Work in progress, kept by Musher", &Author::musher()).await
+    }
+
+    async fn commit(
+        &self,
+        parent: Option<&Commit>,
+        message: &str,
+        author: &Author,
+    ) -> Result<Commit, GitError> {
+        let parents: Vec<&Commit> = parent.into_iter().collect();
+        commit_tree(&self.shadow, &self.tree, &parents, message, author).await
+    }
+}
+
+/// The paths that differ from an index.
+#[derive(Default)]
+struct Changes {
+    /// Known paths, and whether each is a commit of another repository.
+    known: BTreeSet<(Vec<u8>, bool)>,
+    new: Vec<Vec<u8>>,
+}
+
+async fn read_changes(shadow: &Shadow<'_>, head: Option<&Commit>) -> Result<Changes, GitError> {
+    if let Some(head) = head.filter(|_| !shadow.index().exists()) {
+        shadow.call().args(["read-tree", head.as_str()]).limit(WRITE).run().await?;
+    }
+    show_hidden(shadow).await?;
+    let known = shadow.call().args(["ls-files", "-z", "--modified", "--deleted", "--stage"]);
+    let known = known.limit(WRITE).run().await?.stdout;
+    let mut changes = Changes::default();
+    for entry in known.split(|b| *b == 0).filter(|entry| !entry.is_empty()) {
+        let at = entry.iter().position(|b| *b == b'\t');
+        let at = at.ok_or_else(|| GitError::unexpected("ls-files", entry))?;
+        changes.known.insert((entry[at + 1..].to_vec(), entry.starts_with(GITLINK)));
+    }
+    let new = shadow.call().args(["ls-files", "-z", "--others", "--exclude-standard"]);
+    let new = new.limit(WRITE).run().await?.stdout;
+    changes.new = new.split(|b| *b == 0).filter(|p| !p.is_empty()).map(<[u8]>::to_vec).collect();
+    Ok(changes)
+}
+
+impl Changes {
+    /// Brings the index of a shadow to what lies in the folder.
+    async fn write(
+        self,
+        shadow: &Shadow<'_>,
+        root: &Path,
+        without: &[RelPath],
+    ) -> Result<(), GitError> {
+        let wanted = |path: &[u8]| !without.iter().any(|held| held.holds(path));
+        let (mut gone, mut there) = (Vec::new(), Vec::new());
+        for (path, gitlink) in self.known.into_iter().filter(|(path, _)| wanted(path)) {
+            let about = root.join(OsStr::from_bytes(&path)).symlink_metadata();
+            // A folder in the place of a file comes back with the new files beneath it.
+            match about.is_ok_and(|about| gitlink || !about.is_dir()) {
+                true => there.push(path),
+                false => gone.push(path),
+            }
+        }
+        for path in self.new.into_iter().filter(|path| wanted(path)) {
+            match path.ends_with(b"/") {
+                true => nested(shadow, root, &path, &mut there).await?,
+                false => there.push(path),
+            }
+        }
+        if !gone.is_empty() {
+            let call = shadow.call().args(["update-index", "--force-remove", "-z", "--stdin"]);
+            call.input(joined(&gone)).limit(WRITE).run().await?;
+        }
+        if there.is_empty() {
+            return Ok(());
+        }
+        let add = || {
+            let call = shadow.call().args(["update-index", "--add", "--remove", "--replace"]);
+            call.args(["-z", "--stdin"]).input(joined(&there)).limit(WRITE).run()
+        };
+        if add().await.is_err() {
+            make_readable(root, &there);
+            add().await?;
+        }
+        Ok(())
+    }
+}
+
+/// Finds the files of repositories inside the folder, because git would keep only the name of their last commit.
+async fn nested(
+    shadow: &Shadow<'_>,
+    root: &Path,
+    folder: &[u8],
+    found: &mut Vec<Vec<u8>>,
+) -> Result<(), GitError> {
+    let mut folders = vec![(folder.to_vec(), 1)];
+    while let Some((folder, depth)) = folders.pop() {
+        let call = shadow.call_in(&root.join(OsStr::from_bytes(&folder)), "index-of-nested");
+        let call = call.args(["ls-files", "-z", "--others", "--exclude-standard"]);
+        let list = call.limit(WRITE).run().await?.stdout;
+        for name in list.split(|b| *b == 0).filter(|name| !name.is_empty()) {
+            let path = [&folder, name].concat();
+            match name.ends_with(b"/") {
+                true if depth < DEEPEST => folders.push((path, depth + 1)),
+                true => {}
+                false => found.push(path),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Git stops at the first file that it may not read; the folder is ours, so the file is made readable.
+fn make_readable(root: &Path, paths: &[Vec<u8>]) {
+    for path in paths {
+        let path = root.join(OsStr::from_bytes(path));
+        let Ok(about) = path.symlink_metadata() else {
+            continue;
+        };
+        let mode = about.permissions().mode();
+        if about.is_file() && mode & 0o400 == 0 {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode | 0o400)).ok();
+        }
+    }
+}
+
+fn joined(paths: &[Vec<u8>]) -> Vec<u8> {
+    paths.iter().flat_map(|path| path.iter().copied().chain([0])).collect()
+}
+
+/// Puts an index in the place of another as git does: through the lock, so that no process sees half of it.
+fn replace_index(from: &Path, to: &Path) -> Result<(), GitError> {
+    let lock = to.with_extension("lock");
+    copy_index(from, &lock)?;
+    fs::rename(&lock, to).map_err(GitError::io(to))
+}
+
+/// The tree of a commit.
+pub(super) async fn tree_of(shadow: &Shadow<'_>, commit: &Commit) -> Result<Tree, GitError> {
+    let call = shadow.call().args(["rev-parse", "--verify", "--end-of-options"]);
+    Ok(Tree::new(call.arg(format!("{commit}^{{tree}}")).line().await?)?)
+}
+
+/// Makes a commit of a tree.
+pub(super) async fn commit_tree(
+    shadow: &Shadow<'_>,
+    tree: &Tree,
+    parents: &[&Commit],
+    message: &str,
+    author: &Author,
+) -> Result<Commit, GitError> {
+    let call = shadow.call().args(["commit-tree", "--no-gpg-sign", tree.as_str()]);
+    let call = parents.iter().fold(call, |call, parent| call.args(["-p", parent.as_str()]));
+    let call = call
+        .args(["-F", "-"])
+        .env("GIT_AUTHOR_NAME", author.name())
+        .env("GIT_AUTHOR_EMAIL", author.email())
+        .env("GIT_COMMITTER_NAME", author.name())
+        .env("GIT_COMMITTER_EMAIL", author.email());
+    // Git takes no message with a zero byte in it, and no empty one from its input.
+    let mut message = message.replace('\0', "\u{fffd}");
+    if !message.ends_with('\n') {
+        message.push('\n');
+    }
+    Ok(Commit::new(call.input(message).line().await?)?)
+}

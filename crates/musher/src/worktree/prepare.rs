@@ -1,0 +1,153 @@
+//! Makes a slot ready for an agent: whole or not at all, and again after any crash.
+//!
+//! HEAD is put on the story's branch last. Until then a worktree that is being made is locked, and one that is being
+//! recycled has HEAD on no branch; so a slot whose HEAD is on the branch is whole, and any other is begun anew.
+
+use super::{Prepared, SlotId, Slots, Start, WorktreeError};
+use crate::git::{Branch, Checkout, Commit, GitError, Head, RecoveryName};
+
+impl Slots {
+    /// Makes a slot ready: at the start, on the branch. The same call after a crash in its middle succeeds and loses
+    /// nothing; a call that fails leaves no branch, no folder and no entry behind.
+    pub async fn prepare(
+        &self,
+        slot: SlotId,
+        branch: &Branch,
+        start: &Start,
+    ) -> Result<Prepared, WorktreeError> {
+        let to = match start {
+            Start::Base { branch } => self.git.resolve(branch).await?,
+            Start::Commit(commit) => {
+                self.git.check_commit(commit).await?;
+                commit.clone()
+            }
+            Start::Keep => return self.keep(slot, branch).await,
+        };
+        self.check_free(slot, branch).await?;
+        let path = self.path(slot);
+        let checkout = self.git.checkout_at(&path).filter(|_| path.is_dir());
+        if let Some(checkout) = checkout {
+            if self.git.is_half_made(&checkout) {
+                self.discard(slot).await?;
+            } else if let Some(prepared) = self.recycle(slot, &checkout, branch, &to).await? {
+                return Ok(prepared);
+            }
+        }
+        self.make(slot, branch, &to).await
+    }
+
+    /// The slot as it is.
+    async fn keep(&self, slot: SlotId, branch: &Branch) -> Result<Prepared, WorktreeError> {
+        let checkout = self.checkout(slot)?;
+        let on = match self.git.head(&checkout).await? {
+            Head::On { branch: on, commit } if on == *branch => {
+                // A killed agent's lock would make the next one fail.
+                self.git.break_index_lock(&checkout)?;
+                return Ok(Prepared { path: self.path(slot), head: commit, fresh: false });
+            }
+            Head::On { branch: on, .. } => format!("it is on {on}"),
+            Head::Detached { .. } | Head::Unborn => "it is on no branch".to_owned(),
+        };
+        Err(WorktreeError::NotHolding { slot, branch: branch.clone(), why: on })
+    }
+
+    /// Refuses a branch that another checkout is on: two would move it under each other.
+    async fn check_free(&self, slot: SlotId, branch: &Branch) -> Result<(), WorktreeError> {
+        match self.git.holder(branch).await? {
+            Some(path) if path != self.path(slot) => {
+                Err(GitError::CheckedOut { branch: branch.clone(), path }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Turns a used slot to a new start; `None` if it is beyond that and its place is free for a new one.
+    async fn recycle(
+        &self,
+        slot: SlotId,
+        checkout: &Checkout,
+        branch: &Branch,
+        to: &Commit,
+    ) -> Result<Option<Prepared>, WorktreeError> {
+        let kept = async {
+            let head = self.git.head(checkout).await?;
+            let name = match head.branch() {
+                Some(branch) => RecoveryName::of(branch),
+                None => self.slot_name(slot)?,
+            };
+            self.keep_work(slot, &name).await.map(|_| head)
+        };
+        let head = match kept.await {
+            Ok(head) => head,
+            // Git cannot make sense of the worktree. Its files are all that can be saved.
+            Err(WorktreeError::Git(GitError::Failed { .. } | GitError::Unexpected { .. })) => {
+                self.set_aside(slot).await?;
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        match self.turn(checkout, &head, branch, to).await {
+            Ok(()) => Ok(Some(Prepared { path: self.path(slot), head: to.clone(), fresh: false })),
+            // What was worth keeping is kept, so the slot can be made anew.
+            Err(WorktreeError::Git(GitError::Failed { .. } | GitError::Unexpected { .. })) => {
+                self.discard(slot).await?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn turn(
+        &self,
+        checkout: &Checkout,
+        head: &Head,
+        branch: &Branch,
+        to: &Commit,
+    ) -> Result<(), WorktreeError> {
+        self.git.detach(checkout, head.commit().unwrap_or(to)).await?;
+        self.git.reset(checkout, to, &self.files.keep).await?;
+        self.land(checkout, branch, to).await
+    }
+
+    /// Writes a slot anew. What a failure leaves is taken away again.
+    async fn make(
+        &self,
+        slot: SlotId,
+        branch: &Branch,
+        to: &Commit,
+    ) -> Result<Prepared, WorktreeError> {
+        let path = self.path(slot);
+        self.set_aside(slot).await?;
+        let had = self.git.tip(branch).await?;
+        let made = async {
+            let checkout = self.git.add_worktree(&path, to).await?;
+            self.git.populate(&checkout, to).await?;
+            self.land(&checkout, branch, to).await?;
+            Ok(self.git.finish_worktree(&checkout)?)
+        };
+        let made: Result<(), WorktreeError> = made.await;
+        if let Err(error) = made {
+            // The first failure is the one to tell.
+            self.discard(slot).await.ok();
+            if had.is_none() {
+                self.git.delete_branch(branch, to).await.ok();
+            }
+            return Err(error);
+        }
+        Ok(Prepared { path, head: to.clone(), fresh: true })
+    }
+
+    /// Puts the slot on its branch, which ends the preparation.
+    async fn land(
+        &self,
+        checkout: &Checkout,
+        branch: &Branch,
+        to: &Commit,
+    ) -> Result<(), WorktreeError> {
+        if let Some(old) = self.git.tip(branch).await? {
+            self.keep_commit(&RecoveryName::of(branch), &old, Some(branch)).await?;
+        }
+        self.git.set_branch(branch, to).await?;
+        Ok(self.git.attach(checkout, branch).await?)
+    }
+}
