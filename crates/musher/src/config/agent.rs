@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use musher_core::ToolRules;
 use musher_runtime::{AskPolicy, Environment, Limits, SessionSpec, SystemPrompt};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::reader::{Wrong, shown};
 use super::template::{self, Template, TemplateError};
 
 /// The name of an agent: small letters, digits, `_` and `-`, at most 64 of them.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String")]
 pub struct AgentName(String);
 
 impl AgentName {
@@ -46,6 +47,14 @@ impl FromStr for AgentName {
         Self::parse(text).map_err(|Wrong { message, fix }| {
             fix.map_or(message.clone(), |fix| format!("{message}; {fix}"))
         })
+    }
+}
+
+impl TryFrom<String> for AgentName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 
@@ -187,17 +196,19 @@ impl Agent {
         Ok(environment)
     }
 
-    /// A session of this agent with the prompt of a fresh start; what to resume and how it is contained is the host's.
+    /// A session of this agent with the prompt of a fresh start. What to resume, how it is contained and what becomes
+    /// of [`Rendered::args`], for which a session has no room, is left to the host.
     pub fn session(
         &self,
-        rendered: Rendered,
+        rendered: &Rendered,
         repo: &Path,
         worktree: &Path,
         host: &Environment,
     ) -> Result<SessionSpec, MissingVariable> {
-        let mut spec = SessionSpec::new(rendered.prompt, worktree, self.environment(host)?);
+        let mut spec =
+            SessionSpec::new(rendered.prompt.as_str(), worktree, self.environment(host)?);
         spec.model.clone_from(&self.model);
-        spec.system_prompt = rendered.system_prompt;
+        spec.system_prompt.clone_from(&rendered.system_prompt);
         spec.rules = self.rules.clone();
         spec.permission_mode.clone_from(&self.permission_mode);
         spec.limits = self.limits;

@@ -8,15 +8,16 @@ use super::problem::{ConfigErrors, Problem};
 use super::source::Source;
 use super::{PROJECT_FILE, value};
 
-/// A project or prompt file is text that people write; what is longer is a mistake.
-const LONGEST: u64 = 1 << 20;
+/// Both are texts that people write; what is longer is a mistake.
+const LONGEST_PROJECT: u64 = 256 << 10;
+const LONGEST_PROMPT: u64 = 1 << 20;
 
 /// The folder that paths in a project file start from, as seen from the repository.
 const FOLDER: &str = ".musher";
 
 /// The project file's text.
 pub(super) fn project(repo: &Path) -> Result<Source, ConfigErrors> {
-    Ok(read(repo, Path::new(PROJECT_FILE)).map_err(|error| match error {
+    Ok(read(repo, Path::new(PROJECT_FILE), LONGEST_PROJECT).map_err(|error| match error {
         Unreadable::Missing => Problem::of_file(PROJECT_FILE, "there is no project file")
             .with_fix("write one with `musher init`"),
         Unreadable::NotText { text, at } => {
@@ -32,7 +33,7 @@ pub(super) fn prompt(repo: &Path, name: &str) -> Result<Source, String> {
     value::relative(name).map_err(|wrong| wrong.message)?;
     let path = Path::new(FOLDER).join(name);
     let shown = path.display();
-    let source = read(repo, &path).map_err(|error| match error {
+    let source = read(repo, &path, LONGEST_PROMPT).map_err(|error| match error {
         Unreadable::Missing => format!("there is no file {shown}"),
         Unreadable::NotText { text, .. } => {
             let line = text.matches('\n').count() + 1;
@@ -60,7 +61,7 @@ enum Unreadable {
     Other(String),
 }
 
-fn read(repo: &Path, path: &Path) -> Result<Source, Unreadable> {
+fn read(repo: &Path, path: &Path, longest: u64) -> Result<Source, Unreadable> {
     let inside = inside(repo, path)?;
     let other = |error: std::io::Error| Unreadable::Other(format!("it cannot be read: {error}"));
     // Opening a pipe would wait for its writer, so the kind of file is looked at before.
@@ -69,9 +70,9 @@ fn read(repo: &Path, path: &Path) -> Result<Source, Unreadable> {
     }
     let file = File::open(&inside).map_err(other)?;
     let mut bytes = Vec::new();
-    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(other)?;
-    if bytes.len() as u64 > LONGEST {
-        return Err(Unreadable::Other(format!("it is longer than {} MiB", LONGEST >> 20)));
+    file.take(longest + 1).read_to_end(&mut bytes).map_err(other)?;
+    if bytes.len() as u64 > longest {
+        return Err(Unreadable::Other(format!("it is longer than {} KiB", longest >> 10)));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

@@ -10,6 +10,9 @@ use super::nearest;
 use super::problem::Problems;
 use super::source::Source;
 
+/// How many words are looked at for a slip of the pen.
+const MOST_SLIPS: usize = 100;
+
 /// A value and where it is written.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct At<T> {
@@ -71,12 +74,14 @@ impl Reader<'_> {
             if what.keys.contains(&word) {
                 continue;
             }
-            let wrong = Wrong::new(format!("{} has no key `{}`", what.name, shown(word)));
-            let fix = match nearest(word, what.keys.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("it may hold {}", what.keys.join(", ")),
-            };
-            self.wrong(key.span(), wrong.with_fix(fix));
+            self.problems.add(|| {
+                let fix = match nearest(word, what.keys.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("it may hold {}", what.keys.join(", ")),
+                };
+                let message = format!("{} has no key `{}`", what.name, shown(word));
+                self.source.problem(key.span(), message).with_fix(fix)
+            });
         }
         Fields { table, what, span }
     }
@@ -87,7 +92,8 @@ impl Reader<'_> {
             let known = fields.what.keys;
             !known.contains(&word) && nearest(word, known.iter().copied()) == Some(key)
         };
-        if !fields.table.keys().any(|word| word.get_ref() == key || slip(word.get_ref())) {
+        let mut words = fields.table.keys().take(MOST_SLIPS).map(|word| word.get_ref().as_ref());
+        if !fields.table.contains_key(key) && !words.any(slip) {
             let wrong = Wrong::new(format!("{} has no `{key}`", fields.what.name)).with_fix(fix);
             self.wrong(fields.span.clone(), wrong);
         }

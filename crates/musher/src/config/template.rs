@@ -61,6 +61,9 @@ const LONGEST_TAG: usize = 100;
 const MOST_BRANCHES: usize = 50;
 const DEEPEST: usize = 20;
 
+/// More mistakes than this in one template help nobody.
+const MOST_FAULTS: usize = 20;
+
 /// A text with blanks that was found to be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
@@ -178,7 +181,7 @@ fn scan(text: &str) -> Vec<Fault> {
             // The engine itself says it better, with the line.
             Err(_) => break,
         }
-        if scan.faults.len() >= 20 {
+        if scan.lost || scan.faults.len() >= MOST_FAULTS {
             break;
         }
     }
@@ -191,13 +194,15 @@ struct Scan<'t> {
     tag: Vec<(Token<'t>, Range<usize>)>,
     branches: usize,
     depth: usize,
+    /// A tag was given up, and what follows cannot be told from its rest.
+    lost: bool,
     faults: Vec<Fault>,
 }
 
 impl<'t> Scan<'t> {
     fn take(&mut self, token: Token<'t>, span: Range<usize>) {
         let ends = matches!(token, Token::VariableEnd | Token::BlockEnd);
-        if !matches!(token, Token::TemplateData(_)) && self.tag.len() <= LONGEST_TAG {
+        if !matches!(token, Token::TemplateData(_)) {
             self.tag.push((token, span));
         }
         if ends || self.tag.len() > LONGEST_TAG {
@@ -214,6 +219,7 @@ impl<'t> Scan<'t> {
         let Some((first, start)) = tag.first() else { return };
         if tag.len() > LONGEST_TAG {
             let wrong = Wrong::new("this tag is too long").with_fix("split it into several");
+            self.lost = true;
             return self.fault(start.clone(), wrong);
         }
         match (first, tag.get(1)) {

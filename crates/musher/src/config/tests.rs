@@ -132,7 +132,7 @@ fn an_agent_becomes_a_session() {
     let rendered = agent.render(&CONTEXT).unwrap();
     assert_eq!(rendered.args, ["--branch=musher/s-1/1", ""]);
     assert_eq!(rendered.continue_prompt, "Go on with s-1.");
-    let spec = agent.session(rendered, Path::new("/repo"), Path::new("/w"), &host).unwrap();
+    let spec = agent.session(&rendered, Path::new("/repo"), Path::new("/w"), &host).unwrap();
     assert_eq!(spec.prompt, "Do Fix <it> & \"more\" in /w.");
     assert_eq!(spec.cwd, Path::new("/w"));
     assert_eq!(spec.system_prompt, Some(SystemPrompt::Replace("You are coder.".into())));
