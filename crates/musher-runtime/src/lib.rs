@@ -28,6 +28,7 @@ pub use once::{RunResult, run_once};
 pub use process::{
     Containment, Environment, Host, MARK, Sweep, control_group, reap_orphans, sweep,
 };
+pub use process::{StartError, find as find_program};
 pub use runtime::{Capabilities, Runtime};
 pub use session::{
     AskPolicy, Command, CommandError, Keeper, Limits, McpServer, McpTransport, Output, Resume,

@@ -13,7 +13,7 @@ use musher_core::RunId;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-pub use place::default_for;
+pub use place::{default_for, repository_around};
 pub use token::Token;
 
 /// A state directory that cannot be used.
@@ -105,6 +105,13 @@ impl Home {
 
     pub fn worktrees(&self) -> PathBuf {
         self.path.join("worktrees")
+    }
+
+    /// A folder for files that live for a moment.
+    pub fn scratch(&self) -> Result<PathBuf, HomeError> {
+        let path = self.path.join("scratch");
+        make_private(&path).map_err(|source| HomeError::Unusable { path: path.clone(), source })?;
+        Ok(path)
     }
 
     /// Makes the folder of a run.

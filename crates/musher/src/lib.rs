@@ -11,4 +11,5 @@ pub mod journal;
 pub mod pool;
 pub mod runner;
 pub mod runtimes;
+pub mod supervisor;
 pub mod worktree;

@@ -11,7 +11,7 @@ mod remove;
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use musher_core::SlotId;
 
 use crate::git::{
     Author, Branch, Checkout, Commit, Diff, DiffLimits, Git, Head, RecoveryName, RecoveryRef,
@@ -20,17 +20,6 @@ use crate::git::{
 
 pub use self::error::WorktreeError;
 pub use self::reconcile::Reconciled;
-
-/// The number of a slot; it names the slot's folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SlotId(pub u32);
-
-impl std::fmt::Display for SlotId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// What a slot starts from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -59,7 +59,8 @@ impl State {
             .collect()
     }
 
-    fn branch_in(&self, slot: SlotId) -> Option<BranchRef> {
+    /// The branch that a slot holds.
+    pub fn branch_in(&self, slot: SlotId) -> Option<BranchRef> {
         match self.slots.get(&slot) {
             Some(Slot::Held { branch, .. }) => Some(branch.clone()),
             Some(Slot::Free | Slot::Leaving { .. }) | None => None,

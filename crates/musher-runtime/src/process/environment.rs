@@ -1,6 +1,6 @@
 //! What an agent's environment holds: an allow-list of what we have, plus what was given.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 
 /// What every program needs to find its home, its tools, its network and its language.
@@ -77,6 +77,8 @@ pub struct Environment {
     pass: Vec<String>,
     /// What is set whatever the host has.
     set: BTreeMap<OsString, OsString>,
+    /// Names of what is secret though its name does not say so.
+    secret: BTreeSet<OsString>,
 }
 
 impl Environment {
@@ -106,6 +108,22 @@ impl Environment {
     pub fn set(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.set.insert(name.into(), value.into());
         self
+    }
+
+    /// Gives the agent a variable that must never be shown, whatever its name is.
+    #[must_use]
+    pub fn set_secret(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        let name = name.into();
+        self.secret.insert(name.clone());
+        self.set(name, value)
+    }
+
+    /// What was given as a secret, with its name.
+    pub(crate) fn given_secrets(&self) -> impl Iterator<Item = (String, String)> {
+        let given = self.secret.iter().filter_map(|name| Some((name, self.set.get(name)?)));
+        given
+            .map(|(name, value)| (name.to_string_lossy().into(), value.to_string_lossy().into()))
+            .filter(|(_, value): &(String, String)| value.len() >= SECRET_LEN)
     }
 
     /// A variable as the agent would see it.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Why a process could not be started.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum StartError {
+pub enum StartError {
     #[error("program `{name}` was not found on PATH; install it, or name it with its full path")]
     NotOnPath { name: String },
     #[error("program `{}` does not exist; check the path", path.display())]
@@ -21,7 +21,7 @@ pub(crate) enum StartError {
 
 impl StartError {
     /// Whether installing something would mend it, as opposed to correcting what was asked for.
-    pub(crate) fn is_missing_program(&self) -> bool {
+    pub fn is_missing_program(&self) -> bool {
         match self {
             Self::NotOnPath { .. } | Self::NoSuchProgram { .. } => true,
             Self::NotExecutable { .. } | Self::BadFolder { .. } | Self::Spawn { .. } => false,
@@ -30,7 +30,7 @@ impl StartError {
 }
 
 /// The absolute path of `program`: a path as given, or a name looked up on `search_path`.
-pub(crate) fn find(program: &Path, search_path: Option<&OsStr>) -> Result<PathBuf, StartError> {
+pub fn find(program: &Path, search_path: Option<&OsStr>) -> Result<PathBuf, StartError> {
     // The program is started in the agent's folder, so a path must mean the same there as here.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     if program.components().count() > 1 {

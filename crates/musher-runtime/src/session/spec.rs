@@ -86,6 +86,7 @@ impl SessionSpec {
     /// What must never be shown: the secrets among the variables, and all that was given for the tool servers.
     pub(super) fn secrets(&self, env: &[(OsString, OsString)]) -> Vec<(String, String)> {
         let mut found = process::secrets(env);
+        found.extend(self.environment.given_secrets());
         for server in &self.mcp_servers {
             let mut given: Vec<(&str, &str)> = Vec::new();
             match &server.transport {

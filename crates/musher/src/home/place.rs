@@ -7,6 +7,22 @@ use sha2::{Digest, Sha256};
 
 use super::HomeError;
 
+/// The main checkout of the repository around a folder, as far as the files tell. Whoever stands in a worktree is led
+/// to the checkout that it belongs to.
+pub fn repository_around(folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    let root = folder.ancestors().find(|folder| folder.join(".git").exists())?;
+    Some(main_checkout(root).unwrap_or_else(|| root.to_owned()))
+}
+
+fn main_checkout(worktree: &Path) -> Option<PathBuf> {
+    let pointer = std::fs::read_to_string(worktree.join(".git")).ok()?;
+    let own = worktree.join(pointer.strip_prefix("gitdir:")?.trim());
+    let common = std::fs::read_to_string(own.join("commondir")).ok()?;
+    let common = own.join(common.trim()).canonicalize().ok()?;
+    Some(common.parent()?.to_owned()).filter(|_| common.ends_with(".git"))
+}
+
 /// The state directory of the project in this repository, below the user's own state.
 pub fn default_for(
     repo: &Path,
@@ -69,6 +85,21 @@ mod tests {
         assert_ne!(shop, place("/home/bob/My Shop"));
         let hostile = place("/x/..\u{1f600}");
         assert!(hostile.to_string_lossy().contains("projects/project-"), "{}", hostile.display());
+    }
+
+    #[test]
+    fn whoever_stands_in_a_worktree_is_led_to_the_checkout_that_it_belongs_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let entry = top.join("main/.git/worktrees/w");
+        std::fs::create_dir_all(&entry).unwrap();
+        std::fs::write(entry.join("commondir"), "../..\n").unwrap();
+        std::fs::create_dir_all(top.join("w/deep")).unwrap();
+        std::fs::write(top.join("w/.git"), format!("gitdir: {}\n", entry.display())).unwrap();
+        let main = Some(top.join("main"));
+        assert_eq!(repository_around(&top.join("w/deep")), main);
+        assert_eq!(repository_around(&top.join("main")), main);
+        assert_eq!(repository_around(Path::new("/proc/self")), None);
     }
 
     #[test]

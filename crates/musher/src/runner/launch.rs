@@ -3,7 +3,8 @@
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -14,6 +15,15 @@ pub const READY: &str = "ready\n";
 
 /// How long a runner may take to begin.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The runners that this process has started and not yet waited for.
+static STARTED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+
+/// Takes in the runners that have ended; call it whenever a child may have.
+pub fn reap() {
+    let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
+    started.retain_mut(|runner| matches!(runner.try_wait(), Ok(None)));
+}
 
 /// A runner that did not begin its run.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +39,7 @@ pub enum LaunchError {
 /// Starts the runner of the run in this folder and waits until the run is begun. It blocks.
 ///
 /// The runner is a child of this process only in name: it makes a session of its own, and when this process dies it
-/// goes on. Whoever reaps this process's children reaps it too.
+/// goes on.
 #[expect(
     clippy::disallowed_methods,
     reason = "a runner must outlive us, so it cannot be a contained process of the runtime library"
@@ -78,6 +88,7 @@ pub fn launch(program: &Path, folder: &Path) -> Result<(), LaunchError> {
             Err(error) => return Err(failed(error)),
         }
         if said == READY.as_bytes() {
+            STARTED.lock().unwrap_or_else(PoisonError::into_inner).push(runner);
             return Ok(());
         }
     }

@@ -22,6 +22,9 @@ pub struct RunSpec {
     pub agent: AgentName,
     /// What every process of the run carries.
     pub mark: String,
+    /// The control group of those processes, where one can be made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<PathBuf>,
     pub runtime: String,
     pub prompt: String,
     pub cwd: PathBuf,
@@ -133,7 +136,7 @@ impl RunSpec {
                     let given = environment.get(from).map(ToOwned::to_owned);
                     let missing =
                         || SpecError::NoVariable { name: name.clone(), from: from.clone() };
-                    environment.set(name, given.ok_or_else(missing)?)
+                    environment.set_secret(name, given.ok_or_else(missing)?)
                 }
             };
         }

@@ -50,7 +50,7 @@ impl RunCommand {
     }
 
     /// An end must not wait for a disk that takes nothing.
-    pub(super) fn ends(&self) -> bool {
+    pub(crate) fn ends(&self) -> bool {
         match self {
             Self::Stop | Self::Kill => true,
             Self::Prompt { .. } | Self::Steer { .. } | Self::Answer { .. } | Self::Interrupt => {

@@ -97,6 +97,23 @@ async fn a_runner_that_is_told_to_terminate_ends_its_run_in_good_order() {
 }
 
 #[tokio::test]
+async fn promise_19_a_key_from_the_servers_environment_reaches_the_agent_and_no_file() {
+    let mut rig = Rig::script("[[step]]\nrun = 'echo $INNOCENT; echo $INNOCENT > got'");
+    // The variable is one that every test process has, and its value is in no other file of the run.
+    let value = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+    let from = musher::runner::spec::EnvValue::From("CARGO_MANIFEST_DIR".into());
+    rig.spec.env.insert("INNOCENT".into(), from);
+    rig.launch();
+    rig.until_free().await;
+    assert_eq!(std::fs::read_to_string(rig.work().join("got")).unwrap().trim(), value);
+    for file in std::fs::read_dir(rig.run()).unwrap() {
+        let path = file.unwrap().path();
+        let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()).into_owned();
+        assert!(!text.contains(&value), "{} holds the secret", path.display());
+    }
+}
+
+#[tokio::test]
 async fn the_lock_tells_who_lives() {
     let rig = Rig::script("[[step]]\nhang = true");
     assert!(!Lock::is_held(&rig.run()).unwrap());

@@ -32,6 +32,7 @@ impl Rig {
             story: "s1".parse().unwrap(),
             agent: "tester".parse().unwrap(),
             mark: uuid::Uuid::new_v4().simple().to_string(),
+            group: None,
             runtime: "script".into(),
             prompt: "go".into(),
             cwd: folder.path().join("work"),

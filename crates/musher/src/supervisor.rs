@@ -1,0 +1,248 @@
+//! The server's composition root: builds the parts, starts them, and lets go of them in order.
+
+mod act;
+mod assign;
+mod attend;
+pub mod fail;
+mod hear;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use musher_core::pool::{Action, PoolLimits, Seat, Team};
+use musher_core::{RunId, RunPhase};
+use musher_runtime::{Environment, now_ms};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::bus::Bus;
+use crate::config::Project;
+use crate::git::{Branch, Git, GitEnv, GitError, RelPath};
+use crate::home::{Home, HomeError, HomeLock};
+use crate::journal::{Journal, JournalError, Views};
+use crate::pool::{Pool, PoolHandle, PoolStartError};
+use crate::worktree::{SlotFiles, Slots, WorktreeError};
+
+use act::Actor;
+use attend::Attendants;
+
+/// Actions that may wait to be begun; each is begun at once, so there are never many.
+const ACTIONS: usize = 1024;
+
+/// Everything that a server is made of.
+#[derive(Debug)]
+pub struct Config {
+    pub repo: PathBuf,
+    pub home: Home,
+    pub project: Project,
+    /// This program; runners start from a copy of it.
+    pub program: PathBuf,
+    pub environment: Environment,
+}
+
+/// Why a server could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Worktree(#[from] WorktreeError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Pool(#[from] PoolStartError),
+    #[error("the project file names {what}, which cannot be used: {why}")]
+    Project { what: String, why: String },
+}
+
+/// What every part of the server stands on.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    pub(crate) home: Home,
+    pub(crate) project: Project,
+    pub(crate) git: Git,
+    pub(crate) slots: Slots,
+    pub(crate) base: Branch,
+    pub(crate) views: Views,
+    pub(crate) bus: Bus,
+    pub(crate) pool: PoolHandle,
+    pub(crate) program: PathBuf,
+    pub(crate) environment: Environment,
+}
+
+/// A server at work, without its doors.
+#[derive(Debug)]
+pub struct Supervisor {
+    pub(crate) ground: Arc<Ground>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    thread: std::thread::JoinHandle<()>,
+    _lock: HomeLock,
+}
+
+impl Supervisor {
+    /// Takes the state directory, folds the journal, and goes on where the last server stopped: runs that live are
+    /// adopted, runs that died are closed, and what was begun is finished.
+    pub async fn start(config: Config) -> Result<Self, StartError> {
+        let Config { repo, home, project, program, environment } = config;
+        let lock = home.lock()?;
+        let program = home.binary(&program)?;
+        let scratch = home.scratch()?;
+        let git = Git::open(&repo, git_env(&environment), &scratch).await?;
+        git.clear_scratch()?;
+        let base = match &project.base_branch {
+            Some(name) => Branch::new(name.clone()).map_err(|error| StartError::Project {
+                what: format!("the base branch {name}"),
+                why: error.to_string(),
+            })?,
+            None => git.default_branch().await?,
+        };
+        git.resolve(&base).await?;
+        let files = SlotFiles {
+            keep: paths("keep", &project.worktree.keep)?,
+            copy: paths("copy", &project.worktree.copy)?,
+        };
+        let slots = Slots::new(git.clone(), &home.worktrees(), files)?;
+        let journal = Journal::open(&home.journal(), now_ms())?;
+        let views = journal.views();
+        let bus = Bus::start(home.runs());
+        let (sender, mut actions) = mpsc::channel::<Vec<Action>>(ACTIONS);
+        let hand_on = move |batch: Vec<Action>| {
+            // Nobody acts any more when the server is ending; what is owed is done by the next one.
+            let _ending = sender.blocking_send(batch);
+        };
+        let (pool, thread) = Pool::start(journal, team(&project)?, now_ms, hand_on)?;
+        let ground = Arc::new(Ground {
+            home,
+            project,
+            git,
+            slots,
+            base,
+            views,
+            bus: bus.clone(),
+            pool: pool.clone(),
+            program,
+            environment,
+        });
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let attendants = Attendants::new(bus, pool, tasks.clone(), stop.clone());
+        for (run, cursor) in adopted(&ground.pool).await {
+            attendants.attend(run, cursor);
+        }
+        let actor = Actor { ground: ground.clone(), attendants };
+        let (acting, ended) = (tasks.clone(), stop.clone());
+        tasks.spawn(async move {
+            while let Some(batch) = tokio::select! {
+                batch = actions.recv() => batch,
+                () = ended.cancelled() => None,
+            } {
+                for action in batch {
+                    let (actor, ended) = (actor.clone(), ended.clone());
+                    acting.spawn(async move {
+                        tokio::select! {
+                            () = actor.act(action) => {}
+                            () = ended.cancelled() => {}
+                        }
+                    });
+                }
+            }
+        });
+        Ok(Self { ground, tasks, stop, thread, _lock: lock })
+    }
+
+    /// The one decider.
+    pub fn pool(&self) -> &PoolHandle {
+        &self.ground.pool
+    }
+
+    /// What can be read of everything.
+    pub fn views(&self) -> &Views {
+        &self.ground.views
+    }
+
+    /// The runs that have a runner, or should have one.
+    pub async fn live(&self) -> Vec<RunId> {
+        adopted(&self.ground.pool).await.into_iter().map(|(run, _)| run).collect()
+    }
+
+    /// Lets go of everything. Runners go on; the next server adopts them.
+    pub async fn end(self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+        let Self { ground, thread, .. } = self;
+        ground.pool.close().await;
+        drop(ground);
+        // The loop ends when the last handle on it is gone.
+        let _ended = tokio::task::spawn_blocking(move || thread.join()).await;
+    }
+}
+
+/// The runs whose logs must be read on, each with the last event that the pool knows of.
+async fn adopted(pool: &PoolHandle) -> Vec<(RunId, u64)> {
+    let live = pool.inspect(|state| {
+        let begun = |phase: &RunPhase| match phase {
+            RunPhase::Live { .. } | RunPhase::Closing { .. } => true,
+            RunPhase::Queued
+            | RunPhase::Preparing { .. }
+            | RunPhase::Starting { .. }
+            | RunPhase::Finishing { .. } => false,
+        };
+        let runs = state.runs.iter().filter(|(_, run)| begun(&run.phase));
+        runs.map(|(id, run)| (*id, run.cursor)).collect()
+    });
+    live.await.unwrap_or_default()
+}
+
+fn team(project: &Project) -> Result<Team, StartError> {
+    let seat = |agent: &crate::config::Agent| {
+        let name = agent.name.as_str().parse().map_err(|error: musher_core::IdError| {
+            StartError::Project { what: format!("agent {}", agent.name), why: error.to_string() }
+        })?;
+        Ok(Seat { name, model: agent.model.clone() })
+    };
+    let limits = PoolLimits {
+        runs: project.limits.runs,
+        runs_per_agent: project.limits.runs_per_agent,
+        runs_per_story: project.limits.runs_per_story,
+    };
+    let agents = project.agents.iter().map(seat).collect::<Result<_, StartError>>()?;
+    Ok(Team { agents, limits })
+}
+
+fn paths(what: &str, paths: &[PathBuf]) -> Result<Vec<RelPath>, StartError> {
+    let path = |path: &PathBuf| {
+        let text = path.to_string_lossy();
+        RelPath::new(text.clone()).map_err(|error| StartError::Project {
+            what: format!("{text} under [worktree] {what}"),
+            why: error.to_string(),
+        })
+    };
+    paths.iter().map(path).collect()
+}
+
+/// What git may see of the server's environment.
+pub(crate) fn git_env(environment: &Environment) -> GitEnv {
+    let names = [
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "TMPDIR",
+        "XDG_CONFIG_HOME",
+        "GIT_CONFIG_NOSYSTEM",
+        "GIT_CONFIG_GLOBAL",
+        "GIT_CONFIG_SYSTEM",
+    ];
+    let given = |name: &str| Some((name.into(), environment.get(name)?.to_owned()));
+    GitEnv::new(names.into_iter().filter_map(given))
+}
+
+/// Where the server may listen: this machine alone.
+pub fn is_local(address: &SocketAddr) -> bool {
+    address.ip().is_loopback()
+}

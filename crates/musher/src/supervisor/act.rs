@@ -1,0 +1,272 @@
+//! Does what the pool decided: worktrees, runners, deliveries, ends, merges. Each is done once, however often it is asked.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use musher_core::pool::{Action, DeliveryKind, Input, TextKey};
+use musher_core::{
+    Answer, BranchRef, CommandId, ErrorClass, ErrorInfo, RunId, RunPlan, SlotId, Start,
+};
+use musher_runtime::{now_ms, sweep};
+use uuid::Uuid;
+
+use super::assign::Assignment;
+use super::attend::Attendants;
+use super::{Ground, fail};
+use crate::git::{Author, Branch, Merged, RecoveryName};
+use crate::home::write_whole;
+use crate::runner::launch;
+use crate::runner::log::{Lock, LockError, Lost, Reader, close_lost};
+use crate::runner::spec::RunSpec;
+use crate::runner::wire::RunCommand;
+use crate::worktree::{self, WorktreeError};
+
+/// What cannot be done now is tried again after this long.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// Whoever acts.
+#[derive(Debug, Clone)]
+pub(super) struct Actor {
+    pub(super) ground: Arc<Ground>,
+    pub(super) attendants: Attendants,
+}
+
+impl Actor {
+    pub(super) async fn act(&self, action: Action) {
+        match action {
+            Action::Prepare { run, slot, branch, start } => {
+                self.prepare(run, slot, branch, start).await;
+            }
+            Action::Spawn { run, slot, setup } => self.spawn(run, slot, setup).await,
+            Action::Deliver { run, command, kind } => self.deliver(run, command, kind).await,
+            Action::CloseLog { run } => self.close(run).await,
+            Action::Finish { run, slot } => self.finish(run, slot).await,
+            Action::Release { slot, branch } => self.release(slot, branch).await,
+            Action::Merge { command, branch } => self.merge(command, branch).await,
+        }
+    }
+
+    async fn tell(&self, input: Input) {
+        // A pool that is gone takes the server with it.
+        let _gone = self.ground.pool.tell(input).await;
+    }
+
+    async fn prepare(&self, run: RunId, slot: SlotId, branch: BranchRef, start: Start) {
+        fail::point("before_prepare");
+        let made = async {
+            let plan = self.plan(run).await?;
+            self.ground.check(&plan)?;
+            let branch = named(&branch)?;
+            let slots = &self.ground.slots;
+            let start = match start {
+                Start::Fresh => worktree::Start::Base { branch: self.ground.base.clone() },
+                Start::Keep => worktree::Start::Keep,
+                Start::Snapshot { of } => worktree::Start::Commit(
+                    slots.snapshot(of).await.map_err(|error| unmade(&error))?,
+                ),
+            };
+            let prepared =
+                slots.prepare(slot, &branch, &start).await.map_err(|error| unmade(&error))?;
+            Ok::<_, ErrorInfo>(prepared.head.to_string())
+        };
+        let input = match made.await {
+            Ok(head) => Input::Prepared { run, head },
+            Err(error) => Input::PrepareFailed { run, error },
+        };
+        fail::point("after_prepare");
+        self.tell(input).await;
+    }
+
+    async fn spawn(&self, run: RunId, slot: SlotId, setup: bool) {
+        match self.started(run, slot, setup).await {
+            Ok(()) => {
+                fail::point("after_spawn");
+                self.attendants.attend(run, 0);
+                self.tell(Input::RunnerUp { run }).await;
+            }
+            Err(error) => self.tell(Input::SpawnFailed { run, error }).await,
+        }
+    }
+
+    /// Starts the runner, unless somebody did: a run begins once, whoever asks and however often.
+    async fn started(&self, run: RunId, slot: SlotId, setup: bool) -> Result<(), ErrorInfo> {
+        let folder = self.ground.home.make_run(run).map_err(|error| unwritten(&error))?;
+        if begun(&folder) {
+            return Ok(());
+        }
+        let (plan, branch) = (self.plan(run).await?, self.branch_in(slot).await?);
+        let assignment = Assignment { run, plan, branch, setup };
+        // Whoever looks for the run's processes looks for one mark, so a second try keeps the first one.
+        let earlier = RunSpec::read(&folder).ok().map(|spec| spec.mark);
+        let mark = earlier.unwrap_or_else(|| Uuid::new_v4().simple().to_string());
+        let ground = self.ground.clone();
+        let launched = tokio::task::spawn_blocking(move || {
+            let worktree = ground.slots.path(slot);
+            let spec = ground.assign(&assignment, &worktree, mark)?;
+            let text = serde_json::to_vec_pretty(&spec)
+                .map_err(|error| ErrorInfo::new(ErrorClass::Internal, error.to_string()))?;
+            write_whole(&folder.join("spec.json"), &text).map_err(|error| unwritten(&error))?;
+            fail::point("before_spawn");
+            match launch::launch(&ground.program, &folder) {
+                Ok(()) => Ok(()),
+                // Another one was faster, and that one hosts the run.
+                Err(_) if begun(&folder) => Ok(()),
+                Err(error) => {
+                    // Nothing has begun, so nothing is left behind.
+                    let _gone = std::fs::remove_dir_all(&folder);
+                    Err(ErrorInfo::new(ErrorClass::Startup, error.to_string()))
+                }
+            }
+        });
+        launched.await.map_err(|error| ErrorInfo::new(ErrorClass::Internal, error.to_string()))?
+    }
+
+    async fn deliver(&self, run: RunId, command: CommandId, kind: DeliveryKind) {
+        fail::point("before_deliver");
+        let text = |key: TextKey| self.ground.text(&key).ok().flatten();
+        let wish = match kind {
+            DeliveryKind::Prompt => {
+                text(TextKey::Message(command.clone())).map(|text| RunCommand::Prompt { text })
+            }
+            DeliveryKind::Steer => {
+                text(TextKey::Message(command.clone())).map(|text| RunCommand::Steer { text })
+            }
+            DeliveryKind::Answer { ask } => text(TextKey::Answer(command.clone()))
+                .and_then(|text| serde_json::from_str::<Answer>(&text).ok())
+                .map(|answer| RunCommand::Answer { ask, answer }),
+            DeliveryKind::Interrupt => Some(RunCommand::Interrupt),
+            DeliveryKind::Stop => Some(RunCommand::Stop),
+            DeliveryKind::Kill => Some(RunCommand::Kill),
+        };
+        if let Some(wish) = wish {
+            self.attendants.deliver(run, command, wish).await;
+        }
+    }
+
+    /// Ends what a dead runner left and closes its log.
+    async fn close(&self, run: RunId) {
+        self.attendants.attend(run, 0);
+        let folder = self.ground.home.run(run);
+        loop {
+            fail::point("before_close");
+            let folder = folder.clone();
+            let closed = tokio::task::spawn_blocking(move || close_run(&folder));
+            match closed.await {
+                Ok(Ok(())) => return,
+                // The runner lives after all, or the disk is full: what can be done is done later.
+                Ok(Err(why)) => self.ground.bus.set_note(run, Some(why)),
+                Err(_) => return,
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    async fn finish(&self, run: RunId, slot: SlotId) {
+        fail::point("before_finish");
+        let done = async {
+            if !self.ground.project.auto_commit {
+                return Ok(None);
+            }
+            let branch = self.branch_in(slot).await.map_err(|error| error.to_string())?;
+            let title = self.ground.text(&TextKey::StoryTitle(branch.story.clone()));
+            let title = title.ok().flatten().unwrap_or_default();
+            let message = format!("{title}\n\nStory: {}\nRun: {run}\n", branch.story);
+            let branch = named(&branch).map_err(|error| error.to_string())?;
+            let done = self.ground.slots.finish(slot, &branch, &message, &Author::musher()).await;
+            done.map_err(|error| error.to_string())
+        };
+        let (commit, error) = match done.await {
+            Ok(commit) => (commit.map(|commit| commit.to_string()), None),
+            Err(error) => (None, Some(error)),
+        };
+        fail::point("after_finish");
+        self.tell(Input::Finished { run, commit, error }).await;
+    }
+
+    /// The slot stays warm for the next story; what could be lost is kept on a ref.
+    async fn release(&self, slot: SlotId, branch: BranchRef) {
+        let Ok(branch) = named(&branch) else { return };
+        loop {
+            match self.ground.slots.keep_work(slot, &RecoveryName::of(&branch)).await {
+                Ok(_) | Err(WorktreeError::NoSlot { .. }) => break,
+                Err(_) => tokio::time::sleep(AGAIN).await,
+            }
+        }
+        self.tell(Input::Released { slot }).await;
+    }
+
+    async fn merge(&self, command: CommandId, branch: BranchRef) {
+        let story = branch.story.clone();
+        let merged = async {
+            let title = self.ground.text(&TextKey::StoryTitle(story.clone()));
+            let title = title.ok().flatten().unwrap_or_default();
+            let message = format!("Merge story {story}: {title}\n");
+            let branch = named(&branch).map_err(|error| error.to_string())?;
+            let git = &self.ground.git;
+            let tip = git.resolve(&branch).await.map_err(|error| error.to_string())?;
+            let done = git.merge(&self.ground.base, &tip, &message, &Author::musher()).await;
+            match done.map_err(|error| error.to_string())? {
+                Merged::Merged(merge) => Ok(merge.commit.to_string()),
+                Merged::Nothing { tip } => Ok(tip.to_string()),
+            }
+        };
+        let result = merged.await;
+        self.tell(Input::Merged { command, story, result }).await;
+    }
+
+    async fn plan(&self, run: RunId) -> Result<RunPlan, ErrorInfo> {
+        let plan = self
+            .ground
+            .pool
+            .inspect(move |state| state.runs.get(&run).map(|found| found.plan.clone()));
+        plan.await.ok().flatten().ok_or_else(|| gone(format!("run {run} is over")))
+    }
+
+    async fn branch_in(&self, slot: SlotId) -> Result<BranchRef, ErrorInfo> {
+        let branch = self.ground.pool.inspect(move |state| state.branch_in(slot));
+        branch.await.ok().flatten().ok_or_else(|| gone(format!("slot {slot} is nobody's")))
+    }
+}
+
+/// Whether a runner is at work in the folder, or has been.
+fn begun(folder: &Path) -> bool {
+    let held = Lock::is_held(folder).unwrap_or(false);
+    held || Reader::open(folder, None).is_ok_and(|reader| reader.last().ok().flatten().is_some())
+}
+
+fn close_run(folder: &Path) -> Result<(), String> {
+    let lock = match Lock::take(folder) {
+        Ok(lock) => lock,
+        Err(error @ (LockError::Held { .. } | LockError::Io { .. })) => {
+            return Err(error.to_string());
+        }
+    };
+    let mut message = "the runner died before the run ended".to_owned();
+    if let Ok(spec) = RunSpec::read(folder) {
+        let left = sweep(&spec.mark, spec.group.as_deref());
+        if !left.is_empty() {
+            message = format!("{message}, and processes {left:?} could not be ended");
+        }
+    }
+    let reason = ErrorInfo::new(ErrorClass::ProcessExit, message);
+    let lost = Lost { reason, now_ms: now_ms(), totals: Default::default() };
+    close_lost(lock, lost).map(|_| ()).map_err(|error| error.to_string())
+}
+
+fn named(branch: &BranchRef) -> Result<Branch, ErrorInfo> {
+    Branch::new(branch.to_string())
+        .map_err(|error| ErrorInfo::new(ErrorClass::Internal, error.to_string()))
+}
+
+fn unmade(error: &WorktreeError) -> ErrorInfo {
+    ErrorInfo::new(ErrorClass::Config, error.to_string())
+}
+
+fn unwritten(error: &std::io::Error) -> ErrorInfo {
+    ErrorInfo::new(ErrorClass::Unavailable, format!("the run's folder cannot be written: {error}"))
+}
+
+fn gone(what: String) -> ErrorInfo {
+    ErrorInfo::new(ErrorClass::Internal, what)
+}

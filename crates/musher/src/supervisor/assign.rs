@@ -1,0 +1,182 @@
+//! From the pool's plan and the project file to what a runner is told.
+
+use std::path::Path;
+use std::time::Duration;
+
+use musher_core::pool::TextKey;
+use musher_core::{
+    BranchRef, Decision, ErrorClass, ErrorInfo, Opening, RunId, RunPlan, StoryId, Words,
+};
+use musher_runtime::{AskPolicy, SystemPrompt, control_group, find_program};
+
+use super::Ground;
+use crate::config::{self, Agent, EnvValue};
+use crate::runner::spec::{self, Bounds, Resuming, RunSpec, SystemWords, VERSION};
+use crate::runtimes;
+
+/// What a run is to be, as the pool has planned it.
+#[derive(Debug, Clone)]
+pub(super) struct Assignment {
+    pub(super) run: RunId,
+    pub(super) plan: RunPlan,
+    pub(super) branch: BranchRef,
+    /// The worktree's setup is still to be run.
+    pub(super) setup: bool,
+}
+
+impl Ground {
+    /// Refuses what could not run, before anything is made for it.
+    pub(super) fn check(&self, plan: &RunPlan) -> Result<(), ErrorInfo> {
+        let agent = self.agent(plan)?;
+        runtimes::find(&agent.runtime, &self.environment)
+            .map_err(|error| config_error(error.to_string()).with_hint(error.hint()))?;
+        let named = agent.program(self.git.root());
+        let usual = runtimes::PROGRAMS.iter().find(|(runtime, _)| *runtime == agent.runtime);
+        let program = named.or_else(|| usual.map(|(_, program)| program.into()));
+        // A script is read by the runner, not started.
+        if let Some(program) = program.filter(|_| usual.is_some()) {
+            find_program(&program, self.environment.get("PATH")).map_err(|error| {
+                ErrorInfo::new(ErrorClass::Unavailable, error.to_string())
+                    .with_hint(format!("install it, or name it as `command` of {}", agent.name))
+            })?;
+        }
+        for (name, value) in &agent.env {
+            if let EnvValue::From(from) = value
+                && self.environment.get(from).is_none()
+            {
+                let message =
+                    format!("agent {} takes {name} from {from}, which is not set", agent.name);
+                let hint = format!("set {from} and start the server again");
+                return Err(config_error(message).with_hint(hint));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the runner is told.
+    pub(super) fn assign(
+        &self,
+        assignment: &Assignment,
+        worktree: &Path,
+        mark: String,
+    ) -> Result<RunSpec, ErrorInfo> {
+        let Assignment { run, plan, branch, setup } = assignment;
+        let agent = self.agent(plan)?;
+        let told = self.story(&plan.story)?;
+        let (branch, base) = (branch.to_string(), self.base.to_string());
+        let rendered = agent
+            .render(&config::Context {
+                story: config::Story {
+                    id: plan.story.as_str(),
+                    title: &told.title,
+                    text: &told.text,
+                },
+                worktree: &worktree.to_string_lossy(),
+                branch: &branch,
+                base_branch: &base,
+            })
+            .map_err(|error| config_error(error.to_string()))?;
+        let prompt = match plan.words {
+            Words::Story => rendered.prompt.clone(),
+            Words::Own => self.prompt_of(*run)?,
+            Words::Of { run } => self.prompt_of(run)?,
+            Words::Continue => rendered.continue_prompt,
+        };
+        let resume = match plan.kind.opening() {
+            Opening::Fresh => None,
+            Opening::Resume { session } => Some((session, false)),
+            Opening::Fork { session } => Some((session, true)),
+        };
+        let fresh_prompt = match plan.words {
+            // Somebody who has forgotten everything needs the whole story beside the new words.
+            Words::Own | Words::Of { .. } => format!("{}\n\n{prompt}", rendered.prompt),
+            Words::Story | Words::Continue => rendered.prompt,
+        };
+        let model = plan.model.clone().or_else(|| agent.model.clone());
+        Ok(RunSpec {
+            version: VERSION,
+            run: *run,
+            story: plan.story.clone(),
+            agent: plan.agent.clone(),
+            group: control_group(&mark),
+            mark,
+            runtime: agent.runtime.clone(),
+            prompt,
+            cwd: worktree.to_owned(),
+            model,
+            system_prompt: rendered.system_prompt.map(|words| match words {
+                SystemPrompt::Append(text) => SystemWords::Append(text),
+                SystemPrompt::Replace(text) => SystemWords::Replace(text),
+            }),
+            rules: agent.rules.clone(),
+            permission_mode: agent.permission_mode.clone(),
+            bounds: bounds(agent),
+            resume: resume.map(|(session, fork)| Resuming {
+                session,
+                fork,
+                fresh_prompt: Some(fresh_prompt),
+                totals: Default::default(),
+            }),
+            program: agent.program(self.git.root()),
+            args: rendered.args,
+            env: agent.env.iter().map(|(name, value)| (name.clone(), variable(value))).collect(),
+            setup: if *setup { self.project.worktree.setup.clone() } else { Vec::new() },
+        })
+    }
+
+    fn agent(&self, plan: &RunPlan) -> Result<&Agent, ErrorInfo> {
+        self.project.agent(plan.agent.as_str()).ok_or_else(|| {
+            config_error(format!("agent {} is not in the project file any more", plan.agent))
+        })
+    }
+
+    fn story(&self, story: &StoryId) -> Result<Told, ErrorInfo> {
+        let title = self.text(&TextKey::StoryTitle(story.clone()))?;
+        let text = self.text(&TextKey::StoryText(story.clone()))?;
+        Ok(Told { title: title.unwrap_or_default(), text: text.unwrap_or_default() })
+    }
+
+    fn prompt_of(&self, run: RunId) -> Result<String, ErrorInfo> {
+        self.text(&TextKey::Prompt(run))?
+            .ok_or_else(|| config_error(format!("the prompt of run {run} was erased")))
+    }
+
+    pub(super) fn text(&self, key: &TextKey) -> Result<Option<String>, ErrorInfo> {
+        self.views
+            .text(key)
+            .map_err(|error| ErrorInfo::new(ErrorClass::Internal, error.to_string()))
+    }
+}
+
+struct Told {
+    title: String,
+    text: String,
+}
+
+fn config_error(message: String) -> ErrorInfo {
+    ErrorInfo::new(ErrorClass::Config, message)
+}
+
+fn variable(value: &EnvValue) -> spec::EnvValue {
+    match value {
+        EnvValue::Text(text) => spec::EnvValue::Value(text.clone()),
+        EnvValue::From(from) => spec::EnvValue::From(from.clone()),
+    }
+}
+
+fn bounds(agent: &Agent) -> Bounds {
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let (ask_deadline, ask_default) = match agent.asks {
+        AskPolicy::Wait { deadline, default } => (deadline, default),
+        AskPolicy::Deny => (Some(Duration::ZERO), Decision::Deny),
+    };
+    Bounds {
+        max_turns: agent.limits.max_turns,
+        budget: agent.limits.budget,
+        inactivity_ms: agent.limits.inactivity.map(millis),
+        wall_clock_ms: agent.limits.wall_clock.map(millis),
+        ask_deadline_ms: ask_deadline.map(millis),
+        ask_default,
+        linger_ms: millis(agent.linger),
+    }
+}

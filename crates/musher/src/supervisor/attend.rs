@@ -1,0 +1,273 @@
+//! Attends one run: reads its log for the pool, speaks to its runner, and notices when the runner is gone.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use musher_core::pool::{Heard, Input, Undelivered, UndeliveredCode};
+use musher_core::{CommandId, RunId, Spend};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::hear::Ear;
+use crate::bus::Bus;
+use crate::pool::PoolHandle;
+use crate::runner::link::Link;
+use crate::runner::log::{Lock, LogError, Read, Reader, lines};
+use crate::runner::spec::RunSpec;
+use crate::runner::wire::{FromRunner, PROTOCOL, Refused, RunCommand};
+
+/// How often a runner that does not answer is looked for.
+const SWEEP: Duration = Duration::from_secs(1);
+/// Commands that may wait for a runner.
+const ORDERS: usize = 256;
+/// How much of a log is read at a time.
+const PIECE: usize = 256 * 1024;
+
+/// Those who attend runs, by run.
+#[derive(Debug, Clone)]
+pub(super) struct Attendants {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    orders: Mutex<HashMap<RunId, mpsc::Sender<Order>>>,
+    bus: Bus,
+    pool: PoolHandle,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// A command for a runner, under the name by which it is done once.
+type Order = (CommandId, RunCommand);
+
+impl Attendants {
+    pub(super) fn new(
+        bus: Bus,
+        pool: PoolHandle,
+        tasks: TaskTracker,
+        stop: CancellationToken,
+    ) -> Self {
+        let orders = Mutex::new(HashMap::new());
+        Self { shared: Arc::new(Shared { orders, bus, pool, tasks, stop }) }
+    }
+
+    /// Attends a run from now on, if nobody does. `cursor` is the last event that the pool knows of.
+    pub(super) fn attend(&self, run: RunId, cursor: u64) {
+        let mut all = self.orders();
+        if all.contains_key(&run) {
+            return;
+        }
+        let (sender, orders) = mpsc::channel(ORDERS);
+        all.insert(run, sender);
+        let attendants = self.clone();
+        self.shared.tasks.spawn(async move {
+            let shared = &attendants.shared;
+            let attendant = Attendant {
+                run,
+                folder: shared.bus.folder(run),
+                cursor,
+                bus: shared.bus.clone(),
+                pool: shared.pool.clone(),
+                waiting: Vec::new(),
+                gone: false,
+            };
+            tokio::select! {
+                () = attendant.work(orders) => {}
+                () = shared.stop.cancelled() => {}
+            }
+            attendants.orders().remove(&run);
+        });
+    }
+
+    /// Hands a command to whoever attends the run. One that is not attended gets it when it is, by what the pool owes.
+    pub(super) async fn deliver(&self, run: RunId, id: CommandId, command: RunCommand) {
+        let attendant = self.orders().get(&run).cloned();
+        if let Some(attendant) = attendant {
+            // It is gone when the run is over, and then the pool settles the command.
+            let _over = attendant.send((id, command)).await;
+        }
+    }
+
+    fn orders(&self) -> MutexGuard<'_, HashMap<RunId, mpsc::Sender<Order>>> {
+        self.shared.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Attendant {
+    run: RunId,
+    folder: PathBuf,
+    cursor: u64,
+    bus: Bus,
+    pool: PoolHandle,
+    /// Commands that the runner has not replied to. A new connection gets them again; the runner does each once.
+    waiting: Vec<Order>,
+    /// The pool was told that the runner is gone.
+    gone: bool,
+}
+
+impl Attendant {
+    async fn work(mut self, mut orders: mpsc::Receiver<Order>) {
+        let mut grown = self.bus.wakes(self.run);
+        let mut wanted = self.bus.wanted(self.run);
+        let mut ear = Ear::new(totals(&self.folder));
+        let mut reader: Option<Reader> = None;
+        let mut link = self.connect(&wanted).await;
+        loop {
+            grown.borrow_and_update();
+            if let Err(error) = self.read(&mut reader, &mut ear).await {
+                self.bus.set_note(self.run, Some(error.to_string()));
+            }
+            if ear.over {
+                return;
+            }
+            tokio::select! {
+                _woken = grown.changed() => {}
+                said = next(&mut link) => match said {
+                    Some(said) => self.heard(said).await,
+                    None => {
+                        link = None;
+                        self.look(&mut reader, &mut ear).await;
+                    }
+                },
+                order = orders.recv() => {
+                    let Some((id, command)) = order else { return };
+                    if self.waiting.iter().any(|(known, _)| *known == id) {
+                        continue;
+                    }
+                    self.waiting.push((id.clone(), command.clone()));
+                    if let Some(open) = &mut link
+                        && open.send(id, command).await.is_err()
+                    {
+                        link = None;
+                    }
+                }
+                _changed = wanted.changed() => if let Some(open) = &mut link
+                    && *wanted.borrow_and_update()
+                    && open.watch().await.is_err()
+                {
+                    link = None;
+                },
+                () = tokio::time::sleep(SWEEP), if link.is_none() => {
+                    link = self.connect(&wanted).await;
+                    if link.is_none() {
+                        self.look(&mut reader, &mut ear).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Connects to the runner, if it answers, and gives it what it has not replied to.
+    async fn connect(&mut self, wanted: &watch::Receiver<bool>) -> Option<Link> {
+        let mut link = Link::open(&self.folder).await.ok()?;
+        let newer = link.protocol > PROTOCOL;
+        for (id, command) in &self.waiting {
+            // A newer runner is listed and can be stopped; what else its words mean nobody here knows.
+            if !newer || command.ends() {
+                link.send(id.clone(), command.clone()).await.ok()?;
+            }
+        }
+        if *wanted.borrow() {
+            link.watch().await.ok()?;
+        }
+        Some(link)
+    }
+
+    /// Tells the pool when nobody writes the log any more and it has no end.
+    async fn look(&mut self, reader: &mut Option<Reader>, ear: &mut Ear) {
+        let free = matches!(Lock::is_held(&self.folder), Ok(false));
+        if !free || self.gone {
+            return;
+        }
+        // The end may have been written between the last look and the death.
+        let read = self.read(reader, ear).await;
+        if read.is_ok() && !ear.over {
+            self.gone = true;
+            self.tell(Input::RunnerGone { run: self.run }).await;
+        }
+    }
+
+    async fn heard(&mut self, said: FromRunner) {
+        match said {
+            FromRunner::Reply { id, refused } => {
+                if let Some(at) = self.waiting.iter().position(|(known, _)| *known == id) {
+                    self.waiting.remove(at);
+                    let result = refused.map_or(Ok(()), |refused| Err(undelivered(refused)));
+                    self.tell(Input::Delivered { run: self.run, command: id, result }).await;
+                }
+            }
+            FromRunner::Delta(line) => {
+                if let Ok(text) = serde_json::to_string(&line) {
+                    self.bus.pass_on(self.run, text.into());
+                }
+            }
+            FromRunner::Paused { why } => self.bus.set_note(self.run, why),
+            FromRunner::Hello { .. } | FromRunner::Unknown => {}
+        }
+    }
+
+    /// Reads all that is new. What the pool already knows is heard again for the books, and not told again.
+    async fn read(&mut self, reader: &mut Option<Reader>, ear: &mut Ear) -> Result<(), LogError> {
+        let open = match reader {
+            Some(open) => open,
+            None => match Reader::open(&self.folder, None) {
+                Ok(open) => reader.insert(open),
+                // The runner has not begun yet.
+                Err(LogError::Missing { .. }) => return Ok(()),
+                Err(error) => return Err(error),
+            },
+        };
+        let mut buffer = Vec::new();
+        loop {
+            buffer.clear();
+            let heard: Vec<(u64, Heard)> = match open.read(&mut buffer, PIECE)? {
+                Read::Lines(batch) => {
+                    lines(&buffer[batch.lines]).filter_map(|line| ear.hear(line)).collect()
+                }
+                // What was read and is gone was never acknowledged; the pool keeps what it heard.
+                Read::Reset { .. } => continue,
+                Read::End => return Ok(()),
+            };
+            for (seq, what) in heard {
+                if seq > self.cursor {
+                    self.cursor = seq;
+                    self.tell(Input::Heard { run: self.run, seq, what }).await;
+                }
+            }
+        }
+    }
+
+    async fn tell(&self, input: Input) {
+        // A pool that is gone takes the server with it.
+        let _gone = self.pool.tell(input).await;
+    }
+}
+
+async fn next(link: &mut Option<Link>) -> Option<FromRunner> {
+    match link {
+        Some(open) => open.next().await.ok().flatten(),
+        None => std::future::pending().await,
+    }
+}
+
+fn undelivered(refused: Refused) -> Undelivered {
+    let code = match refused.code.as_str() {
+        "run_ended" => UndeliveredCode::RunEnded,
+        "ask_closed" | "no_such_ask" => UndeliveredCode::AskClosed,
+        "unsupported" | "wrong_answer" | "forbidden_by_rule" | "no_turn" | "bad_prompt" => {
+            UndeliveredCode::Unfit
+        }
+        _ => UndeliveredCode::Failed,
+    };
+    Undelivered { code, message: refused.message }
+}
+
+/// What the session that the run resumed had spent before.
+fn totals(folder: &Path) -> BTreeMap<String, Spend> {
+    let spec = RunSpec::read(folder).ok();
+    spec.and_then(|spec| spec.resume).map(|resume| resume.totals).unwrap_or_default()
+}

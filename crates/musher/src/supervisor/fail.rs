@@ -1,0 +1,35 @@
+//! Named points at which a server can be told to die, so that tests can show that nothing is lost at any of them.
+
+use std::sync::OnceLock;
+
+static DIES_AT: OnceLock<String> = OnceLock::new();
+
+/// Every point there is, in the order in which a run meets them.
+pub const POINTS: &[&str] = &[
+    "before_prepare",
+    "after_prepare",
+    "before_spawn",
+    "after_spawn",
+    "before_deliver",
+    "before_close",
+    "before_finish",
+    "after_finish",
+];
+
+/// Lets this process die, as by a kill, when it comes to the point. Only builds for tests can be told so.
+pub fn die_at(point: Option<String>) {
+    if let Some(point) = point.filter(|_| cfg!(debug_assertions)) {
+        // A process dies once, so the first word stands.
+        let _already = DIES_AT.set(point);
+    }
+}
+
+/// Dies here, if this is the point.
+pub(super) fn point(name: &'static str) {
+    debug_assert!(POINTS.contains(&name), "{name} is not in the list");
+    if DIES_AT.get().is_some_and(|point| point == name) {
+        // A kill cannot be refused, so nothing after this runs.
+        let _dead =
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    }
+}
