@@ -20,9 +20,7 @@ mod tests;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-pub use agent::{
-    Agent, AgentName, Context, EnvValue, MissingVariable, Rendered, Story, SystemTemplate,
-};
+pub use agent::{Agent, Context, EnvValue, Rendered, Story, SystemTemplate};
 pub use nearest::nearest;
 pub use problem::{ConfigErrors, Place, Problem};
 pub use template::{DEFAULT_CONTINUE_PROMPT, DEFAULT_PROMPT, Template, TemplateError};

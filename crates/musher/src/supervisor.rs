@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::bus::Bus;
-use crate::config::Project;
+use crate::config::{Agent, Project};
 use crate::git::{Branch, Git, GitEnv, GitError, RelPath};
 use crate::home::{Home, HomeError, HomeLock};
 use crate::journal::{Journal, JournalError, Views};
@@ -115,7 +115,7 @@ impl Supervisor {
             // Nobody acts any more when the server is ending; what is owed is done by the next one.
             let _ending = sender.blocking_send(batch);
         };
-        let (pool, thread) = Pool::start(journal, team(&project)?, now_ms, hand_on)?;
+        let (pool, thread) = Pool::start(journal, team(&project), now_ms, hand_on)?;
         let ground = Arc::new(Ground {
             home,
             project,
@@ -198,20 +198,14 @@ async fn adopted(pool: &PoolHandle) -> Vec<(RunId, u64)> {
     live.await.unwrap_or_default()
 }
 
-fn team(project: &Project) -> Result<Team, StartError> {
-    let seat = |agent: &crate::config::Agent| {
-        let name = agent.name.as_str().parse().map_err(|error: musher_core::IdError| {
-            StartError::Project { what: format!("agent {}", agent.name), why: error.to_string() }
-        })?;
-        Ok(Seat { name, model: agent.model.clone() })
-    };
+fn team(project: &Project) -> Team {
+    let seat = |agent: &Agent| Seat { name: agent.name.clone(), model: agent.model.clone() };
     let limits = PoolLimits {
         runs: project.limits.runs,
         runs_per_agent: project.limits.runs_per_agent,
         runs_per_story: project.limits.runs_per_story,
     };
-    let agents = project.agents.iter().map(seat).collect::<Result<_, StartError>>()?;
-    Ok(Team { agents, limits })
+    Team { agents: project.agents.iter().map(seat).collect(), limits }
 }
 
 fn paths(what: &str, paths: &[PathBuf]) -> Result<Vec<RelPath>, StartError> {

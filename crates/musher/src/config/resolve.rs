@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use musher_core::{Decision, Rule, ToolRules, Usd};
+use musher_core::{AgentName, Decision, IdError, Rule, ToolRules, Usd};
 use musher_runtime::AskPolicy;
 use sha2::{Digest, Sha256};
 
-use super::agent::{Agent, AgentName, EnvValue, SystemTemplate};
+use super::agent::{Agent, EnvValue, SystemTemplate};
 use super::problem::Problems;
 use super::reader::{At, Reader, Wrong, shown};
 use super::source::{Source, offset_in_raw};
@@ -142,7 +142,14 @@ impl Resolver<'_> {
 
     fn name(&mut self, raw: &raw::Agent) -> Option<AgentName> {
         let given = raw.name.as_ref()?;
-        let name = self.reader.parse(given, AgentName::parse)?;
+        let parse = |text: &str| {
+            let wrong = |error: IdError| {
+                let message = format!("`{}` is not a name for an agent", shown(text));
+                Wrong::new(message).with_fix(error.rule())
+            };
+            AgentName::parse(text).map_err(wrong)
+        };
+        let name = self.reader.parse(given, parse)?;
         if let Some(first) = self.names.get(&name) {
             let line = self.reader.source.text[..first.start].matches('\n').count() + 1;
             let wrong = Wrong::new(format!("there are two agents called `{name}`"));

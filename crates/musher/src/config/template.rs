@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use minijinja::machinery::{Token, tokenize};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, filters, syntax::SyntaxConfig};
+use musher_core::AgentName;
 
-use super::agent::{AgentName, Context};
+use super::agent::Context;
 use super::nearest;
 use super::reader::{Wrong, shown};
 
