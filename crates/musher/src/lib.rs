@@ -2,6 +2,7 @@
 //!
 //! Data flows one way: config → pool → runner → run log → views → doors.
 
+pub mod api;
 pub mod bus;
 pub mod cli;
 pub mod config;

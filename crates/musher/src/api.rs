@@ -1,0 +1,160 @@
+//! The HTTP door: requests become wishes to the pool, views become replies. It holds no rules.
+//!
+//! | part | what it does |
+//! |---|---|
+//! | `access`, `bounds` | Who may come in, and how many at once. |
+//! | `request`, `problem` | How requests are read, and what is told when one fails. |
+//! | `command` | How a wish is sent to the pool and waited for. |
+//! | `sse`, `tail`, `place`, `follow` | How a run's log reaches those who follow it. |
+//! | a file named after a verb or a view | One route, or two that belong together. |
+//!
+//! [`routes`](self) is the one table: the router and the document at `/openapi.json` both come from it.
+
+mod access;
+mod add;
+mod agents;
+mod answer;
+mod archive;
+mod asks;
+mod bounds;
+mod code;
+mod command;
+mod document;
+mod done;
+mod edit;
+mod events;
+mod follow;
+mod fork;
+mod health;
+mod interrupt;
+mod kill;
+mod merge;
+mod place;
+mod problem;
+mod project;
+mod prompt;
+mod raw;
+mod reopen;
+mod request;
+mod resume;
+mod retry;
+mod routes;
+mod runs;
+mod serve;
+mod sse;
+mod start;
+mod steer;
+mod stop;
+mod stories;
+mod stream;
+mod tail;
+mod token;
+mod usage;
+mod welcome;
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use musher_core::RunId;
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::bus::Bus;
+use crate::config::Project;
+use crate::journal::{JournalError, RunView, Views};
+use crate::pool::{PoolHandle, RunName};
+
+pub use access::Access;
+pub use bounds::{REQUESTS, STREAMS};
+pub use code::Code;
+pub use problem::Problem;
+pub use routes::{openapi, router};
+pub use serve::serve;
+
+/// What the door is given.
+#[derive(Debug)]
+pub struct Context {
+    pub pool: PoolHandle,
+    pub views: Views,
+    pub bus: Bus,
+    /// What the project is called.
+    pub name: String,
+    /// The branch that stories start from.
+    pub base_branch: String,
+    /// The project file as it is in force.
+    pub project: watch::Receiver<Arc<Project>>,
+    pub access: Access,
+    /// What the page that `serve` opens exchanges for the token.
+    pub code: Code,
+    /// Unix milliseconds.
+    pub clock: fn() -> i64,
+    /// Streams end when this does.
+    pub closing: CancellationToken,
+}
+
+/// What every route holds.
+#[derive(Debug, Clone)]
+struct Api(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    context: Context,
+    tails: tail::Tails,
+    streams: Arc<Semaphore>,
+}
+
+impl Deref for Api {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl Deref for Shared {
+    type Target = Context;
+
+    fn deref(&self) -> &Context {
+        &self.context
+    }
+}
+
+impl Api {
+    fn new(context: Context) -> Self {
+        let streams = Arc::new(Semaphore::new(STREAMS));
+        Self(Arc::new(Shared { context, tails: tail::Tails::default(), streams }))
+    }
+
+    /// Does something that blocks, on a thread that may.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        tokio::task::spawn_blocking(work).await.map_err(|_| Problem::internal())
+    }
+
+    /// Reads a view.
+    async fn view<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Views) -> Result<T, JournalError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let views = self.views.clone();
+        Ok(self.blocking(move || read(&views)).await??)
+    }
+
+    /// The run that a name stands for.
+    async fn run(&self, name: &RunName) -> Result<RunView, Problem> {
+        let wanted = name.clone();
+        let found = self.view(move |views| match wanted {
+            RunName::Id(run) => views.run(run),
+            RunName::Latest { story, agent } => views.latest_run(&story, agent.as_ref()),
+        });
+        found.await?.ok_or_else(|| Problem::no_such_run(name))
+    }
+
+    /// Whether a run is over; one that cannot be found is not waited for.
+    async fn is_over(&self, run: RunId) -> bool {
+        let found = self.view(move |views| views.run(run)).await;
+        !matches!(found, Ok(Some(run)) if run.ended_at.is_none())
+    }
+}

@@ -1,0 +1,228 @@
+//! Who may speak to the server: Host, Origin and token are checked before a request is looked at any further.
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::Api;
+use super::problem::Problem;
+use crate::home::Token;
+
+/// What may be reached without a token; none of it holds data.
+const OPEN: &[(Method, &str)] = &[
+    (Method::GET, "/"),
+    (Method::HEAD, "/"),
+    (Method::GET, "/healthz"),
+    (Method::HEAD, "/healthz"),
+    (Method::POST, "/api/v1/token"),
+];
+
+/// What every reply says to a browser, whatever became of the request.
+static SECURITY: [(HeaderName, &str); 7] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (header::CACHE_CONTROL, "no-store"),
+    (RESOURCE_POLICY, "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
+
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// The names by which the server may be called, the pages that may call it, and the token.
+#[derive(Debug)]
+pub struct Access {
+    token: Token,
+    hosts: Vec<String>,
+    /// The server's own pages. A browser needs no leave to let them speak to it.
+    own: Vec<String>,
+    /// Pages from elsewhere that the project file names.
+    guests: Vec<String>,
+}
+
+/// What becomes of a request that may pass.
+enum Pass {
+    On,
+    /// A browser asks whether a page may ask.
+    Preflight,
+}
+
+impl Access {
+    /// Access for a server on this port of the loopback interface, which `names` (host and port) also lead to.
+    pub fn new(token: Token, port: u16, names: &[String], guests: &[String]) -> Self {
+        let loopback = ["127.0.0.1", "localhost", "[::1]"];
+        let mut hosts: Vec<String> = loopback.iter().map(|host| format!("{host}:{port}")).collect();
+        hosts.extend(names.iter().cloned());
+        let own = hosts.iter().map(|host| format!("http://{host}")).collect();
+        Self { token, hosts, own, guests: guests.to_vec() }
+    }
+
+    pub(super) fn token(&self) -> &Token {
+        &self.token
+    }
+
+    /// The page that asks, if it is a guest; it may then read the reply, whatever it is.
+    fn check_caller(&self, request: &Request) -> Result<Option<HeaderValue>, Problem> {
+        self.check_host(request.uri(), request.headers())?;
+        let guest = self.check_origin(request.headers())?;
+        Ok(guest.and_then(|guest| HeaderValue::from_str(guest).ok()))
+    }
+
+    fn check_request(&self, request: &Request, guest: bool) -> Result<Pass, Problem> {
+        let (method, path, headers) = (request.method(), request.uri().path(), request.headers());
+        if guest
+            && method == Method::OPTIONS
+            && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+        {
+            return Ok(Pass::Preflight);
+        }
+        if !OPEN.iter().any(|(open, to)| open == method && *to == path) {
+            self.check_token(headers)?;
+        }
+        check_content_type(method, headers)?;
+        Ok(Pass::On)
+    }
+
+    /// A page that made its own name lead to us still has to say that name.
+    fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+        let known = |given: &str| self.hosts.iter().any(|host| host.eq_ignore_ascii_case(given));
+        let mut named = headers.get_all(header::HOST).iter();
+        let host = match (named.next(), named.next()) {
+            (Some(host), None) => host.to_str().ok(),
+            _ => None,
+        };
+        let line = uri.authority().is_none_or(|authority| known(authority.as_str()));
+        match host.is_some_and(known) && line {
+            true => Ok(()),
+            false => Err(Problem::new(
+                StatusCode::MISDIRECTED_REQUEST,
+                "foreign_host",
+                "this server does not go by that name",
+                "use the address that `musher serve` printed",
+            )),
+        }
+    }
+
+    /// The page that asks, if it is a guest. It is never compared with the Host, which the same page may have chosen.
+    fn check_origin(&self, headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+        let mut named = headers.get_all(header::ORIGIN).iter();
+        let origin = match (named.next(), named.next()) {
+            (None, _) => None,
+            (Some(origin), None) => Some(origin.to_str().unwrap_or_default()),
+            (Some(_), Some(_)) => Some(""),
+        };
+        let guest = origin.and_then(|given| self.guests.iter().find(|guest| *guest == given));
+        if let Some(given) = origin
+            && guest.is_none()
+            && !self.own.iter().any(|own| own == given)
+        {
+            return Err(Problem::new(
+                StatusCode::FORBIDDEN,
+                "foreign_origin",
+                "pages from this origin may not use the server",
+                "add the origin to `origins` under [server] in the project file",
+            ));
+        }
+        let site = headers.get(SEC_FETCH_SITE).map(HeaderValue::as_bytes);
+        match site {
+            None | Some(b"same-origin" | b"none") => {}
+            Some(_) if guest.is_some() => {}
+            Some(_) => {
+                return Err(Problem::new(
+                    StatusCode::FORBIDDEN,
+                    "cross_site",
+                    "a page from elsewhere made this request",
+                    "open the address that `musher serve` printed by hand",
+                ));
+            }
+        }
+        Ok(guest.map(String::as_str))
+    }
+
+    fn check_token(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        let mut named = headers.get_all(header::AUTHORIZATION).iter();
+        let given = match (named.next(), named.next()) {
+            (Some(given), None) => given.to_str().ok(),
+            _ => None,
+        };
+        let token = given.and_then(|given| {
+            let (scheme, token) = given.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+        });
+        match token.is_some_and(|token| self.token.is(token)) {
+            true => Ok(()),
+            false => Err(Problem::new(
+                StatusCode::UNAUTHORIZED,
+                "no_token",
+                "a token is needed, and none that is right was given",
+                "send the content of the token file as `Authorization: Bearer …`",
+            )),
+        }
+    }
+}
+
+/// Only a script that may read our replies can send JSON; a form on a foreign page cannot.
+fn check_content_type(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+    let changes = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+    let length = headers.get(header::CONTENT_LENGTH).map(HeaderValue::as_bytes);
+    let body = headers.contains_key(header::TRANSFER_ENCODING)
+        || length.is_some_and(|length| length != b"0");
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let essence = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
+    match essence {
+        _ if !changes || !body => Ok(()),
+        Some(kind) if kind.eq_ignore_ascii_case("application/json") => Ok(()),
+        Some(_) | None => Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "wrong_content_type",
+            "the body is not said to be JSON",
+            "send `content-type: application/json`",
+        )),
+    }
+}
+
+/// Stands before everything else, the replies to unknown paths included.
+pub(super) async fn guard(State(api): State<Api>, request: Request, next: Next) -> Response {
+    let guest = match api.access.check_caller(&request) {
+        Ok(guest) => guest,
+        Err(problem) => return hardened(problem.into_response(), None),
+    };
+    let response = match api.access.check_request(&request, guest.is_some()) {
+        Ok(Pass::On) => next.run(request).await,
+        Ok(Pass::Preflight) => preflight(),
+        Err(problem) => problem.into_response(),
+    };
+    hardened(response, guest)
+}
+
+fn hardened(mut response: Response, guest: Option<HeaderValue>) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in &SECURITY {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    if let Some(guest) = guest {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, guest);
+        headers.insert(header::VARY, HeaderValue::from_static("origin"));
+        // The page is let in by name, so the reply is meant for it.
+        headers.insert(RESOURCE_POLICY, HeaderValue::from_static("cross-origin"));
+    }
+    response
+}
+
+fn preflight() -> Response {
+    let allowed = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PATCH"),
+        (
+            header::ACCESS_CONTROL_ALLOW_HEADERS,
+            "authorization, content-type, idempotency-key, last-event-id",
+        ),
+        (header::ACCESS_CONTROL_MAX_AGE, "600"),
+    ];
+    (StatusCode::NO_CONTENT, allowed).into_response()
+}

@@ -1,0 +1,43 @@
+//! `POST /stories`: adds a story.
+
+use axum::extract::State;
+use musher_core::StoryId;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::Api;
+use super::command::Receipt;
+use super::document::Key;
+use super::problem::Problem;
+use super::request::Order;
+use crate::pool::Wish;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AddRequest {
+    /// An id of your own; one is made when left out.
+    #[schema(value_type = Option<String>)]
+    id: Option<StoryId>,
+    title: String,
+    /// What is wanted, with its acceptance.
+    text: Option<String>,
+}
+
+#[utoipa::path(
+    post,
+    path = "/stories",
+    tag = "stories",
+    operation_id = "add",
+    summary = "Add a story",
+    params(Key),
+    request_body = AddRequest,
+    responses((status = 201, body = Receipt), Problem)
+)]
+pub(super) async fn add(
+    State(api): State<Api>,
+    Order { body, once }: Order<AddRequest>,
+) -> Result<Receipt, Problem> {
+    let AddRequest { id, title, text } = body;
+    let text = text.unwrap_or_default();
+    api.wish(Wish::AddStory { id, title, text }, once).await
+}

@@ -1,0 +1,55 @@
+//! How long a request may take, and how many may be at work at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::problem::Problem;
+
+/// Requests at work at once, streams aside. One more is refused at once, so that nobody waits in vain.
+pub const REQUESTS: usize = 512;
+/// Streams that may be open at once.
+pub const STREAMS: usize = 20_000;
+
+/// The room that one kind of request has.
+#[derive(Debug, Clone)]
+pub(super) struct Bounds {
+    places: Arc<Semaphore>,
+    time: Duration,
+}
+
+impl Bounds {
+    pub(super) fn new(places: &Arc<Semaphore>, time: Duration) -> Self {
+        Self { places: Arc::clone(places), time }
+    }
+}
+
+/// Gives a request a place and a time, or refuses it.
+pub(super) async fn bounded(
+    State(bounds): State<Bounds>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let Ok(_place) = bounds.places.try_acquire() else {
+        return Problem::busy("too_many_requests", "too many requests are at work", 1)
+            .into_response();
+    };
+    match tokio::time::timeout(bounds.time, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => {
+            let seconds = bounds.time.as_secs();
+            let detail = format!("the request was not done within {seconds} s");
+            Problem::busy("timed_out", detail, 5).into_response()
+        }
+    }
+}
+
+/// A place for one stream, which is held as long as the stream lives.
+pub(super) fn place(streams: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
+    let full = |_| Problem::busy("too_many_streams", "too many streams are open", 10);
+    Arc::clone(streams).try_acquire_owned().map_err(full)
+}

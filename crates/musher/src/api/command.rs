@@ -1,0 +1,130 @@
+//! How a wish reaches the pool, and what its sender hears.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use musher_core::pool::Reply;
+use musher_core::{CommandId, RunId, StoryId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::Api;
+use super::problem::Problem;
+use crate::pool::{Accepted, Idempotency, PoolError, Wish};
+
+/// How long the sender of a command waits for the last word on it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What became of a command. Everything in it is durable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub(super) enum Receipt {
+    /// A story was added.
+    Added {
+        #[schema(value_type = String)]
+        story: StoryId,
+    },
+    /// A run was queued.
+    Queued {
+        #[schema(value_type = String)]
+        run: RunId,
+    },
+    /// It is done, or there was nothing left to do.
+    Done,
+    /// The run has it.
+    Sent,
+    /// It will be delivered; the facts in the feed with this command will tell what became of it.
+    Pending {
+        #[schema(value_type = String)]
+        command: CommandId,
+    },
+}
+
+/// The body of a command that says nothing beyond its path.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+/// The body of a command that is a text for an agent.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Words {
+    pub(super) text: String,
+}
+
+/// The body of a command that may bring a text for an agent.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PerhapsWords {
+    pub(super) text: Option<String>,
+}
+
+impl Api {
+    /// Wishes something of the pool and waits a while for the last word.
+    pub(super) async fn wish(
+        &self,
+        wish: Wish,
+        once: Option<Idempotency>,
+    ) -> Result<Receipt, Problem> {
+        // Time stands first in it, so that ids sort as they were made.
+        let name = format!("c{}", Uuid::now_v7().simple());
+        let id = CommandId::parse(&name).map_err(|_| Problem::internal())?;
+        let reply = match self.pool.command(wish, id, once).await? {
+            Accepted::Final(reply) => reply,
+            Accepted::Pending(pending) => {
+                let command = pending.command.clone();
+                match tokio::time::timeout(PATIENCE, pending.last_word()).await {
+                    Ok(reply) => reply?,
+                    Err(_) => return Ok(Receipt::Pending { command }),
+                }
+            }
+        };
+        Ok(match reply {
+            Reply::Story(story) => Receipt::Added { story },
+            Reply::Run(run) => Receipt::Queued { run },
+            Reply::Sent => Receipt::Sent,
+            Reply::Done | Reply::Offered => Receipt::Done,
+        })
+    }
+}
+
+impl IntoResponse for Receipt {
+    fn into_response(self) -> Response {
+        let status = match &self {
+            Self::Added { .. } | Self::Queued { .. } => StatusCode::CREATED,
+            Self::Done | Self::Sent => StatusCode::OK,
+            Self::Pending { .. } => StatusCode::ACCEPTED,
+        };
+        (status, Json(self)).into_response()
+    }
+}
+
+impl From<PoolError> for Problem {
+    fn from(error: PoolError) -> Self {
+        match error {
+            PoolError::Refused(refusal) => refusal.into(),
+            PoolError::NoRun { .. } => Self::new(
+                StatusCode::NOT_FOUND,
+                "no_such_run",
+                error.to_string(),
+                "start a run on the story first",
+            ),
+            PoolError::KeyReused { .. } => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "key_reused",
+                error.to_string(),
+                "make a new key for each request, and send the same key only with the same request",
+            ),
+            PoolError::Broken { .. } => Self::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "pool_broken",
+                error.to_string(),
+                "see that the state directory can be written, and start the server again",
+            ),
+            PoolError::Closed => Self::busy("closing", error.to_string(), 5),
+        }
+    }
+}

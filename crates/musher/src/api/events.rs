@@ -1,0 +1,155 @@
+//! `GET /runs/{run}/events`: a page of a run's log; the lines are JSON already and are copied as they are.
+
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Api;
+use super::problem::Problem;
+use super::request::{OfRun, Params, bad_query};
+use crate::runner::log::{Cursor, Kinds, LogError, Read, Reader, lines};
+
+/// Events on a page when nobody says, and at most.
+const PAGE: usize = 200;
+const LONGEST_PAGE: usize = 5000;
+/// A page is not made longer than about this.
+const PAGE_BYTES: usize = 2 * 1024 * 1024;
+/// How many bytes of the log one request looks through in search of a kind.
+const LOOKED_THROUGH: usize = 64 * 1024 * 1024;
+/// How many bytes are read at once.
+const PIECE: usize = 64 * 1024;
+
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct EventsParams {
+    /// The last event that you have, as `epoch.seq`; left out, the page begins with the first.
+    after: Option<String>,
+    /// Begin with the last so many events instead.
+    last: Option<u64>,
+    /// At most so many events (200 when left out, 5000 at most).
+    limit: Option<usize>,
+    /// Only these kinds, with commas in between.
+    kinds: Option<String>,
+}
+
+/// A page of a run's log.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct EventsPage {
+    /// The events as they stand in the log.
+    #[schema(value_type = Vec<Object>)]
+    events: Vec<serde_json::Value>,
+    /// What to give as `after` for the next page.
+    next: String,
+    /// Whether there is nothing more at this moment.
+    end: bool,
+    /// Whether what came after your `after` was lost in a crash, so that the page begins before it.
+    reset: bool,
+}
+
+#[utoipa::path(
+    get,
+    path = "/runs/{run}/events",
+    tag = "runs",
+    operation_id = "events",
+    summary = "A page of a run's log",
+    params(OfRun, EventsParams),
+    responses((status = 200, body = EventsPage), Problem)
+)]
+pub(super) async fn events(
+    State(api): State<Api>,
+    OfRun(run): OfRun,
+    Params(params): Params<EventsParams>,
+) -> Result<Response, Problem> {
+    let after = params.after.as_deref().map(cursor).transpose()?;
+    let limit = params.limit.unwrap_or(PAGE).clamp(1, LONGEST_PAGE);
+    let kinds = kinds(params.kinds.as_deref());
+    let run = api.run(&run).await?;
+    let folder = api.bus.folder(run.id);
+    let body = api
+        .blocking(move || {
+            let reader = match (params.last, after) {
+                (Some(last), None) => Reader::open_last(&folder, last),
+                (_, after) => Reader::open(&folder, after),
+            };
+            match reader {
+                Ok(reader) => page(reader, limit, kinds.as_ref()),
+                // A run that has no log has an empty one.
+                Err(LogError::Missing { .. }) => Ok(empty(after)),
+                Err(error) => Err(error),
+            }
+        })
+        .await?
+        .map_err(|error| Problem::from(&error))?;
+    let kind = HeaderValue::from_static("application/json");
+    Ok(([(header::CONTENT_TYPE, kind)], body).into_response())
+}
+
+fn page(mut reader: Reader, limit: usize, kinds: Option<&Kinds>) -> Result<Vec<u8>, LogError> {
+    let mut out = br#"{"events":["#.to_vec();
+    let mut piece = Vec::new();
+    let (mut count, mut looked, mut reset) = (0, 0, false);
+    let mut next = reader.cursor();
+    let end = 'pages: loop {
+        piece.clear();
+        let batch = match reader.read(&mut piece, PIECE)? {
+            Read::Lines(batch) => batch,
+            Read::End => break true,
+            Read::Reset { to } => {
+                (reset, next) = (true, to);
+                continue;
+            }
+        };
+        for (seq, line) in (batch.first..).zip(lines(&piece[batch.lines])) {
+            if kinds.is_none_or(|kinds| kinds.has(line)) {
+                if count == limit || (count > 0 && out.len() + line.len() > PAGE_BYTES) {
+                    break 'pages false;
+                }
+                if count > 0 {
+                    out.push(b',');
+                }
+                out.extend_from_slice(line);
+                count += 1;
+            }
+            looked += line.len();
+            next = Cursor { epoch: batch.epoch, seq };
+        }
+        if looked > LOOKED_THROUGH {
+            break false;
+        }
+    };
+    if next.seq == 0 {
+        next = reader.cursor();
+    }
+    close(&mut out, next, end, reset);
+    Ok(out)
+}
+
+fn empty(after: Option<Cursor>) -> Vec<u8> {
+    let mut out = br#"{"events":["#.to_vec();
+    close(&mut out, after.unwrap_or(Cursor { epoch: 0, seq: 0 }), true, false);
+    out
+}
+
+fn close(out: &mut Vec<u8>, next: Cursor, end: bool, reset: bool) {
+    let rest = format!(r#"],"next":"{next}","end":{end},"reset":{reset}}}"#);
+    out.extend_from_slice(rest.as_bytes());
+}
+
+/// A place in a run's log that a client names.
+pub(super) fn cursor(text: &str) -> Result<Cursor, Problem> {
+    text.parse().map_err(|error: crate::runner::log::CursorError| bad_query(&error.to_string()))
+}
+
+/// The kinds that a client wants; none means all.
+pub(super) fn kinds(text: Option<&str>) -> Option<Kinds> {
+    let names: Vec<&str> = text
+        .unwrap_or_default()
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .collect();
+    (!names.is_empty()).then(|| Kinds::new(names))
+}

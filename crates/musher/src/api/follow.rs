@@ -1,0 +1,166 @@
+//! One client that follows one run: events as they are logged, text in flight if it is wanted, and the end.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use futures_util::{Stream, stream};
+use musher_core::RunId;
+use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+
+use super::Api;
+use super::place::{Next, Place};
+use super::sse;
+use crate::runner::log::{Cursor, LogError};
+
+/// How often a silent stream says that it is there.
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How often a run that has no log yet is looked at.
+const NO_LOG_YET: Duration = Duration::from_secs(1);
+
+/// Everything that one subscriber costs, the connection aside.
+pub(super) struct Follow {
+    api: Api,
+    run: RunId,
+    place: Place,
+    wakes: watch::Receiver<u64>,
+    deltas: Option<broadcast::Receiver<Arc<str>>>,
+    beat: Interval,
+    /// The place that the client was told last.
+    told: Option<Cursor>,
+    ended: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+/// What a follower waited for.
+enum Woken {
+    Grown,
+    Delta(Arc<str>),
+    Beat,
+    Closing,
+}
+
+impl Follow {
+    pub(super) fn new(
+        api: Api,
+        run: RunId,
+        place: Place,
+        deltas: Option<broadcast::Receiver<Arc<str>>>,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        let wakes = api.bus.wakes(run);
+        let (beat, told) = (beats(HEARTBEAT), place.cursor());
+        Self { api, run, place, wakes, deltas, beat, told, ended: false, _place: permit }
+    }
+
+    /// The framed pieces; each is made when the client can take it.
+    pub(super) fn pieces(self) -> impl Stream<Item = Result<Bytes, Infallible>> {
+        stream::unfold(self, |mut follow| async move {
+            let piece = follow.next().await?;
+            Some((Ok(piece), follow))
+        })
+    }
+
+    async fn next(&mut self) -> Option<Bytes> {
+        while !self.ended {
+            // Seen before it is looked at, so that what grows in between wakes us again.
+            self.wakes.borrow_and_update();
+            match self.place.next() {
+                Ok(Next::Events(events)) if events.is_empty() => {
+                    // A long stretch of other kinds must not keep the thread from its other work.
+                    tokio::task::yield_now().await;
+                    continue;
+                }
+                Ok(Next::Events(events)) => {
+                    self.told = self.place.cursor();
+                    return Some(events);
+                }
+                Ok(Next::Reset(to)) => {
+                    self.told = Some(to);
+                    return Some(reset(to));
+                }
+                Ok(Next::Over) => return Some(self.end()),
+                Ok(Next::NoLog) if self.api.is_over(self.run).await => return Some(self.end()),
+                Ok(Next::NoLog | Next::Nothing) => {}
+                Err(error) => {
+                    self.ended = true;
+                    return Some(broken(&error));
+                }
+            }
+            match self.wait().await {
+                Woken::Grown => {}
+                Woken::Delta(line) => {
+                    let mut out = Vec::with_capacity(line.len() + 24);
+                    sse::named(&mut out, "delta", line.as_bytes());
+                    return Some(out.into());
+                }
+                Woken::Beat => {
+                    let cursor = self.place.cursor();
+                    if let (Some(cursor), true) = (cursor, cursor != self.told) {
+                        self.told = Some(cursor);
+                        return Some(sse::moved(cursor));
+                    }
+                    return Some(Bytes::from_static(sse::HEARTBEAT));
+                }
+                Woken::Closing => return None,
+            }
+        }
+        None
+    }
+
+    async fn wait(&mut self) -> Woken {
+        let no_log_yet = self.place.has_no_log();
+        tokio::select! {
+            biased;
+            () = self.api.closing.cancelled() => Woken::Closing,
+            Ok(()) = self.wakes.changed() => Woken::Grown,
+            Some(line) = delta(&mut self.deltas) => Woken::Delta(line),
+            _ = self.beat.tick() => Woken::Beat,
+            () = tokio::time::sleep(NO_LOG_YET), if no_log_yet => Woken::Grown,
+        }
+    }
+
+    fn end(&mut self) -> Bytes {
+        self.ended = true;
+        let mut out = Vec::new();
+        sse::named(&mut out, "end", b"{}");
+        out.into()
+    }
+}
+
+/// A clock that ticks for the first time after a whole period.
+pub(super) fn beats(period: Duration) -> Interval {
+    let mut beat = interval_at(Instant::now() + period, period);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    beat
+}
+
+/// Text in flight. What was missed is not made up for: the event with the whole text follows.
+async fn delta(deltas: &mut Option<broadcast::Receiver<Arc<str>>>) -> Option<Arc<str>> {
+    let receiver = deltas.as_mut()?;
+    loop {
+        match receiver.recv().await {
+            Ok(line) => return Some(line),
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => {
+                *deltas = None;
+                return None;
+            }
+        }
+    }
+}
+
+fn reset(to: Cursor) -> Bytes {
+    format!("event: reset\nid: {to}\ndata: {{\"cursor\":\"{to}\"}}\n\n").into()
+}
+
+/// The log cannot be read on; the reply has long begun, so the problem comes as an event.
+fn broken(error: &LogError) -> Bytes {
+    let problem = super::problem::Problem::from(error);
+    let mut out = Vec::new();
+    sse::named(&mut out, "problem", &problem.json());
+    out.into()
+}

@@ -1,0 +1,85 @@
+//! `GET /project`: the project at a glance.
+
+use axum::Json;
+use axum::extract::State;
+use musher_core::pool::Slot;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Api;
+use super::problem::Problem;
+use crate::journal::{AsksQuery, RunsQuery, WhichRuns};
+
+/// The project at a glance.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ProjectReply {
+    name: String,
+    /// The branch that stories start from and are merged into.
+    base_branch: String,
+    /// Musher's own version.
+    version: &'static str,
+    /// The server's clock, Unix milliseconds.
+    now: i64,
+    limits: Limits,
+    counts: Counts,
+}
+
+/// How many runs there may be at the same time.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Limits {
+    runs: u32,
+    runs_per_agent: u32,
+    runs_per_story: u32,
+}
+
+/// How much there is at this moment.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Counts {
+    /// Stories that are not archived.
+    stories: usize,
+    /// Runs that wait for a place.
+    queued: usize,
+    /// Runs that have a place.
+    running: usize,
+    /// Asks that wait for a person.
+    asks: usize,
+    /// Worktree slots, the free ones included.
+    slots: usize,
+    free_slots: usize,
+}
+
+#[utoipa::path(
+    get,
+    path = "/project",
+    tag = "project",
+    operation_id = "project",
+    summary = "The project at a glance",
+    responses((status = 200, body = ProjectReply), Problem)
+)]
+pub(super) async fn project(State(api): State<Api>) -> Result<Json<ProjectReply>, Problem> {
+    let (stories, slots, free_slots) = api
+        .pool
+        .inspect(|state| {
+            let free = state.slots.values().filter(|slot| matches!(slot, Slot::Free)).count();
+            (state.stories.len(), state.slots.len(), free)
+        })
+        .await?;
+    let query = RunsQuery { which: WhichRuns::Live, ..RunsQuery::default() };
+    let live = api.view(move |views| views.runs(&query)).await?.runs;
+    let all_asks = AsksQuery { limit: Some(u32::MAX), ..AsksQuery::default() };
+    let asks = api.view(move |views| views.asks(&all_asks)).await?.len();
+    let queued = live.iter().filter(|run| run.phase == "queued").count();
+    let limits = api.project.borrow().limits;
+    Ok(Json(ProjectReply {
+        name: api.name.clone(),
+        base_branch: api.base_branch.clone(),
+        version: env!("CARGO_PKG_VERSION"),
+        now: (api.clock)(),
+        limits: Limits {
+            runs: limits.runs,
+            runs_per_agent: limits.runs_per_agent,
+            runs_per_story: limits.runs_per_story,
+        },
+        counts: Counts { stories, queued, running: live.len() - queued, asks, slots, free_slots },
+    }))
+}

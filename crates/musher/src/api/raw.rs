@@ -1,0 +1,54 @@
+//! `GET /runs/{run}/raw`: what the agent itself wrote, byte for byte.
+
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use musher_core::RawRef;
+use serde::Deserialize;
+
+use super::Api;
+use super::problem::Problem;
+use super::request::{OfRun, Params};
+use crate::runner::log::raw;
+
+/// More is not given at once.
+const LONGEST: u64 = 4 * 1024 * 1024;
+
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct RawParams {
+    /// Where to begin, in bytes.
+    #[serde(default)]
+    offset: u64,
+    /// How many bytes (4 MiB when left out, and at most).
+    len: Option<u64>,
+}
+
+#[utoipa::path(
+    get,
+    path = "/runs/{run}/raw",
+    tag = "runs",
+    operation_id = "raw_output",
+    summary = "What the agent itself wrote",
+    params(OfRun, RawParams),
+    responses(
+        (status = 200, content_type = "application/octet-stream", body = String), Problem
+    )
+)]
+pub(super) async fn raw_output(
+    State(api): State<Api>,
+    OfRun(run): OfRun,
+    Params(params): Params<RawParams>,
+) -> Result<Response, Problem> {
+    let folder = api.bus.folder(api.run(&run).await?.id);
+    let len = params.len.unwrap_or(LONGEST).min(LONGEST);
+    let wanted = RawRef { offset: params.offset, len };
+    let found = api.blocking(move || match folder.is_dir() {
+        true => raw::read(&folder, wanted),
+        false => Ok(Vec::new()),
+    });
+    let bytes = found.await?.map_err(|error| Problem::from(&error))?;
+    let kind = HeaderValue::from_static("application/octet-stream");
+    Ok(([(header::CONTENT_TYPE, kind)], bytes).into_response())
+}

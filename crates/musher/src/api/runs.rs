@@ -1,0 +1,95 @@
+//! `GET /runs` and `GET /runs/{run}`: runs as people see them.
+
+use axum::Json;
+use axum::extract::State;
+use musher_core::{AgentName, RunId, StoryId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Api;
+use super::problem::Problem;
+use super::request::{OfRun, Params};
+use crate::bus::Bus;
+use crate::journal::{RunView, RunsQuery, WhichRuns};
+
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct RunsParams {
+    /// Only those on this story.
+    #[param(value_type = Option<String>)]
+    story: Option<StoryId>,
+    /// Only those of this agent.
+    #[param(value_type = Option<String>)]
+    agent: Option<AgentName>,
+    /// `live` for those that are not over.
+    #[param(inline)]
+    state: Option<WhichRuns>,
+    /// The `next` of the page before.
+    #[param(value_type = Option<String>)]
+    before: Option<RunId>,
+    /// At most so many that are over (100 when left out, 1000 at most).
+    limit: Option<u32>,
+}
+
+/// A page of runs: those that are not over, then those that are, each the newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct RunsReply {
+    runs: Vec<RunNow>,
+    /// What to give as `before` for the next page.
+    #[schema(value_type = Option<String>)]
+    next: Option<RunId>,
+}
+
+/// A run, with what it waits for outside of itself.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct RunNow {
+    #[serde(flatten)]
+    run: RunView,
+    /// Such as that it is paused because the disk is full.
+    note: Option<String>,
+}
+
+impl RunNow {
+    pub(super) fn new(run: RunView, bus: &Bus) -> Self {
+        let note = bus.note(run.id).filter(|_| run.ended_at.is_none());
+        Self { run, note }
+    }
+}
+
+#[utoipa::path(
+    get,
+    path = "/runs",
+    tag = "runs",
+    operation_id = "runs",
+    summary = "The runs, those that are not over first",
+    params(RunsParams),
+    responses((status = 200, body = RunsReply), Problem)
+)]
+pub(super) async fn runs(
+    State(api): State<Api>,
+    Params(params): Params<RunsParams>,
+) -> Result<Json<RunsReply>, Problem> {
+    let RunsParams { story, agent, state, before, limit } = params;
+    let query = RunsQuery { which: state.unwrap_or_default(), story, agent, before, limit };
+    let page = api.view(move |views| views.runs(&query)).await?;
+    let runs = page.runs.into_iter().map(|run| RunNow::new(run, &api.bus)).collect();
+    Ok(Json(RunsReply { runs, next: page.next }))
+}
+
+#[utoipa::path(
+    get,
+    path = "/runs/{run}",
+    tag = "runs",
+    operation_id = "run",
+    summary = "A run",
+    params(OfRun),
+    responses((status = 200, body = RunNow), Problem)
+)]
+pub(super) async fn run(
+    State(api): State<Api>,
+    OfRun(name): OfRun,
+) -> Result<Json<RunNow>, Problem> {
+    let found = api.run(&name).await?;
+    Ok(Json(RunNow::new(found, &api.bus)))
+}

@@ -1,0 +1,79 @@
+//! The listener: takes connections, bounds what they cost, and lets them end in peace.
+
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// A client has this long to say what it wants, and to say the next thing on the same connection.
+const HEADERS_WITHIN: Duration = Duration::from_secs(30);
+/// Headers longer than this, together, are refused.
+const LONGEST_HEADERS: usize = 32 * 1024;
+/// What a connection may hold of requests that were not read yet.
+const READ_BUFFER: usize = 64 * 1024;
+/// A client that takes nothing for this long is taken for dead; it can come back where it was.
+const UNREAD: Duration = Duration::from_secs(300);
+/// Replies that are under way may take this long after the server was told to end.
+const DRAIN: Duration = Duration::from_secs(5);
+/// How long to wait when no connection can be taken, as when every file handle is in use.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves until `closing`; then takes no more connections and returns when the open ones have ended.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    closing: CancellationToken,
+) -> io::Result<()> {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            () = closing.cancelled() => break,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(connection(stream, router.clone(), closing.clone()));
+                }
+                Err(error) if is_of_one_client(&error) => {}
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            },
+            Some(_ended) = connections.join_next() => {}
+        }
+    }
+    drop(listener);
+    let ended = async { while connections.join_next().await.is_some() {} };
+    // Whoever is still there after that is cut off when the set is dropped.
+    let _late = tokio::time::timeout(DRAIN, ended).await;
+    Ok(())
+}
+
+fn is_of_one_client(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+async fn connection(stream: TcpStream, router: Router, closing: CancellationToken) {
+    // A connection that cannot be tuned still works.
+    let _untuned = stream.set_nodelay(true);
+    let unread = u32::try_from(UNREAD.as_millis()).unwrap_or(u32::MAX);
+    let _untuned = rustix::net::sockopt::set_tcp_user_timeout(&stream, unread);
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_WITHIN)
+        .max_header_size(LONGEST_HEADERS)
+        .max_buf_size(READ_BUFFER)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let mut served = pin!(served);
+    tokio::select! {
+        // What went wrong on a client's connection is the client's to know.
+        _ended = served.as_mut() => return,
+        () = closing.cancelled() => {}
+    }
+    served.as_mut().graceful_shutdown();
+    let _ended = served.await;
+}

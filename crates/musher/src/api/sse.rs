@@ -1,0 +1,81 @@
+//! Server-sent events, framed by hand: the lines of a log are copied as they are, many to one piece.
+
+use std::fmt::Display;
+use std::io::Write;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::Stream;
+use memchr::memchr;
+
+use crate::runner::log::{Kinds, lines};
+
+/// Keeps proxies and browsers from giving up a silent stream.
+pub(super) const HEARTBEAT: &[u8] = b":\n\n";
+
+/// Frames the lines of a batch that are of the chosen kinds.
+pub(super) fn frame(
+    out: &mut Vec<u8>,
+    epoch: u32,
+    first: u64,
+    batch: &[u8],
+    kinds: Option<&Kinds>,
+) {
+    for (seq, line) in (first..).zip(lines(batch)) {
+        if kinds.is_none_or(|kinds| kinds.has(line)) {
+            numbered(out, format_args!("{epoch}.{seq}"), line);
+        }
+    }
+}
+
+/// One event with the id from which its reader can go on.
+pub(super) fn numbered(out: &mut Vec<u8>, id: impl Display, data: &[u8]) {
+    // Writing to a vector cannot fail.
+    let _infallible = write!(out, "id: {id}\ndata: ");
+    out.extend_from_slice(data);
+    out.extend_from_slice(b"\n\n");
+}
+
+/// One event of a named kind that moves nobody's place.
+pub(super) fn named(out: &mut Vec<u8>, name: &str, data: &[u8]) {
+    let _infallible = write!(out, "event: {name}\ndata: ");
+    out.extend_from_slice(data);
+    out.extend_from_slice(b"\n\n");
+}
+
+/// Moves a reader's place without an event, as when nothing of late was of a kind that it wants.
+pub(super) fn moved(id: impl Display) -> Bytes {
+    format!("id: {id}\n\n").into()
+}
+
+/// What remains of a framed piece when only some kinds are wanted.
+pub(super) fn chosen(framed: &Bytes, kinds: Option<&Kinds>) -> Bytes {
+    let Some(kinds) = kinds else { return framed.clone() };
+    let mut out = Vec::new();
+    let mut rest = &framed[..];
+    while let Some(id) = memchr(b'\n', rest) {
+        let Some(data) = memchr(b'\n', &rest[id + 1..]) else { break };
+        let end = id + 1 + data;
+        let line = rest[id + 1..end].strip_prefix(b"data: ").unwrap_or_default();
+        let after = (end + 2).min(rest.len());
+        if kinds.has(line) {
+            out.extend_from_slice(&rest[..after]);
+        }
+        rest = &rest[after..];
+    }
+    out.into()
+}
+
+/// The reply that carries a stream of framed pieces.
+pub(super) fn reply<S>(pieces: S) -> Response
+where
+    S: Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static,
+{
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+    ];
+    (headers, Body::from_stream(pieces)).into_response()
+}

@@ -1,0 +1,45 @@
+//! `POST /stories/{story}/start`: starts a run on a story.
+
+use axum::extract::State;
+use musher_core::AgentName;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::Api;
+use super::command::Receipt;
+use super::document::Key;
+use super::problem::Problem;
+use super::request::{OfStory, Order};
+use crate::pool::Wish;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StartRequest {
+    /// The first of the team when left out.
+    #[schema(value_type = Option<String>)]
+    agent: Option<AgentName>,
+    /// Another model than the agent's own.
+    model: Option<String>,
+    /// What to do; the story says it when left out.
+    prompt: Option<String>,
+}
+
+#[utoipa::path(
+    post,
+    path = "/stories/{story}/start",
+    tag = "stories",
+    operation_id = "start",
+    summary = "Start a run on a story",
+    params(OfStory, Key),
+    request_body = StartRequest,
+    responses((status = 201, body = Receipt), Problem)
+)]
+pub(super) async fn start(
+    State(api): State<Api>,
+    OfStory(story): OfStory,
+    Order { body, once }: Order<StartRequest>,
+) -> Result<Receipt, Problem> {
+    let StartRequest { agent, model, prompt } = body;
+    let wish = Wish::StartRun { story, agent, model, prompt };
+    api.wish(wish, once).await
+}

@@ -1,0 +1,62 @@
+//! `GET /stories` and `GET /stories/{story}`: stories as people see them.
+
+use axum::Json;
+use axum::extract::State;
+use musher_core::pool::Refusal;
+use serde::Deserialize;
+
+use super::Api;
+use super::problem::Problem;
+use super::request::{OfStory, Params};
+use crate::journal::{StoriesPage, StoriesQuery, StoryWhole, WhichStories};
+
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct StoriesParams {
+    /// `true` for those that were put away instead.
+    archived: Option<bool>,
+    /// The `next` of the page before.
+    before: Option<u64>,
+    /// At most so many stories (100 when left out, 1000 at most).
+    limit: Option<u32>,
+}
+
+#[utoipa::path(
+    get,
+    path = "/stories",
+    tag = "stories",
+    operation_id = "stories",
+    summary = "The stories, the newest first",
+    params(StoriesParams),
+    responses((status = 200, body = StoriesPage), Problem)
+)]
+pub(super) async fn stories(
+    State(api): State<Api>,
+    Params(params): Params<StoriesParams>,
+) -> Result<Json<StoriesPage>, Problem> {
+    let which = match params.archived {
+        Some(true) => WhichStories::Archived,
+        Some(false) | None => WhichStories::Current,
+    };
+    let query = StoriesQuery { which, before: params.before, limit: params.limit };
+    api.view(move |views| views.stories(&query)).await.map(Json)
+}
+
+#[utoipa::path(
+    get,
+    path = "/stories/{story}",
+    tag = "stories",
+    operation_id = "story",
+    summary = "A story with its text",
+    params(OfStory),
+    responses((status = 200, body = StoryWhole), Problem)
+)]
+pub(super) async fn story(
+    State(api): State<Api>,
+    OfStory(story): OfStory,
+) -> Result<Json<StoryWhole>, Problem> {
+    let wanted = story.clone();
+    let found = api.view(move |views| views.story(&wanted)).await?;
+    found.map(Json).ok_or_else(|| Refusal::NoSuchStory { story }.into())
+}

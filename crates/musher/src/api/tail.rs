@@ -1,0 +1,184 @@
+//! The newest part of one run's log, read and framed once for everybody who follows it.
+//!
+//! Whoever is at the end of a log waits for the same lines as everybody else there, so they share one reader, one set of
+//! open files and the bytes themselves. Whoever is behind reads the log alone until the end is reached.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use axum::body::Bytes;
+use musher_core::RunId;
+
+use super::sse;
+use crate::runner::log::{Cursor, LogError, Read, Reader, line_kind};
+
+/// How many bytes of a log are read at once.
+pub(super) const PIECE: usize = 48 * 1024;
+/// How many framed bytes are kept for those who come a little later.
+const KEPT: usize = 64 * 1024;
+
+/// The tails that somebody follows.
+#[derive(Debug, Default)]
+pub(super) struct Tails(Mutex<HashMap<RunId, Weak<Tail>>>);
+
+impl Tails {
+    /// The tail of a run, which all its followers share.
+    pub(super) fn of(&self, run: RunId, folder: PathBuf) -> Arc<Tail> {
+        let mut tails = lock(&self.0);
+        if let Some(tail) = tails.get(&run).and_then(Weak::upgrade) {
+            return tail;
+        }
+        tails.retain(|_, tail| tail.strong_count() > 0);
+        let tail = Arc::new(Tail { folder, newest: Mutex::default() });
+        tails.insert(run, Arc::downgrade(&tail));
+        tail
+    }
+}
+
+/// The tail of one log.
+#[derive(Debug)]
+pub(super) struct Tail {
+    folder: PathBuf,
+    newest: Mutex<Option<Newest>>,
+}
+
+#[derive(Debug)]
+struct Newest {
+    reader: Reader,
+    pieces: VecDeque<Piece>,
+    kept: usize,
+    /// Whether the last event was the end of the session, which nothing follows.
+    over: bool,
+}
+
+/// Whole events, framed.
+#[derive(Debug, Clone)]
+pub(super) struct Piece {
+    after: Cursor,
+    pub(super) to: Cursor,
+    pub(super) framed: Bytes,
+}
+
+/// What the tail has for someone who stands at a place.
+#[derive(Debug)]
+pub(super) enum Pull {
+    Piece(Piece),
+    /// Nothing yet.
+    Nothing,
+    /// Nothing, and nothing will come.
+    Over,
+    /// The place is not one of the tail's: read the log alone.
+    Behind,
+}
+
+/// Whether someone can wait with the others from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meeting {
+    Met,
+    /// The log has grown in between: there is more to read alone.
+    Passed,
+    Apart,
+}
+
+impl Tail {
+    /// A reader of one's own.
+    pub(super) fn reader(&self, after: Option<Cursor>) -> Result<Reader, LogError> {
+        match &*lock(&self.newest) {
+            Some(newest) => newest.reader.beside(after),
+            None => Reader::open(&self.folder, after),
+        }
+    }
+
+    /// What comes after a place.
+    pub(super) fn pull(&self, after: Cursor) -> Result<Pull, LogError> {
+        let mut newest = lock(&self.newest);
+        let newest = match &mut *newest {
+            Some(newest) => newest,
+            none => none.insert(Newest::open(&self.folder)?),
+        };
+        if let Some(piece) = newest.pieces.iter().find(|piece| piece.after == after) {
+            return Ok(Pull::Piece(piece.clone()));
+        }
+        if newest.reader.cursor() != after {
+            return Ok(Pull::Behind);
+        }
+        Ok(match newest.advance()? {
+            Some(piece) => Pull::Piece(piece),
+            None if newest.reader.cursor() != after => Pull::Behind,
+            None if newest.over => Pull::Over,
+            None => Pull::Nothing,
+        })
+    }
+
+    /// Brings the tail up to someone who has read the log alone.
+    pub(super) fn meet(&self, reader: &Reader) -> Result<Meeting, LogError> {
+        let at = reader.cursor();
+        let mut newest = lock(&self.newest);
+        let newest = match &mut *newest {
+            Some(newest) => newest,
+            none => none.insert(Newest::open(&self.folder)?),
+        };
+        while newest.reader.cursor() != at && newest.reader.cursor().seq <= at.seq {
+            if newest.advance()?.is_none() {
+                break;
+            }
+        }
+        let here = newest.reader.cursor();
+        let is_kept = newest.pieces.iter().any(|piece| piece.after == at);
+        Ok(match is_kept || here == at {
+            true => Meeting::Met,
+            false if here.seq > at.seq => Meeting::Passed,
+            false => Meeting::Apart,
+        })
+    }
+}
+
+impl Newest {
+    /// Stands at the end of the log, having looked at its last event.
+    fn open(folder: &std::path::Path) -> Result<Self, LogError> {
+        let reader = Reader::open_last(folder, 1)?;
+        let mut newest = Self { reader, pieces: VecDeque::new(), kept: 0, over: false };
+        newest.advance()?;
+        Ok(newest)
+    }
+
+    fn advance(&mut self) -> Result<Option<Piece>, LogError> {
+        let after = self.reader.cursor();
+        let mut lines = Vec::new();
+        let batch = match self.reader.read(&mut lines, PIECE)? {
+            Read::Lines(batch) => batch,
+            Read::End => return Ok(None),
+            Read::Reset { .. } => {
+                // Each follower finds out alone what of its own past is gone.
+                self.pieces.clear();
+                (self.kept, self.over) = (0, false);
+                return Ok(None);
+            }
+        };
+        let lines = &lines[batch.lines];
+        let last = lines.len().saturating_sub(1);
+        let last = memchr::memrchr(b'\n', &lines[..last]).map_or(0, |end| end + 1);
+        self.over = line_kind(&lines[last..]) == Some("session_ended");
+        let mut framed = Vec::with_capacity(lines.len() + lines.len() / 4);
+        sse::frame(&mut framed, batch.epoch, batch.first, lines, None);
+        let to = Cursor { epoch: batch.epoch, seq: batch.last };
+        let piece = Piece { after, to, framed: framed.into() };
+        self.keep(piece.clone());
+        Ok(Some(piece))
+    }
+
+    fn keep(&mut self, piece: Piece) {
+        self.kept += piece.framed.len();
+        self.pieces.push_back(piece);
+        while self.kept > KEPT {
+            let Some(old) = self.pieces.pop_front() else { break };
+            self.kept -= old.framed.len();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a panic left half done is only a cache.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,47 @@
+//! `GET /usage`: what was spent.
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Api;
+use super::problem::Problem;
+use super::request::Params;
+use crate::journal::{UsageBy, UsageRow};
+
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct UsageParams {
+    /// By what it is summed; by story when left out.
+    #[param(inline)]
+    by: Option<UsageBy>,
+    /// Only what was spent since then, in Unix milliseconds.
+    since: Option<i64>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct UsageReply {
+    by: UsageBy,
+    rows: Vec<UsageRow>,
+}
+
+#[utoipa::path(
+    get,
+    path = "/usage",
+    tag = "usage",
+    operation_id = "usage",
+    summary = "What was spent",
+    params(UsageParams),
+    responses((status = 200, body = UsageReply), Problem)
+)]
+pub(super) async fn usage(
+    State(api): State<Api>,
+    Params(params): Params<UsageParams>,
+) -> Result<Json<UsageReply>, Problem> {
+    let by = params.by.unwrap_or(UsageBy::Story);
+    let since = params.since.unwrap_or(0);
+    let rows = api.view(move |views| views.usage(by, since)).await?;
+    Ok(Json(UsageReply { by, rows }))
+}
