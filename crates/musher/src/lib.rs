@@ -5,6 +5,7 @@
 pub mod api;
 pub mod bus;
 pub mod cli;
+pub mod client;
 pub mod config;
 pub mod git;
 pub mod home;
