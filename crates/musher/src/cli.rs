@@ -5,6 +5,7 @@ mod exit;
 mod render;
 mod run;
 mod runner;
+mod serve;
 mod terminal;
 mod text;
 
@@ -35,6 +36,8 @@ enum Verb {
     Run(run::Run),
     /// Watch a scripted agent do a short, real piece of work; no key and no network needed.
     Demo(demo::Demo),
+    /// Serve one project: give its stories to agents, record what they do, and answer over HTTP.
+    Serve(serve::Serve),
     #[command(hide = true)]
     Runner(runner::Runner),
 }
@@ -44,7 +47,7 @@ impl Verb {
     fn runtime(&self) -> Builder {
         match self {
             Self::Runner(_) => Builder::new_current_thread(),
-            Self::Run(_) | Self::Demo(_) => {
+            Self::Run(_) | Self::Demo(_) | Self::Serve(_) => {
                 let mut builder = Builder::new_multi_thread();
                 builder.worker_threads(2);
                 builder
@@ -58,6 +61,7 @@ impl Cli {
         match self.verb {
             Verb::Run(run) => run.run().await,
             Verb::Demo(demo) => demo.run().await,
+            Verb::Serve(serve) => serve.run().await,
             Verb::Runner(runner) => runner.run().await,
         }
     }

@@ -13,10 +13,11 @@ use std::sync::Arc;
 use musher_core::pool::{Action, PoolLimits, Seat, Team};
 use musher_core::{RunId, RunPhase};
 use musher_runtime::{Environment, now_ms};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::api;
 use crate::bus::Bus;
 use crate::config::{Agent, Project};
 use crate::git::{Branch, Git, GitEnv, GitError, RelPath};
@@ -57,6 +58,20 @@ pub enum StartError {
     Pool(#[from] PoolStartError),
     #[error("the project file names {what}, which cannot be used: {why}")]
     Project { what: String, why: String },
+}
+
+impl StartError {
+    /// What the person can do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Home(error) => error.hint().to_owned(),
+            Self::Git(_) | Self::Worktree(_) => "mend the repository, then start again".to_owned(),
+            Self::Journal(_) | Self::Pool(_) => {
+                "nothing was changed; see the file, and keep a copy of it".to_owned()
+            }
+            Self::Project { .. } => "correct the project file".to_owned(),
+        }
+    }
 }
 
 /// What every part of the server stands on.
@@ -162,6 +177,40 @@ impl Supervisor {
     /// What can be read of everything.
     pub fn views(&self) -> &Views {
         &self.ground.views
+    }
+
+    /// What the HTTP door is given.
+    pub fn context(
+        &self,
+        access: api::Access,
+        code: api::Code,
+        closing: CancellationToken,
+    ) -> api::Context {
+        let Ground { git, base, project, views, bus, pool, .. } = &*self.ground;
+        let name = git.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        api::Context {
+            pool: pool.clone(),
+            views: views.clone(),
+            bus: bus.clone(),
+            name,
+            base_branch: base.to_string(),
+            project: watch::channel(Arc::new(project.clone())).1,
+            access,
+            code,
+            clock: now_ms,
+            closing,
+        }
+    }
+
+    /// Waits until the pool breaks, and says why; as long as it does not, it waits.
+    pub async fn broken(&self) -> String {
+        let mut facts = self.ground.pool.facts();
+        // The facts end with the loop.
+        while facts.changed().await.is_ok() {}
+        match self.ground.pool.broken() {
+            Some(why) => format!("the journal could not be written: {why}"),
+            None => "the pool has ended".to_owned(),
+        }
     }
 
     /// The runs that have a runner, or should have one.
