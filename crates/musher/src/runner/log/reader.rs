@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use memchr::memrchr;
+use memchr::{memchr, memrchr};
 
 use super::cursor::Cursor;
 use super::encode::LONGEST_LINE;
@@ -147,7 +147,8 @@ impl Reader {
                 head.segment == place.segment.first && head.epoch == place.segment.epoch
             });
             let limit = here.map_or(u64::MAX, |head| head.offset);
-            if let Some((lines, last)) = place.take(buffer, max_bytes, limit, self.seq + 1)? {
+            let ask = Ask { max_bytes, limit, first: self.seq + 1, synced: place.synced(head) };
+            if let Some((lines, last)) = place.take(buffer, ask)? {
                 let (epoch, first) = (place.segment.epoch, self.seq + 1);
                 let end = place.offset == limit;
                 self.seq = last;
@@ -172,10 +173,9 @@ impl Reader {
             let moved = after != Some(before) || self.reset.is_some();
             return if moved { Ok(true) } else { Err(damaged) };
         }
-        if next == place.segment.first {
-            return Ok(false);
-        }
-        if let Found::Whole(segment) = Segment::open(&self.log.dir, next)? {
+        if next > place.segment.first
+            && let Found::Whole(segment) = Segment::open(&self.log.dir, next)?
+        {
             let offset = segment.body;
             self.place = Some(Place { segment: Arc::new(segment), offset });
             return Ok(true);
@@ -202,26 +202,59 @@ impl Reader {
     }
 }
 
+/// What is wanted of a segment.
+#[derive(Debug, Clone, Copy)]
+struct Ask {
+    max_bytes: usize,
+    /// Where the segment ends for readers.
+    limit: u64,
+    /// The number of the next event.
+    first: u64,
+    /// Up to here no loss of power can have done harm.
+    synced: u64,
+}
+
 impl Place {
-    /// Copies the lines from here on and steps over them; they must be numbered from `first`.
+    /// How far this segment is known to be on the disk. Those before the one that is being written all are.
+    fn synced(&self, head: Option<Head>) -> u64 {
+        let ours = (self.segment.epoch, self.segment.first);
+        match head {
+            Some(head) if (head.epoch, head.segment) == ours => head.synced,
+            Some(head) if (head.epoch, head.segment) > ours => u64::MAX,
+            Some(_) | None => 0,
+        }
+    }
+
+    /// Copies the lines from here on and steps over them.
     fn take(
         &mut self,
         buffer: &mut Vec<u8>,
-        max: usize,
-        limit: u64,
-        first: u64,
+        ask: Ask,
     ) -> Result<Option<(Range<usize>, u64)>, LogError> {
+        let Ask { max_bytes, limit, first, synced } = ask;
         let start = buffer.len();
         let there = usize::try_from(limit.saturating_sub(self.offset)).unwrap_or(usize::MAX);
         if there == 0 {
             return Ok(None);
         }
-        let mut want = max.clamp(1, there);
+        let mut want = max_bytes.clamp(1, there);
         loop {
             let got = read_at(&self.segment.file, buffer, want, self.offset)
                 .map_err(|error| LogError::of("read", &self.segment.path, error))?;
+            if want > max_bytes {
+                // A line that is longer than what was asked for comes alone.
+                let line = memchr(b'\n', &buffer[start..]).map_or(0, |end| end + 1);
+                buffer.truncate(start + line);
+            }
             if memrchr(b'\n', &buffer[start..]).is_some() {
-                let Some((good, last)) = numbered(&buffer[start..], first) else { break };
+                let mut lines = numbered(&buffer[start..], first);
+                if lines.is_some_and(|(_, last)| last > synced)
+                    && let Some(zero) = memchr(0, &buffer[start..])
+                {
+                    // The power failed, and the disk has a hole where lines should be.
+                    lines = numbered(&buffer[start..start + zero], first);
+                }
+                let Some((good, last)) = lines else { break };
                 buffer.truncate(start + good);
                 self.offset += good as u64;
                 return Ok(Some((start..start + good, last)));

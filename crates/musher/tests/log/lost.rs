@@ -1,0 +1,247 @@
+//! The log of a run whose runner died is closed: what was open is closed, what was spent is counted, once.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use musher::runner::log::{Lost, Reader, close_lost, open_ends, outcome};
+use musher_core::{
+    Approval, Ask, ClosedBy, CostBasis, ErrorClass, ErrorInfo, Event, EventKind, Level, Outcome,
+    Scope, SessionEnded, SessionInfo, SessionOrigin, Spend, Tokens, ToolKind, ToolPhase,
+    ToolUpdate, Trigger, TurnEnded, TurnOutcome, UsageOf, UsageReport, Usd,
+};
+
+use crate::rig::{Folder, drain, event, notice, read_all};
+
+fn lost() -> Lost {
+    let reason = ErrorInfo::new(ErrorClass::ProcessExit, "the runner died");
+    Lost { reason, now_ms: 99_000, totals: BTreeMap::new() }
+}
+
+fn usage(input: u64, cost: f64, cumulative: bool) -> EventKind {
+    EventKind::Usage(UsageReport {
+        of: if cumulative { UsageOf::Session } else { UsageOf::ModelCall },
+        cumulative,
+        model: Some("m".into()),
+        spend: spend(input, cost),
+        cost_basis: CostBasis::Reported,
+        context: None,
+        partial: false,
+    })
+}
+
+fn spend(input: u64, cost: f64) -> Spend {
+    let tokens = Tokens { input, ..Tokens::default() };
+    Spend { tokens, cost_usd: Some(Usd::from_dollars(cost)) }
+}
+
+fn approval() -> Ask {
+    Ask::Approval(Approval {
+        tool: "shell".into(),
+        tool_kind: ToolKind::Execute,
+        call: None,
+        subject: None,
+        subject_field: None,
+        input: serde_json::json!({"command": "make"}),
+        reason: None,
+        always: vec![],
+        human_only: false,
+    })
+}
+
+fn ask(id: &str) -> EventKind {
+    EventKind::AskOpened { ask: id.into(), body: approval(), deadline: None, settled: false }
+}
+
+fn tool(id: &str, phase: ToolPhase) -> EventKind {
+    EventKind::Tool(Box::new(ToolUpdate::phase(id.into(), phase)))
+}
+
+fn session(id: &str) -> EventKind {
+    EventKind::SessionInfo(SessionInfo { session: Some(id.into()), ..SessionInfo::default() })
+}
+
+fn turn_started() -> EventKind {
+    EventKind::TurnStarted { trigger: Trigger::Prompt, prompts: vec!["p2".into()] }
+}
+
+fn numbered(kinds: Vec<EventKind>) -> Vec<Event> {
+    (1..).zip(kinds).map(|(seq, kind)| event(seq, kind)).collect()
+}
+
+fn all(folder: &Folder) -> Vec<Event> {
+    read_all(&folder.dir).iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A run that dies in its second turn, with an ask and a call open.
+fn died_in_a_turn() -> Folder {
+    let folder = Folder::new();
+    let mut first = TurnEnded::synthesised(TurnOutcome::Completed, None);
+    first.model_calls = 3;
+    let mut events = numbered(vec![
+        session("s-1"),
+        turn_started(),
+        usage(100, 0.5, false),
+        ask("a-1"),
+        EventKind::AskClosed { ask: "a-1".into(), by: ClosedBy::Person, answer: None },
+        EventKind::TurnEnded(Box::new(first)),
+        turn_started(),
+        tool("c-1", ToolPhase::Running),
+        tool("c-2", ToolPhase::Running),
+        tool("c-1", ToolPhase::Completed),
+        ask("a-2"),
+        ask("a-3"),
+        usage(40, 0.25, false),
+    ]);
+    for event in &mut events[6..] {
+        event.turn = Some(2);
+    }
+    folder.create().append(&events).unwrap();
+    folder
+}
+
+#[test]
+fn what_a_dead_runner_left_open_is_closed_in_order_and_the_outcome_is_recorded() {
+    let folder = died_in_a_turn();
+    let ended = close_lost(folder.lock(), lost()).unwrap();
+    let events = all(&folder);
+    let closing = &events[13..];
+    assert_eq!(closing.len(), 5);
+    for (closed, id) in closing.iter().zip(["a-2", "a-3"]) {
+        let by = ClosedBy::ProcessEnd;
+        assert_eq!(closed.kind, EventKind::AskClosed { ask: id.into(), by, answer: None });
+        assert_eq!((closed.at, closed.turn), (99_000, Some(2)));
+    }
+    assert_eq!(closing[2].kind, tool("c-2", ToolPhase::Cancelled));
+    let EventKind::TurnEnded(turn) = &closing[3].kind else { panic!("{:?}", closing[3]) };
+    assert_eq!((turn.outcome, turn.synthesised), (TurnOutcome::Lost, true));
+    assert_eq!((turn.prompts.len(), turn.model_calls), (1, 1));
+    assert_eq!(turn.error.as_ref().unwrap().message, "the runner died");
+    assert_eq!(closing[4].kind, EventKind::SessionEnded(Box::new(ended.clone())));
+    assert_eq!(ended.outcome, Outcome::Lost);
+    assert_eq!(ended.session.as_ref().unwrap().as_str(), "s-1");
+    assert_eq!((ended.usage.input, ended.cost_usd), (140, Some(Usd::from_dollars(0.75))));
+    assert_eq!((ended.turns, ended.model_calls, ended.duration_ms), (2, 4, 12));
+    assert_eq!(ended.models["m"], spend(140, 0.75));
+    assert_eq!(outcome::read::<SessionEnded>(&folder.dir).unwrap(), Some(ended));
+    assert!(!folder.path("ballast").exists());
+}
+
+#[test]
+fn closing_again_changes_nothing_and_says_the_same() {
+    let folder = died_in_a_turn();
+    let first = close_lost(folder.lock(), lost()).unwrap();
+    let lines = read_all(&folder.dir);
+    let later = Lost { now_ms: 200_000, ..lost() };
+    assert_eq!(close_lost(folder.lock(), later.clone()).unwrap(), first);
+    assert_eq!(read_all(&folder.dir), lines);
+    // The server died before it could record the outcome.
+    fs::remove_file(folder.path("outcome.json")).unwrap();
+    assert_eq!(close_lost(folder.lock(), later).unwrap(), first);
+    assert_eq!(read_all(&folder.dir), lines);
+    assert_eq!(outcome::read::<SessionEnded>(&folder.dir).unwrap(), Some(first));
+}
+
+#[test]
+fn a_server_that_dies_while_closing_is_followed_by_one_that_finishes() {
+    let whole = died_in_a_turn();
+    close_lost(whole.lock(), lost()).unwrap();
+    let complete = read_all(&whole.dir);
+    let segment = fs::read(whole.newest()).unwrap();
+    for kept in (0..segment.len()).step_by(23) {
+        let folder = whole.copy();
+        fs::remove_file(folder.path("outcome.json")).unwrap();
+        fs::write(folder.newest(), &segment[..kept]).unwrap();
+        let ended = close_lost(folder.lock(), lost()).unwrap();
+        assert_eq!(ended.outcome, Outcome::Lost);
+        let lines = read_all(&folder.dir);
+        assert_eq!(lines.len(), complete.len(), "cut at {kept}");
+        let ends = lines.iter().filter(|line| line.contains("\"session_ended\"")).count();
+        let turns = lines.iter().filter(|line| line.contains("\"turn_ended\"")).count();
+        assert_eq!((ends, turns), (1, 2));
+    }
+}
+
+#[test]
+fn a_run_that_had_said_its_end_keeps_it() {
+    let folder = died_in_a_turn();
+    let mut ended = close_lost(folder.lock(), lost()).unwrap();
+    ended.outcome = Outcome::Completed;
+    let other = Folder::new();
+    let events = numbered(vec![session("s"), EventKind::SessionEnded(Box::new(ended.clone()))]);
+    let mut writer = other.create();
+    writer.append(&events[..1]).unwrap();
+    let head = fs::read(other.path("head")).unwrap();
+    writer.append(&events[1..]).unwrap();
+    drop(writer);
+    // It died after the line and before the head, and left a torn line of nothing that counts.
+    fs::write(other.path("head"), head).unwrap();
+    let closed = close_lost(other.lock(), lost()).unwrap();
+    assert_eq!(closed, ended);
+    assert_eq!(all(&other), events);
+    assert_eq!(outcome::read::<SessionEnded>(&other.dir).unwrap(), Some(ended));
+}
+
+#[test]
+fn a_runner_that_died_before_it_wrote_anything_is_lost_for_nothing() {
+    for begun in [false, true] {
+        let folder = Folder::new();
+        if begun {
+            drop(folder.create());
+        }
+        let ended = close_lost(folder.lock(), lost()).unwrap();
+        assert_eq!((ended.outcome, ended.cost_usd), (Outcome::Lost, Some(Usd::default())));
+        assert_eq!((ended.turns, ended.duration_ms), (0, 0));
+        assert_eq!(all(&folder).len(), 1);
+    }
+}
+
+#[test]
+fn a_resumed_run_is_not_billed_for_its_parent_and_a_fallback_is_for_all_of_its_own() {
+    let totals: BTreeMap<String, Spend> = [("m".to_owned(), spend(1_000, 1.0))].into();
+    let fallback = EventKind::Notice {
+        level: Level::Warning,
+        code: Some("resume_fallback".into()),
+        text: "fresh".into(),
+    };
+    let resumed = SessionInfo { resumed_from: Some("s-0".into()), ..SessionInfo::default() };
+    let cases = [
+        (
+            vec![EventKind::SessionInfo(resumed), usage(1_200, 1.5, true)],
+            200,
+            SessionOrigin::Resumed,
+        ),
+        (vec![fallback, usage(1_200, 1.5, true)], 1_200, SessionOrigin::Fallback),
+    ];
+    for (kinds, input, origin) in cases {
+        let folder = Folder::new();
+        folder.create().append(&numbered(kinds)).unwrap();
+        let lost = Lost { totals: totals.clone(), ..lost() };
+        let ended = close_lost(folder.lock(), lost).unwrap();
+        assert_eq!((ended.usage.input, ended.origin), (input, origin));
+    }
+}
+
+#[test]
+fn a_helper_s_calls_are_its_own_and_unknown_kinds_leave_nothing_open() {
+    let folder = Folder::new();
+    let mut events = numbered(vec![turn_started(), tool("c-9", ToolPhase::Running)]);
+    events[1].scope = Scope::Subagent { agent: "a".into(), parent_call: None, name: None };
+    let mut writer = folder.create();
+    writer.append(&events).unwrap();
+    writer.append(&[notice(3, "x")]).unwrap();
+    drop(writer);
+    let ends = open_ends(&folder.dir, BTreeMap::new()).unwrap();
+    assert_eq!(ends.last_seq, 3);
+    assert!(ends.open_turn.unwrap().open_calls.is_empty());
+}
+
+#[test]
+fn those_who_watch_a_run_die_see_it_closed() {
+    let folder = died_in_a_turn();
+    let mut live = Reader::open(&folder.dir, None).unwrap();
+    assert_eq!(drain(&mut live).0.len(), 13);
+    close_lost(folder.lock(), lost()).unwrap();
+    let (closing, resets) = drain(&mut live);
+    assert_eq!((closing.len(), resets.len()), (5, 0));
+    assert!(closing[4].contains("\"session_ended\""));
+}
