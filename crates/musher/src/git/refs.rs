@@ -125,7 +125,8 @@ impl Git {
         Ok(names.any(|name| name != moving.as_bytes()))
     }
 
-    /// Moves or makes a reference, if it is what it is expected to be.
+    /// Moves or makes a reference, if it is what it is expected to be. One that points to another is not followed: an
+    /// agent can make a branch of its own stand for any other.
     pub(super) async fn move_ref(
         &self,
         at: &Checkout,
@@ -135,7 +136,7 @@ impl Git {
         why: &str,
     ) -> Result<(), GitError> {
         let zero = "0".repeat(to.as_str().len());
-        let call = self.plain(at).args(["update-ref", "-m", why, full, to.as_str()]);
+        let call = self.plain(at).args(["update-ref", "--no-deref", "-m", why, full, to.as_str()]);
         let call = match expected {
             Expected::At(commit) => call.arg(commit.as_str()),
             Expected::Absent => call.arg(zero),
@@ -156,8 +157,14 @@ impl Git {
         }
     }
 
-    /// Makes a branch, or moves it, wherever it was; its old tip must have been kept.
+    /// Makes a branch, or moves it, wherever it was; its old tip must have been kept. The caller knows that nobody else
+    /// works on it, so a lock on it is what a killed git left.
     pub(crate) async fn set_branch(&self, branch: &Branch, to: &Commit) -> Result<(), GitError> {
+        let lock = self.inner.common.join(format!("{}.lock", branch.full()));
+        match std::fs::remove_file(&lock) {
+            Err(error) if lock.exists() => return Err(GitError::io(lock)(error)),
+            _ => {}
+        }
         let why = "musher: start";
         self.move_ref(&self.main(), &branch.full(), to, Expected::Anything, why).await
     }
@@ -168,7 +175,8 @@ impl Git {
             return Err(GitError::CheckedOut { branch: branch.clone(), path: holder });
         }
         let full = branch.full();
-        let call = self.plain(&self.main()).args(["update-ref", "-d", &full, at.as_str()]);
+        let call =
+            self.plain(&self.main()).args(["update-ref", "--no-deref", "-d", &full, at.as_str()]);
         self.moved(&full, call.run().await.map(drop))
     }
 

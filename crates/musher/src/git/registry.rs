@@ -49,10 +49,29 @@ impl Git {
         }
         let entries = fs::read_dir(self.inner.common.join("worktrees")).ok()?;
         let found = entries.flatten().map(|entry| entry.path()).find(|entry| {
-            let named = fs::read(entry.join("gitdir")).ok();
+            // An entry that is a link leads to a folder that is not ours.
+            let real = entry.symlink_metadata().is_ok_and(|about| about.is_dir());
+            let named = fs::read(entry.join("gitdir")).ok().filter(|_| real);
             named.is_some_and(|named| names(entry, &named, path))
         })?;
-        Some(Checkout { root: path.to_owned(), git_dir: found })
+        self.mend(&found).then(|| Checkout { root: path.to_owned(), git_dir: found })
+    }
+
+    /// Sees to it that an entry leads back to this repository. Git looks for references where the entry says, whatever it
+    /// is told, and an agent could have written another place there.
+    fn mend(&self, entry: &Path) -> bool {
+        let file = entry.join("commondir");
+        let ours = |said: Vec<u8>| {
+            let said = said.strip_suffix(b"\n").unwrap_or(&said);
+            let place = entry.join(OsStr::from_bytes(said)).canonicalize();
+            place.is_ok_and(|place| self.inner.common.canonicalize().is_ok_and(|it| it == place))
+        };
+        let plain = file.symlink_metadata().is_ok_and(|about| about.is_file());
+        if plain && fs::read(&file).is_ok_and(ours) {
+            return true;
+        }
+        fs::remove_file(&file).ok();
+        fs::write(&file, "../..\n").is_ok()
     }
 
     /// Whether the worktree at a path was begun and never finished.

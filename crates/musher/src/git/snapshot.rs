@@ -10,7 +10,7 @@ use std::path::Path;
 use super::call::WRITE;
 use super::config::Trust;
 use super::error::GitError;
-use super::name::{Author, Commit, Tree};
+use super::name::{Author, Branch, Commit, Tree};
 use super::path::RelPath;
 use super::refs::Expected;
 use super::reset::show_hidden;
@@ -55,7 +55,8 @@ impl Git {
             Some(commit) => Expected::At(commit),
             None => Expected::Absent,
         };
-        self.move_ref(checkout, "HEAD", &commit, expected, "musher: auto-commit").await?;
+        let name = head.branch().map_or_else(|| "HEAD".to_owned(), Branch::full);
+        self.move_ref(checkout, &name, &commit, expected, "musher: auto-commit").await?;
         replace_index(staged.shadow.index(), &checkout.git_dir().join("index"))?;
         Ok(Some(commit))
     }

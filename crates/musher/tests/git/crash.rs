@@ -1,0 +1,150 @@
+//! A death at any point of a preparation: the same call again succeeds and loses nothing.
+
+use std::fs;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+
+use musher::worktree::{Prepared, Slots};
+
+use super::lab::{Lab, SLOT, branch, from_main, write};
+
+/// Polls a future so many times and then drops it, which kills the git that it waits for.
+struct Cut<F> {
+    future: F,
+    polls: u32,
+}
+
+impl<F: Future + Unpin> Future for Cut<F> {
+    type Output = Option<F::Output>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if self.polls == 0 {
+            return Poll::Ready(None);
+        }
+        self.polls -= 1;
+        Pin::new(&mut self.future).poll(context).map(Some)
+    }
+}
+
+async fn cut<F: Future>(polls: u32, future: F) -> Option<F::Output> {
+    Cut { future: pin!(future), polls }.await
+}
+
+fn assert_ready(lab: &Lab, ready: &Prepared, name: &str) {
+    let status = lab.git_in(&ready.path, ["status", "--porcelain", "--branch"]);
+    assert_eq!(status, format!("## {name}"));
+    assert_eq!(ready.head, lab.tip("main"));
+    let register = lab.git(["worktree", "list", "--porcelain"]);
+    assert!(!register.contains("locked") && !register.contains("prunable"), "{register}");
+    assert_eq!(register.matches("worktree ").count(), 2, "{register}");
+}
+
+#[tokio::test]
+async fn a_fresh_slot_can_be_cut_short_anywhere() {
+    let lab = Lab::new();
+    let slots = lab.slots().await;
+    let story = branch("musher/story/1");
+    for polls in (1..).step_by(2) {
+        let done = cut(polls, slots.prepare(SLOT, &story, &from_main())).await;
+        let ready = slots.prepare(SLOT, &story, &from_main()).await.unwrap();
+        assert_ready(&lab, &ready, "musher/story/1");
+        if done.is_some() {
+            break;
+        }
+        slots.remove(SLOT, &super::lab::kept("x")).await.unwrap();
+        lab.git(["branch", "-D", "musher/story/1"]);
+    }
+    let found = slots.reconcile(&[SLOT]).await.unwrap();
+    assert!(found.unknown.is_empty(), "{found:?}");
+    assert!(slots.path(SLOT).exists());
+    assert_eq!(lab.git(["for-each-ref", "refs/musher"]), "", "nothing was there to keep");
+}
+
+/// Whether some recovery ref holds the work of a round.
+fn is_kept(lab: &Lab, work: &str) -> bool {
+    let refs = lab.git(["for-each-ref", "--format=%(refname)", "refs/musher/recovery"]);
+    refs.lines().any(|name| {
+        let blob = lab.try_git(&lab.repo(), ["cat-file", "blob", &format!("{name}:work")]);
+        blob.stdout == work.as_bytes()
+    })
+}
+
+#[tokio::test]
+async fn a_recycled_slot_can_be_cut_short_anywhere() {
+    let lab = Lab::new();
+    let slots = lab.slots().await;
+    slots.prepare(SLOT, &branch("musher/story/0"), &from_main()).await.unwrap();
+    for polls in (1..).step_by(4) {
+        let work = format!("work before {polls}\n");
+        write(&slots.path(SLOT), "work", &work);
+        write(&slots.path(SLOT), "cache/warm", "x");
+        let name = format!("musher/story/{polls}");
+        let done = cut(polls, slots.prepare(SLOT, &branch(&name), &from_main())).await;
+        let ready = slots.prepare(SLOT, &branch(&name), &from_main()).await.unwrap();
+        assert_ready(&lab, &ready, &name);
+        assert!(is_kept(&lab, &work), "cut after {polls}");
+        if done.is_some() {
+            break;
+        }
+    }
+    let found = slots.reconcile(&[SLOT]).await.unwrap();
+    assert!(found.unknown.is_empty(), "{found:?}");
+}
+
+async fn succeeds_from(leave: impl FnOnce(&Lab, &Slots)) {
+    let lab = Lab::new();
+    let slots = lab.slots().await;
+    leave(&lab, &slots);
+    let story = branch("musher/story/1");
+    let ready = slots.prepare(SLOT, &story, &from_main()).await.unwrap();
+    assert_ready(&lab, &ready, "musher/story/1");
+}
+
+#[tokio::test]
+async fn whatever_a_killed_git_leaves_is_cleared_away() {
+    const REASON: &str = "musher is preparing this worktree";
+    // The entry was begun and has no path yet.
+    succeeds_from(|lab, _| lab.write(".git/worktrees/1/locked", REASON)).await;
+    // And the folder was made.
+    succeeds_from(|lab, slots| {
+        lab.write(".git/worktrees/1/locked", REASON);
+        fs::create_dir(slots.path(SLOT)).unwrap();
+    })
+    .await;
+    // The entry is whole and there are no files, or some.
+    for partly in [false, true] {
+        succeeds_from(|lab, slots| {
+            let path = slots.path(SLOT);
+            let path = path.to_str().unwrap();
+            lab.git([
+                "worktree",
+                "add",
+                "-q",
+                "--no-checkout",
+                "--detach",
+                "--lock",
+                "--reason",
+                REASON,
+                path,
+            ]);
+            if partly {
+                write(&slots.path(SLOT), "a.txt", "half a f");
+                lab.write(".git/worktrees/1/index.lock", "torn");
+            }
+        })
+        .await;
+    }
+    // The branch was made and HEAD was not put on it; a lock on it was left.
+    succeeds_from(|lab, _| {
+        lab.git(["branch", "musher/story/1"]);
+        lab.write(".git/refs/heads/musher/story/1.lock", "");
+    })
+    .await;
+    // The folder is gone and the entry is not.
+    succeeds_from(|lab, slots| {
+        lab.git(["worktree", "add", "-q", "--detach", slots.path(SLOT).to_str().unwrap()]);
+        fs::remove_dir_all(slots.path(SLOT)).unwrap();
+    })
+    .await;
+}
