@@ -1,0 +1,192 @@
+//! A journal that is damaged, foreign or from the future is named and left as it is; what can be recovered is.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use musher::journal::{Journal, JournalError};
+use proptest::prelude::*;
+
+use crate::rig::{Home, NOON};
+
+fn refusal(home: &Home) -> JournalError {
+    Journal::open(&home.journal(), NOON).expect_err("the journal must not be opened")
+}
+
+/// That the error names the file, and that no byte of it was touched.
+fn refused_and_untouched(home: &Home) -> JournalError {
+    let before = fs::read(home.journal()).unwrap();
+    let error = refusal(home);
+    assert!(error.to_string().contains("journal.db"), "{error}");
+    assert_eq!(fs::read(home.journal()).unwrap(), before, "{error}");
+    error
+}
+
+/// A home with some facts, closed cleanly.
+fn lived_in() -> Home {
+    let home = Home::new();
+    let mut rig = home.begin();
+    for n in 1..=300 {
+        rig.add_story(&format!("story-{n}"));
+    }
+    rig.end();
+    home
+}
+
+#[test]
+fn a_new_journal_is_private_and_durable_at_every_commit() {
+    let home = Home::new();
+    let journal = home.open();
+    let about = fs::metadata(home.journal()).unwrap();
+    assert_eq!(about.permissions().mode() & 0o777, 0o600);
+    drop(journal);
+    let mut rig = home.begin();
+    rig.add_story("s-one");
+    let log = fs::metadata(home.log()).unwrap();
+    assert_eq!(log.permissions().mode() & 0o777, 0o600, "the log holds the same texts");
+}
+
+#[test]
+fn a_journal_that_others_could_read_is_made_private() {
+    let home = lived_in();
+    fs::set_permissions(home.journal(), fs::Permissions::from_mode(0o644)).unwrap();
+    let mut rig = home.begin();
+    rig.add_story("s-one");
+    for file in [home.journal(), home.log()] {
+        assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn what_is_no_database_is_left_alone() {
+    let home = Home::new();
+    fs::write(home.journal(), "Dear diary, ".repeat(1000)).unwrap();
+    let error = refused_and_untouched(&home);
+    assert!(matches!(error, JournalError::NotAJournal { .. }), "{error}");
+}
+
+#[test]
+fn the_database_of_another_program_is_left_alone() {
+    let home = Home::new();
+    home.back_door().execute_batch("CREATE TABLE facts (id, body)").unwrap();
+    let error = refused_and_untouched(&home);
+    assert!(matches!(error, JournalError::NotAJournal { .. }), "{error}");
+}
+
+#[test]
+fn a_folder_in_the_journals_place_is_named() {
+    let home = Home::new();
+    fs::create_dir(home.journal()).unwrap();
+    assert!(matches!(refusal(&home), JournalError::NotAJournal { .. }));
+}
+
+#[test]
+fn a_missing_folder_is_named() {
+    let home = Home::new();
+    let error = Journal::open(&home.journal().join("journal.db"), NOON).unwrap_err();
+    assert!(matches!(error, JournalError::File { .. }), "{error}");
+}
+
+#[test]
+fn a_journal_of_a_newer_musher_is_left_alone() {
+    let home = lived_in();
+    home.back_door().pragma_update(None, "user_version", 2).unwrap();
+    let error = refused_and_untouched(&home);
+    assert!(matches!(error, JournalError::Newer { found: 2, known: 1, .. }), "{error}");
+}
+
+#[test]
+fn an_empty_file_is_no_new_journal() {
+    let home = lived_in();
+    fs::write(home.journal(), "").unwrap();
+    let error = refused_and_untouched(&home);
+    assert!(matches!(error, JournalError::Damaged { .. }), "{error}");
+}
+
+#[test]
+fn a_log_whose_journal_is_gone_is_not_mixed_with_a_new_journal() {
+    let home = Home::new();
+    fs::write(home.log(), "what is left").unwrap();
+    let error = refusal(&home);
+    assert!(matches!(error, JournalError::Damaged { .. }), "{error}");
+    assert!(!home.journal().exists());
+    assert_eq!(fs::read(home.log()).unwrap(), b"what is left");
+}
+
+#[test]
+fn a_journal_that_was_cut_off_is_left_alone() {
+    let home = lived_in();
+    let whole = fs::read(home.journal()).unwrap();
+    fs::write(home.journal(), &whole[..whole.len() / 2]).unwrap();
+    let error = refused_and_untouched(&home);
+    assert!(matches!(error, JournalError::Damaged { .. }), "{error}");
+}
+
+#[test]
+fn a_half_made_journal_is_made_again() {
+    let home = Home::new();
+    let draft = home.journal().with_extension("db.new");
+    fs::write(&draft, "half a").unwrap();
+    home.open();
+    assert!(!draft.exists());
+}
+
+#[test]
+fn a_missing_fact_is_noticed() {
+    let home = lived_in();
+    home.back_door().execute("DELETE FROM facts WHERE id = 7", []).unwrap();
+    let error = home.open().load().unwrap_err();
+    assert!(error.to_string().contains("fact 7 is missing"), "{error}");
+}
+
+#[test]
+fn a_fact_of_a_kind_that_we_do_not_know_is_named() {
+    let home = lived_in();
+    let sql = r#"INSERT INTO facts (id, at, body) VALUES (301, 0, '{"type":"moon_landed"}')"#;
+    home.back_door().execute(sql, []).unwrap();
+    let error = home.open().load().unwrap_err();
+    assert!(matches!(error, JournalError::UnreadableFact { fact: 301, .. }), "{error}");
+    assert!(error.to_string().contains("moon_landed"), "{error}");
+}
+
+#[test]
+fn a_log_with_a_torn_tail_loses_nothing_that_was_committed() {
+    let home = Home::new();
+    let mut rig = home.begin();
+    for n in 1..=20 {
+        rig.add_story(&format!("story-{n}"));
+    }
+    // As a power cut would leave it: the file and its log, copied while the pool still has them open.
+    let after = Home::new();
+    let mut log = fs::read(home.log()).unwrap();
+    log.extend(b"half a frame of what was never committed".repeat(200));
+    fs::copy(home.journal(), after.journal()).unwrap();
+    fs::write(after.log(), log).unwrap();
+    assert_eq!(after.folded(), rig.end());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever happens to the bytes: an error, or a state; never a panic.
+    #[test]
+    fn damage_anywhere_is_an_error_or_harmless(
+        at in 0.0..1.0f64,
+        damage in prop::collection::vec(any::<u8>(), 1..600),
+        cut in prop::option::of(0.0..1.0f64),
+    ) {
+        static WHOLE: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+        let mut bytes = WHOLE.get_or_init(|| fs::read(lived_in().journal()).unwrap()).clone();
+        let place = |part: f64, length: usize| (part * length as f64) as usize;
+        let start = place(at, bytes.len());
+        let end = (start + damage.len()).min(bytes.len());
+        bytes[start..end].copy_from_slice(&damage[..end - start]);
+        if let Some(cut) = cut {
+            bytes.truncate(place(cut, bytes.len()));
+        }
+        let home = Home::new();
+        fs::write(home.journal(), &bytes).unwrap();
+        if let Ok(mut journal) = Journal::open(&home.journal(), NOON) {
+            let _ = journal.load();
+        }
+    }
+}
