@@ -6,6 +6,7 @@
 //! | `request`, `problem` | How requests are read, and what is told when one fails. |
 //! | `command` | How a wish is sent to the pool and waited for. |
 //! | `sse`, `tail`, `place`, `follow` | How a run's log reaches those who follow it. |
+//! | `headline`, `news`, `vector` | How facts reach the feeds, and what they touched. |
 //! | a file named after a verb or a view | One route, or two that belong together. |
 //!
 //! [`routes`](self) is the one table: the router and the document at `/openapi.json` both come from it.
@@ -19,16 +20,20 @@ mod asks;
 mod bounds;
 mod code;
 mod command;
+mod diff;
 mod document;
 mod done;
 mod edit;
 mod events;
+mod feed;
 mod follow;
 mod fork;
+mod headline;
 mod health;
 mod interrupt;
 mod kill;
 mod merge;
+mod news;
 mod place;
 mod problem;
 mod project;
@@ -50,6 +55,7 @@ mod stream;
 mod tail;
 mod token;
 mod usage;
+mod vector;
 mod welcome;
 
 use std::ops::Deref;
@@ -61,8 +67,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bus::Bus;
 use crate::config::Project;
+use crate::git::{Branch, Git};
 use crate::journal::{JournalError, RunView, Views};
 use crate::pool::{PoolHandle, RunName};
+use crate::worktree::Slots;
 
 pub use access::Access;
 pub use bounds::{REQUESTS, STREAMS};
@@ -79,8 +87,10 @@ pub struct Context {
     pub bus: Bus,
     /// What the project is called.
     pub name: String,
-    /// The branch that stories start from.
-    pub base_branch: String,
+    pub git: Git,
+    pub slots: Slots,
+    /// The branch that stories start from and are merged into.
+    pub base_branch: Branch,
     /// The project file as it is in force.
     pub project: watch::Receiver<Arc<Project>>,
     pub access: Access,
@@ -100,6 +110,7 @@ struct Api(Arc<Shared>);
 struct Shared {
     context: Context,
     tails: tail::Tails,
+    news: news::News,
     streams: Arc<Semaphore>,
 }
 
@@ -122,7 +133,8 @@ impl Deref for Shared {
 impl Api {
     fn new(context: Context) -> Self {
         let streams = Arc::new(Semaphore::new(STREAMS));
-        Self(Arc::new(Shared { context, tails: tail::Tails::default(), streams }))
+        let (tails, news) = (tail::Tails::default(), news::News::default());
+        Self(Arc::new(Shared { context, tails, news, streams }))
     }
 
     /// Does something that blocks, on a thread that may.

@@ -23,8 +23,8 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    pub(super) fn new(places: &Arc<Semaphore>, time: Duration) -> Self {
-        Self { places: Arc::clone(places), time }
+    pub(super) fn new(places: usize, time: Duration) -> Self {
+        Self { places: Arc::new(Semaphore::new(places)), time }
     }
 }
 

@@ -139,7 +139,7 @@ pub(super) fn beats(period: Duration) -> Interval {
 }
 
 /// Text in flight. What was missed is not made up for: the event with the whole text follows.
-async fn delta(deltas: &mut Option<broadcast::Receiver<Arc<str>>>) -> Option<Arc<str>> {
+pub(super) async fn delta(deltas: &mut Option<broadcast::Receiver<Arc<str>>>) -> Option<Arc<str>> {
     let receiver = deltas.as_mut()?;
     loop {
         match receiver.recv().await {

@@ -72,7 +72,7 @@ pub(super) async fn project(State(api): State<Api>) -> Result<Json<ProjectReply>
     let limits = api.project.borrow().limits;
     Ok(Json(ProjectReply {
         name: api.name.clone(),
-        base_branch: api.base_branch.clone(),
+        base_branch: api.base_branch.as_str().to_owned(),
         version: env!("CARGO_PKG_VERSION"),
         now: (api.clock)(),
         limits: Limits {

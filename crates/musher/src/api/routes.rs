@@ -1,7 +1,6 @@
 //! The one table of routes, from which the router and its document both come.
 
 use std::any::Any;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -9,7 +8,6 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -20,13 +18,16 @@ use super::problem::Problem;
 use super::request::LONGEST_BODY;
 use super::{Api, Context, access};
 use super::{
-    add, agents, answer, archive, asks, document, done, edit, events, fork, health, interrupt,
-    kill, merge, project, prompt, raw, reopen, resume, retry, runs, start, steer, stop, stories,
-    stream, token, usage, welcome,
+    add, agents, answer, archive, asks, diff, document, done, edit, events, feed, fork, health,
+    interrupt, kill, merge, project, prompt, raw, reopen, resume, retry, runs, start, steer, stop,
+    stories, stream, token, usage, welcome,
 };
 
 /// A request has this long, streams aside.
 const WITHIN: Duration = Duration::from_secs(30);
+/// How many diffs are made at once, and how long each may take.
+const HEAVY: usize = 8;
+const HEAVY_WITHIN: Duration = Duration::from_secs(120);
 
 /// What is replied at once, or within a bounded time.
 fn brief() -> OpenApiRouter<Api> {
@@ -58,9 +59,14 @@ fn brief() -> OpenApiRouter<Api> {
         .routes(routes!(token::token))
 }
 
+/// What starts programs, of which only a few may run at once.
+fn heavy() -> OpenApiRouter<Api> {
+    OpenApiRouter::new().routes(routes!(diff::diff))
+}
+
 /// What lasts as long as its client does.
 fn lasting() -> OpenApiRouter<Api> {
-    OpenApiRouter::new().routes(routes!(stream::stream))
+    OpenApiRouter::new().routes(routes!(stream::stream)).routes(routes!(feed::feed))
 }
 
 /// What stands outside of the API.
@@ -73,27 +79,24 @@ fn outside() -> OpenApiRouter<Api> {
 }
 
 /// All routes.
-fn table(bounds: &Bounds) -> OpenApiRouter<Api> {
-    let within = || from_fn_with_state(bounds.clone(), bounded);
+fn table() -> OpenApiRouter<Api> {
+    let requests = Bounds::new(REQUESTS, WITHIN);
+    let within = |bounds: &Bounds| from_fn_with_state(bounds.clone(), bounded);
+    let heavy = heavy().route_layer(within(&Bounds::new(HEAVY, HEAVY_WITHIN)));
     OpenApiRouter::with_openapi(document::preamble())
-        .nest("/api/v1", brief().route_layer(within()))
-        .nest("/api/v1", lasting())
-        .merge(outside().route_layer(within()))
-}
-
-fn bounds() -> Bounds {
-    Bounds::new(&Arc::new(Semaphore::new(REQUESTS)), WITHIN)
+        .nest("/api/v1", brief().route_layer(within(&requests)).merge(heavy).merge(lasting()))
+        .merge(outside().route_layer(within(&requests)))
 }
 
 /// The document that describes every route.
 pub fn openapi() -> OpenApi {
-    table(&bounds()).into_openapi()
+    table().into_openapi()
 }
 
 /// The door, ready to be served.
 pub fn router(context: Context) -> Router {
     let api = Api::new(context);
-    let (routes, _) = table(&bounds()).split_for_parts();
+    let (routes, _) = table().split_for_parts();
     routes
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)

@@ -44,25 +44,38 @@ pub(super) fn named(out: &mut Vec<u8>, name: &str, data: &[u8]) {
     out.extend_from_slice(b"\n\n");
 }
 
+/// One event of a named kind, with the id from which its reader can go on.
+pub(super) fn named_with_id(out: &mut Vec<u8>, id: &impl Display, name: &str, data: &[u8]) {
+    let _infallible = writeln!(out, "id: {id}");
+    named(out, name, data);
+}
+
 /// Moves a reader's place without an event, as when nothing of late was of a kind that it wants.
 pub(super) fn moved(id: impl Display) -> Bytes {
     format!("id: {id}\n\n").into()
+}
+
+/// The events of a framed piece of a log: each with its place, its line, and the whole of its bytes.
+pub(super) fn events(framed: &[u8]) -> impl Iterator<Item = (&[u8], &[u8], &[u8])> {
+    let mut rest = framed;
+    std::iter::from_fn(move || {
+        let id = memchr(b'\n', rest)?;
+        let data = id + 1 + memchr(b'\n', rest.get(id + 1..)?)?;
+        let (whole, after) = rest.split_at_checked(data + 2)?;
+        rest = after;
+        let place = whole[..id].strip_prefix(b"id: ")?;
+        Some((place, whole[id + 1..data].strip_prefix(b"data: ")?, whole))
+    })
 }
 
 /// What remains of a framed piece when only some kinds are wanted.
 pub(super) fn chosen(framed: &Bytes, kinds: Option<&Kinds>) -> Bytes {
     let Some(kinds) = kinds else { return framed.clone() };
     let mut out = Vec::new();
-    let mut rest = &framed[..];
-    while let Some(id) = memchr(b'\n', rest) {
-        let Some(data) = memchr(b'\n', &rest[id + 1..]) else { break };
-        let end = id + 1 + data;
-        let line = rest[id + 1..end].strip_prefix(b"data: ").unwrap_or_default();
-        let after = (end + 2).min(rest.len());
+    for (_, line, whole) in events(framed) {
         if kinds.has(line) {
-            out.extend_from_slice(&rest[..after]);
+            out.extend_from_slice(whole);
         }
-        rest = &rest[after..];
     }
     out.into()
 }

@@ -1,6 +1,6 @@
 //! Asks as people see them: who asks, about which story, and what became of it.
 
-use rusqlite::Row;
+use rusqlite::{OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -82,6 +82,15 @@ impl Views {
             super::page(query.limit)
         );
         self.read(|db| db.prepare_cached(&sql)?.query_map(filter.values(), read)?.collect())
+    }
+
+    pub fn ask(&self, run: RunId, ask: &AskId) -> Result<Option<AskView>, JournalError> {
+        self.read(|db| {
+            let sql = "SELECT asks.*, runs.story, runs.agent FROM asks
+                JOIN runs ON runs.id = asks.run WHERE asks.run = ?1 AND asks.ask = ?2";
+            let mut sql = db.prepare_cached(sql)?;
+            sql.query_row((rows::run_number(run), ask.as_str()), read).optional()
+        })
     }
 }
 

@@ -1,0 +1,240 @@
+//! `GET /feed`: everything that one tab follows, over one connection: facts, headlines and chosen run logs.
+
+mod opening;
+mod watched;
+
+use std::convert::Infallible;
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use futures_util::future::{pending, select_all};
+use futures_util::{Stream, stream};
+use musher_core::RunId;
+use serde::Deserialize;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::Interval;
+
+use super::Api;
+use super::bounds;
+use super::events::cursor;
+use super::follow::{HEARTBEAT, beats};
+use super::problem::Problem;
+use super::request::{Params, bad_query};
+use super::sse;
+use super::stream::last_event_id;
+use super::vector::{MOST_RUNS, Vector};
+use crate::runner::log::Cursor;
+use opening::Opening;
+use watched::{News, Watched};
+
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct FeedParams {
+    /// The runs whose logs are wanted, with commas in between: each an id, with `:` and the last event that you have
+    /// if you have one, such as `r12:1.42`. At most 32.
+    runs: Option<String>,
+    /// `1` for text in flight of these runs too.
+    deltas: Option<u8>,
+}
+
+#[utoipa::path(
+    get,
+    path = "/feed",
+    tag = "feed",
+    operation_id = "feed",
+    summary = "Everything that one client follows, as server-sent events",
+    description = "First `headline` for every story, every run that is not over and every open ask, then `ready`. From \
+        then on `fact` (with the number, the time and the fact) and again `headline` for what it touched; `run` (with \
+        the run's id, the place and the line of its log), `end` when such a run is over, `reset` when what came after \
+        a place in its log was lost, `delta` for text in flight, `problem` when a log cannot be read. A headline \
+        replaces what you had under the same id. The ids are opaque; send the last one as `Last-Event-ID`.",
+    params(FeedParams, ("last-event-id" = Option<String>, Header, description = "Where to go on")),
+    responses((status = 200, content_type = "text/event-stream", body = String), Problem)
+)]
+pub(super) async fn feed(
+    State(api): State<Api>,
+    Params(params): Params<FeedParams>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let place = bounds::place(&api.streams)?;
+    let mut runs = wanted(params.runs.as_deref().unwrap_or_default())?;
+    let given = last_event_id(&headers)?.map(str::parse::<Vector>).transpose();
+    let given = given.map_err(|error| bad_query(&error.to_string()))?;
+    for (run, at) in given.iter().flat_map(|given| &given.runs) {
+        // What the client heard last is newer than what it asked for at first.
+        if let Some((_, after)) = runs.iter_mut().find(|(wanted, _)| wanted == run) {
+            *after = Some(*at);
+        }
+    }
+    let deltas = params.deltas == Some(1);
+    let watched = runs.into_iter().map(|(run, after)| Watched::new(&api, run, after, deltas));
+    let watched = watched.collect();
+    Ok(sse::reply(Feed::new(api, given.map(|given| given.facts), watched, place).pieces()))
+}
+
+/// The runs that a client names, with the last event that it has.
+fn wanted(text: &str) -> Result<Vec<(RunId, Option<Cursor>)>, Problem> {
+    let mut runs: Vec<(RunId, Option<Cursor>)> = Vec::new();
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        let (run, after) = match part.split_once(':') {
+            Some((run, after)) => (run, Some(cursor(after)?)),
+            None => (part, None),
+        };
+        let run = RunId::parse(run).map_err(|error| bad_query(&error.to_string()))?;
+        if !runs.iter().any(|(known, _)| *known == run) {
+            runs.push((run, after));
+        }
+    }
+    match runs.len() <= MOST_RUNS {
+        true => Ok(runs),
+        false => Err(bad_query(&format!("a feed follows at most {MOST_RUNS} runs"))),
+    }
+}
+
+/// One client's feed.
+struct Feed {
+    api: Api,
+    opening: Option<Opening>,
+    /// The last fact that was told.
+    facts: u64,
+    news: watch::Receiver<u64>,
+    runs: Vec<Watched>,
+    /// The run that is looked at first, so that none keeps the others from being heard.
+    first: usize,
+    beat: Interval,
+    ended: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+enum Woken {
+    Grown,
+    Frame(Bytes),
+    Closing,
+}
+
+impl Feed {
+    fn new(api: Api, after: Option<u64>, runs: Vec<Watched>, permit: OwnedSemaphorePermit) -> Self {
+        let news = api.pool.facts();
+        // Headlines are read after this, so that they are never older than the facts that follow.
+        let last = *news.borrow();
+        let opening = Some(Opening::new(after.filter(|after| *after > last).map(|_| last)));
+        let facts = after.unwrap_or(last).min(last);
+        let beat = beats(HEARTBEAT);
+        Self { api, opening, facts, news, runs, first: 0, beat, ended: false, _place: permit }
+    }
+
+    fn pieces(self) -> impl Stream<Item = Result<Bytes, Infallible>> {
+        stream::unfold(self, |mut feed| async move {
+            let piece = feed.next().await?;
+            Some((Ok(piece), feed))
+        })
+    }
+
+    async fn next(&mut self) -> Option<Bytes> {
+        while !self.ended {
+            let piece = match self.step().await {
+                Ok(piece) => piece,
+                Err(problem) => {
+                    self.ended = true;
+                    return Some(problem_event(&problem));
+                }
+            };
+            if let Some(piece) = piece {
+                return Some(piece);
+            }
+            match self.wait().await {
+                Woken::Grown => {}
+                Woken::Frame(frame) => return Some(frame),
+                Woken::Closing => return None,
+            }
+        }
+        None
+    }
+
+    /// The next piece, if there is one now.
+    async fn step(&mut self) -> Result<Option<Bytes>, Problem> {
+        if let Some(opening) = &mut self.opening {
+            if let Some(piece) = opening.next(&self.api).await? {
+                return Ok(Some(piece));
+            }
+            self.opening = None;
+            let mut out = Vec::new();
+            let ready = format!(r#"{{"facts":{}}}"#, self.facts);
+            sse::named_with_id(&mut out, &self.vector(), "ready", ready.as_bytes());
+            return Ok(Some(out.into()));
+        }
+        if *self.news.borrow_and_update() > self.facts {
+            return self.bulletin().await.map(Some);
+        }
+        for turn in 0..self.runs.len() {
+            let at = (self.first + turn) % self.runs.len();
+            if let Some(piece) = self.look(at).await {
+                self.first = at + 1;
+                return Ok(Some(piece));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Facts, and the headlines of what they touched.
+    async fn bulletin(&mut self) -> Result<Bytes, Problem> {
+        let bulletin = self.api.news(self.facts).await?;
+        let mut out = Vec::with_capacity(bulletin.headlines.len() + 512 * bulletin.facts.len());
+        let mut vector = self.vector();
+        for (n, data) in &bulletin.facts {
+            vector.facts = *n;
+            sse::named_with_id(&mut out, &vector, "fact", data.as_bytes());
+        }
+        self.facts = vector.facts;
+        out.extend_from_slice(&bulletin.headlines);
+        Ok(out.into())
+    }
+
+    /// What is new in one run's log.
+    async fn look(&mut self, at: usize) -> Option<Bytes> {
+        let mut vector = self.vector();
+        let watched = self.runs.get_mut(at)?;
+        watched
+            .next(&self.api, |out, run, cursor, name, data| {
+                vector.runs.retain(|(known, _)| *known != run);
+                vector.runs.push((run, cursor));
+                sse::named_with_id(out, &vector, name, data);
+            })
+            .await
+    }
+
+    fn vector(&self) -> Vector {
+        let place = |watched: &Watched| watched.cursor().map(|cursor| (watched.run, cursor));
+        Vector { facts: self.facts, runs: self.runs.iter().filter_map(place).collect() }
+    }
+
+    async fn wait(&mut self) -> Woken {
+        let logs = self.runs.iter_mut().filter(|run| run.is_open());
+        let logs: Vec<_> = logs.map(|run| Box::pin(run.news())).collect();
+        let any = async {
+            match logs.is_empty() {
+                true => pending().await,
+                false => select_all(logs).await.0,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.api.closing.cancelled() => Woken::Closing,
+            Ok(()) = self.news.changed() => Woken::Grown,
+            news = any => match news {
+                News::Grown => Woken::Grown,
+                News::Delta(frame) => Woken::Frame(frame),
+            },
+            _ = self.beat.tick() => Woken::Frame(Bytes::from_static(sse::HEARTBEAT)),
+        }
+    }
+}
+
+fn problem_event(problem: &Problem) -> Bytes {
+    let mut out = Vec::new();
+    sse::named(&mut out, "problem", &problem.json());
+    out.into()
+}
