@@ -186,14 +186,16 @@ impl Supervisor {
         code: api::Code,
         closing: CancellationToken,
     ) -> api::Context {
-        let Ground { git, base, project, views, bus, pool, .. } = &*self.ground;
+        let Ground { git, slots, base, project, views, bus, pool, .. } = &*self.ground;
         let name = git.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
         api::Context {
             pool: pool.clone(),
             views: views.clone(),
             bus: bus.clone(),
             name,
-            base_branch: base.to_string(),
+            git: git.clone(),
+            slots: slots.clone(),
+            base_branch: base.clone(),
             project: watch::channel(Arc::new(project.clone())).1,
             access,
             code,

@@ -1,0 +1,293 @@
+//! A project in a repository of its own, the server that serves it, and the agents that work in it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use musher::config;
+use musher::runner::log::{Lock, Read, Reader, lines};
+use musher::runner::spec::RunSpec;
+use musher::runtimes;
+use musher_core::Event;
+use musher_testkit::{proc, programs};
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+/// Nothing here takes longer, except what is broken.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A repository, a state directory and a home.
+pub(crate) struct Project {
+    top: TempDir,
+}
+
+impl Project {
+    /// A project with this project file; `@WORKER@` and `@HOME@` in it stand for the worker agent and its home.
+    pub(crate) fn new(text: &str) -> Self {
+        let top = TempDir::new().unwrap();
+        let project = Self { top };
+        let repo = project.repo();
+        std::fs::create_dir_all(repo.join(".musher")).unwrap();
+        std::fs::create_dir_all(project.worker_home()).unwrap();
+        let worker = programs::worker_agent().unwrap();
+        let text = text
+            .replace("@WORKER@", &worker.display().to_string())
+            .replace("@HOME@", &project.worker_home().display().to_string());
+        std::fs::write(repo.join(".musher/project.toml"), text).unwrap();
+        std::fs::write(repo.join("README"), "hello\n").unwrap();
+        project.git(&["init", "-q", "-b", "main"]);
+        project.git(&["add", "."]);
+        project.git(&["commit", "-qm", "first"]);
+        project
+    }
+
+    /// A project with one agent that does what its story says, and no limits worth the name.
+    pub(crate) fn of_workers() -> Self {
+        Self::new(
+            "[[agent]]\nname = 'worker'\nruntime = 'claude-code'\ncommand = '@WORKER@'\nprompt = '{{ story.text }}'\nenv = { WORKER_HOME = '@HOME@' }\n[limits]\nruns = 64\nruns_per_agent = 64\nruns_per_story = 8\n",
+        )
+    }
+
+    pub(crate) fn repo(&self) -> PathBuf {
+        self.top.path().join("repo")
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.top.path().join("state")
+    }
+
+    pub(crate) fn worker_home(&self) -> PathBuf {
+        self.top.path().join("worker")
+    }
+
+    /// A file that the worker agents write.
+    pub(crate) fn worker_file(&self, name: &str) -> String {
+        std::fs::read_to_string(self.worker_home().join(name)).unwrap_or_default()
+    }
+
+    pub(crate) fn run_folder(&self, run: &str) -> PathBuf {
+        self.state().join("runs").join(run)
+    }
+
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let output = Command::new("git")
+            .args(["-c", "user.name=T", "-c", "user.email=t@t"])
+            .args(args)
+            .current_dir(self.repo())
+            .env("HOME", self.top.path())
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {args:?}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// `musher` with these arguments, in the repository, with nothing of the tests' environment.
+    pub(crate) fn musher(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_musher"));
+        command
+            .args(args)
+            .current_dir(self.repo())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.top.path())
+            .env("XDG_STATE_HOME", self.top.path().join("xdg"))
+            .env("LANG", "C.UTF-8")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Starts the server; what it may do is trusted first.
+    pub(crate) async fn serve(&self) -> Server {
+        self.serve_with(&[]).await.unwrap()
+    }
+
+    /// Starts the server with more arguments; `None` if it ended before it was ready.
+    pub(crate) async fn serve_with(&self, more: &[&str]) -> Option<Server> {
+        std::fs::create_dir_all(self.state()).unwrap();
+        let project = config::load(&self.repo(), runtimes::BUILT).unwrap();
+        config::trust::grant(&self.state(), &project).unwrap();
+        let state = self.state().display().to_string();
+        let mut args = vec!["serve", "--json", "--state", &state];
+        args.extend(more);
+        let mut child =
+            self.musher(&args).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let mut line = String::new();
+        let out = child.stdout.take().unwrap();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        let Ok(ready) = serde_json::from_str::<Json>(&line) else {
+            child.wait().unwrap();
+            return None;
+        };
+        let token = std::fs::read_to_string(self.state().join("token")).unwrap();
+        let url = ready["url"].as_str().unwrap().to_owned();
+        Some(Server { child, url, token, http: reqwest::Client::new() })
+    }
+
+    /// The runs that have a folder.
+    pub(crate) fn runs(&self) -> Vec<PathBuf> {
+        let folders = std::fs::read_dir(self.state().join("runs")).into_iter().flatten().flatten();
+        let mut runs: Vec<PathBuf> = folders.map(|folder| folder.path()).collect();
+        runs.sort();
+        runs
+    }
+
+    /// Every process that any run has left behind; there should be none.
+    pub(crate) fn left(&self) -> Vec<i32> {
+        let marks = self.runs().into_iter().filter_map(|run| Some(RunSpec::read(&run).ok()?.mark));
+        marks.flat_map(|mark| proc::marked(&format!("{}={mark}", musher_runtime::MARK))).collect()
+    }
+
+    pub(crate) fn events(&self, run: &str) -> Vec<Event> {
+        let Ok(mut reader) = Reader::open(&self.run_folder(run), None) else { return Vec::new() };
+        let mut buffer = Vec::new();
+        let mut events = Vec::new();
+        loop {
+            buffer.clear();
+            match reader.read(&mut buffer, 1 << 20).unwrap() {
+                Read::Lines(batch) => {
+                    let parse = |line| serde_json::from_slice::<Event>(line).unwrap();
+                    events.extend(lines(&buffer[batch.lines]).map(parse));
+                }
+                Read::End => return events,
+                Read::Reset { .. } => {}
+            }
+        }
+    }
+}
+
+impl Drop for Project {
+    /// A failed test leaves no agent behind.
+    fn drop(&mut self) {
+        for run in self.runs() {
+            if let Ok(spec) = RunSpec::read(&run) {
+                if Lock::is_held(&run).unwrap_or(false) {
+                    kill_runner(&run);
+                }
+                musher_runtime::sweep(&spec.mark, spec.group.as_deref());
+            }
+        }
+    }
+}
+
+/// Kills the runner of a run by its process.
+pub(crate) fn kill_runner(folder: &Path) -> Option<()> {
+    let folder = folder.canonicalize().ok()?;
+    let wanted = folder.as_os_str().as_encoded_bytes();
+    let entries = std::fs::read_dir("/proc").ok()?.flatten();
+    for entry in entries {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else { continue };
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let mut words = line.split(|byte| *byte == 0);
+        if words.nth(1) == Some(b"runner") && words.next() == Some(wanted) {
+            let pid = rustix::process::Pid::from_raw(pid)?;
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok()?;
+            return Some(());
+        }
+    }
+    None
+}
+
+/// A running server.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) url: String,
+    pub(crate) token: String,
+    http: reqwest::Client,
+}
+
+impl Server {
+    pub(crate) async fn get(&self, path: &str) -> Json {
+        let (status, body) = self.try_get(path).await.unwrap();
+        assert!(status < 300, "GET {path}: {status} {body:#}");
+        body
+    }
+
+    pub(crate) async fn try_get(&self, path: &str) -> reqwest::Result<(u16, Json)> {
+        let request = self.http.get(format!("{}/api/v1{path}", self.url));
+        let reply = request.bearer_auth(&self.token).send().await?;
+        let status = reply.status().as_u16();
+        Ok((status, reply.json().await?))
+    }
+
+    /// Sends a command and gives the status and the reply; an error if nobody answered.
+    pub(crate) async fn try_post(&self, path: &str, body: &Json) -> reqwest::Result<(u16, Json)> {
+        let request = self.http.post(format!("{}/api/v1{path}", self.url));
+        let reply = request.bearer_auth(&self.token).json(body).send().await?;
+        let status = reply.status().as_u16();
+        Ok((status, reply.json().await.unwrap_or(Json::Null)))
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Json) -> Json {
+        let (status, reply) = self.try_post(path, body).await.unwrap();
+        assert!(status < 300, "POST {path} {body}: {status} {reply:#}");
+        reply
+    }
+
+    /// Adds a story and starts a run on it; gives both ids.
+    pub(crate) async fn begin(&self, text: &str) -> (String, String) {
+        let story = self.post("/stories", &json!({ "title": "Work", "text": text })).await;
+        let story = story["story"].as_str().unwrap().to_owned();
+        let run = self.post(&format!("/stories/{story}/start"), &json!({})).await;
+        (story, run["run"].as_str().unwrap().to_owned())
+    }
+
+    pub(crate) async fn run(&self, run: &str) -> Json {
+        self.get(&format!("/runs/{run}")).await
+    }
+
+    /// Waits until a run is as wanted, and gives it.
+    pub(crate) async fn until(&self, run: &str, wanted: impl Fn(&Json) -> bool) -> Json {
+        let began = Instant::now();
+        loop {
+            let view = self.run(run).await;
+            if wanted(&view) {
+                return view;
+            }
+            assert!(began.elapsed() < PATIENCE, "it never came to that: {view:#}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    pub(crate) async fn until_over(&self, run: &str) -> Json {
+        self.until(run, |view| view["phase"] == "over").await
+    }
+
+    pub(crate) async fn until_live(&self, run: &str) -> Json {
+        self.until(run, |view| view["phase"] == "live").await
+    }
+
+    /// Waits until an ask of the run is open, and gives its id.
+    pub(crate) async fn until_ask(&self, run: &str) -> String {
+        let began = Instant::now();
+        loop {
+            let asks = self.get("/asks").await;
+            let mut asks = asks["asks"].as_array().unwrap().iter();
+            if let Some(ask) = asks.find(|ask| ask["run"] == run) {
+                return ask["ask"].as_str().unwrap().to_owned();
+            }
+            assert!(began.elapsed() < PATIENCE, "no ask came: {:#}", self.run(run).await);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Kills the server as a crash does.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Waits until the server has died by itself.
+    pub(crate) fn until_dead(mut self) {
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may be dead already, which is as good.
+        let _dead = self.child.kill();
+        let _dead = self.child.wait();
+    }
+}
