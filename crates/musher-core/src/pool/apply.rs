@@ -1,13 +1,17 @@
 //! Folds a committed fact into the state. Facts are trusted, and one that does not fit changes nothing.
 
 use crate::pool::{
-    Delivery, DeliveryKind, Fact, KnownSession, Merge, Pair, Parked, RESTART_WINDOW_MS, SessionKey,
-    Slot, State, UndeliveredCode, Wear,
+    Delivery, DeliveryKind, Fact, KnownSession, Merge, Pair, Parked, SessionKey, Slot, State,
+    UndeliveredCode, Wear,
 };
 use crate::{
     AskState, BranchRef, ClosedBy, CommandId, EndWish, Line, Outcome, Run, RunId, RunKind,
     RunPhase, RunPlan, SessionId, SlotId, Start, Story, StoryId, StoryState,
 };
+
+/// How many restarts of a pair are remembered. They are forgotten by number and not by age, because a clock that runs
+/// ahead and back again would erase what still counts.
+const RESTARTS_KEPT: usize = 16;
 
 impl State {
     /// Folds one fact.
@@ -173,8 +177,10 @@ impl State {
         self.runs.insert(run, Run::queued(plan.clone()));
         if let (Some(at), RunKind::Restart { .. }) = (by_itself, &plan.kind) {
             let times = self.restarts.entry(Pair::of(plan)).or_default();
-            times.retain(|then| at.saturating_sub(*then) < RESTART_WINDOW_MS);
             times.push(at);
+            if times.len() > RESTARTS_KEPT {
+                times.remove(0);
+            }
         }
     }
 

@@ -53,7 +53,7 @@ fn conclude(mut draft: Draft<'_>, input: Input) -> Decision {
             talk::delivered(&mut draft, run, &command, result);
         }
         Input::Finished { run, commit, error } => flow::finished(&mut draft, run, commit, error),
-        Input::Released { slot } => flow::released(&mut draft, slot),
+        Input::Released { slot, branch } => flow::released(&mut draft, slot, &branch),
         Input::Merged { command, story, result } => {
             stories::merged(&mut draft, &command, &story, result);
         }

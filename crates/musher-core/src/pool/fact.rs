@@ -223,6 +223,44 @@ impl Fact {
         }
     }
 
+    /// The run that it is about.
+    pub fn run(&self) -> Option<RunId> {
+        match self {
+            Self::RunQueued { run, .. }
+            | Self::RunPreparing { run, .. }
+            | Self::RunPrepared { run, .. }
+            | Self::RunStarted { run, .. }
+            | Self::RunnerLost { run, .. }
+            | Self::RunEnded { run, .. }
+            | Self::RunFinished { run, .. }
+            | Self::RunParked { run, .. }
+            | Self::RunUnparked { run, .. }
+            | Self::SessionSeen { run, .. }
+            | Self::SetupDone { run, .. }
+            | Self::UsageCounted { run, .. }
+            | Self::AskOpened { run, .. }
+            | Self::AskClosed { run, .. }
+            | Self::AnswerOffered { run, .. }
+            | Self::AskAnswered { run, .. }
+            | Self::AnswerRefused { run, .. }
+            | Self::PromptOffered { run, .. }
+            | Self::SteerOffered { run, .. }
+            | Self::InterruptOffered { run, .. }
+            | Self::EndWished { run, .. }
+            | Self::CommandDelivered { run, .. }
+            | Self::CommandUndelivered { run, .. } => Some(*run),
+            Self::StoryAdded { .. }
+            | Self::StoryEdited { .. }
+            | Self::StoryFinished { .. }
+            | Self::StoryReopened { .. }
+            | Self::StoryArchived { .. }
+            | Self::MergeStarted { .. }
+            | Self::StoryMerged { .. }
+            | Self::MergeFailed { .. }
+            | Self::SlotReleased { .. } => None,
+        }
+    }
+
     /// The run and the number of the event, if the fact came from a run's log.
     pub fn heard(&self) -> Option<(RunId, u64)> {
         match self {

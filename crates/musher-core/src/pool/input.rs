@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::pool::Command;
 use crate::{
-    AskId, ClosedBy, CommandId, ErrorInfo, Outcome, RunId, SessionId, SlotId, Spend, StoryId,
+    AskId, BranchRef, ClosedBy, CommandId, ErrorInfo, Outcome, RunId, SessionId, SlotId, Spend,
+    StoryId,
 };
 
 /// One thing that happened, in the order in which the pool heard of it.
@@ -57,9 +58,10 @@ pub enum Input {
         commit: Option<String>,
         error: Option<String>,
     },
-    /// A slot was emptied and can serve another story.
+    /// A slot was emptied of a branch and can serve another story.
     Released {
         slot: SlotId,
+        branch: BranchRef,
     },
     /// A merge made a commit, or failed and says why.
     Merged {

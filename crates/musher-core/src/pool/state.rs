@@ -29,7 +29,7 @@ pub struct State {
     /// The last session of each agent on each story; forks leave it alone.
     #[serde(with = "pairs")]
     pub sessions: BTreeMap<SessionKey, KnownSession>,
-    /// When the pool restarted something by itself of late, Unix milliseconds.
+    /// When the pool restarted something by itself, the last few times, Unix milliseconds.
     #[serde(with = "pairs")]
     pub restarts: BTreeMap<Pair, Vec<i64>>,
     /// Lost runs that wait for a person's word.

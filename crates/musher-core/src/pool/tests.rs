@@ -4,6 +4,7 @@ mod answers;
 mod records;
 mod restarts;
 mod scene;
+mod simulation;
 mod starts;
 mod stories;
 mod table;

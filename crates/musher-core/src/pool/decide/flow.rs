@@ -3,8 +3,8 @@
 use super::draft::{Draft, Rule};
 use super::ending::{End, end};
 use super::restarts;
-use crate::pool::{Fact, Slot};
-use crate::{ErrorInfo, Outcome, RunId, RunPhase, SlotId};
+use crate::pool::{Action, Fact, Slot};
+use crate::{BranchRef, ErrorInfo, Outcome, RunId, RunPhase, SlotId};
 
 pub(super) fn prepared(draft: &mut Draft<'_>, id: RunId, head: String) {
     let Some(run) = draft.base.runs.get(&id) else { return };
@@ -47,7 +47,7 @@ pub(super) fn runner_gone(draft: &mut Draft<'_>, id: RunId) {
     match phase(draft, id) {
         Some(RunPhase::Starting { .. } | RunPhase::Live { .. }) => {
             draft.put(Fact::RunnerLost { run: id });
-            draft.act(crate::pool::Action::CloseLog { run: id });
+            draft.act(Action::CloseLog { run: id });
         }
         Some(
             RunPhase::Queued
@@ -74,8 +74,10 @@ pub(super) fn finished(
     }
 }
 
-pub(super) fn released(draft: &mut Draft<'_>, slot: SlotId) {
-    if let Some(Slot::Leaving { .. }) = draft.base.slots.get(&slot) {
+pub(super) fn released(draft: &mut Draft<'_>, slot: SlotId, emptied: &BranchRef) {
+    if let Some(Slot::Leaving { branch }) = draft.base.slots.get(&slot)
+        && branch == emptied
+    {
         draft.put(Fact::SlotReleased { slot });
     }
 }

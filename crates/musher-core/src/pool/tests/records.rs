@@ -11,7 +11,7 @@ use crate::{
 const WRITTEN: &str = include_str!("../../../tests/fixtures/facts.jsonl");
 
 /// How many kinds of facts there are.
-const KINDS: usize = 32;
+pub(super) const KINDS: usize = 32;
 
 fn plan(kind: RunKind, words: Words) -> RunPlan {
     RunPlan {

@@ -4,7 +4,7 @@ use crate::pool::decide::{Rule, decide_with};
 use crate::pool::{
     Command, Decision, Fact, Heard, Input, PoolLimits, Refusal, Reply, Seat, State, Team,
 };
-use crate::{AgentName, CommandId, Outcome, PastRun, RunId, SessionId, StoryId};
+use crate::{AgentName, BranchRef, CommandId, Outcome, PastRun, RunId, SessionId, SlotId, StoryId};
 
 /// A pool with its past.
 #[derive(Debug, Clone)]
@@ -116,6 +116,12 @@ impl Scene {
     pub(super) fn lose(&mut self, run: RunId) -> Decision {
         self.put(Input::RunnerGone { run });
         self.end(run, Outcome::Lost)
+    }
+
+    /// Empties a slot of the first branch of a story.
+    pub(super) fn released(&mut self, slot: u32, of: &str) -> Decision {
+        let branch = BranchRef { story: story(of), n: 1 };
+        self.put(Input::Released { slot: SlotId(slot), branch })
     }
 
     /// What the journal knows of a run that is over.

@@ -57,7 +57,7 @@ fn promise_5_a_start_that_fails_half_way_leaves_nothing_behind_and_says_why() {
         assert_eq!(error.message, "the program is not there");
         assert!(matches!(decision.actions[..], [Action::Release { slot: SlotId(1), .. }]));
         assert!(scene.state.runs.is_empty());
-        scene.put(Input::Released { slot: SlotId(1) });
+        scene.released(1, "s1");
         assert_eq!(scene.state.slots[&SlotId(1)], Slot::Free);
         scene.start("s1", "ada");
     }
@@ -92,7 +92,7 @@ fn a_worktree_is_kept_from_run_to_run_and_recycled_after_the_story_is_archived()
     scene.end(second, Outcome::Completed);
     let archived = scene.tell(Command::ArchiveStory { story: super::scene::story("s1") });
     assert!(matches!(archived.actions[..], [Action::Release { slot: SlotId(1), .. }]));
-    scene.put(Input::Released { slot: SlotId(1) });
+    scene.released(1, "s1");
     scene.add_story().unwrap();
     let decision = scene.tell(start("s2", "ada"));
     assert!(matches!(

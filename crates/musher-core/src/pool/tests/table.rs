@@ -5,8 +5,8 @@ mod cells;
 use super::scene::{Scene, ended, run, story};
 use crate::pool::{Action, Command, Decision, Heard, Input, Refusal, Reply};
 use crate::{
-    Answer, AskId, ClosedBy, CommandId, ErrorClass, ErrorInfo, Outcome, PastRun, RunPhase, RunRef,
-    SessionId, SlotId, Words,
+    Answer, AskId, BranchRef, ClosedBy, CommandId, ErrorClass, ErrorInfo, Outcome, PastRun,
+    RunPhase, RunRef, SessionId, SlotId, Words,
 };
 
 /// Where the run `r1` of `ada` on `s1` is. The columns of the table, in their order.
@@ -161,7 +161,7 @@ fn inputs(at: At) -> Vec<Input> {
         Input::RunnerGone { run },
         Input::Delivered { run, command: said.clone(), result: Ok(()) },
         Input::Finished { run, commit: None, error: None },
-        Input::Released { slot: SlotId(1) },
+        Input::Released { slot: SlotId(1), branch: BranchRef { story: s1(), n: 1 } },
         Input::Merged { command: said, story: s1(), result: Ok("abc".into()) },
     ]);
     inputs

@@ -1,0 +1,215 @@
+//! What must hold after every decision, whatever happened before.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::pool::{
+    Action, Decision, Fact, Pair, RESTART_LIMIT, RESTART_WINDOW_MS, Slot, State, Team,
+    UndeliveredCode,
+};
+use crate::{AskId, Line, RunId, RunKind, RunPhase, SlotId};
+
+/// The laws, and what they must remember of the facts.
+#[derive(Debug, Default)]
+pub(super) struct Laws {
+    ended: BTreeSet<RunId>,
+    wished: BTreeSet<RunId>,
+    /// Answers offered to an ask, less those after which it was open again.
+    offered: BTreeMap<(RunId, AskId), i32>,
+    /// Which events became facts, and as what.
+    heard: BTreeSet<(RunId, u64, &'static str)>,
+    /// When the pool restarted something by itself.
+    restarts: BTreeMap<Pair, Vec<i64>>,
+    parked: BTreeMap<RunId, Pair>,
+}
+
+impl Laws {
+    /// Holds a decision to the laws; an error names the one that it broke.
+    pub(super) fn judge(
+        &mut self,
+        decision: &Decision,
+        after: &State,
+        team: &Team,
+    ) -> Result<(), String> {
+        if let Some(Err(refusal)) = &decision.reply
+            && !(decision.facts.is_empty() && decision.actions.is_empty())
+        {
+            return Err(format!("it was refused ({refusal}), but something changed"));
+        }
+        for fact in &decision.facts {
+            self.fact(fact)?;
+        }
+        for action in &decision.actions {
+            action_is_right(after, action)?;
+        }
+        one_run_for_each_pair(after)?;
+        slots_and_runs_agree(after)?;
+        places_suffice(after, team)
+    }
+
+    fn fact(&mut self, fact: &Fact) -> Result<(), String> {
+        if let Some(run) = fact.run()
+            && self.ended.contains(&run)
+            && !may_follow_the_end(fact)
+        {
+            return Err(format!("{run} had ended, and then {fact:?}"));
+        }
+        if let Some((run, seq)) = fact.heard()
+            && !self.heard.insert((run, seq, fact.name()))
+        {
+            return Err(format!("event {seq} of {run} became {} twice", fact.name()));
+        }
+        // Only the facts with a law of their own are of interest.
+        if let Fact::RunEnded { run, .. } = fact {
+            self.ended.insert(*run);
+        } else if let Fact::EndWished { run, .. } = fact {
+            self.wished.insert(*run);
+        } else if let Fact::AnswerOffered { run, ask, .. } = fact {
+            let offered = self.offered.entry((*run, ask.clone())).or_default();
+            *offered += 1;
+            if *offered > 1 {
+                return Err(format!("{ask} of {run} was offered a second answer"));
+            }
+        } else if let Fact::AnswerRefused { run, ask, code: UndeliveredCode::Unfit, .. } = fact {
+            *self.offered.entry((*run, ask.clone())).or_default() -= 1;
+        } else if let Fact::RunParked { run, plan } = fact {
+            self.parked.insert(*run, Pair::of(plan));
+        } else if let Fact::RunUnparked { run, .. } = fact
+            && let Some(pair) = self.parked.remove(run)
+        {
+            self.restarts.remove(&pair);
+        } else if let Fact::RunQueued { plan, command: None, at, .. } = fact {
+            self.restarted(Pair::of(plan), &plan.kind, *at)?;
+        }
+        Ok(())
+    }
+
+    fn restarted(&mut self, pair: Pair, kind: &RunKind, at: i64) -> Result<(), String> {
+        let RunKind::Restart { of, .. } = kind else {
+            return Err(format!("the pool began {kind:?} by itself"));
+        };
+        if self.wished.contains(of) {
+            return Err(format!("{of} was restarted, though a person wanted its end"));
+        }
+        let times = self.restarts.entry(pair).or_default();
+        times.push(at);
+        let recent = |then: &&i64| (0..RESTART_WINDOW_MS).contains(&(at - **then));
+        match times.iter().filter(recent).count() <= RESTART_LIMIT {
+            true => Ok(()),
+            false => Err(format!("{of} was restarted too often: {times:?}")),
+        }
+    }
+
+    /// What must hold when everything has come to rest.
+    pub(super) fn at_rest(
+        &self,
+        state: &State,
+        worktrees: &BTreeSet<SlotId>,
+        usage: &BTreeMap<RunId, usize>,
+    ) -> Result<(), String> {
+        let stuck = state.runs.iter().map(|(run, found)| format!("{run} is {:?}", found.phase));
+        let stuck: Vec<String> = stuck.collect();
+        if !stuck.is_empty() {
+            return Err(format!("nothing moves any more: {}", stuck.join(", ")));
+        }
+        let owed = state.owed();
+        if !owed.is_empty() || !state.deliveries.is_empty() || !state.merges.is_empty() {
+            return Err(format!("something was never done: {owed:?}"));
+        }
+        for (slot, held) in &state.slots {
+            let there = worktrees.contains(slot);
+            match held {
+                Slot::Free if !there => {}
+                Slot::Held { busy: None, .. } if there => {}
+                Slot::Free | Slot::Held { .. } | Slot::Leaving { .. } => {
+                    return Err(format!("slot {slot} is left {held:?}, and there: {there}"));
+                }
+            }
+        }
+        for (run, reports) in usage {
+            let counted = self.heard.range((*run, 0, "")..=(*run, u64::MAX, "~"));
+            let counted = counted.filter(|(_, _, name)| *name == "usage_counted").count();
+            if counted != *reports {
+                return Err(format!("{run} reported {reports} times, counted were {counted}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn action_is_right(after: &State, action: &Action) -> Result<(), String> {
+    if let Action::Deliver { run, .. } = action {
+        let phase = after.runs.get(run).map(|run| &run.phase);
+        if !matches!(phase, Some(RunPhase::Live { .. })) {
+            return Err(format!("{action:?} goes to a run that is {phase:?}"));
+        }
+    }
+    if let Action::Spawn { run, .. } = action
+        && after.runs.get(run).is_some_and(|run| run.wish.is_some())
+    {
+        return Err(format!("{run} was started, though a person wanted its end"));
+    }
+    match after.owed().contains(action) {
+        true => Ok(()),
+        false => Err(format!("{action:?} would be forgotten in a crash")),
+    }
+}
+
+/// A run is finished and perhaps parked after its end, and a person may still not want it to be restarted.
+fn may_follow_the_end(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::RunFinished { .. }
+            | Fact::RunParked { .. }
+            | Fact::RunUnparked { .. }
+            | Fact::EndWished { .. }
+    )
+}
+
+fn one_run_for_each_pair(state: &State) -> Result<(), String> {
+    let mut pairs = BTreeSet::new();
+    for (id, run) in &state.runs {
+        if run.plan.line == Line::Main && !pairs.insert(Pair::of(&run.plan)) {
+            return Err(format!("{id} is a second run of {:?}", Pair::of(&run.plan)));
+        }
+        if !state.stories.contains_key(&run.plan.story) {
+            return Err(format!("{id} is a run on {}, which is not there", run.plan.story));
+        }
+    }
+    Ok(())
+}
+
+fn slots_and_runs_agree(state: &State) -> Result<(), String> {
+    for (id, run) in &state.runs {
+        let Some(slot) = run.phase.slot() else { continue };
+        match state.slots.get(&slot) {
+            Some(Slot::Held { branch, busy: Some(busy), .. })
+                if busy == id && branch.story == run.plan.story => {}
+            other => return Err(format!("{id} is in {slot}, which is {other:?}")),
+        }
+    }
+    for (slot, held) in &state.slots {
+        if let Slot::Held { busy: Some(busy), .. } = held {
+            let there = state.runs.get(busy).and_then(|run| run.phase.slot());
+            if there != Some(*slot) {
+                return Err(format!("{slot} is kept for {busy}, which is in {there:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn places_suffice(state: &State, team: &Team) -> Result<(), String> {
+    let limits = team.limits;
+    let placed = || state.runs.values().filter(|run| run.phase.slot().is_some());
+    if placed().count() > limits.runs as usize {
+        return Err("there are more runs than places".into());
+    }
+    for one in placed() {
+        let of_agent = placed().filter(|run| run.plan.agent == one.plan.agent).count();
+        let on_story = placed().filter(|run| run.plan.story == one.plan.story).count();
+        if of_agent > limits.runs_per_agent as usize || on_story > limits.runs_per_story as usize {
+            return Err(format!("{:?} has more runs than places", Pair::of(&one.plan)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! The people around the pool: they want anything, at any time, twice.
+
+use super::dice::Dice;
+use super::world::World;
+use crate::pool::tests::scene::{Scene, agent};
+use crate::pool::{Command, RESTART_ASK};
+use crate::{Answer, AskId, PastRun, RunId, RunRef, StoryId};
+
+/// Something that a person might want now.
+pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Command> {
+    let stories: Vec<StoryId> = scene.state.stories.keys().cloned().collect();
+    let runs: Vec<RunId> = scene.state.runs.keys().copied().collect();
+    let over: Vec<PastRun> = scene
+        .past
+        .values()
+        .filter(|past| !scene.state.runs.contains_key(&past.run))
+        .cloned()
+        .collect();
+    let text = || "Go on.".to_owned();
+    // Nobody can work on nothing, and what waits for a person is looked at first.
+    if stories.is_empty() {
+        return Some(Command::AddStory { id: None, title: text(), text: text() });
+    }
+    if dice.chance(40)
+        && let Some(command) = answer(scene, world, dice)
+    {
+        return Some(command);
+    }
+    if runs.is_empty() && dice.chance(20) {
+        return Some(Command::MergeStory { story: dice.pick(&stories)?, branch: None });
+    }
+    if runs.is_empty() && dice.chance(60) {
+        return start(&stories, dice);
+    }
+    let command = match dice.below(100) {
+        0 => Command::AddStory { id: None, title: text(), text: text() },
+        1 => Command::EditStory { story: dice.pick(&stories)?, title: None, text: Some(text()) },
+        2..4 => Command::FinishStory { story: dice.pick(&stories)? },
+        4..8 => Command::ReopenStory { story: dice.pick(&stories)? },
+        8..10 => Command::ArchiveStory { story: dice.pick(&stories)? },
+        10..16 => Command::MergeStory {
+            story: dice.pick(&stories)?,
+            branch: dice.chance(50).then_some(1),
+        },
+        16..50 => return start(&stories, dice),
+        50..61 => {
+            let run = match dice.pick(&over).filter(|_| dice.chance(30)) {
+                Some(past) => RunRef::Past(past),
+                None => RunRef::Live(dice.pick(&runs)?),
+            };
+            Command::Prompt { run, text: text() }
+        }
+        61..64 => Command::Steer { run: dice.pick(&runs)?, text: text() },
+        64..67 => Command::Interrupt { run: dice.pick(&runs)? },
+        67..72 => Command::Stop { run: dice.pick(&runs)? },
+        72..74 => Command::Kill { run: dice.pick(&runs)? },
+        74..81 => {
+            let text = dice.chance(50).then(text);
+            Command::Resume { past: dice.pick(&over)?, text }
+        }
+        81..86 => Command::Retry { past: dice.pick(&over)? },
+        _ => {
+            let run = match dice.pick(&over).filter(|_| dice.chance(40)) {
+                Some(past) => RunRef::Past(past),
+                None => RunRef::Live(dice.pick(&runs)?),
+            };
+            Command::Fork { run, text: None }
+        }
+    };
+    Some(command)
+}
+
+fn start(stories: &[StoryId], dice: &mut Dice) -> Option<Command> {
+    Some(Command::StartRun {
+        story: dice.pick(stories)?,
+        agent: dice.pick(&[Some(agent("ada")), Some(agent("bob")), None])?,
+        model: None,
+        prompt: dice.chance(50).then(|| "Go on.".to_owned()),
+    })
+}
+
+/// An answer to something that is open, or was.
+fn answer(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Command> {
+    let mut asks: Vec<(RunId, AskId)> = Vec::new();
+    for (run, runner) in &world.runners {
+        asks.extend(runner.open.iter().map(|ask| (*run, ask.clone())));
+    }
+    for (run, found) in &scene.state.runs {
+        asks.extend(found.asks.keys().map(|ask| (*run, ask.clone())));
+    }
+    asks.extend(scene.state.parked.keys().map(|run| (*run, AskId::new(RESTART_ASK))));
+    let (run, ask) = dice.pick(&asks)?;
+    let answer = match dice.chance(70) {
+        true => Answer::Allow { input: None },
+        false => Answer::Deny { reason: "no".into() },
+    };
+    Some(Command::Answer { run, ask, answer })
+}
