@@ -25,7 +25,7 @@ fn plan(kind: RunKind, words: Words) -> RunPlan {
     }
 }
 
-fn samples() -> Vec<Fact> {
+pub(super) fn samples() -> Vec<Fact> {
     let (s1, r1, ask) = (story("s1"), run(1), AskId::new("a1"));
     let command = CommandId::parse("c1").unwrap();
     let session = SessionId::new("x");

@@ -2,8 +2,8 @@
 
 mod cells;
 
-use super::scene::{Scene, ended, run, story};
-use crate::pool::{Action, Command, Decision, Heard, Input, Refusal, Reply};
+use super::scene::{Scene, ended, run, story, team};
+use crate::pool::{Action, Command, Decision, Heard, Input, Refusal, Reply, State, decide};
 use crate::{
     Answer, AskId, BranchRef, ClosedBy, CommandId, ErrorClass, ErrorInfo, Outcome, PastRun,
     RunPhase, RunRef, SessionId, SlotId, Words,
@@ -189,6 +189,26 @@ fn the_table_has_a_row_for_every_kind_of_input() {
     rows.sort_unstable();
     rows.dedup();
     assert_eq!(rows.len(), cells::ROWS, "{rows:?}");
+}
+
+/// No honest journal makes these states; a decision must come of them all the same.
+#[test]
+fn something_sensible_follows_from_any_input_in_any_state_at_any_time() {
+    let facts = super::records::samples();
+    for first in 0..facts.len() {
+        let mut state = State::default();
+        for step in 0..facts.len() {
+            state.apply(&facts[(first + step * 5) % facts.len()]);
+            for input in inputs(if step % 2 == 0 { At::Over } else { At::Live }) {
+                for (names, now) in [(&["ada"][..], i64::MIN), (&[], i64::MAX)] {
+                    let mut after = state.clone();
+                    let decision = decide(&state, &team(names), input.clone(), now);
+                    decision.facts.iter().for_each(|fact| after.apply(fact));
+                    after.owed();
+                }
+            }
+        }
+    }
 }
 
 /// The same with a prompt on its way to the run: what becomes of it.
