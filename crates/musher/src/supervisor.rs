@@ -156,6 +156,10 @@ impl Supervisor {
                 () = ended.cancelled() => None,
             } {
                 for action in batch {
+                    if Actor::keeps_order(&action) {
+                        actor.act(action).await;
+                        continue;
+                    }
                     let (actor, ended) = (actor.clone(), ended.clone());
                     acting.spawn(async move {
                         tokio::select! {

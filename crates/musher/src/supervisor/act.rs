@@ -33,13 +33,18 @@ pub(super) struct Actor {
 }
 
 impl Actor {
+    /// Whether an action is done at once and in its place among others: what is said to a run keeps its order.
+    pub(super) fn keeps_order(action: &Action) -> bool {
+        matches!(action, Action::Deliver { .. })
+    }
+
     pub(super) async fn act(&self, action: Action) {
         match action {
             Action::Prepare { run, slot, branch, start } => {
                 self.prepare(run, slot, branch, start).await;
             }
             Action::Spawn { run, slot, setup } => self.spawn(run, slot, setup).await,
-            Action::Deliver { run, command, kind } => self.deliver(run, command, kind).await,
+            Action::Deliver { run, command, kind } => self.deliver(run, command, kind),
             Action::CloseLog { run } => self.close(run).await,
             Action::Finish { run, slot } => self.finish(run, slot).await,
             Action::Release { slot, branch } => self.release(slot, branch).await,
@@ -122,7 +127,7 @@ impl Actor {
         launched.await.map_err(|error| ErrorInfo::new(ErrorClass::Internal, error.to_string()))?
     }
 
-    async fn deliver(&self, run: RunId, command: CommandId, kind: DeliveryKind) {
+    fn deliver(&self, run: RunId, command: CommandId, kind: DeliveryKind) {
         fail::point("before_deliver");
         let text = |key: TextKey| self.ground.text(&key).ok().flatten();
         let wish = match kind {
@@ -140,7 +145,7 @@ impl Actor {
             DeliveryKind::Kill => Some(RunCommand::Kill),
         };
         if let Some(wish) = wish {
-            self.attendants.deliver(run, command, wish).await;
+            self.attendants.deliver(run, command, wish);
         }
     }
 
@@ -186,14 +191,14 @@ impl Actor {
 
     /// The slot stays warm for the next story; what could be lost is kept on a ref.
     async fn release(&self, slot: SlotId, branch: BranchRef) {
-        let Ok(branch) = named(&branch) else { return };
+        let Ok(name) = named(&branch) else { return };
         loop {
-            match self.ground.slots.keep_work(slot, &RecoveryName::of(&branch)).await {
+            match self.ground.slots.keep_work(slot, &RecoveryName::of(&name)).await {
                 Ok(_) | Err(WorktreeError::NoSlot { .. }) => break,
                 Err(_) => tokio::time::sleep(AGAIN).await,
             }
         }
-        self.tell(Input::Released { slot }).await;
+        self.tell(Input::Released { slot, branch }).await;
     }
 
     async fn merge(&self, command: CommandId, branch: BranchRef) {

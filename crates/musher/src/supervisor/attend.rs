@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use musher_core::pool::{Heard, Input, Undelivered, UndeliveredCode};
 use musher_core::{CommandId, RunId, Spend};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -21,8 +21,6 @@ use crate::runner::wire::{FromRunner, PROTOCOL, Refused, RunCommand};
 
 /// How often a runner that does not answer is looked for.
 const SWEEP: Duration = Duration::from_secs(1);
-/// Commands that may wait for a runner.
-const ORDERS: usize = 256;
 /// How much of a log is read at a time.
 const PIECE: usize = 256 * 1024;
 
@@ -34,7 +32,7 @@ pub(super) struct Attendants {
 
 #[derive(Debug)]
 struct Shared {
-    orders: Mutex<HashMap<RunId, mpsc::Sender<Order>>>,
+    mailboxes: Mutex<HashMap<RunId, Mailbox>>,
     bus: Bus,
     pool: PoolHandle,
     tasks: TaskTracker,
@@ -44,6 +42,24 @@ struct Shared {
 /// A command for a runner, under the name by which it is done once.
 type Order = (CommandId, RunCommand);
 
+/// Commands for a run that its attendant has not taken yet. Each is durable in the pool, which bounds them.
+#[derive(Debug, Clone, Default)]
+struct Mailbox {
+    orders: Arc<Mutex<Vec<Order>>>,
+    posted: Arc<Notify>,
+}
+
+impl Mailbox {
+    fn post(&self, order: Order) {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner).push(order);
+        self.posted.notify_one();
+    }
+
+    fn take(&self) -> Vec<Order> {
+        std::mem::take(&mut self.orders.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 impl Attendants {
     pub(super) fn new(
         bus: Bus,
@@ -51,18 +67,18 @@ impl Attendants {
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let orders = Mutex::new(HashMap::new());
-        Self { shared: Arc::new(Shared { orders, bus, pool, tasks, stop }) }
+        let mailboxes = Mutex::new(HashMap::new());
+        Self { shared: Arc::new(Shared { mailboxes, bus, pool, tasks, stop }) }
     }
 
     /// Attends a run from now on, if nobody does. `cursor` is the last event that the pool knows of.
     pub(super) fn attend(&self, run: RunId, cursor: u64) {
-        let mut all = self.orders();
+        let mut all = self.mailboxes();
         if all.contains_key(&run) {
             return;
         }
-        let (sender, orders) = mpsc::channel(ORDERS);
-        all.insert(run, sender);
+        let mailbox = Mailbox::default();
+        all.insert(run, mailbox.clone());
         let attendants = self.clone();
         self.shared.tasks.spawn(async move {
             let shared = &attendants.shared;
@@ -76,24 +92,22 @@ impl Attendants {
                 gone: false,
             };
             tokio::select! {
-                () = attendant.work(orders) => {}
+                () = attendant.work(mailbox) => {}
                 () = shared.stop.cancelled() => {}
             }
-            attendants.orders().remove(&run);
+            attendants.mailboxes().remove(&run);
         });
     }
 
     /// Hands a command to whoever attends the run. One that is not attended gets it when it is, by what the pool owes.
-    pub(super) async fn deliver(&self, run: RunId, id: CommandId, command: RunCommand) {
-        let attendant = self.orders().get(&run).cloned();
-        if let Some(attendant) = attendant {
-            // It is gone when the run is over, and then the pool settles the command.
-            let _over = attendant.send((id, command)).await;
+    pub(super) fn deliver(&self, run: RunId, id: CommandId, command: RunCommand) {
+        if let Some(mailbox) = self.mailboxes().get(&run) {
+            mailbox.post((id, command));
         }
     }
 
-    fn orders(&self) -> MutexGuard<'_, HashMap<RunId, mpsc::Sender<Order>>> {
-        self.shared.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    fn mailboxes(&self) -> MutexGuard<'_, HashMap<RunId, Mailbox>> {
+        self.shared.mailboxes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -110,7 +124,7 @@ struct Attendant {
 }
 
 impl Attendant {
-    async fn work(mut self, mut orders: mpsc::Receiver<Order>) {
+    async fn work(mut self, mailbox: Mailbox) {
         let mut grown = self.bus.wakes(self.run);
         let mut wanted = self.bus.wanted(self.run);
         let mut ear = Ear::new(totals(&self.folder));
@@ -133,16 +147,17 @@ impl Attendant {
                         self.look(&mut reader, &mut ear).await;
                     }
                 },
-                order = orders.recv() => {
-                    let Some((id, command)) = order else { return };
-                    if self.waiting.iter().any(|(known, _)| *known == id) {
-                        continue;
-                    }
-                    self.waiting.push((id.clone(), command.clone()));
-                    if let Some(open) = &mut link
-                        && open.send(id, command).await.is_err()
-                    {
-                        link = None;
+                () = mailbox.posted.notified() => {
+                    for (id, command) in mailbox.take() {
+                        if self.waiting.iter().any(|(known, _)| *known == id) {
+                            continue;
+                        }
+                        self.waiting.push((id.clone(), command.clone()));
+                        if let Some(open) = &mut link
+                            && open.send(id, command).await.is_err()
+                        {
+                            link = None;
+                        }
                     }
                 }
                 _changed = wanted.changed() => if let Some(open) = &mut link

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use musher::git::{Author, Branch, Commit, Git, GitEnv, GitError, RecoveryName, RelPath};
-use musher::worktree::{SlotFiles, SlotId, Slots, Start};
+use musher::worktree::{SlotFiles, Slots, Start};
+use musher_core::SlotId;
 
 pub(crate) struct Lab {
     folder: tempfile::TempDir,

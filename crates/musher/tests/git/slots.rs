@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use futures_util::future::join_all;
 use musher::git::{Commit, GitError, RelPath};
-use musher::worktree::{SlotFiles, SlotId, Slots, Start, WorktreeError};
+use musher::worktree::{SlotFiles, Slots, Start, WorktreeError};
+use musher_core::SlotId;
 
 use super::lab::{Lab, SLOT, author, branch, from_main, kept, read, rel, write};
 

@@ -82,7 +82,12 @@ fn died_in_a_turn() -> Folder {
         turn_started(),
         usage(100, 0.5, false),
         ask("a-1"),
-        EventKind::AskClosed { ask: "a-1".into(), by: ClosedBy::Person, answer: None, command: None },
+        EventKind::AskClosed {
+            ask: "a-1".into(),
+            by: ClosedBy::Person,
+            answer: None,
+            command: None,
+        },
         EventKind::TurnEnded(Box::new(first)),
         turn_started(),
         tool("c-1", ToolPhase::Running),
@@ -108,7 +113,10 @@ fn what_a_dead_runner_left_open_is_closed_in_order_and_the_outcome_is_recorded()
     assert_eq!(closing.len(), 5);
     for (closed, id) in closing.iter().zip(["a-2", "a-3"]) {
         let by = ClosedBy::ProcessEnd;
-        assert_eq!(closed.kind, EventKind::AskClosed { ask: id.into(), by, answer: None, command: None });
+        assert_eq!(
+            closed.kind,
+            EventKind::AskClosed { ask: id.into(), by, answer: None, command: None }
+        );
         assert_eq!((closed.at, closed.turn), (99_000, Some(2)));
     }
     assert_eq!(closing[2].kind, tool("c-2", ToolPhase::Cancelled));
