@@ -5,6 +5,7 @@
 //! | `lock` | Whoever holds its `flock` is the writer; a run whose lock is free has no writer. |
 //! | `events-00000001.jsonl` | A segment, named by its first number: a header line, then one event per line. |
 //! | `events-00000001.idx` | Numbers and offsets of some of its lines. A hint, never trusted. |
+//! | `events-00000001.torn` | What a crash or a broken disk left of a segment, put aside; nobody reads it. |
 //! | `head` | How far the log goes. Readers never pass it. |
 //! | `raw-….zst`, `raw-….idx` | What the agent wrote, byte for byte, in frames that can be read alone. |
 //! | `ballast` | Room on the disk that is kept for the last words of a run. |

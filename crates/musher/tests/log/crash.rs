@@ -189,8 +189,11 @@ fn synced_events_that_a_broken_disk_took_are_counted() {
     drop(writer);
     let ends = ends(&folder);
     tear(&folder, ends[3] + 5, &Tear::Zeros);
+    let before = fs::read(folder.newest()).unwrap();
     let writer = folder.reopen();
     assert_eq!((writer.next_seq(), writer.cut().synced), (4, 2));
+    let aside = fs::read(folder.path("events-00000001.torn")).unwrap();
+    assert!(aside == before, "what can still be used is not destroyed");
 }
 
 #[test]

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
 
+use musher::runner::log::raw::{FRAME_BYTES, RawWriter, read};
 use musher::runner::log::{Lock, LogError, Lost, Reader, Writer, close_lost, outcome};
-use musher_core::{ErrorClass, ErrorInfo, Event, Outcome, SessionEnded};
+use musher_core::{ErrorClass, ErrorInfo, Event, Outcome, RawRef, SessionEnded};
 
-use crate::rig::{Folder, Small, drain, line, notice, notices, read_all, segments};
+use crate::rig::{Folder, Small, drain, line, noise, notice, notices, read_all, segments};
 
 fn expected(events: &[Event]) -> Vec<String> {
     events.iter().map(line).collect()
@@ -64,6 +65,20 @@ fn a_disk_that_fills_up_in_the_middle_of_many_segments_takes_nothing_away() {
     assert!(segments(&folder.dir).len() > 5);
     let twice = writer.append(&events);
     assert!(matches!(twice, Err(LogError::Gap { .. })), "only what failed may come again");
+}
+
+#[test]
+fn an_empty_batch_does_not_make_the_writer_forget_what_must_come_again() {
+    let folder = Folder::new();
+    let room = Rc::new(Cell::new(700));
+    let mut writer = folder.create_on(400, Small { room: Rc::clone(&room) });
+    let events = notices(1..=20);
+    assert!(writer.append(&events).unwrap_err().is_full());
+    assert!(writer.next_seq() > 1, "a part of it fitted");
+    writer.append(&[]).unwrap();
+    room.set(100_000);
+    writer.append(&events).unwrap();
+    assert_eq!(read_all(&folder.dir), expected(&events));
 }
 
 /// A disk of its own with the given size, if this machine lets us have one.
@@ -131,6 +146,27 @@ fn a_real_disk_that_is_full_pauses_the_log_and_still_takes_the_last_words() {
     assert_eq!(outcome::read::<String>(&dir).unwrap().as_deref(), Some("done"));
     assert_eq!(read_all(&dir).len(), 22);
     assert!(!dir.join("ballast").exists());
+}
+
+#[test]
+fn raw_output_waits_in_memory_while_a_real_disk_is_full() {
+    let home = tempfile::tempdir().unwrap();
+    let Some(disk) = Disk::mounted(&home.path().join("disk"), 1 << 20) else { return };
+    let dir = disk.0.join("r7");
+    fs::create_dir(&dir).unwrap();
+    let mut raw = RawWriter::new(&dir);
+    raw.push(b"before").unwrap();
+    raw.flush().unwrap();
+    disk.fill();
+    let noise = noise(FRAME_BYTES + 99);
+    assert!(raw.push(&noise).unwrap_err().is_full());
+    assert!(raw.flush().unwrap_err().is_full());
+    disk.make_room();
+    raw.push(b"after").unwrap();
+    raw.sync().unwrap();
+    let len = raw.stream_len();
+    let whole = read(&dir, RawRef { offset: 0, len }).unwrap();
+    assert!(whole == [b"before", noise.as_slice(), b"after"].concat());
 }
 
 #[test]

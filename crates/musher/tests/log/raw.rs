@@ -7,18 +7,7 @@ use musher::runner::log::raw::{FRAME_BYTES, RawWriter, read};
 use musher_core::RawRef;
 use proptest::prelude::*;
 
-use crate::rig::{Folder, edit};
-
-/// Bytes that do not compress to nothing and do not repeat soon.
-fn stream(len: usize) -> Vec<u8> {
-    let mut state = 7_u32;
-    (0..len)
-        .map(|_| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 24) as u8 & 0x3f
-        })
-        .collect()
-}
+use crate::rig::{Folder, edit, noise};
 
 fn piece(folder: &Folder, offset: usize, len: usize) -> Vec<u8> {
     read(&folder.dir, RawRef { offset: offset as u64, len: len as u64 }).unwrap()
@@ -27,7 +16,7 @@ fn piece(folder: &Folder, offset: usize, len: usize) -> Vec<u8> {
 #[test]
 fn any_piece_of_the_output_can_be_read_alone_across_frames_and_files() {
     let folder = Folder::new();
-    let stream = stream(5 * FRAME_BYTES + 777);
+    let stream = noise(5 * FRAME_BYTES + 777);
     let mut writer = RawWriter::with_file_bytes(&folder.dir, 2 * FRAME_BYTES as u64);
     for bytes in stream.chunks(10_007) {
         writer.push(bytes).unwrap();
@@ -67,7 +56,7 @@ fn any_piece_of_the_output_can_be_read_alone_across_frames_and_files() {
 #[test]
 fn a_push_that_is_larger_than_a_frame_is_kept_whole() {
     let folder = Folder::new();
-    let stream = stream(3 * FRAME_BYTES + 1);
+    let stream = noise(3 * FRAME_BYTES + 1);
     let mut writer = RawWriter::new(&folder.dir);
     writer.push(b"before").unwrap();
     writer.push(&stream).unwrap();
@@ -79,7 +68,7 @@ fn a_push_that_is_larger_than_a_frame_is_kept_whole() {
 #[test]
 fn what_was_torn_at_the_end_is_missing_and_the_rest_is_there() {
     let folder = Folder::new();
-    let stream = stream(2 * FRAME_BYTES);
+    let stream = noise(2 * FRAME_BYTES);
     let mut writer = RawWriter::new(&folder.dir);
     writer.push(&stream).unwrap();
     edit(&folder.path("raw-00000000000000000000.zst"), |bytes| bytes.truncate(bytes.len() - 9));

@@ -75,6 +75,16 @@ pub(crate) fn segments(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Bytes that cannot be compressed, the same every time.
+pub(crate) fn noise(len: usize) -> Vec<u8> {
+    let mut state = 7_u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_le_bytes()[3]
+    };
+    (0..len).map(|_| next()).collect()
+}
+
 /// Changes a file's bytes.
 pub(crate) fn edit(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = fs::read(path).unwrap();
@@ -145,6 +155,10 @@ impl Disk for Hasty {
     fn sync(&self, _: &File) -> io::Result<()> {
         Ok(())
     }
+
+    fn sync_names(&self, _: &File) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A disk with little room; what does not fit is written in part, as a real one does.
@@ -171,6 +185,10 @@ impl Disk for Small {
     fn sync(&self, _: &File) -> io::Result<()> {
         Ok(())
     }
+
+    fn sync_names(&self, _: &File) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A disk whose syncs fail once, as those of a dying disk do, and are said to succeed afterwards.
@@ -191,5 +209,9 @@ impl Disk for Dying {
             true => Err(rustix::io::Errno::IO.into()),
             false => Ok(()),
         }
+    }
+
+    fn sync_names(&self, dir: &File) -> io::Result<()> {
+        self.sync(dir)
     }
 }

@@ -1,7 +1,8 @@
 //! One descriptor tells of many logs which of them have grown.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 
 use musher::runner::log::{WakeError, Wakes, WatchId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -51,6 +52,29 @@ fn one_append_is_one_wake_and_reading_is_none() {
     writer.append(&notices(1..=3)).unwrap();
     assert_eq!(changed(&mut wakes), [id]);
     assert_eq!(crate::rig::read_all(&folder.dir).len(), 3);
+    assert_eq!(changed(&mut wakes), []);
+}
+
+#[test]
+fn when_the_kernel_loses_count_every_folder_is_told() {
+    let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
+    let limit: usize = limit.trim().parse().unwrap();
+    assert!(limit < 1_000_000, "this would take too long here");
+    let folders: Vec<Folder> = (0..3).map(|_| Folder::new()).collect();
+    folders.iter().for_each(|folder| drop(folder.create()));
+    let mut wakes = Wakes::new().unwrap();
+    let ids: Vec<WatchId> =
+        folders.iter().map(|folder| wakes.watch(&folder.dir).unwrap()).collect();
+    let heads: Vec<File> = folders[..2]
+        .iter()
+        .map(|folder| File::options().write(true).open(folder.path("head")).unwrap())
+        .collect();
+    for _ in 0..limit / 2 + 2 {
+        for head in &heads {
+            head.write_at(b"M", 0).unwrap();
+        }
+    }
+    assert_eq!(changed(&mut wakes), ids);
     assert_eq!(changed(&mut wakes), []);
 }
 

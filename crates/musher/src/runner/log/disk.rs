@@ -1,4 +1,4 @@
-//! The two acts by which a writer changes the disk, so that a test can make them fail.
+//! The acts by which a writer changes the disk, so that a test can make them fail.
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -10,8 +10,11 @@ pub trait Disk: Debug {
     /// Writes some of `bytes` at an offset and tells how many.
     fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<usize>;
 
-    /// Returns when what was written is on the disk.
+    /// Returns when what was written to a file is on the disk.
     fn sync(&self, file: &File) -> io::Result<()>;
+
+    /// Returns when the names in a folder are on the disk.
+    fn sync_names(&self, dir: &File) -> io::Result<()>;
 
     /// Writes all of `bytes`; of a failed write some may be there.
     fn write_all_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
@@ -39,5 +42,10 @@ impl Disk for Os {
 
     fn sync(&self, file: &File) -> io::Result<()> {
         file.sync_data()
+    }
+
+    fn sync_names(&self, dir: &File) -> io::Result<()> {
+        // A new name changes no data of a folder as some file systems count it, so that is not enough here.
+        dir.sync_all()
     }
 }

@@ -263,7 +263,7 @@ impl Place {
             if got < want || want == there || want > LONGEST_LINE {
                 break;
             }
-            want = want.saturating_mul(4).min(there);
+            want = want.saturating_mul(4).min(LONGEST_LINE + 1).min(there);
         }
         buffer.truncate(start);
         Ok(None)

@@ -145,7 +145,7 @@ impl Segment {
             }
             match used {
                 0 if want > LONGEST_LINE => return Ok(tail),
-                0 => want *= 4,
+                0 => want = (want * 4).min(LONGEST_LINE + 1),
                 _ => want = PIECE,
             }
         }

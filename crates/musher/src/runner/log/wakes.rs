@@ -194,3 +194,16 @@ fn wake_error(path: &Path, errno: Errno) -> WakeError {
         errno => WakeError::Io { path: path.to_owned(), source: errno.into() },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_without_watches_left_is_told_apart_from_a_folder_that_cannot_be_watched() {
+        for errno in [Errno::NOSPC, Errno::MFILE, Errno::NFILE] {
+            assert!(matches!(wake_error(Path::new("x"), errno), WakeError::Exhausted));
+        }
+        assert!(matches!(wake_error(Path::new("x"), Errno::ACCESS), WakeError::Io { .. }));
+    }
+}

@@ -113,7 +113,9 @@ impl<D: Disk> Writer<D> {
             }
         }
         self.commit(last).map_err(|error| self.failed(error, from))?;
-        self.state = State::Open;
+        if from.is_some() {
+            self.state = State::Open;
+        }
         if self.buffer.capacity() > PIECE {
             self.buffer = Vec::with_capacity(KEPT);
         }
@@ -139,7 +141,7 @@ impl<D: Disk> Writer<D> {
         }
         let mut done = self.disk.sync(&self.segment.file);
         if done.is_ok() && self.unsynced_name {
-            done = self.disk.sync(&self.dir);
+            done = self.disk.sync_names(&self.dir);
         }
         if let Err(source) = done {
             let path = self.segment.path.clone();
@@ -151,8 +153,8 @@ impl<D: Disk> Writer<D> {
         self.publish()
     }
 
-    /// Syncs the log and records how the run ended.
-    pub fn finish(mut self, outcome: &impl serde::Serialize) -> Result<(), LogError> {
+    /// Syncs the log and records how the run ended. If the disk has no room even for that, it may be tried again.
+    pub fn finish(&mut self, outcome: &impl serde::Serialize) -> Result<(), LogError> {
         self.sync()?;
         let dir = self.lock.dir();
         outcome::write(dir, outcome)?;

@@ -53,7 +53,11 @@ impl<D: Disk> Writer<D> {
         for first in segments(dir)?.into_iter().rev() {
             match Segment::open(dir, first)? {
                 Found::Whole(segment) => {
-                    let tail = cut_tail(&segment, &disk)?;
+                    let tail = segment.scan()?;
+                    if head.is_some_and(|head| head.synced > tail.last) {
+                        keep_aside(&segment);
+                    }
+                    cut_tail(&segment, tail, &disk)?;
                     epoch = epoch.max(segment.epoch);
                     cut.bytes += tail.len - tail.offset;
                     last = tail.last;
@@ -63,7 +67,8 @@ impl<D: Disk> Writer<D> {
                 // Nothing in it was ever acknowledged, for its header would have been synced before.
                 Found::Torn => {
                     let path = folder::segment(dir, first);
-                    fs::remove_file(&path).map_err(|error| LogError::of("remove", &path, error))?;
+                    fs::rename(&path, path.with_extension("torn"))
+                        .map_err(|error| LogError::of("put aside", &path, error))?;
                     epoch = epoch.max(1);
                 }
                 Found::Absent => {}
@@ -127,9 +132,13 @@ fn segments(dir: &Path) -> Result<Vec<u64>, LogError> {
     folder::segments(dir).map_err(|error| LogError::of("list", dir, error))
 }
 
+/// A disk that lost what it had promised to keep may have more that somebody can still use.
+fn keep_aside(segment: &Segment) {
+    let _best_effort = fs::copy(&segment.path, segment.path.with_extension("torn"));
+}
+
 /// Cuts what is torn, and makes sure that the rest stays.
-fn cut_tail(segment: &Segment, disk: &impl Disk) -> Result<Tail, LogError> {
-    let tail = segment.scan()?;
+fn cut_tail(segment: &Segment, tail: Tail, disk: &impl Disk) -> Result<(), LogError> {
     let path = &segment.path;
     let file = OpenOptions::new()
         .write(true)
@@ -138,10 +147,5 @@ fn cut_tail(segment: &Segment, disk: &impl Disk) -> Result<Tail, LogError> {
     if tail.len > tail.offset {
         file.set_len(tail.offset).map_err(|error| LogError::of("cut", path, error))?;
     }
-    disk.sync(&file).map_err(|source| LogError::Io {
-        doing: "sync",
-        path: path.clone(),
-        source,
-    })?;
-    Ok(tail)
+    disk.sync(&file).map_err(|source| LogError::Io { doing: "sync", path: path.clone(), source })
 }
