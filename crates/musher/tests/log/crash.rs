@@ -1,13 +1,16 @@
 //! Crashes: whatever is torn at the end of a log, what was acknowledged stays and the numbers have no gap.
 
+use std::cell::Cell;
 use std::fs;
+use std::rc::Rc;
 
 use musher::runner::log::{Cursor, Reader, Writer};
 use musher_core::Event;
 use proptest::prelude::*;
 
 use crate::rig::{
-    Folder, Hasty, copy_files, drain, edit, line, notice, notices, read_after, read_all, segments,
+    Dying, Folder, Hasty, copy_files, drain, edit, line, notice, notices, read_after, read_all,
+    segments,
 };
 
 /// What a crash leaves behind the last byte that is sound.
@@ -181,6 +184,31 @@ fn what_was_written_and_not_yet_told_by_the_head_is_kept() {
 }
 
 #[test]
+fn a_line_that_is_glued_to_a_later_one_is_cut_though_it_has_a_number_and_an_end() {
+    let folder = Folder::new();
+    let events = notices(1..=6);
+    folder.create().append(&events).unwrap();
+    let ends = ends(&folder);
+    for (from, to) in [(ends[3] + 60, ends[4] + 30), (ends[3] + 60, ends[3] + 62)] {
+        let torn = folder.copy();
+        tear(&torn, from, &Tear::Hole(to - from));
+        assert_eq!(torn.reopen().next_seq(), 4);
+    }
+}
+
+#[test]
+fn a_new_epoch_and_all_that_was_kept_are_on_the_disk_before_anybody_hears_of_them() {
+    let folder = Folder::new();
+    folder.create().append(&notices(1..=3)).unwrap();
+    let disk = Dying { fail_next: Rc::new(Cell::new(false)), syncs: Rc::new(Cell::new(0)) };
+    let writer = Writer::reopen_with(folder.lock(), 1 << 20, disk.clone()).unwrap();
+    assert_eq!(disk.syncs.get(), 3, "the old segment, the new one and the folder");
+    drop(writer);
+    disk.fail_next.set(true);
+    assert!(Writer::reopen_with(folder.lock(), 1 << 20, disk).is_err());
+}
+
+#[test]
 fn synced_events_that_a_broken_disk_took_are_counted() {
     let folder = Folder::new();
     let mut writer = folder.create();
@@ -275,6 +303,9 @@ proptest! {
         writer.append(&more).unwrap();
         let all = read_all(&folder.dir);
         prop_assert_eq!(all.len(), kept + 1);
+        for line in &all {
+            prop_assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "{}", line);
+        }
         let expected: Vec<String> = events[..sound].iter().map(line).collect();
         prop_assert_eq!(&all[..sound], &expected[..]);
         prop_assert_eq!(all.last().unwrap(), &line(&more[0]));

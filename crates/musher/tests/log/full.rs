@@ -35,6 +35,8 @@ fn a_full_disk_takes_nothing_away_and_the_same_batch_is_written_when_there_is_ro
         }
         let seen = drain(&mut live).0;
         assert_eq!(seen, expected(&events[..seen.len()]), "no torn line is ever seen");
+        let told = live.head().unwrap().unwrap().offset;
+        assert_eq!(fs::metadata(folder.newest()).unwrap().len(), told, "no torn line stays");
         writer.sync().unwrap();
         room.set(10_000);
         if seen.len() < events.len() {

@@ -43,12 +43,16 @@ fn a_place_deep_in_a_long_segment_is_found_with_and_without_a_sound_index() {
     for record in lying.chunks_exact_mut(16) {
         record[8] = record[8].wrapping_add(3);
     }
+    let mut shifted = whole.clone();
+    for record in shifted.chunks_exact_mut(16) {
+        record[0] ^= 1;
+    }
     let mut torn = whole.clone();
     torn.truncate(whole.len() - 7);
     let mut beyond = whole.clone();
     beyond[8..16].copy_from_slice(&(1_u64 << 62).to_le_bytes());
     let noise: Vec<u8> = (0..200).map(|n: u8| n.wrapping_mul(151)).collect();
-    for bytes in [&whole, &lying, &torn, &beyond, &noise, &Vec::new()] {
+    for bytes in [&whole, &lying, &shifted, &torn, &beyond, &noise, &Vec::new()] {
         fs::write(&index, bytes).unwrap();
         for seq in [1, 511, 512, 513, 514, 1024, 2047, 2999] {
             let mut reader = Reader::open(&folder.dir, cursor(1, seq)).unwrap();
