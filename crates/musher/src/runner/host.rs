@@ -80,7 +80,7 @@ pub async fn host(
     };
     match session {
         Ok(session) => Hosting::new(&spec, session, keeping).run(listener, raw).await?,
-        Err(why) => keeping.refuse(why, now())?,
+        Err(why) => keeping.refuse(why, now()).await?,
     }
     folder.close_door();
     Ok(())
@@ -148,20 +148,25 @@ impl Keeping {
     }
 
     /// A run that cannot even begin still has a log, and its end is in it.
-    fn refuse(mut self, why: String, at: i64) -> Result<(), HostError> {
+    async fn refuse(mut self, why: String, at: i64) -> Result<(), HostError> {
         let end = SessionEnded::unbegun(ErrorInfo::new(ErrorClass::Config, why));
         let kind = EventKind::SessionEnded(Box::new(end));
         let scope = Scope::Main;
         self.batch.push(Event { seq: 1, at, kind, turn: None, scope, raw: None });
         self.write()?;
-        self.finish()
+        self.finish().await
     }
 
-    /// Records the outcome.
-    fn finish(self) -> Result<(), HostError> {
+    /// Records the outcome. On a disk that is full in spite of the room that was kept, it waits for more.
+    async fn finish(mut self) -> Result<(), HostError> {
         let unsaid = || ErrorInfo::new(ErrorClass::Internal, "the session gave no end");
-        let end = self.end.unwrap_or_else(|| SessionEnded::unbegun(unsaid()));
-        Ok(self.writer.finish(&end)?)
+        let end = self.end.take().unwrap_or_else(|| SessionEnded::unbegun(unsaid()));
+        loop {
+            match self.writer.finish(&end) {
+                Err(error) if error.is_full() => tokio::time::sleep(RETRY).await,
+                done => return Ok(done?),
+            }
+        }
     }
 }
 
@@ -269,7 +274,7 @@ impl Hosting {
             let _full = self.keeping.keep_raw(|raw| raw.push(&bytes));
         }
         let _full = self.keeping.keep_raw(RawWriter::flush);
-        self.keeping.finish()
+        self.keeping.finish().await
     }
 
     /// Takes what the session says, and all that it has said already.

@@ -3,7 +3,8 @@
 use musher::pool::{RunName, Wish};
 use musher_core::pool::{Action, Heard, Input, RESTART_ASK, Undelivered, UndeliveredCode};
 use musher_core::{
-    Answer, AskId, ClosedBy, Outcome, RunId, RunPhase, SlotId, Spend, StoryId, Tokens, Usd,
+    Answer, AskId, BranchRef, ClosedBy, Outcome, RunId, RunPhase, SlotId, Spend, StoryId, Tokens,
+    Usd,
 };
 
 use crate::rig::{Rig, add, agent, start};
@@ -88,7 +89,7 @@ impl World {
                 commit: (!fails).then(|| format!("commit-{seq}")),
                 error: None,
             },
-            Action::Release { slot, .. } => Input::Released { slot },
+            Action::Release { slot, branch } => Input::Released { slot, branch },
             Action::Merge { command, branch } => {
                 let result =
                     if fails { Err("conflict".into()) } else { Ok(format!("merge-{seq}")) };
@@ -179,7 +180,8 @@ impl World {
         // A refusal is as good as a reply here.
         drop(rig.wish(wish));
         if dice.below(30) == 0 {
-            rig.tell(Input::Released { slot: SlotId(1) });
+            let branch = BranchRef { story: StoryId::minted(1), n: 1 };
+            rig.tell(Input::Released { slot: SlotId(1), branch });
         }
     }
 }

@@ -100,15 +100,15 @@ async fn promise_1_a_hundred_kills_of_the_server_lose_nothing_of_twenty_agents()
     assert_eq!(starts(&project), before, "every agent was started once, and lived through it all");
     assert_eq!(before.len(), AGENTS);
     assert!(before.values().all(|starts| starts.len() == 1));
-    let kept = server.get("/stories?limit=100000").await;
-    let kept: Vec<&str> = kept["stories"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|story| story["id"].as_str().unwrap())
-        .collect();
-    let missing: Vec<_> =
-        acknowledged.iter().filter(|story| !kept.contains(&story.as_str())).collect();
+    let mut kept = Vec::new();
+    let mut page = server.get("/stories?limit=1000").await;
+    loop {
+        let stories = page["stories"].as_array().unwrap().iter();
+        kept.extend(stories.map(|story| story["id"].as_str().unwrap().to_owned()));
+        let Some(next) = page["next"].as_u64() else { break };
+        page = server.get(&format!("/stories?limit=1000&before={next}")).await;
+    }
+    let missing: Vec<_> = acknowledged.iter().filter(|story| !kept.contains(story)).collect();
     assert!(missing.is_empty(), "acknowledged and gone: {missing:?}");
     assert_eq!(project.left(), Vec::<i32>::new());
 }
