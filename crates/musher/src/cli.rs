@@ -1,13 +1,50 @@
 //! The command line: one verb, one file.
 
+mod age;
+mod answer;
+mod approve;
+mod ask;
+mod asks;
 mod demo;
+mod deny;
+mod diff;
+mod ending;
 mod exit;
+mod fork;
+mod init;
+mod interrupt;
+mod kill;
+mod logs;
+mod merge;
+mod money;
+mod open_ask;
+mod out;
+mod place;
+mod program_version;
+mod prompt;
+mod ps;
+mod receipt;
 mod render;
+mod resume;
+mod retry;
 mod run;
+mod run_name;
 mod runner;
+mod runners;
 mod serve;
+mod show;
+mod start;
+mod state;
+mod steer;
+mod stop;
+mod story;
+mod table;
 mod terminal;
 mod text;
+mod trust;
+mod usage;
+mod wait;
+mod words;
 
 use std::process::ExitCode;
 
@@ -30,7 +67,6 @@ Exit codes: 0 completed, 1 a bug in Musher, 2 something to correct in the comman
 4 stopped or interrupted, 5 ended by a limit, 6 a program or server is missing.";
 
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "there is one, and it is made once")]
 enum Verb {
     /// Run one agent on one prompt in this folder, without a server.
     Run(run::Run),
@@ -40,6 +76,52 @@ enum Verb {
     Serve(serve::Serve),
     #[command(hide = true)]
     Runner(runner::Runner),
+    /// Write the first project file of this repository.
+    Init(init::Init),
+    /// Agree to what the project file may do.
+    Trust(trust::Trust),
+    /// Add, list and change stories.
+    Story(story::Story),
+    /// Start an agent on a story.
+    Start(start::Start),
+    /// List the runs that are not over.
+    Ps(ps::Ps),
+    /// Show everything about a run.
+    Show(show::Show),
+    /// Show what a run did, or with -f what it does.
+    Logs(logs::Logs),
+    /// Say something to a run; one that is over goes on.
+    Prompt(prompt::Prompt),
+    /// Say something into the running turn.
+    Steer(steer::Steer),
+    /// End the turn of a run and keep its session.
+    Interrupt(interrupt::Interrupt),
+    /// End runs gently.
+    Stop(stop::Stop),
+    /// End runs by force.
+    Kill(kill::Kill),
+    /// Go on with a run that is over.
+    Resume(resume::Resume),
+    /// Begin a run that is over again.
+    Retry(retry::Retry),
+    /// Go on with a copy of a run beside it.
+    Fork(fork::Fork),
+    /// List what waits for you.
+    Asks(asks::Asks),
+    /// Say yes to what an agent wants to do.
+    Approve(approve::Approve),
+    /// Say no to what an agent asks.
+    Deny(deny::Deny),
+    /// Answer an agent's questions.
+    Answer(answer::Answer),
+    /// Show what a run changed.
+    Diff(diff::Diff),
+    /// Merge a story's branch into the project's own.
+    Merge(merge::Merge),
+    /// Show what was spent.
+    Usage(usage::Usage),
+    /// Wait until runs need you or are over.
+    Wait(wait::Wait),
 }
 
 impl Verb {
@@ -52,6 +134,30 @@ impl Verb {
                 builder.worker_threads(2);
                 builder
             }
+            // The rest asks something of a server or of a file, and then prints it.
+            Self::Init(_)
+            | Self::Trust(_)
+            | Self::Story(_)
+            | Self::Start(_)
+            | Self::Ps(_)
+            | Self::Show(_)
+            | Self::Logs(_)
+            | Self::Prompt(_)
+            | Self::Steer(_)
+            | Self::Interrupt(_)
+            | Self::Stop(_)
+            | Self::Kill(_)
+            | Self::Resume(_)
+            | Self::Retry(_)
+            | Self::Fork(_)
+            | Self::Asks(_)
+            | Self::Approve(_)
+            | Self::Deny(_)
+            | Self::Answer(_)
+            | Self::Diff(_)
+            | Self::Merge(_)
+            | Self::Usage(_)
+            | Self::Wait(_) => Builder::new_current_thread(),
         }
     }
 }
@@ -63,6 +169,29 @@ impl Cli {
             Verb::Demo(demo) => demo.run().await,
             Verb::Serve(serve) => serve.run().await,
             Verb::Runner(runner) => runner.run().await,
+            Verb::Init(init) => init.run().await,
+            Verb::Trust(trust) => trust.run().await,
+            Verb::Story(story) => story.run().await,
+            Verb::Start(start) => start.run().await,
+            Verb::Ps(ps) => ps.run().await,
+            Verb::Show(show) => show.run().await,
+            Verb::Logs(logs) => logs.run().await,
+            Verb::Prompt(prompt) => prompt.run().await,
+            Verb::Steer(steer) => steer.run().await,
+            Verb::Interrupt(interrupt) => interrupt.run().await,
+            Verb::Stop(stop) => stop.run().await,
+            Verb::Kill(kill) => kill.run().await,
+            Verb::Resume(resume) => resume.run().await,
+            Verb::Retry(retry) => retry.run().await,
+            Verb::Fork(fork) => fork.run().await,
+            Verb::Asks(asks) => asks.run().await,
+            Verb::Approve(approve) => approve.run().await,
+            Verb::Deny(deny) => deny.run().await,
+            Verb::Answer(answer) => answer.run().await,
+            Verb::Diff(diff) => diff.run().await,
+            Verb::Merge(merge) => merge.run().await,
+            Verb::Usage(usage) => usage.run().await,
+            Verb::Wait(wait) => wait.run().await,
         }
     }
 }

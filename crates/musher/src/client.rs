@@ -3,9 +3,12 @@
 mod error;
 mod follow;
 mod sse;
+pub mod views;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
+use bytes::Bytes;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, Response, Url};
 use serde::de::DeserializeOwned;
@@ -55,7 +58,11 @@ impl Client {
     }
 
     /// Reads something below `/api/v1`.
-    pub async fn get(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Json, ClientError> {
+    pub async fn get(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+    ) -> Result<Document, ClientError> {
         let mut url = self.address(path)?;
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
@@ -70,16 +77,16 @@ impl Client {
         path: &[&str],
         query: &[(&str, &str)],
     ) -> Result<T, ClientError> {
-        shaped(self.get(path, query).await?)
+        self.get(path, query).await?.read()
     }
 
     /// Sends a command. It is named, so that sending it again after a broken connection does it once.
-    pub async fn post(&self, path: &[&str], body: &Json) -> Result<Json, ClientError> {
+    pub async fn post(&self, path: &[&str], body: &Json) -> Result<Document, ClientError> {
         self.command(Method::POST, path, body).await
     }
 
     /// Changes something.
-    pub async fn patch(&self, path: &[&str], body: &Json) -> Result<Json, ClientError> {
+    pub async fn patch(&self, path: &[&str], body: &Json) -> Result<Document, ClientError> {
         self.command(Method::PATCH, path, body).await
     }
 
@@ -88,7 +95,7 @@ impl Client {
         method: Method,
         path: &[&str],
         body: &Json,
-    ) -> Result<Json, ClientError> {
+    ) -> Result<Document, ClientError> {
         let url = self.address(path)?;
         let key = uuid::Uuid::now_v7().to_string();
         let send = || {
@@ -158,20 +165,30 @@ impl Client {
         Err(ClientError::Refused(Box::new(Problem::read(status, &body))))
     }
 
-    async fn document(&self, sent: Result<Response, reqwest::Error>) -> Result<Json, ClientError> {
+    async fn document(
+        &self,
+        sent: Result<Response, reqwest::Error>,
+    ) -> Result<Document, ClientError> {
         let response = self.accepted(sent).await?;
         let body = response.bytes().await;
-        let body = body.map_err(|error| self.unreachable(&error::cause(&error)))?;
-        if body.is_empty() {
-            return Ok(Json::Null);
-        }
-        serde_json::from_slice(&body).map_err(|error| ClientError::Garbled(error.to_string()))
+        body.map(Document).map_err(|error| self.unreachable(&error::cause(&error)))
     }
 }
 
-/// A reply in a shape of ours.
-pub fn shaped<T: DeserializeOwned>(reply: Json) -> Result<T, ClientError> {
-    serde_json::from_value(reply).map_err(|error| ClientError::Garbled(error.to_string()))
+/// A reply as the server wrote it.
+#[derive(Debug, Clone, Default)]
+pub struct Document(Bytes);
+
+impl Document {
+    /// The JSON itself.
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.0)
+    }
+
+    /// The reply in a shape of ours.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, ClientError> {
+        serde_json::from_slice(&self.0).map_err(|error| ClientError::Garbled(error.to_string()))
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! Exit codes and the errors that never became a run.
 
+use std::io;
 use std::process::ExitCode;
 
 use musher_core::{ErrorClass, Outcome, SessionEnded};
 
 use super::tell;
+use super::text::plain;
+use crate::client::ClientError;
 
 /// How the command ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +70,15 @@ pub(crate) enum CliError {
     User { message: String, hint: Option<String> },
     #[error("{0}")]
     Unavailable(String),
+    /// A server or a program is not there.
+    #[error("{message}")]
+    Missing { message: String, hint: String },
+    /// The server said no.
+    #[error("{message}")]
+    Refused { exit: Exit, message: String, hint: Option<String> },
+    /// Nobody reads what we print, or it cannot be written.
+    #[error("standard output failed: {0}")]
+    Output(io::Error),
 }
 
 impl CliError {
@@ -78,18 +90,67 @@ impl CliError {
         Self::User { message: message.into(), hint: Some(hint.into()) }
     }
 
+    pub(crate) fn missing(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Missing { message: message.into(), hint: hint.into() }
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::User { .. } => Exit::User,
-            Self::Unavailable(_) => Exit::Unavailable,
+            Self::Unavailable(_) | Self::Missing { .. } => Exit::Unavailable,
+            Self::Refused { exit, .. } => *exit,
+            // A reader that went away, as `head` does, has what it wanted.
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Completed,
+            Self::Output(_) => Exit::Unavailable,
+        }
+    }
+
+    /// What can be done about it.
+    pub(crate) fn hint(&self) -> Option<&str> {
+        match self {
+            Self::User { hint, .. } | Self::Refused { hint, .. } => hint.as_deref(),
+            Self::Missing { hint, .. } => Some(hint),
+            Self::Unavailable(_) | Self::Output(_) => None,
         }
     }
 
     pub(crate) fn print(&self) {
+        if matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe) {
+            return;
+        }
         let red = anstyle::AnsiColor::Red.on_default().bold();
-        tell(&format!("{red}error:{red:#} {self}"));
-        if let Self::User { hint: Some(hint), .. } = self {
-            tell(&format!("  fix: {hint}"));
+        tell(&format!("{red}error:{red:#} {}", plain(&self.to_string())));
+        if let Some(hint) = self.hint().filter(|hint| !hint.is_empty()) {
+            tell(&format!("  fix: {}", plain(hint)));
+        }
+    }
+}
+
+impl From<ClientError> for CliError {
+    fn from(error: ClientError) -> Self {
+        let message = error.to_string();
+        match error {
+            ClientError::BadUrl { .. } => {
+                Self::hinted(message, "give an address such as http://127.0.0.1:7070")
+            }
+            ClientError::BadToken => Self::hinted(message, "copy MUSHER_TOKEN again"),
+            ClientError::Unreachable { .. } => Self::missing(
+                message,
+                "see whether it still runs, or start one with `musher serve`",
+            ),
+            ClientError::Away(_) => Self::missing(message, "start one with `musher serve`"),
+            ClientError::Garbled(_) => {
+                let hint = "use the same version of musher here and there".to_owned();
+                Self::Refused { exit: Exit::Bug, message, hint: Some(hint) }
+            }
+            ClientError::Refused(problem) => {
+                let exit = match problem.status {
+                    500 => Exit::Bug,
+                    429 | 501.. => Exit::Unavailable,
+                    _ => Exit::User,
+                };
+                Self::Refused { exit, message, hint: problem.hint }
+            }
         }
     }
 }

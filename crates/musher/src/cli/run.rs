@@ -158,7 +158,7 @@ fn budget(text: &str) -> Result<Usd, String> {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || "give a time such as 90s, 10m or 1h30m".to_owned();
     let parsed: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
     let time = Duration::try_from(parsed).map_err(|_| wrong())?;

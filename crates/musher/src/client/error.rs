@@ -11,6 +11,9 @@ pub enum ClientError {
     BadToken,
     #[error("the server at {url} cannot be reached: {why}")]
     Unreachable { url: String, why: String },
+    /// There is no server at the moment.
+    #[error("{0}")]
+    Away(String),
     /// The server understood, and said no.
     #[error("{0}")]
     Refused(Box<Problem>),
@@ -22,7 +25,7 @@ impl ClientError {
     /// Whether the same request may well succeed in a moment: the server is away, or has too much to do.
     pub fn passes(&self) -> bool {
         match self {
-            Self::Unreachable { .. } => true,
+            Self::Unreachable { .. } | Self::Away(_) => true,
             Self::Refused(problem) => matches!(problem.status, 429 | 502..=504),
             Self::BadUrl { .. } | Self::BadToken | Self::Garbled(_) => false,
         }

@@ -45,11 +45,6 @@ impl<F: Fn() -> Result<Client, ClientError>> Follow<F> {
         Self { find, path, query, last: after, stream: None, backoff: Backoff::default() }
     }
 
-    /// Goes on after this id when the stream is opened next.
-    pub fn go_on_after(&mut self, id: String) {
-        self.last = Some(id);
-    }
-
     /// The next thing heard. An error is the last word: the server refuses, or was away for too long. Nothing is lost when
     /// a call is given up.
     pub async fn next(&mut self) -> Result<Heard, ClientError> {
@@ -59,17 +54,12 @@ impl<F: Fn() -> Result<Client, ClientError>> Follow<F> {
         match stream.next().await {
             Ok(Some(message)) => {
                 self.backoff.heard();
-                if message.id.is_some() {
-                    self.last.clone_from(&message.id);
-                }
                 Ok(Heard::Message(message))
             }
             Ok(None) => {
+                self.last = stream.last_id().map(str::to_owned).or(self.last.take());
                 self.stream = None;
-                self.lost(ClientError::Unreachable {
-                    url: String::new(),
-                    why: "the connection ended".into(),
-                })
+                self.lost(ClientError::Away("the connection ended".into()))
             }
             Err(error) => Err(ClientError::Garbled(error.to_string())),
         }
@@ -109,6 +99,7 @@ impl<F: Fn() -> Result<Client, ClientError>> Follow<F> {
             ClientError::Unreachable { why, .. } => why.clone(),
             ClientError::BadUrl { .. }
             | ClientError::BadToken
+            | ClientError::Away(_)
             | ClientError::Refused(_)
             | ClientError::Garbled(_) => error.to_string(),
         };

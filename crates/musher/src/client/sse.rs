@@ -39,6 +39,8 @@ pub struct Parser {
     begun: bool,
     event: Option<String>,
     id: Option<String>,
+    /// The id of the last whole message, of one without data too.
+    last: Option<String>,
     data: Vec<u8>,
     has_data: bool,
 }
@@ -82,6 +84,11 @@ impl Parser {
         }
     }
 
+    /// The id that was told last. A server moves it on without a message when there is nothing to say for long.
+    pub fn last_id(&self) -> Option<&str> {
+        self.last.as_deref()
+    }
+
     fn line(&mut self, line: std::ops::Range<usize>) -> Result<(), TooLong> {
         let mut line = self.bytes.get(line).unwrap_or_default();
         if !std::mem::replace(&mut self.begun, true) {
@@ -114,6 +121,9 @@ impl Parser {
 
     fn dispatch(&mut self) -> Option<Message> {
         let (event, id) = (self.event.take(), self.id.take());
+        if id.is_some() {
+            self.last.clone_from(&id);
+        }
         let data = std::mem::take(&mut self.data);
         let said = std::mem::take(&mut self.has_data);
         said.then(|| Message { event, id, data: String::from_utf8_lossy(&data).into_owned() })
@@ -130,6 +140,11 @@ pub struct Stream {
 impl Stream {
     pub(super) fn new(response: Response) -> Self {
         Self { response, parser: Parser::default() }
+    }
+
+    /// Where to go on when the stream breaks off now.
+    pub fn last_id(&self) -> Option<&str> {
+        self.parser.last_id()
     }
 
     /// The next message; `None` when the stream is over, broken or too silent to be alive. Nothing is lost when a call is
@@ -193,6 +208,15 @@ mod tests {
                 assert_eq!(all(&[wire.as_bytes()]), expected, "{ending:?}");
             }
         }
+    }
+
+    #[test]
+    fn an_id_without_a_message_still_says_where_to_go_on() {
+        let mut parser = Parser::default();
+        parser.push(b"id: 1.7\ndata: a\n\n: alive\n\nid: 1.9\n\nid: 2.1\n").unwrap();
+        assert_eq!(parser.next_message().unwrap().unwrap().id.as_deref(), Some("1.7"));
+        assert_eq!(parser.next_message().unwrap(), None);
+        assert_eq!(parser.last_id(), Some("1.9"), "what is not whole does not count");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod closing;
 mod line;
+mod reading;
 
 use std::collections::HashMap;
 use std::io;
@@ -13,6 +14,7 @@ use musher_core::{
 };
 use musher_runtime::Output;
 
+use super::super::ask;
 use super::super::terminal::{tell, width};
 use super::super::text::{last_line, one_line, plain};
 use super::View;
@@ -38,6 +40,17 @@ pub(crate) struct People {
     working: bool,
     /// What is asked and not closed yet, in a few words.
     asks: HashMap<AskId, String>,
+    seat: Seat,
+}
+
+/// Where the person sits: before the run itself, or before its log.
+#[derive(Debug, Default)]
+enum Seat {
+    /// Asks are put to the person, who also knows what was prompted.
+    #[default]
+    Host,
+    /// Prompts, asks and answers are told, with the commands that answer.
+    Reader { run: String },
 }
 
 impl People {
@@ -140,9 +153,10 @@ impl People {
                 self.working = false;
                 Ok(())
             }
-            EventKind::AskOpened { ask, body, .. } => {
+            EventKind::UserMessage { text, .. } => self.prompted(text),
+            EventKind::AskOpened { ask, body, settled, .. } => {
                 self.asks.insert(ask.clone(), in_short(body));
-                Ok(())
+                if *settled { Ok(()) } else { self.asked(ask, body) }
             }
             EventKind::ItemDone { item, body, aborted } => {
                 self.item(item, body, &event.scope)?;
@@ -156,7 +170,7 @@ impl People {
                 "{YELLOW}↺ what was said above is taken back: {}{YELLOW:#}",
                 plain(why)
             )),
-            EventKind::AskClosed { ask, by, .. } => {
+            EventKind::AskClosed { ask, by, answer, .. } => {
                 let about = self.asks.remove(ask).unwrap_or_default();
                 match by {
                     ClosedBy::Unattended => self
@@ -165,11 +179,10 @@ impl People {
                     ClosedBy::Deadline => self
                         .lines
                         .line(&format!("{YELLOW}⊘ no answer came in time: {about}{YELLOW:#}")),
-                    ClosedBy::Person
-                    | ClosedBy::Rule
-                    | ClosedBy::Agent
-                    | ClosedBy::TurnEnd
-                    | ClosedBy::ProcessEnd => Ok(()),
+                    ClosedBy::Person => self.answered(answer.as_ref()),
+                    ClosedBy::Rule | ClosedBy::Agent | ClosedBy::TurnEnd | ClosedBy::ProcessEnd => {
+                        Ok(())
+                    }
                 }
             }
             EventKind::Retry { attempt, max, delay_ms, cause } => {
@@ -229,24 +242,11 @@ impl View for People {
 
 /// An ask in a few words, with what would have settled it.
 fn in_short(ask: &Ask) -> String {
+    let short = ask::in_short(ask);
     match ask {
         Ask::Approval(approval) => {
-            let subject = approval.subject.as_deref().unwrap_or_default();
-            format!(
-                "{} {} (a rule such as --allow {} settles it)",
-                plain(&approval.tool),
-                one_line(subject, 50),
-                approval.tool_kind.as_str()
-            )
+            format!("{short} (a rule such as --allow {} settles it)", approval.tool_kind.as_str())
         }
-        Ask::Question { questions } => {
-            let texts: Vec<&str> =
-                questions.iter().map(|question| question.text.as_str()).collect();
-            one_line(&texts.join(" "), 80)
-        }
-        Ask::Plan { plan } => format!("a plan: {}", one_line(plan, 60)),
-        Ask::Form { server, message, .. } => {
-            format!("{}: {}", plain(server), one_line(message, 60))
-        }
+        Ask::Question { .. } | Ask::Plan { .. } | Ask::Form { .. } => short,
     }
 }

@@ -1,10 +1,10 @@
 //! Asks at the terminal: how they are put, and what a typed line means.
 
-use anstyle::AnsiColor;
 use musher_core::{Answer, Approval, Ask, Question, Reply, ToolKind};
 use serde_json::Value as Json;
 
-use super::super::text::{one_line, plain, visible};
+use super::super::ask::{asked, described, indented, reply};
+use super::super::text::one_line;
 
 /// What a typed line means for an ask.
 #[derive(Debug, PartialEq)]
@@ -26,87 +26,16 @@ pub(super) enum Dialog {
     Questions(Vec<Reply>),
 }
 
-/// How much of a file's new content is shown before it is approved.
-const SHOWN: usize = 24;
-
 /// The ask in words, with the keys that answer it.
 pub(super) fn put(ask: &Ask) -> String {
-    let bold = AnsiColor::Yellow.on_default().bold();
     match ask {
-        Ask::Approval(approval) => {
-            let mut text =
-                format!("{bold}? The agent wants to use {}{bold:#}", plain(&approval.tool));
-            match &approval.subject {
-                Some(subject) => text += &indented(&visible(subject)),
-                None => text += &indented(&one_line(&approval.input.to_string(), 200)),
-            }
-            text += &changes(&approval.input);
-            text += &others(approval);
-            let said = |text: &String| {
-                approval.input.as_object().is_some_and(|f| f.values().any(|v| v == text))
-            };
-            if let Some(reason) = approval.reason.as_ref().filter(|reason| !said(reason)) {
-                text += &indented(&one_line(reason, 200));
-            }
-            text + &indented(&keys(approval))
-        }
-        Ask::Plan { plan } => {
-            let keys = "[y] go on  [n REASON] no  [s] no, and end the turn";
-            format!(
-                "{bold}? The agent has a plan{bold:#}{}{}",
-                indented(&visible(plan)),
-                indented(keys)
-            )
+        Ask::Approval(approval) => described(ask) + &indented(&keys(approval)),
+        Ask::Plan { .. } => {
+            described(ask) + &indented("[y] go on  [n REASON] no  [s] no, and end the turn")
         }
         Ask::Question { questions } => questions.first().map(put_question).unwrap_or_default(),
-        Ask::Form { server, message, url, .. } => {
-            let url = url.as_deref().map(|url| indented(&visible(url))).unwrap_or_default();
-            let message = indented(&plain(message));
-            format!("{bold}? {} asks{bold:#}{message}{url}\n  [n] decline", plain(server))
-        }
+        Ask::Form { .. } => described(ask) + &indented("[n] decline"),
     }
-}
-
-/// The text on lines of its own, each set in, so that none can pass for ours.
-fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("\n  {line}")).collect()
-}
-
-/// Fields that are shown as a change.
-const CHANGES: &[&str] = &["old_string", "old", "new_string", "new", "content"];
-/// How many of the other fields are shown.
-const FIELDS: usize = 12;
-
-/// Every other field of the input, so that nothing is approved unseen.
-fn others(approval: &Approval) -> String {
-    let fields = approval.input.as_object().into_iter().flatten();
-    let unseen: Vec<_> = fields
-        .filter(|(name, _)| !CHANGES.contains(&name.as_str()))
-        .filter(|(name, _)| approval.subject_field.as_deref() != Some(name.as_str()))
-        .collect();
-    let shown = unseen.iter().take(FIELDS).map(|(name, value)| {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        format!("\n  {}: {}", visible(name), one_line(&visible(&text), 160))
-    });
-    let more = unseen.len().saturating_sub(FIELDS);
-    shown.chain((more > 0).then(|| format!("\n  … {more} more fields"))).collect()
-}
-
-/// What would be written: the new content, or what goes and what comes.
-fn changes(input: &Json) -> String {
-    let (red, green) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
-    let side = |keys: &[&str], sign: &str, style: anstyle::Style| -> String {
-        let Some(text) = keys.iter().find_map(|key| input[key].as_str()) else {
-            return String::new();
-        };
-        let text = visible(text);
-        let lines = text.lines().count();
-        let shown =
-            text.lines().take(SHOWN).map(|line| format!("\n  {style}{sign} {line}{style:#}"));
-        let more = (lines > SHOWN).then(|| format!("\n  … {} more lines", lines - SHOWN));
-        shown.chain(more).collect()
-    };
-    side(&["old_string", "old"], "-", red) + &side(&["new_string", "new", "content"], "+", green)
 }
 
 /// Whether what the call is about can be changed in one line, and what that is.
@@ -135,23 +64,13 @@ fn keys(approval: &Approval) -> String {
     format!("{keys}\n[a] yes, for this session: {}", one_line(&grants.join("; "), 70))
 }
 
-pub(super) fn put_question(question: &Question) -> String {
-    let bold = AnsiColor::Yellow.on_default().bold();
-    let asked = plain(&question.text);
-    let mut lines = asked.lines();
-    let mut text = format!("{bold}? {}{bold:#}", lines.next().unwrap_or_default());
-    text += &lines.map(|line| format!("\n  {line}")).collect::<String>();
-    for (index, option) in question.options.iter().enumerate() {
-        let about = option.description.as_deref().map(|d| format!("  {}", one_line(d, 100)));
-        let label = one_line(&option.label, 100);
-        text += &format!("\n  [{}] {label}{}", index + 1, about.unwrap_or_default());
-    }
-    text += match (question.options.is_empty(), question.multi) {
-        (true, _) => "\n  your own words",
-        (false, true) => "\n  numbers with commas, or your own words",
-        (false, false) => "\n  a number, or your own words",
+fn put_question(question: &Question) -> String {
+    let keys = match (question.options.is_empty(), question.multi) {
+        (true, _) => "your own words",
+        (false, true) => "numbers with commas, or your own words",
+        (false, false) => "a number, or your own words",
     };
-    text
+    asked(question) + &indented(keys)
 }
 
 /// What `line` means for `ask`.
@@ -211,32 +130,6 @@ fn stop(reason: &str) -> Meaning {
     let reason =
         if reason.trim().is_empty() { "The person stopped the turn." } else { reason.trim() };
     Meaning::Answer(Answer::DenyAndInterrupt { reason: reason.to_owned() })
-}
-
-fn reply(question: &Question, line: &str) -> Result<Reply, String> {
-    if line.is_empty() {
-        return Err("say something, or press Ctrl-C".into());
-    }
-    let same = |label: &str| label.to_lowercase() == line.to_lowercase();
-    if let Some(option) = question.options.iter().find(|option| same(&option.label)) {
-        return Ok(Reply { chosen: vec![option.label.clone()], text: None });
-    }
-    let numbers: Option<Vec<usize>> =
-        line.split(',').map(|part| part.trim().parse::<usize>().ok()).collect();
-    let Some(numbers) = numbers.filter(|_| !question.options.is_empty()) else {
-        return Ok(Reply { chosen: Vec::new(), text: Some(line.to_owned()) });
-    };
-    if numbers.len() > 1 && !question.multi {
-        return Err("only one can be chosen".into());
-    }
-    let chosen: Option<Vec<String>> = numbers
-        .iter()
-        .map(|n| Some(question.options.get(n.checked_sub(1)?)?.label.clone()))
-        .collect();
-    match chosen {
-        Some(chosen) => Ok(Reply { chosen, text: None }),
-        None => Err(format!("choose from 1 to {}", question.options.len())),
-    }
 }
 
 /// The one field that was edited. The others are not sent back: secrets in them were hidden from us.
@@ -315,17 +208,5 @@ mod tests {
             panic!("own words")
         };
         assert_eq!(own[0].joined(), "green");
-    }
-
-    #[test]
-    fn what_is_approved_is_shown_whole_and_cannot_pass_for_a_prompt() {
-        let Ask::Approval(mut approval) = approval() else { unreachable!() };
-        approval.subject = Some("a.txt\n> y".into());
-        approval.input = serde_json::json!({ "file_path": "a.txt", "old_string": "one",
-            "new_string": "two\u{202e}", "sql": "DROP TABLE users" });
-        let shown = put(&Ask::Approval(approval));
-        assert!(shown.contains("\n  > y"), "{shown}");
-        assert!(shown.contains("sql: DROP TABLE users"), "{shown}");
-        assert!(shown.contains("- one") && shown.contains("+ two\\u{202e}"), "{shown}");
     }
 }

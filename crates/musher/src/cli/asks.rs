@@ -1,0 +1,141 @@
+//! `musher asks`: what waits for a person, the oldest first.
+
+use clap::Args;
+use musher_core::Ask;
+use musher_runtime::now_ms;
+
+use super::place::PlaceArgs;
+use super::run_name::RunName;
+use super::table::{Table, Tone};
+use super::text::plain;
+use super::{CliError, Exit, age, ask, out, tell};
+use crate::client::views::{AskNow, Asks as Reply, Run};
+
+#[derive(Debug, Args)]
+pub(crate) struct Asks {
+    /// Only those of this run, each in full.
+    run: Option<RunName>,
+    /// Those that are closed too.
+    #[arg(short, long)]
+    all: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+impl Asks {
+    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+        let place = self.place.place();
+        let client = place.client()?;
+        let run: Option<Run> = match &self.run {
+            Some(run) => Some(client.read(&["runs", &run.wire()], &[]).await?),
+            None => None,
+        };
+        let mut query: Vec<(&str, &str)> = Vec::new();
+        query.extend(self.all.then_some(("all", "true")));
+        query.extend(run.as_ref().map(|run| ("run", run.id.as_str())));
+        let reply = client.get(&["asks"], &query).await?;
+        if place.json() {
+            out::document(&reply.text())?;
+            return Ok(Exit::Completed);
+        }
+        let Reply { asks } = reply.read()?;
+        let now = now_ms();
+        match (asks.as_slice(), &run) {
+            ([], Some(run)) => out::line(&format!("Run {} asks nothing.", run.id))?,
+            ([], None) => out::line("Nothing waits for you. `musher ps` shows what is under way.")?,
+            (asks, Some(_)) => {
+                for ask in asks {
+                    out::line(&whole(ask, now))?;
+                }
+            }
+            (asks, None) => {
+                out::line(&table(asks, now))?;
+                tell("`musher asks RUN` shows one in full; answer with approve, deny or answer.");
+            }
+        }
+        Ok(Exit::Completed)
+    }
+}
+
+/// What kind of ask it is, in a word.
+fn kind(ask: &AskNow) -> &'static str {
+    match &ask.body {
+        Some(Ask::Approval(_)) => "approval",
+        Some(Ask::Question { .. }) => "question",
+        Some(Ask::Plan { .. }) => "plan",
+        Some(Ask::Form { .. }) => "form",
+        None => "ask",
+    }
+}
+
+fn state(ask: &AskNow) -> (String, Tone) {
+    match ask.state.as_str() {
+        "open" => (format!("? {}", kind(ask)), Tone::Heed),
+        "offered" => ("→ on its way".into(), Tone::Quiet),
+        "answered" => ("✓ answered".into(), Tone::Good),
+        _ => {
+            let by = ask.by.as_deref().unwrap_or("closed").replace('_', " ");
+            (format!("■ {by}"), Tone::Quiet)
+        }
+    }
+}
+
+fn table(asks: &[AskNow], now: i64) -> String {
+    let heading = ["KIND", "RUN", "ASK", "STORY", "AGENT", "AGE", "DEADLINE", "WHAT"];
+    let mut table = Table::new(&heading).right(&[5]);
+    for open in asks {
+        let (state, tone) = state(open);
+        table.row(
+            tone,
+            [
+                state,
+                open.run.clone(),
+                open.ask.clone(),
+                open.story.clone(),
+                open.agent.clone(),
+                age::age(open.opened_at, now),
+                open.deadline.map(|at| age::until(at, now)).unwrap_or_default(),
+                open.body.as_ref().map(ask::in_short).unwrap_or_default(),
+            ],
+        );
+    }
+    table.text()
+}
+
+fn whole(open: &AskNow, now: i64) -> String {
+    let dim = Tone::Quiet.style();
+    let deadline = open.deadline.map(|at| format!(", its default answers {}", age::until(at, now)));
+    let what = open.body.as_ref().map(ask::described).unwrap_or_default();
+    format!(
+        "{dim}ask {} of run {}, {} ago{}{dim:#}\n{what}",
+        plain(&open.ask),
+        open.run,
+        age::age(open.opened_at, now),
+        deadline.unwrap_or_default(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_is_told_with_its_age_and_its_deadline() {
+        let reply: Reply = serde_json::from_value(serde_json::json!({ "asks": [
+            { "run": "r7", "ask": "a1", "story": "s1", "agent": "coder", "state": "open",
+              "opened_at": 0, "deadline": 1_800_000,
+              "body": { "kind": "approval", "tool": "Bash", "tool_kind": "execute",
+                        "subject": "rm -rf x\nls", "input": {} } },
+            { "run": "r8", "ask": "restart", "story": "s1", "agent": "coder", "state": "closed",
+              "by": "process_end", "opened_at": 0, "body": null },
+        ] }))
+        .unwrap();
+        let text = plain(&table(&reply.asks, 60_000));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[1],
+            "? approval     r7   a1       s1     coder  1 m  in 29 m   Bash rm -rf x…"
+        );
+        assert!(lines[2].starts_with("■ process end  r8   restart"), "{text}");
+    }
+}

@@ -1,0 +1,105 @@
+//! `musher init`: writes the first project file of a repository.
+
+use std::io::Write;
+use std::path::Path;
+
+use clap::Args;
+use serde_json::json;
+
+use super::place::{Place, PlaceArgs};
+use super::program_version::version_of;
+use super::{CliError, Exit, out};
+use crate::config::init::{Detected, detect, draft};
+use crate::config::{self, PROJECT_FILE, trust};
+use crate::home::Home;
+use crate::runtimes;
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+impl Init {
+    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+        let place = self.place.place();
+        let (repo, state) = (place.repo()?, place.state()?);
+        let path = repo.join(PROJECT_FILE);
+        if path.symlink_metadata().is_ok() {
+            return Err(already_there(&path));
+        }
+        let found = agents(&place);
+        write(&path, &draft(&found, None))?;
+        // What we wrote ourselves needs nobody's consent.
+        let project = config::load(&repo, runtimes::BUILT)?;
+        let home = Home::open(&state, &repo)?;
+        trust::grant(home.path(), &project)?;
+        match place.json() {
+            true => out::document(&document(&path, &found))?,
+            false => out::line(&text(&path, &found))?,
+        }
+        Ok(Exit::Completed)
+    }
+}
+
+fn already_there(path: &Path) -> CliError {
+    CliError::hinted(
+        format!("{} is already there, and is left as it is", path.display()),
+        "edit it; `musher doctor` says whether it is right",
+    )
+}
+
+/// The programs on this machine that can play an agent.
+fn agents(place: &Place) -> Vec<Detected> {
+    let path = place.environment.get("PATH").unwrap_or_default();
+    let mut found = detect(path, runtimes::PROGRAMS);
+    for agent in &mut found {
+        agent.version = version_of(&agent.program);
+    }
+    found
+}
+
+/// Puts the file there whole, and never over another.
+fn write(path: &Path, text: &str) -> Result<(), CliError> {
+    let failed = |error: std::io::Error| {
+        CliError::hinted(
+            format!("{} cannot be written: {error}", path.display()),
+            "see that the repository can be written to",
+        )
+    };
+    let folder = path.parent().unwrap_or(path);
+    if folder.is_symlink() {
+        let message = format!("{} is a link, which could lead anywhere", folder.display());
+        return Err(CliError::hinted(message, "replace it with a folder"));
+    }
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    // A project file is for everybody who has the repository.
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    file.as_file().set_permissions(mode).map_err(failed)?;
+    match file.persist_noclobber(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {
+            Err(already_there(path))
+        }
+        Err(error) => Err(failed(error.error)),
+    }
+}
+
+fn document(path: &Path, found: &[Detected]) -> String {
+    let agent = |agent: &Detected| json!({ "runtime": agent.runtime, "program": agent.program, "version": agent.version });
+    json!({ "project": path, "found": found.iter().map(agent).collect::<Vec<_>>() }).to_string()
+}
+
+fn text(path: &Path, found: &[Detected]) -> String {
+    let mut text = format!("{} is written and trusted.", path.display());
+    if found.is_empty() {
+        text += "\n  No program that can play an agent was found on PATH, so the one agent plays a script.";
+    }
+    for agent in found {
+        let version = agent.version.as_deref().unwrap_or("version unknown");
+        text += &format!("\n  found {} ({version}) at {}", agent.runtime, agent.program.display());
+    }
+    text + "\nLook at the file and commit it. Next:\n  musher serve\n  musher story add \"What you want\""
+}

@@ -1,0 +1,252 @@
+//! `musher logs`: what a run did, and with `-f` what it does.
+
+mod flow;
+
+use std::io;
+
+use clap::Args;
+use musher_core::{Event, EventKind};
+use musher_runtime::Output;
+
+use super::place::{Place, PlaceArgs};
+use super::render::{People, View};
+use super::run_name::RunName;
+use super::{CliError, Exit, out, tell};
+use crate::client::views::{Events, Run};
+use crate::client::{Client, ClientError, Follow, Heard, Message, Problem};
+use crate::runner::log::Cursor;
+use crate::runner::wire::DeltaLine;
+use flow::{Flow, Piece};
+
+#[derive(Debug, Args)]
+pub(crate) struct Logs {
+    /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
+    run: RunName,
+    /// Go on until the run is over.
+    #[arg(short, long)]
+    follow: bool,
+    /// Only what came after this place, such as `1.42`.
+    #[arg(long, value_name = "CURSOR")]
+    after: Option<Cursor>,
+    /// Only the last events.
+    #[arg(short = 'n', long, value_name = "N", conflicts_with = "after")]
+    last: Option<u64>,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+impl Logs {
+    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+        let place = self.place.place();
+        let client = place.client()?;
+        // The name is settled once: after a restart it might stand for another run.
+        let run: Run = client.read(&["runs", &self.run.wire()], &[]).await?;
+        let mut reader = Reader::new(&place, run.id);
+        let mut after = self.after.map(|cursor| cursor.to_string());
+        if !self.follow || self.last.is_some() {
+            after = reader.pages(&client, after, self.last).await?;
+        }
+        if self.follow {
+            return match reader.follow(&place, after).await? {
+                Followed::Ended(_) => Ok(Exit::Completed),
+                Followed::Left => Ok(Exit::Stopped),
+            };
+        }
+        reader.finish()?;
+        Ok(Exit::Completed)
+    }
+}
+
+/// Shows what a run does until it is over; the exit tells how it ended.
+pub(crate) async fn follow(place: &Place, run: &str) -> Result<Exit, CliError> {
+    let mut reader = Reader::new(place, run.to_owned());
+    match reader.follow(place, None).await? {
+        Followed::Ended(exit) => Ok(exit),
+        Followed::Left => {
+            tell(&format!("the run goes on; `musher stop {run}` ends it"));
+            Ok(Exit::Stopped)
+        }
+    }
+}
+
+/// Why following ended.
+enum Followed {
+    /// The run is over.
+    Ended(Exit),
+    /// The person has seen enough.
+    Left,
+}
+
+/// Shows the events of one run.
+struct Reader {
+    run: String,
+    view: Show,
+    exit: Exit,
+}
+
+enum Show {
+    /// The lines as they are.
+    Json,
+    People {
+        view: Box<People>,
+        flow: Flow,
+    },
+}
+
+impl Reader {
+    fn new(place: &Place, run: String) -> Self {
+        let view = match place.json() {
+            true => Show::Json,
+            false => {
+                Show::People { view: Box::new(People::reading(run.clone())), flow: Flow::default() }
+            }
+        };
+        Self { run, view, exit: Exit::Completed }
+    }
+
+    /// Shows what is there, and gives the place where it ends.
+    async fn pages(
+        &mut self,
+        client: &Client,
+        mut after: Option<String>,
+        last: Option<u64>,
+    ) -> Result<Option<String>, CliError> {
+        let last = last.map(|last| last.to_string());
+        let mut first = true;
+        loop {
+            let mut query = vec![("limit", "5000")];
+            match (&after, &last) {
+                (None, Some(last)) if first => query.push(("last", last)),
+                (after, _) => query.extend(after.as_deref().map(|after| ("after", after))),
+            }
+            first = false;
+            let page: Events = client.read(&["runs", &self.run, "events"], &query).await?;
+            if page.reset {
+                lost_events();
+            }
+            for line in &page.events {
+                self.line(line.get())?;
+            }
+            after = Some(page.next);
+            if page.end {
+                return Ok(after);
+            }
+        }
+    }
+
+    async fn follow(&mut self, place: &Place, after: Option<String>) -> Result<Followed, CliError> {
+        let path = ["runs", self.run.as_str(), "events", "stream"];
+        let deltas: &[(&str, &str)] = match self.view {
+            Show::Json => &[],
+            Show::People { .. } => &[("deltas", "1")],
+        };
+        let mut follow = Follow::new(|| place.find(), &path, deltas, after);
+        loop {
+            let heard = tokio::select! {
+                heard = follow.next() => heard,
+                _ = tokio::signal::ctrl_c() => {
+                    self.finish()?;
+                    return Ok(Followed::Left);
+                }
+            };
+            match heard {
+                Ok(Heard::Message(message)) => {
+                    if let Some(ended) = self.message(&message)? {
+                        return Ok(ended);
+                    }
+                }
+                Ok(Heard::Lost { why, wait }) => {
+                    self.broke_off()?;
+                    tell(&format!(
+                        "lost the server ({why}); trying again in {} ms",
+                        wait.as_millis()
+                    ));
+                }
+                Ok(Heard::Back) => tell("the server is back"),
+                Err(error) => {
+                    self.finish()?;
+                    return Err(error.into());
+                }
+            }
+        }
+    }
+
+    fn message(&mut self, message: &Message) -> Result<Option<Followed>, CliError> {
+        match message.event.as_deref() {
+            None => self.line(&message.data)?,
+            Some("delta") => self.delta(&message.data)?,
+            Some("reset") => {
+                self.broke_off()?;
+                lost_events();
+            }
+            Some("end") => {
+                self.finish()?;
+                return Ok(Some(Followed::Ended(self.exit)));
+            }
+            Some("problem") => {
+                self.finish()?;
+                let problem: Problem = serde_json::from_str(&message.data).unwrap_or_default();
+                return Err(ClientError::Refused(Box::new(problem)).into());
+            }
+            // A newer server may say more.
+            Some(_) => {}
+        }
+        Ok(None)
+    }
+
+    /// Shows one event.
+    fn line(&mut self, line: &str) -> Result<(), CliError> {
+        let event: Option<Event> = serde_json::from_str(line).ok();
+        if let Some(EventKind::SessionEnded(end)) = event.as_ref().map(|event| &event.kind) {
+            self.exit = Exit::of(end);
+        }
+        match &mut self.view {
+            Show::Json => out::document(line),
+            Show::People { view, flow } => {
+                // People can do without an event of a newer version; programs get it with --json.
+                let Some(event) = event else { return Ok(()) };
+                if let EventKind::ItemDone { item, .. } = &event.kind {
+                    flow.done(item);
+                }
+                view.show(&Output::Event(event), false).map_err(CliError::Output)
+            }
+        }
+    }
+
+    fn delta(&mut self, line: &str) -> Result<(), CliError> {
+        let Show::People { view, flow } = &mut self.view else { return Ok(()) };
+        let Ok(line) = serde_json::from_str::<DeltaLine>(line) else { return Ok(()) };
+        let shown = match flow.take(line) {
+            Piece::Show(delta) => view.show(&Output::Delta(delta), false),
+            Piece::BrokeOff => view.broke_off(),
+            Piece::Nothing => Ok(()),
+        };
+        shown.map_err(CliError::Output)
+    }
+
+    fn broke_off(&mut self) -> Result<(), CliError> {
+        self.people(|view, flow| {
+            *flow = Flow::default();
+            view.broke_off()
+        })
+    }
+
+    /// Leaves the terminal as it was found.
+    fn finish(&mut self) -> Result<(), CliError> {
+        self.people(|view, _| view.finish())
+    }
+
+    fn people(
+        &mut self,
+        act: impl FnOnce(&mut People, &mut Flow) -> io::Result<()>,
+    ) -> Result<(), CliError> {
+        match &mut self.view {
+            Show::Json => Ok(()),
+            Show::People { view, flow } => act(view, flow).map_err(CliError::Output),
+        }
+    }
+}
+
+fn lost_events() {
+    tell("the last events before a crash were lost; going on from what was kept");
+}

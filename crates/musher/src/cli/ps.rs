@@ -1,0 +1,180 @@
+//! `musher ps`: the runs that are not over, with or without a server.
+
+use clap::Args;
+use musher_core::{AgentName, StoryId};
+use musher_runtime::now_ms;
+use serde_json::json;
+
+use super::place::{Place, PlaceArgs};
+use super::table::{Table, Tone};
+use super::{CliError, Exit, age, money, out, runners, state, tell};
+use crate::client::Client;
+use crate::client::views::{Run, Runs};
+
+#[derive(Debug, Args)]
+pub(crate) struct Ps {
+    /// Those that are over too, the newest first.
+    #[arg(short, long)]
+    all: bool,
+    /// Only those on this story.
+    #[arg(long)]
+    story: Option<StoryId>,
+    /// Only those of this agent.
+    #[arg(long)]
+    agent: Option<AgentName>,
+    /// How many that are over.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    limit: u32,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+impl Ps {
+    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+        let place = self.place.clone().place();
+        match place.client_if_any()? {
+            Some(client) => self.of_server(&place, &client).await,
+            None => self.of_sockets(&place),
+        }
+    }
+
+    async fn of_server(&self, place: &Place, client: &Client) -> Result<Exit, CliError> {
+        let limit = self.limit.to_string();
+        let mut query = vec![("state", if self.all { "all" } else { "live" }), ("limit", &limit)];
+        query.extend(self.story.as_ref().map(|story| ("story", story.as_str())));
+        query.extend(self.agent.as_ref().map(|agent| ("agent", agent.as_str())));
+        let reply = client.get(&["runs"], &query).await?;
+        if place.json() {
+            out::document(&reply.text())?;
+            return Ok(Exit::Completed);
+        }
+        let Runs { runs, .. } = reply.read()?;
+        match runs.as_slice() {
+            [] if self.all => {
+                out::line("There is no run yet. Begin one with `musher start STORY`.")?;
+            }
+            [] => out::line(
+                "No run is under way. Begin one with `musher start STORY`; `musher ps --all` shows those that are over.",
+            )?,
+            runs => out::line(&table(runs, now_ms()))?,
+        }
+        Ok(Exit::Completed)
+    }
+
+    /// What the runners themselves tell; they need no server.
+    fn of_sockets(&self, place: &Place) -> Result<Exit, CliError> {
+        let Some(home) = place.home()? else { return Err(place.no_server()) };
+        let mut alive = runners::alive(&home);
+        alive.retain(|alive| {
+            let spec = alive.spec.as_ref();
+            let fits = |spec: &crate::runner::spec::RunSpec| {
+                self.story.as_ref().is_none_or(|story| spec.story == *story)
+                    && self.agent.as_ref().is_none_or(|agent| spec.agent == *agent)
+            };
+            spec.map_or(self.story.is_none() && self.agent.is_none(), fits)
+        });
+        if place.json() {
+            let runs: Vec<_> = alive
+                .iter()
+                .map(|alive| {
+                    let spec = alive.spec.as_ref();
+                    json!({
+                        "id": alive.run,
+                        "story": spec.map(|spec| &spec.story),
+                        "agent": spec.map(|spec| &spec.agent),
+                        "model": spec.and_then(|spec| spec.model.as_ref()),
+                        "phase": "live",
+                    })
+                })
+                .collect();
+            out::document(&json!({ "runs": runs, "server": false }).to_string())?;
+            return Ok(Exit::Completed);
+        }
+        if alive.is_empty() {
+            return Err(place.no_server());
+        }
+        tell("No server runs for this project; these runners are alive without it:");
+        let mut table = Table::new(&["STATE", "RUN", "STORY", "AGENT", "MODEL"]);
+        for alive in &alive {
+            let spec = alive.spec.as_ref();
+            let text = |text: Option<String>| text.unwrap_or_else(|| "?".into());
+            table.row(
+                Tone::Good,
+                [
+                    "● live".into(),
+                    alive.run.to_string(),
+                    text(spec.map(|spec| spec.story.to_string())),
+                    text(spec.map(|spec| spec.agent.to_string())),
+                    spec.and_then(|spec| spec.model.clone()).unwrap_or_default(),
+                ],
+            );
+        }
+        out::line(&table.text())?;
+        tell("`musher serve` takes them over; `musher stop` and `musher kill` work without it.");
+        Ok(Exit::Completed)
+    }
+}
+
+pub(crate) fn table(runs: &[Run], now: i64) -> String {
+    let mut table = Table::new(&["STATE", "RUN", "STORY", "AGENT", "MODEL", "AGE", "COST", "NOTE"])
+        .right(&[5, 6]);
+    for run in runs {
+        let (state, tone) = state::of_run(run);
+        table.row(
+            tone,
+            [
+                state,
+                run.id.clone(),
+                run.story.clone(),
+                run.agent.clone(),
+                run.model.clone().unwrap_or_default(),
+                age::age(run.ended_at.or(run.started_at).unwrap_or(run.queued_at), now),
+                money::cost(&run.spent),
+                note(run),
+            ],
+        );
+    }
+    table.text()
+}
+
+/// What else is to be said of a run.
+fn note(run: &Run) -> String {
+    let asks = match run.open_asks {
+        0 => None,
+        1 => Some("1 ask waits".to_owned()),
+        asks => Some(format!("{asks} asks wait")),
+    };
+    let error = || run.error.as_ref().map(|error| error.message.clone());
+    let follows = || {
+        let of = run.of.as_ref()?;
+        Some(format!("{} of {of}", run.kind))
+    };
+    let kept = || Some(format!("work not committed: {}", run.finish_error.as_ref()?));
+    asks.or_else(|| run.note.clone())
+        .or_else(kept)
+        .or_else(error)
+        .or_else(follows)
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::text::plain;
+
+    #[test]
+    fn a_run_is_told_in_one_line() {
+        let runs: Runs = serde_json::from_value(json!({ "runs": [
+            { "id": "r7", "story": "s1", "agent": "coder", "phase": "live", "open_asks": 2,
+              "queued_at": 0, "started_at": 60_000, "spent": { "cost_usd": 0.126, "output": 3 } },
+            { "id": "r6", "story": "s1", "agent": "coder", "model": "m", "phase": "over",
+              "outcome": "failed", "kind": "resume", "of": "r5", "queued_at": 0, "ended_at": 0,
+              "error": { "class": "overloaded", "message": "busy\nvery" } },
+        ] }))
+        .unwrap();
+        let text = plain(&table(&runs.runs, 240_000));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1], "? needs you  r7   s1     coder         3 m  $0.13  2 asks wait");
+        assert_eq!(lines[2], "✗ failed     r6   s1     coder  m      4 m     $0  busy…");
+    }
+}

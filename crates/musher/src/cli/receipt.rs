@@ -1,0 +1,62 @@
+//! What became of a command, told to its sender.
+
+use serde_json::Value as Json;
+
+use super::place::Place;
+use super::run_name::RunName;
+use super::{CliError, Exit, out};
+use crate::client::Document;
+use crate::client::views::Receipt;
+
+/// Sends a command about a run and tells what became of it; `done` says it in words.
+pub(crate) async fn send(
+    place: &Place,
+    run: &RunName,
+    verb: &str,
+    body: &Json,
+    done: &str,
+) -> Result<Exit, CliError> {
+    let reply = place.client()?.post(&["runs", &run.wire(), verb], body).await?;
+    told(place, &reply, done)
+}
+
+/// Tells what became of a command.
+pub(crate) fn told(place: &Place, reply: &Document, done: &str) -> Result<Exit, CliError> {
+    match place.json() {
+        true => out::document(&reply.text())?,
+        false => out::line(&sentence(&reply.read()?, done))?,
+    }
+    Ok(Exit::Completed)
+}
+
+/// What became of a command, in a sentence.
+pub(crate) fn sentence(receipt: &Receipt, done: &str) -> String {
+    match receipt {
+        Receipt::Added { story } => {
+            format!("story {story} is added; start an agent on it with `musher start {story}`")
+        }
+        Receipt::Queued { run } => {
+            format!("run {run} begins; watch it with `musher logs -f {run}`")
+        }
+        Receipt::Done | Receipt::Sent | Receipt::Other => done.to_owned(),
+        Receipt::Pending => {
+            format!("{done}: it is kept, and delivered when the runner answers again")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reply_has_its_words_and_a_newer_one_is_no_error() {
+        let said =
+            |json: &str| sentence(&serde_json::from_str(json).unwrap(), "the prompt is sent");
+        assert!(said(r#"{"status":"queued","run":"r3"}"#).contains("musher logs -f r3"));
+        assert!(said(r#"{"status":"added","story":"s1"}"#).contains("musher start s1"));
+        assert_eq!(said(r#"{"status":"sent"}"#), "the prompt is sent");
+        assert!(said(r#"{"status":"pending","command":"c1"}"#).contains("is kept"));
+        assert_eq!(said(r#"{"status":"from_the_future","x":1}"#), "the prompt is sent");
+    }
+}

@@ -1,0 +1,70 @@
+//! What the reader of a log is told beside what the host of a run sees.
+
+use std::io;
+
+use musher_core::{Answer, Ask, AskId};
+
+use super::super::super::ask::{described, indented};
+use super::super::super::text::plain;
+use super::{DIM, People, Seat};
+
+impl People {
+    /// For the log of this run, which is shown to somebody who was not there.
+    pub(crate) fn reading(run: String) -> Self {
+        Self { seat: Seat::Reader { run }, ..Self::default() }
+    }
+
+    /// What was shown piece by piece broke off, so the whole text is shown when it comes.
+    pub(crate) fn broke_off(&mut self) -> io::Result<()> {
+        self.streamed = None;
+        self.lines.close()
+    }
+
+    pub(super) fn prompted(&mut self, text: &str) -> io::Result<()> {
+        match &self.seat {
+            Seat::Host => Ok(()),
+            Seat::Reader { .. } => {
+                let text = plain(text);
+                let mut lines = text.lines();
+                let first = lines.next().unwrap_or_default();
+                let rest = indented(&lines.collect::<Vec<_>>().join("\n"));
+                self.lines.line(&format!("{DIM}›{DIM:#} {first}{rest}"))
+            }
+        }
+    }
+
+    pub(super) fn asked(&mut self, ask: &AskId, body: &Ask) -> io::Result<()> {
+        let Seat::Reader { run } = &self.seat else { return Ok(()) };
+        let ask = plain(ask.as_str());
+        let how = match body {
+            Ask::Approval(_) | Ask::Plan { .. } => {
+                format!("musher approve {run} {ask}, or musher deny {run} {ask}")
+            }
+            Ask::Question { .. } | Ask::Form { .. } => format!("musher answer {run} {ask} …"),
+        };
+        self.lines.line(&format!("{}\n  {DIM}{how}{DIM:#}", described(body)))
+    }
+
+    pub(super) fn answered(&mut self, answer: Option<&Answer>) -> io::Result<()> {
+        let said = match (&self.seat, answer) {
+            (Seat::Host, _) | (_, None) => return Ok(()),
+            (_, Some(Answer::Allow { .. })) => "yes".into(),
+            (_, Some(Answer::AllowAlways)) => "yes, always".into(),
+            (_, Some(Answer::Deny { reason })) => format!("no: {reason}"),
+            (_, Some(Answer::DenyAndInterrupt { reason })) => {
+                format!("no, and end the turn: {reason}")
+            }
+            (_, Some(Answer::Replies { replies })) => {
+                let replies: Vec<String> = replies.iter().map(|reply| reply.joined()).collect();
+                replies.join("; ")
+            }
+            (_, Some(Answer::Form { .. })) => "the form was filled in".into(),
+        };
+        self.lines.line(&format!("{DIM}› {}{DIM:#}", plain(&said)))
+    }
+
+    /// Leaves the terminal as it was found.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        self.lines.close()
+    }
+}

@@ -1,0 +1,27 @@
+//! `musher resume`: goes on with a run that is over, in its session and worktree.
+
+use clap::Args;
+use serde_json::json;
+
+use super::place::PlaceArgs;
+use super::run_name::RunName;
+use super::{CliError, Exit, receipt, words};
+
+#[derive(Debug, Args)]
+pub(crate) struct Resume {
+    /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
+    run: RunName,
+    /// What to do; the agent is told to go on when it is left out. `-` reads it from standard input.
+    text: Option<String>,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+impl Resume {
+    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+        let text = self.text.map(|text| words::read("text", Some(text), None)).transpose()?;
+        let body = text.map_or_else(|| json!({}), |text| json!({ "text": text }));
+        let done = format!("{} goes on", self.run);
+        receipt::send(&self.place.place(), &self.run, "resume", &body, &done).await
+    }
+}

@@ -1,0 +1,99 @@
+//! `musher show`: everything about one run.
+
+use clap::Args;
+use musher_runtime::now_ms;
+
+use super::place::PlaceArgs;
+use super::run_name::RunName;
+use super::text::{one_line, plain};
+use super::{CliError, Exit, age, ask, money, out, state};
+use crate::client::views::{Asks, Run};
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
+    run: RunName,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+impl Show {
+    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+        let place = self.place.place();
+        let client = place.client()?;
+        let reply = client.get(&["runs", &self.run.wire()], &[]).await?;
+        if place.json() {
+            out::document(&reply.text())?;
+            return Ok(Exit::Completed);
+        }
+        let run: Run = reply.read()?;
+        let asks: Asks = match run.open_asks {
+            0 => Asks::default(),
+            _ => client.read(&["asks"], &[("run", &run.id)]).await?,
+        };
+        out::line(&text(&run, now_ms()))?;
+        for open in &asks.asks {
+            let what = open.body.as_ref().map(ask::described);
+            out::line(&format!("\nask {}\n{}", plain(&open.ask), what.unwrap_or_default()))?;
+        }
+        Ok(Exit::Completed)
+    }
+}
+
+fn text(run: &Run, now: i64) -> String {
+    let (state, tone) = state::of_run(run);
+    let style = tone.style();
+    let mut text = format!("{} {style}{state}{style:#}", run.id);
+    let mut line = |name: &str, value: Option<String>| {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            text += &format!("\n  {name:<9} {}", one_line(&value, 500));
+        }
+    };
+    line("story", Some(run.story.clone()));
+    line("agent", Some(run.agent.clone()));
+    line("model", run.model.clone());
+    line("kind", run.of.as_ref().map(|of| format!("{} of {of}", run.kind)));
+    line("branch", run.branch.clone());
+    line("begun at", run.head.as_ref().map(|head| short(head)));
+    line("session", run.session.clone());
+    line("queued", Some(format!("{} ago", age::age(run.queued_at, now))));
+    line("started", run.started_at.map(|at| format!("{} ago", age::age(at, now))));
+    line("ended", run.ended_at.map(|at| format!("{} ago", age::age(at, now))));
+    let tokens = format!(
+        "{} in, {} out, {}",
+        money::tokens(money::shown(&run.spent)),
+        money::tokens(run.spent.output),
+        money::cost(&run.spent)
+    );
+    line("spent", Some(tokens));
+    line("commit", run.commit.as_ref().map(|commit| short(commit)));
+    line("note", run.note.clone());
+    line("not kept", run.finish_error.clone());
+    line("error", run.error.as_ref().map(ToString::to_string));
+    line("fix", run.error.as_ref().and_then(|error| error.hint.clone()));
+    text
+}
+
+fn short(commit: &str) -> String {
+    commit.chars().take(12).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_shows_what_is_known_and_leaves_out_what_is_not() {
+        let run: Run = serde_json::from_value(serde_json::json!({
+            "id": "r7", "story": "s1", "agent": "coder", "phase": "over", "outcome": "lost",
+            "branch": "musher/s1/1", "queued_at": 0, "ended_at": 60_000,
+            "error": { "class": "process_exit", "message": "gone \u{1b}[2J", "hint": "resume it" },
+        }))
+        .unwrap();
+        let text = plain(&text(&run, 120_000));
+        assert!(text.starts_with("r7 ✗ lost\n  story     s1\n"), "{text}");
+        assert!(text.contains("\n  ended     1 m ago"), "{text}");
+        assert!(text.contains("\n  error     gone\n  fix       resume it"), "{text}");
+        assert!(!text.contains("session"), "{text}");
+    }
+}

@@ -1,0 +1,57 @@
+//! `musher start`: starts an agent on a story.
+
+use clap::Args;
+use musher_core::{AgentName, StoryId};
+use serde_json::{Map, Value as Json};
+
+use super::logs;
+use super::place::PlaceArgs;
+use super::{CliError, Exit, receipt, words};
+use crate::client::views::Receipt;
+
+#[derive(Debug, Args)]
+pub(crate) struct Start {
+    /// The story's id.
+    story: StoryId,
+    /// The agent; else the first of the team.
+    agent: Option<AgentName>,
+    /// What to do, instead of what the story says; `-` reads it from standard input.
+    #[arg(short, long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// Another model than the agent's own.
+    #[arg(short, long)]
+    model: Option<String>,
+    /// Show what the run does until it is over.
+    #[arg(short, long)]
+    follow: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+impl Start {
+    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+        let place = self.place.place();
+        let prompt = self.prompt.map(|text| words::read("prompt", Some(text), None)).transpose()?;
+        let mut body = Map::new();
+        let mut put = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                body.insert(name.into(), value.into());
+            }
+        };
+        put("agent", self.agent.map(String::from));
+        put("model", self.model);
+        put("prompt", prompt);
+        let path = ["stories", self.story.as_str(), "start"];
+        let reply = place.client()?.post(&path, &Json::Object(body)).await?;
+        let receipt: Receipt = reply.read()?;
+        match receipt {
+            Receipt::Queued { run } if self.follow => logs::follow(&place, &run).await,
+            Receipt::Queued { .. }
+            | Receipt::Added { .. }
+            | Receipt::Done
+            | Receipt::Sent
+            | Receipt::Pending
+            | Receipt::Other => receipt::told(&place, &reply, "the run begins"),
+        }
+    }
+}

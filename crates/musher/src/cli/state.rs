@@ -1,0 +1,59 @@
+//! Where a run or a story is: a sign, a word and a tone.
+
+use super::table::Tone;
+use crate::client::views::{Run, Story};
+
+/// Where a run is, or how it ended.
+pub(crate) fn of_run(run: &Run) -> (String, Tone) {
+    let (sign, word, tone) = match (run.phase.as_str(), run.outcome.as_deref()) {
+        _ if run.parked => ("?", "parked", Tone::Heed),
+        ("over", Some("completed")) => ("✓", "completed", Tone::Good),
+        ("over", Some(outcome @ ("failed" | "lost"))) => ("✗", outcome, Tone::Bad),
+        ("over", Some(outcome @ ("stopped" | "interrupted"))) => ("■", outcome, Tone::Quiet),
+        ("over", Some(outcome)) => ("▲", outcome, Tone::Heed),
+        ("over", None) => ("■", "over", Tone::Quiet),
+        ("closing" | "finishing", _) => ("◐", "ending", Tone::Quiet),
+        (_, _) if run.wish.is_some() => ("◐", "ending", Tone::Quiet),
+        ("live", _) if run.open_asks > 0 => ("?", "needs you", Tone::Heed),
+        ("live", _) if run.note.is_some() => ("‖", "paused", Tone::Heed),
+        ("live", _) => ("●", "live", Tone::Good),
+        (phase, _) => ("○", phase, Tone::Quiet),
+    };
+    (format!("{sign} {}", word.replace('_', " ")), tone)
+}
+
+/// Where a story is.
+pub(crate) fn of_story(story: &Story) -> (String, Tone) {
+    let (sign, word, tone) = match story.state.as_str() {
+        _ if story.open_asks > 0 => ("?", "needs you", Tone::Heed),
+        "open" if story.runs.live > 0 => ("●", "at work", Tone::Good),
+        "done" if story.merged.is_some() => ("✓", "merged", Tone::Good),
+        "done" => ("✓", "done", Tone::Good),
+        "archived" => ("■", "archived", Tone::Quiet),
+        state => ("○", state, Tone::Quiet),
+    };
+    (format!("{sign} {word}"), tone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_has_a_word_of_its_own_so_that_colour_only_repeats_it() {
+        let run = |json: &str| of_run(&serde_json::from_str(json).unwrap());
+        for (json, said, tone) in [
+            (r#"{"phase":"live"}"#, "● live", Tone::Good),
+            (r#"{"phase":"live","open_asks":1}"#, "? needs you", Tone::Heed),
+            (r#"{"phase":"live","wish":"stop","open_asks":1}"#, "◐ ending", Tone::Quiet),
+            (r#"{"phase":"live","note":"the disk is full"}"#, "‖ paused", Tone::Heed),
+            (r#"{"phase":"queued"}"#, "○ queued", Tone::Quiet),
+            (r#"{"phase":"over","outcome":"timed_out"}"#, "▲ timed out", Tone::Heed),
+            (r#"{"phase":"over","outcome":"lost"}"#, "✗ lost", Tone::Bad),
+            (r#"{"phase":"over","outcome":"lost","parked":true}"#, "? parked", Tone::Heed),
+            (r#"{"phase":"from_the_future"}"#, "○ from the future", Tone::Quiet),
+        ] {
+            assert_eq!(run(json), (said.to_owned(), tone), "{json}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! `musher story add`: adds a story.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use musher_core::StoryId;
+use serde_json::json;
+
+use super::super::place::PlaceArgs;
+use super::super::{CliError, Exit, receipt, words};
+
+#[derive(Debug, Args)]
+pub(super) struct Add {
+    /// What is wanted, in a line.
+    title: String,
+    /// `-` reads the text from standard input.
+    #[arg(value_name = "-", value_parser = ["-"], conflicts_with_all = ["text", "file"])]
+    dash: Option<String>,
+    /// What is wanted, in full.
+    #[arg(short, long, value_name = "TEXT", conflicts_with = "file")]
+    text: Option<String>,
+    /// Read the text from a file.
+    #[arg(short, long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// The id to give it; else it gets the next free one.
+    #[arg(long, value_name = "ID")]
+    id: Option<StoryId>,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+impl Add {
+    pub(super) async fn run(self) -> Result<Exit, CliError> {
+        let place = self.place.place();
+        let given = self.dash.or(self.text);
+        let text = match (&given, &self.file) {
+            (None, None) => String::new(),
+            (Some(_), _) | (None, Some(_)) => words::read("text", given, self.file.as_deref())?,
+        };
+        let mut body = json!({ "title": self.title, "text": text });
+        if let (Some(id), Some(fields)) = (&self.id, body.as_object_mut()) {
+            fields.insert("id".into(), json!(id));
+        }
+        let reply = place.client()?.post(&["stories"], &body).await?;
+        receipt::told(&place, &reply, "the story is added")
+    }
+}

@@ -1,0 +1,84 @@
+//! `musher story list`: the stories, the newest first.
+
+use clap::Args;
+use musher_runtime::now_ms;
+
+use super::super::place::PlaceArgs;
+use super::super::table::Table;
+use super::super::{CliError, Exit, age, money, out, state};
+use crate::client::views::{Stories, Story};
+
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// Those that were put away instead.
+    #[arg(long)]
+    archived: bool,
+    /// How many.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
+    limit: u32,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+impl List {
+    pub(super) async fn run(self) -> Result<Exit, CliError> {
+        let place = self.place.place();
+        let limit = self.limit.to_string();
+        let mut query = vec![("limit", limit.as_str())];
+        if self.archived {
+            query.push(("archived", "true"));
+        }
+        let reply = place.client()?.get(&["stories"], &query).await?;
+        if place.json() {
+            out::document(&reply.text())?;
+            return Ok(Exit::Completed);
+        }
+        let page: Stories = reply.read()?;
+        match page.stories.as_slice() {
+            [] if self.archived => out::line("No story was archived yet.")?,
+            [] => out::line("There is no story yet. Add one with `musher story add TITLE`.")?,
+            stories => out::line(&table(stories, now_ms()))?,
+        }
+        Ok(Exit::Completed)
+    }
+}
+
+fn table(stories: &[Story], now: i64) -> String {
+    let mut table =
+        Table::new(&["STATE", "STORY", "RUNS", "AGE", "COST", "TITLE"]).right(&[2, 3, 4]);
+    for story in stories {
+        let (state, tone) = state::of_story(story);
+        table.row(
+            tone,
+            [
+                state,
+                story.id.clone(),
+                story.runs.all.to_string(),
+                age::age(story.created_at, now),
+                money::cost(&story.spent),
+                story.title.clone().unwrap_or_else(|| "(erased)".into()),
+            ],
+        );
+    }
+    table.text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::text::plain;
+
+    #[test]
+    fn a_story_is_told_in_one_line() {
+        let page: Stories = serde_json::from_value(serde_json::json!({ "stories": [
+            { "id": "s2", "title": "Greet\nby name", "state": "open", "runs": { "all": 2, "live": 1 },
+              "created_at": 0, "spent": { "cost_usd": 1.0, "output": 1 } },
+            { "id": "s1", "title": null, "state": "done", "merged": "abc" },
+        ] }))
+        .unwrap();
+        let text = plain(&table(&page.stories, 7_200_000));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1], "● at work  s2        2  2 h  $1.00  Greet…");
+        assert_eq!(lines[2], "✓ merged   s1        0  2 h     $0  (erased)");
+    }
+}

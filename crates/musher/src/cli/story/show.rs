@@ -1,0 +1,62 @@
+//! `musher story show`: a story with its text and its runs.
+
+use clap::Args;
+use musher_core::StoryId;
+use musher_runtime::now_ms;
+
+use super::super::place::PlaceArgs;
+use super::super::text::{one_line, plain};
+use super::super::{CliError, Exit, age, money, out, ps, state};
+use crate::client::views::{Runs, Story};
+
+#[derive(Debug, Args)]
+pub(super) struct Show {
+    /// The story's id.
+    story: StoryId,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+impl Show {
+    pub(super) async fn run(self) -> Result<Exit, CliError> {
+        let place = self.place.place();
+        let client = place.client()?;
+        let reply = client.get(&["stories", self.story.as_str()], &[]).await?;
+        if place.json() {
+            out::document(&reply.text())?;
+            return Ok(Exit::Completed);
+        }
+        let story: Story = reply.read()?;
+        let query = [("story", self.story.as_str()), ("limit", "20")];
+        let page: Runs = client.read(&["runs"], &query).await?;
+        let now = now_ms();
+        out::line(&text(&story, now))?;
+        match page.runs.as_slice() {
+            [] => out::line(&format!(
+                "\nNo agent has worked on it yet. Begin with `musher start {}`.",
+                self.story
+            ))?,
+            runs => out::line(&format!("\n{}", ps::table(runs, now)))?,
+        }
+        Ok(Exit::Completed)
+    }
+}
+
+fn text(story: &Story, now: i64) -> String {
+    let (state, tone) = state::of_story(story);
+    let style = tone.style();
+    let title = one_line(story.title.as_deref().unwrap_or("(erased)"), 500);
+    let mut text = format!("{} {style}{state}{style:#} {title}", story.id);
+    text += &format!(
+        "\n  added {} ago, {} spent",
+        age::age(story.created_at, now),
+        money::cost(&story.spent)
+    );
+    if let Some(commit) = &story.merged {
+        text += &format!(", merged as {}", plain(&commit.chars().take(12).collect::<String>()));
+    }
+    match story.text.as_deref().map(plain) {
+        Some(words) if !words.trim().is_empty() => text + "\n\n" + words.trim_end(),
+        Some(_) | None => text,
+    }
+}

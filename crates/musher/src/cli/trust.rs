@@ -1,0 +1,98 @@
+//! `musher trust`: agrees to what the project file may do.
+
+use std::path::Path;
+
+use clap::Args;
+use serde_json::json;
+
+use super::place::PlaceArgs;
+use super::table::Tone;
+use super::text::visible;
+use super::{CliError, Exit, out};
+use crate::config::trust::{self, Powers, Trust as Known, TrustError};
+use crate::config::{self, ConfigErrors, Project};
+use crate::home::Home;
+use crate::runtimes;
+
+#[derive(Debug, Args)]
+pub(crate) struct Trust {
+    /// Only show what would be agreed to.
+    #[arg(long)]
+    show: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+impl Trust {
+    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+        let place = self.place.place();
+        let (repo, state) = (place.repo()?, place.state()?);
+        let project = config::load(&repo, runtimes::BUILT)?;
+        let known = known(&state, &project)?;
+        if !self.show && known != Known::Trusted {
+            let home = Home::open(&state, &repo)?;
+            trust::grant(home.path(), &project)?;
+        }
+        match place.json() {
+            true => out::document(&document(&known, &project, self.show))?,
+            false => out::line(&text(&known, &project, self.show))?,
+        }
+        Ok(Exit::Completed)
+    }
+}
+
+/// What was agreed to before. A record that cannot be read is no agreement.
+fn known(state: &Path, project: &Project) -> Result<Known, CliError> {
+    match trust::trusted(state, project) {
+        Err(TrustError::Garbled { .. }) => Ok(Known::New),
+        known => Ok(known?),
+    }
+}
+
+fn document(known: &Known, project: &Project, only_shown: bool) -> String {
+    let (was, lines) = match known {
+        Known::Trusted => ("trusted", Vec::new()),
+        Known::New => ("new", Powers::of(project).lines()),
+        Known::Changed { diff } => ("changed", diff.clone()),
+    };
+    let trusted = *known == Known::Trusted || !only_shown;
+    json!({ "was": was, "lines": lines, "trusted": trusted }).to_string()
+}
+
+fn text(known: &Known, project: &Project, only_shown: bool) -> String {
+    let (mut text, lines) = match known {
+        Known::Trusted => return "Nothing has changed: the project file is trusted.".into(),
+        Known::New => ("The project file may do this:".to_owned(), Powers::of(project).lines()),
+        Known::Changed { diff } => {
+            ("Since it was last trusted, the project file has changed:".to_owned(), diff.clone())
+        }
+    };
+    for line in lines {
+        let tone = match line.as_bytes().first() {
+            Some(b'+') => Tone::Heed.style(),
+            Some(b'-') => Tone::Quiet.style(),
+            Some(_) | None => anstyle::Style::new(),
+        };
+        text += &format!("\n  {tone}{}{tone:#}", visible(&line));
+    }
+    text + match only_shown {
+        true => "\nIt is not trusted yet. Agree to it with `musher trust`.",
+        false => "\nIt is trusted now.",
+    }
+}
+
+impl From<ConfigErrors> for CliError {
+    fn from(errors: ConfigErrors) -> Self {
+        let hint = match errors.problems.iter().any(|problem| problem.place.is_some()) {
+            true => "correct the project file",
+            false => "make one with `musher init`",
+        };
+        Self::hinted(format!("the project file cannot be used\n{errors}"), hint)
+    }
+}
+
+impl From<TrustError> for CliError {
+    fn from(error: TrustError) -> Self {
+        Self::hinted(error.to_string(), "see that the state directory can be read and written")
+    }
+}

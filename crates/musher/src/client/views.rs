@@ -1,0 +1,216 @@
+//! What the server tells, as far as the command line shows it. Unknown fields are skipped and missing ones are empty.
+
+use musher_core::{Ask, ErrorInfo};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// What became of a command.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum Receipt {
+    Added {
+        story: String,
+    },
+    Queued {
+        run: String,
+    },
+    Done,
+    Sent,
+    /// It will be delivered when the runner answers.
+    Pending,
+    /// Something that only a newer server says.
+    #[serde(other)]
+    Other,
+}
+
+/// A page of runs.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Runs {
+    pub runs: Vec<Run>,
+    pub next: Option<String>,
+}
+
+/// A run.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Run {
+    pub id: String,
+    pub story: String,
+    pub agent: String,
+    pub model: Option<String>,
+    pub kind: String,
+    pub of: Option<String>,
+    pub phase: String,
+    pub wish: Option<String>,
+    pub branch: Option<String>,
+    pub head: Option<String>,
+    pub session: Option<String>,
+    pub outcome: Option<String>,
+    pub error: Option<ErrorInfo>,
+    pub commit: Option<String>,
+    pub finish_error: Option<String>,
+    pub parked: bool,
+    pub open_asks: u64,
+    pub spent: Spent,
+    /// What it waits for outside of itself.
+    pub note: Option<String>,
+    pub queued_at: i64,
+    pub started_at: Option<i64>,
+    pub ended_at: Option<i64>,
+}
+
+impl Run {
+    pub fn is_over(&self) -> bool {
+        self.phase == "over"
+    }
+}
+
+/// A page of stories.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Stories {
+    pub stories: Vec<Story>,
+    pub next: Option<u64>,
+}
+
+/// A story.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Story {
+    pub id: String,
+    pub title: Option<String>,
+    pub text: Option<String>,
+    pub state: String,
+    pub merged: Option<String>,
+    pub runs: StoryRuns,
+    pub open_asks: u64,
+    pub spent: Spent,
+    pub created_at: i64,
+    pub updated_at: i64,
+}
+
+/// How many runs a story has.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub struct StoryRuns {
+    pub all: u64,
+    pub live: u64,
+}
+
+/// Asks, the oldest first.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Asks {
+    pub asks: Vec<AskNow>,
+}
+
+/// An ask of a run.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct AskNow {
+    pub run: String,
+    pub ask: String,
+    pub story: String,
+    pub agent: String,
+    /// `open`, `offered`, `answered` or `closed`.
+    pub state: String,
+    pub by: Option<String>,
+    /// Absent when the run's log is gone.
+    pub body: Option<Ask>,
+    pub opened_at: i64,
+    /// When its default answers.
+    pub deadline: Option<i64>,
+}
+
+/// Tokens and their cost.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub struct Spent {
+    pub input: u64,
+    pub cache_read: u64,
+    pub cache_write_5m: u64,
+    pub cache_write_1h: u64,
+    pub cache_write_other: u64,
+    pub output: u64,
+    /// Absent when a part of it is unknown.
+    pub cost_usd: Option<f64>,
+    /// The least that it can have cost.
+    pub known_cost_usd: f64,
+}
+
+/// What was spent, summed.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    pub by: String,
+    pub rows: Vec<UsageRow>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct UsageRow {
+    pub key: Option<String>,
+    pub spent: Spent,
+}
+
+/// The project at a glance.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Project {
+    pub name: String,
+    pub version: String,
+}
+
+/// A page of a run's log; the events are as they stand there.
+#[derive(Debug, Deserialize)]
+pub struct Events {
+    pub events: Vec<Box<RawValue>>,
+    pub next: String,
+    pub end: bool,
+    #[serde(default)]
+    pub reset: bool,
+}
+
+/// What a run changed.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Diff {
+    pub files: Vec<FileDiff>,
+    pub truncated: bool,
+}
+
+/// What a run changed in one file.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct FileDiff {
+    pub path: String,
+    pub old_path: Option<String>,
+    pub status: String,
+    pub old_mode: String,
+    pub new_mode: String,
+    pub added: u64,
+    pub removed: u64,
+    pub binary: bool,
+    pub hunks: Vec<Hunk>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Hunk {
+    pub old_start: u64,
+    pub old_lines: u64,
+    pub new_start: u64,
+    pub new_lines: u64,
+    pub section: String,
+    pub lines: Vec<DiffLine>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct DiffLine {
+    /// `context`, `added` or `removed`.
+    pub kind: String,
+    pub text: String,
+    pub no_newline: bool,
+}
