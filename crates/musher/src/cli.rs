@@ -8,6 +8,7 @@ mod asks;
 mod demo;
 mod deny;
 mod diff;
+mod doctor;
 mod ending;
 mod exit;
 mod fork;
@@ -122,6 +123,8 @@ enum Verb {
     Usage(usage::Usage),
     /// Wait until runs need you or are over.
     Wait(wait::Wait),
+    /// Name every guarantee that does not hold here, with its fix.
+    Doctor(doctor::Doctor),
 }
 
 impl Verb {
@@ -157,7 +160,8 @@ impl Verb {
             | Self::Diff(_)
             | Self::Merge(_)
             | Self::Usage(_)
-            | Self::Wait(_) => Builder::new_current_thread(),
+            | Self::Wait(_)
+            | Self::Doctor(_) => Builder::new_current_thread(),
         }
     }
 }
@@ -192,6 +196,7 @@ impl Cli {
             Verb::Merge(merge) => merge.run().await,
             Verb::Usage(usage) => usage.run().await,
             Verb::Wait(wait) => wait.run().await,
+            Verb::Doctor(doctor) => doctor.run().await,
         }
     }
 }

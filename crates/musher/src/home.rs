@@ -13,6 +13,7 @@ use musher_core::RunId;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use place::network_file_system;
 pub use place::{default_for, repository_around};
 pub use token::Token;
 
@@ -70,7 +71,7 @@ impl Home {
         if path.starts_with(repo) {
             return Err(HomeError::InsideRepository { path, repo: repo.to_owned() });
         }
-        if let Some(kind) = place::network_file_system(&path) {
+        if let Some(kind) = network_file_system(&path) {
             return Err(HomeError::NetworkFileSystem { path, kind });
         }
         let home = Self { path };

@@ -13,6 +13,14 @@ const TO_COME: &[&str] =
 /// The runtimes that need a program on this machine, with its name.
 pub const PROGRAMS: &[(&str, &str)] = &[("claude-code", "claude")];
 
+/// The version of a runtime's program that was tested.
+pub fn tested(runtime: &str) -> Option<&'static str> {
+    match runtime {
+        "claude-code" => Some(musher_runtime::claude_code::TESTED_VERSION),
+        _ => None,
+    }
+}
+
 /// A name that stands for no runtime of this version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoRuntime {

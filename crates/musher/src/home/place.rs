@@ -64,7 +64,7 @@ const NETWORK: &[(u32, &str)] = &[
 ];
 
 /// The kind of network file system that a folder is on, if it is on one.
-pub(super) fn network_file_system(path: &Path) -> Option<&'static str> {
+pub(crate) fn network_file_system(path: &Path) -> Option<&'static str> {
     let found = rustix::fs::statfs(path).ok()?;
     // The kernel's number has 32 bits, in a field whose width differs between machines.
     let number = u32::try_from(found.f_type & 0xffff_ffff).ok()?;

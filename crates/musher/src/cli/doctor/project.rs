@@ -1,0 +1,99 @@
+//! The project: its repository, its file, and whether the file is trusted.
+
+use super::super::place::Place;
+use super::check::Check;
+use crate::config::trust::{self, Trust};
+use crate::config::{self, ConfigErrors, PROJECT_FILE, Project};
+use crate::git::Git;
+use crate::runtimes;
+use crate::supervisor::git_env;
+
+/// Looks at the project, and gives it if it can be used.
+pub(super) async fn checks(place: &Place) -> (Option<Project>, Vec<Check>) {
+    let repo = match place.repo() {
+        Ok(repo) => repo,
+        Err(error) => {
+            let fix = error.hint().unwrap_or_default().to_owned();
+            return (None, vec![Check::bad("git", error.to_string(), fix)]);
+        }
+    };
+    let mut checks = vec![git(place, &repo).await];
+    if !repo.join(PROJECT_FILE).exists() {
+        let says = format!("there is no {PROJECT_FILE}");
+        checks.push(Check::warn("project file", says, "make one with `musher init`"));
+        return (None, checks);
+    }
+    match config::load(&repo, runtimes::BUILT) {
+        Ok(project) => {
+            checks.push(Check::ok("project file", team(&project)));
+            checks.push(trusted(place, &project));
+            (Some(project), checks)
+        }
+        Err(errors) => {
+            checks.push(wrong(&errors));
+            (None, checks)
+        }
+    }
+}
+
+async fn git(place: &Place, repo: &std::path::Path) -> Check {
+    let scratch = match tempfile::tempdir() {
+        Ok(scratch) => scratch,
+        Err(error) => {
+            return Check::bad("git", error.to_string(), "make the temporary folder writable");
+        }
+    };
+    let looked = async {
+        let git = Git::open(repo, git_env(&place.environment), scratch.path()).await?;
+        git.default_branch().await
+    };
+    match looked.await {
+        Ok(branch) => Check::ok("git", format!("{}, default branch {branch}", repo.display())),
+        // What git says about a repository names its own fix.
+        Err(error) => {
+            let says = error.to_string();
+            let (says, fix) = says.rsplit_once("; ").unwrap_or((&says, "mend the repository"));
+            Check::bad("git", says, fix)
+        }
+    }
+}
+
+fn team(project: &Project) -> String {
+    let names: Vec<&str> = project.agents.iter().map(|agent| agent.name.as_str()).collect();
+    format!("no mistake in {PROJECT_FILE}; the team is {}", names.join(", "))
+}
+
+fn wrong(errors: &ConfigErrors) -> Check {
+    let first = errors.problems.first();
+    let at = first.and_then(|problem| problem.place.as_ref());
+    let at = at.map(|place| format!("{}:{}: ", place.line, place.column)).unwrap_or_default();
+    let file = first.map(|problem| problem.file.display().to_string()).unwrap_or_default();
+    let message = first.map(|problem| problem.message.as_str()).unwrap_or_default();
+    let says = match errors.problems.len() + errors.more {
+        0 | 1 => format!("{file}:{at}{message}"),
+        all => format!("{file}:{at}{message} (and {} more)", all - 1),
+    };
+    let fix = first.and_then(|problem| problem.fix.clone());
+    Check::bad("project file", says, fix.unwrap_or_else(|| "correct the file".into()))
+}
+
+fn trusted(place: &Place, project: &Project) -> Check {
+    let name = "trust";
+    let fix = "read the file, then run `musher trust`";
+    let state = match place.state() {
+        Ok(state) => state,
+        Err(error) => return Check::bad(name, error.to_string(), fix),
+    };
+    match trust::trusted(&state, project) {
+        Ok(Trust::Trusted) => Check::ok(name, "what the project file may do was agreed to"),
+        Ok(Trust::New) => {
+            Check::bad(name, "nobody has agreed to what the project file may do", fix)
+        }
+        Ok(Trust::Changed { diff }) => Check::bad(
+            name,
+            format!("what the project file may do has changed in {} points", diff.len()),
+            fix,
+        ),
+        Err(error) => Check::bad(name, error.to_string(), fix),
+    }
+}

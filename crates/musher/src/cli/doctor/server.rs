@@ -1,0 +1,60 @@
+//! The server: whether it runs, answers, is of this version, and would take its runners with it when it ends.
+
+use super::super::place::Place;
+use super::super::runners;
+use super::check::Check;
+use super::unit;
+use crate::client::views::Project;
+
+const OURS: &str = env!("CARGO_PKG_VERSION");
+
+pub(super) async fn checks(place: &Place) -> Vec<Check> {
+    let home = place.home().ok().flatten();
+    let server = home.as_ref().and_then(|home| home.server());
+    let mut checks = vec![match place.client_if_any() {
+        Ok(Some(client)) => match client.read::<Project>(&["project"], &[]).await {
+            Ok(project) => judge(client.url(), &project.version),
+            Err(error) => Check::bad(
+                "server",
+                error.to_string(),
+                "end it and start it again; its agents go on meanwhile",
+            ),
+        },
+        Ok(None) => {
+            let alive = home.as_ref().map_or(0, |home| runners::alive(home).len());
+            not_running(alive)
+        }
+        Err(error) => {
+            let fix = error.hint().unwrap_or_default().to_owned();
+            Check::bad("server", error.to_string(), fix)
+        }
+    }];
+    let user_home = place.environment.get("HOME").map(std::path::PathBuf::from);
+    checks.push(unit::check(server.map(|server| server.pid), user_home.as_deref()));
+    checks
+}
+
+fn judge(url: &str, version: &str) -> Check {
+    match version == OURS {
+        true => Check::ok("server", format!("{url} answers, version {version}")),
+        false => Check::warn(
+            "server",
+            format!("{url} is version {version}, and this is {OURS}"),
+            "start the server again with this version; its agents go on meanwhile",
+        ),
+    }
+}
+
+fn not_running(alive: usize) -> Check {
+    let fix = "start it with `musher serve`";
+    match alive {
+        0 => Check::warn("server", "no server runs for this project", fix),
+        alive => Check::warn(
+            "server",
+            format!(
+                "no server runs for this project, and {alive} of its runners go on without one"
+            ),
+            fix,
+        ),
+    }
+}
