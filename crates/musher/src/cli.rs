@@ -71,7 +71,7 @@ Exit codes: 0 completed, 1 a bug in Musher, 2 something to correct in the comman
 enum Verb {
     /// Run one agent on one prompt in this folder, without a server.
     Run(run::Run),
-    /// Watch a scripted agent do a short, real piece of work; no key and no network needed.
+    /// Watch three scripted agents do short, real pieces of work; no key and no network needed.
     Demo(demo::Demo),
     /// Serve one project: give its stories to agents, record what they do, and answer over HTTP.
     Serve(serve::Serve),
@@ -128,6 +128,11 @@ enum Verb {
 }
 
 impl Verb {
+    /// Whether an agent hangs on this very process; all others hang on runners.
+    fn hosts_an_agent(&self) -> bool {
+        matches!(self, Self::Run(_) | Self::Runner(_))
+    }
+
     /// A runner has one thing to do and there may be a thousand of them, so it has one thread.
     fn runtime(&self) -> Builder {
         match self {
@@ -204,8 +209,10 @@ impl Cli {
 /// Runs the verb that the command line names and gives the exit code that tells how it went.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    // Orphans of our agents come to us instead of vanishing out of reach. Without it the mark still finds most.
-    let _unsupported = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    if cli.verb.hosts_an_agent() {
+        // Its orphans come to us instead of vanishing out of reach. Without it the mark still finds most.
+        let _unsupported = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
     let runtime = match cli.verb.runtime().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -6,12 +6,12 @@ mod attend;
 pub mod fail;
 mod hear;
 
-use std::net::SocketAddr;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use musher_core::pool::{Action, PoolLimits, Seat, Team};
-use musher_core::{RunId, RunPhase};
+use musher_core::{RunId, RunPhase, SlotId};
 use musher_runtime::{Environment, now_ms};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use crate::api;
 use crate::bus::Bus;
 use crate::config::{Agent, Project};
-use crate::git::{Branch, Git, GitEnv, GitError, RelPath};
+use crate::git::{Branch, Diff, DiffLimits, Git, GitEnv, GitError, RelPath};
 use crate::home::{Home, HomeError, HomeLock};
 use crate::journal::{Journal, JournalError, Views};
 use crate::pool::{Pool, PoolHandle, PoolStartError};
@@ -41,6 +41,8 @@ pub struct Config {
     /// This program; runners start from a copy of it.
     pub program: PathBuf,
     pub environment: Environment,
+    /// Variables for runners beside those of this process.
+    pub runner_vars: Vec<(OsString, OsString)>,
 }
 
 /// Why a server could not begin.
@@ -87,6 +89,7 @@ pub(crate) struct Ground {
     pub(crate) pool: PoolHandle,
     pub(crate) program: PathBuf,
     pub(crate) environment: Environment,
+    runner_vars: Vec<(OsString, OsString)>,
 }
 
 /// A server at work, without its doors.
@@ -103,7 +106,7 @@ impl Supervisor {
     /// Takes the state directory, folds the journal, and goes on where the last server stopped: runs that live are
     /// adopted, runs that died are closed, and what was begun is finished.
     pub async fn start(config: Config) -> Result<Self, StartError> {
-        let Config { repo, home, project, program, environment } = config;
+        let Config { repo, home, project, program, environment, runner_vars } = config;
         let lock = home.lock()?;
         let program = home.binary(&program)?;
         let scratch = home.scratch()?;
@@ -142,6 +145,7 @@ impl Supervisor {
             pool: pool.clone(),
             program,
             environment,
+            runner_vars,
         });
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let attendants = Attendants::new(bus, pool, tasks.clone(), stop.clone());
@@ -181,6 +185,17 @@ impl Supervisor {
     /// What can be read of everything.
     pub fn views(&self) -> &Views {
         &self.ground.views
+    }
+
+    /// Who tells what runs do.
+    pub fn bus(&self) -> &Bus {
+        &self.ground.bus
+    }
+
+    /// What a slot changes since its branch left the project's own.
+    pub async fn changes(&self, slot: SlotId) -> Result<Diff, WorktreeError> {
+        let Ground { slots, base, .. } = &*self.ground;
+        slots.diff(slot, base, DiffLimits::default()).await
     }
 
     /// What the HTTP door is given.
@@ -289,9 +304,4 @@ pub(crate) fn git_env(environment: &Environment) -> GitEnv {
     ];
     let given = |name: &str| Some((name.into(), environment.get(name)?.to_owned()));
     GitEnv::new(names.into_iter().filter_map(given))
-}
-
-/// Where the server may listen: this machine alone.
-pub fn is_local(address: &SocketAddr) -> bool {
-    address.ip().is_loopback()
 }

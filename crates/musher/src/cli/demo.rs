@@ -1,50 +1,264 @@
-//! `musher demo`: a scripted agent does a short, real piece of work in a fresh repository.
+//! `musher demo`: three scripted agents work on three stories at once, in a repository made for it.
 
+mod stage;
+mod watch;
+
+use std::time::Duration;
+
+use anstyle::AnsiColor;
 use clap::Args;
-use musher_core::ToolRules;
-use musher_runtime::script::Script;
-use musher_runtime::{AskPolicy, Containment, Environment, Host, SessionSpec, Sweep};
+use musher_core::pool::Reply;
+use musher_core::{AgentName, Answer, Ask, CommandId, Outcome, RunId, StoryId, Usd};
+use tokio::signal::unix::{SignalKind, signal};
+use uuid::Uuid;
 
-use super::render::{People, View};
-use super::run::host;
-use super::{CliError, Exit, terminal};
+use super::diff::unified;
+use super::run::answer::{self, Dialog, Meaning};
+use super::terminal::Typed;
+use super::{CliError, Exit, out, tell, terminal};
+use crate::client::views::Diff;
+use crate::journal::Views;
+use crate::pool::{Accepted, RunName, Wish};
+use crate::runner::launch;
+use stage::Stage;
+use watch::{Asked, Watched};
 
-const WORK: &str = include_str!("demo/work.toml");
+/// What is to be done, by whom, and in which colour.
+const STORIES: &[(&str, &str, AnsiColor)] = &[
+    ("Greet people by name", "greeter", AnsiColor::Green),
+    ("Count what is in a file", "counter", AnsiColor::Cyan),
+    ("Write the manual", "writer", AnsiColor::Magenta),
+];
+/// How often the logs are looked at; they are local and short.
+const LOOK: Duration = Duration::from_millis(30);
 
 /// A demonstration that needs no key and no network.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// Answer every ask with yes.
+    /// Answer every ask with yes, and every question with its first option.
     #[arg(short, long)]
     yes: bool,
 }
 
 impl Demo {
     pub(crate) async fn run(self) -> Result<Exit, CliError> {
-        let folder =
-            tempfile::Builder::new().prefix("musher-demo-").tempdir().map_err(|error| {
-                CliError::Unavailable(format!("no temporary folder could be made: {error}"))
-            })?;
-        let environment = Environment::of_this_process()
-            .set("GIT_AUTHOR_NAME", "Demo Agent")
-            .set("GIT_AUTHOR_EMAIL", "agent@demo.invalid")
-            .set("GIT_COMMITTER_NAME", "Demo Agent")
-            .set("GIT_COMMITTER_EMAIL", "agent@demo.invalid");
-        let prompt = "Make greet.sh greet people by name, with a test.";
-        let mut spec = SessionSpec::new(prompt, folder.path(), environment);
-        spec.containment = Containment { host: Host::Dedicated, sweep: Sweep::Tree };
-        let mut view = People::default();
-        view.say(&format!(
-            "A scripted agent works in {}, which is removed at the end: {prompt}",
-            folder.path().display()
-        ));
-        if self.yes || !terminal::can_ask() {
-            view.say("Its asks are answered with yes, by rule.");
-            let everything = "*".parse().map_err(|error| CliError::user(format!("{error}")))?;
-            spec.rules = ToolRules { allow: vec![everything], ..ToolRules::default() };
-            spec.asks = AskPolicy::Deny;
+        let stage = Stage::set().await?;
+        out::line(&format!(
+            "Three scripted agents work at once in {}, which is removed at the end.",
+            stage.repo().display()
+        ))?;
+        let unattended = self.yes || !terminal::can_ask();
+        if unattended {
+            out::line("Nobody is asked: the demonstration answers for you, and says so.")?;
         }
-        let exit = host(&Script::default().playing(WORK), spec, Box::new(view)).await;
-        Ok(exit)
+        let mut show = Show { stage, unattended, typed: Typed::default(), cast: Vec::new() };
+        let mut interrupts = signal(SignalKind::interrupt())
+            .map_err(|error| CliError::Unavailable(error.to_string()))?;
+        let played = tokio::select! {
+            played = show.play() => played,
+            _struck = interrupts.recv() => {
+                tell("Ending everything.");
+                Ok(Exit::Stopped)
+            }
+        };
+        show.end().await;
+        played
     }
+}
+
+struct Show {
+    stage: Stage,
+    unattended: bool,
+    typed: Typed,
+    cast: Vec<(StoryId, Watched)>,
+}
+
+impl Show {
+    async fn play(&mut self) -> Result<Exit, CliError> {
+        for (title, agent, colour) in STORIES {
+            let add = Wish::AddStory { id: None, title: (*title).into(), text: String::new() };
+            let Reply::Story(story) = self.wish(add).await? else { return Err(odd()) };
+            let name: AgentName =
+                agent.parse().map_err(|error| CliError::user(format!("{error}")))?;
+            let start = Wish::StartRun {
+                story: story.clone(),
+                agent: Some(name),
+                model: None,
+                prompt: None,
+            };
+            let Reply::Run(run) = self.wish(start).await? else { return Err(odd()) };
+            out::line(&format!("  {story}  {title:<26} {run} by {agent}"))?;
+            self.cast.push((story, Watched::new(run, agent, *colour)));
+        }
+        out::line("")?;
+        let bus = self.stage.supervisor.bus().clone();
+        while self.cast.iter().any(|(_, watched)| watched.outcome.is_none()) {
+            let mut asked = Vec::new();
+            for (_, watched) in &mut self.cast {
+                asked.extend(watched.look(&bus)?);
+            }
+            // The others work on while a person thinks; what they did is shown afterwards.
+            for asked in asked {
+                self.answer(asked).await?;
+            }
+            tokio::time::sleep(LOOK).await;
+            launch::reap();
+        }
+        for (_, watched) in &self.cast {
+            self.finished(watched.run).await?;
+        }
+        self.show_work().await?;
+        let completed =
+            |(_, watched): &(StoryId, Watched)| watched.outcome == Some(Outcome::Completed);
+        Ok(if self.cast.iter().all(completed) { Exit::Completed } else { Exit::Failed })
+    }
+
+    async fn answer(&mut self, asked: Asked) -> Result<(), CliError> {
+        let Some((_, watched)) = self.cast.iter().find(|(_, watched)| watched.run == asked.run)
+        else {
+            return Ok(());
+        };
+        let answer = match self.unattended {
+            true => {
+                let (answer, said) = own_answer(&asked.body);
+                let question = answer::put(&asked.body);
+                watched.say(question.lines().take(2).collect::<Vec<_>>().join(" ").trim())?;
+                watched.say(&format!("› {said} (answered by the demonstration)"))?;
+                answer
+            }
+            false => {
+                out::line("")?;
+                out::line(&format!("{} asks:", watched.agent))?;
+                let answer = typed(&asked.body, &mut self.typed).await?;
+                out::line("")?;
+                answer
+            }
+        };
+        let wish = Wish::Answer { run: RunName::Id(asked.run), ask: asked.ask, answer };
+        self.wish(wish).await.map(|_| ())
+    }
+
+    /// Waits until what a run left is committed.
+    async fn finished(&self, run: RunId) -> Result<(), CliError> {
+        let mut facts = self.stage.supervisor.pool().facts();
+        while self.view(|views| views.run(run))?.is_some_and(|view| view.phase != "over") {
+            if facts.changed().await.is_err() {
+                return Err(CliError::Unavailable("the pool has ended".into()));
+            }
+        }
+        Ok(())
+    }
+
+    async fn show_work(&self) -> Result<(), CliError> {
+        let mut total = Usd::default();
+        for (story, watched) in &self.cast {
+            let Some(view) = self.view(|views| views.run(watched.run))? else { continue };
+            let branch = view.branch.clone().unwrap_or_default();
+            let cost = view.spent.cost_usd.map(Usd::from_dollars);
+            out::line(&format!(
+                "\n{story} by {} on branch {branch}, {}",
+                watched.agent,
+                dollars(cost)
+            ))?;
+            total = total.plus(cost.unwrap_or_default());
+            if let Some(slot) = view.slot {
+                for file in &self.changes(slot).await?.files {
+                    out::line(&unified(file))?;
+                }
+            }
+        }
+        out::line(&format!(
+            "\nThe bill: {} for three stories (a script's money is not real).",
+            dollars(Some(total))
+        ))?;
+        out::line(
+            "In a repository of yours: `musher init`, `musher serve`, `musher story add`, `musher start`.",
+        )
+    }
+
+    async fn changes(&self, slot: musher_core::SlotId) -> Result<Diff, CliError> {
+        let diff = self.stage.supervisor.changes(slot).await;
+        let diff = diff.map_err(|error| CliError::Unavailable(error.to_string()))?;
+        serde_json::to_value(diff)
+            .and_then(serde_json::from_value)
+            .map_err(|error| CliError::Unavailable(error.to_string()))
+    }
+
+    fn view<T>(
+        &self,
+        look: impl FnOnce(&Views) -> Result<T, crate::journal::JournalError>,
+    ) -> Result<T, CliError> {
+        look(self.stage.supervisor.views())
+            .map_err(|error| CliError::Unavailable(error.to_string()))
+    }
+
+    async fn wish(&self, wish: Wish) -> Result<Reply, CliError> {
+        let id: CommandId = Uuid::new_v4()
+            .to_string()
+            .parse()
+            .map_err(|error| CliError::user(format!("{error}")))?;
+        let accepted = self.stage.supervisor.pool().command(wish, id, None).await;
+        let reply = match accepted {
+            Ok(Accepted::Final(reply)) => Ok(reply),
+            Ok(Accepted::Pending(pending)) => pending.last_word().await,
+            Err(error) => Err(error),
+        };
+        reply.map_err(|error| CliError::user(error.to_string()))
+    }
+
+    /// Ends whatever is still at work, and takes the stage away.
+    async fn end(self) {
+        for (_, watched) in self.cast.iter().filter(|(_, watched)| watched.outcome.is_none()) {
+            // It may have ended by itself in the meantime.
+            let _ended = self.wish(Wish::Kill { run: RunName::Id(watched.run) }).await;
+            let _ended = self.finished(watched.run).await;
+        }
+        self.stage.strike().await;
+        launch::reap();
+    }
+}
+
+/// What the demonstration says when nobody is there: yes, or the first option.
+fn own_answer(ask: &Ask) -> (Answer, String) {
+    match ask {
+        Ask::Question { questions } => {
+            let first = |question: &musher_core::Question| {
+                question.options.first().map(|option| option.label.clone()).unwrap_or_default()
+            };
+            let chosen: Vec<String> = questions.iter().map(first).collect();
+            let said = chosen.join(", ");
+            let reply = |label: String| musher_core::Reply { chosen: vec![label], text: None };
+            (Answer::Replies { replies: chosen.into_iter().map(reply).collect() }, said)
+        }
+        Ask::Approval(_) | Ask::Plan { .. } => (Answer::Allow { input: None }, "yes".into()),
+        Ask::Form { .. } => (Answer::Deny { reason: "Nobody is there.".into() }, "no".into()),
+    }
+}
+
+/// Asks the person at the terminal until the answer is understood.
+async fn typed(ask: &Ask, typed: &mut Typed) -> Result<Answer, CliError> {
+    let mut dialog = Dialog::Start;
+    out::line(&answer::put(ask))?;
+    typed.listen();
+    loop {
+        let Some(line) = typed.next().await else {
+            return Ok(Answer::Deny { reason: "Nobody is at the terminal.".into() });
+        };
+        match answer::understand(ask, &dialog, &line) {
+            Meaning::Answer(answer) => return Ok(answer),
+            Meaning::Next(next, question) => {
+                dialog = next;
+                out::line(&question)?;
+            }
+            Meaning::Again(why) => out::line(&why)?,
+        }
+    }
+}
+
+fn dollars(cost: Option<Usd>) -> String {
+    cost.map_or("cost unknown".into(), |cost| format!("${:.4}", cost.dollars()))
+}
+
+fn odd() -> CliError {
+    CliError::Unavailable("the pool gave another reply than was asked for".into())
 }

@@ -51,7 +51,7 @@ const RED: Style = AnsiColor::Red.on_default();
 const CYAN: Style = AnsiColor::Cyan.on_default();
 
 /// One file as a unified diff; whatever a terminal would hide is shown.
-fn unified(file: &FileDiff) -> String {
+pub(crate) fn unified(file: &FileDiff) -> String {
     let path = visible(&file.path);
     let old = file.old_path.as_deref().map_or_else(|| path.clone(), visible);
     let mut text = format!("{BOLD}diff --git a/{old} b/{path}{BOLD:#}");

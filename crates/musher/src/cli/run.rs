@@ -1,6 +1,6 @@
 //! `musher run`: one agent on one prompt in this folder.
 
-mod answer;
+pub(crate) mod answer;
 mod host;
 mod prompt;
 

@@ -118,7 +118,8 @@ impl Serve {
         let home = Home::open(&state, &repo).map_err(|error| refused(&error))?;
         check_trust(&home, &project)?;
         let program = std::env::current_exe().map_err(|error| broken(&error))?;
-        Ok(supervisor::Config { repo, home, project, program, environment })
+        let runner_vars = Vec::new();
+        Ok(supervisor::Config { repo, home, project, program, environment, runner_vars })
     }
 
     fn say_ready(&self, url: &str, code: &Token, state: &Path, live: usize) {

@@ -55,6 +55,23 @@ impl Git {
         Ok(git)
     }
 
+    /// Makes a repository of a folder, with everything in it as the first commit on `main`.
+    pub async fn init(path: &Path, env: &GitEnv, message: &str) -> Result<(), GitError> {
+        let program = env.program()?;
+        let call = |args: &[&str]| {
+            Call::new(&program, env, path)
+                .setting("user.name=Musher")
+                .setting("user.email=musher@localhost")
+                .setting("commit.gpgsign=false")
+                .setting("core.hooksPath=/dev/null")
+                .args(args)
+        };
+        call(&["init", "-q", "-b", "main"]).run().await?;
+        call(&["add", "-A"]).run().await?;
+        call(&["commit", "-q", "-m", message]).run().await?;
+        Ok(())
+    }
+
     /// Removes what a death left in the private folder. The caller knows that nobody else uses it now.
     pub fn clear_scratch(&self) -> Result<(), GitError> {
         let scratch = &self.inner.scratch;

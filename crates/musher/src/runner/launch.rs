@@ -1,5 +1,6 @@
 //! Starts a runner so that it outlives the server that wants it.
 
+use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,8 @@ pub enum LaunchError {
     Silent,
 }
 
-/// Starts the runner of the run in this folder and waits until the run is begun. It blocks.
+/// Starts the runner of the run in this folder, with these variables beside our own, and waits until the run is begun.
+/// It blocks.
 ///
 /// The runner is a child of this process only in name: it makes a session of its own, and when this process dies it
 /// goes on.
@@ -44,7 +46,11 @@ pub enum LaunchError {
     clippy::disallowed_methods,
     reason = "a runner must outlive us, so it cannot be a contained process of the runtime library"
 )]
-pub fn launch(program: &Path, folder: &Path) -> Result<(), LaunchError> {
+pub fn launch(
+    program: &Path,
+    folder: &Path,
+    vars: &[(OsString, OsString)],
+) -> Result<(), LaunchError> {
     let failed = |error| LaunchError::Spawn(program.to_owned(), error);
     let errors = folder.join("runner.log");
     let log = std::fs::File::options().create(true).append(true).open(&errors).map_err(failed)?;
@@ -53,6 +59,7 @@ pub fn launch(program: &Path, folder: &Path) -> Result<(), LaunchError> {
         .arg("runner")
         .arg(folder)
         .current_dir("/")
+        .envs(vars.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(log)

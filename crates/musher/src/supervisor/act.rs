@@ -113,7 +113,7 @@ impl Actor {
                 .map_err(|error| ErrorInfo::new(ErrorClass::Internal, error.to_string()))?;
             write_whole(&folder.join("spec.json"), &text).map_err(|error| unwritten(&error))?;
             fail::point("before_spawn");
-            match launch::launch(&ground.program, &folder) {
+            match launch::launch(&ground.program, &folder, &ground.runner_vars) {
                 Ok(()) => Ok(()),
                 // Another one was faster, and that one hosts the run.
                 Err(_) if begun(&folder) => Ok(()),

@@ -27,6 +27,7 @@ impl Place {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.home.path())
+            .env("TMPDIR", self.home.path())
             .env("LANG", "C.UTF-8")
             .env("TERM", "xterm-256color")
             .stdin(Stdio::null());

@@ -81,9 +81,12 @@ fn the_demo_does_real_work_and_leaves_nothing_behind() {
     command.env("TMPDIR", place.work.path());
     let ran = crate::musher::Ran::from(command.output().unwrap());
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.out.contains("Both tests pass"), "{}", ran.out);
-    assert!(ran.out.contains("completed"), "{}", ran.out);
-    assert!(ran.err.contains("answered with yes"), "{}", ran.err);
+    assert_eq!(ran.out.matches("● completed").count(), 3, "{}", ran.out);
+    assert_eq!(ran.out.matches("answered by the demonstration").count(), 2, "{}", ran.out);
+    for made in ["+echo \"Hello, ${1:-world}!\"", "+# Counts the words of a file.", "+# Manual"] {
+        assert!(ran.out.contains(made), "{}", ran.out);
+    }
+    assert!(ran.out.contains("The bill: $0.0349"), "{}", ran.out);
     let left = std::fs::read_dir(place.work.path()).unwrap().count();
     assert_eq!(left, 0, "the demo's repository was left behind");
 }

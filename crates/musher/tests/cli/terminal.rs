@@ -207,13 +207,35 @@ fn ctrl_c_at_an_ask_ends_the_turn() {
 fn the_demo_asks_at_a_terminal_and_not_with_yes() {
     let place = Place::new();
     let mut terminal = Terminal::open(&place, &["demo"]);
+    terminal.until("[2] lines");
+    terminal.type_in("2\n");
     terminal.until("[y] yes");
     terminal.type_in("y\n");
     let (code, screen) = terminal.close();
     assert_eq!(code, Some(0), "{screen}");
+    assert!(screen.contains("It counts lines."), "{screen}");
     let (code, screen) = Terminal::open(&place, &["demo", "--yes"]).close();
     assert_eq!(code, Some(0), "{screen}");
     assert!(!screen.contains("[y] yes"), "{screen}");
+}
+
+#[test]
+fn ctrl_c_ends_the_demo_and_every_agent_of_it() {
+    let place = Place::new();
+    let mut terminal = Terminal::open(&place, &["demo"]);
+    terminal.until("[2] lines");
+    let runners = || {
+        let list = Command::new("pgrep").args(["-af", "runner .*musher-demo-"]).output().unwrap();
+        let home = place.home.path().display().to_string();
+        let own = String::from_utf8(list.stdout).unwrap();
+        // Another test may play the demo too; ours has another folder for temporary files.
+        own.lines().filter(|line| line.contains(&home)).count()
+    };
+    assert!(runners() > 0, "there is something to end");
+    terminal.type_in("\x03");
+    let (code, screen) = terminal.close();
+    assert_eq!(code, Some(4), "{screen}");
+    assert_eq!(runners(), 0, "{screen}");
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Rig {
     /// Starts the runner as the server does.
     pub(crate) fn launch(&self) {
         self.write_spec();
-        launch::launch(program(), &self.run()).unwrap();
+        launch::launch(program(), &self.run(), &[]).unwrap();
     }
 
     pub(crate) async fn link(&self) -> Link {

@@ -8,7 +8,7 @@ use super::super::text::one_line;
 
 /// What a typed line means for an ask.
 #[derive(Debug, PartialEq)]
-pub(super) enum Meaning {
+pub(crate) enum Meaning {
     Answer(Answer),
     /// Another line is needed; this is what to ask for.
     Next(Dialog, String),
@@ -18,7 +18,7 @@ pub(super) enum Meaning {
 
 /// Where the conversation about an ask stands.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Dialog {
+pub(crate) enum Dialog {
     Start,
     /// The next line replaces what the agent wanted to do.
     Editing,
@@ -27,7 +27,7 @@ pub(super) enum Dialog {
 }
 
 /// The ask in words, with the keys that answer it.
-pub(super) fn put(ask: &Ask) -> String {
+pub(crate) fn put(ask: &Ask) -> String {
     match ask {
         Ask::Approval(approval) => described(ask) + &indented(&keys(approval)),
         Ask::Plan { .. } => {
@@ -74,7 +74,7 @@ fn put_question(question: &Question) -> String {
 }
 
 /// What `line` means for `ask`.
-pub(super) fn understand(ask: &Ask, dialog: &Dialog, line: &str) -> Meaning {
+pub(crate) fn understand(ask: &Ask, dialog: &Dialog, line: &str) -> Meaning {
     let line = line.trim();
     let (key, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let deny = |default: &str| {
