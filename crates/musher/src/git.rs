@@ -20,6 +20,7 @@ mod reset;
 mod shadow;
 mod snapshot;
 mod status;
+mod stray;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,9 +28,8 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use self::call::Call;
-use self::config::Setting;
+use self::config::{Setting, Trust};
 
-pub use self::config::Trust;
 pub use self::diff::{Diff, DiffLimits, FileDiff, FileStatus, Hunk, Line, LineKind};
 pub use self::env::GitEnv;
 pub use self::error::{Files, GitError};
@@ -38,6 +38,7 @@ pub use self::merge::{ConflictFile, Merge, MergeCheck, Merged};
 pub use self::name::{Author, BadName, Branch, Commit, RecoveryName, RecoveryRef, Tree};
 pub use self::path::{GitPath, RelPath};
 pub use self::registry::Worktree;
+pub(crate) use self::snapshot::Unsaved;
 pub use self::status::{Status, StatusEntry};
 
 /// A handle on one repository. It is cheap to clone.

@@ -15,7 +15,7 @@ use musher_core::SlotId;
 
 use crate::git::{
     Author, Branch, Checkout, Commit, Diff, DiffLimits, Git, Head, RecoveryName, RecoveryRef,
-    RelPath,
+    RelPath, Unsaved,
 };
 
 pub use self::error::WorktreeError;
@@ -50,6 +50,13 @@ pub struct SlotFiles {
     pub copy: Vec<RelPath>,
 }
 
+/// What keeping the work of a slot has shown.
+struct Keeping {
+    kept: Option<RecoveryRef>,
+    /// Every known file is as HEAD has it.
+    pristine: bool,
+}
+
 /// All slots of one repository.
 #[derive(Debug, Clone)]
 pub struct Slots {
@@ -66,6 +73,11 @@ impl Slots {
         // Git writes whole paths into its register, and compares them as text.
         let folder = folder.canonicalize().map_err(unusable)?;
         Ok(Self { git, folder, files })
+    }
+
+    /// The repository.
+    pub fn git(&self) -> &Git {
+        &self.git
     }
 
     /// Where a slot is.
@@ -121,14 +133,26 @@ impl Slots {
         name: &RecoveryName,
     ) -> Result<Option<RecoveryRef>, WorktreeError> {
         let checkout = self.checkout(slot)?;
-        if let Some(work) = self.git.unsaved_work(&checkout, &self.files.copy).await? {
-            return Ok(Some(self.git.recovery_ref(name, &work).await?));
-        }
         let head = self.git.head(&checkout).await?;
-        let Some(commit) = head.commit() else {
-            return Ok(None);
+        Ok(self.keep_all(&checkout, &head, name).await?.kept)
+    }
+
+    async fn keep_all(
+        &self,
+        checkout: &Checkout,
+        head: &Head,
+        name: &RecoveryName,
+    ) -> Result<Keeping, WorktreeError> {
+        let unsaved = self.git.unsaved_work(checkout, head, &self.files.copy).await?;
+        let pristine = unsaved == Unsaved::Pristine;
+        let kept = match (unsaved, head.commit()) {
+            (Unsaved::Work(work), _) => Some(self.git.recovery_ref(name, &work).await?),
+            (Unsaved::Nothing | Unsaved::Pristine, Some(commit)) => {
+                self.keep_commit(name, commit, head.branch()).await?
+            }
+            (Unsaved::Nothing | Unsaved::Pristine, None) => None,
         };
-        self.keep_commit(name, commit, head.branch()).await
+        Ok(Keeping { kept, pristine })
     }
 
     /// Puts a commit on a recovery ref, if it could not be reached once its branch is gone.

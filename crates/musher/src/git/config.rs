@@ -35,7 +35,7 @@ const MISPLACED: &[&str] = &[
 
 /// Whose settings a call heeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust {
+pub(super) enum Trust {
     /// The user's settings, and the repository's as they were when it was opened. Filters work.
     User,
     /// An agent has worked there: the user's settings, and of the repository's only how bytes lie on disk.

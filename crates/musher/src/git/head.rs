@@ -92,20 +92,25 @@ pub(super) fn forget_operation(git_dir: &Path) -> Result<(), GitError> {
 impl Git {
     /// Where HEAD of a checkout is.
     pub async fn head(&self, checkout: &Checkout) -> Result<Head, GitError> {
-        let at = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
-        let at = self.plain(checkout).args(at).fine(&[0, 1]).run().await?;
-        let Ok(commit) = Commit::new(String::from_utf8_lossy(&at.stdout).trim_end()) else {
-            return Ok(Head::Unborn);
+        let ask = ["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"];
+        let said = match self.plain(checkout).args(ask).run().await {
+            Ok(output) => output.stdout,
+            Err(GitError::Failed { said, .. }) if said.contains("unknown revision") => {
+                return Ok(Head::Unborn);
+            }
+            Err(error) => return Err(error),
         };
-        let on = ["symbolic-ref", "--quiet", "HEAD"];
-        let on = self.plain(checkout).args(on).fine(&[0, 1]).run().await?;
-        let full = on.stdout.strip_suffix(b"\n").unwrap_or(&on.stdout);
-        if full.is_empty() {
-            return Ok(Head::Detached { commit });
-        }
-        match Branch::of_ref(full) {
-            Some(branch) => Ok(Head::On { branch, commit }),
-            None => Err(GitError::unexpected("symbolic-ref HEAD", full)),
+        let mut lines = said.split(|b| *b == b'\n');
+        let wrong = || GitError::unexpected("rev-parse HEAD", &said);
+        let commit = String::from_utf8_lossy(lines.next().unwrap_or_default());
+        let commit = Commit::new(commit).map_err(|_| wrong())?;
+        match lines.next() {
+            Some(b"HEAD") => Ok(Head::Detached { commit }),
+            Some(full) => {
+                let branch = Branch::of_ref(full).ok_or_else(wrong)?;
+                Ok(Head::On { branch, commit })
+            }
+            None => Err(wrong()),
         }
     }
 

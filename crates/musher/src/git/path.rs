@@ -92,11 +92,6 @@ impl RelPath {
         Path::new(&self.0)
     }
 
-    /// The names from the top down.
-    pub fn parts(&self) -> impl Iterator<Item = &str> {
-        self.0.split('/')
-    }
-
     /// The path beneath a folder.
     pub fn beneath(&self, folder: &Path) -> PathBuf {
         folder.join(&self.0)

@@ -1,6 +1,5 @@
 //! Commits of everything in a checkout, made beside its own index.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -10,17 +9,17 @@ use std::path::Path;
 use super::call::WRITE;
 use super::config::Trust;
 use super::error::GitError;
+use super::head::Head;
 use super::name::{Author, Branch, Commit, Tree};
 use super::path::RelPath;
 use super::refs::Expected;
 use super::reset::show_hidden;
 use super::shadow::{Index, Shadow, copy_index};
+use super::status::{self, Status, StatusEntry};
 use super::{Checkout, Git};
 
 /// How deep repositories inside of repositories are looked into.
 const DEEPEST: usize = 8;
-/// How git writes that an entry is a commit of another repository.
-const GITLINK: &[u8] = b"160000";
 
 impl Git {
     /// A commit of everything in a checkout that is not ignored, untracked files included, on top of its HEAD. The
@@ -61,17 +60,20 @@ impl Git {
         Ok(Some(commit))
     }
 
-    /// A snapshot of a checkout that holds anything its HEAD does not; `None` if there is no such thing.
-    pub async fn unsaved_work(
+    /// What a checkout holds that its HEAD does not.
+    pub(crate) async fn unsaved_work(
         &self,
         checkout: &Checkout,
+        head: &Head,
         without: &[RelPath],
-    ) -> Result<Option<Commit>, GitError> {
-        let head = self.head(checkout).await?;
+    ) -> Result<Unsaved, GitError> {
         let staged = self.stage(checkout, head.commit(), without).await?;
+        if staged.tree.is_none() {
+            return Ok(Unsaved::Pristine);
+        }
         match staged.is_of(head.commit()).await? {
-            true => Ok(None),
-            false => staged.kept(head.commit()).await.map(Some),
+            true => Ok(Unsaved::Nothing),
+            false => staged.kept(head.commit()).await.map(Unsaved::Work),
         }
     }
 
@@ -83,101 +85,130 @@ impl Git {
     ) -> Result<Staged<'_>, GitError> {
         let trust = Trust::Hardened;
         let mut shadow = Shadow::of_files(self, trust, checkout, Index::Copy, head).await?;
-        let changes = match read_changes(&shadow, head).await {
+        let (status, hidden) = match look(&shadow, head).await {
             // An index that a killed agent left torn is made anew; the files are what counts.
             Err(GitError::Failed { .. }) => {
                 shadow = Shadow::of_files(self, trust, checkout, Index::Empty, head).await?;
-                read_changes(&shadow, head).await?
+                look(&shadow, head).await?
             }
-            changes => changes?,
+            status => status?,
         };
-        changes.write(&shadow, &checkout.root, without).await?;
+        if head.is_some() && status.is_clean() && !hidden {
+            return Ok(Staged { shadow, tree: None });
+        }
+        let changes = Changes::of(status, &shadow, &checkout.root, without).await?;
+        changes.write(&shadow, &checkout.root).await?;
         let tree = shadow.call().arg("write-tree").limit(WRITE).line().await?;
-        Ok(Staged { tree: Tree::new(tree)?, shadow })
+        Ok(Staged { tree: Some(Tree::new(tree)?), shadow })
     }
 }
 
-/// A tree of everything in a checkout, and where its index is.
+/// What a checkout holds that its HEAD does not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unsaved {
+    /// Nothing, and every known file is as HEAD has it.
+    Pristine,
+    /// Nothing that is worth keeping.
+    Nothing,
+    /// This, as a snapshot.
+    Work(Commit),
+}
+
+/// Everything in a checkout, and where its index is.
 struct Staged<'a> {
     shadow: Shadow<'a>,
-    tree: Tree,
+    /// `None` if it is the tree of HEAD.
+    tree: Option<Tree>,
 }
 
 impl Staged<'_> {
-    /// Whether it is what a commit holds already.
-    async fn is_of(&self, commit: Option<&Commit>) -> Result<bool, GitError> {
-        match commit {
-            Some(commit) => Ok(tree_of(&self.shadow, commit).await? == self.tree),
-            None => Ok(false),
+    /// Whether it is what HEAD holds already.
+    async fn is_of(&self, head: Option<&Commit>) -> Result<bool, GitError> {
+        match (head, &self.tree) {
+            (_, None) => Ok(true),
+            (None, Some(_)) => Ok(false),
+            (Some(head), Some(tree)) => Ok(tree_of(&self.shadow, head).await? == *tree),
         }
     }
 
-    async fn kept(&self, parent: Option<&Commit>) -> Result<Commit, GitError> {
-        self.commit(parent, "Work in progress, kept by Musher", &Author::musher()).await
+    async fn kept(&self, head: Option<&Commit>) -> Result<Commit, GitError> {
+        self.commit(head, "Work in progress, kept by Musher", &Author::musher()).await
     }
 
     async fn commit(
         &self,
-        parent: Option<&Commit>,
+        head: Option<&Commit>,
         message: &str,
         author: &Author,
     ) -> Result<Commit, GitError> {
-        let parents: Vec<&Commit> = parent.into_iter().collect();
-        commit_tree(&self.shadow, &self.tree, &parents, message, author).await
+        let same;
+        let tree = match (&self.tree, head) {
+            (Some(tree), _) => tree,
+            (None, Some(head)) => {
+                same = tree_of(&self.shadow, head).await?;
+                &same
+            }
+            (None, None) => return Err(GitError::unexpected("write-tree", b"")),
+        };
+        let parents: Vec<&Commit> = head.into_iter().collect();
+        commit_tree(&self.shadow, tree, &parents, message, author).await
     }
 }
 
-/// The paths that differ from an index.
-#[derive(Default)]
-struct Changes {
-    /// Known paths, and whether each is a commit of another repository.
-    known: BTreeSet<(Vec<u8>, bool)>,
-    new: Vec<Vec<u8>>,
-}
-
-async fn read_changes(shadow: &Shadow<'_>, head: Option<&Commit>) -> Result<Changes, GitError> {
+/// What differs from HEAD, hidden changes included, and whether anything was hidden.
+async fn look(shadow: &Shadow<'_>, head: Option<&Commit>) -> Result<(Status, bool), GitError> {
     if let Some(head) = head.filter(|_| !shadow.index().exists()) {
         shadow.call().args(["read-tree", head.as_str()]).limit(WRITE).run().await?;
     }
-    show_hidden(shadow).await?;
-    let known = shadow.call().args(["ls-files", "-z", "--modified", "--deleted", "--stage"]);
-    let known = known.limit(WRITE).run().await?.stdout;
-    let mut changes = Changes::default();
-    for entry in known.split(|b| *b == 0).filter(|entry| !entry.is_empty()) {
-        let at = entry.iter().position(|b| *b == b'\t');
-        let at = at.ok_or_else(|| GitError::unexpected("ls-files", entry))?;
-        changes.known.insert((entry[at + 1..].to_vec(), entry.starts_with(GITLINK)));
-    }
-    let new = shadow.call().args(["ls-files", "-z", "--others", "--exclude-standard"]);
-    let new = new.limit(WRITE).run().await?.stdout;
-    changes.new = new.split(|b| *b == 0).filter(|p| !p.is_empty()).map(<[u8]>::to_vec).collect();
-    Ok(changes)
+    let hidden = show_hidden(shadow).await?;
+    Ok((status::of_shadow(shadow).await?, hidden))
+}
+
+/// The paths at which an index is behind its folder.
+#[derive(Default)]
+struct Changes {
+    gone: Vec<Vec<u8>>,
+    there: Vec<Vec<u8>>,
 }
 
 impl Changes {
-    /// Brings the index of a shadow to what lies in the folder.
-    async fn write(
-        self,
+    async fn of(
+        status: Status,
         shadow: &Shadow<'_>,
         root: &Path,
         without: &[RelPath],
-    ) -> Result<(), GitError> {
-        let wanted = |path: &[u8]| !without.iter().any(|held| held.holds(path));
-        let (mut gone, mut there) = (Vec::new(), Vec::new());
-        for (path, gitlink) in self.known.into_iter().filter(|(path, _)| wanted(path)) {
-            let about = root.join(OsStr::from_bytes(&path)).symlink_metadata();
-            // A folder in the place of a file comes back with the new files beneath it.
-            match about.is_ok_and(|about| gitlink || !about.is_dir()) {
-                true => there.push(path),
-                false => gone.push(path),
+    ) -> Result<Self, GitError> {
+        let mut changes = Self::default();
+        for entry in status.entries {
+            let path = entry.path().as_bytes();
+            if without.iter().any(|held| held.holds(path)) {
+                continue;
+            }
+            let known_as = match &entry {
+                StatusEntry::Changed { folder: '.', .. } => continue,
+                StatusEntry::Changed { submodule: true, .. } => Known::Submodule,
+                StatusEntry::Changed { .. } | StatusEntry::Unmerged { .. } => Known::File,
+                StatusEntry::Untracked { .. } => Known::No,
+            };
+            let about = root.join(OsStr::from_bytes(path)).symlink_metadata();
+            let (path, found) = (path.to_vec(), about.ok());
+            match (known_as, found) {
+                (Known::No, _) if path.ends_with(b"/") => {
+                    nested(shadow, root, &path, &mut changes.there).await?;
+                }
+                (Known::No, _) => changes.there.push(path),
+                (Known::Submodule, Some(_)) => changes.there.push(path),
+                // A folder in the place of a file comes back with the new files beneath it.
+                (Known::File, Some(about)) if !about.is_dir() => changes.there.push(path),
+                (Known::File | Known::Submodule, _) => changes.gone.push(path),
             }
         }
-        for path in self.new.into_iter().filter(|path| wanted(path)) {
-            match path.ends_with(b"/") {
-                true => nested(shadow, root, &path, &mut there).await?,
-                false => there.push(path),
-            }
-        }
+        Ok(changes)
+    }
+
+    /// Brings the index of a shadow to what lies in the folder.
+    async fn write(self, shadow: &Shadow<'_>, root: &Path) -> Result<(), GitError> {
+        let Self { gone, there } = self;
         if !gone.is_empty() {
             let call = shadow.call().args(["update-index", "--force-remove", "-z", "--stdin"]);
             call.input(joined(&gone)).limit(WRITE).run().await?;
@@ -195,6 +226,13 @@ impl Changes {
         }
         Ok(())
     }
+}
+
+/// How an index knows a path.
+enum Known {
+    No,
+    File,
+    Submodule,
 }
 
 /// Finds the files of repositories inside the folder, because git would keep only the name of their last commit.

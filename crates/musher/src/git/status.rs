@@ -1,5 +1,6 @@
 //! What is changed in a checkout against its last commit.
 
+use super::call::WRITE;
 use super::error::GitError;
 use super::path::GitPath;
 use super::shadow::{Index, Shadow};
@@ -14,8 +15,9 @@ pub struct Status {
 /// One changed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StatusEntry {
-    /// A known file; the letters are git's: what the index and what the folder did to it, `.` for nothing.
-    Changed { path: GitPath, old_path: Option<GitPath>, index: char, folder: char },
+    /// A known file; the letters are git's: what the index and what the folder did to it, `.` for nothing. It may be a
+    /// submodule, of which only the commit counts.
+    Changed { path: GitPath, index: char, folder: char, submodule: bool },
     /// Both sides of a merge changed it and nobody has resolved it.
     Unmerged { path: GitPath },
     /// Git does not know it and does not ignore it. A folder that is a repository of its own ends with a slash.
@@ -43,7 +45,7 @@ impl Status {
 }
 
 impl Git {
-    /// What is changed in a checkout. Submodules are not looked into.
+    /// What is changed in a checkout. Renames are told as two changes, and submodules are not looked into.
     pub async fn status(&self, checkout: &Checkout) -> Result<Status, GitError> {
         let head = self.head(checkout).await?;
         // The person's own checkout needs the person's filters, or files would look changed that are not.
@@ -52,22 +54,27 @@ impl Git {
             false => Trust::Hardened,
         };
         let shadow = Shadow::of_files(self, trust, checkout, Index::Real, head.commit()).await?;
-        let ask =
-            ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=all"];
-        parse(&shadow.call().args(ask).run().await?.stdout)
+        of_shadow(&shadow).await
     }
+}
+
+/// What is changed in a stand-in's files against its HEAD.
+pub(super) async fn of_shadow(shadow: &Shadow<'_>) -> Result<Status, GitError> {
+    let call = shadow.call().args(["status", "--porcelain=v2", "-z", "--untracked-files=all"]);
+    // To look at the files of a submodule, git would start another git there, with settings that are not ours.
+    let call = call.args(["--ignore-submodules=dirty", "--no-renames", "--no-ahead-behind"]);
+    parse(&call.limit(WRITE).run().await?.stdout)
 }
 
 fn parse(list: &[u8]) -> Result<Status, GitError> {
     let mut entries = Vec::new();
-    let mut fields = list.split(|b| *b == 0);
-    while let Some(field) = fields.next() {
+    let fields = list.split(|b| *b == 0);
+    for field in fields {
         let wrong = || GitError::unexpected("status", field);
         // How many words stand before the path depends on the first.
         let words = match field.first() {
             None => continue,
             Some(b'1') => 8,
-            Some(b'2') => 9,
             Some(b'u') => 10,
             Some(b'?') => 1,
             Some(b'#' | b'!') => continue,
@@ -83,12 +90,9 @@ fn parse(list: &[u8]) -> Result<Status, GitError> {
         entries.push(match field.first() {
             Some(b'?') => StatusEntry::Untracked { path },
             Some(b'u') => StatusEntry::Unmerged { path },
-            first => {
-                let old_path = match first {
-                    Some(b'2') => Some(GitPath::new(fields.next().ok_or_else(wrong)?)),
-                    _ => None,
-                };
-                StatusEntry::Changed { path, old_path, index: letter(0), folder: letter(1) }
+            _ => {
+                let submodule = field.get(5) == Some(&b'S');
+                StatusEntry::Changed { path, index: letter(0), folder: letter(1), submodule }
             }
         });
     }
@@ -103,24 +107,20 @@ mod tests {
 
     #[test]
     fn every_kind_of_entry_is_read_with_blanks_and_newlines_in_paths() {
-        let list = b"1 .M N... 100644 100644 100644 a b a file\x002 R. N... 100644 100644 100644 a b R100 new\nname\0old name\0u UU N... 1 2 3 4 a b c both ways\0? some where/\0";
+        let list = b"1 .M N... 100644 100644 100644 a b a file\x001 MD S... 160000 160000 160000 a b new\nname\0u UU N... 1 2 3 4 a b c both ways\0? some where/\0";
         let entries = parse(list).unwrap().entries;
         let path = |bytes: &str| GitPath::new(bytes);
+        let changed = |name: &str, index, folder, submodule| StatusEntry::Changed {
+            path: path(name),
+            index,
+            folder,
+            submodule,
+        };
         assert_eq!(
             entries,
             [
-                StatusEntry::Changed {
-                    path: path("a file"),
-                    old_path: None,
-                    index: '.',
-                    folder: 'M'
-                },
-                StatusEntry::Changed {
-                    path: path("new\nname"),
-                    old_path: Some(path("old name")),
-                    index: 'R',
-                    folder: '.'
-                },
+                changed("a file", '.', 'M', false),
+                changed("new\nname", 'M', 'D', true),
                 StatusEntry::Unmerged { path: path("both ways") },
                 StatusEntry::Untracked { path: path("some where/") },
             ]

@@ -1,9 +1,10 @@
 //! Copies files that git does not carry, such as `.env`, from the main checkout into a slot.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawMode, mkdirat, openat, renameat, unlinkat};
@@ -29,9 +30,9 @@ impl Slots {
 }
 
 fn copy(from: &Path, to: &Path, file: &RelPath) -> Result<(), String> {
-    let mut source = open_beneath(from, file)?;
+    let mut source = open_source(from, file)?;
     let about = source.metadata().map_err(told)?;
-    let (folder, name) = open_folder(to, file)?;
+    let (folder, name) = descend(to, file.as_path(), Missing::Make)?;
     let mode = Mode::from_raw_mode((about.permissions().mode() & 0o777) as RawMode);
     // A file that is not whole never stands under its own name.
     unlinkat(&folder, PART, AtFlags::empty()).ok();
@@ -52,48 +53,58 @@ fn told(error: impl Into<io::Error>) -> String {
 }
 
 /// Opens a plain file for reading that lies beneath the folder, also when links on the way are resolved.
-fn open_beneath(folder: &Path, file: &RelPath) -> Result<File, String> {
-    let folder = folder.canonicalize().map_err(told)?;
-    let full = file.beneath(&folder).canonicalize().map_err(|error| {
-        match error.kind() == io::ErrorKind::NotFound {
-            true => "there is no such file in the main checkout".to_owned(),
-            false => error.to_string(),
-        }
+fn open_source(root: &Path, file: &RelPath) -> Result<File, String> {
+    let root = root.canonicalize().map_err(told)?;
+    let full = file.beneath(&root).canonicalize();
+    let full = full.map_err(|error| match error.kind() == io::ErrorKind::NotFound {
+        true => "there is no such file in the main checkout".to_owned(),
+        false => error.to_string(),
     })?;
-    let Ok(inside) = full.strip_prefix(&folder) else {
+    let Ok(inside) = full.strip_prefix(&root) else {
         return Err(format!("it is a link out of the checkout, to {}", full.display()));
     };
     if inside.components().any(|part| part.as_os_str() == ".git") {
         return Err("it is a link to git's own files".to_owned());
     }
-    // Neither a pipe that nobody writes nor a link that appeared meanwhile may hold us up.
+    let (folder, name) = descend(&root, inside, Missing::Refuse)?;
+    // A pipe that nobody writes to must not hold us up.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let opened = File::from(openat(CWD, &full, flags, Mode::empty()).map_err(told)?);
-    let about = opened.metadata().map_err(told)?;
-    match about.is_file() && about.nlink() > 0 {
+    let opened = File::from(openat(&folder, name, flags, Mode::empty()).map_err(told)?);
+    match opened.metadata().map_err(told)?.is_file() {
         true => Ok(opened),
         false => Err("it is no plain file".to_owned()),
     }
 }
 
-/// Opens the folder of a file step by step, making what is missing, so that no link on the way can lead elsewhere.
-fn open_folder<'a>(root: &Path, file: &'a RelPath) -> Result<(OwnedFd, &'a str), String> {
+/// What becomes of a folder on the way that is not there.
+#[derive(Clone, Copy)]
+enum Missing {
+    Make,
+    Refuse,
+}
+
+/// Opens the folder of a file step by step, so that no link on the way can lead elsewhere, whoever puts it there and when.
+fn descend<'a>(
+    root: &Path,
+    file: &'a Path,
+    missing: Missing,
+) -> Result<(OwnedFd, &'a OsStr), String> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut folder = openat(CWD, root, flags, Mode::empty()).map_err(told)?;
-    let mut parts = file.parts().peekable();
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return Ok((folder, part));
-        }
-        match mkdirat(folder.as_fd(), part, Mode::from_raw_mode(0o777)) {
+    for part in file.parent().into_iter().flat_map(Path::iter) {
+        let made = match missing {
+            Missing::Make => mkdirat(&folder, part, Mode::from_raw_mode(0o777)),
+            Missing::Refuse => Ok(()),
+        };
+        match made {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(told(error)),
         }
-        folder =
-            openat(folder.as_fd(), part, flags, Mode::empty()).map_err(|error| match error {
-                Errno::LOOP | Errno::NOTDIR => format!("{part} is no folder in the worktree"),
-                error => told(error),
-            })?;
+        folder = openat(&folder, part, flags, Mode::empty()).map_err(|error| match error {
+            Errno::LOOP | Errno::NOTDIR => format!("{} is no folder there", part.display()),
+            error => told(error),
+        })?;
     }
-    Err("it has no name".to_owned())
+    let name = file.file_name().ok_or("it has no name")?;
+    Ok((folder, name))
 }

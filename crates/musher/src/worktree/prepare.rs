@@ -75,10 +75,10 @@ impl Slots {
                 Some(branch) => RecoveryName::of(branch),
                 None => self.slot_name(slot)?,
             };
-            self.keep_work(slot, &name).await.map(|_| head)
+            self.keep_all(checkout, &head, &name).await.map(|keeping| (head, keeping.pristine))
         };
-        let head = match kept.await {
-            Ok(head) => head,
+        let (head, pristine) = match kept.await {
+            Ok(kept) => kept,
             // Git cannot make sense of the worktree. Its files are all that can be saved.
             Err(WorktreeError::Git(GitError::Failed { .. } | GitError::Unexpected { .. })) => {
                 self.set_aside(slot).await?;
@@ -86,7 +86,7 @@ impl Slots {
             }
             Err(error) => return Err(error),
         };
-        match self.turn(checkout, &head, branch, to).await {
+        match self.turn(checkout, &head, pristine, branch, to).await {
             Ok(()) => Ok(Some(Prepared { path: self.path(slot), head: to.clone(), fresh: false })),
             // What was worth keeping is kept, so the slot can be made anew.
             Err(WorktreeError::Git(GitError::Failed { .. } | GitError::Unexpected { .. })) => {
@@ -101,11 +101,13 @@ impl Slots {
         &self,
         checkout: &Checkout,
         head: &Head,
+        pristine: bool,
         branch: &Branch,
         to: &Commit,
     ) -> Result<(), WorktreeError> {
         self.git.detach(checkout, head.commit().unwrap_or(to)).await?;
-        self.git.reset(checkout, to, &self.files.keep).await?;
+        let known = head.commit().filter(|_| pristine);
+        self.git.reset(checkout, known, to, &self.files.keep).await?;
         self.land(checkout, branch, to).await
     }
 

@@ -39,9 +39,11 @@ async fn a_missing_file_a_folder_and_a_link_out_are_told_by_name() {
     symlink("/etc/passwd", lab.repo().join("out")).unwrap();
     symlink("/etc", lab.repo().join("etc")).unwrap();
     symlink(".git", lab.repo().join("inner")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, lab.repo().join("pipe"), 0o600.into()).unwrap();
     for (file, why) in [
         ("missing", "there is no such file"),
         ("dir", "no plain file"),
+        ("pipe", "no plain file"),
         ("out", "link out of the checkout"),
         ("etc/passwd", "link out of the checkout"),
         ("inner/config", "git's own files"),
@@ -61,7 +63,7 @@ async fn a_link_in_the_worktree_never_leads_a_copy_elsewhere() {
     let slots = ready(&lab, vec![rel("conf/x")]).await;
     symlink(lab.path("outside"), slots.path(SLOT).join("conf")).unwrap();
     let error = slots.copy_files(SLOT).unwrap_err().to_string();
-    assert!(error.contains("conf is no folder"), "{error}");
+    assert!(error.contains("conf is no folder there"), "{error}");
     assert_eq!(fs::read_dir(lab.path("outside")).unwrap().count(), 0);
     // A link in the place of the file itself is replaced and not written through.
     fs::remove_file(slots.path(SLOT).join("conf")).unwrap();

@@ -129,6 +129,15 @@ async fn a_huge_diff_is_cut_and_says_so() {
 }
 
 #[tokio::test]
+async fn what_the_repository_calls_binary_is_not_shown_as_text() {
+    let lab = Lab::new();
+    lab.branch_with("work", &[(".gitattributes", "*.gen binary\n"), ("x.gen", "text\n")]);
+    let files = diff_of(&lab, "work").await;
+    let generated = named(&files, "x.gen");
+    assert!(generated.binary && generated.hunks.is_empty(), "{generated:?}");
+}
+
+#[tokio::test]
 async fn commits_without_common_history_are_told() {
     let lab = Lab::new();
     lab.git(["switch", "-q", "--orphan", "island"]);

@@ -8,6 +8,7 @@ mod diff;
 mod hardening;
 mod lab;
 mod merge;
+mod names;
 mod open;
 mod slots;
 mod snapshot;

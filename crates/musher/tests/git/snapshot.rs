@@ -113,6 +113,29 @@ async fn a_torn_index_and_a_split_one_lose_nothing() {
 }
 
 #[tokio::test]
+async fn files_outside_of_a_sparse_checkout_are_not_taken_for_deleted() {
+    let lab = Lab::new();
+    lab.write("other/c.txt", "c\n");
+    lab.commit("more");
+    lab.git(["sparse-checkout", "set", "dir"]);
+    assert!(!lab.repo().join("other").exists());
+    let slots = lab.slots().await;
+    lab.write("dir/new", "x\n");
+    let git = lab.open().await;
+    let all = [".gitignore", "a.txt", "dir/b.txt", "dir/new", "other/c.txt"];
+    let snapshot = git.snapshot(&git.main(), &[]).await.unwrap();
+    assert_eq!(lab.files_of(&snapshot), all);
+    let story = branch("musher/story/1");
+    for fresh in [true, false] {
+        let ready = slots.prepare(SLOT, &story, &from_main()).await.unwrap();
+        assert_eq!(ready.fresh, fresh);
+        assert!(!ready.path.join("other").exists(), "a slot is as sparse as the checkout");
+        write(&ready.path, "dir/new", "x\n");
+        assert_eq!(lab.files_of(&slots.snapshot(SLOT).await.unwrap()), all);
+    }
+}
+
+#[tokio::test]
 async fn an_unresolved_merge_is_kept_with_its_marks() {
     let lab = Lab::new();
     lab.branch_with("other", &[("a.txt", "theirs\n")]);
