@@ -10,6 +10,7 @@ mod diff;
 mod env;
 mod error;
 mod head;
+mod hold;
 mod merge;
 mod name;
 mod open;
@@ -34,6 +35,7 @@ pub use self::diff::{Diff, DiffLimits, FileDiff, FileStatus, Hunk, Line, LineKin
 pub use self::env::GitEnv;
 pub use self::error::{Files, GitError};
 pub use self::head::{Head, Operation};
+pub(crate) use self::hold::Hold;
 pub use self::merge::{ConflictFile, Merge, MergeCheck, Merged};
 pub use self::name::{Author, BadName, Branch, Commit, RecoveryName, RecoveryRef, Tree};
 pub use self::path::{GitPath, RelPath};

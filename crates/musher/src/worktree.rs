@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use musher_core::SlotId;
 
 use crate::git::{
-    Author, Branch, Checkout, Commit, Diff, DiffLimits, Git, Head, RecoveryName, RecoveryRef,
+    Author, Branch, Checkout, Commit, Diff, DiffLimits, Git, Head, Hold, RecoveryName, RecoveryRef,
     RelPath, Unsaved,
 };
 
@@ -85,6 +85,11 @@ impl Slots {
         self.folder.join(slot.to_string())
     }
 
+    /// Waits until nobody is at work in a slot, a git that an earlier Musher left included.
+    async fn hold(&self, slot: SlotId) -> Result<Hold, WorktreeError> {
+        Ok(self.git.hold(&format!("slot-{slot}")).await?)
+    }
+
     fn checkout(&self, slot: SlotId) -> Result<Checkout, WorktreeError> {
         let found = self.git.checkout_at(&self.path(slot)).filter(|it| it.root().is_dir());
         found.ok_or(WorktreeError::NoSlot { slot, path: self.path(slot) })
@@ -98,6 +103,7 @@ impl Slots {
         message: &str,
         author: &Author,
     ) -> Result<Option<Commit>, WorktreeError> {
+        let _hold = self.hold(slot).await?;
         let checkout = self.checkout(slot)?;
         let why = self.unfinished(&checkout, branch).await?;
         if let Some(why) = why {

@@ -52,6 +52,7 @@ pub(super) struct Call {
     verb: usize,
     env: Vec<(OsString, OsString)>,
     input: Vec<u8>,
+    hold: Option<Stdio>,
     limit: Duration,
     most: usize,
     cut: bool,
@@ -92,6 +93,7 @@ impl Call {
             args,
             env: vars,
             input: Vec::new(),
+            hold: None,
             limit: READ,
             most: MOST,
             cut: false,
@@ -128,6 +130,12 @@ impl Call {
 
     pub(super) fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = input.into();
+        self
+    }
+
+    /// Gives the process a hold to keep, unless it has an input of its own.
+    pub(super) fn hold(mut self, hold: Stdio) -> Self {
+        self.hold = Some(hold);
         self
     }
 
@@ -249,9 +257,9 @@ impl Call {
     }
 
     #[expect(clippy::disallowed_methods, reason = "the git wrapper is the one caller of git")]
-    fn start(&self) -> std::io::Result<Child> {
+    fn start(&mut self) -> std::io::Result<Child> {
         let stdin = match self.input.is_empty() {
-            true => Stdio::null(),
+            true => self.hold.take().unwrap_or_else(Stdio::null),
             false => Stdio::piped(),
         };
         tokio::process::Command::new(&self.program)
@@ -359,6 +367,27 @@ mod tests {
         let (_folder, call) = stand_in("sleep 600 & exit 0");
         let error = call.run().await.unwrap_err();
         assert!(matches!(error, GitError::TimedOut { .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_hold_lasts_as_long_as_anything_that_git_has_started() {
+        let script = "exec 3<&0; setsid sh -c 'for n in $(seq 500); do [ -e end ] && exit; sleep 0.01; done' <&3 >/dev/null 2>&1 &";
+        let (folder, call) = stand_in(script);
+        let lock = folder.path().join("lock");
+        let open = || std::fs::File::options().append(true).create(true).open(&lock).unwrap();
+        let hold = open();
+        hold.lock().unwrap();
+        call.hold(Stdio::from(hold)).run().await.unwrap();
+        assert!(open().try_lock().is_err(), "the child still has it");
+        std::fs::write(folder.path().join("end"), "").unwrap();
+        let let_go = || open().try_lock().is_ok();
+        for _ in 0..500 {
+            if let_go() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("nobody let go");
     }
 
     #[tokio::test]

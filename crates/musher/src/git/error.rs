@@ -61,6 +61,10 @@ pub enum GitError {
         "another git process is at work in {path} (index.lock is there); try again when it has ended, or remove the file if there is none"
     )]
     Locked { path: PathBuf },
+    #[error(
+        "a git process that Musher started earlier is still at work (it holds {path}); try again when it has ended, or end it"
+    )]
+    Held { path: PathBuf },
     #[error("{branch} is checked out in {path}; choose another branch or free that one")]
     CheckedOut { branch: Branch, path: PathBuf },
     #[error("there is no worktree of this repository in {path}")]
@@ -82,7 +86,10 @@ pub enum GitError {
 impl GitError {
     /// Whether the same call can succeed when it is made again, with nothing changed by a person.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Moved { .. } | Self::Locked { .. } | Self::TimedOut { .. })
+        matches!(
+            self,
+            Self::Moved { .. } | Self::Locked { .. } | Self::Held { .. } | Self::TimedOut { .. }
+        )
     }
 
     /// Wraps what the system said about a path.

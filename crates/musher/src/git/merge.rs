@@ -5,6 +5,7 @@ mod files;
 use serde::Serialize;
 
 use super::error::{Files, GitError};
+use super::hold::Hold;
 use super::name::{Author, Branch, Commit, Tree};
 use super::path::GitPath;
 use super::refs::Expected;
@@ -69,10 +70,11 @@ impl Git {
         author: &Author,
     ) -> Result<Merged, GitError> {
         let _turn = self.inner.merging.acquire().await;
+        let hold = self.hold("merge").await?;
         self.check_commit(tip).await?;
         let mut tries = 1;
         loop {
-            match self.try_merge(into, tip, message, author).await {
+            match self.try_merge(&hold, into, tip, message, author).await {
                 Err(error) if error.is_retryable() && tries < TRIES => tries += 1,
                 done => return done,
             }
@@ -81,6 +83,7 @@ impl Git {
 
     async fn try_merge(
         &self,
+        hold: &Hold,
         into: &Branch,
         tip: &Commit,
         message: &str,
@@ -107,14 +110,14 @@ impl Git {
         };
         let commit = commit_tree(&shadow, &tree, &[&base, tip], message, author).await?;
         if let Some(checkout) = &holder {
-            self.bring_files(checkout, &base, &commit, &tree).await?;
+            self.bring_files(checkout, hold, &base, &commit, &tree).await?;
         }
         let at = holder.clone().unwrap_or_else(|| self.main());
         let why = format!("musher: merge {}", tip.short());
         let moved = self.move_ref(&at, &into.full(), &commit, Expected::At(&base), &why).await;
         if let Err(error) = moved {
             if let Some(checkout) = &holder {
-                self.take_files_back(checkout, &base, &commit).await?;
+                self.take_files_back(checkout, hold, &base, &commit).await?;
             }
             return Err(error);
         }

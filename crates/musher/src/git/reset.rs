@@ -6,6 +6,7 @@ use super::call::WRITE;
 use super::config::Trust;
 use super::error::GitError;
 use super::head::forget_operation;
+use super::hold::Hold;
 use super::name::Commit;
 use super::path::RelPath;
 use super::shadow::{Index, Shadow};
@@ -13,9 +14,14 @@ use super::{Checkout, Git, stray};
 
 impl Git {
     /// Writes the files of a commit into a fresh worktree, with the filters that the user has set up.
-    pub(crate) async fn populate(&self, checkout: &Checkout, to: &Commit) -> Result<(), GitError> {
+    pub(crate) async fn populate(
+        &self,
+        checkout: &Checkout,
+        hold: &Hold,
+        to: &Commit,
+    ) -> Result<(), GitError> {
         let shadow = Shadow::of_files(self, Trust::User, checkout, Index::Real, Some(to)).await?;
-        write_files(&shadow, to).await
+        write_files(&shadow.held(hold), to).await
     }
 
     /// Resets a worktree in which an agent has worked: known files become those of a commit, all others go, save for
@@ -24,6 +30,7 @@ impl Git {
     pub(crate) async fn reset(
         &self,
         checkout: &Checkout,
+        hold: &Hold,
         known: Option<&Commit>,
         to: &Commit,
         keep: &[RelPath],
@@ -32,6 +39,7 @@ impl Git {
         forget_operation(&checkout.git_dir)?;
         let shadow =
             Shadow::of_files(self, Trust::Hardened, checkout, Index::Real, Some(to)).await?;
+        let shadow = shadow.held(hold);
         let turned = match known {
             Some(from) if from == to => true,
             Some(from) => {

@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use super::call::Call;
 use super::config::{self, Setting, Trust};
 use super::error::GitError;
+use super::hold::Hold;
 use super::name::Commit;
 use super::{Checkout, Git};
 
@@ -48,6 +49,7 @@ pub(super) struct Shadow<'a> {
     folder: TempDir,
     index: PathBuf,
     files: Option<PathBuf>,
+    hold: Option<&'a Hold>,
 }
 
 impl<'a> Shadow<'a> {
@@ -95,7 +97,8 @@ impl<'a> Shadow<'a> {
             .tempdir_in(scratch)
             .map_err(GitError::io(scratch))?;
         let index = folder.path().join("index");
-        let shadow = Self { git, trust, folder, index, files: files.map(Path::to_owned) };
+        let shadow =
+            Self { git, trust, folder, index, files: files.map(Path::to_owned), hold: None };
         for name in ["refs", "info"] {
             let path = shadow.path(name);
             fs::create_dir(&path).map_err(GitError::io(&path))?;
@@ -126,6 +129,12 @@ impl<'a> Shadow<'a> {
         text
     }
 
+    /// Gives every call the hold on the files to keep.
+    pub(super) fn held(mut self, hold: &'a Hold) -> Self {
+        self.hold = Some(hold);
+        self
+    }
+
     /// A call of git in the stand-in.
     pub(super) fn call(&self) -> Call {
         let inner = &self.git.inner;
@@ -136,6 +145,9 @@ impl<'a> Shadow<'a> {
             .env("GIT_INDEX_FILE", &self.index);
         if let Some(files) = &self.files {
             call = call.env("GIT_WORK_TREE", files);
+        }
+        if let Some(input) = self.hold.and_then(|hold| hold.input().ok()) {
+            call = call.hold(input);
         }
         match self.trust {
             Trust::User => call,

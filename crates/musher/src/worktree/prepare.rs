@@ -4,7 +4,7 @@
 //! recycled has HEAD on no branch; so a slot whose HEAD is on the branch is whole, and any other is begun anew.
 
 use super::{Prepared, SlotId, Slots, Start, WorktreeError};
-use crate::git::{Branch, Checkout, Commit, GitError, Head, RecoveryName};
+use crate::git::{Branch, Checkout, Commit, GitError, Head, Hold, RecoveryName};
 
 impl Slots {
     /// Makes a slot ready: at the start, on the branch. The same call after a crash in its middle succeeds and loses
@@ -15,6 +15,7 @@ impl Slots {
         branch: &Branch,
         start: &Start,
     ) -> Result<Prepared, WorktreeError> {
+        let hold = self.hold(slot).await?;
         let to = match start {
             Start::Base { branch } => self.git.resolve(branch).await?,
             Start::Commit(commit) => {
@@ -29,11 +30,12 @@ impl Slots {
         if let Some(checkout) = checkout {
             if self.git.is_half_made(&checkout) {
                 self.discard(slot).await?;
-            } else if let Some(prepared) = self.recycle(slot, &checkout, branch, &to).await? {
+            } else if let Some(prepared) = self.recycle(slot, &checkout, &hold, branch, &to).await?
+            {
                 return Ok(prepared);
             }
         }
-        self.make(slot, branch, &to).await
+        self.make(slot, &hold, branch, &to).await
     }
 
     /// The slot as it is.
@@ -66,6 +68,7 @@ impl Slots {
         &self,
         slot: SlotId,
         checkout: &Checkout,
+        hold: &Hold,
         branch: &Branch,
         to: &Commit,
     ) -> Result<Option<Prepared>, WorktreeError> {
@@ -86,7 +89,13 @@ impl Slots {
             }
             Err(error) => return Err(error),
         };
-        match self.turn(checkout, &head, pristine, branch, to).await {
+        let turned = async {
+            self.git.detach(checkout, head.commit().unwrap_or(to)).await?;
+            let known = head.commit().filter(|_| pristine);
+            self.git.reset(checkout, hold, known, to, &self.files.keep).await?;
+            self.land(checkout, branch, to).await
+        };
+        match turned.await {
             Ok(()) => Ok(Some(Prepared { path: self.path(slot), head: to.clone(), fresh: false })),
             // What was worth keeping is kept, so the slot can be made anew.
             Err(WorktreeError::Git(GitError::Failed { .. } | GitError::Unexpected { .. })) => {
@@ -97,24 +106,11 @@ impl Slots {
         }
     }
 
-    async fn turn(
-        &self,
-        checkout: &Checkout,
-        head: &Head,
-        pristine: bool,
-        branch: &Branch,
-        to: &Commit,
-    ) -> Result<(), WorktreeError> {
-        self.git.detach(checkout, head.commit().unwrap_or(to)).await?;
-        let known = head.commit().filter(|_| pristine);
-        self.git.reset(checkout, known, to, &self.files.keep).await?;
-        self.land(checkout, branch, to).await
-    }
-
     /// Writes a slot anew. What a failure leaves is taken away again.
     async fn make(
         &self,
         slot: SlotId,
+        hold: &Hold,
         branch: &Branch,
         to: &Commit,
     ) -> Result<Prepared, WorktreeError> {
@@ -123,7 +119,7 @@ impl Slots {
         let had = self.git.tip(branch).await?;
         let made = async {
             let checkout = self.git.add_worktree(&path, to).await?;
-            self.git.populate(&checkout, to).await?;
+            self.git.populate(&checkout, hold, to).await?;
             self.land(&checkout, branch, to).await?;
             Ok(self.git.finish_worktree(&checkout)?)
         };

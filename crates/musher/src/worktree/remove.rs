@@ -18,6 +18,7 @@ impl Slots {
         slot: SlotId,
         name: &RecoveryName,
     ) -> Result<Option<RecoveryRef>, WorktreeError> {
+        let _hold = self.hold(slot).await?;
         let there = self.path(slot).is_dir() && self.git.checkout_at(&self.path(slot)).is_some();
         let kept = match there {
             true => self.keep_work(slot, name).await?,

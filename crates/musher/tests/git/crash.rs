@@ -4,6 +4,7 @@ use std::fs;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use musher::worktree::{Prepared, Slots};
 
@@ -90,6 +91,22 @@ async fn a_recycled_slot_can_be_cut_short_anywhere() {
     }
     let found = slots.reconcile(&[SLOT]).await.unwrap();
     assert!(found.unknown.is_empty(), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_git_that_a_dead_musher_left_is_waited_for() {
+    let lab = Lab::new();
+    let slots = lab.slots().await;
+    let story = branch("musher/story/1");
+    slots.prepare(SLOT, &story, &from_main()).await.unwrap();
+    let left = fs::File::options().append(true).open(lab.path("scratch/slot-1.lock")).unwrap();
+    left.lock().unwrap();
+    let start = from_main();
+    let mut waiting = pin!(slots.prepare(SLOT, &story, &start));
+    let early = tokio::time::timeout(Duration::from_millis(200), &mut waiting).await;
+    assert!(early.is_err(), "nothing is touched while it works");
+    drop(left);
+    waiting.await.unwrap();
 }
 
 async fn succeeds_from(leave: impl FnOnce(&Lab, &Slots)) {

@@ -157,7 +157,11 @@ async fn two_handles_that_merge_at_once_never_lose_a_merge() {
         lab.branch_with(&format!("work-{n}"), &[(&format!("f{n}"), "x\n")]);
     }
     // Each handle has its own turn-taking, so only the check on the branch stands between them.
-    let handles = join_all((0..8).map(|_| lab.open())).await;
+    let scratches: Vec<_> = (0..8).map(|n| lab.path(&format!("scratch-{n}"))).collect();
+    let repo = lab.repo();
+    let open = |scratch| Git::open(&repo, lab.env(), scratch);
+    let handles = join_all(scratches.iter().map(|scratch| open(scratch.as_path()))).await;
+    let handles: Vec<Git> = handles.into_iter().map(Result::unwrap).collect();
     let names: Vec<String> = (0..8).map(|n| format!("work-{n}")).collect();
     let merges =
         join_all(handles.iter().zip(&names).map(|(git, name)| merge(git, &lab, name))).await;

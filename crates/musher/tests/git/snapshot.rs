@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use musher::git::Commit;
@@ -84,6 +85,16 @@ async fn repositories_inside_the_folder_are_kept_as_files() {
         assert!(files.contains(&file.to_owned()), "{file} is not in {files:?}");
     }
     assert!(!files.contains(&"inner/heavy".to_owned()));
+}
+
+#[tokio::test]
+async fn files_that_may_not_be_read_are_kept() {
+    let lab = Lab::new();
+    let git = lab.open().await;
+    lab.write("closed", "x\n");
+    fs::set_permissions(lab.repo().join("closed"), PermissionsExt::from_mode(0o000)).unwrap();
+    let snapshot = git.snapshot(&git.main(), &[]).await.unwrap();
+    assert_eq!(lab.text_of(&snapshot, "closed"), "x");
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use std::path::Path;
 use super::super::call::WRITE;
 use super::super::config::Trust;
 use super::super::error::{Files, GitError};
+use super::super::hold::Hold;
 use super::super::name::{Commit, Tree};
 use super::super::path::GitPath;
 use super::super::shadow::{Index, Shadow};
@@ -18,6 +19,7 @@ impl Git {
     pub(super) async fn bring_files(
         &self,
         checkout: &Checkout,
+        hold: &Hold,
         base: &Commit,
         to: &Commit,
         tree: &Tree,
@@ -27,7 +29,7 @@ impl Git {
             Err(GitError::Dirty { .. }) if self.is_at(checkout, base, tree).await? => return Ok(()),
             checked => checked?,
         };
-        let shadow = self.around(checkout, base).await?;
+        let shadow = self.around(checkout, base).await?.held(hold);
         let in_the_way = in_the_way(&shadow, &checkout.root, base, to).await?;
         if !in_the_way.named.is_empty() {
             return Err(GitError::InTheWay { path: checkout.root.clone(), files: in_the_way });
@@ -39,10 +41,11 @@ impl Git {
     pub(super) async fn take_files_back(
         &self,
         checkout: &Checkout,
+        hold: &Hold,
         base: &Commit,
         from: &Commit,
     ) -> Result<(), GitError> {
-        let shadow = self.around(checkout, base).await?;
+        let shadow = self.around(checkout, base).await?.held(hold);
         self.turn(checkout, &shadow, from, base).await
     }
 
