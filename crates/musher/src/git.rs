@@ -2,7 +2,7 @@
 //!
 //! Two kinds of calls exist. *Plain* ones read and move references and register worktrees; they touch no contents, so no
 //! setting can make them start a program once hooks and monitors are off. Whatever touches contents (status, checkout,
-//! snapshot, diff, merge) runs in a [`shadow`], where the settings that an agent may have written are not in sight.
+//! snapshot, diff, merge) runs in a `shadow`, where the settings that an agent may have written are not in sight.
 
 mod call;
 mod config;
