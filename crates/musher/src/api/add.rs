@@ -35,9 +35,9 @@ pub(super) struct AddRequest {
 )]
 pub(super) async fn add(
     State(api): State<Api>,
-    Order { body, once }: Order<AddRequest>,
+    Order { body, terms }: Order<AddRequest>,
 ) -> Result<Receipt, Problem> {
     let AddRequest { id, title, text } = body;
     let text = text.unwrap_or_default();
-    api.wish(Wish::AddStory { id, title, text }, once).await
+    api.wish(Wish::AddStory { id, title, text }, terms).await
 }

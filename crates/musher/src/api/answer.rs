@@ -1,8 +1,11 @@
 //! `POST /runs/{run}/asks/{ask}/answer`: answers an ask.
 
+use std::collections::BTreeMap;
+
 use axum::extract::State;
-use musher_core::Answer;
+use musher_core::{Answer, Reply};
 use serde::Deserialize;
+use serde_json::Value as Json;
 use utoipa::ToSchema;
 
 use super::Api;
@@ -15,10 +18,56 @@ use crate::pool::Wish;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AnswerRequest {
-    /// What is said: `{"decision":"allow"}`, `allow_always`, `deny` or `deny_and_interrupt` (with `reason`), `replies`
-    /// (with `replies`, one for each question) or `form` (with `content`).
-    #[schema(value_type = Object)]
-    answer: Answer,
+    answer: AnswerBody,
+}
+
+/// What is said to an ask.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub(super) enum AnswerBody {
+    /// Go on; the fields of `input` replace those of what the agent wanted to do.
+    Allow {
+        #[schema(value_type = Option<Object>)]
+        input: Option<Json>,
+    },
+    /// Go on, and do not ask for the like again.
+    AllowAlways,
+    /// Do not; the agent is told why, and may go on with something else.
+    Deny { reason: String },
+    /// Do not, and end the turn.
+    DenyAndInterrupt { reason: String },
+    /// The answers, in the order of the questions.
+    Replies { replies: Vec<ReplyBody> },
+    /// The filled-in form.
+    Form {
+        #[schema(value_type = Object)]
+        content: BTreeMap<String, Json>,
+    },
+}
+
+/// The answer to one question: labels chosen, or words of one's own.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReplyBody {
+    #[serde(default)]
+    chosen: Vec<String>,
+    text: Option<String>,
+}
+
+impl From<AnswerBody> for Answer {
+    fn from(body: AnswerBody) -> Self {
+        let reply = |ReplyBody { chosen, text }| Reply { chosen, text };
+        match body {
+            AnswerBody::Allow { input } => Self::Allow { input },
+            AnswerBody::AllowAlways => Self::AllowAlways,
+            AnswerBody::Deny { reason } => Self::Deny { reason },
+            AnswerBody::DenyAndInterrupt { reason } => Self::DenyAndInterrupt { reason },
+            AnswerBody::Replies { replies } => {
+                Self::Replies { replies: replies.into_iter().map(reply).collect() }
+            }
+            AnswerBody::Form { content } => Self::Form { content },
+        }
+    }
 }
 
 #[utoipa::path(
@@ -34,7 +83,7 @@ pub(super) struct AnswerRequest {
 pub(super) async fn answer(
     State(api): State<Api>,
     OfAsk(run, ask): OfAsk,
-    Order { body, once }: Order<AnswerRequest>,
+    Order { body, terms }: Order<AnswerRequest>,
 ) -> Result<Receipt, Problem> {
-    api.wish(Wish::Answer { run, ask, answer: body.answer }, once).await
+    api.wish(Wish::Answer { run, ask, answer: body.answer.into() }, terms).await
 }

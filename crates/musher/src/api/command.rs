@@ -1,7 +1,5 @@
 //! How a wish reaches the pool, and what its sender hears.
 
-use std::time::Duration;
-
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -13,10 +11,8 @@ use uuid::Uuid;
 
 use super::Api;
 use super::problem::Problem;
-use crate::pool::{Accepted, Idempotency, PoolError, Wish};
-
-/// How long the sender of a command waits for the last word on it.
-const PATIENCE: Duration = Duration::from_secs(10);
+use super::request::Terms;
+use crate::pool::{Accepted, PoolError, Wish};
 
 /// What became of a command. Everything in it is durable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -64,19 +60,15 @@ pub(super) struct PerhapsWords {
 
 impl Api {
     /// Wishes something of the pool and waits a while for the last word.
-    pub(super) async fn wish(
-        &self,
-        wish: Wish,
-        once: Option<Idempotency>,
-    ) -> Result<Receipt, Problem> {
+    pub(super) async fn wish(&self, wish: Wish, terms: Terms) -> Result<Receipt, Problem> {
         // Time stands first in it, so that ids sort as they were made.
         let name = format!("c{}", Uuid::now_v7().simple());
         let id = CommandId::parse(&name).map_err(|_| Problem::internal())?;
-        let reply = match self.pool.command(wish, id, once).await? {
+        let reply = match self.pool.command(wish, id, terms.once).await? {
             Accepted::Final(reply) => reply,
             Accepted::Pending(pending) => {
                 let command = pending.command.clone();
-                match tokio::time::timeout(PATIENCE, pending.last_word()).await {
+                match tokio::time::timeout(terms.patience, pending.last_word()).await {
                     Ok(reply) => reply?,
                     Err(_) => return Ok(Receipt::Pending { command }),
                 }

@@ -12,7 +12,7 @@ use utoipa::{IntoParams, IntoResponses, PartialSchema, ToSchema};
 use super::problem::{Problem, ProblemBody};
 use super::request::{OfAsk, OfRun, OfStory};
 
-/// The header by which a command is done only once.
+/// The headers that every command takes.
 pub(super) struct Key;
 
 const TOKEN: &str = "token";
@@ -76,7 +76,12 @@ impl IntoParams for OfAsk {
 impl IntoParams for Key {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let about = "A key of your own: sending the same request with it again does it once";
-        vec![parameter("idempotency-key", ParameterIn::Header, Required::False, about)]
+        let wait =
+            "`wait=N`: reply after so many seconds at the latest (10 when left out, and at most)";
+        vec![
+            parameter("idempotency-key", ParameterIn::Header, Required::False, about),
+            parameter("prefer", ParameterIn::Header, Required::False, wait),
+        ]
     }
 }
 

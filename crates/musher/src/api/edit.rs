@@ -31,8 +31,8 @@ pub(super) struct EditRequest {
 pub(super) async fn edit(
     State(api): State<Api>,
     OfStory(story): OfStory,
-    Order { body, once }: Order<EditRequest>,
+    Order { body, terms }: Order<EditRequest>,
 ) -> Result<Receipt, Problem> {
     let EditRequest { title, text } = body;
-    api.wish(Wish::EditStory { story, title, text }, once).await
+    api.wish(Wish::EditStory { story, title, text }, terms).await
 }

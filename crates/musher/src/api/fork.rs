@@ -22,7 +22,7 @@ use crate::pool::Wish;
 pub(super) async fn fork(
     State(api): State<Api>,
     OfRun(run): OfRun,
-    Order { body, once }: Order<PerhapsWords>,
+    Order { body, terms }: Order<PerhapsWords>,
 ) -> Result<Receipt, Problem> {
-    api.wish(Wish::Fork { run, text: body.text }, once).await
+    api.wish(Wish::Fork { run, text: body.text }, terms).await
 }

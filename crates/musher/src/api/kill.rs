@@ -22,7 +22,7 @@ use crate::pool::Wish;
 pub(super) async fn kill(
     State(api): State<Api>,
     OfRun(run): OfRun,
-    Order { once, .. }: Order<Nothing>,
+    Order { terms, .. }: Order<Nothing>,
 ) -> Result<Receipt, Problem> {
-    api.wish(Wish::Kill { run }, once).await
+    api.wish(Wish::Kill { run }, terms).await
 }

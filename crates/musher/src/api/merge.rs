@@ -31,7 +31,7 @@ pub(super) struct MergeRequest {
 pub(super) async fn merge(
     State(api): State<Api>,
     OfStory(story): OfStory,
-    Order { body, once }: Order<MergeRequest>,
+    Order { body, terms }: Order<MergeRequest>,
 ) -> Result<Receipt, Problem> {
-    api.wish(Wish::MergeStory { story, branch: body.branch }, once).await
+    api.wish(Wish::MergeStory { story, branch: body.branch }, terms).await
 }

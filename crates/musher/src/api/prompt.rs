@@ -22,7 +22,7 @@ use crate::pool::Wish;
 pub(super) async fn prompt(
     State(api): State<Api>,
     OfRun(run): OfRun,
-    Order { body, once }: Order<Words>,
+    Order { body, terms }: Order<Words>,
 ) -> Result<Receipt, Problem> {
-    api.wish(Wish::Prompt { run, text: body.text }, once).await
+    api.wish(Wish::Prompt { run, text: body.text }, terms).await
 }

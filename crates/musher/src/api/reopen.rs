@@ -22,7 +22,7 @@ use crate::pool::Wish;
 pub(super) async fn reopen(
     State(api): State<Api>,
     OfStory(story): OfStory,
-    Order { once, .. }: Order<Nothing>,
+    Order { terms, .. }: Order<Nothing>,
 ) -> Result<Receipt, Problem> {
-    api.wish(Wish::ReopenStory { story }, once).await
+    api.wish(Wish::ReopenStory { story }, terms).await
 }

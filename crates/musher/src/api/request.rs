@@ -1,5 +1,7 @@
 //! How requests are read: whatever is wrong with one becomes a problem that says where.
 
+use std::time::Duration;
+
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -15,13 +17,26 @@ use crate::pool::{Idempotency, RunName};
 /// The longest body that is read.
 pub(super) const LONGEST_BODY: usize = 1024 * 1024;
 
+/// How long the sender of a command waits for the last word on it, at most.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const PREFER: HeaderName = HeaderName::from_static("prefer");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// A request that wants something changed: its body, and the key by which it is done only once.
+/// A request that wants something changed.
 #[derive(Debug)]
 pub(super) struct Order<T> {
     pub(super) body: T,
+    pub(super) terms: Terms,
+}
+
+/// How a command is to be done.
+#[derive(Debug)]
+pub(super) struct Terms {
+    /// The key by which it is done only once.
     pub(super) once: Option<Idempotency>,
+    /// How long its sender waits for the last word on it.
+    pub(super) patience: Duration,
 }
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Order<T> {
@@ -29,6 +44,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Order<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let key = key(&request)?;
+        let patience = patience(&request);
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let bytes = Bytes::from_request(request, state).await.map_err(|error| unread(&error))?;
         let once = key.map(|key| {
@@ -44,7 +60,11 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Order<T> {
         // A body in which everything may be left out may be left out itself.
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
         let body = serde_json::from_slice(text).map_err(|error| misread(&error))?;
-        Ok(Self { body, once })
+        // A list would do where fields have no names.
+        if text.trim_ascii_start().first() != Some(&b'{') {
+            return Err(wrong_body("it is not an object"));
+        }
+        Ok(Self { body, terms: Terms { once, patience } })
     }
 }
 
@@ -67,6 +87,15 @@ fn key(request: &Request) -> Result<Option<String>, Problem> {
     }
 }
 
+/// What the sender prefers (RFC 7240), as far as it is less than what everybody is given.
+fn patience(request: &Request) -> Duration {
+    let given = request.headers().get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
+    let seconds = given
+        .flat_map(|value| value.split(','))
+        .find_map(|preference| preference.trim().strip_prefix("wait=")?.parse().ok());
+    seconds.map_or(PATIENCE, |seconds| Duration::from_secs(seconds).min(PATIENCE))
+}
+
 fn unread(error: &BytesRejection) -> Problem {
     match error.status() {
         StatusCode::PAYLOAD_TOO_LARGE => Problem::new(
@@ -87,12 +116,7 @@ fn unread(error: &BytesRejection) -> Problem {
 fn misread(error: &serde_json::Error) -> Problem {
     use serde_json::error::Category;
     match error.classify() {
-        Category::Data => Problem::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "wrong_body",
-            format!("the body does not say what is needed: {error}"),
-            "see /openapi.json for what this path takes",
-        ),
+        Category::Data => wrong_body(&error.to_string()),
         Category::Syntax | Category::Eof | Category::Io => Problem::new(
             StatusCode::BAD_REQUEST,
             "malformed_json",
@@ -100,6 +124,15 @@ fn misread(error: &serde_json::Error) -> Problem {
             "correct the body at that line and column",
         ),
     }
+}
+
+fn wrong_body(why: &str) -> Problem {
+    Problem::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "wrong_body",
+        format!("the body does not say what is needed: {why}"),
+        "see /openapi.json for what this path takes",
+    )
 }
 
 /// The parameters after the `?`.

@@ -37,9 +37,9 @@ pub(super) struct StartRequest {
 pub(super) async fn start(
     State(api): State<Api>,
     OfStory(story): OfStory,
-    Order { body, once }: Order<StartRequest>,
+    Order { body, terms }: Order<StartRequest>,
 ) -> Result<Receipt, Problem> {
     let StartRequest { agent, model, prompt } = body;
     let wish = Wish::StartRun { story, agent, model, prompt };
-    api.wish(wish, once).await
+    api.wish(wish, terms).await
 }

@@ -22,7 +22,7 @@ use crate::pool::Wish;
 pub(super) async fn stop(
     State(api): State<Api>,
     OfRun(run): OfRun,
-    Order { once, .. }: Order<Nothing>,
+    Order { terms, .. }: Order<Nothing>,
 ) -> Result<Receipt, Problem> {
-    api.wish(Wish::Stop { run }, once).await
+    api.wish(Wish::Stop { run }, terms).await
 }

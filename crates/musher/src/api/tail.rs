@@ -82,21 +82,23 @@ pub(super) enum Meeting {
 }
 
 impl Tail {
-    /// A reader of one's own.
+    /// A reader of one's own, which shares the open files as far as it can.
     pub(super) fn reader(&self, after: Option<Cursor>) -> Result<Reader, LogError> {
-        match &*lock(&self.newest) {
-            Some(newest) => newest.reader.beside(after),
-            None => Reader::open(&self.folder, after),
+        let mut newest = lock(&self.newest);
+        self.opened(&mut newest)?.reader.beside(after)
+    }
+
+    fn opened<'a>(&self, newest: &'a mut Option<Newest>) -> Result<&'a mut Newest, LogError> {
+        match newest {
+            Some(newest) => Ok(newest),
+            none => Ok(none.insert(Newest::open(&self.folder)?)),
         }
     }
 
     /// What comes after a place.
     pub(super) fn pull(&self, after: Cursor) -> Result<Pull, LogError> {
         let mut newest = lock(&self.newest);
-        let newest = match &mut *newest {
-            Some(newest) => newest,
-            none => none.insert(Newest::open(&self.folder)?),
-        };
+        let newest = self.opened(&mut newest)?;
         if let Some(piece) = newest.pieces.iter().find(|piece| piece.after == after) {
             return Ok(Pull::Piece(piece.clone()));
         }
@@ -115,10 +117,7 @@ impl Tail {
     pub(super) fn meet(&self, reader: &Reader) -> Result<Meeting, LogError> {
         let at = reader.cursor();
         let mut newest = lock(&self.newest);
-        let newest = match &mut *newest {
-            Some(newest) => newest,
-            none => none.insert(Newest::open(&self.folder)?),
-        };
+        let newest = self.opened(&mut newest)?;
         while newest.reader.cursor() != at && newest.reader.cursor().seq <= at.seq {
             if newest.advance()?.is_none() {
                 break;

@@ -1,0 +1,20 @@
+//! The HTTP door with the real journal, pool, logs and git behind it; only the runners are missing.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test owns the tasks that it starts and makes its repository"
+)]
+
+mod access;
+mod commands;
+mod diff;
+mod document;
+mod events;
+mod feed;
+mod problems;
+mod rig;
+mod serving;
+mod sse;
+mod stream;
+mod views;
