@@ -35,7 +35,7 @@ async fn a_branch_with_an_odd_name_works_like_any_other() {
             assert!(name.contains(' '), "{name}");
             continue;
         };
-        let slot = musher::worktree::SlotId(n);
+        let slot = musher_core::SlotId(n);
         let ready = slots.prepare(slot, &branch, &super::lab::from_main()).await.unwrap();
         assert_eq!(lab.at(&ready.path, "HEAD"), lab.tip("main"));
         assert_eq!(slots.git().tip(&branch).await.unwrap(), Some(ready.head));
