@@ -1,19 +1,26 @@
 //! Ends runs: through the server when there is one, else through the runs' own sockets.
 
+use std::time::Duration;
+
 use clap::Args;
 use futures_util::{StreamExt, stream};
-use musher_core::RunId;
+use musher_core::SessionEnded;
 use serde_json::json;
 
 use super::place::{Place, PlaceArgs};
 use super::run_name::RunName;
 use super::runners::{self, Alive, End};
-use super::{CliError, Exit, out, receipt, tell};
-use crate::client::Client;
-use crate::client::views::{Receipt, Runs};
+use super::{CliError, Exit, out, tell};
+use crate::client::views::{Receipt, Run, Runs};
+use crate::client::{Client, ClientError};
+use crate::runner::log::outcome;
 
 /// How many runs are told at the same time.
 const AT_ONCE: usize = 16;
+/// How often a run is looked at whose log has ended.
+const LOOK: Duration = Duration::from_millis(50);
+/// A stop takes up to 20 s.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Which runs are to end.
 #[derive(Debug, Args)]
@@ -24,6 +31,9 @@ pub(crate) struct EndArgs {
     /// Every run that is not over.
     #[arg(long, conflicts_with = "runs")]
     all: bool,
+    /// Do not wait until they are over.
+    #[arg(long)]
+    no_wait: bool,
     #[command(flatten)]
     place: PlaceArgs,
 }
@@ -31,45 +41,41 @@ pub(crate) struct EndArgs {
 /// What became of one run.
 struct Ended {
     run: String,
-    outcome: Result<Receipt, CliError>,
+    how: Result<Ending, CliError>,
+}
+
+enum Ending {
+    /// It is over; the outcome is told if it is known.
+    Over(Option<String>),
+    /// It has heard of it.
+    Told,
+    /// Its runner does not answer yet.
+    Pending,
 }
 
 /// Ends the runs and tells of each what became of it.
 pub(crate) async fn end(args: EndArgs, how: End) -> Result<Exit, CliError> {
-    let place = args.place.place();
-    let ended = match place.client_if_any()? {
-        Some(client) => through_server(&client, &args.runs, args.all, how).await?,
-        None => through_sockets(&place, &args.runs, args.all, how).await?,
+    let place = args.place.clone().place();
+    let ended = match place.client_that_answers().await? {
+        Some(client) => through_server(&client, &args, how).await?,
+        None => through_sockets(&place, &args, how).await?,
     };
     if ended.is_empty() && !place.json() {
         out::line("No run is under way.")?;
     }
+    let many = ended.len() > 1;
     let mut exit = Exit::Completed;
-    for Ended { run, outcome } in ended {
-        match outcome {
-            Ok(receipt) => {
-                let status = match &receipt {
-                    Receipt::Pending => "pending",
-                    Receipt::Sent => "sent",
-                    Receipt::Added { .. }
-                    | Receipt::Queued { .. }
-                    | Receipt::Done
-                    | Receipt::Other => "done",
-                };
-                match place.json() {
-                    true => out::document(&json!({ "run": run, "status": status }).to_string())?,
-                    false => {
-                        out::line(&receipt::sentence(&receipt, &in_words(&run, how, &receipt)))?;
-                    }
-                }
-            }
+    for Ended { run, how: ended } in ended {
+        if place.json() {
+            out::document(&document(&run, &ended))?;
+        }
+        match ended {
+            Ok(ending) if !place.json() => out::line(&in_words(&run, how, &ending))?,
+            Ok(_) => {}
             Err(error) => {
-                if place.json() {
-                    let message = error.to_string();
-                    let failed = json!({ "run": run, "status": "failed", "error": message });
-                    out::document(&failed.to_string())?;
+                if many {
+                    tell(&format!("{run}:"));
                 }
-                tell(&format!("{run}:"));
                 error.print();
                 exit = error.exit();
             }
@@ -78,58 +84,119 @@ pub(crate) async fn end(args: EndArgs, how: End) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-fn in_words(run: &str, how: End, receipt: &Receipt) -> String {
-    match (how, receipt) {
-        (_, Receipt::Done) => format!("{run} is over"),
-        (End::Stop, _) => format!("{run} is stopping"),
-        (End::Kill, _) => format!("{run} is killed"),
+fn document(run: &str, ended: &Result<Ending, CliError>) -> String {
+    let document = match ended {
+        Ok(Ending::Over(outcome)) => json!({ "run": run, "status": "over", "outcome": outcome }),
+        Ok(Ending::Told) => json!({ "run": run, "status": "sent" }),
+        Ok(Ending::Pending) => json!({ "run": run, "status": "pending" }),
+        Err(error) => json!({ "run": run, "status": "failed", "error": error.to_string() }),
+    };
+    document.to_string()
+}
+
+fn in_words(run: &str, how: End, ending: &Ending) -> String {
+    match (ending, how) {
+        (Ending::Over(Some(outcome)), _) => format!("{run} is over: {outcome}"),
+        (Ending::Over(None), _) => format!("{run} is over"),
+        (Ending::Told, End::Stop) => format!("{run} is stopping"),
+        (Ending::Told, End::Kill) => format!("{run} is being killed"),
+        (Ending::Pending, _) => format!("{run} ends as soon as its runner answers again"),
     }
 }
 
-async fn through_server(
-    client: &Client,
-    runs: &[RunName],
-    all: bool,
-    how: End,
-) -> Result<Vec<Ended>, CliError> {
-    let names: Vec<(String, String)> = match all {
+async fn through_server(client: &Client, args: &EndArgs, how: End) -> Result<Vec<Ended>, CliError> {
+    let names: Vec<(String, String)> = match args.all {
         true => {
             let live: Runs = client.read(&["runs"], &[("state", "live")]).await?;
             live.runs.into_iter().map(|run| (run.id.clone(), run.id)).collect()
         }
-        false => runs.iter().map(|run| (run.to_string(), run.wire())).collect(),
-    };
-    let verb = match how {
-        End::Stop => "stop",
-        End::Kill => "kill",
+        false => args.runs.iter().map(|run| (run.to_string(), run.wire())).collect(),
     };
     let told = stream::iter(names).map(|(run, wire)| async move {
-        let sent = client.post(&["runs", &wire, verb], &json!({})).await;
-        let outcome = sent.and_then(|reply| reply.read()).map_err(CliError::from);
-        Ended { run, outcome }
+        let how = end_one(client, &wire, how, args.no_wait).await.map_err(CliError::from);
+        Ended { run, how }
     });
     Ok(told.buffered(AT_ONCE).collect().await)
 }
 
-async fn through_sockets(
-    place: &Place,
-    runs: &[RunName],
-    all: bool,
+async fn end_one(
+    client: &Client,
+    name: &str,
     how: End,
-) -> Result<Vec<Ended>, CliError> {
+    no_wait: bool,
+) -> Result<Ending, ClientError> {
+    let verb = match how {
+        End::Stop => "stop",
+        End::Kill => "kill",
+    };
+    // The name is settled first: by the end it might stand for another run.
+    let run: Run = client.read(&["runs", name], &[]).await?;
+    if run.is_over() {
+        return Ok(over(run));
+    }
+    let sent = client.post(&["runs", &run.id, verb], &json!({})).await;
+    let receipt: Receipt = match sent {
+        Ok(reply) => reply.read()?,
+        Err(error) => {
+            // It may have ended by itself in the meantime, which is as good.
+            let run: Run = client.read(&["runs", &run.id], &[]).await?;
+            return if run.is_over() { Ok(over(run)) } else { Err(error) };
+        }
+    };
+    match receipt {
+        Receipt::Pending => return Ok(Ending::Pending),
+        Receipt::Done
+        | Receipt::Sent
+        | Receipt::Added { .. }
+        | Receipt::Queued { .. }
+        | Receipt::Other => {}
+    }
+    if no_wait {
+        return Ok(Ending::Told);
+    }
+    // The server went away or the run takes its time; it was told in any case.
+    let ended = tokio::time::timeout(PATIENCE, until_over(client, &run.id)).await;
+    Ok(ended.ok().transpose()?.flatten().map_or(Ending::Told, over))
+}
+
+fn over(run: Run) -> Ending {
+    Ending::Over(run.outcome.map(|outcome| outcome.replace('_', " ")))
+}
+
+/// Waits until a run is over; `None` if the server went away before.
+async fn until_over(client: &Client, run: &str) -> Result<Option<Run>, ClientError> {
+    let path = ["runs", run, "events", "stream"];
+    let mut log = client.stream(&path, &[("kinds", "session_ended")], None).await?;
+    loop {
+        match log.next().await {
+            Ok(Some(message)) if message.event.as_deref() == Some("end") => break,
+            Ok(Some(_)) => {}
+            Ok(None) | Err(_) => return Ok(None),
+        }
+    }
+    // What the run left in its worktree is kept after the last word of its log.
+    loop {
+        let run: Run = client.read(&["runs", run], &[]).await?;
+        if run.is_over() {
+            return Ok(Some(run));
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn through_sockets(place: &Place, args: &EndArgs, how: End) -> Result<Vec<Ended>, CliError> {
     let alive = place.home()?.map(|home| runners::alive(&home)).unwrap_or_default();
-    if !all && alive.is_empty() {
+    if !args.all && alive.is_empty() {
         return Err(place.no_server());
     }
-    let mut wanted: Vec<(String, Option<&Alive>)> = Vec::new();
-    match all {
-        true => wanted.extend(alive.iter().map(|alive| (alive.run.to_string(), Some(alive)))),
-        false => wanted.extend(runs.iter().map(|run| (run.to_string(), named(run, &alive)))),
-    }
+    let wanted: Vec<(String, Option<&Alive>)> = match args.all {
+        true => alive.iter().map(|alive| (alive.run.to_string(), Some(alive))).collect(),
+        false => args.runs.iter().map(|run| (run.to_string(), named(run, &alive))).collect(),
+    };
     let told = stream::iter(wanted).map(|(run, alive)| async move {
-        let outcome = match alive {
+        let how = match alive {
             Some(alive) => match alive.end(how).await {
-                Ok(()) => Ok(Receipt::Done),
+                Ok(()) => Ok(Ending::Over(outcome_of(alive))),
                 Err(why) => Err(CliError::Unavailable(format!("{run} was not ended: {why}"))),
             },
             None => Err(CliError::hinted(
@@ -137,9 +204,14 @@ async fn through_sockets(
                 "see the live ones with `musher ps`",
             )),
         };
-        Ended { run, outcome }
+        Ended { run, how }
     });
     Ok(told.buffered(AT_ONCE).collect().await)
+}
+
+fn outcome_of(alive: &Alive) -> Option<String> {
+    let end: Option<SessionEnded> = outcome::read(&alive.folder).ok()?;
+    Some(end?.outcome.as_str().to_owned())
 }
 
 /// The live run that a name stands for: the newest that fits.
@@ -150,5 +222,6 @@ fn named<'a>(name: &RunName, alive: &'a [Alive]) -> Option<&'a Alive> {
             spec.story == *story && agent.as_ref().is_none_or(|agent| spec.agent == *agent)
         }),
     };
-    alive.iter().filter(fits).max_by_key(|alive: &&Alive| -> RunId { alive.run })
+    // They are in the order of their ids.
+    alive.iter().rfind(fits)
 }

@@ -11,8 +11,10 @@ use super::program_version::version_of;
 use super::{CliError, Exit, out};
 use crate::config::init::{Detected, detect, draft};
 use crate::config::{self, PROJECT_FILE, trust};
+use crate::git::Git;
 use crate::home::Home;
 use crate::runtimes;
+use crate::supervisor::git_env;
 
 #[derive(Debug, Args)]
 pub(crate) struct Init {
@@ -29,7 +31,8 @@ impl Init {
             return Err(already_there(&path));
         }
         let found = agents(&place);
-        write(&path, &draft(&found, None))?;
+        let branch = default_branch(&place, &repo).await;
+        write(&path, &draft(&found, branch.as_deref()))?;
         // What we wrote ourselves needs nobody's consent.
         let project = config::load(&repo, runtimes::BUILT)?;
         let home = Home::open(&state, &repo)?;
@@ -57,6 +60,13 @@ fn agents(place: &Place) -> Vec<Detected> {
         agent.version = version_of(&agent.program);
     }
     found
+}
+
+/// The branch that stories start from, if git can tell.
+async fn default_branch(place: &Place, repo: &Path) -> Option<String> {
+    let scratch = tempfile::tempdir().ok()?;
+    let git = Git::open(repo, git_env(&place.environment), scratch.path()).await.ok()?;
+    Some(git.default_branch().await.ok()?.to_string())
 }
 
 /// Puts the file there whole, and never over another.

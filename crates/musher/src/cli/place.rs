@@ -71,14 +71,20 @@ impl Place {
         Ok(Home::existing(&self.state()?))
     }
 
+    fn variable(&self, name: &str) -> Option<String> {
+        let value = self.environment.get(name).filter(|value| !value.is_empty())?;
+        Some(value.to_string_lossy().into_owned())
+    }
+
+    /// The address of the server that the person named.
+    fn named(&self) -> Option<String> {
+        self.args.url.clone().or_else(|| self.variable("MUSHER_URL"))
+    }
+
     /// The server's address and token as they were given, or as the state directory tells.
     fn server(&self) -> Result<Option<(String, String)>, CliError> {
-        let variable = |name| {
-            let value = self.environment.get(name).filter(|value| !value.is_empty())?;
-            Some(value.to_string_lossy().into_owned())
-        };
-        let token = variable("MUSHER_TOKEN");
-        if let Some(url) = self.args.url.clone().or_else(|| variable("MUSHER_URL")) {
+        let token = self.variable("MUSHER_TOKEN");
+        if let Some(url) = self.named() {
             // The token of this machine must not be sent to just any address.
             let missing = || {
                 CliError::hinted(
@@ -107,6 +113,19 @@ impl Place {
         let server = self.server()?;
         let client = server.map(|(url, token)| Client::new(&url, &token));
         Ok(client.transpose()?)
+    }
+
+    /// A client of the server, if one answers. A server that was named has to.
+    pub(crate) async fn client_that_answers(&self) -> Result<Option<Client>, CliError> {
+        let Some(client) = self.client_if_any()? else { return Ok(None) };
+        if self.named().is_some() {
+            return Ok(Some(client));
+        }
+        match client.get(&["project"], &[]).await {
+            // It has just died, or hangs; the runs can be reached without it.
+            Err(ClientError::Unreachable { .. }) => Ok(None),
+            Ok(_) | Err(_) => Ok(Some(client)),
+        }
     }
 
     /// A client of the server.

@@ -32,7 +32,7 @@ pub(crate) struct Ps {
 impl Ps {
     pub(crate) async fn run(self) -> Result<Exit, CliError> {
         let place = self.place.clone().place();
-        match place.client_if_any()? {
+        match place.client_that_answers().await? {
             Some(client) => self.of_server(&place, &client).await,
             None => self.of_sockets(&place),
         }

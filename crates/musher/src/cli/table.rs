@@ -1,8 +1,11 @@
 //! Tables for people: no lines, one row on one line, as wide as the terminal.
 
-use anstyle::{AnsiColor, Style};
-use comfy_table::{CellAlignment, ContentArrangement, Row, Table as Layout, presets};
 use std::io::IsTerminal;
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, Row, Table as Layout, presets,
+};
 
 use super::terminal;
 use super::text::one_line;
@@ -27,6 +30,11 @@ impl Tone {
         }
     }
 }
+
+/// The space around a cell.
+const PADDING: u16 = 2;
+/// What the last column needs to be of use.
+const LEAST: u16 = 10;
 
 /// Rows under a heading. The first cell of a row tells its state.
 #[derive(Debug)]
@@ -69,6 +77,21 @@ impl Table {
         self.in_width(width)
     }
 
+    /// What is short and important keeps its place, as long as something is left for the last column.
+    fn shrink_last(&mut self, width: u16) {
+        let widths = self.layout.column_max_content_widths();
+        let Some((_, fixed)) = widths.split_last() else { return };
+        let needed: u16 = fixed.iter().map(|width| width.saturating_add(PADDING)).sum();
+        if needed.saturating_add(LEAST) > width {
+            return;
+        }
+        for column in 0..fixed.len() {
+            if let Some(column) = self.layout.column_mut(column) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
+    }
+
     fn in_width(mut self, width: Option<usize>) -> String {
         if let Some(column) = self.layout.column_mut(0) {
             column.set_padding((0, 1));
@@ -76,6 +99,7 @@ impl Table {
         match width.and_then(|width| u16::try_from(width).ok()) {
             Some(width) => {
                 self.layout.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+                self.shrink_last(width);
             }
             None => {
                 self.layout.set_content_arrangement(ContentArrangement::Disabled);
@@ -134,7 +158,8 @@ mod tests {
                 assert!(line.width() <= width, "{width}: {line:?}");
             }
         }
-        let text = plain(&table().in_width(Some(60)));
-        assert!(text.lines().count() == 3 && text.contains('…'), "{text}");
+        let text = plain(&table().in_width(Some(40)));
+        let last = text.lines().nth(2).unwrap();
+        assert_eq!(last, "✗ failed  r12  $10.00  long long long…");
     }
 }

@@ -2,10 +2,19 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "the command is started as a shell would start it")]
 
+mod doctor;
 mod exit_codes;
+mod help;
+mod init;
 mod json;
 mod musher;
+mod no_server;
 mod promises;
 mod prompts;
 mod real;
+mod restart;
+mod served;
+mod server;
+mod sockets;
 mod terminal;
+mod trust;

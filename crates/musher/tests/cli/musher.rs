@@ -18,6 +18,33 @@ impl Place {
         Self { home: TempDir::new().unwrap(), work: TempDir::new().unwrap() }
     }
 
+    /// A place whose folder is a repository with one commit.
+    pub(crate) fn repository() -> Self {
+        let place = Self::new();
+        std::fs::write(place.work.path().join("README"), "hello\n").unwrap();
+        place.git(&["init", "-q", "-b", "main"]);
+        place.git(&["add", "."]);
+        place.git(&["commit", "-qm", "first"]);
+        place
+    }
+
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let output = Command::new("git")
+            .args(["-c", "user.name=T", "-c", "user.email=t@t"])
+            .args(args)
+            .current_dir(self.work.path())
+            .env("HOME", self.home.path())
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {args:?}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub(crate) fn project_file(&self) -> PathBuf {
+        self.work.path().join(".musher/project.toml")
+    }
+
     /// `musher` with the given arguments and nothing of the tests' environment.
     pub(crate) fn musher(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_musher"));

@@ -1,0 +1,67 @@
+//! `musher init`: the first project file.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::musher::{Place, Ran};
+
+#[test]
+fn the_first_project_file_is_right_trusted_and_says_what_comes_next() {
+    let place = Place::repository();
+    let ran = place.run(&["init"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for words in ["is written and trusted", "musher serve", "musher story add"] {
+        assert!(ran.out.contains(words), "{ran:?}");
+    }
+    let text = fs::read_to_string(place.project_file()).unwrap();
+    assert!(text.contains("base_branch = \"main\""), "{text}");
+    let trust = place.run(&["trust", "--show", "--json"]);
+    assert_eq!(trust.lines()[0]["was"], "trusted", "{trust:?}");
+    assert_eq!(place.git(&["status", "--short"]), "?? .musher/\n", "nothing else is left");
+}
+
+#[test]
+fn a_program_that_can_play_an_agent_is_found_with_its_version_and_not_run() {
+    let place = Place::repository();
+    let (bin, package) = (place.home.path().join("bin"), place.home.path().join("package"));
+    fs::create_dir_all(&bin).unwrap();
+    fs::create_dir_all(&package).unwrap();
+    fs::write(package.join("package.json"), r#"{"version":"7.8.9"}"#).unwrap();
+    let program = place.program("touch $HOME/was-run");
+    fs::rename(program, package.join("cli.js")).unwrap();
+    symlink(package.join("cli.js"), bin.join("claude")).unwrap();
+    let output = place
+        .musher(&["init", "--json"])
+        .env("PATH", format!("{}:/usr/bin:/bin", bin.display()))
+        .output();
+    let ran = Ran::from(output.unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let document = &ran.lines()[0];
+    assert_eq!(document["found"][0]["runtime"], "claude-code");
+    assert_eq!(document["found"][0]["version"], "7.8.9");
+    assert!(!place.home.path().join("was-run").exists());
+    let text = fs::read_to_string(place.project_file()).unwrap();
+    assert!(text.contains("runtime = \"claude-code\" # found here in version 7.8.9"), "{text}");
+}
+
+#[test]
+fn a_project_file_that_is_there_is_left_as_it_is() {
+    let place = Place::repository();
+    fs::create_dir(place.work.path().join(".musher")).unwrap();
+    fs::write(place.project_file(), "mine").unwrap();
+    let ran = place.run(&["init"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("already there") && ran.err.contains("fix:"), "{ran:?}");
+    assert_eq!(fs::read_to_string(place.project_file()).unwrap(), "mine");
+}
+
+#[test]
+fn a_link_in_the_place_of_the_folder_leads_nowhere() {
+    let place = Place::repository();
+    let elsewhere = place.home.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, place.work.path().join(".musher")).unwrap();
+    let ran = place.run(&["init"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+}

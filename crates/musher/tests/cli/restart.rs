@@ -1,0 +1,45 @@
+//! Following a run across the death and the return of the server.
+
+use std::process::Stdio;
+
+use crate::musher::Ran;
+use crate::server::{Served, until};
+
+#[test]
+fn following_has_no_gap_and_no_repetition_across_a_restart() {
+    let mut served = Served::playing(
+        "[[step]]\nsay = 'Before.'\n[[step]]\nrun = 'until test -e $HOME/go; do sleep 0.02; done'\n[[step]]\nsay = 'After.'",
+    );
+    let run = served.start("one");
+    let follower = served
+        .place
+        .musher(&["logs", "-f", &run, "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    until("the agent's work", || served.does(&["logs", &run]).out.contains("Before."));
+    served.kill_server();
+    served.serve();
+    std::fs::write(served.place.home.path().join("go"), "").unwrap();
+    let ran = Ran::from(follower.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let numbers: Vec<u64> = ran.events().iter().map(|e| e["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    let kept = served.does(&["logs", &run, "--json"]);
+    assert_eq!(ran.out, kept.out, "what was followed is what was kept, byte for byte");
+    assert!(ran.err.contains("lost the server") && ran.err.contains("is back"), "{}", ran.err);
+}
+
+#[test]
+fn a_place_in_the_log_can_be_gone_on_from() {
+    let served = Served::playing("[[step]]\nsay = 'One.'\n[[step]]\nsay = 'Two.'");
+    let run = served.start("one");
+    served.does(&["wait", "--until", "done", "--timeout", "60s"]);
+    let all = served.does(&["logs", &run, "--json"]);
+    let rest = served.does(&["logs", &run, "--json", "--after", "1.2"]);
+    let lines: Vec<&str> = all.out.lines().skip(2).collect();
+    assert_eq!(rest.out.lines().collect::<Vec<_>>(), lines);
+    assert_eq!(served.does(&["logs", &run, "--json", "-n", "1"]).events().len(), 1);
+    served.refuses(&["logs", &run, "--after", "nonsense"], 2, &["nonsense"]);
+}

@@ -1,0 +1,52 @@
+//! `musher trust`: what a project file may do is shown, and then agreed to.
+
+use std::fs;
+
+use crate::musher::Place;
+
+const FILE: &str = "[[agent]]\nname = 'coder'\nruntime = 'script'\ncommand = './a'\n";
+
+fn place(text: &str) -> Place {
+    let place = Place::repository();
+    fs::create_dir(place.work.path().join(".musher")).unwrap();
+    fs::write(place.project_file(), text).unwrap();
+    place
+}
+
+#[test]
+fn what_is_new_is_shown_and_trusted_only_when_it_is_not_merely_shown() {
+    let place = place(FILE);
+    for _ in 0..2 {
+        let shown = place.run(&["trust", "--show"]);
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        assert!(shown.out.contains("agent coder: command \"./a\""), "{shown:?}");
+        assert!(shown.out.contains("not trusted yet"), "{shown:?}");
+    }
+    assert!(place.run(&["trust"]).out.contains("trusted now"));
+    assert!(place.run(&["trust"]).out.contains("Nothing has changed"));
+}
+
+#[test]
+fn a_change_is_shown_as_what_came_and_what_went() {
+    let place = place(FILE);
+    place.run(&["trust"]);
+    fs::write(place.project_file(), FILE.replace("./a", "./b")).unwrap();
+    let document = &place.run(&["trust", "--show", "--json"]).lines()[0];
+    assert_eq!(document["was"], "changed");
+    assert_eq!(document["trusted"], false);
+    let lines = [r#"- agent coder: command "./a""#, r#"+ agent coder: command "./b""#];
+    assert_eq!(document["lines"], serde_json::json!(lines));
+    assert!(place.run(&["trust"]).out.contains("+ agent coder: command \"./b\""));
+    assert_eq!(place.run(&["trust", "--json"]).lines()[0]["was"], "trusted");
+}
+
+#[test]
+fn a_file_with_a_mistake_is_not_trusted_and_the_mistake_is_placed() {
+    let place = place("[[agent]]\nname = 'coder'\nruntme = 'script'\n");
+    let ran = place.run(&["trust"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("project.toml:3:1") && ran.err.contains("runtime"), "{ran:?}");
+    let none = Place::repository().run(&["trust"]);
+    assert_eq!(none.code, Some(2), "{none:?}");
+    assert!(none.err.contains("musher init"), "{none:?}");
+}
