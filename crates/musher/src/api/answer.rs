@@ -85,5 +85,6 @@ pub(super) async fn answer(
     OfAsk(run, ask): OfAsk,
     Order { body, terms }: Order<AnswerRequest>,
 ) -> Result<Receipt, Problem> {
+    api.context.pool.until_heard(&run, &ask).await;
     api.wish(Wish::Answer { run, ask, answer: body.answer.into() }, terms).await
 }

@@ -134,7 +134,9 @@ impl Show {
                 answer
             }
         };
-        let wish = Wish::Answer { run: RunName::Id(asked.run), ask: asked.ask, answer };
+        let run = RunName::Id(asked.run);
+        self.stage.supervisor.pool().until_heard(&run, &asked.ask).await;
+        let wish = Wish::Answer { run, ask: asked.ask, answer };
         self.wish(wish).await.map(|_| ())
     }
 

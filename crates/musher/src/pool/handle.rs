@@ -1,14 +1,18 @@
 //! What doors and performers hold of the pool: one method for each kind of message.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use musher_core::CommandId;
 use musher_core::pool::{Input, Reply, State, Team};
+use musher_core::{AskId, CommandId};
 
 use super::round::{Look, Wake};
-use super::{PoolError, Wish};
+use super::{PoolError, RunName, Wish};
+
+/// How long the pool may be behind what a person has read in a log.
+const UNHEARD: Duration = Duration::from_secs(2);
 
 /// Why the loop broke, if it did.
 pub(super) type Broken = Arc<OnceLock<String>>;
@@ -93,6 +97,26 @@ impl PoolHandle {
             Ok(result) => result,
             Err(_) => Err(self.end.why().await),
         }
+    }
+
+    /// Waits a moment for an ask that its reader may know of before the pool does: both read the same log.
+    pub async fn until_heard(&self, run: &RunName, ask: &AskId) {
+        let mut facts = self.facts();
+        let heard = async {
+            loop {
+                facts.borrow_and_update();
+                let (run, ask) = (run.clone(), ask.clone());
+                let unheard = self.inspect(move |state| {
+                    let live = run.among(state).and_then(|run| state.runs.get(&run));
+                    live.is_some_and(|run| !run.asks.contains_key(&ask))
+                });
+                if !unheard.await.unwrap_or(false) || facts.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        // Then it is one that nobody knows of, and the pool says so.
+        let _unknown = tokio::time::timeout(UNHEARD, heard).await;
     }
 
     /// Tells what happened in the world. When this returns it is in line, and not yet durable.

@@ -16,6 +16,20 @@ pub enum RunName {
     },
 }
 
+impl RunName {
+    /// The run that is meant, if it is not over.
+    pub(super) fn among(&self, state: &State) -> Option<RunId> {
+        match self {
+            Self::Id(run) => state.runs.contains_key(run).then_some(*run),
+            Self::Latest { story, agent } => {
+                let fits = |named: &AgentName| agent.as_ref().is_none_or(|agent| agent == named);
+                let live = state.runs_of(story).filter(|(_, run)| fits(&run.plan.agent)).last();
+                live.map(|(run, _)| run)
+            }
+        }
+    }
+}
+
 /// A [`Command`] before its runs are found.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wish {
@@ -146,22 +160,19 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     fn run(&self, name: RunName) -> Result<RunRef, Unresolved> {
+        if let Some(run) = name.among(self.state) {
+            return Ok(RunRef::Live(run));
+        }
         match name {
-            RunName::Id(run) if self.state.runs.contains_key(&run) => Ok(RunRef::Live(run)),
             RunName::Id(run) => {
                 let past = self.journal.past(run)?;
                 Ok(past.map_or(RunRef::Live(run), RunRef::Past))
             }
-            RunName::Latest { story, agent } => self.latest(story, agent),
+            RunName::Latest { story, agent } => self.latest_past(story, agent),
         }
     }
 
-    fn latest(&self, story: StoryId, agent: Option<AgentName>) -> Result<RunRef, Unresolved> {
-        let fits = |named: &AgentName| agent.as_ref().is_none_or(|agent| agent == named);
-        let live = self.state.runs_of(&story).filter(|(_, run)| fits(&run.plan.agent)).last();
-        if let Some((run, _)) = live {
-            return Ok(RunRef::Live(run));
-        }
+    fn latest_past(&self, story: StoryId, agent: Option<AgentName>) -> Result<RunRef, Unresolved> {
         if let Some(past) = self.journal.latest_past(&story, agent.as_ref())? {
             return Ok(RunRef::Past(past));
         }
