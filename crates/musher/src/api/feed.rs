@@ -184,7 +184,9 @@ impl Feed {
         let bulletin = self.api.news(self.facts).await?;
         let mut out = Vec::with_capacity(bulletin.headlines.len() + 512 * bulletin.facts.len());
         let mut vector = self.vector();
-        for (n, data) in &bulletin.facts {
+        // A fact is in the journal a moment before it is published, and a client that has it would come back too early.
+        let published = *self.news.borrow();
+        for (n, data) in bulletin.facts.iter().take_while(|(n, _)| *n <= published) {
             vector.facts = *n;
             sse::named_with_id(&mut out, &vector, "fact", data.as_bytes());
         }

@@ -114,6 +114,8 @@ impl Rounds {
     /// Everything is durable: now it may be done and told.
     fn tell(&mut self, outcome: Outcome, last: u64) -> Flow {
         let Outcome { actions, answers, settled, looks, closing } = outcome;
+        // Whoever hears a reply must find its facts published.
+        self.published.send_if_modified(|published| std::mem::replace(published, last) != last);
         self.act(actions);
         for (answer, word) in answers {
             let result = match word {
@@ -130,7 +132,6 @@ impl Rounds {
         for (command, word) in settled {
             self.waiting.settle(&command, &word);
         }
-        self.published.send_if_modified(|published| std::mem::replace(published, last) != last);
         for Look(look) in looks {
             look(&self.state);
         }
