@@ -9,7 +9,7 @@
 //! | `headline`, `news`, `vector` | How facts reach the feeds, and what they touched. |
 //! | a file named after a verb or a view | One route, or two that belong together. |
 //!
-//! [`routes`](self) is the one table: the router and the document at `/openapi.json` both come from it.
+//! `routes` holds the one table: the router and the document at `/openapi.json` both come from it.
 
 mod access;
 mod add;
@@ -112,6 +112,8 @@ struct Shared {
     tails: tail::Tails,
     news: news::News,
     streams: Arc<Semaphore>,
+    /// What is served at `/openapi.json`.
+    document: String,
 }
 
 impl Deref for Api {
@@ -131,10 +133,10 @@ impl Deref for Shared {
 }
 
 impl Api {
-    fn new(context: Context) -> Self {
+    fn new(context: Context, document: String) -> Self {
         let streams = Arc::new(Semaphore::new(STREAMS));
         let (tails, news) = (tail::Tails::default(), news::News::default());
-        Self(Arc::new(Shared { context, tails, news, streams }))
+        Self(Arc::new(Shared { context, tails, news, streams, document }))
     }
 
     /// Does something that blocks, on a thread that may.
@@ -164,9 +166,12 @@ impl Api {
         found.await?.ok_or_else(|| Problem::no_such_run(name))
     }
 
-    /// Whether a run is over; one that cannot be found is not waited for.
+    /// Whether a run is over; one that does not exist is not waited for.
     async fn is_over(&self, run: RunId) -> bool {
-        let found = self.view(move |views| views.run(run)).await;
-        !matches!(found, Ok(Some(run)) if run.ended_at.is_none())
+        match self.view(move |views| views.run(run)).await {
+            Ok(found) => found.is_none_or(|run| run.ended_at.is_some()),
+            // It will be looked at again.
+            Err(_) => false,
+        }
     }
 }

@@ -53,3 +53,18 @@ pub(super) fn place(streams: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Pr
     let full = |_| Problem::busy("too_many_streams", "too many streams are open", 10);
     Arc::clone(streams).try_acquire_owned().map_err(full)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_free_again_when_its_stream_is_gone() {
+        let streams = Arc::new(Semaphore::new(1));
+        let held = place(&streams).unwrap();
+        let full = place(&streams).unwrap_err();
+        assert_eq!((full.status().as_u16(), full.code()), (503, "too_many_streams"));
+        drop(held);
+        place(&streams).unwrap();
+    }
+}

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
@@ -29,18 +29,31 @@ const WITHIN: Duration = Duration::from_secs(30);
 const HEAVY: usize = 8;
 const HEAVY_WITHIN: Duration = Duration::from_secs(120);
 
-/// What is replied at once, or within a bounded time.
-fn brief() -> OpenApiRouter<Api> {
+/// What is read at once.
+fn views() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
-        .routes(routes!(stories::stories, add::add))
-        .routes(routes!(stories::story, edit::edit))
+        .routes(routes!(stories::stories))
+        .routes(routes!(stories::story))
+        .routes(routes!(runs::runs))
+        .routes(routes!(runs::run))
+        .routes(routes!(events::events))
+        .routes(routes!(raw::raw_output))
+        .routes(routes!(asks::asks))
+        .routes(routes!(agents::agents))
+        .routes(routes!(usage::usage))
+        .routes(routes!(project::project))
+}
+
+/// What waits for the pool, and some of it for a runner.
+fn commands() -> OpenApiRouter<Api> {
+    OpenApiRouter::new()
+        .routes(routes!(add::add))
+        .routes(routes!(edit::edit))
         .routes(routes!(done::done))
         .routes(routes!(reopen::reopen))
         .routes(routes!(archive::archive))
         .routes(routes!(merge::merge))
         .routes(routes!(start::start))
-        .routes(routes!(runs::runs))
-        .routes(routes!(runs::run))
         .routes(routes!(prompt::prompt))
         .routes(routes!(steer::steer))
         .routes(routes!(interrupt::interrupt))
@@ -49,13 +62,7 @@ fn brief() -> OpenApiRouter<Api> {
         .routes(routes!(retry::retry))
         .routes(routes!(resume::resume))
         .routes(routes!(fork::fork))
-        .routes(routes!(events::events))
-        .routes(routes!(raw::raw_output))
-        .routes(routes!(asks::asks))
         .routes(routes!(answer::answer))
-        .routes(routes!(agents::agents))
-        .routes(routes!(usage::usage))
-        .routes(routes!(project::project))
         .routes(routes!(token::token))
 }
 
@@ -78,14 +85,17 @@ fn outside() -> OpenApiRouter<Api> {
         .routes(routes!(openapi_json))
 }
 
-/// All routes.
+/// All routes. Each kind has its own places, so that those who wait do not keep others from looking.
 fn table() -> OpenApiRouter<Api> {
-    let requests = Bounds::new(REQUESTS, WITHIN);
-    let within = |bounds: &Bounds| from_fn_with_state(bounds.clone(), bounded);
-    let heavy = heavy().route_layer(within(&Bounds::new(HEAVY, HEAVY_WITHIN)));
+    let within = |places, time| from_fn_with_state(Bounds::new(places, time), bounded);
+    let api = views()
+        .route_layer(within(REQUESTS, WITHIN))
+        .merge(commands().route_layer(within(REQUESTS, WITHIN)))
+        .merge(heavy().route_layer(within(HEAVY, HEAVY_WITHIN)))
+        .merge(lasting());
     OpenApiRouter::with_openapi(document::preamble())
-        .nest("/api/v1", brief().route_layer(within(&requests)).merge(heavy).merge(lasting()))
-        .merge(outside().route_layer(within(&requests)))
+        .nest("/api/v1", api)
+        .merge(outside().route_layer(within(REQUESTS, WITHIN)))
 }
 
 /// The document that describes every route.
@@ -95,8 +105,9 @@ pub fn openapi() -> OpenApi {
 
 /// The door, ready to be served.
 pub fn router(context: Context) -> Router {
-    let api = Api::new(context);
-    let (routes, _) = table().split_for_parts();
+    let (routes, document) = table().split_for_parts();
+    // A document of plain data can always be written.
+    let api = Api::new(context, document.to_json().unwrap_or_default());
     routes
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
@@ -114,10 +125,9 @@ pub fn router(context: Context) -> Router {
     summary = "This document",
     responses((status = 200, content_type = "application/json", body = Object), Problem)
 )]
-async fn openapi_json() -> Result<Response, Problem> {
-    let text = openapi().to_json().map_err(|_| Problem::internal())?;
+async fn openapi_json(State(api): State<Api>) -> Response {
     let kind = HeaderValue::from_static("application/json");
-    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+    ([(header::CONTENT_TYPE, kind)], api.document.clone()).into_response()
 }
 
 async fn no_such_path(uri: Uri) -> Problem {
@@ -141,4 +151,65 @@ async fn no_such_method(method: Method, uri: Uri) -> Problem {
 /// A bug. What it said is for the server's own output, not for the client.
 fn panicked(_why: Box<dyn Any + Send>) -> Response {
     Problem::internal().into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use axum::http::Request;
+    use axum::routing::get;
+    use http_body_util::BodyExt;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_bug_becomes_a_problem_that_tells_nothing_of_its_inside() {
+        async fn bug() -> &'static str {
+            panic!("a path and a password")
+        }
+        let router: Router =
+            Router::new().route("/", get(bug)).layer(CatchPanicLayer::custom(panicked));
+        let reply = router.oneshot(Request::get("/").body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(reply.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let body = reply.into_body().collect().await.unwrap().to_bytes();
+        let text = String::from_utf8_lossy(&body);
+        assert!(text.contains("\"code\":\"internal\"") && !text.contains("password"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn one_request_more_than_there_are_places_is_refused_at_once() {
+        let release = tokio_util::sync::CancellationToken::new();
+        let held = release.clone();
+        let slow = async move || {
+            held.cancelled().await;
+            "done"
+        };
+        let bounds = Bounds::new(2, WITHIN);
+        let router: Router =
+            Router::new().route("/", get(slow)).route_layer(from_fn_with_state(bounds, bounded));
+        let ask = || router.clone().oneshot(Request::get("/").body(Body::empty()).unwrap());
+        let first = async {
+            let busy = ask().await.unwrap();
+            assert_eq!(busy.status(), StatusCode::SERVICE_UNAVAILABLE);
+            assert!(busy.headers().contains_key(header::RETRY_AFTER));
+            release.cancel();
+        };
+        let (one, two, ()) = tokio::join!(ask(), ask(), first);
+        assert_eq!(
+            (one.unwrap().status(), two.unwrap().status()),
+            (StatusCode::OK, StatusCode::OK)
+        );
+        assert_eq!(ask().await.unwrap().status(), StatusCode::OK);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_takes_too_long_is_given_up() {
+        let bounds = Bounds::new(1, WITHIN);
+        let router: Router = Router::new()
+            .route("/", get(std::future::pending::<&'static str>))
+            .route_layer(from_fn_with_state(bounds, bounded));
+        let reply = router.oneshot(Request::get("/").body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(reply.status(), StatusCode::SERVICE_UNAVAILABLE);
+    }
 }
