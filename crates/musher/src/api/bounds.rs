@@ -65,6 +65,6 @@ mod tests {
         let full = place(&streams).unwrap_err();
         assert_eq!((full.status().as_u16(), full.code()), (503, "too_many_streams"));
         drop(held);
-        place(&streams).unwrap();
+        drop(place(&streams).unwrap());
     }
 }

@@ -8,4 +8,5 @@ mod asks;
 mod flow;
 mod kills;
 mod loss;
+mod real;
 mod rig;

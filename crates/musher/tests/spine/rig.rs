@@ -20,13 +20,15 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// A repository, a state directory and a home.
 pub(crate) struct Project {
     top: TempDir,
+    /// Variables that the server and the commands get beside the usual ones.
+    pub(crate) vars: Vec<(String, String)>,
 }
 
 impl Project {
     /// A project with this project file; `@WORKER@` and `@HOME@` in it stand for the worker agent and its home.
     pub(crate) fn new(text: &str) -> Self {
         let top = TempDir::new().unwrap();
-        let project = Self { top };
+        let project = Self { top, vars: Vec::new() };
         let repo = project.repo();
         std::fs::create_dir_all(repo.join(".musher")).unwrap();
         std::fs::create_dir_all(project.worker_home()).unwrap();
@@ -94,8 +96,25 @@ impl Project {
             .env("HOME", self.top.path())
             .env("XDG_STATE_HOME", self.top.path().join("xdg"))
             .env("LANG", "C.UTF-8")
+            .envs(self.vars.iter().cloned())
             .stdin(Stdio::null());
         command
+    }
+
+    /// Runs a command of the CLI against the server of this project, and gives what it printed.
+    pub(crate) async fn cli(&self, args: &[&str]) -> String {
+        let state = self.state().display().to_string();
+        let mut all = args.to_vec();
+        all.extend(["--state", &state]);
+        let mut command = self.musher(&all);
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "musher {args:?}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.top.path().to_owned()
     }
 
     /// Starts the server; what it may do is trusted first.
