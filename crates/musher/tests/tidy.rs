@@ -70,6 +70,36 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("claude_code", &["claude_code", "session", "process", "peer", API]),
     ("script", &["script", "session", "process", "peer", API]),
 ];
+/// Which modules of musher a part may name. The command line is the top and may name all.
+const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
+    ("git", &["git"]),
+    ("worktree", &["worktree", "git"]),
+    ("config", &["config"]),
+    ("home", &["home"]),
+    ("runtimes", &[]),
+    ("runner", &["runner", "runtimes"]),
+    ("bus", &["runner"]),
+    ("journal", &["journal"]),
+    ("pool", &["pool", "journal"]),
+    ("client", &["client"]),
+    ("api", &["api", "bus", "config", "git", "home", "journal", "pool", "runner", "worktree"]),
+    (
+        "supervisor",
+        &[
+            "supervisor",
+            "api",
+            "bus",
+            "config",
+            "git",
+            "home",
+            "journal",
+            "pool",
+            "runner",
+            "runtimes",
+            "worktree",
+        ],
+    ),
+];
 /// The types that the crate shows to others.
 const API: &str = "(public types)";
 
@@ -211,9 +241,18 @@ fn nothing_that_ships_depends_on_the_testkit() {
 
 #[test]
 fn no_part_of_musher_runtime_imports_one_that_stands_above_or_beside_it() {
-    let source = root().join("crates/musher-runtime/src");
+    check_imports("musher-runtime", IMPORTS);
+}
+
+#[test]
+fn no_part_of_musher_imports_one_that_stands_above_or_beside_it() {
+    check_imports("musher", PRODUCT_IMPORTS);
+}
+
+fn check_imports(package: &str, table: &[(&str, &[&str])]) {
+    let source = root().join("crates").join(package).join("src");
     let mut broken = Vec::new();
-    for (part, allowed) in IMPORTS {
+    for (part, allowed) in table {
         let mut paths = files(&source.join(part));
         paths.push(source.join(part).with_extension("rs"));
         paths.retain(|path| path.extension().is_some_and(|end| end == "rs"));

@@ -63,7 +63,7 @@ async fn the_real_agent_is_approved_outlives_its_server_and_its_work_is_shown_an
     let spent = &usage["rows"][0]["spent"];
     assert_eq!(
         (spent["input"].as_u64(), spent["output"].as_u64()),
-        (Some(2300), Some(40)),
+        (Some(200), Some(40)),
         "{usage:#}"
     );
 
