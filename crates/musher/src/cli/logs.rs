@@ -11,6 +11,7 @@ use musher_runtime::Output;
 use super::place::{Place, PlaceArgs};
 use super::render::{People, View};
 use super::run_name::RunName;
+use super::terminal::Interrupts;
 use super::{CliError, Exit, out, tell};
 use crate::client::views::{Events, Run};
 use crate::client::{Client, ClientError, Follow, Heard, Message, Problem};
@@ -140,11 +141,12 @@ impl Reader {
             Show::Json => &[],
             Show::People { .. } => &[("deltas", "1")],
         };
+        let mut interrupts = Interrupts::listen();
         let mut follow = Follow::new(|| place.find(), &path, deltas, after);
         loop {
             let heard = tokio::select! {
                 heard = follow.next() => heard,
-                _ = tokio::signal::ctrl_c() => {
+                () = interrupts.next() => {
                     self.finish()?;
                     return Ok(Followed::Left);
                 }

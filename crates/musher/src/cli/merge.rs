@@ -5,7 +5,8 @@ use musher_core::StoryId;
 use serde_json::json;
 
 use super::place::PlaceArgs;
-use super::{CliError, Exit, receipt};
+use super::{CliError, Exit, out, receipt};
+use crate::client::views::Receipt;
 
 #[derive(Debug, Args)]
 pub(crate) struct Merge {
@@ -24,6 +25,13 @@ impl Merge {
         let body = self.branch.map_or_else(|| json!({}), |branch| json!({ "branch": branch }));
         let path = ["stories", self.story.as_str(), "merge"];
         let reply = place.client()?.post(&path, &body).await?;
-        receipt::told(&place, &reply, &format!("story {} is merged", self.story))
+        let story = &self.story;
+        if !place.json() && reply.read::<Receipt>()? == Receipt::Pending {
+            out::line(&format!(
+                "the merge of story {story} is under way; `musher story show {story}` tells when it is done"
+            ))?;
+            return Ok(Exit::Completed);
+        }
+        receipt::told(&place, &reply, &format!("story {story} is merged"))
     }
 }

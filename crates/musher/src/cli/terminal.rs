@@ -3,6 +3,7 @@
 use std::io::{BufRead, IsTerminal, Write};
 
 use rustix::termios::{QueueSelector, tcflush};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 /// Whether a person is there to be asked.
@@ -42,6 +43,28 @@ impl Typed {
     pub(crate) async fn next(&mut self) -> Option<String> {
         match &mut self.lines {
             Some(lines) => lines.recv().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// Ctrl-C, from now on: one that comes while nobody waits for it is not lost.
+#[derive(Debug)]
+pub(crate) struct Interrupts {
+    signal: Option<Signal>,
+}
+
+impl Interrupts {
+    pub(crate) fn listen() -> Self {
+        Self { signal: signal(SignalKind::interrupt()).ok() }
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) {
+        match &mut self.signal {
+            Some(signal) => {
+                signal.recv().await;
+            }
             None => std::future::pending().await,
         }
     }

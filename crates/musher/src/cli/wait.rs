@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use super::place::{Place, PlaceArgs};
 use super::run::duration;
 use super::run_name::RunName;
+use super::terminal::Interrupts;
 use super::{CliError, Exit, ask, out, state, tell};
 use crate::client::views::{AskNow, Asks, Run, Runs};
 use crate::client::{Client, ClientError, Follow, Heard};
@@ -64,6 +65,7 @@ impl Wait {
         place.client()?;
         let begun = Instant::now();
         let limit = begun + self.timeout.unwrap_or(NEVER);
+        let mut interrupts = Interrupts::listen();
         let mut follow = Follow::new(|| place.find(), &["feed"], &[], None);
         let mut look_at = begun;
         let mut seen = Seen::default();
@@ -90,7 +92,7 @@ impl Wait {
                     }
                 }
                 () = sleep_until(limit) => return self.gave_up(&place, &seen),
-                _ = tokio::signal::ctrl_c() => return Ok(Exit::Stopped),
+                () = interrupts.next() => return Ok(Exit::Stopped),
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use std::process::Stdio;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::musher::Ran;
 use crate::server::{Served, until};
 
@@ -29,6 +31,37 @@ fn following_has_no_gap_and_no_repetition_across_a_restart() {
     let kept = served.does(&["logs", &run, "--json"]);
     assert_eq!(ran.out, kept.out, "what was followed is what was kept, byte for byte");
     assert!(ran.err.contains("lost the server") && ran.err.contains("is back"), "{}", ran.err);
+}
+
+#[test]
+fn who_has_seen_enough_leaves_and_the_run_goes_on() {
+    let served = Served::playing("[[step]]\nsay = 'Hi.'\n[[step]]\nhang = true");
+    let run = served.start("one");
+    until("the run", || served.json(&["show", &run])["phase"] == "live");
+    for args in [&["logs", "-f", &run][..], &["wait", &run, "--until", "done"]] {
+        let child = served
+            .place
+            .musher(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid = Pid::from_child(&child);
+        until("the signal handler", || catches_interrupts(pid));
+        kill_process(pid, Signal::INT).unwrap();
+        let ran = Ran::from(child.wait_with_output().unwrap());
+        assert_eq!((ran.code, ran.err.as_str()), (Some(4), ""), "{args:?}: {ran:?}");
+    }
+    assert_eq!(served.json(&["show", &run])["phase"], "live");
+}
+
+/// Whether a process does something of its own when it is interrupted.
+fn catches_interrupts(pid: Pid) -> bool {
+    let path = format!("/proc/{}/status", pid.as_raw_nonzero());
+    let status = std::fs::read_to_string(path).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    caught.is_some_and(|mask| mask & (1 << (Signal::INT.as_raw() - 1)) != 0)
 }
 
 #[test]
