@@ -8,6 +8,7 @@ use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use musher_core::RunId;
 use rustix::fs::{FlockOperation, flock};
@@ -16,6 +17,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) use place::network_file_system;
 pub use place::{default_for, repository_around};
 pub use token::Token;
+
+/// How long the lock of a server that was killed may outlive it.
+const DYING: Duration = Duration::from_millis(500);
 
 /// A state directory that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -144,7 +148,17 @@ impl Home {
             .write(true)
             .open(&path)
             .map_err(unusable)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        let began = Instant::now();
+        let locked = loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                // What a server that was killed had just forked may hold its lock for a moment longer.
+                Err(rustix::io::Errno::WOULDBLOCK) if began.elapsed() < DYING => {
+                    std::thread::sleep(DYING / 20);
+                }
+                locked => break locked,
+            }
+        };
+        match locked {
             Ok(()) => Ok(HomeLock { _file: file }),
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 let url = self.server_file().map(|server| server.url);

@@ -213,7 +213,8 @@ impl State {
         match run.phase {
             RunPhase::Live { slot } | RunPhase::Closing { slot } => {
                 run.phase = RunPhase::Finishing { slot, outcome };
-                run.asks.clear();
+                // Those that are closed are remembered to the end, so that a late answer hears what won.
+                run.asks.retain(|_, state| matches!(state, AskState::Closed { .. }));
             }
             RunPhase::Finishing { .. } => {}
             // It never began, so there is nothing to finish.

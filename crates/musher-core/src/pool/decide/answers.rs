@@ -32,17 +32,17 @@ pub(super) fn answer(
 }
 
 fn can_be_answered(draft: &Draft<'_>, id: RunId, run: &Run, ask: &AskId) -> Result<(), Refusal> {
-    match run.phase {
-        RunPhase::Closing { .. } | RunPhase::Finishing { .. } => {
-            return Err(Refusal::RunEnding { run: id });
-        }
+    let ending = match run.phase {
+        RunPhase::Closing { .. } | RunPhase::Finishing { .. } => true,
         RunPhase::Queued
         | RunPhase::Preparing { .. }
         | RunPhase::Starting { .. }
-        | RunPhase::Live { .. } => {}
-    }
+        | RunPhase::Live { .. } => false,
+    };
     let (run, asked) = (id, ask.clone());
+    // What won is told first; that the run is ending is no news to an ask that is closed.
     match run_ask(draft, id, ask) {
+        None | Some(AskState::Open) if ending => Err(Refusal::RunEnding { run }),
         None => Err(Refusal::NoSuchAsk { run, ask: asked }),
         Some(AskState::Open) => Ok(()),
         Some(AskState::Offered { .. }) if !draft.keeps(Rule::OneAnswer) => Ok(()),

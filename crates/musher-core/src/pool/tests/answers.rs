@@ -75,6 +75,16 @@ fn promise_15_a_late_answer_hears_what_won() {
 }
 
 #[test]
+fn promise_15_a_late_answer_hears_what_won_while_its_run_is_ending() {
+    let (mut scene, run) = asking();
+    scene.tell(allow(run));
+    let command = scene.last_command();
+    scene.put(Input::Delivered { run, command, result: Ok(()) });
+    scene.hear(run, 9, ended(Outcome::Completed));
+    assert_eq!(scene.reply(allow(run)), Err(Refusal::AlreadyAnswered { run, ask: ask() }));
+}
+
+#[test]
 fn the_same_command_again_is_offered_once() {
     let (mut scene, run) = asking();
     scene.tell(allow(run));
