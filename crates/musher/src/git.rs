@@ -99,6 +99,18 @@ impl Git {
         &self.inner.root
     }
 
+    /// Returns when all that was written to the repository, by whomever, is on its disk. Git leaves that to chance, and
+    /// after a loss of power a branch could stand for an empty file.
+    pub async fn settle(&self) -> Result<(), GitError> {
+        let common = self.inner.common.clone();
+        let settling = tokio::task::spawn_blocking(move || {
+            let folder = std::fs::File::open(&common);
+            let settled = folder.and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
+            settled.map_err(GitError::io(common))
+        });
+        settling.await.unwrap_or_else(|error| Err(GitError::io(self.root())(error.into())))
+    }
+
     /// A call on the repository itself, for references and the register of worktrees.
     fn plain(&self, checkout: &Checkout) -> Call {
         let Inner { program, env, root, common, .. } = &*self.inner;

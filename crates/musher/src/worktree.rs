@@ -96,6 +96,7 @@ impl Slots {
     }
 
     /// Commits what the agent left uncommitted to the story's branch; `None` if there is nothing. The agent is dead.
+    /// All that the branch holds is on the disk afterwards.
     pub async fn finish(
         &self,
         slot: SlotId,
@@ -111,7 +112,10 @@ impl Slots {
             let kept = kept.map(|kept| kept.name);
             return Err(WorktreeError::Unfinished { slot, branch: branch.clone(), why, kept });
         }
-        Ok(self.git.commit_all(&checkout, message, author, &self.files.copy).await?)
+        let commit = self.git.commit_all(&checkout, message, author, &self.files.copy).await?;
+        // The agent's own commits are as much worth as ours.
+        self.git.settle().await?;
+        Ok(commit)
     }
 
     /// Why a commit would not land where it should.
@@ -152,7 +156,7 @@ impl Slots {
         let unsaved = self.git.unsaved_work(checkout, head, &self.files.copy).await?;
         let pristine = unsaved == Unsaved::Pristine;
         let kept = match (unsaved, head.commit()) {
-            (Unsaved::Work(work), _) => Some(self.git.recovery_ref(name, &work).await?),
+            (Unsaved::Work(work), _) => Some(self.put_away(name, &work).await?),
             (Unsaved::Nothing | Unsaved::Pristine, Some(commit)) => {
                 self.keep_commit(name, commit, head.branch()).await?
             }
@@ -170,8 +174,19 @@ impl Slots {
     ) -> Result<Option<RecoveryRef>, WorktreeError> {
         match self.git.is_kept_without(commit, moving).await? {
             true => Ok(None),
-            false => Ok(Some(self.git.recovery_ref(name, commit).await?)),
+            false => Ok(Some(self.put_away(name, commit).await?)),
         }
+    }
+
+    /// Puts a commit on a recovery ref, which is on the disk before anything else is done.
+    async fn put_away(
+        &self,
+        name: &RecoveryName,
+        commit: &Commit,
+    ) -> Result<RecoveryRef, WorktreeError> {
+        let kept = self.git.recovery_ref(name, commit).await?;
+        self.git.settle().await?;
+        Ok(kept)
     }
 
     /// A commit of everything in a slot, for a fork; nothing in the slot changes.

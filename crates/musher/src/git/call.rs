@@ -30,6 +30,9 @@ const ALWAYS: &[&str] = &[
     "core.fsmonitor=false",
     "core.untrackedCache=false",
     "core.splitIndex=false",
+    // After a loss of power no branch may stand for something that never reached the disk.
+    "core.fsync=objects,reference",
+    "core.fsyncMethod=batch",
     "core.pager=cat",
     "core.quotePath=true",
     "commit.gpgSign=false",

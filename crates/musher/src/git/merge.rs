@@ -123,6 +123,7 @@ impl Git {
         }
         let merge = Merge { commit, base, tip: tip.clone(), tree };
         self.verify(into, &merge, holder.as_ref()).await?;
+        self.settle().await?;
         Ok(Merged::Merged(merge))
     }
 
