@@ -14,6 +14,9 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 /// What a runner prints once its run is begun.
 pub const READY: &str = "ready\n";
 
+/// Where a runner writes what goes wrong with itself.
+const LOG: &str = "runner.log";
+
 /// How long a runner may take to begin.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -52,7 +55,7 @@ pub fn launch(
     vars: &[(OsString, OsString)],
 ) -> Result<(), LaunchError> {
     let failed = |error| LaunchError::Spawn(program.to_owned(), error);
-    let errors = folder.join("runner.log");
+    let errors = folder.join(LOG);
     let log = std::fs::File::options().create(true).append(true).open(&errors).map_err(failed)?;
     let mut runner = std::process::Command::new(program)
         .arg0("musher")
@@ -85,7 +88,7 @@ pub fn launch(
         let mut buffer = [0; 64];
         match words.read(&mut buffer) {
             Ok(0) => {
-                let last = last_words(&errors);
+                let last = last_words(folder).unwrap_or_else(|| "it said nothing".to_owned());
                 // Somebody has to take it in, and whoever else does is as good.
                 let _taken = runner.wait();
                 return Err(LaunchError::Ended(last));
@@ -101,13 +104,10 @@ pub fn launch(
     }
 }
 
-/// The end of what a runner wrote to its own log.
-fn last_words(path: &Path) -> String {
-    let text = std::fs::read(path).unwrap_or_default();
+/// The end of what a runner wrote to its own log, if it wrote anything.
+pub fn last_words(folder: &Path) -> Option<String> {
+    let text = std::fs::read(folder.join(LOG)).unwrap_or_default();
     let tail = &text[text.len().saturating_sub(2048)..];
     let text = String::from_utf8_lossy(tail);
-    match text.trim() {
-        "" => "it said nothing".to_owned(),
-        words => words.to_owned(),
-    }
+    Some(text.trim()).filter(|words| !words.is_empty()).map(str::to_owned)
 }

@@ -247,7 +247,10 @@ fn close_run(folder: &Path) -> Result<(), String> {
             return Err(error.to_string());
         }
     };
-    let mut message = "the runner died before the run ended".to_owned();
+    let mut message = match launch::last_words(folder) {
+        Some(words) => format!("the runner died before the run ended; it said: {words}"),
+        None => "the runner died before the run ended".to_owned(),
+    };
     if let Ok(spec) = RunSpec::read(folder) {
         let left = sweep(&spec.mark, spec.group.as_deref());
         if !left.is_empty() {

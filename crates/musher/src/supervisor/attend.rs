@@ -130,6 +130,9 @@ impl Attendant {
         let mut ear = Ear::new(totals(&self.folder));
         let mut reader: Option<Reader> = None;
         let mut link = self.connect(&wanted).await;
+        if link.is_none() {
+            self.look(&mut reader, &mut ear).await;
+        }
         loop {
             grown.borrow_and_update();
             if let Err(error) = self.read(&mut reader, &mut ear).await {
@@ -230,7 +233,8 @@ impl Attendant {
         let open = match reader {
             Some(open) => open,
             None => match Reader::open(&self.folder, None) {
-                Ok(open) => reader.insert(open),
+                // What the pool knows must still be in the log after a loss of power.
+                Ok(open) => reader.insert(open.only_synced()),
                 // The runner has not begun yet.
                 Err(LogError::Missing { .. }) => return Ok(()),
                 Err(error) => return Err(error),

@@ -11,7 +11,7 @@ use super::ends::{OpenEnds, OpenTurn, open_ends};
 use super::error::LogError;
 use super::lock::Lock;
 use super::outcome;
-use super::writer::Writer;
+use super::writer::{Writer, mend_head};
 
 /// A run that was lost.
 #[derive(Debug, Clone)]
@@ -28,6 +28,7 @@ pub struct Lost {
 pub fn close_lost(lock: Lock, lost: Lost) -> Result<SessionEnded, LogError> {
     let dir = lock.dir().to_owned();
     if let Some(ended) = outcome::read(&dir)? {
+        mend_head(&lock)?;
         return Ok(ended);
     }
     let mut writer = Writer::reopen(lock)?;

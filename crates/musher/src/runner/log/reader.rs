@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 
 use super::cursor::Cursor;
 use super::encode::LONGEST_LINE;
@@ -23,6 +23,16 @@ pub struct Reader {
     seq: u64,
     /// What the reader must be told before anything else.
     reset: Option<Cursor>,
+    reach: Reach,
+}
+
+/// How far a reader goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// As far as the log is written.
+    Written,
+    /// Only as far as no loss of power can take anything back.
+    Synced,
 }
 
 /// The folder that all readers of one run share.
@@ -108,9 +118,16 @@ impl Reader {
     }
 
     fn of(log: Arc<Log>, after: Option<Cursor>) -> Result<Self, LogError> {
-        let mut reader = Self { log, place: None, seq: 0, reset: None };
+        let mut reader = Self { log, place: None, seq: 0, reset: None, reach: Reach::Written };
         reader.go(after)?;
         Ok(reader)
+    }
+
+    /// The same reader, which gives an event only when it is on the disk: whoever acts on what it reads must not be
+    /// ahead of the log after a loss of power.
+    pub fn only_synced(mut self) -> Self {
+        self.reach = Reach::Synced;
+        self
     }
 
     /// The last event that was read.
@@ -147,7 +164,12 @@ impl Reader {
                 head.segment == place.segment.first && head.epoch == place.segment.epoch
             });
             let limit = here.map_or(u64::MAX, |head| head.offset);
-            let ask = Ask { max_bytes, limit, first: self.seq + 1, synced: place.synced(head) };
+            let synced = place.synced(head);
+            let most = match (self.reach, head) {
+                (Reach::Synced, Some(_)) => synced,
+                (Reach::Synced, None) | (Reach::Written, _) => u64::MAX,
+            };
+            let ask = Ask { max_bytes, limit, first: self.seq + 1, synced, most };
             if let Some((lines, last)) = place.take(buffer, ask)? {
                 let (epoch, first) = (place.segment.epoch, self.seq + 1);
                 let end = place.offset == limit;
@@ -212,6 +234,8 @@ struct Ask {
     first: u64,
     /// Up to here no loss of power can have done harm.
     synced: u64,
+    /// The last event that is wanted.
+    most: u64,
 }
 
 impl Place {
@@ -231,10 +255,10 @@ impl Place {
         buffer: &mut Vec<u8>,
         ask: Ask,
     ) -> Result<Option<(Range<usize>, u64)>, LogError> {
-        let Ask { max_bytes, limit, first, synced } = ask;
+        let Ask { max_bytes, limit, first, synced, most } = ask;
         let start = buffer.len();
         let there = usize::try_from(limit.saturating_sub(self.offset)).unwrap_or(usize::MAX);
-        if there == 0 {
+        if there == 0 || first > most {
             return Ok(None);
         }
         let mut want = max_bytes.clamp(1, there);
@@ -255,6 +279,10 @@ impl Place {
                     lines = numbered(&buffer[start..start + zero], first);
                 }
                 let Some((good, last)) = lines else { break };
+                let (good, last) = match last > most {
+                    true => (len_of(&buffer[start..start + good], most + 1 - first), most),
+                    false => (good, last),
+                };
                 buffer.truncate(start + good);
                 self.offset += good as u64;
                 return Ok(Some((start..start + good, last)));
@@ -268,4 +296,10 @@ impl Place {
         buffer.truncate(start);
         Ok(None)
     }
+}
+
+/// How long the first lines are, each with its end.
+fn len_of(bytes: &[u8], count: u64) -> usize {
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    memchr_iter(b'\n', bytes).take(count).last().map_or(0, |end| end + 1)
 }

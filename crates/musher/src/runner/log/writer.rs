@@ -17,6 +17,8 @@ use super::segment::Segment;
 use super::urgency::Urgency;
 use super::{folder, outcome};
 
+pub(super) use open::mend_head;
+
 /// A segment is not made longer than this.
 pub const SEGMENT_BYTES: u64 = 64 * 1024 * 1024;
 /// A batch that is longer is written in pieces, so that memory stays small.
@@ -157,6 +159,12 @@ impl<D: Disk> Writer<D> {
     pub fn finish(&mut self, outcome: &impl serde::Serialize) -> Result<(), LogError> {
         self.sync()?;
         let dir = self.lock.dir();
+        // Nobody looks at the lines of a run that has its outcome, so its head must not go back.
+        self.disk.sync(&self.head).map_err(|source| LogError::Io {
+            doing: "sync",
+            path: folder::head(dir),
+            source,
+        })?;
         outcome::write(dir, outcome)?;
         outcome::drop_ballast(dir);
         Ok(())

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::super::disk::{Disk, Os};
 use super::super::error::LogError;
-use super::super::head::HeadFile;
+use super::super::head::{Head, HeadFile};
 use super::super::index::IndexWriter;
 use super::super::lock::Lock;
 use super::super::segment::{Found, Segment, Tail};
@@ -97,13 +97,7 @@ impl<D: Disk> Writer<D> {
         cut: Cut,
     ) -> Result<Self, LogError> {
         let dir = lock.dir();
-        let head_path = folder::head(dir);
-        let head = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&head_path)
-            .map_err(|error| LogError::of("open", &head_path, error))?;
+        let head = open_head(dir)?;
         let index = IndexWriter::new(&folder::index(dir, segment.first));
         let last = segment.first - 1;
         let mut writer = Self {
@@ -126,6 +120,31 @@ impl<D: Disk> Writer<D> {
         writer.publish()?;
         Ok(writer)
     }
+}
+
+/// Says again how far a finished log goes, if its head does not: a loss of power may have taken it back.
+pub(in super::super) fn mend_head(lock: &Lock) -> Result<(), LogError> {
+    let dir = lock.dir();
+    for first in segments(dir)?.into_iter().rev() {
+        let Found::Whole(segment) = Segment::open(dir, first)? else { continue };
+        let Tail { last, offset, .. } = segment.scan()?;
+        let Segment { epoch, first, .. } = segment;
+        let whole = Head { epoch, segment: first, seq: last, offset, synced: last };
+        if HeadFile::default().read(dir)? == Some(whole) {
+            return Ok(());
+        }
+        let path = folder::head(dir);
+        let file = open_head(dir)?;
+        let written = Os.write_all_at(&file, &whole.encode(), 0).and_then(|()| Os.sync(&file));
+        return written.map_err(|error| LogError::of("write", &path, error));
+    }
+    Ok(())
+}
+
+fn open_head(dir: &Path) -> Result<File, LogError> {
+    let path = folder::head(dir);
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+    file.map_err(|error| LogError::of("open", &path, error))
 }
 
 fn segments(dir: &Path) -> Result<Vec<u64>, LogError> {
