@@ -123,6 +123,8 @@ impl Home {
     pub fn make_run(&self, run: RunId) -> io::Result<PathBuf> {
         let folder = self.run(run);
         make_private(&folder)?;
+        // What is synced inside of it can be found only if its name is on the disk too.
+        File::open(self.runs())?.sync_all()?;
         Ok(folder)
     }
 

@@ -229,7 +229,10 @@ impl Supervisor {
         // The facts end with the loop.
         while facts.changed().await.is_ok() {}
         match self.ground.pool.broken() {
-            Some(why) => format!("the journal could not be written: {why}"),
+            Some(why) => format!(
+                "the journal could not be written: {why}\nNothing that was acknowledged is lost, and agents go on; see \
+                 to the disk, then start the server again"
+            ),
             None => "the pool has ended".to_owned(),
         }
     }

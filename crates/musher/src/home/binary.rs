@@ -21,6 +21,8 @@ pub(super) fn keep(program: &Path, folder: &Path) -> io::Result<PathBuf> {
     // A program that is replaced gets a new file, and a link keeps the old one.
     if std::fs::hard_link(program, &new).is_err() {
         std::fs::copy(program, &new)?;
+        // A copy that is whole by its size alone would be started after a loss of power.
+        std::fs::File::open(&new)?.sync_all()?;
     }
     std::fs::rename(&new, &copy)?;
     // Renaming one link over another of the same file leaves both.

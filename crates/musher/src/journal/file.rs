@@ -109,10 +109,16 @@ fn set_up(db: &Connection, path: &Path) -> Result<(), JournalError> {
     let mode = db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0));
     let mode: String = mode.map_err(JournalError::database(path, "set up"))?;
     match mode.as_str() {
-        "wal" => Ok(()),
+        "wal" => move_in(db).map_err(JournalError::database(path, "set up")),
         // The mode is refused without an error.
         _ => Err(JournalError::NoSharedMemory { path: path.into() }),
     }
+}
+
+/// Moves what is in the log into the database. A server before us may have ended because it could not sync the log; what
+/// we read of it then is in memory and perhaps not on the disk, so nothing may be built on it before it is written anew.
+fn move_in(db: &Connection) -> rusqlite::Result<()> {
+    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }
 
 /// Makes a new journal beside its place and then moves it there, so that half a journal never has the name of one.
