@@ -2,7 +2,8 @@
 //!
 //! [`Pool::start`] folds the journal and starts the loop on a thread of its own. [`PoolHandle`] is what everybody else
 //! holds. If the journal cannot be written the loop stops at once: the state in memory would be ahead of the one on
-//! disk, so nothing more is done and nobody is told that something was.
+//! disk, so nothing more is done and nobody is told that something was. Only a full disk is waited for: what was wished
+//! meanwhile is refused, and what happened meanwhile is written when there is room.
 
 mod handle;
 mod round;
@@ -56,6 +57,7 @@ impl Pool {
             published,
             end,
             waiting: waiting::Waiting::default(),
+            held: Vec::new(),
         };
         let thread = std::thread::Builder::new().name("pool".into()).spawn(|| rounds.run())?;
         Ok((handle, thread))
@@ -80,6 +82,9 @@ pub enum PoolError {
     NoRun { story: StoryId, agent: Option<AgentName> },
     #[error("the key {key} was sent before with another request; use a new key")]
     KeyReused { key: String },
+    /// Nothing of it was done, and it may be sent again.
+    #[error("it was not done: {why}")]
+    NoRoom { why: String },
     #[error("the server has stopped because its journal could not be written: {why}")]
     Broken { why: String },
     #[error("the server is shutting down; send it again when it is back")]

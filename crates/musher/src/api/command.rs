@@ -110,6 +110,12 @@ impl From<PoolError> for Problem {
                 error.to_string(),
                 "make a new key for each request, and send the same key only with the same request",
             ),
+            PoolError::NoRoom { .. } => Self::new(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "no_room",
+                error.to_string(),
+                "make room on the disk of the state directory, and send it again",
+            ),
             PoolError::Broken { .. } => Self::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "pool_broken",

@@ -31,7 +31,7 @@ pub enum JournalError {
         "the file system of {path} has no shared memory, which the journal needs; choose a state directory on a local disk"
     )]
     NoSharedMemory { path: PathBuf },
-    #[error("there is no room to write {path}; make room and start again")]
+    #[error("there is no room to write {path}; make room on its disk")]
     NoRoom { path: PathBuf },
     #[error("could not {doing} {path}: {source}; see that the folder exists and may be written")]
     File { path: PathBuf, doing: &'static str, source: std::io::Error },

@@ -1,5 +1,7 @@
 //! One round of the loop: take what waits, decide it all, commit once, and only then act and reply.
 
+use std::time::Duration;
+
 use tokio::sync::{mpsc, oneshot, watch};
 
 use musher_core::CommandId;
@@ -13,6 +15,8 @@ use crate::journal::{Batch, Journal, JournalError, KeptReply, Step};
 
 /// How many inputs are committed together at most. More would make the first of them wait.
 const MOST: usize = 256;
+/// How often a full disk is tried again.
+const AGAIN: Duration = Duration::from_millis(250);
 
 type Answer = oneshot::Sender<Result<Accepted, PoolError>>;
 
@@ -46,6 +50,8 @@ pub(super) struct Rounds {
     pub(super) published: watch::Sender<u64>,
     pub(super) end: End,
     pub(super) waiting: Waiting,
+    /// What happened in the world and could not be written, because the disk was full.
+    pub(super) held: Vec<Wake>,
 }
 
 /// What is told once the round is durable, in this order. If it never is, all of it is dropped, and whoever waits for
@@ -54,9 +60,13 @@ pub(super) struct Rounds {
 struct Outcome {
     actions: Vec<Action>,
     answers: Vec<(Answer, Word)>,
+    /// Whoever asked for what could not be written.
+    unanswered: Vec<Answer>,
     settled: Vec<(CommandId, Result<Reply, Refusal>)>,
     looks: Vec<Look>,
     closing: bool,
+    /// What happened in the world, in case that it must be heard again.
+    world: Vec<Wake>,
 }
 
 /// What the sender of a command will hear.
@@ -82,38 +92,89 @@ impl Rounds {
                     break;
                 }
             }
-            match self.wakes.blocking_recv() {
-                Some(wake) => wakes.push(wake),
+            wakes = match self.next() {
+                Some(wakes) => wakes,
                 None => break,
-            }
-            while wakes.len() < MOST
-                && let Ok(wake) = self.wakes.try_recv()
-            {
-                wakes.push(wake);
-            }
+            };
         }
         drop(guard);
     }
 
+    /// What the next round is about; nothing when everybody who could send something is gone.
+    fn next(&mut self) -> Option<Vec<Wake>> {
+        let mut wakes = std::mem::take(&mut self.held);
+        match wakes.is_empty() {
+            true => wakes.push(self.wakes.blocking_recv()?),
+            // The next server hears all of it again.
+            false if self.wakes.is_closed() => return None,
+            false => std::thread::sleep(AGAIN),
+        }
+        // When very much is held, whoever sends more has to wait.
+        while wakes.len() < MOST
+            && let Ok(wake) = self.wakes.try_recv()
+        {
+            wakes.push(wake);
+        }
+        Some(wakes)
+    }
+
     fn round(&mut self, wakes: Vec<Wake>) -> Result<Flow, JournalError> {
         let mut outcome = Outcome::default();
+        let mut wakes = wakes.into_iter();
+        match self.decide(&mut wakes, &mut outcome) {
+            Ok(last) => Ok(self.tell(outcome, last)),
+            Err(error @ JournalError::NoRoom { .. }) => self.put_off(outcome, wakes, &error),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn decide(
+        &mut self,
+        wakes: &mut impl Iterator<Item = Wake>,
+        outcome: &mut Outcome,
+    ) -> Result<u64, JournalError> {
         let mut batch = self.journal.batch()?;
-        let mut decider = Decider {
-            state: &mut self.state,
-            team: &mut self.team,
-            now: &*self.now,
-            outcome: &mut outcome,
-        };
+        let (state, team, now) = (&mut self.state, &mut self.team, &*self.now);
+        let mut decider = Decider { state, team, now, outcome };
         for wake in wakes {
             decider.hear(wake, &mut batch)?;
         }
-        let last = batch.commit(&self.state)?;
-        Ok(self.tell(outcome, last))
+        batch.commit(&self.state)
+    }
+
+    /// The disk is full, so the round never was: wishes are refused, and what happened in the world is heard again.
+    fn put_off(
+        &mut self,
+        outcome: Outcome,
+        unheard: impl Iterator<Item = Wake>,
+        error: &JournalError,
+    ) -> Result<Flow, JournalError> {
+        (self.state, _) = self.journal.load()?;
+        let Outcome { answers, unanswered, mut looks, mut closing, world, .. } = outcome;
+        let mut refused = unanswered;
+        refused.extend(answers.into_iter().map(|(answer, _)| answer));
+        self.held = world;
+        for wake in unheard {
+            match wake {
+                Wake::Wish { answer, .. } => refused.push(answer),
+                Wake::World(_) | Wake::Team(_) => self.held.push(wake),
+                Wake::Look(look) => looks.push(look),
+                Wake::Close => closing = true,
+            }
+        }
+        for answer in refused {
+            // The sender may have left.
+            let _ = answer.send(Err(PoolError::NoRoom { why: error.to_string() }));
+        }
+        for Look(look) in looks {
+            look(&self.state);
+        }
+        Ok(if closing { Flow::End } else { Flow::On })
     }
 
     /// Everything is durable: now it may be done and told.
     fn tell(&mut self, outcome: Outcome, last: u64) -> Flow {
-        let Outcome { actions, answers, settled, looks, closing } = outcome;
+        let Outcome { actions, answers, settled, looks, closing, .. } = outcome;
         // Whoever hears a reply must find its facts published.
         self.published.send_if_modified(|published| std::mem::replace(published, last) != last);
         self.act(actions);
@@ -175,13 +236,20 @@ impl Decider<'_> {
         let now = (self.now)();
         match wake {
             Wake::Wish { id, wish, idempotency, answer } => {
-                let word = self.wish(id, wish, idempotency, now, batch)?;
-                self.outcome.answers.push((answer, word));
+                match self.wish(id, wish, idempotency, now, batch) {
+                    Ok(word) => self.outcome.answers.push((answer, word)),
+                    Err(error) => {
+                        self.outcome.unanswered.push(answer);
+                        return Err(error);
+                    }
+                }
             }
             Wake::World(input) => {
+                self.outcome.world.push(Wake::World(input.clone()));
                 self.decide(input, None, now, batch)?;
             }
             Wake::Team(team) => {
+                self.outcome.world.push(Wake::Team(team.clone()));
                 *self.team = team;
                 self.decide(Input::Begun, None, now, batch)?;
             }
