@@ -4,42 +4,13 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use musher::supervisor::fail;
-use musher_core::{EventKind, ItemBody};
 use serde_json::json;
 
+use crate::dice::Dice;
 use crate::rig::{PATIENCE, Project};
 
 const AGENTS: usize = 20;
 const KILLS: u64 = 100;
-
-/// A small generator, so that a failure can be had again.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % below
-    }
-}
-
-/// The numbers that an agent has said, as the log of its run has them.
-fn said(project: &Project, run: &str) -> Vec<u64> {
-    let texts = project.events(run).into_iter().filter_map(|event| match event.kind {
-        EventKind::ItemDone { body: ItemBody::Text { text }, .. } => Some(text),
-        _ => None,
-    });
-    texts.filter_map(|text| text.strip_prefix("line ")?.parse().ok()).collect()
-}
-
-/// Checks that the log of a run has every number once, and in order.
-fn whole(project: &Project, run: &str, lines: u64) {
-    let numbers: Vec<u64> = project.events(run).iter().map(|event| event.seq).collect();
-    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>(), "{run}");
-    assert_eq!(said(project, run), (1..=lines).collect::<Vec<_>>(), "{run}");
-}
 
 /// Every agent's process and when it started, by session.
 fn starts(project: &Project) -> BTreeMap<String, Vec<String>> {
@@ -95,19 +66,12 @@ async fn promise_1_a_hundred_kills_of_the_server_lose_nothing_of_twenty_agents()
     for run in &runs {
         let over = server.until_over(run).await;
         assert_eq!(over["outcome"], "completed", "{over:#}");
-        whole(&project, run, 400);
+        project.whole(run, 400);
     }
     assert_eq!(starts(&project), before, "every agent was started once, and lived through it all");
     assert_eq!(before.len(), AGENTS);
     assert!(before.values().all(|starts| starts.len() == 1));
-    let mut kept = Vec::new();
-    let mut page = server.get("/stories?limit=1000").await;
-    loop {
-        let stories = page["stories"].as_array().unwrap().iter();
-        kept.extend(stories.map(|story| story["id"].as_str().unwrap().to_owned()));
-        let Some(next) = page["next"].as_u64() else { break };
-        page = server.get(&format!("/stories?limit=1000&before={next}")).await;
-    }
+    let kept = server.stories().await;
     let missing: Vec<_> = acknowledged.iter().filter(|story| !kept.contains(story)).collect();
     assert!(missing.is_empty(), "acknowledged and gone: {missing:?}");
     assert_eq!(project.left(), Vec::<i32>::new());
@@ -164,7 +128,7 @@ async fn promise_1_a_kill_at_every_named_point_leaves_one_run_that_ends_as_it_sh
         }
         assert!(died, "{point} was never met");
         if *point != "before_close" {
-            whole(&project, "r1", 3);
+            project.whole("r1", 3);
             assert_eq!(starts(&project).len(), 1, "{point}: one agent");
             assert!(
                 starts(&project).values().all(|starts| starts.len() == 1),

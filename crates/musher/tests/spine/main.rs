@@ -1,12 +1,24 @@
 //! The whole spine: real servers, real runners and real agents, killed at every moment.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::print_stdout,
+    reason = "whoever reads the output of a test must know what it did"
+)]
 #![expect(clippy::disallowed_methods, reason = "a test starts the program that it tests")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing among many")]
 
 mod asks;
+mod dice;
+mod disk;
+mod durable;
 mod flow;
+mod full;
+mod inject;
+mod kept;
 mod kills;
+mod limits;
 mod loss;
 mod real;
+mod resume_stream;
 mod rig;

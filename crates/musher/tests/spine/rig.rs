@@ -2,23 +2,32 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use musher::config;
 use musher::runner::log::{Lock, Read, Reader, lines};
 use musher::runner::spec::RunSpec;
 use musher::runtimes;
-use musher_core::Event;
+use musher_core::{Event, EventKind, ItemBody};
 use musher_testkit::{proc, programs};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
+use crate::disk::Mount;
+
 /// Nothing here takes longer, except what is broken.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A project file with one agent that does what its story says, and no limits worth the name.
+pub(crate) const WORKERS: &str = "[[agent]]\nname = 'worker'\nruntime = 'claude-code'\ncommand = '@WORKER@'\nprompt = '{{ story.text }}'\nenv = { WORKER_HOME = '@HOME@' }\n[limits]\nruns = 64\nruns_per_agent = 64\nruns_per_story = 8\n";
+
 /// A repository, a state directory and a home.
 pub(crate) struct Project {
+    /// Disks of its own, which go before the folder that they are in.
+    pub(crate) mounts: Vec<Mount>,
+    /// Where repository and state are.
+    ground: PathBuf,
     top: TempDir,
     /// Variables that the server and the commands get beside the usual ones.
     pub(crate) vars: Vec<(String, String)>,
@@ -28,7 +37,21 @@ impl Project {
     /// A project with this project file; `@WORKER@` and `@HOME@` in it stand for the worker agent and its home.
     pub(crate) fn new(text: &str) -> Self {
         let top = TempDir::new().unwrap();
-        let project = Self { top, vars: Vec::new() };
+        let ground = top.path().to_owned();
+        Self { mounts: Vec::new(), ground, top, vars: Vec::new() }.begun(text)
+    }
+
+    /// As [`Project::new`], with repository and state on a disk of their own, which is in this folder.
+    pub(crate) fn on(top: TempDir, disk: Mount, text: &str) -> Self {
+        let ground = disk.path().to_owned();
+        let project = Self { mounts: vec![disk], ground, top, vars: Vec::new() }.begun(text);
+        // The repository is older than anything that is tested.
+        rustix::fs::syncfs(std::fs::File::open(&project.ground).unwrap()).unwrap();
+        project
+    }
+
+    fn begun(self, text: &str) -> Self {
+        let project = self;
         let repo = project.repo();
         std::fs::create_dir_all(repo.join(".musher")).unwrap();
         std::fs::create_dir_all(project.worker_home()).unwrap();
@@ -46,17 +69,19 @@ impl Project {
 
     /// A project with one agent that does what its story says, and no limits worth the name.
     pub(crate) fn of_workers() -> Self {
-        Self::new(
-            "[[agent]]\nname = 'worker'\nruntime = 'claude-code'\ncommand = '@WORKER@'\nprompt = '{{ story.text }}'\nenv = { WORKER_HOME = '@HOME@' }\n[limits]\nruns = 64\nruns_per_agent = 64\nruns_per_story = 8\n",
-        )
+        Self::new(WORKERS)
+    }
+
+    pub(crate) fn top(&self) -> &Path {
+        self.top.path()
     }
 
     pub(crate) fn repo(&self) -> PathBuf {
-        self.top.path().join("repo")
+        self.ground.join("repo")
     }
 
     pub(crate) fn state(&self) -> PathBuf {
-        self.top.path().join("state")
+        self.ground.join("state")
     }
 
     pub(crate) fn worker_home(&self) -> PathBuf {
@@ -126,12 +151,16 @@ impl Project {
     pub(crate) async fn serve_with(&self, more: &[&str]) -> Option<Server> {
         std::fs::create_dir_all(self.state()).unwrap();
         let project = config::load(&self.repo(), runtimes::BUILT).unwrap();
-        config::trust::grant(&self.state(), &project).unwrap();
+        let trust = config::trust::trusted(&self.state(), &project).unwrap();
+        if trust != config::trust::Trust::Trusted {
+            config::trust::grant(&self.state(), &project).unwrap();
+        }
         let state = self.state().display().to_string();
         let mut args = vec!["serve", "--json", "--state", &state];
         args.extend(more);
-        let mut child =
-            self.musher(&args).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let log = self.server_log();
+        let errors = std::fs::File::options().create(true).append(true).open(&log).unwrap();
+        let mut child = self.musher(&args).stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
         let mut line = String::new();
         let out = child.stdout.take().unwrap();
         BufReader::new(out).read_line(&mut line).unwrap();
@@ -141,7 +170,12 @@ impl Project {
         };
         let token = std::fs::read_to_string(self.state().join("token")).unwrap();
         let url = ready["url"].as_str().unwrap().to_owned();
-        Some(Server { child, url, token, http: reqwest::Client::new() })
+        Some(Server { child, url, token, http: reqwest::Client::new(), log })
+    }
+
+    /// Where every server writes what it has to say.
+    pub(crate) fn server_log(&self) -> PathBuf {
+        self.top.path().join("server.log")
     }
 
     /// The runs that have a folder.
@@ -176,6 +210,43 @@ impl Project {
     }
 }
 
+impl Project {
+    /// The numbers that an agent has said, as the log of its run has them.
+    pub(crate) fn said(&self, run: &str) -> Vec<u64> {
+        let texts = self.events(run).into_iter().filter_map(|event| match event.kind {
+            EventKind::ItemDone { body: ItemBody::Text { text }, .. } => Some(text),
+            _ => None,
+        });
+        texts.filter_map(|text| first_number(text.strip_prefix("line ")?)).collect()
+    }
+
+    /// How many lines an agent has said, as it knows itself; for one that has only one session.
+    pub(crate) fn spoken(&self) -> u64 {
+        let sessions = std::fs::read_dir(self.worker_home().join("sessions"));
+        let texts = sessions.into_iter().flatten().flatten();
+        let texts = texts.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+        texts.filter_map(|text| first_number(&text)).sum()
+    }
+
+    /// Checks that the events of a run are numbered without gaps, and gives how many there are.
+    pub(crate) fn gapless(&self, run: &str) -> u64 {
+        let numbers: Vec<u64> = self.events(run).iter().map(|event| event.seq).collect();
+        assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>(), "{run}");
+        numbers.len() as u64
+    }
+
+    /// Checks that the log of a run has every number once, and in order.
+    pub(crate) fn whole(&self, run: &str, lines: u64) {
+        self.gapless(run);
+        assert_eq!(self.said(run), (1..=lines).collect::<Vec<_>>(), "{run}");
+    }
+}
+
+/// The number at the beginning of a text.
+fn first_number(text: &str) -> Option<u64> {
+    text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
 impl Drop for Project {
     /// A failed test leaves no agent behind.
     fn drop(&mut self) {
@@ -192,6 +263,12 @@ impl Drop for Project {
 
 /// Kills the runner of a run by its process.
 pub(crate) fn kill_runner(folder: &Path) -> Option<()> {
+    let pid = rustix::process::Pid::from_raw(runner_pid(folder)?)?;
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok()
+}
+
+/// The process that hosts the run in a folder.
+pub(crate) fn runner_pid(folder: &Path) -> Option<i32> {
     let folder = folder.canonicalize().ok()?;
     let wanted = folder.as_os_str().as_encoded_bytes();
     let entries = std::fs::read_dir("/proc").ok()?.flatten();
@@ -200,9 +277,7 @@ pub(crate) fn kill_runner(folder: &Path) -> Option<()> {
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let mut words = line.split(|byte| *byte == 0);
         if words.nth(1) == Some(b"runner") && words.next() == Some(wanted) {
-            let pid = rustix::process::Pid::from_raw(pid)?;
-            rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok()?;
-            return Some(());
+            return Some(pid);
         }
     }
     None
@@ -214,6 +289,7 @@ pub(crate) struct Server {
     pub(crate) url: String,
     pub(crate) token: String,
     http: reqwest::Client,
+    log: PathBuf,
 }
 
 impl Server {
@@ -291,6 +367,24 @@ impl Server {
         }
     }
 
+    /// The ids of all stories.
+    pub(crate) async fn stories(&self) -> Vec<String> {
+        let (mut ids, mut before) = (Vec::new(), String::new());
+        loop {
+            let page = self.get(&format!("/stories?limit=1000{before}")).await;
+            let stories = page["stories"].as_array().unwrap().iter();
+            ids.extend(stories.map(|story| story["id"].as_str().unwrap().to_owned()));
+            match page["next"].as_u64() {
+                Some(next) => before = format!("&before={next}"),
+                None => return ids,
+            }
+        }
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).unwrap()
+    }
+
     /// Kills the server as a crash does.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
@@ -298,8 +392,15 @@ impl Server {
     }
 
     /// Waits until the server has died by itself.
-    pub(crate) fn until_dead(mut self) {
-        self.child.wait().unwrap();
+    pub(crate) fn until_dead(mut self) -> ExitStatus {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(began.elapsed() < PATIENCE, "the server lives on");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 
@@ -308,5 +409,9 @@ impl Drop for Server {
         // It may be dead already, which is as good.
         let _dead = self.child.kill();
         let _dead = self.child.wait();
+        if std::thread::panicking() {
+            let said = std::fs::read_to_string(&self.log).unwrap_or_default();
+            println!("the servers said:\n{said}");
+        }
     }
 }
