@@ -70,14 +70,16 @@ impl Home {
     /// Opens the directory and makes what is missing. Nobody else can look into it.
     pub fn open(path: &Path, repo: &Path) -> Result<Self, HomeError> {
         let unusable = |source| HomeError::Unusable { path: path.to_owned(), source };
+        // Nothing is made in a place that cannot be used.
+        let (there, path_then) = place::resolved(path).map_err(unusable)?;
+        if path_then.starts_with(repo) {
+            return Err(HomeError::InsideRepository { path: path_then, repo: repo.to_owned() });
+        }
+        if let Some(kind) = network_file_system(&there) {
+            return Err(HomeError::NetworkFileSystem { path: path_then, kind });
+        }
         make_private(path).map_err(unusable)?;
         let path = path.canonicalize().map_err(unusable)?;
-        if path.starts_with(repo) {
-            return Err(HomeError::InsideRepository { path, repo: repo.to_owned() });
-        }
-        if let Some(kind) = network_file_system(&path) {
-            return Err(HomeError::NetworkFileSystem { path, kind });
-        }
         let home = Self { path };
         for folder in [home.runs(), home.worktrees()] {
             let unusable = |source| HomeError::Unusable { path: folder.clone(), source };
@@ -247,6 +249,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let repo = folder.path().canonicalize().unwrap();
         let refused = Home::open(&repo.join("state"), &repo).unwrap_err();
+        assert!(matches!(refused, HomeError::InsideRepository { .. }), "{refused}");
+        assert!(!repo.join("state").exists(), "nothing is made where it may not be");
+        std::os::unix::fs::symlink(&repo, repo.join("link")).unwrap();
+        let refused = Home::open(&repo.join("link/deep/state"), &repo).unwrap_err();
         assert!(matches!(refused, HomeError::InsideRepository { .. }), "{refused}");
     }
 

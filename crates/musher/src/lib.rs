@@ -7,6 +7,7 @@ pub mod bus;
 pub mod cli;
 pub mod client;
 pub mod config;
+pub mod fail;
 pub mod git;
 pub mod home;
 pub mod journal;

@@ -3,7 +3,6 @@
 mod act;
 mod assign;
 mod attend;
-pub mod fail;
 mod hear;
 
 use std::ffi::OsString;
@@ -111,6 +110,7 @@ impl Supervisor {
         let program = home.binary(&program)?;
         let scratch = home.scratch()?;
         let git = Git::open(&repo, git_env(&environment), &scratch).await?;
+        git.check_writable()?;
         git.clear_scratch()?;
         let base = match &project.base_branch {
             Some(name) => Branch::new(name.clone()).map_err(|error| StartError::Project {
@@ -149,6 +149,7 @@ impl Supervisor {
         });
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let attendants = Attendants::new(bus, pool, tasks.clone(), stop.clone());
+        ground.tidy_slots().await?;
         for (run, cursor) in adopted(&ground.pool).await {
             attendants.attend(run, cursor);
         }
@@ -252,6 +253,16 @@ impl Supervisor {
         drop(ground);
         // The loop ends when the last handle on it is gone.
         let _ended = tokio::task::spawn_blocking(move || thread.join()).await;
+    }
+}
+
+impl Ground {
+    /// Takes out of git's register what a crash or a person has removed from the disk.
+    async fn tidy_slots(&self) -> Result<(), StartError> {
+        let known = self.pool.inspect(|state| state.slots.keys().copied().collect::<Vec<_>>());
+        // What is missing or half made is made anew when it is next prepared.
+        self.slots.reconcile(&known.await.unwrap_or_default()).await?;
+        Ok(())
     }
 }
 

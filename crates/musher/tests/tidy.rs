@@ -80,13 +80,14 @@ const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
     ("runner", &["runner", "runtimes"]),
     ("bus", &["runner"]),
     ("journal", &["journal"]),
-    ("pool", &["pool", "journal"]),
+    ("pool", &["pool", "journal", "fail"]),
     ("client", &["client"]),
     ("api", &["api", "bus", "config", "git", "home", "journal", "pool", "runner", "worktree"]),
     (
         "supervisor",
         &[
             "supervisor",
+            "fail",
             "api",
             "bus",
             "config",

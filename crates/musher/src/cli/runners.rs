@@ -88,7 +88,7 @@ impl Alive {
     async fn tell(&self, id: &CommandId, command: &RunCommand) -> Result<(), Deaf> {
         let mut link = Link::open(&self.folder).await.map_err(|error| match error {
             LinkError::Unreachable(..) => Deaf::Silent(error.to_string()),
-            LinkError::Stranger(_) | LinkError::TooNew { .. } => Deaf::Refused(error.to_string()),
+            LinkError::Stranger(_) => Deaf::Refused(error.to_string()),
         })?;
         match link.ask(id.clone(), command.clone()).await {
             Ok(Ok(())) => {}

@@ -15,8 +15,8 @@ use crate::config::trust::{self, Trust};
 use crate::config::{self, Project};
 use crate::home::{self, Home, HomeError, ServerFile, Token};
 use crate::runner::launch;
-use crate::supervisor::{self, Supervisor, fail};
-use crate::{api, runtimes};
+use crate::supervisor::{self, Supervisor};
+use crate::{api, fail, runtimes};
 
 /// Serves one project.
 #[derive(Debug, Args)]

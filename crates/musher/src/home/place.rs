@@ -48,6 +48,28 @@ fn plain(name: &str) -> String {
     if name.is_empty() { "project".to_owned() } else { name.to_owned() }
 }
 
+/// The deepest folder of a path that is there, and the path with the links in it followed.
+pub(super) fn resolved(path: &Path) -> std::io::Result<(PathBuf, PathBuf)> {
+    let path = std::path::absolute(path)?;
+    let mut missing = Vec::new();
+    let mut there = path.as_path();
+    loop {
+        match there.canonicalize() {
+            Ok(real) => {
+                let whole = missing.iter().rev().fold(real.clone(), |path, part| path.join(part));
+                return Ok((real, whole));
+            }
+            Err(error) => match (there.parent(), there.file_name()) {
+                (Some(parent), Some(name)) => {
+                    missing.push(name.to_owned());
+                    there = parent;
+                }
+                _ => return Err(error),
+            },
+        }
+    }
+}
+
 /// File systems that other machines share, by the numbers that the kernel gives them.
 const NETWORK: &[(u32, &str)] = &[
     (0x6969, "NFS"),

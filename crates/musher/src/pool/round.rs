@@ -11,6 +11,7 @@ use super::PoolError;
 use super::handle::{Accepted, Broken, End, Idempotency, Pending};
 use super::waiting::Waiting;
 use super::wish::{Unresolved, Wish, resolve};
+use crate::fail;
 use crate::journal::{Batch, Journal, JournalError, KeptReply, Step};
 
 /// How many inputs are committed together at most. More would make the first of them wait.
@@ -175,6 +176,9 @@ impl Rounds {
     /// Everything is durable: now it may be done and told.
     fn tell(&mut self, outcome: Outcome, last: u64) -> Flow {
         let Outcome { actions, answers, settled, looks, closing, .. } = outcome;
+        if !answers.is_empty() {
+            fail::point("after_commit");
+        }
         // Whoever hears a reply must find its facts published.
         self.published.send_if_modified(|published| std::mem::replace(published, last) != last);
         self.act(actions);

@@ -81,7 +81,12 @@ pub fn launch(
         let timeout = rustix::event::Timespec::try_from(left).ok();
         let mut polled = [PollFd::new(&words, PollFlags::IN)];
         match poll(&mut polled, timeout.as_ref()) {
-            Ok(0) => return Err(LaunchError::Silent),
+            Ok(0) => {
+                // One that is so late must not begin after all.
+                let _dead = runner.kill();
+                let _taken = runner.wait();
+                return Err(LaunchError::Silent);
+            }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(failed(error.into())),
         }

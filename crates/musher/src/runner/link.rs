@@ -10,7 +10,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use super::folder::{self, RunFolder};
 use super::socket::next_line;
-use super::wire::{FromRunner, PROTOCOL, Refused, RunCommand, ToRunner};
+use super::wire::{FromRunner, Refused, RunCommand, ToRunner};
 
 /// How long a runner may take to say who it is.
 const HELLO: Duration = Duration::from_secs(5);
@@ -22,10 +22,6 @@ pub enum LinkError {
     Unreachable(std::path::PathBuf, io::Error),
     #[error("what listens in {0} is not this user's runner")]
     Stranger(std::path::PathBuf),
-    #[error(
-        "the runner in {path} speaks protocol {found}, newer than {PROTOCOL}; use the newer musher, or stop it"
-    )]
-    TooNew { path: std::path::PathBuf, found: u32 },
 }
 
 /// A connection to a runner.

@@ -50,5 +50,10 @@ pub use urgency::Urgency;
 pub use wakes::{WakeError, Wakes, WatchId};
 pub use writer::{Appended, Cut, SEGMENT_BYTES, Writer};
 
+/// Whether a log was begun in this folder, even if nothing is in it yet.
+pub fn has_begun(dir: &std::path::Path) -> bool {
+    folder::segments(dir).is_ok_and(|segments| !segments.is_empty())
+}
+
 /// The version of the format that this program writes, and the newest that it reads.
 pub const VERSION: u32 = 1;

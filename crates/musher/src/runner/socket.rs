@@ -1,6 +1,6 @@
 //! The runner's side of the control socket: takes commands, hands on replies and text in flight.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use musher_core::{CommandId, RunId};
 use musher_runtime::SessionHandle;
@@ -134,6 +134,7 @@ pub(super) async fn obey(
     mut durable: watch::Receiver<u64>,
 ) {
     let mut done: HashMap<CommandId, Option<Refused>> = HashMap::new();
+    let mut order: VecDeque<CommandId> = VecDeque::new();
     while let Some((id, command, reply)) = commands.recv().await {
         let refused = match done.get(&id) {
             Some(refused) => refused.clone(),
@@ -155,9 +156,12 @@ pub(super) async fn obey(
                     }
                     Err(error) => Some(error.into()),
                 };
-                if done.len() >= REMEMBERED {
-                    done.clear();
+                if order.len() >= REMEMBERED
+                    && let Some(oldest) = order.pop_front()
+                {
+                    done.remove(&oldest);
                 }
+                order.push_back(id.clone());
                 done.insert(id, refused.clone());
                 refused
             }

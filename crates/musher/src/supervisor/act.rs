@@ -1,23 +1,25 @@
 //! Does what the pool decided: worktrees, runners, deliveries, ends, merges. Each is done once, however often it is asked.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use musher_core::pool::{Action, DeliveryKind, Input, TextKey};
+use musher_core::pool::{Action, DeliveryKind, Input, Slot, TextKey, Wear};
 use musher_core::{
     Answer, BranchRef, CommandId, ErrorClass, ErrorInfo, RunId, RunPlan, SlotId, Start,
 };
 use musher_runtime::{now_ms, sweep};
 use uuid::Uuid;
 
+use super::Ground;
 use super::assign::Assignment;
 use super::attend::Attendants;
-use super::{Ground, fail};
+use crate::fail;
 use crate::git::{Author, Branch, Merged, RecoveryName};
 use crate::home::write_whole;
 use crate::runner::launch;
-use crate::runner::log::{Lock, LockError, Lost, Reader, close_lost};
+use crate::runner::log::{self, Lock, LockError, Lost, close_lost};
 use crate::runner::spec::RunSpec;
 use crate::runner::wire::RunCommand;
 use crate::worktree::{self, WorktreeError};
@@ -62,7 +64,7 @@ impl Actor {
         let made = async {
             let plan = self.plan(run).await?;
             self.ground.check(&plan)?;
-            let branch = named(&branch)?;
+            let on = named(&branch)?;
             let slots = &self.ground.slots;
             let start = match start {
                 Start::Fresh => worktree::Start::Base { branch: self.ground.base.clone() },
@@ -72,12 +74,20 @@ impl Actor {
                 ),
             };
             let prepared =
-                slots.prepare(slot, &branch, &start).await.map_err(|error| unmade(&error))?;
+                slots.prepare(slot, &on, &start).await.map_err(|error| unmade(&error))?;
+            if start != worktree::Start::Keep {
+                let files = slots.clone();
+                let copied = tokio::task::spawn_blocking(move || files.copy_files(slot)).await;
+                copied.map_err(|error| gone(error.to_string()))?.map_err(|error| unmade(&error))?;
+            }
             Ok::<_, ErrorInfo>(prepared.head.to_string())
         };
         let input = match made.await {
             Ok(head) => Input::Prepared { run, head },
-            Err(error) => Input::PrepareFailed { run, error },
+            Err(error) => {
+                self.undo(slot, &branch).await;
+                Input::PrepareFailed { run, error }
+            }
         };
         fail::point("after_prepare");
         self.tell(input).await;
@@ -90,7 +100,29 @@ impl Actor {
                 self.attendants.attend(run, 0);
                 self.tell(Input::RunnerUp { run }).await;
             }
-            Err(error) => self.tell(Input::SpawnFailed { run, error }).await,
+            Err(error) => {
+                // Nothing has begun, so nothing is left behind.
+                let _gone = std::fs::remove_dir_all(self.ground.home.run(run));
+                if let Ok(branch) = self.branch_in(slot).await {
+                    self.undo(slot, &branch).await;
+                }
+                self.tell(Input::SpawnFailed { run, error }).await;
+            }
+        }
+    }
+
+    /// Takes away the worktree and the branch of a start that failed, if no runner was ever in them.
+    async fn undo(&self, slot: SlotId, branch: &BranchRef) {
+        let new = self.ground.pool.inspect(move |state| {
+            matches!(state.slots.get(&slot), Some(Slot::Held { wear: Wear::New, .. }))
+        });
+        let (Ok(true), Ok(branch)) = (new.await, named(branch)) else { return };
+        let Ground { slots, git, .. } = &*self.ground;
+        // What cannot be taken away now is recycled later.
+        if slots.remove(slot, &RecoveryName::of(&branch)).await.is_ok()
+            && let Ok(Some(tip)) = git.tip(&branch).await
+        {
+            let _kept = git.delete_branch(&branch, &tip).await;
         }
     }
 
@@ -117,11 +149,7 @@ impl Actor {
                 Ok(()) => Ok(()),
                 // Another one was faster, and that one hosts the run.
                 Err(_) if begun(&folder) => Ok(()),
-                Err(error) => {
-                    // Nothing has begun, so nothing is left behind.
-                    let _gone = std::fs::remove_dir_all(&folder);
-                    Err(ErrorInfo::new(ErrorClass::Startup, error.to_string()))
-                }
+                Err(error) => Err(ErrorInfo::new(ErrorClass::Startup, error.to_string())),
             }
         });
         launched.await.map_err(|error| ErrorInfo::new(ErrorClass::Internal, error.to_string()))?
@@ -191,6 +219,7 @@ impl Actor {
 
     /// The slot stays warm for the next story; what could be lost is kept on a ref.
     async fn release(&self, slot: SlotId, branch: BranchRef) {
+        fail::point("before_release");
         let Ok(name) = named(&branch) else { return };
         loop {
             match self.ground.slots.keep_work(slot, &RecoveryName::of(&name)).await {
@@ -198,10 +227,12 @@ impl Actor {
                 Err(_) => tokio::time::sleep(AGAIN).await,
             }
         }
+        fail::point("after_release");
         self.tell(Input::Released { slot, branch }).await;
     }
 
     async fn merge(&self, command: CommandId, branch: BranchRef) {
+        fail::point("before_merge");
         let story = branch.story.clone();
         let merged = async {
             let title = self.ground.text(&TextKey::StoryTitle(story.clone()));
@@ -217,6 +248,7 @@ impl Actor {
             }
         };
         let result = merged.await;
+        fail::point("after_merge");
         self.tell(Input::Merged { command, story, result }).await;
     }
 
@@ -237,7 +269,7 @@ impl Actor {
 /// Whether a runner is at work in the folder, or has been.
 fn begun(folder: &Path) -> bool {
     let held = Lock::is_held(folder).unwrap_or(false);
-    held || Reader::open(folder, None).is_ok_and(|reader| reader.last().ok().flatten().is_some())
+    held || log::has_begun(folder)
 }
 
 fn close_run(folder: &Path) -> Result<(), String> {
@@ -251,14 +283,16 @@ fn close_run(folder: &Path) -> Result<(), String> {
         Some(words) => format!("the runner died before the run ended; it said: {words}"),
         None => "the runner died before the run ended".to_owned(),
     };
+    let mut totals = BTreeMap::new();
     if let Ok(spec) = RunSpec::read(folder) {
+        totals = spec.resume.map(|resume| resume.totals).unwrap_or_default();
         let left = sweep(&spec.mark, spec.group.as_deref());
         if !left.is_empty() {
             message = format!("{message}, and processes {left:?} could not be ended");
         }
     }
     let reason = ErrorInfo::new(ErrorClass::ProcessExit, message);
-    let lost = Lost { reason, now_ms: now_ms(), totals: Default::default() };
+    let lost = Lost { reason, now_ms: now_ms(), totals };
     close_lost(lock, lost).map(|_| ()).map_err(|error| error.to_string())
 }
 

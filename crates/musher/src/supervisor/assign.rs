@@ -1,5 +1,6 @@
 //! From the pool's plan and the project file to what a runner is told.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use musher_runtime::{AskPolicy, SystemPrompt, control_group, find_program};
 
 use super::Ground;
 use crate::config::{self, Agent, EnvValue};
+use crate::journal::JournalError;
 use crate::runner::spec::{self, Bounds, Resuming, RunSpec, SystemWords, VERSION};
 use crate::runtimes;
 
@@ -87,6 +89,10 @@ impl Ground {
             Opening::Resume { session } => Some((session, false)),
             Opening::Fork { session } => Some((session, true)),
         };
+        let totals = match &resume {
+            Some((session, _)) => self.views.session_totals(session).map_err(|e| broken(&e))?,
+            None => BTreeMap::new(),
+        };
         let fresh_prompt = match plan.words {
             // Somebody who has forgotten everything needs the whole story beside the new words.
             Words::Own | Words::Of { .. } => format!("{}\n\n{prompt}", rendered.prompt),
@@ -115,7 +121,7 @@ impl Ground {
                 session,
                 fork,
                 fresh_prompt: Some(fresh_prompt),
-                totals: Default::default(),
+                totals,
             }),
             program: agent.program(self.git.root()),
             args: rendered.args,
@@ -142,15 +148,17 @@ impl Ground {
     }
 
     pub(super) fn text(&self, key: &TextKey) -> Result<Option<String>, ErrorInfo> {
-        self.views
-            .text(key)
-            .map_err(|error| ErrorInfo::new(ErrorClass::Internal, error.to_string()))
+        self.views.text(key).map_err(|error| broken(&error))
     }
 }
 
 struct Told {
     title: String,
     text: String,
+}
+
+fn broken(error: &JournalError) -> ErrorInfo {
+    ErrorInfo::new(ErrorClass::Internal, error.to_string())
 }
 
 fn config_error(message: String) -> ErrorInfo {

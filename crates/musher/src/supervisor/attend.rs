@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use super::hear::Ear;
 use crate::bus::Bus;
+use crate::fail;
 use crate::pool::PoolHandle;
 use crate::runner::link::Link;
 use crate::runner::log::{Lock, LogError, Read, Reader, lines};
@@ -155,6 +156,9 @@ impl Attendant {
                         if self.waiting.iter().any(|(known, _)| *known == id) {
                             continue;
                         }
+                        let Some((id, command)) = self.fit(link.as_ref(), id, command).await else {
+                            continue;
+                        };
                         self.waiting.push((id.clone(), command.clone()));
                         if let Some(open) = &mut link
                             && open.send(id, command).await.is_err()
@@ -182,17 +186,29 @@ impl Attendant {
     /// Connects to the runner, if it answers, and gives it what it has not replied to.
     async fn connect(&mut self, wanted: &watch::Receiver<bool>) -> Option<Link> {
         let mut link = Link::open(&self.folder).await.ok()?;
-        let newer = link.protocol > PROTOCOL;
-        for (id, command) in &self.waiting {
-            // A newer runner is listed and can be stopped; what else its words mean nobody here knows.
-            if !newer || command.ends() {
-                link.send(id.clone(), command.clone()).await.ok()?;
+        for (id, command) in std::mem::take(&mut self.waiting) {
+            if let Some(order) = self.fit(Some(&link), id, command).await {
+                self.waiting.push(order);
             }
+        }
+        for (id, command) in &self.waiting {
+            link.send(id.clone(), command.clone()).await.ok()?;
         }
         if *wanted.borrow() {
             link.watch().await.ok()?;
         }
         Some(link)
+    }
+
+    /// A newer runner is listed and can be stopped; what else our words mean to it nobody here knows.
+    async fn fit(&self, link: Option<&Link>, id: CommandId, command: RunCommand) -> Option<Order> {
+        if link.is_none_or(|link| link.protocol <= PROTOCOL) || command.ends() {
+            return Some((id, command));
+        }
+        let message = "its runner is of a newer musher; use that one, or stop the run".to_owned();
+        let result = Err(Undelivered { code: UndeliveredCode::Unfit, message });
+        self.tell(Input::Delivered { run: self.run, command: id, result }).await;
+        None
     }
 
     /// Tells the pool when nobody writes the log any more and it has no end.
@@ -214,6 +230,7 @@ impl Attendant {
             FromRunner::Reply { id, refused } => {
                 if let Some(at) = self.waiting.iter().position(|(known, _)| *known == id) {
                     self.waiting.remove(at);
+                    fail::point("after_deliver");
                     let result = refused.map_or(Ok(()), |refused| Err(undelivered(refused)));
                     self.tell(Input::Delivered { run: self.run, command: id, result }).await;
                 }
@@ -253,6 +270,7 @@ impl Attendant {
             };
             for (seq, what) in heard {
                 if seq > self.cursor {
+                    fail::point("before_heard");
                     self.cursor = seq;
                     self.tell(Input::Heard { run: self.run, seq, what }).await;
                 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use musher::supervisor::fail;
+use musher::fail;
 use serde_json::json;
 
 use crate::dice::Dice;

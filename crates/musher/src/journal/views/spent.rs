@@ -6,7 +6,7 @@ use rusqlite::{Params, Row, Transaction};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use musher_core::{RunId, Spend, StoryId, Tokens, Usd};
+use musher_core::{RunId, SessionId, Spend, StoryId, Tokens, Usd};
 
 use crate::journal::{JournalError, Views, rows};
 
@@ -73,6 +73,28 @@ impl Views {
             }
             let rows = sums.into_iter();
             Ok(rows.map(|(key, sum)| UsageRow { key: key.text(), spent: sum.spent() }).collect())
+        })
+    }
+}
+
+impl Views {
+    /// What all runs of a session have spent, by model: where the running totals of the next one begin.
+    pub fn session_totals(
+        &self,
+        session: &SessionId,
+    ) -> Result<BTreeMap<String, Spend>, JournalError> {
+        self.read(|db| {
+            let sql = "SELECT usage.* FROM runs JOIN usage ON usage.run = runs.id
+                WHERE runs.session = ?1 AND usage.model IS NOT NULL";
+            let mut totals: BTreeMap<String, Spend> = BTreeMap::new();
+            let mut sql = db.prepare_cached(sql)?;
+            let mut found = sql.query([session.as_str()])?;
+            while let Some(row) = found.next()? {
+                let (model, added): (String, Spend) = (row.get("model")?, spend(row)?);
+                let total = totals.get(&model).map_or(added, |total| total.plus(added));
+                totals.insert(model, total);
+            }
+            Ok(totals)
         })
     }
 }

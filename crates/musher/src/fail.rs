@@ -6,14 +6,21 @@ static DIES_AT: OnceLock<String> = OnceLock::new();
 
 /// Every point there is, in the order in which a run meets them.
 pub const POINTS: &[&str] = &[
+    "after_commit",
     "before_prepare",
     "after_prepare",
     "before_spawn",
     "after_spawn",
+    "before_heard",
     "before_deliver",
+    "after_deliver",
     "before_close",
     "before_finish",
     "after_finish",
+    "before_merge",
+    "after_merge",
+    "before_release",
+    "after_release",
 ];
 
 /// Lets this process die, as by a kill, when it comes to the point. Only builds for tests can be told so.
@@ -25,7 +32,7 @@ pub fn die_at(point: Option<String>) {
 }
 
 /// Dies here, if this is the point.
-pub(super) fn point(name: &'static str) {
+pub(crate) fn point(name: &'static str) {
     debug_assert!(POINTS.contains(&name), "{name} is not in the list");
     if DIES_AT.get().is_some_and(|point| point == name) {
         // A kill cannot be refused, so nothing after this runs.
