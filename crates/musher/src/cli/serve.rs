@@ -41,6 +41,7 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) async fn run(self) -> Result<Exit, CliError> {
         fail::die_at(self.die_at.clone());
+        let mut signals = Signals::heed();
         let config = self.config()?;
         let (home, project) = (config.home.clone(), config.project.clone());
         let listen = self.listen.unwrap_or(project.server.listen);
@@ -77,7 +78,7 @@ impl Serve {
         let watched = async {
             let why = tokio::select! {
                 why = supervisor.broken() => Some(why),
-                () = told_to_end() => None,
+                () = signals.told_to_end() => None,
             };
             home.retract();
             closing.cancel();
@@ -177,18 +178,33 @@ fn broken(error: &std::io::Error) -> CliError {
     CliError::Unavailable(error.to_string())
 }
 
-/// Waits until somebody wants the server to end, and takes in runners that have ended meanwhile.
-async fn told_to_end() {
-    let mut interrupts = signal(SignalKind::interrupt()).ok();
-    let mut terms = signal(SignalKind::terminate()).ok();
-    let mut hangups = signal(SignalKind::hangup()).ok();
-    let mut children = signal(SignalKind::child()).ok();
-    loop {
-        tokio::select! {
-            () = next(&mut interrupts) => return,
-            () = next(&mut terms) => return,
-            () = next(&mut hangups) => return,
-            () = next(&mut children) => launch::reap(),
+/// The signals that a server heeds, from its first moment on.
+struct Signals {
+    interrupts: Option<Signal>,
+    terms: Option<Signal>,
+    hangups: Option<Signal>,
+    children: Option<Signal>,
+}
+
+impl Signals {
+    fn heed() -> Self {
+        Self {
+            interrupts: signal(SignalKind::interrupt()).ok(),
+            terms: signal(SignalKind::terminate()).ok(),
+            hangups: signal(SignalKind::hangup()).ok(),
+            children: signal(SignalKind::child()).ok(),
+        }
+    }
+
+    /// Waits until somebody wants the server to end, and takes in runners that have ended meanwhile.
+    async fn told_to_end(&mut self) {
+        loop {
+            tokio::select! {
+                () = next(&mut self.interrupts) => return,
+                () = next(&mut self.terms) => return,
+                () = next(&mut self.hangups) => return,
+                () = next(&mut self.children) => launch::reap(),
+            }
         }
     }
 }

@@ -22,3 +22,5 @@ mod loss;
 mod real;
 mod resume_stream;
 mod rig;
+mod seat;
+mod verbs;
