@@ -41,6 +41,7 @@ pub use disk::{Disk, Os};
 pub use encode::{LONG_FIELD, LONGEST_LINE};
 pub use ends::{OpenEnds, OpenTurn, open_ends};
 pub use error::LogError;
+pub use folder::is_begun;
 pub use head::Head;
 pub use line::{Kinds, line_kind, line_seq, lines};
 pub use lock::{Lock, LockError};
@@ -49,11 +50,6 @@ pub use reader::{Batch, Read, Reader};
 pub use urgency::Urgency;
 pub use wakes::{WakeError, Wakes, WatchId};
 pub use writer::{Appended, Cut, SEGMENT_BYTES, Writer};
-
-/// Whether a log was begun in this folder, even if nothing is in it yet.
-pub fn has_begun(dir: &std::path::Path) -> bool {
-    folder::segments(dir).is_ok_and(|segments| !segments.is_empty())
-}
 
 /// The version of the format that this program writes, and the newest that it reads.
 pub const VERSION: u32 = 1;

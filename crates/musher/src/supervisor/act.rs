@@ -19,7 +19,7 @@ use crate::fail;
 use crate::git::{Author, Branch, Merged, RecoveryName};
 use crate::home::write_whole;
 use crate::runner::launch;
-use crate::runner::log::{self, Lock, LockError, Lost, close_lost};
+use crate::runner::log::{Lock, LockError, Lost, close_lost, is_begun};
 use crate::runner::spec::RunSpec;
 use crate::runner::wire::RunCommand;
 use crate::worktree::{self, WorktreeError};
@@ -268,8 +268,7 @@ impl Actor {
 
 /// Whether a runner is at work in the folder, or has been.
 fn begun(folder: &Path) -> bool {
-    let held = Lock::is_held(folder).unwrap_or(false);
-    held || log::has_begun(folder)
+    Lock::is_held(folder).unwrap_or(false) || is_begun(folder)
 }
 
 fn close_run(folder: &Path) -> Result<(), String> {

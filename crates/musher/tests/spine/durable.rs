@@ -177,7 +177,8 @@ impl Acknowledged {
             server.until_over(run).await;
             project.gapless(run);
             let last = project.events(run).pop().map(|event| event.kind);
-            assert!(matches!(last, Some(EventKind::SessionEnded(_))), "{run}: {last:?}");
+            let view = server.run(run).await;
+            assert!(matches!(last, Some(EventKind::SessionEnded(_))), "{last:?} {view:#}");
         }
         let stories = server.stories().await;
         for story in &self.stories {

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use musher::runner::log::{Lock, Writer};
 use serde_json::json;
 
 use crate::rig::{PATIENCE, Project, kill_runner};
@@ -80,4 +81,29 @@ async fn promise_7_a_run_that_is_lost_again_and_again_waits_for_a_person() {
     server.until_live("r5").await;
     server.post("/runs/r5/kill", &json!({})).await;
     assert_eq!(server.until_over("r5").await["outcome"], "stopped");
+}
+
+#[tokio::test]
+async fn promise_2_a_runner_that_died_before_its_first_word_is_lost_and_its_run_is_taken_up_again()
+{
+    for left in ["a log without events", "a torn log"] {
+        let project = Project::of_workers();
+        let server = project.serve_with(&["--die-at", "before_spawn"]).await.unwrap();
+        let text = "[[work lines=1]]";
+        let story = server.post("/stories", &json!({ "title": "Work", "text": text })).await;
+        let start = format!("/stories/{}/start", story["story"].as_str().unwrap());
+        let _cut_off = server.try_post(&start, &json!({})).await;
+        server.until_dead();
+        let folder = project.run_folder("r1");
+        match left {
+            "a torn log" => std::fs::write(folder.join("events-00000001.jsonl"), "").unwrap(),
+            _ => drop(Writer::create(Lock::take(&folder).unwrap(), "r1").unwrap()),
+        }
+        let server = project.serve().await;
+        let lost = server.until_over("r1").await;
+        assert_eq!(lost["outcome"], "lost", "{left}: {lost:#}");
+        assert_eq!(project.gapless("r1"), 1);
+        let over = server.until_over("r2").await;
+        assert_eq!((&over["kind"], &over["outcome"]), (&json!("restart"), &json!("completed")));
+    }
 }

@@ -54,6 +54,11 @@ pub(super) fn segments(dir: &Path) -> io::Result<Vec<u64>> {
     Ok(found)
 }
 
+/// Whether somebody has begun the log of this run, which is done only once; nothing need be in it.
+pub fn is_begun(dir: &Path) -> bool {
+    segments(dir).is_ok_and(|segments| !segments.is_empty())
+}
+
 /// The first offsets of all raw files, in order.
 pub(super) fn raws(dir: &Path) -> io::Result<Vec<u64>> {
     numbers(dir, RAW)
