@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 /// The version of this protocol. A server drives runners of its own and of the previous version.
 pub const PROTOCOL: u32 = 1;
 
-/// The longest line that either side reads.
-pub const LONGEST: usize = 1024 * 1024;
+/// The longest line that either side reads. A text has 256 KiB at most, and JSON may need six bytes for each of its own.
+pub const LONGEST: usize = 2 * 1024 * 1024;
 
 /// What a runner is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,9 @@
 //! What a person says to a run: durable before anybody says so, and done once.
 
-use musher::runner::wire::RunCommand;
+use musher::runner::wire::{FromRunner, RunCommand};
 use musher_core::{Answer, ClosedBy, EventKind, Outcome};
 
-use crate::rig::Rig;
+use crate::rig::{PATIENCE, Rig};
 
 const ASKS: &str =
     "[[step]]\nrun = 'echo done >> effects'\nask_first = true\n[[step]]\nsay = 'Done.'";
@@ -74,6 +74,21 @@ async fn nonsense_on_the_socket_is_passed_over() {
         let _hung_up = stream.write_all(junk).await;
     }
     let mut link = rig.link().await;
+    link.ask("k".parse().unwrap(), RunCommand::Kill).await.unwrap().unwrap();
+    rig.until_free().await;
+}
+
+#[tokio::test]
+async fn the_longest_text_that_the_pool_takes_reaches_the_run_however_it_is_written() {
+    let rig = Rig::script("[[step]]\nsay = 'One.'\n[[step]]\nhang = true");
+    rig.launch();
+    rig.until(|event| matches!(event.kind, EventKind::TurnStarted { .. })).await;
+    let mut link = rig.link().await;
+    // Each of these characters takes six bytes in JSON.
+    let text = "\u{1}".repeat(256 * 1024);
+    let said = link.ask("c1".parse().unwrap(), RunCommand::Steer { text });
+    let reply = tokio::time::timeout(PATIENCE, said).await.unwrap();
+    assert_eq!(reply.unwrap(), Ok(()), "the runner hung up on it");
     link.ask("k".parse().unwrap(), RunCommand::Kill).await.unwrap().unwrap();
     rig.until_free().await;
 }
