@@ -14,6 +14,8 @@ use super::wire::{FromRunner, LONGEST, PROTOCOL, Refused, RunCommand, ToRunner};
 
 /// Lines that may wait for a reader; text in flight beyond that is dropped for it.
 const WAITING: usize = 256;
+/// What the buffer for lines keeps after a long one.
+const KEPT: usize = 64 * 1024;
 /// Commands whose replies are remembered, so that a repeated one has no second effect.
 const REMEMBERED: usize = 4096;
 
@@ -32,7 +34,7 @@ pub(super) struct Door {
 }
 
 /// Serves one connection until it closes.
-pub(super) async fn serve(stream: UnixStream, mut door: Door) {
+pub(super) async fn serve(stream: UnixStream, door: Door) {
     if !folder::is_trusted(&stream) {
         return;
     }
@@ -42,42 +44,56 @@ pub(super) async fn serve(stream: UnixStream, mut door: Door) {
     if say(&mut write, &hello).await.is_err() {
         return;
     }
-    let mut read = BufReader::new(read);
-    let mut line = Vec::new();
-    let mut told_paused = false;
-    loop {
-        let why = door.paused.borrow_and_update().clone();
-        if (why.is_some() || told_paused)
-            && say(&mut write, &FromRunner::Paused { why: why.clone() }).await.is_err()
-        {
-            return;
+    let mut paused = door.paused.clone();
+    let reading = async {
+        let mut read = BufReader::new(read);
+        let mut line = Vec::new();
+        while let Ok(true) = next_line(&mut read, &mut line).await {
+            if let Ok(message) = serde_json::from_slice::<ToRunner>(&line) {
+                take(message, &door, &lines).await;
+            }
+            line.clear();
+            line.shrink_to(KEPT);
         }
-        told_paused = why.is_some();
+    };
+    let writing = async {
+        let mut told_paused = false;
         loop {
-            tokio::select! {
-                read = next_line(&mut read, &mut line) => {
-                    if !matches!(read, Ok(true)) {
-                        return;
+            let why = paused.borrow_and_update().clone();
+            if (why.is_some() || told_paused)
+                && say(&mut write, &FromRunner::Paused { why: why.clone() }).await.is_err()
+            {
+                return;
+            }
+            told_paused = why.is_some();
+            loop {
+                tokio::select! {
+                    said = waiting.recv() => {
+                        let Some(said) = said else { return };
+                        if say(&mut write, &said).await.is_err() {
+                            return;
+                        }
                     }
-                    if let Ok(message) = serde_json::from_slice::<ToRunner>(&line) {
-                        take(message, &door, &lines).await;
-                    }
-                    line.clear();
-                }
-                said = waiting.recv() => {
-                    let Some(said) = said else { return };
-                    if say(&mut write, &said).await.is_err() {
-                        return;
-                    }
-                }
-                changed = door.paused.changed() => {
-                    if changed.is_err() {
-                        return;
-                    }
-                    break;
+                    changed = paused.changed() => match changed {
+                        Ok(()) => break,
+                        // The runner is ending; what it has said already is still handed on.
+                        Err(_) => {
+                            while let Ok(said) = waiting.try_recv() {
+                                if say(&mut write, &said).await.is_err() {
+                                    return;
+                                }
+                            }
+                            return;
+                        }
+                    },
                 }
             }
         }
+    };
+    // Neither waits for the other: whoever does not listen can still speak.
+    tokio::select! {
+        () = reading => {}
+        () = writing => {}
     }
 }
 

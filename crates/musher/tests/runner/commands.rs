@@ -92,3 +92,22 @@ async fn the_longest_text_that_the_pool_takes_reaches_the_run_however_it_is_writ
     link.ask("k".parse().unwrap(), RunCommand::Kill).await.unwrap().unwrap();
     rig.until_free().await;
 }
+
+#[tokio::test]
+async fn whoever_watches_and_does_not_read_can_still_command() {
+    let word = format!("{} ", "x".repeat(511));
+    let say = format!("[[step]]\nsay = '{}'\n", word.repeat(120));
+    let rig = Rig::script(&format!("pace_ms = 1\n{}[[step]]\nhang = true", say.repeat(8)));
+    rig.launch();
+    let mut link = rig.link().await;
+    link.watch().await.unwrap();
+    let done = |event: &musher_core::Event| matches!(event.kind, EventKind::ItemDone { .. });
+    let began = std::time::Instant::now();
+    while rig.events().iter().filter(|event| done(event)).count() < 8 {
+        assert!(began.elapsed() < PATIENCE, "the agent never came to its end");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    link.send("k".parse().unwrap(), RunCommand::Kill).await.unwrap();
+    rig.until_free().await;
+    assert_eq!(rig.outcome().unwrap().outcome, Outcome::Stopped);
+}
