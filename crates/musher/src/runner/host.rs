@@ -30,6 +30,8 @@ const SYNC: Duration = Duration::from_secs(1);
 const FRAME: Duration = Duration::from_millis(33);
 /// How often a full disk is tried again.
 const RETRY: Duration = Duration::from_millis(500);
+/// How long those who wait for a reply are spoken to after the end.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// Copies of the agent's output that may wait to be written.
 const RAW: usize = 16;
 
@@ -274,7 +276,21 @@ impl Hosting {
             let _full = self.keeping.keep_raw(|raw| raw.push(&bytes));
         }
         let _full = self.keeping.keep_raw(RawWriter::flush);
-        self.keeping.finish().await
+        let Self { keeping, door, paused, session, .. } = self;
+        let kept = keeping.finish().await;
+        drop((listener, session));
+        // What was done is acknowledged; whoever does not listen to that is not waited for.
+        let farewell = async {
+            let replies = door.replies.clone();
+            drop(door);
+            replies.close();
+            replies.wait().await;
+            drop(paused);
+            tasks.close();
+            tasks.wait().await;
+        };
+        let _deaf = tokio::time::timeout(FAREWELL, farewell).await;
+        kept
     }
 
     /// Takes what the session says, and all that it has said already.

@@ -111,3 +111,34 @@ async fn whoever_watches_and_does_not_read_can_still_command() {
     rig.until_free().await;
     assert_eq!(rig.outcome().unwrap().outcome, Outcome::Stopped);
 }
+
+#[tokio::test]
+async fn promise_15_what_was_taken_is_acknowledged_even_if_the_run_ends_in_the_same_breath() {
+    for round in 0..6 {
+        let rig = Rig::script("[[step]]\nsay = 'One.'\n[[step]]\nrun = 'sleep 0.05'");
+        rig.launch();
+        let Ok(mut link) = musher::runner::link::Link::open(&rig.run()).await else { continue };
+        for n in 0..40_000 {
+            let id = format!("steer-{n}").parse().unwrap();
+            let steer = RunCommand::Steer { text: "More.".into() };
+            if link.send(id, steer).await.is_err() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        let mut done = std::collections::BTreeSet::new();
+        while let Ok(Some(said)) = link.next().await {
+            if let FromRunner::Reply { id, refused: None } = said {
+                done.insert(id.as_str().to_owned());
+            }
+        }
+        rig.until_free().await;
+        for event in rig.events() {
+            if let EventKind::UserMessage { prompt: Some(id), .. } = event.kind
+                && id.as_str().starts_with("steer-")
+            {
+                assert!(done.contains(id.as_str()), "round {round}: {id} was done in silence");
+            }
+        }
+    }
+}
