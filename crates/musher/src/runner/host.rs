@@ -227,6 +227,7 @@ impl Hosting {
             commands,
             self.wanted.clone(),
             self.keeping.durable.subscribe(),
+            self.door.replies.clone(),
         );
         let tasks = TaskTracker::new();
         tasks.spawn(obeying);

@@ -142,47 +142,106 @@ pub(super) async fn next_line<R: AsyncBufReadExt + Unpin>(
     }
 }
 
-/// Carries out commands one after another, each at most once, and says so only when it is durable.
+/// Carries out commands one after another, each at most once, and says so only when it is durable. None waits for the
+/// one before it to be durable: a stop must get through while the disk is full.
 pub(super) async fn obey(
     session: SessionHandle,
     mut commands: mpsc::Receiver<Asked>,
     wanted: watch::Sender<u64>,
-    mut durable: watch::Receiver<u64>,
+    durable: watch::Receiver<u64>,
+    replies: TaskTracker,
 ) {
-    let mut done: HashMap<CommandId, Option<Refused>> = HashMap::new();
+    let mut done: HashMap<CommandId, Result<u64, Refused>> = HashMap::new();
     let mut order: VecDeque<CommandId> = VecDeque::new();
     while let Some((id, command, reply)) = commands.recv().await {
-        let refused = match done.get(&id) {
-            Some(refused) => refused.clone(),
+        let taken = match done.get(&id) {
+            Some(taken) => taken.clone(),
             None => {
                 let ends = command.ends();
-                let refused = match session.deliver(command.into_session(&id)).await {
-                    Ok(_) if ends => None,
-                    Ok(seq) => {
-                        wanted.send_if_modified(|last| {
-                            let more = seq > *last;
-                            *last = seq.max(*last);
-                            more
-                        });
-                        // The runner is gone when this fails, and with it the connection.
-                        if durable.wait_for(|number| *number >= seq).await.is_err() {
-                            return;
-                        }
-                        None
-                    }
-                    Err(error) => Some(error.into()),
-                };
+                let taken = session.deliver(command.into_session(&id)).await;
+                let taken = taken.map(|seq| if ends { 0 } else { seq }).map_err(Refused::from);
                 if order.len() >= REMEMBERED
                     && let Some(oldest) = order.pop_front()
                 {
                     done.remove(&oldest);
                 }
                 order.push_back(id.clone());
-                done.insert(id, refused.clone());
-                refused
+                done.insert(id, taken.clone());
+                taken
             }
         };
-        // Whoever asked may be gone, and may ask again.
-        let _gone = reply.send(refused);
+        let mut durable = durable.clone();
+        let seq = *taken.as_ref().unwrap_or(&0);
+        wanted.send_if_modified(|last| {
+            let more = seq > *last;
+            *last = seq.max(*last);
+            more
+        });
+        replies.spawn(async move {
+            // The runner is gone when this fails, and with it the connection.
+            if durable.wait_for(|number| *number >= seq).await.is_ok() {
+                // Whoever asked may be gone, and may ask again.
+                let _gone = reply.send(taken.err());
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use musher_core::EventKind;
+    use musher_runtime::{Environment, Keeper, Output, SessionSpec};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_kill_gets_through_while_what_was_said_before_waits_for_a_full_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("script.toml");
+        std::fs::write(&script, "[[step]]\nsay = 'One.'\n[[step]]\nhang = true").unwrap();
+        let environment = Environment::of_this_process();
+        let runtime = crate::runtimes::find("script", &environment).unwrap();
+        let mut spec = SessionSpec::new("go", folder.path(), environment);
+        spec.program = Some(script);
+        let (raw, _kept) = mpsc::channel(16);
+        let (disk, durable) = watch::channel(1);
+        spec.keeper = Some(Keeper { raw, durable: durable.clone() });
+        let mut session = runtime.start(spec);
+        while let Some(said) = session.next().await {
+            if let Output::Event(event) = said
+                && matches!(event.kind, EventKind::TurnStarted { .. })
+            {
+                break;
+            }
+        }
+        let (ask, asked) = mpsc::channel(8);
+        let tasks = TaskTracker::new();
+        let wanted = watch::channel(0).0;
+        tasks.spawn(obey(session.handle(), asked, wanted, durable, tasks.clone()));
+        let send = |id: &str, command: RunCommand| {
+            let (reply, answered) = oneshot::channel();
+            ask.try_send((id.parse().unwrap(), command, reply)).unwrap();
+            answered
+        };
+        let steer = RunCommand::Steer { text: "More.".into() };
+        let mut said = send("c1", steer.clone());
+        let mut said_again = send("c1", steer);
+        let killed = send("k", RunCommand::Kill);
+        let killed = tokio::time::timeout(Duration::from_secs(10), killed).await;
+        assert_eq!(killed.unwrap().unwrap(), None);
+        assert!(said.try_recv().is_err() && said_again.try_recv().is_err(), "it is not durable");
+        disk.send_replace(u64::MAX);
+        assert_eq!((said.await.unwrap(), said_again.await.unwrap()), (None, None));
+        let mut heard = 0;
+        while let Some(said) = session.next().await {
+            if let Output::Event(event) = said
+                && matches!(&event.kind, EventKind::UserMessage { text, .. } if text == "More.")
+            {
+                heard += 1;
+            }
+        }
+        assert_eq!(heard, 1);
     }
 }
