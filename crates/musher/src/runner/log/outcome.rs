@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate};
 use serde::Serialize;
@@ -26,7 +26,8 @@ pub fn write(dir: &Path, outcome: &impl Serialize) -> Result<(), LogError> {
     let failed = |error| LogError::of("write", &path, error);
     match replace(dir, &path, &bytes).map_err(failed) {
         Err(LogError::Full { .. }) => {
-            drop_ballast(dir);
+            // The ballast becomes the file itself: a disk without names left would give nobody a new one.
+            let _gone_already = fs::rename(folder::ballast(dir), unborn(&path));
             replace(dir, &path, &bytes).map_err(failed)
         }
         other => other,
@@ -45,8 +46,13 @@ pub fn read<T: DeserializeOwned>(dir: &Path) -> Result<Option<T>, LogError> {
     serde_json::from_slice(&bytes).map(Some).map_err(|error| failed(error.into()))
 }
 
+/// What the outcome is called until it is whole.
+fn unborn(path: &Path) -> PathBuf {
+    path.with_extension("new")
+}
+
 fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let unborn = path.with_extension("new");
+    let unborn = unborn(path);
     let mut file = File::create(&unborn)?;
     file.write_all(bytes)?;
     file.sync_all()?;
