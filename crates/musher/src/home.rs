@@ -32,6 +32,10 @@ pub enum HomeError {
     InsideRepository { path: PathBuf, repo: PathBuf },
     #[error("another server uses the state directory {path}{}", at(url))]
     InUse { path: PathBuf, url: Option<String> },
+    #[error("{path} is not in a git repository")]
+    NoRepository { path: PathBuf },
+    #[error("{path} is a bare repository, in which nobody can work")]
+    BareRepository { path: PathBuf },
     #[error("neither XDG_STATE_HOME nor HOME is set, so there is no place for the state")]
     NoPlace,
 }
@@ -48,6 +52,10 @@ impl HomeError {
             Self::NetworkFileSystem { .. } => "name a directory on a local disk with --state DIR",
             Self::InsideRepository { .. } => "name a directory outside of it with --state DIR",
             Self::InUse { .. } => "use that server, or end it first",
+            Self::NoRepository { .. } => {
+                "go to one, name one with -C DIR, or make one with `git init`"
+            }
+            Self::BareRepository { .. } => "clone it, and name the clone with -C DIR",
             Self::NoPlace => "set HOME, or name a directory with --state DIR",
         }
     }

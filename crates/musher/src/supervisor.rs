@@ -107,25 +107,19 @@ impl Supervisor {
     pub async fn start(config: Config) -> Result<Self, StartError> {
         let Config { repo, home, project, program, environment, runner_vars } = config;
         let lock = home.lock()?;
-        let program = home.binary(&program)?;
         let scratch = home.scratch()?;
         let git = Git::open(&repo, git_env(&environment), &scratch).await?;
         git.check_writable()?;
         git.clear_scratch()?;
-        let base = match &project.base_branch {
-            Some(name) => Branch::new(name.clone()).map_err(|error| StartError::Project {
-                what: format!("the base branch {name}"),
-                why: error.to_string(),
-            })?,
-            None => git.default_branch().await?,
-        };
-        git.resolve(&base).await?;
+        git.check_writable()?;
+        let base = base_branch(&git, &project).await?;
         let files = SlotFiles {
             keep: paths("keep", &project.worktree.keep)?,
             copy: paths("copy", &project.worktree.copy)?,
         };
         let slots = Slots::new(git.clone(), &home.worktrees(), files)?;
         let journal = Journal::open(&home.journal(), now_ms())?;
+        let program = home.binary(&program)?;
         let views = journal.views();
         let bus = Bus::start(home.runs());
         let (sender, mut actions) = mpsc::channel::<Vec<Action>>(ACTIONS);
@@ -280,6 +274,23 @@ async fn adopted(pool: &PoolHandle) -> Vec<(RunId, u64)> {
         runs.map(|(id, run)| (*id, run.cursor)).collect()
     });
     live.await.unwrap_or_default()
+}
+
+/// The branch that stories start from, which is there.
+async fn base_branch(git: &Git, project: &Project) -> Result<Branch, StartError> {
+    let Some(name) = &project.base_branch else {
+        let base = git.default_branch().await?;
+        git.resolve(&base).await?;
+        return Ok(base);
+    };
+    let unusable =
+        |why: String| StartError::Project { what: format!("the base branch {name}"), why };
+    let base = Branch::new(name.clone()).map_err(|error| unusable(error.to_string()))?;
+    match git.resolve(&base).await {
+        Ok(_) => Ok(base),
+        Err(error @ GitError::NoBranch { .. }) => Err(unusable(error.to_string())),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn team(project: &Project) -> Team {

@@ -48,13 +48,7 @@ impl Place {
 
     /// The top of the repository.
     pub(crate) fn repo(&self) -> Result<PathBuf, CliError> {
-        let given = &self.args.repo;
-        home::repository_around(given).ok_or_else(|| {
-            CliError::hinted(
-                format!("{} is not in a git repository", given.display()),
-                "go to one, name one with -C DIR, or make one with `git init`",
-            )
-        })
+        Ok(home::repository_around(&self.args.repo)?)
     }
 
     /// The state directory, whether or not it is there.

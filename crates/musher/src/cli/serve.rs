@@ -100,12 +100,7 @@ impl Serve {
 
     fn config(&self) -> Result<supervisor::Config, CliError> {
         let environment = Environment::of_this_process();
-        let repo = home::repository_around(&self.repo).ok_or_else(|| {
-            CliError::hinted(
-                format!("{} is not in a git repository", self.repo.display()),
-                "go to one, name one with -C DIR, or make one with `git init`",
-            )
-        })?;
+        let repo = home::repository_around(&self.repo).map_err(|error| refused(&error))?;
         let project = config::load(&repo, runtimes::BUILT)
             .map_err(|errors| CliError::user(errors.to_string()))?;
         let state = match &self.state {

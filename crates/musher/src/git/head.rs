@@ -74,6 +74,16 @@ pub(super) fn operation(git_dir: &Path) -> Option<Operation> {
     SIGNS.iter().find(|(name, _)| git_dir.join(name).symlink_metadata().is_ok()).map(|(_, it)| *it)
 }
 
+/// The branch that a checkout has left for as long as it is in the middle of something, and will come back to.
+pub(super) fn branch_under_way(git_dir: &Path) -> Option<Branch> {
+    let read = |name: &str| std::fs::read(git_dir.join(name)).ok();
+    let full = ["rebase-merge/head-name", "rebase-apply/head-name"].into_iter().find_map(read);
+    match full {
+        Some(full) => Branch::of_ref(full.trim_ascii_end()),
+        None => Branch::new(String::from_utf8(read("BISECT_START")?).ok()?.trim_end()).ok(),
+    }
+}
+
 /// Forgets what a checkout was in the middle of; its files and commits stay.
 pub(super) fn forget_operation(git_dir: &Path) -> Result<(), GitError> {
     let more = ["MERGE_MSG", "MERGE_MODE", "AUTO_MERGE", "SQUASH_MSG", "sequencer", "BISECT_START"];

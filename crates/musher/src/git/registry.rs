@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::GitError;
 use super::name::{Branch, Commit};
-use super::{Checkout, Git};
+use super::{Checkout, Git, head};
 
 /// What a worktree is locked with until it is whole.
 const PREPARING: &str = "musher is preparing this worktree";
@@ -32,9 +32,16 @@ impl Git {
         Ok(parse(&list.stdout))
     }
 
-    /// Where a branch is checked out.
+    /// Where a branch is checked out, or will be again when what is under way there is over.
     pub(crate) async fn holder(&self, branch: &Branch) -> Result<Option<PathBuf>, GitError> {
-        let held = |entry: &Worktree| entry.branch.as_ref() == Some(branch);
+        let held = |entry: &Worktree| match &entry.branch {
+            Some(on) => on == branch,
+            None => {
+                let checkout = self.checkout_at(&entry.path);
+                checkout
+                    .is_some_and(|it| head::branch_under_way(&it.git_dir).as_ref() == Some(branch))
+            }
+        };
         Ok(self.worktrees().await?.into_iter().find(held).map(|entry| entry.path))
     }
 

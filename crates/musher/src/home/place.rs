@@ -9,10 +9,18 @@ use super::HomeError;
 
 /// The main checkout of the repository around a folder, as far as the files tell. Whoever stands in a worktree is led
 /// to the checkout that it belongs to.
-pub fn repository_around(folder: &Path) -> Option<PathBuf> {
-    let folder = folder.canonicalize().ok()?;
-    let root = folder.ancestors().find(|folder| folder.join(".git").exists())?;
-    Some(main_checkout(root).unwrap_or_else(|| root.to_owned()))
+pub fn repository_around(folder: &Path) -> Result<PathBuf, HomeError> {
+    let none = || HomeError::NoRepository { path: folder.to_owned() };
+    let around = folder.canonicalize().map_err(|_| none())?;
+    for folder in around.ancestors() {
+        if folder.join(".git").exists() {
+            return Ok(main_checkout(folder).unwrap_or_else(|| folder.to_owned()));
+        }
+        if ["HEAD", "objects", "refs"].iter().all(|name| folder.join(name).exists()) {
+            return Err(HomeError::BareRepository { path: folder.to_owned() });
+        }
+    }
+    Err(none())
 }
 
 fn main_checkout(worktree: &Path) -> Option<PathBuf> {
@@ -119,9 +127,10 @@ mod tests {
         std::fs::create_dir_all(top.join("w/deep")).unwrap();
         std::fs::write(top.join("w/.git"), format!("gitdir: {}\n", entry.display())).unwrap();
         let main = Some(top.join("main"));
-        assert_eq!(repository_around(&top.join("w/deep")), main);
-        assert_eq!(repository_around(&top.join("main")), main);
-        assert_eq!(repository_around(Path::new("/proc/self")), None);
+        assert_eq!(repository_around(&top.join("w/deep")).ok(), main);
+        assert_eq!(repository_around(&top.join("main")).ok(), main);
+        let none = repository_around(Path::new("/proc/self"));
+        assert!(matches!(none, Err(HomeError::NoRepository { .. })), "{none:?}");
     }
 
     #[test]

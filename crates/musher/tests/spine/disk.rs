@@ -39,6 +39,13 @@ impl Mount {
         Self::new(&top.join("disk"), &["-o", "loop", &image])
     }
 
+    /// Lets nobody write to it any more.
+    pub(crate) fn make_read_only(&self) -> bool {
+        let mut mount = Command::new("mount");
+        let remounted = mount.args(["-o", "remount,bind,ro"]).arg(&self.at).output();
+        remounted.is_ok_and(|output| output.status.success())
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.at
     }

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use musher::config;
@@ -98,16 +98,25 @@ impl Project {
     }
 
     pub(crate) fn git(&self, args: &[&str]) -> String {
-        let output = Command::new("git")
-            .args(["-c", "user.name=T", "-c", "user.email=t@t"])
-            .args(args)
-            .current_dir(self.repo())
-            .env("HOME", self.top.path())
-            .output()
-            .unwrap();
+        self.git_in(&self.repo(), args)
+    }
+
+    pub(crate) fn git_in(&self, folder: &Path, args: &[&str]) -> String {
+        let output = self.git_output(folder, args);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "git {args:?}: {errors}");
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// A call of git that must fail.
+    pub(crate) fn git_fails(&self, args: &[&str]) {
+        assert!(!self.git_output(&self.repo(), args).status.success(), "git {args:?}");
+    }
+
+    fn git_output(&self, folder: &Path, args: &[&str]) -> Output {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=T", "-c", "user.email=t@t"]).args(args);
+        git.current_dir(folder).env("HOME", self.top.path()).output().unwrap()
     }
 
     /// `musher` with these arguments, in the repository, with nothing of the tests' environment.
@@ -149,12 +158,7 @@ impl Project {
 
     /// Starts the server with more arguments; `None` if it ended before it was ready.
     pub(crate) async fn serve_with(&self, more: &[&str]) -> Option<Server> {
-        std::fs::create_dir_all(self.state()).unwrap();
-        let project = config::load(&self.repo(), runtimes::BUILT).unwrap();
-        let trust = config::trust::trusted(&self.state(), &project).unwrap();
-        if trust != config::trust::Trust::Trusted {
-            config::trust::grant(&self.state(), &project).unwrap();
-        }
+        self.trust();
         let state = self.state().display().to_string();
         let mut args = vec!["serve", "--json", "--state", &state];
         args.extend(more);
@@ -171,6 +175,16 @@ impl Project {
         let token = std::fs::read_to_string(self.state().join("token")).unwrap();
         let url = ready["url"].as_str().unwrap().to_owned();
         Some(Server { child, url, token, http: reqwest::Client::new(), log })
+    }
+
+    /// Says that the project file may do what it can do.
+    pub(crate) fn trust(&self) {
+        std::fs::create_dir_all(self.state()).unwrap();
+        let project = config::load(&self.repo(), runtimes::BUILT).unwrap();
+        let trust = config::trust::trusted(&self.state(), &project).unwrap();
+        if trust != config::trust::Trust::Trusted {
+            config::trust::grant(&self.state(), &project).unwrap();
+        }
     }
 
     /// Where every server writes what it has to say.
