@@ -36,8 +36,8 @@ pub enum LaunchError {
     Spawn(PathBuf, io::Error),
     #[error("the runner ended before its run began: {0}")]
     Ended(String),
-    #[error("the runner did not begin its run within {} s", PATIENCE.as_secs())]
-    Silent,
+    #[error("the runner did not begin its run within {0:?}")]
+    Silent(Duration),
 }
 
 /// Starts the runner of the run in this folder, with these variables beside our own, and waits until the run is begun.
@@ -45,11 +45,21 @@ pub enum LaunchError {
 ///
 /// The runner is a child of this process only in name: it makes a session of its own, and when this process dies it
 /// goes on.
+pub fn launch(
+    program: &Path,
+    folder: &Path,
+    vars: &[(OsString, OsString)],
+) -> Result<(), LaunchError> {
+    launch_within(PATIENCE, program, folder, vars)
+}
+
+/// The same with another patience.
 #[expect(
     clippy::disallowed_methods,
     reason = "a runner must outlive us, so it cannot be a contained process of the runtime library"
 )]
-pub fn launch(
+pub fn launch_within(
+    patience: Duration,
     program: &Path,
     folder: &Path,
     vars: &[(OsString, OsString)],
@@ -68,43 +78,55 @@ pub fn launch(
         .stderr(log)
         .spawn()
         .map_err(failed)?;
-    let mut words = match runner.stdout.take() {
-        Some(words) => words,
-        None => return Err(LaunchError::Silent),
-    };
-    let flags = fcntl_getfl(&words).map_err(|error| failed(error.into()))?;
-    fcntl_setfl(&words, flags | OFlags::NONBLOCK).map_err(|error| failed(error.into()))?;
+    match begins(&mut runner, patience) {
+        Ok(true) => {
+            STARTED.lock().unwrap_or_else(PoisonError::into_inner).push(runner);
+            Ok(())
+        }
+        begun => {
+            // It must not begin after all when it was given up already; if it has, its log tells.
+            let _dead = runner.kill();
+            // Somebody has to take it in, and whoever else does is as good.
+            let _taken = runner.wait();
+            match begun {
+                Ok(_) => {
+                    let last = last_words(folder).unwrap_or_else(|| "it said nothing".to_owned());
+                    Err(LaunchError::Ended(last))
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                    Err(LaunchError::Silent(patience))
+                }
+                Err(error) => Err(failed(error)),
+            }
+        }
+    }
+}
+
+/// Waits until a runner says that its run is begun; `false` if it ends before that.
+fn begins(runner: &mut Child, patience: Duration) -> io::Result<bool> {
+    let mut words = runner.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+    let flags = fcntl_getfl(&words)?;
+    fcntl_setfl(&words, flags | OFlags::NONBLOCK)?;
     let mut said = Vec::new();
     let began = std::time::Instant::now();
     loop {
-        let left = PATIENCE.saturating_sub(began.elapsed());
+        let left = patience.saturating_sub(began.elapsed());
         let timeout = rustix::event::Timespec::try_from(left).ok();
         let mut polled = [PollFd::new(&words, PollFlags::IN)];
         match poll(&mut polled, timeout.as_ref()) {
-            Ok(0) => {
-                // One that is so late must not begin after all.
-                let _dead = runner.kill();
-                let _taken = runner.wait();
-                return Err(LaunchError::Silent);
-            }
+            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(failed(error.into())),
+            Err(error) => return Err(error.into()),
         }
         let mut buffer = [0; 64];
         match words.read(&mut buffer) {
-            Ok(0) => {
-                let last = last_words(folder).unwrap_or_else(|| "it said nothing".to_owned());
-                // Somebody has to take it in, and whoever else does is as good.
-                let _taken = runner.wait();
-                return Err(LaunchError::Ended(last));
-            }
+            Ok(0) => return Ok(false),
             Ok(count) => said.extend_from_slice(&buffer[..count]),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(error),
         }
         if said == READY.as_bytes() {
-            STARTED.lock().unwrap_or_else(PoisonError::into_inner).push(runner);
-            return Ok(());
+            return Ok(true);
         }
     }
 }

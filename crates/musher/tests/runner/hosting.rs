@@ -128,3 +128,19 @@ async fn the_lock_tells_who_lives() {
     end.await.unwrap();
     rig.until_free().await;
 }
+
+#[tokio::test]
+async fn a_runner_that_does_not_begin_in_time_is_not_left_behind() {
+    use std::os::unix::fs::PermissionsExt;
+    let rig = Rig::script("");
+    rig.write_spec();
+    let slow = rig.work().join("slow");
+    std::fs::write(&slow, "#!/bin/sh\necho $$ > \"$2/pid\"\nexec sleep 300\n").unwrap();
+    std::fs::set_permissions(&slow, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let patience = Duration::from_millis(500);
+    let run = rig.run();
+    let refused = musher::runner::launch::launch_within(patience, &slow, &run, &[]).unwrap_err();
+    assert!(refused.to_string().contains("did not begin"), "{refused}");
+    let pid = std::fs::read_to_string(run.join("pid")).unwrap();
+    assert!(!std::path::Path::new(&format!("/proc/{}", pid.trim())).exists(), "it lives on");
+}
