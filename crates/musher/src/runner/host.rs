@@ -58,6 +58,8 @@ pub async fn host(
 ) -> Result<(), HostError> {
     let bad_folder = |error| HostError::Folder(path.to_owned(), error);
     let folder = RunFolder::open(path).map_err(bad_folder)?;
+    // A folder that is no run's is left as it is. What counts is the spec as it is once nobody else can begin.
+    RunSpec::read(path)?;
     let lock = Lock::take(path)?;
     let spec = RunSpec::read(path)?;
     let listener = folder.listen().map_err(bad_folder)?;

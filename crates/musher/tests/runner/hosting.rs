@@ -130,6 +130,16 @@ async fn the_lock_tells_who_lives() {
 }
 
 #[tokio::test]
+async fn a_runner_in_a_folder_that_is_no_runs_leaves_it_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut runner = std::process::Command::new(program());
+    let ended = runner.arg("runner").arg(folder.path()).output().unwrap();
+    assert!(!ended.status.success());
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("spec.json"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
 async fn a_runner_that_does_not_begin_in_time_is_not_left_behind() {
     use std::os::unix::fs::PermissionsExt;
     let rig = Rig::script("");
