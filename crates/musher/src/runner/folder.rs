@@ -28,6 +28,11 @@ impl RunFolder {
         &self.path
     }
 
+    /// Whether somebody has deleted the folder; one that was moved is still there.
+    pub(super) fn is_deleted(&self) -> bool {
+        rustix::fs::fstat(&self.handle).is_ok_and(|found| found.st_nlink == 0)
+    }
+
     fn socket(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", self.handle.as_raw_fd()))
     }

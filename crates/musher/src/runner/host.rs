@@ -30,6 +30,8 @@ const SYNC: Duration = Duration::from_secs(1);
 const FRAME: Duration = Duration::from_millis(33);
 /// How often a full disk is tried again.
 const RETRY: Duration = Duration::from_millis(500);
+/// How often a runner looks whether its folder is still there.
+const LOOK: Duration = Duration::from_secs(3);
 /// How long those who wait for a reply are spoken to after the end.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Copies of the agent's output that may wait to be written.
@@ -83,7 +85,7 @@ pub async fn host(
         end: None,
     };
     match session {
-        Ok(session) => Hosting::new(&spec, session, keeping).run(listener, raw).await?,
+        Ok(session) => Hosting::new(&spec, session, keeping).run(&folder, listener, raw).await?,
         Err(why) => keeping.refuse(why, now()).await?,
     }
     folder.close_door();
@@ -216,6 +218,7 @@ impl Hosting {
 
     async fn run(
         mut self,
+        folder: &RunFolder,
         listener: UnixListener,
         mut raw: mpsc::Receiver<Bytes>,
     ) -> Result<(), HostError> {
@@ -234,6 +237,7 @@ impl Hosting {
         let tasks = TaskTracker::new();
         tasks.spawn(obeying);
         let mut flush_at = Instant::now();
+        let mut look_at = Instant::now() + LOOK;
         let mut ends = 0;
         loop {
             let paused = self.paused.borrow().is_some();
@@ -272,6 +276,13 @@ impl Hosting {
                 () = next(&mut terms) => self.told_to_end(&mut ends).await,
                 () = next(&mut interrupts) => self.told_to_end(&mut ends).await,
                 () = next(&mut children) => reap_orphans(),
+                () = tokio::time::sleep_until(look_at) => {
+                    look_at = Instant::now() + LOOK;
+                    if folder.is_deleted() {
+                        // Nobody can find this run any more, to read it or to stop it.
+                        let _ended = self.handle.kill().await;
+                    }
+                }
             }
         }
         while let Ok(bytes) = raw.try_recv() {

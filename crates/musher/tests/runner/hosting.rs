@@ -130,6 +130,22 @@ async fn the_lock_tells_who_lives() {
 }
 
 #[tokio::test]
+async fn a_runner_whose_folder_is_deleted_ends_with_all_that_it_started() {
+    let rig = Rig::script("[[step]]\nrun = 'setsid sleep 300 & sleep 300'");
+    rig.launch();
+    let pid = rig.link().await.pid;
+    rig.until(|event| matches!(event.kind, EventKind::Tool(_))).await;
+    std::fs::remove_dir_all(rig.run()).unwrap();
+    let began = std::time::Instant::now();
+    while std::path::Path::new(&format!("/proc/{pid}")).exists() {
+        assert!(began.elapsed() < PATIENCE, "nobody can reach it, and it lives on");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        musher::runner::launch::reap();
+    }
+    assert_eq!(proc::marked(&rig.mark()), Vec::<i32>::new());
+}
+
+#[tokio::test]
 async fn a_runner_in_a_folder_that_is_no_runs_leaves_it_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let mut runner = std::process::Command::new(program());
