@@ -8,6 +8,7 @@ use std::time::Duration;
 use musher_core::pool::{Heard, Input, Undelivered, UndeliveredCode};
 use musher_core::{CommandId, RunId, Spend};
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -134,6 +135,8 @@ impl Attendant {
         if link.is_none() {
             self.look(&mut reader, &mut ear).await;
         }
+        // A time and not a pause, for a log that grows all the while must not put it off.
+        let mut look_at = Instant::now() + SWEEP;
         loop {
             grown.borrow_and_update();
             if let Err(error) = self.read(&mut reader, &mut ear).await {
@@ -173,11 +176,12 @@ impl Attendant {
                 {
                     link = None;
                 },
-                () = tokio::time::sleep(SWEEP), if link.is_none() => {
+                () = tokio::time::sleep_until(look_at), if link.is_none() => {
                     link = self.connect(&wanted).await;
                     if link.is_none() {
                         self.look(&mut reader, &mut ear).await;
                     }
+                    look_at = Instant::now() + SWEEP;
                 }
             }
         }

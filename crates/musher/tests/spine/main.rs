@@ -24,4 +24,5 @@ mod real;
 mod resume_stream;
 mod rig;
 mod seat;
+mod trouble;
 mod verbs;
