@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use musher::runner::log::{Lock, Writer};
 use serde_json::json;
 
 use crate::rig::Project;
@@ -23,4 +24,21 @@ async fn a_runner_that_could_not_be_reached_is_reached_again_while_its_agent_kee
     std::fs::rename(&away, &door).unwrap();
     server.post(&format!("/runs/{run}/kill"), &json!({})).await;
     assert_eq!(server.until_over(&run).await["outcome"], "stopped");
+}
+
+#[tokio::test]
+async fn a_runner_that_died_before_its_first_event_is_lost_and_its_run_is_taken_up_again() {
+    let project = Project::of_workers();
+    let server = project.serve_with(&["--die-at", "before_spawn"]).await.unwrap();
+    let story = json!({ "title": "Work", "text": "[[work lines=1]]" });
+    let story = server.post("/stories", &story).await["story"].as_str().unwrap().to_owned();
+    // The server may die before it replies.
+    let _cut_off = server.try_post(&format!("/stories/{story}/start"), &json!({})).await;
+    server.until_dead();
+    let lock = Lock::take(&project.run_folder("r1")).unwrap();
+    drop(Writer::create(lock, "r1").unwrap());
+    let server = project.serve().await;
+    let lost = server.until_over("r1").await;
+    assert_eq!(lost["outcome"], "lost", "{lost:#}");
+    assert_eq!(server.until_over("r2").await["outcome"], "completed");
 }
