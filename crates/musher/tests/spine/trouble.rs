@@ -5,7 +5,7 @@ use std::time::Duration;
 use musher::runner::log::{Lock, Writer};
 use serde_json::json;
 
-use crate::rig::Project;
+use crate::rig::{Project, kill_runner};
 
 #[tokio::test]
 async fn a_runner_that_could_not_be_reached_is_reached_again_while_its_agent_keeps_talking() {
@@ -41,4 +41,37 @@ async fn a_runner_that_died_before_its_first_event_is_lost_and_its_run_is_taken_
     let lost = server.until_over("r1").await;
     assert_eq!(lost["outcome"], "lost", "{lost:#}");
     assert_eq!(server.until_over("r2").await["outcome"], "completed");
+}
+
+/// A server that finds the run of an agent that never ends dead, after something was done to the run's folder.
+async fn found_dead(harm: impl FnOnce(&std::path::Path)) {
+    let project = Project::of_workers();
+    let server = project.serve().await;
+    let (_, run) = server.begin("[[work lines=3 hang=1]]").await;
+    server.until(&run, |view| view["session"].is_string()).await;
+    server.kill();
+    let folder = project.run_folder(&run);
+    let spec = musher::runner::spec::RunSpec::read(&folder).unwrap();
+    kill_runner(&folder).unwrap();
+    musher_runtime::sweep(&spec.mark, spec.group.as_deref());
+    harm(&folder);
+    let server = project.serve().await;
+    let over = server.until_over(&run).await;
+    assert_eq!(over["outcome"], "lost", "{over:#}");
+    server.until_live("r2").await;
+    server.post("/runs/r2/kill", &json!({})).await;
+    assert_eq!(server.until_over("r2").await["outcome"], "stopped");
+}
+
+#[tokio::test]
+async fn a_dead_run_whose_log_has_lost_what_was_heard_of_it_still_has_an_end() {
+    // As after a loss of power: the facts were synced, the events were not.
+    let forget = |folder: &std::path::Path| {
+        std::fs::remove_file(folder.join("head")).unwrap();
+        let log = folder.join("events-00000001.jsonl");
+        let text = std::fs::read_to_string(&log).unwrap();
+        let first = text.lines().next().unwrap();
+        std::fs::write(&log, format!("{first}\n")).unwrap();
+    };
+    found_dead(forget).await;
 }

@@ -8,7 +8,10 @@ use crate::{RunId, RunPhase};
 
 pub(super) fn heard(draft: &mut Draft<'_>, id: RunId, seq: u64, what: Heard) {
     let Some(run) = draft.base.runs.get(&id) else { return };
-    if seq <= run.cursor && draft.keeps(Rule::OneHearing) {
+    let again = seq <= run.cursor && draft.keeps(Rule::OneHearing);
+    // An end counts whatever its number is: a loss of power may take events that became facts, and the end that is
+    // written afterwards takes the number of one of them.
+    if again && !matches!(what, Heard::Ended { .. }) {
         return;
     }
     match run.phase {
@@ -45,7 +48,8 @@ pub(super) fn heard(draft: &mut Draft<'_>, id: RunId, seq: u64, what: Heard) {
             draft.put(Fact::UsageCounted { run: id, seq, model, spend });
         }
         Heard::Ended { outcome, error, session } => {
-            if let Some(session) = session.filter(|session| run.session.as_ref() != Some(session)) {
+            let session = session.filter(|session| run.session.as_ref() != Some(session));
+            if let Some(session) = session.filter(|_| !again) {
                 draft.put(Fact::SessionSeen { run: id, seq, session });
             }
             end(draft, id, End { outcome, error, seq: Some(seq) });

@@ -174,3 +174,18 @@ fn a_stop_that_comes_when_the_run_is_already_lost_still_keeps_it_from_restarting
     scene.put(Input::Finished { run: first, commit: None, error: None });
     assert!(scene.state.runs.is_empty());
 }
+
+#[test]
+fn a_run_ends_even_if_its_log_has_lost_the_events_that_were_heard() {
+    let mut scene = Scene::with_story();
+    let first = scene.start("s1", "ada");
+    scene.go_live(first);
+    scene.name_session(first, 7, "x");
+    scene.put(Input::RunnerGone { run: first });
+    // The end takes a number that was heard before; nothing else does.
+    assert_eq!(scene.name_session(first, 3, "y").facts, []);
+    let decision = scene.hear(first, 3, ended(Outcome::Lost));
+    let names: Vec<_> = decision.facts.iter().map(|fact| fact.name()).collect();
+    assert_eq!(names, ["run_ended"]);
+    assert_eq!(scene.hear(first, 3, ended(Outcome::Lost)).facts, [], "it ends once");
+}
