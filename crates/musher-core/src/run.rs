@@ -174,6 +174,18 @@ impl RunPhase {
         }
     }
 
+    /// Whether the run is over for its agent.
+    pub fn has_ended(&self) -> bool {
+        match self {
+            Self::Finishing { .. } => true,
+            Self::Queued
+            | Self::Preparing { .. }
+            | Self::Starting { .. }
+            | Self::Live { .. }
+            | Self::Closing { .. } => false,
+        }
+    }
+
     /// The phase in a word for a person.
     pub fn as_str(&self) -> &'static str {
         match self {

@@ -44,7 +44,7 @@ pub enum Action {
     },
     /// Hand a command to the runner until it answers; ends in `Delivered`, or with the run.
     Deliver { run: RunId, command: CommandId, kind: DeliveryKind },
-    /// Write the end of a log whose runner is gone; ends in `Heard::Ended`.
+    /// Write the end of a log whose runner is gone; ends in `Heard::Ended` or `LogLost`.
     CloseLog { run: RunId },
     /// Commit what the run left in its worktree; ends in `Finished`.
     Finish { run: RunId, slot: SlotId },

@@ -48,6 +48,7 @@ fn conclude(mut draft: Draft<'_>, input: Input) -> Decision {
         Input::RunnerUp { run } => flow::runner_up(&mut draft, run),
         Input::SpawnFailed { run, error } => flow::spawn_failed(&mut draft, run, error),
         Input::RunnerGone { run } => flow::runner_gone(&mut draft, run),
+        Input::LogLost { run, error } => flow::log_lost(&mut draft, run, error),
         Input::Heard { run, seq, what } => heard::heard(&mut draft, run, seq, what),
         Input::Delivered { run, command, result } => {
             talk::delivered(&mut draft, run, &command, result);

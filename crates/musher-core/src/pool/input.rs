@@ -46,6 +46,11 @@ pub enum Input {
     RunnerGone {
         run: RunId,
     },
+    /// The log of a runner that is gone cannot be closed or read; the run has no other end than this.
+    LogLost {
+        run: RunId,
+        error: ErrorInfo,
+    },
     /// The runner said what became of a command.
     Delivered {
         run: RunId,

@@ -26,6 +26,8 @@ use crate::worktree::{self, WorktreeError};
 
 /// What cannot be done now is tried again after this long.
 const AGAIN: Duration = Duration::from_secs(2);
+/// How often a log is tried that looks broken. A runner whose folder was deleted has ended by then.
+pub(super) const TRIES: u32 = 5;
 
 /// Whoever acts.
 #[derive(Debug, Clone)]
@@ -177,20 +179,28 @@ impl Actor {
         }
     }
 
-    /// Ends what a dead runner left and closes its log.
+    /// Ends what a dead runner left and closes its log. A log that cannot be closed is given up, for the run must end.
     async fn close(&self, run: RunId) {
         self.attendants.attend(run, 0);
         let folder = self.ground.home.run(run);
+        let mut tries = 0;
         loop {
             fail::point("before_close");
             let folder = folder.clone();
             let closed = tokio::task::spawn_blocking(move || close_run(&folder));
-            match closed.await {
-                Ok(Ok(())) => return,
-                // The runner lives after all, or the disk is full: what can be done is done later.
-                Ok(Err(why)) => self.ground.bus.set_note(run, Some(why)),
-                Err(_) => return,
+            let why = match closed.await {
+                Ok(Ok(())) | Err(_) => return,
+                // What can be done is done later.
+                Ok(Err(Unclosed::NotYet(why))) => why,
+                Ok(Err(Unclosed::Broken(why))) => {
+                    tries += 1;
+                    why
+                }
+            };
+            if tries == TRIES {
+                return self.tell(Input::LogLost { run, error: log_lost(&why) }).await;
             }
+            self.ground.bus.set_note(run, Some(why));
             tokio::time::sleep(AGAIN).await;
         }
     }
@@ -271,13 +281,19 @@ fn begun(folder: &Path) -> bool {
     Lock::is_held(folder).unwrap_or(false) || is_begun(folder)
 }
 
-fn close_run(folder: &Path) -> Result<(), String> {
-    let lock = match Lock::take(folder) {
-        Ok(lock) => lock,
-        Err(error @ (LockError::Held { .. } | LockError::Io { .. })) => {
-            return Err(error.to_string());
-        }
-    };
+/// Why a log was not closed.
+enum Unclosed {
+    /// The runner lives after all, or the disk is full.
+    NotYet(String),
+    /// It is gone, or it cannot be read or written.
+    Broken(String),
+}
+
+fn close_run(folder: &Path) -> Result<(), Unclosed> {
+    let lock = Lock::take(folder).map_err(|error| match error {
+        LockError::Held { .. } => Unclosed::NotYet(error.to_string()),
+        LockError::Io { .. } => Unclosed::Broken(error.to_string()),
+    })?;
     let mut message = match launch::last_words(folder) {
         Some(words) => format!("the runner died before the run ended; it said: {words}"),
         None => "the runner died before the run ended".to_owned(),
@@ -292,7 +308,10 @@ fn close_run(folder: &Path) -> Result<(), String> {
     }
     let reason = ErrorInfo::new(ErrorClass::ProcessExit, message);
     let lost = Lost { reason, now_ms: now_ms(), totals };
-    close_lost(lock, lost).map(|_| ()).map_err(|error| error.to_string())
+    close_lost(lock, lost).map(|_| ()).map_err(|error| match error.is_full() {
+        true => Unclosed::NotYet(error.to_string()),
+        false => Unclosed::Broken(error.to_string()),
+    })
 }
 
 fn named(branch: &BranchRef) -> Result<Branch, ErrorInfo> {
@@ -306,6 +325,12 @@ fn unmade(error: &WorktreeError) -> ErrorInfo {
 
 fn unwritten(error: &std::io::Error) -> ErrorInfo {
     ErrorInfo::new(ErrorClass::Unavailable, format!("the run's folder cannot be written: {error}"))
+}
+
+/// That a run has ended and its log does not say so.
+pub(super) fn log_lost(why: &str) -> ErrorInfo {
+    let message = format!("the runner died before the run ended, and its log is lost: {why}");
+    ErrorInfo::new(ErrorClass::Internal, message)
 }
 
 fn gone(what: String) -> ErrorInfo {

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::act::{TRIES, log_lost};
 use super::hear::Ear;
 use crate::bus::Bus;
 use crate::fail;
@@ -92,6 +93,7 @@ impl Attendants {
                 pool: shared.pool.clone(),
                 waiting: Vec::new(),
                 gone: false,
+                unread: 0,
             };
             tokio::select! {
                 () = attendant.work(mailbox) => {}
@@ -123,6 +125,8 @@ struct Attendant {
     waiting: Vec<Order>,
     /// The pool was told that the runner is gone.
     gone: bool,
+    /// How often in a row the log of a runner that is gone could not be read.
+    unread: u32,
 }
 
 impl Attendant {
@@ -217,16 +221,31 @@ impl Attendant {
 
     /// Tells the pool when nobody writes the log any more and it has no end.
     async fn look(&mut self, reader: &mut Option<Reader>, ear: &mut Ear) {
-        let free = matches!(Lock::is_held(&self.folder), Ok(false));
-        if !free || self.gone {
+        if !matches!(Lock::is_held(&self.folder), Ok(false)) {
             return;
         }
         // The end may have been written between the last look and the death.
         let read = self.read(reader, ear).await;
-        if read.is_ok() && !ear.over {
-            self.gone = true;
-            self.tell(Input::RunnerGone { run: self.run }).await;
+        if ear.over {
+            return;
         }
+        if !self.gone {
+            self.gone = true;
+            return self.tell(Input::RunnerGone { run: self.run }).await;
+        }
+        self.unread = if read.is_err() { self.unread + 1 } else { 0 };
+        if let Err(error) = read
+            && self.unread == TRIES
+        {
+            let error = log_lost(&error.to_string());
+            self.tell(Input::LogLost { run: self.run, error }).await;
+        }
+        // The pool may have ended the run without a word from the log.
+        let run = self.run;
+        let known = self
+            .pool
+            .inspect(move |state| state.runs.get(&run).is_some_and(|run| !run.phase.has_ended()));
+        ear.over = !known.await.unwrap_or(true);
     }
 
     async fn heard(&mut self, said: FromRunner) {

@@ -64,6 +64,16 @@ async fn found_dead(harm: impl FnOnce(&std::path::Path)) {
 }
 
 #[tokio::test]
+async fn a_dead_run_whose_folder_was_deleted_is_lost_and_does_not_wait_for_ever() {
+    found_dead(|folder| std::fs::remove_dir_all(folder).unwrap()).await;
+}
+
+#[tokio::test]
+async fn a_dead_run_whose_outcome_cannot_be_read_is_lost_and_does_not_wait_for_ever() {
+    found_dead(|folder| std::fs::write(folder.join("outcome.json"), "{").unwrap()).await;
+}
+
+#[tokio::test]
 async fn a_dead_run_whose_log_has_lost_what_was_heard_of_it_still_has_an_end() {
     // As after a loss of power: the facts were synced, the events were not.
     let forget = |folder: &std::path::Path| {
@@ -74,4 +84,16 @@ async fn a_dead_run_whose_log_has_lost_what_was_heard_of_it_still_has_an_end() {
         std::fs::write(&log, format!("{first}\n")).unwrap();
     };
     found_dead(forget).await;
+}
+
+#[tokio::test]
+async fn a_dead_run_whose_log_is_damaged_is_lost_and_does_not_wait_for_ever() {
+    let damage = |folder: &std::path::Path| {
+        let log = folder.join("events-00000001.jsonl");
+        let text = std::fs::read_to_string(&log).unwrap();
+        // A later segment whose numbers do not follow on.
+        let header = text.lines().next().unwrap().replace("\"first\":1", "\"first\":900");
+        std::fs::write(folder.join("events-00000900.jsonl"), format!("{header}\n")).unwrap();
+    };
+    found_dead(damage).await;
 }

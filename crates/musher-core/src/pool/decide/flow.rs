@@ -59,6 +59,12 @@ pub(super) fn runner_gone(draft: &mut Draft<'_>, id: RunId) {
     }
 }
 
+pub(super) fn log_lost(draft: &mut Draft<'_>, id: RunId, error: ErrorInfo) {
+    if let Some(RunPhase::Closing { .. }) = phase(draft, id) {
+        end(draft, id, End { outcome: Outcome::Lost, error: Some(error), seq: None });
+    }
+}
+
 pub(super) fn finished(
     draft: &mut Draft<'_>,
     id: RunId,

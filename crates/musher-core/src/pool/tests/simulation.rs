@@ -244,7 +244,9 @@ impl Simulation {
     fn read(&mut self) -> Result<(), String> {
         let runs: Vec<RunId> = self.scene.state.runs.keys().copied().collect();
         for run in runs {
-            let Some(runner) = self.world.runners.get(&run) else { continue };
+            let Some(runner) = self.world.runners.get(&run).filter(|runner| !runner.lost) else {
+                continue;
+            };
             let from = self.tails.get(&run).copied().unwrap_or_default();
             let upto = from + self.dice.below(runner.log.len().saturating_sub(from) + 1);
             let from = from.saturating_sub(usize::from(self.dice.chance(15)));
@@ -336,7 +338,7 @@ impl Simulation {
         self.folded()?;
         let worktrees: BTreeSet<_> = self.world.worktrees.keys().copied().collect();
         let mut usage = BTreeMap::new();
-        for (run, runner) in &self.world.runners {
+        for (run, runner) in self.world.runners.iter().filter(|(_, runner)| !runner.lost) {
             let reports = runner.log.iter().filter(|what| matches!(what, Heard::Usage { .. }));
             usage.insert(*run, reports.count());
         }

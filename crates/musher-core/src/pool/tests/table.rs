@@ -159,6 +159,7 @@ fn inputs(at: At) -> Vec<Input> {
     inputs.extend(heard.map(|what| Input::Heard { run, seq: 20, what }));
     inputs.extend([
         Input::RunnerGone { run },
+        Input::LogLost { run, error: error() },
         Input::Delivered { run, command: said.clone(), result: Ok(()) },
         Input::Finished { run, commit: None, error: None },
         Input::Released { slot: SlotId(1), branch: BranchRef { story: s1(), n: 1 } },

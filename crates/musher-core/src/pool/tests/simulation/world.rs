@@ -35,6 +35,8 @@ pub(super) struct Runner {
     effects: BTreeMap<AskId, u32>,
     asks: u32,
     stopping: bool,
+    /// Its log cannot be read any more.
+    pub(super) lost: bool,
 }
 
 /// Whether an action is done with.
@@ -68,7 +70,7 @@ impl World {
             Action::Deliver { run, command, kind } => {
                 return self.deliver(run, command, &kind, fails, dice);
             }
-            Action::CloseLog { run } => self.close_log(run)?,
+            Action::CloseLog { run } => self.close_log(run, fails)?,
             Action::Finish { run, slot } => {
                 self.deserted(slot, "finished")?;
                 let commit = dice.chance(50).then(|| "abc".to_owned());
@@ -179,12 +181,17 @@ impl World {
         Ok(Performed::Done)
     }
 
-    fn close_log(&mut self, run: RunId) -> Result<(), String> {
+    fn close_log(&mut self, run: RunId, fails: bool) -> Result<(), String> {
         let Some(runner) = self.runners.get_mut(&run) else {
             return Err(format!("{run} has no log to close"));
         };
         if runner.alive {
             return Err(format!("the log of {run} was closed while its runner wrote it"));
+        }
+        runner.lost |= fails;
+        if runner.lost {
+            self.news.push(Input::LogLost { run, error: broken() });
+            return Ok(());
         }
         if !runner.has_ended() {
             runner.end(Outcome::Lost, ClosedBy::ProcessEnd);
@@ -212,6 +219,7 @@ impl Runner {
             effects: BTreeMap::new(),
             asks: 0,
             stopping: false,
+            lost: false,
         }
     }
 

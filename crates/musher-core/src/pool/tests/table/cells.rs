@@ -3,7 +3,7 @@
 use crate::pool::{Command, Heard, Input};
 
 /// How many rows there are.
-pub(super) const ROWS: usize = 32;
+pub(super) const ROWS: usize = 33;
 
 /// The name of a row and its cells, in the order of the columns.
 pub(super) fn row(input: &Input) -> (&'static str, [&'static str; 9]) {
@@ -39,6 +39,9 @@ pub(super) fn row(input: &Input) -> (&'static str, [&'static str; 9]) {
                 "-",
             ],
         ),
+        Input::LogLost { .. } => {
+            ("log_lost", ["-", "-", "-", "-", "-", "- run_ended > finish", "-", "-", "-"])
+        }
         Input::Delivered { .. } => ("delivered", ["-"; 9]),
         Input::Finished { .. } => (
             "finished",
