@@ -44,8 +44,10 @@ impl Deltas {
             len: 0,
             told: 0,
         });
+        // What follows a piece that did not fit would be told in its place.
+        let whole = item.len == item.text.len() as u64;
         item.len += delta.text.len() as u64;
-        if item.text.len() + delta.text.len() <= KEPT {
+        if whole && item.text.len() + delta.text.len() <= KEPT {
             item.text.push_str(&delta.text);
         }
         self.fresh = true;
@@ -136,6 +138,18 @@ mod tests {
         deltas.flush();
         assert_eq!(texts(&mut receiver), [(5, ", world".to_owned())]);
         assert!(!deltas.pressing());
+    }
+
+    #[test]
+    fn what_does_not_fit_leaves_no_hole_in_what_is_told() {
+        let mut deltas = Deltas::default();
+        let (sender, mut receiver) = mpsc::channel(8);
+        deltas.watch(sender);
+        deltas.take(delta(&"x".repeat(KEPT - 2)));
+        deltas.take(delta("too long"));
+        deltas.take(delta("!"));
+        deltas.flush();
+        assert_eq!(texts(&mut receiver), [(0, "x".repeat(KEPT - 2))]);
     }
 
     #[test]
