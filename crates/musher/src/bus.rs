@@ -3,7 +3,7 @@
 //! Nothing of a run is kept here. Whoever wants its events reads its log from a number; the bus only says when.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -114,7 +114,7 @@ impl Bus {
 }
 
 impl Topics {
-    fn topic(&mut self, run: RunId, folder: &std::path::Path) -> &mut Topic {
+    fn topic(&mut self, run: RunId, folder: &Path) -> &mut Topic {
         let Self { by_run, by_watch, wakes } = self;
         by_run.entry(run).or_insert_with(|| {
             // A log that cannot be watched is looked at once a second instead.
@@ -143,13 +143,17 @@ impl Topics {
     }
 
     /// Wakes those whose logs nobody watches, and lets go of what nobody waits for.
-    fn sweep(&mut self) {
+    fn sweep(&mut self, runs: &Path) {
         let Self { by_run, by_watch, wakes } = self;
-        by_run.retain(|_, topic| {
+        by_run.retain(|run, topic| {
             if topic.deltas.receiver_count() == 0 {
                 topic.wanted.send_if_modified(|wanted| std::mem::replace(wanted, false));
             }
             if topic.watch.is_none() {
+                // Its folder may have come since.
+                let folder = runs.join(run.to_string());
+                topic.watch = wakes.as_mut().and_then(|wakes| wakes.watch(&folder).ok());
+                by_watch.extend(topic.watch.map(|id| (id, *run)));
                 topic.grown.send_modify(|count| *count += 1);
             }
             let waited_for = topic.grown.receiver_count()
@@ -183,7 +187,7 @@ fn listen(descriptor: Option<&std::os::fd::OwnedFd>, shared: &Weak<Shared>) {
         topics.grown();
         if swept.elapsed() >= SWEEP {
             swept = Instant::now();
-            topics.sweep();
+            topics.sweep(&shared.runs);
         }
     }
 }
@@ -207,6 +211,20 @@ mod tests {
         let began = Instant::now();
         while !bus.topics().by_run.is_empty() {
             assert!(began.elapsed() < Duration::from_secs(10));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_run_whose_folder_comes_later_is_watched_as_soon_as_it_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunId::minted(1);
+        let bus = Bus::start(folder.path().to_owned());
+        let _wakes = bus.wakes(run);
+        std::fs::create_dir(folder.path().join("r1")).unwrap();
+        let began = Instant::now();
+        while bus.topics().by_watch.is_empty() {
+            assert!(began.elapsed() < Duration::from_secs(10), "it is only ever looked at");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
