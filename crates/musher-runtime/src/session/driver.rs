@@ -375,7 +375,7 @@ impl Driver {
         if self.ending.is_some() {
             return;
         }
-        self.pending.clear();
+        self.forget_pending();
         self.close_at = None;
         let mut ending = Ending::new(outcome, error);
         let may_interrupt = self.turns.open.is_some() && self.profile.capabilities.interrupt;
@@ -385,6 +385,16 @@ impl Driver {
             self.end.cancel();
         }
         self.ending = Some(ending);
+    }
+
+    /// Gives up the prompts that wait, and says so: whoever gave them was told that they would be begun.
+    fn forget_pending(&mut self) {
+        let count = std::mem::take(&mut self.pending).len();
+        if count > 0 {
+            let text = format!("{count} prompts that waited were not begun");
+            let code = Some("prompts_not_begun".into());
+            self.emit(EventKind::Notice { level: Level::Warning, code, text });
+        }
     }
 
     /// Lets an idle session end by itself.
@@ -430,11 +440,7 @@ impl Driver {
     /// Closes all that is open and says the end.
     async fn finish(mut self, mut ended: Ended, outputs: &mpsc::Sender<Parcel>) {
         ended.stderr_tail = ended.stderr_tail.filter(|tail| !tail.is_empty());
-        if !self.pending.is_empty() {
-            let text = format!("{} prompts that waited were not begun", self.pending.len());
-            let code = Some("prompts_not_begun".into());
-            self.emit(EventKind::Notice { level: Level::Warning, code, text });
-        }
+        self.forget_pending();
         if self.turns.open.is_some() {
             let cut_short = ending::turn_cut_short(&ended, self.ending.as_ref());
             self.turn_ended(cut_short, None, ClosedBy::ProcessEnd);

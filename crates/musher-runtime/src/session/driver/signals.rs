@@ -225,7 +225,7 @@ impl Driver {
             return;
         }
         if matches!(last.outcome, TurnOutcome::OutOfTurns | TurnOutcome::OutOfBudget) {
-            self.pending.clear();
+            self.forget_pending();
         }
         if let Some((id, text)) = self.pending.pop_front() {
             self.send_prompt(id, text);

@@ -371,3 +371,20 @@ async fn silence_counts_while_only_background_work_is_open() {
     });
     assert_eq!(outcome(&all(session).await), Outcome::TimedOut);
 }
+
+#[tokio::test(start_paused = true)]
+async fn whoever_stops_a_run_is_told_of_the_prompts_that_were_not_begun() {
+    let session = play(spec(), |mut attempt| async move {
+        say(&attempt, started()).await;
+        told_to_leave(&mut attempt).await;
+        Ended::default()
+    });
+    let handle = session.handle();
+    handle.prompt("more").await.unwrap();
+    handle.stop().await.unwrap();
+    let kinds = all(session).await;
+    let told = kinds.iter().filter(|kind| {
+        matches!(kind, EventKind::Notice { code: Some(code), .. } if code == "prompts_not_begun")
+    });
+    assert_eq!(told.count(), 1, "{kinds:#?}");
+}
