@@ -103,8 +103,11 @@ impl Actor {
                 self.tell(Input::RunnerUp { run }).await;
             }
             Err(error) => {
-                // Nothing has begun, so nothing is left behind.
-                let _gone = std::fs::remove_dir_all(self.ground.home.run(run));
+                let folder = self.ground.home.run(run);
+                if !begun(&folder) {
+                    // Nothing has begun, so nothing is left behind.
+                    let _gone = std::fs::remove_dir_all(&folder);
+                }
                 if let Ok(branch) = self.branch_in(slot).await {
                     self.undo(slot, &branch).await;
                 }

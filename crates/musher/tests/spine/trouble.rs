@@ -97,3 +97,23 @@ async fn a_dead_run_whose_log_is_damaged_is_lost_and_does_not_wait_for_ever() {
     };
     found_dead(damage).await;
 }
+
+#[tokio::test]
+async fn promise_5_a_start_that_fails_before_its_runner_leaves_no_folder_behind() {
+    let project = Project::of_workers();
+    let server = project.serve_with(&["--die-at", "after_prepare"]).await.unwrap();
+    let story = json!({ "title": "Work", "text": "[[work lines=1]]" });
+    let story = server.post("/stories", &story).await["story"].as_str().unwrap().to_owned();
+    // The server may die before it replies.
+    let _cut_off = server.try_post(&format!("/stories/{story}/start"), &json!({})).await;
+    server.until_dead();
+    let server = project.serve_with(&["--die-at", "before_spawn"]).await.unwrap();
+    server.until_dead();
+    // The agent is on the team no more when the run is to be started.
+    let file = project.repo().join(".musher/project.toml");
+    let text = std::fs::read_to_string(&file).unwrap().replace("'worker'", "'other'");
+    std::fs::write(&file, text).unwrap();
+    let server = project.serve().await;
+    assert_eq!(server.until_over("r1").await["outcome"], "failed");
+    assert_eq!(project.runs(), Vec::<std::path::PathBuf>::new());
+}
