@@ -99,6 +99,45 @@ async fn a_dead_run_whose_log_is_damaged_is_lost_and_does_not_wait_for_ever() {
 }
 
 #[tokio::test]
+async fn a_runner_of_a_newer_musher_is_told_to_end_and_nothing_else() {
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+    let project = Project::of_workers();
+    let server = project.serve().await;
+    let (_, run) = server.begin("[[work lines=1 hang=1]]").await;
+    server.until(&run, |view| view["session"].is_string()).await;
+    server.kill();
+    let folder = project.run_folder(&run);
+    std::fs::rename(folder.join("s"), folder.join("away")).unwrap();
+    let listener = tokio::net::UnixListener::bind(folder.join("s")).unwrap();
+    let newer = async {
+        let (stream, _) = listener.accept().await.unwrap();
+        let (read, mut write) = stream.into_split();
+        let hello = json!({ "type": "hello", "protocol": 99, "run": run, "pid": 1 });
+        write.write_all(format!("{hello}\n").as_bytes()).await.unwrap();
+        let line = BufReader::new(read).lines().next_line().await.unwrap().unwrap();
+        let told: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let reply = json!({ "type": "reply", "id": told["id"] });
+        write.write_all(format!("{reply}\n").as_bytes()).await.unwrap();
+        told
+    };
+    let asking = async {
+        let server = project.serve().await;
+        let steer = json!({ "text": "Go left." });
+        let refused = server.try_post(&format!("/runs/{run}/steer"), &steer).await.unwrap();
+        let kill = server.try_post(&format!("/runs/{run}/kill"), &json!({})).await.unwrap();
+        (server, refused, kill)
+    };
+    let (told, (server, refused, killed)) = tokio::join!(newer, asking);
+    assert_eq!(killed.0, 200, "{killed:?}");
+    assert_eq!(told["command"]["verb"], "kill", "{told:#}");
+    assert!(refused.0 >= 400, "{refused:?}");
+    assert!(refused.1.to_string().contains("newer"), "{refused:?}");
+    drop(listener);
+    kill_runner(&folder).unwrap();
+    server.until_over(&run).await;
+}
+
+#[tokio::test]
 async fn promise_5_a_start_that_fails_before_its_runner_leaves_no_folder_behind() {
     let project = Project::of_workers();
     let server = project.serve_with(&["--die-at", "after_prepare"]).await.unwrap();
