@@ -240,8 +240,9 @@ fn own_answer(ask: &Ask) -> (Answer, String) {
 /// Asks the person at the terminal until the answer is understood.
 async fn typed(ask: &Ask, typed: &mut Typed) -> Result<Answer, CliError> {
     let mut dialog = Dialog::Start;
-    out::line(&answer::put(ask))?;
+    // What was typed before the question is no answer to it; what is typed after it is.
     typed.listen();
+    out::line(&answer::put(ask))?;
     loop {
         let Some(line) = typed.next().await else {
             return Ok(Answer::Deny { reason: "Nobody is at the terminal.".into() });

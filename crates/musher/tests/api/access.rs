@@ -68,12 +68,12 @@ fn bearer() -> String {
 }
 
 #[tokio::test]
-async fn no_route_does_anything_without_a_token() {
+async fn promise_16_no_route_does_anything_without_a_token() {
     on_every_route(&[("host", HOST)], 401, "no_token", true).await;
 }
 
 #[tokio::test]
-async fn no_route_does_anything_with_a_wrong_token() {
+async fn promise_16_no_route_does_anything_with_a_wrong_token() {
     for wrong in ["Bearer nonsense", "Bearer ", "Basic dXNlcjpwYXNz", TOKEN, "Bearer 0123456789"] {
         on_every_route(&[("host", HOST), ("authorization", wrong)], 401, "no_token", true).await;
     }
@@ -82,7 +82,7 @@ async fn no_route_does_anything_with_a_wrong_token() {
 }
 
 #[tokio::test]
-async fn a_token_in_the_query_is_no_token() {
+async fn promise_16_a_token_in_the_query_is_no_token() {
     let rig = Rig::new().await;
     for name in ["token", "access_token", "authorization"] {
         let path = format!("/api/v1/project?{name}={TOKEN}");
@@ -91,7 +91,7 @@ async fn a_token_in_the_query_is_no_token() {
 }
 
 #[tokio::test]
-async fn no_route_answers_to_a_name_that_is_not_the_servers() {
+async fn promise_16_no_route_answers_to_a_name_that_is_not_the_servers() {
     let bearer = bearer();
     let wrong = [
         "evil.example",
@@ -110,7 +110,7 @@ async fn no_route_answers_to_a_name_that_is_not_the_servers() {
 }
 
 #[tokio::test]
-async fn no_route_answers_without_a_name_or_to_two() {
+async fn promise_16_no_route_answers_without_a_name_or_to_two() {
     let bearer = bearer();
     on_every_route(&[("authorization", &bearer)], 421, "foreign_host", false).await;
     let twice = [("host", HOST), ("host", HOST), ("authorization", &bearer)];
@@ -118,7 +118,7 @@ async fn no_route_answers_without_a_name_or_to_two() {
 }
 
 #[tokio::test]
-async fn a_foreign_name_in_the_request_line_is_refused_too() {
+async fn promise_16_a_foreign_name_in_the_request_line_is_refused_too() {
     let rig = Rig::new().await;
     let headers = [("host", HOST), ("authorization", &bearer())];
     let path = "http://evil.example/api/v1/project";
@@ -128,7 +128,7 @@ async fn a_foreign_name_in_the_request_line_is_refused_too() {
 }
 
 #[tokio::test]
-async fn a_rebound_name_is_not_let_in_because_its_origin_says_the_same() {
+async fn promise_16_a_rebound_name_is_not_let_in_because_its_origin_says_the_same() {
     let headers = [
         ("host", "evil.example:7070"),
         ("origin", "http://evil.example:7070"),
@@ -138,7 +138,7 @@ async fn a_rebound_name_is_not_let_in_because_its_origin_says_the_same() {
 }
 
 #[tokio::test]
-async fn no_route_serves_a_page_from_a_foreign_origin() {
+async fn promise_16_no_route_serves_a_page_from_a_foreign_origin() {
     let bearer = bearer();
     let wrong = [
         "https://evil.example",
@@ -161,7 +161,7 @@ async fn no_route_serves_a_page_from_a_foreign_origin() {
 }
 
 #[tokio::test]
-async fn no_route_serves_a_request_that_a_browser_says_is_from_elsewhere() {
+async fn promise_16_no_route_serves_a_request_that_a_browser_says_is_from_elsewhere() {
     let bearer = bearer();
     for site in ["cross-site", "same-site", "nonsense"] {
         let headers =

@@ -79,8 +79,10 @@ fn the_demo_does_real_work_and_leaves_nothing_behind() {
     let place = Place::new();
     let mut command = place.musher(&["demo"]);
     command.env("TMPDIR", place.work.path());
+    let began = std::time::Instant::now();
     let ran = crate::musher::Ran::from(command.output().unwrap());
     assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
     assert_eq!(ran.out.matches("● completed").count(), 3, "{}", ran.out);
     assert_eq!(ran.out.matches("answered by the demonstration").count(), 2, "{}", ran.out);
     for made in ["+echo \"Hello, ${1:-world}!\"", "+# Counts the words of a file.", "+# Manual"] {

@@ -58,6 +58,21 @@ impl Terminal {
         }
     }
 
+    /// Waits until one of several words appears, and gives its place in the list.
+    fn until_one(&mut self, words: &[&str]) -> usize {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            if let Some(found) = words.iter().position(|words| self.screen.contains(words)) {
+                return found;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.shown.recv_timeout(left) {
+                Ok(bytes) => self.screen += &String::from_utf8_lossy(&bytes),
+                Err(_) => panic!("none of {words:?} appeared:\n{}", self.screen),
+            }
+        }
+    }
+
     fn type_in(&mut self, keys: &str) {
         let input = self.child.stdin.as_mut().unwrap();
         input.write_all(keys.as_bytes()).unwrap();
@@ -207,10 +222,13 @@ fn ctrl_c_at_an_ask_ends_the_turn() {
 fn the_demo_asks_at_a_terminal_and_not_with_yes() {
     let place = Place::new();
     let mut terminal = Terminal::open(&place, &["demo"]);
-    terminal.until("[2] lines");
-    terminal.type_in("2\n");
-    terminal.until("[y] yes");
-    terminal.type_in("y\n");
+    // Either may come first.
+    let mut asks = vec![("[2] lines", "2\n"), ("[y] yes", "y\n")];
+    while !asks.is_empty() {
+        let words: Vec<&str> = asks.iter().map(|(words, _)| *words).collect();
+        let (_, keys) = asks.remove(terminal.until_one(&words));
+        terminal.type_in(keys);
+    }
     let (code, screen) = terminal.close();
     assert_eq!(code, Some(0), "{screen}");
     assert!(screen.contains("It counts lines."), "{screen}");
@@ -223,7 +241,7 @@ fn the_demo_asks_at_a_terminal_and_not_with_yes() {
 fn ctrl_c_ends_the_demo_and_every_agent_of_it() {
     let place = Place::new();
     let mut terminal = Terminal::open(&place, &["demo"]);
-    terminal.until("[2] lines");
+    terminal.until_one(&["[2] lines", "[y] yes"]);
     let runners = || {
         let list = Command::new("pgrep").args(["-af", "runner .*musher-demo-"]).output().unwrap();
         let home = place.home.path().display().to_string();

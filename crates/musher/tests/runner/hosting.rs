@@ -97,6 +97,39 @@ async fn a_runner_that_is_told_to_terminate_ends_its_run_in_good_order() {
 }
 
 #[tokio::test]
+async fn a_runner_says_nothing_to_another_user() {
+    if !rustix::process::geteuid().is_root() {
+        println!("only root can become another user; not tried");
+        return;
+    }
+    let rig = Rig::script("[[step]]\nhang = true");
+    rig.launch();
+    // The folder alone would keep them out, so it is opened for this.
+    let open = |path: &std::path::Path| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+    };
+    open(&rig.run());
+    open(&rig.run().join("s"));
+    open(rig.run().parent().unwrap());
+    let ask = "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\nprint(len(s.recv(100)))";
+    let said = |user: &str| {
+        let heard = std::process::Command::new("setpriv")
+            .args(["--reuid", user, "--clear-groups", "python3", "-c", ask])
+            .arg(rig.run().join("s"))
+            .output()
+            .unwrap();
+        String::from_utf8(heard.stdout).unwrap()
+    };
+    let stranger = said("65534");
+    assert!(["", "0\n"].contains(&stranger.as_str()), "a stranger is hung up on: {stranger}");
+    let owner: usize = said("0").trim().parse().unwrap();
+    assert!(owner > 0, "and the owner is not");
+    let mut link = rig.link().await;
+    link.ask("k".parse().unwrap(), musher::runner::wire::RunCommand::Kill).await.unwrap().unwrap();
+    rig.until_free().await;
+}
+
+#[tokio::test]
 async fn promise_19_a_key_from_the_servers_environment_reaches_the_agent_and_no_file() {
     let mut rig = Rig::script("[[step]]\nrun = 'echo $INNOCENT; echo $INNOCENT > got'");
     // The variable is one that every test process has, and its value is in no other file of the run.

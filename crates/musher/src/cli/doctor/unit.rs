@@ -121,6 +121,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_unit_that_is_shipped_leaves_the_runners_alone() {
+        let shipped = include_str!("../../../../../contrib/musher.service");
+        assert_eq!(setting(shipped).as_deref(), Some("process"));
+        assert!(shipped.lines().any(|line| line == "Delegate=yes"));
+    }
+
+    #[test]
     fn the_service_of_a_process_is_told_by_its_control_group() {
         let unit = |path: &str| Unit::of(&format!("1:name=x:/y\n0::{path}\n"));
         let of = |name: &str, of_user| Some(Unit { name: name.into(), of_user });
