@@ -4,6 +4,7 @@ mod answer;
 mod content;
 mod control;
 mod outcome;
+mod recent;
 mod stream;
 mod system;
 
@@ -22,11 +23,14 @@ use super::frame::Probe;
 use crate::peer::{self, Id, Peer};
 use crate::process::{Line, LineBody};
 use crate::session::{Order, Signal};
+use recent::Recent;
 
 /// A frame of unknown kind is kept whole up to this size.
 const NATIVE_KEPT: usize = 32 * 1024;
 /// Messages that can still be retracted.
-const RETRACTABLE: usize = 4096;
+const RETRACTABLE: usize = 512;
+/// Messages that can be under way at the same time: the agent's own and those of its sub-agents.
+const UNDER_WAY: usize = 256;
 
 /// What a frame or an order led to.
 #[derive(Debug, Default)]
@@ -51,11 +55,11 @@ pub(super) struct Translator {
     /// Prompts of ours; the agent repeats them.
     own_prompts: HashSet<String>,
     /// How many blocks of a message were seen, by message.
-    blocks: HashMap<String, u64>,
+    blocks: Recent<u64, UNDER_WAY>,
     /// The message that is being streamed, by the call it belongs to.
     streaming: HashMap<Option<String>, stream::Streaming>,
     /// The content that a frame brought, for retraction.
-    items: HashMap<String, Vec<ItemId>>,
+    items: Recent<Vec<ItemId>, RETRACTABLE>,
     /// Plans that were proposed, by call: the approval does not repeat them.
     plans: HashMap<CallId, String>,
     asks: HashMap<AskId, control::OpenAsk>,

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::super::frame::{Assistant, Content, ToolResultMeta, User};
 use super::super::tools;
 use super::stream::item_id;
-use super::{Frame, RETRACTABLE, Translator, scope};
+use super::{Frame, Translator, scope};
 use crate::session::Signal;
 
 /// More blocks than this in one message are no conversation; the frame is kept as it is.
@@ -49,9 +49,7 @@ impl Translator {
             return None;
         }
         for block in blocks {
-            let index = self.blocks.entry(said.message.id.clone()).or_insert(0);
-            let item = item_id(&said.message.id, *index);
-            *index += 1;
+            let item = item_id(&said.message.id, self.next_block(&said.message.id));
             let kind = block["type"].as_str().unwrap_or_default();
             match kind {
                 "tool_use" | "server_tool_use" => self.proposed(frame, &owner, &block),
@@ -69,10 +67,21 @@ impl Translator {
     }
 
     fn remember(&mut self, uuid: &str, item: musher_core::ItemId) {
-        if self.items.len() >= RETRACTABLE {
-            self.items.clear();
+        match self.items.newest(uuid) {
+            Some(items) => items.push(item),
+            None => self.items.add(uuid, vec![item]),
         }
-        self.items.entry(uuid.to_owned()).or_default().push(item);
+    }
+
+    /// The number of the next block of a message.
+    fn next_block(&mut self, message: &str) -> u64 {
+        match self.blocks.get(message) {
+            Some(next) => std::mem::replace(next, *next + 1),
+            None => {
+                self.blocks.add(message, 1);
+                0
+            }
+        }
     }
 
     pub(super) fn retract(&mut self, frame: &mut Frame<'_>, messages: &[String], why: &str) {

@@ -88,8 +88,8 @@ impl Translator {
 
     /// Counts a call to the model once, whether its message is streamed or comes whole.
     pub(super) fn model_call(&mut self, frame: &mut Frame<'_>, message: &str) {
-        if !self.blocks.contains_key(message) {
-            self.blocks.insert(message.to_owned(), 0);
+        if self.blocks.get(message).is_none() {
+            self.blocks.add(message, 0);
             frame.signal(Signal::ModelCall);
         }
     }
