@@ -129,6 +129,7 @@ impl Feed {
     fn pieces(self) -> impl Stream<Item = Result<Bytes, Infallible>> {
         stream::unfold(self, |mut feed| async move {
             let piece = feed.next().await?;
+            sse::take_turns(&piece).await;
             Some((Ok(piece), feed))
         })
     }

@@ -60,6 +60,7 @@ impl Follow {
     pub(super) fn pieces(self) -> impl Stream<Item = Result<Bytes, Infallible>> {
         stream::unfold(self, |mut follow| async move {
             let piece = follow.next().await?;
+            sse::take_turns(&piece).await;
             Some((Ok(piece), follow))
         })
     }

@@ -13,6 +13,8 @@ use crate::runner::log::{Kinds, lines};
 
 /// Keeps proxies and browsers from giving up a silent stream.
 pub(super) const HEARTBEAT: &[u8] = b":\n\n";
+/// Whoever is at the end of a log gets smaller pieces than this.
+const LARGE: usize = 16 * 1024;
 
 /// Frames the lines of a batch that are of the chosen kinds.
 pub(super) fn frame(
@@ -78,6 +80,14 @@ pub(super) fn chosen(framed: &Bytes, kinds: Option<&Kinds>) -> Bytes {
         }
     }
     out.into()
+}
+
+/// Lets the others have a turn after each piece that is so large that more must be waiting: many who are far behind would
+/// otherwise keep the threads from those who are not.
+pub(super) async fn take_turns(piece: &Bytes) {
+    if piece.len() >= LARGE {
+        tokio::task::yield_now().await;
+    }
 }
 
 /// The reply that carries a stream of framed pieces.
