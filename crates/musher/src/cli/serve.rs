@@ -42,6 +42,7 @@ impl Serve {
     pub(super) async fn run(self) -> Result<Exit, CliError> {
         fail::die_at(self.die_at.clone());
         let mut signals = Signals::heed();
+        launch::open_many_files();
         let config = self.config()?;
         let (home, project) = (config.home.clone(), config.project.clone());
         let listen = self.listen.unwrap_or(project.server.listen);

@@ -5,11 +5,12 @@ use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
 /// What a runner prints once its run is begun.
 pub const READY: &str = "ready\n";
@@ -17,11 +18,27 @@ pub const READY: &str = "ready\n";
 /// Where a runner writes what goes wrong with itself.
 const LOG: &str = "runner.log";
 
+/// Makes the C library give memory back: by itself it keeps more, the larger the blocks are that it has seen. There may
+/// be a thousand runners, and most of them wait.
+const THRIFT: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.trim_threshold=131072");
+
 /// How long a runner may take to begin.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The runners that this process has started and not yet waited for.
 static STARTED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+
+/// How many files this process might open before it took leave to open more.
+static OPEN_FILES: OnceLock<Rlimit> = OnceLock::new();
+
+/// Lets this process open as many files as the system permits: each subscriber and each run takes some, and the usual
+/// limit is made for programs that have few. Runners get the usual one back, for agents may rely on it.
+pub fn open_many_files() {
+    let usual = OPEN_FILES.get_or_init(|| getrlimit(Resource::Nofile));
+    let most = Rlimit { current: usual.maximum, maximum: usual.maximum };
+    // Where it is refused, the server takes fewer connections.
+    let _refused = setrlimit(Resource::Nofile, most);
+}
 
 /// Takes in the runners that have ended; call it whenever a child may have.
 pub fn reap() {
@@ -72,12 +89,17 @@ pub fn launch_within(
         .arg("runner")
         .arg(folder)
         .current_dir("/")
+        .env(THRIFT.0, THRIFT.1)
         .envs(vars.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(log)
         .spawn()
         .map_err(failed)?;
+    if let Some(usual) = OPEN_FILES.get() {
+        // A runner that is dead already needs no limit.
+        let _dead = prlimit(Some(Pid::from_child(&runner)), Resource::Nofile, *usual);
+    }
     match begins(&mut runner, patience) {
         Ok(true) => {
             STARTED.lock().unwrap_or_else(PoisonError::into_inner).push(runner);
