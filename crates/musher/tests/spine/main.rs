@@ -20,6 +20,7 @@ mod kept;
 mod kills;
 mod limits;
 mod loss;
+mod memory;
 mod real;
 mod resume_stream;
 mod rig;

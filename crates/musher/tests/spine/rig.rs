@@ -162,9 +162,27 @@ impl Project {
         let state = self.state().display().to_string();
         let mut args = vec!["serve", "--json", "--state", &state];
         args.extend(more);
+        self.start(self.musher(&args))
+    }
+
+    /// Starts the server from a shell that has run this first.
+    pub(crate) async fn serve_after(&self, shell: &str) -> Server {
+        self.trust();
+        let state = self.state().display().to_string();
+        let musher = self.musher(&["serve", "--json", "--state", &state]);
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{shell}; exec \"$@\""), "sh"]);
+        command.arg(musher.get_program()).args(musher.get_args()).current_dir(self.repo());
+        command
+            .env_clear()
+            .envs(musher.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        self.start(command).unwrap()
+    }
+
+    fn start(&self, mut command: Command) -> Option<Server> {
         let log = self.server_log();
         let errors = std::fs::File::options().create(true).append(true).open(&log).unwrap();
-        let mut child = self.musher(&args).stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
         let mut line = String::new();
         let out = child.stdout.take().unwrap();
         BufReader::new(out).read_line(&mut line).unwrap();
@@ -397,6 +415,13 @@ impl Server {
 
     pub(crate) fn pid(&self) -> i32 {
         i32::try_from(self.child.id()).unwrap()
+    }
+
+    /// The memory that the server takes, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        resident.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 
     /// Kills the server as a crash does.
