@@ -1,0 +1,235 @@
+//! A subscriber made by hand: it costs this process little, reads when it is told to, and checks every number.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::{Context as _, bail, ensure};
+use memchr::{memchr, memmem};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::place::Place;
+
+/// How much of a line is looked at.
+const HEAD: usize = 96;
+const BUFFER: usize = 128 * 1024;
+
+/// A connection that has asked for a run's log, and has read nothing so far.
+#[derive(Debug)]
+pub(crate) struct Subscriber {
+    stream: TcpStream,
+    progress: Arc<AtomicU64>,
+    /// What was read of the reply and not looked at yet.
+    rest: Vec<u8>,
+}
+
+/// What a subscriber has got.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Got {
+    /// The number of the last event.
+    pub(crate) last: u64,
+    /// Events that did not have the number after the last one's.
+    pub(crate) strays: u64,
+    pub(crate) ended: bool,
+}
+
+impl Subscriber {
+    /// Asks for a run's log from its beginning, and returns when the server has begun to reply.
+    pub(crate) async fn connect(place: &Place, run: &str) -> anyhow::Result<Self> {
+        let mut stream = TcpStream::connect(&place.address).await?;
+        let request = format!(
+            "GET /api/v1/runs/{run}/events/stream HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\
+             accept: text/event-stream\r\n\r\n",
+            place.address, place.token
+        );
+        stream.write_all(request.as_bytes()).await?;
+        stream.readable().await?;
+        Ok(Self { stream, progress: Arc::default(), rest: Vec::new() })
+    }
+
+    /// Where to look how far it is.
+    pub(crate) fn progress(&self) -> Arc<AtomicU64> {
+        self.progress.clone()
+    }
+
+    /// Reads up to an event, and keeps the connection.
+    pub(crate) async fn read_to(&mut self, event: u64) -> anyhow::Result<Got> {
+        let mut lines = Lines::default();
+        let mut chunks = self.begin().await?;
+        let mut buffer = vec![0; 4096];
+        while lines.got.last < event {
+            self.more(&mut buffer, &mut chunks, &mut |data| lines.feed(data)).await?;
+        }
+        Ok(lines.got)
+    }
+
+    /// Reads to the end of the run.
+    pub(crate) async fn read_all(mut self) -> anyhow::Result<Got> {
+        let mut lines = Lines::default();
+        let mut chunks = self.begin().await?;
+        let mut buffer = vec![0; BUFFER];
+        while !lines.got.ended {
+            self.more(&mut buffer, &mut chunks, &mut |data| lines.feed(data)).await?;
+            self.progress.store(lines.got.last, Ordering::Relaxed);
+        }
+        Ok(lines.got)
+    }
+
+    /// Reads to the end of the run and hands on the head of each line.
+    pub(crate) async fn watch(mut self, mut seen: impl FnMut(&[u8])) -> anyhow::Result<Got> {
+        let mut lines = Lines::default();
+        let mut chunks = self.begin().await?;
+        let mut buffer = vec![0; BUFFER];
+        while !lines.got.ended {
+            let mut take = |data: &[u8]| lines.each(data, &mut seen);
+            self.more(&mut buffer, &mut chunks, &mut take).await?;
+        }
+        Ok(lines.got)
+    }
+
+    /// Reads the head of the reply.
+    async fn begin(&mut self) -> anyhow::Result<Chunks> {
+        let mut buffer = [0; 4096];
+        loop {
+            if let Some(end) = memmem::find(&self.rest, b"\r\n\r\n") {
+                let head = String::from_utf8_lossy(&self.rest[..end]).to_lowercase();
+                ensure!(head.starts_with("http/1.1 200"), "the server said {head}");
+                ensure!(head.contains("transfer-encoding: chunked"), "no chunks: {head}");
+                self.rest.drain(..end + 4);
+                return Ok(Chunks::default());
+            }
+            let count = self.stream.read(&mut buffer).await?;
+            ensure!(count > 0, "the server hung up before it replied");
+            self.rest.extend_from_slice(&buffer[..count]);
+        }
+    }
+
+    async fn more(
+        &mut self,
+        buffer: &mut [u8],
+        chunks: &mut Chunks,
+        take: &mut impl FnMut(&[u8]),
+    ) -> anyhow::Result<()> {
+        if !self.rest.is_empty() {
+            return chunks.feed(&std::mem::take(&mut self.rest), take);
+        }
+        let count = self.stream.read(buffer).await?;
+        ensure!(count > 0, "the server hung up");
+        chunks.feed(&buffer[..count], take)
+    }
+}
+
+/// The chunks of a reply.
+#[derive(Debug)]
+enum Chunks {
+    /// In the line that tells a length.
+    Length(Vec<u8>),
+    /// In a chunk with so many bytes left, its line end included.
+    Data(usize),
+}
+
+impl Default for Chunks {
+    fn default() -> Self {
+        Self::Length(Vec::new())
+    }
+}
+
+impl Chunks {
+    fn feed(&mut self, mut bytes: &[u8], take: &mut impl FnMut(&[u8])) -> anyhow::Result<()> {
+        while !bytes.is_empty() {
+            match self {
+                Self::Length(line) => {
+                    let end = memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
+                    line.extend_from_slice(&bytes[..end]);
+                    bytes = &bytes[end..];
+                    if line.ends_with(b"\n") {
+                        let text = String::from_utf8_lossy(line);
+                        let length = usize::from_str_radix(text.trim(), 16)
+                            .with_context(|| format!("`{text}` is no length"))?;
+                        *self = Self::Data(length + 2);
+                    }
+                }
+                Self::Data(left) => {
+                    let here = bytes.len().min(*left);
+                    // The last two bytes are the end of the line, not data.
+                    take(&bytes[..here.min(left.saturating_sub(2))]);
+                    bytes = &bytes[here..];
+                    *left -= here;
+                    if *left == 0 {
+                        *self = Self::default();
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The lines of a stream of events.
+#[derive(Debug, Default)]
+struct Lines {
+    head: Vec<u8>,
+    got: Got,
+}
+
+impl Lines {
+    fn feed(&mut self, data: &[u8]) {
+        self.each(data, &mut |_| ());
+    }
+
+    fn each(&mut self, mut data: &[u8], seen: &mut impl FnMut(&[u8])) {
+        while let Some(end) = memchr(b'\n', data) {
+            let (line, rest) = (&data[..end], &data[end + 1..]);
+            data = rest;
+            if self.head.is_empty() {
+                self.got.line(line);
+                seen(line);
+                continue;
+            }
+            self.hold(line);
+            let head = std::mem::take(&mut self.head);
+            self.got.line(&head);
+            seen(&head);
+        }
+        self.hold(data);
+    }
+
+    fn hold(&mut self, part: &[u8]) {
+        let room = HEAD.saturating_sub(self.head.len()).min(part.len());
+        self.head.extend_from_slice(&part[..room]);
+    }
+}
+
+impl Got {
+    fn line(&mut self, line: &[u8]) {
+        if let Some(id) = line.strip_prefix(b"id: ") {
+            match id.iter().position(|byte| *byte == b'.').map(|dot| number(&id[dot + 1..])) {
+                Some(seq) if seq == self.last + 1 => self.last = seq,
+                _ => self.strays += 1,
+            }
+        } else if let Some(data) = line.strip_prefix(br#"data: {"seq":"#) {
+            if number(data) != self.last {
+                self.strays += 1;
+            }
+        } else if line == b"event: end" {
+            self.ended = true;
+        } else if line.starts_with(b"event: ") {
+            self.strays += 1;
+        }
+    }
+
+    /// Fails unless everything came, in order.
+    pub(crate) fn whole(self, events: u64) -> anyhow::Result<()> {
+        let Self { last, strays, .. } = self;
+        if last != events || strays > 0 {
+            bail!("got {last} of {events} events, {strays} out of order");
+        }
+        Ok(())
+    }
+}
+
+/// The number that a text begins with.
+pub(crate) fn number(text: &[u8]) -> u64 {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0, |number, digit| number * 10 + u64::from(digit - b'0'))
+}
