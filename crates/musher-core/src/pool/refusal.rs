@@ -156,16 +156,19 @@ impl Refusal {
             Self::StoryBusy { .. } => "stop these runs, or wait until they are over".into(),
             Self::MergeUnderWay { .. } => "wait until the merge is over".into(),
             Self::NothingToMerge { .. } => "start a run on the story first".into(),
-            Self::WhichBranch { .. } => "name the branch by its number".into(),
+            Self::WhichBranch { .. } => "name the branch by its number, with --branch N".into(),
             Self::NoSuchBranch { .. } => "look at the story to see its branches".into(),
-            Self::MergeFailed { .. } => {
-                "start a run that resolves it, or merge the branch by hand".into()
+            Self::MergeFailed { story, .. } => {
+                format!("mend that, then merge story {story} again")
             }
             Self::BadText { what, .. } => format!("correct the {what} and send it again"),
             Self::NoAgents => "add an agent to the project file".into(),
             Self::NoSuchAgent { known, .. } => match known.is_empty() {
-                true => "add the agent to the project file".into(),
-                false => format!("the team is: {}", listed(known)),
+                true => "add the agent to the project file, and start the server again".into(),
+                false => format!(
+                    "the team is: {}; a changed project file is read when the server starts",
+                    listed(known)
+                ),
             },
             Self::AlreadyRunning { run, .. } => {
                 format!("prompt run {run}, or stop it and start again")

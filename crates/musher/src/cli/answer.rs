@@ -31,11 +31,19 @@ impl Answer {
         let place = self.place.place();
         let client = place.client()?;
         let open = Open::of(&client, &self.run).await?;
-        let names = |word: &&String| open.asks.iter().any(|ask| ask.ask == **word);
+        let all = Open::ever(&client, &open.run).await?;
+        let names =
+            |word: &&String| open.asks.iter().any(|ask| ask.ask == **word) || all.contains(*word);
         let named = self.words.first().filter(names).cloned();
         let words = &self.words[usize::from(named.is_some())..];
         let meant = open.meant(named.as_deref())?;
         let Some(body) = &meant.body else {
+            if !open.asks.iter().any(|ask| ask.ask == meant.ask) {
+                return Err(CliError::hinted(
+                    format!("ask {} of {} is closed", meant.ask, open.run),
+                    "see what waits with `musher asks`",
+                ));
+            }
             return Err(CliError::hinted(
                 format!("what ask {} of {} asks is not known here", meant.ask, open.run),
                 "answer it in the page of the server, or deny it",

@@ -42,6 +42,8 @@ pub(crate) struct Demo {
 
 impl Demo {
     pub(crate) async fn run(self) -> Result<Exit, CliError> {
+        let mut interrupts = signal(SignalKind::interrupt())
+            .map_err(|error| CliError::Unavailable(error.to_string()))?;
         let stage = Stage::set().await?;
         out::line(&format!(
             "Three scripted agents work at once in {}, which is removed at the end.",
@@ -52,8 +54,6 @@ impl Demo {
             out::line("Nobody is asked: the demonstration answers for you, and says so.")?;
         }
         let mut show = Show { stage, unattended, typed: Typed::default(), cast: Vec::new() };
-        let mut interrupts = signal(SignalKind::interrupt())
-            .map_err(|error| CliError::Unavailable(error.to_string()))?;
         let played = tokio::select! {
             played = show.play() => played,
             _struck = interrupts.recv() => {

@@ -36,6 +36,9 @@ pub(crate) struct Logs {
     place: PlaceArgs,
 }
 
+/// Pieces of text that may wait for the events before them.
+const HELD: usize = 256;
+
 impl Logs {
     pub(crate) async fn run(self) -> Result<Exit, CliError> {
         let place = self.place.place();
@@ -91,6 +94,10 @@ enum Show {
     People {
         view: Box<People>,
         flow: Flow,
+        /// The last event that was shown.
+        seq: u64,
+        /// Text that came before the events that it follows.
+        held: Vec<DeltaLine>,
     },
 }
 
@@ -99,7 +106,8 @@ impl Reader {
         let view = match place.json() {
             true => Show::Json,
             false => {
-                Show::People { view: Box::new(People::reading(run.clone())), flow: Flow::default() }
+                let view = Box::new(People::reading(run.clone()));
+                Show::People { view, flow: Flow::default(), seq: 0, held: Vec::new() }
             }
         };
         Self { run, view, exit: Exit::Completed }
@@ -204,29 +212,37 @@ impl Reader {
         }
         match &mut self.view {
             Show::Json => out::document(line),
-            Show::People { view, flow } => {
+            Show::People { view, flow, seq, held } => {
                 // People can do without an event of a newer version; programs get it with --json.
                 let Some(event) = event else { return Ok(()) };
                 if let EventKind::ItemDone { item, .. } = &event.kind {
                     flow.done(item);
                 }
-                view.show(&Output::Event(event), false).map_err(CliError::Output)
+                *seq = event.seq;
+                view.show(&Output::Event(event), false).map_err(CliError::Output)?;
+                let due = held.extract_if(.., |line| line.after <= *seq).collect::<Vec<_>>();
+                due.into_iter().try_for_each(|line| piece(view, flow, line))
             }
         }
     }
 
     fn delta(&mut self, line: &str) -> Result<(), CliError> {
-        let Show::People { view, flow } = &mut self.view else { return Ok(()) };
+        let Show::People { view, flow, seq, held } = &mut self.view else { return Ok(()) };
         let Ok(line) = serde_json::from_str::<DeltaLine>(line) else { return Ok(()) };
-        let shown = match flow.take(line) {
-            Piece::Show(delta) => view.show(&Output::Delta(delta), false),
-            Piece::BrokeOff => view.broke_off(),
-            Piece::Nothing => Ok(()),
-        };
-        shown.map_err(CliError::Output)
+        if line.after > *seq {
+            // What does not fit is in the event that follows.
+            if held.len() < HELD {
+                held.push(line);
+            }
+            return Ok(());
+        }
+        piece(view, flow, line)
     }
 
     fn broke_off(&mut self) -> Result<(), CliError> {
+        if let Show::People { held, .. } = &mut self.view {
+            held.clear();
+        }
         self.people(|view, flow| {
             *flow = Flow::default();
             view.broke_off()
@@ -244,9 +260,19 @@ impl Reader {
     ) -> Result<(), CliError> {
         match &mut self.view {
             Show::Json => Ok(()),
-            Show::People { view, flow } => act(view, flow).map_err(CliError::Output),
+            Show::People { view, flow, .. } => act(view, flow).map_err(CliError::Output),
         }
     }
+}
+
+/// Shows a piece of text in flight.
+fn piece(view: &mut People, flow: &mut Flow, line: DeltaLine) -> Result<(), CliError> {
+    let shown = match flow.take(line) {
+        Piece::Show(delta) => view.show(&Output::Delta(delta), false),
+        Piece::BrokeOff => view.broke_off(),
+        Piece::Nothing => Ok(()),
+    };
+    shown.map_err(CliError::Output)
 }
 
 fn lost_events() {

@@ -31,6 +31,13 @@ impl Open {
         Ok(Self { run: run.id, asks })
     }
 
+    /// The ids of all asks that the run ever had: one that is closed is still no answer.
+    pub(crate) async fn ever(client: &Client, run: &str) -> Result<Vec<String>, CliError> {
+        let query = [("run", run), ("all", "true")];
+        let Asks { asks } = client.read(&["asks"], &query).await?;
+        Ok(asks.into_iter().map(|ask| ask.ask).collect())
+    }
+
     /// The ask of this id; without one, the only ask that is open.
     pub(crate) fn meant(&self, id: Option<&str>) -> Result<Meant, CliError> {
         let found = |ask: &AskNow| Meant { ask: ask.ask.clone(), body: ask.body.clone() };

@@ -72,21 +72,21 @@ impl Deltas {
         self.fresh && !self.watchers.is_empty()
     }
 
-    pub(super) fn watch(&mut self, watcher: mpsc::Sender<FromRunner>) {
+    pub(super) fn watch(&mut self, watcher: mpsc::Sender<FromRunner>, after: u64) {
         for ((item, channel), open) in &self.items {
             // A watcher that cannot even take the beginning will see the events.
-            let _full = watcher.try_send(line(item, *channel, open, 0));
+            let _full = watcher.try_send(line(item, *channel, open, 0, after));
         }
         self.watchers.push(watcher);
     }
 
-    /// Passes on what came since the last time.
-    pub(super) fn flush(&mut self) {
+    /// Passes on what came since the last time; `after` is the last event that was written.
+    pub(super) fn flush(&mut self, after: u64) {
         self.fresh = false;
         self.watchers.retain(|watcher| !watcher.is_closed());
         for ((item, channel), open) in &mut self.items {
             if open.told < open.text.len() as u64 {
-                let news = line(item, *channel, open, open.told);
+                let news = line(item, *channel, open, open.told, after);
                 // Who does not keep up misses some, sees it by the number, and waits for the event.
                 self.watchers.iter().for_each(|watcher| {
                     let _full = watcher.try_send(news.clone());
@@ -97,12 +97,13 @@ impl Deltas {
     }
 }
 
-fn line(item: &ItemId, channel: Channel, open: &Item, from: u64) -> FromRunner {
+fn line(item: &ItemId, channel: Channel, open: &Item, from: u64, after: u64) -> FromRunner {
     let start = usize::try_from(from).unwrap_or(usize::MAX).min(open.text.len());
     FromRunner::Delta(DeltaLine {
         item: item.clone(),
         channel,
         from,
+        after,
         text: open.text.get(start..).unwrap_or_default().to_owned(),
         scope: open.scope.clone(),
     })
@@ -128,14 +129,14 @@ mod tests {
     fn who_comes_late_first_gets_the_text_so_far_and_then_what_is_new() {
         let mut deltas = Deltas::default();
         deltas.take(delta("Hello"));
-        deltas.flush();
+        deltas.flush(0);
         let (sender, mut receiver) = mpsc::channel(8);
-        deltas.watch(sender);
+        deltas.watch(sender, 0);
         assert_eq!(texts(&mut receiver), [(0, "Hello".to_owned())]);
         deltas.take(delta(", wor"));
         deltas.take(delta("ld"));
         assert!(deltas.pressing());
-        deltas.flush();
+        deltas.flush(0);
         assert_eq!(texts(&mut receiver), [(5, ", world".to_owned())]);
         assert!(!deltas.pressing());
     }
@@ -144,11 +145,11 @@ mod tests {
     fn what_does_not_fit_leaves_no_hole_in_what_is_told() {
         let mut deltas = Deltas::default();
         let (sender, mut receiver) = mpsc::channel(8);
-        deltas.watch(sender);
+        deltas.watch(sender, 0);
         deltas.take(delta(&"x".repeat(KEPT - 2)));
         deltas.take(delta("too long"));
         deltas.take(delta("!"));
-        deltas.flush();
+        deltas.flush(0);
         assert_eq!(texts(&mut receiver), [(0, "x".repeat(KEPT - 2))]);
     }
 
@@ -156,10 +157,10 @@ mod tests {
     fn nobody_who_watches_can_hold_it_up_and_what_is_done_is_forgotten() {
         let mut deltas = Deltas::default();
         let (sender, mut receiver) = mpsc::channel(1);
-        deltas.watch(sender);
+        deltas.watch(sender, 0);
         for _ in 0..100 {
             deltas.take(delta("x"));
-            deltas.flush();
+            deltas.flush(0);
         }
         assert_eq!(texts(&mut receiver), [(0, "x".to_owned())]);
         deltas.note(&EventKind::ItemDone {

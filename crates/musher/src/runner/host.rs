@@ -263,14 +263,16 @@ impl Hosting {
                 accepted = listener.accept() => if let Ok((stream, _)) = accepted {
                     tasks.spawn(socket::serve(stream, self.door.clone()));
                 },
-                Some(watcher) = self.watchers.recv() => self.deltas.watch(watcher),
+                Some(watcher) = self.watchers.recv() => {
+                    self.deltas.watch(watcher, self.keeping.writer.next_seq() - 1);
+                }
                 () = until(sync_at), if !paused => {
                     let synced = self.keeping.sync();
                     self.judge(synced)?;
                 }
                 () = tokio::time::sleep(RETRY), if paused => self.keep()?,
                 () = tokio::time::sleep_until(flush_at), if pressing => {
-                    self.deltas.flush();
+                    self.deltas.flush(self.keeping.writer.next_seq() - 1);
                     flush_at = Instant::now() + FRAME;
                 }
                 () = next(&mut terms) => self.told_to_end(&mut ends).await,

@@ -94,6 +94,9 @@ pub struct DeltaLine {
     pub item: ItemId,
     pub channel: Channel,
     pub from: u64,
+    /// The number of the last event before it; a reader shows the text when it has that event.
+    #[serde(default)]
+    pub after: u64,
     pub text: String,
     #[serde(default, skip_serializing_if = "Scope::is_main")]
     pub scope: Scope,

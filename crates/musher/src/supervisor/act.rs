@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use musher_core::pool::{Action, DeliveryKind, Input, Slot, TextKey, Wear};
 use musher_core::{
-    Answer, BranchRef, CommandId, ErrorClass, ErrorInfo, RunId, RunPlan, SlotId, Start,
+    Answer, BranchRef, CommandId, ErrorClass, ErrorInfo, RunId, RunPlan, SlotId, Start, StoryId,
 };
 use musher_runtime::{now_ms, sweep};
 use uuid::Uuid;
@@ -16,8 +16,9 @@ use super::Ground;
 use super::assign::Assignment;
 use super::attend::Attendants;
 use crate::fail;
-use crate::git::{Author, Branch, Merged, RecoveryName};
+use crate::git::{Author, Branch, Commit, GitError, Merged, RecoveryName};
 use crate::home::write_whole;
+use crate::journal::RunsQuery;
 use crate::runner::launch;
 use crate::runner::log::{Lock, LockError, Lost, close_lost, is_begun};
 use crate::runner::spec::RunSpec;
@@ -255,14 +256,28 @@ impl Actor {
             let git = &self.ground.git;
             let tip = git.resolve(&branch).await.map_err(|error| error.to_string())?;
             let done = git.merge(&self.ground.base, &tip, &message, &Author::musher()).await;
-            match done.map_err(|error| error.to_string())? {
+            // People know the branch by its name.
+            let named = |error: GitError| error.to_string().replace(tip.as_str(), branch.as_str());
+            match done.map_err(named)? {
                 Merged::Merged(merge) => Ok(merge.commit.to_string()),
+                Merged::Nothing { .. } if self.is_untouched(&story, &branch, &tip) => {
+                    Err(format!("branch {branch} has no commit of its own"))
+                }
                 Merged::Nothing { tip } => Ok(tip.to_string()),
             }
         };
         let result = merged.await;
         fail::point("after_merge");
         self.tell(Input::Merged { command, story, result }).await;
+    }
+
+    /// Whether a branch still stands where its first run began.
+    fn is_untouched(&self, story: &StoryId, branch: &Branch, tip: &Commit) -> bool {
+        let query = RunsQuery { story: Some(story.clone()), ..RunsQuery::default() };
+        let runs = self.ground.views.runs(&query).map(|page| page.runs).unwrap_or_default();
+        let on_it = runs.iter().filter(|run| run.branch.as_deref() == Some(branch.as_str()));
+        let first = on_it.min_by_key(|run| run.id);
+        first.is_some_and(|run| run.head.as_deref() == Some(tip.as_str()))
     }
 
     async fn plan(&self, run: RunId) -> Result<RunPlan, ErrorInfo> {

@@ -140,3 +140,22 @@ async fn ctrl_c_on_the_server_says_how_many_agents_go_on_and_how_to_end_them() {
     project.cli(&["kill", "--all"]).await;
     assert_eq!(project.left(), Vec::<i32>::new(), "kill works without a server");
 }
+
+#[tokio::test]
+async fn who_follows_a_run_reads_what_its_log_says_in_the_same_order() {
+    let project = Project::new(
+        "[[agent]]\nname = 'talker'\nruntime = 'script'\ncommand = './.musher/talk.toml'\n",
+    );
+    let script = "pace_ms = 40\n[[step]]\nsay = 'One two three four five six.'\n[[step]]\nwrite = 'f.txt'\ncontent = 'x'\n[[step]]\nsay = 'Seven eight nine ten.'\n[[step]]\nrun = 'true'\n[[step]]\nsay = 'The script is at its end.'\n";
+    std::fs::write(project.repo().join(".musher/talk.toml"), script).unwrap();
+    let server = project.serve().await;
+    project.cli(&["story", "add", "Talk", "--text", "Please."]).await;
+    let followed = project.cli(&["start", "s1", "--follow"]).await;
+    server.until_over("r1").await;
+    let kept = project.cli(&["logs", "r1"]).await;
+    let lines = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| !line.starts_with("run r1")).map(str::trim_end);
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(lines(&followed), lines(&kept));
+}

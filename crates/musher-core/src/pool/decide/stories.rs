@@ -3,7 +3,7 @@
 use super::draft::{Draft, Rule};
 use super::{restarts, texts};
 use crate::pool::{Action, Fact, Refusal, Reply, Slot, State, TextKey, Wear};
-use crate::{BranchRef, CommandId, Story, StoryId, StoryState};
+use crate::{BranchRef, CommandId, RunId, Story, StoryId, StoryState};
 
 pub(super) fn add(
     draft: &mut Draft<'_>,
@@ -14,6 +14,11 @@ pub(super) fn add(
     let title = texts::title(title)?;
     let text = texts::text("text", text)?;
     let story = match id {
+        // A person who types it could not say which is meant.
+        Some(story) if RunId::parse(story.as_str()).is_ok() => {
+            let why = format!("{story} is how runs are called");
+            return Err(Refusal::BadText { what: "id".into(), why });
+        }
         Some(story) if draft.base.is_taken(&story) => return Err(Refusal::StoryExists { story }),
         Some(story) => story,
         None => draft.base.next_story(),

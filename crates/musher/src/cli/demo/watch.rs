@@ -24,7 +24,7 @@ pub(super) struct Watched {
     pub(super) colour: AnsiColor,
     reader: Option<Reader>,
     /// What each call is about, as its first words told.
-    calls: HashMap<CallId, String>,
+    calls: HashMap<CallId, (String, String)>,
     pub(super) outcome: Option<Outcome>,
 }
 
@@ -108,16 +108,18 @@ impl Watched {
     }
 
     fn tool(&mut self, update: &ToolUpdate) -> Option<String> {
-        if let (Some(name), Some(subject)) = (&update.name, &update.subject) {
-            self.calls.insert(update.call.clone(), format!("{} {}", plain(name), plain(subject)));
-        }
+        let known = self.calls.entry(update.call.clone()).or_default();
+        // What a person has changed of a call comes without its name.
+        known.0.clone_from(update.name.as_ref().unwrap_or(&known.0.clone()));
+        known.1.clone_from(update.subject.as_ref().unwrap_or(&known.1.clone()));
         let mark = match update.phase {
             ToolPhase::Completed => "✓",
             ToolPhase::Failed => "✗",
             ToolPhase::Denied | ToolPhase::Cancelled => "−",
             ToolPhase::Proposed | ToolPhase::Running | ToolPhase::Progress => return None,
         };
-        let about = self.calls.remove(&update.call).unwrap_or_default();
+        let (name, subject) = self.calls.remove(&update.call).unwrap_or_default();
+        let about = format!("{} {}", plain(&name), plain(&subject));
         let said = update.output.as_ref().map(|output| output.text.trim()).unwrap_or_default();
         let last = said.lines().next_back().map(|last| format!("  → {}", plain(last)));
         Some(format!("{mark} {about}{}", last.unwrap_or_default()))

@@ -37,7 +37,7 @@ impl Flow {
     }
 
     pub(super) fn take(&mut self, line: DeltaLine) -> Piece {
-        let DeltaLine { item, channel, from, text, scope } = line;
+        let DeltaLine { item, channel, from, text, scope, .. } = line;
         match channel {
             Channel::Text | Channel::Reasoning => {}
             // Calls are told when they are done, so their pieces must not part a text.
@@ -75,7 +75,7 @@ mod tests {
 
     fn line(item: &str, from: u64, text: &str) -> DeltaLine {
         let (channel, scope) = (Channel::Text, Scope::Main);
-        DeltaLine { item: item.into(), channel, from, text: text.into(), scope }
+        DeltaLine { item: item.into(), channel, from, after: 0, text: text.into(), scope }
     }
 
     fn shown(piece: Piece) -> Option<String> {

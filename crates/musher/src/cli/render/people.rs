@@ -31,8 +31,8 @@ const YELLOW: Style = AnsiColor::Yellow.on_default();
 #[derive(Debug, Default)]
 pub(crate) struct People {
     lines: Lines,
-    /// Content that was shown piece by piece and need not be shown again.
-    streamed: Option<ItemId>,
+    /// Content that was shown piece by piece, with what was shown of it.
+    streamed: Option<(ItemId, String)>,
     /// The name and subject of calls that are not done.
     tools: HashMap<CallId, (String, String)>,
     model: Option<String>,
@@ -63,18 +63,31 @@ impl People {
                 return Ok(());
             }
         };
-        if self.streamed.as_ref() != Some(&delta.item) {
+        if self.streamed.as_ref().is_none_or(|(item, _)| *item != delta.item) {
             self.lines.close()?;
-            self.streamed = Some(delta.item.clone());
+            self.streamed = Some((delta.item.clone(), String::new()));
             if delta.channel == Channel::Reasoning {
                 self.lines.stream(THOUGHT)?;
             }
+        }
+        if let Some((_, shown)) = &mut self.streamed {
+            shown.push_str(&delta.text);
         }
         self.lines.stream(&format!("{style}{}{style:#}", plain(&delta.text)))
     }
 
     fn item(&mut self, item: &ItemId, body: &ItemBody, scope: &Scope) -> io::Result<()> {
-        if self.streamed.take_if(|streamed| streamed == item).is_some() {
+        if let Some((_, shown)) = self.streamed.take_if(|(streamed, _)| streamed == item) {
+            // Whoever follows from afar may have missed the end of it.
+            let rest = match body {
+                ItemBody::Text { text } | ItemBody::Reasoning { text, .. } => {
+                    text.strip_prefix(shown.as_str()).unwrap_or_default()
+                }
+                ItemBody::Other { .. } => "",
+            };
+            if !rest.is_empty() {
+                self.lines.stream(&plain(rest))?;
+            }
             return self.lines.close();
         }
         let italic = DIM.italic();
