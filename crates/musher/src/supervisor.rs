@@ -147,7 +147,7 @@ impl Supervisor {
         for (run, cursor) in adopted(&ground.pool).await {
             attendants.attend(run, cursor);
         }
-        let actor = Actor { ground: ground.clone(), attendants };
+        let actor = Actor { ground: ground.clone(), attendants, remade: Arc::default() };
         let (acting, ended) = (tasks.clone(), stop.clone());
         tasks.spawn(async move {
             while let Some(batch) = tokio::select! {

@@ -28,7 +28,7 @@ pub enum Start {
     Base { branch: Branch },
     /// A commit, such as the snapshot of another slot.
     Commit(Commit),
-    /// What is in the slot already: it holds this story's branch.
+    /// What is in the slot already: it holds this story's branch. If the worktree is gone, the tip of the branch.
     Keep,
 }
 

@@ -1,8 +1,9 @@
 //! Does what the pool decided: worktrees, runners, deliveries, ends, merges. Each is done once, however often it is asked.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use musher_core::pool::{Action, DeliveryKind, Input, Slot, TextKey, Wear};
@@ -35,6 +36,8 @@ pub(super) const TRIES: u32 = 5;
 pub(super) struct Actor {
     pub(super) ground: Arc<Ground>,
     pub(super) attendants: Attendants,
+    /// Slots that were set up once and had to be made anew, so that they must be set up again.
+    pub(super) remade: Arc<Mutex<BTreeSet<SlotId>>>,
 }
 
 impl Actor {
@@ -78,7 +81,10 @@ impl Actor {
             };
             let prepared =
                 slots.prepare(slot, &on, &start).await.map_err(|error| unmade(&error))?;
-            if start != worktree::Start::Keep {
+            if prepared.fresh && start == worktree::Start::Keep {
+                self.remade().insert(slot);
+            }
+            if prepared.fresh || start != worktree::Start::Keep {
                 let files = slots.clone();
                 let copied = tokio::task::spawn_blocking(move || files.copy_files(slot)).await;
                 copied.map_err(|error| gone(error.to_string()))?.map_err(|error| unmade(&error))?;
@@ -139,6 +145,7 @@ impl Actor {
             return Ok(());
         }
         let (plan, branch) = (self.plan(run).await?, self.branch_in(slot).await?);
+        let setup = self.remade().remove(&slot) || setup;
         let assignment = Assignment { run, plan, branch, setup };
         // Whoever looks for the run's processes looks for one mark, so a second try keeps the first one.
         let earlier = RunSpec::read(&folder).ok().map(|spec| spec.mark);
@@ -278,6 +285,10 @@ impl Actor {
         let on_it = runs.iter().filter(|run| run.branch.as_deref() == Some(branch.as_str()));
         let first = on_it.min_by_key(|run| run.id);
         first.is_some_and(|run| run.head.as_deref() == Some(tip.as_str()))
+    }
+
+    fn remade(&self) -> MutexGuard<'_, BTreeSet<SlotId>> {
+        self.remade.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn plan(&self, run: RunId) -> Result<RunPlan, ErrorInfo> {

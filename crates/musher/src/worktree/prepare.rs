@@ -22,7 +22,7 @@ impl Slots {
                 self.git.check_commit(commit).await?;
                 commit.clone()
             }
-            Start::Keep => return self.keep(slot, branch).await,
+            Start::Keep => return self.keep(slot, &hold, branch).await,
         };
         self.check_free(slot, branch).await?;
         let path = self.path(slot);
@@ -39,8 +39,22 @@ impl Slots {
     }
 
     /// The slot as it is.
-    async fn keep(&self, slot: SlotId, branch: &Branch) -> Result<Prepared, WorktreeError> {
-        let checkout = self.checkout(slot)?;
+    async fn keep(
+        &self,
+        slot: SlotId,
+        hold: &Hold,
+        branch: &Branch,
+    ) -> Result<Prepared, WorktreeError> {
+        let found = self.checkout(slot).ok().filter(|found| !self.git.is_half_made(found));
+        let checkout = match (found, self.git.tip(branch).await?) {
+            (Some(checkout), _) => checkout,
+            // Somebody removed the worktree, or a loss of power did; what the branch holds is still there.
+            (None, Some(tip)) => {
+                self.check_free(slot, branch).await?;
+                return self.make(slot, hold, branch, &tip).await;
+            }
+            (None, None) => self.checkout(slot)?,
+        };
         let on = match self.git.head(&checkout).await? {
             Head::On { branch: on, commit } if on == *branch => {
                 // A killed agent's lock would make the next one fail.

@@ -253,3 +253,23 @@ fn those_who_watch_a_run_die_see_it_closed() {
     assert_eq!((closing.len(), resets.len()), (5, 0));
     assert!(closing[4].contains("\"session_ended\""));
 }
+
+#[test]
+fn a_finished_log_whose_head_went_back_is_read_to_its_end_once_it_is_closed_again() {
+    let folder = Folder::new();
+    let mut writer = folder.create();
+    writer.append(&[notice(1, "a"), notice(2, "b")]).unwrap();
+    let head = fs::read(folder.path("head")).unwrap();
+    let ended = SessionEnded::unbegun(ErrorInfo::new(ErrorClass::Internal, "none"));
+    let end = event(3, EventKind::SessionEnded(Box::new(ended.clone())));
+    writer.append_last(&[end]).unwrap();
+    writer.finish(&ended).unwrap();
+    drop(writer);
+    for broken in [head, Vec::new(), vec![0; 48]] {
+        fs::write(folder.path("head"), broken).unwrap();
+        assert_eq!(close_lost(folder.lock(), lost()).unwrap(), ended);
+        assert_eq!(read_all(&folder.dir).len(), 3);
+        let head = Reader::open(&folder.dir, None).unwrap().head().unwrap().unwrap();
+        assert_eq!((head.epoch, head.seq, head.synced), (1, 3, 3));
+    }
+}

@@ -291,3 +291,26 @@ fn a_folder_that_was_cleaned_away_is_missing() {
     let gone = folder.path("gone");
     assert!(matches!(Reader::open(&gone, None), Err(LogError::Missing { .. })));
 }
+
+#[test]
+fn a_reader_of_what_is_synced_is_never_ahead_of_the_disk() {
+    let folder = Folder::new();
+    let mut writer = folder.create_on(400, Hasty);
+    let events = notices(1..=30);
+    let mut reader = Reader::open(&folder.dir, None).unwrap().only_synced();
+    let mut heard = Vec::new();
+    for (n, batch) in events.chunks(3).enumerate() {
+        writer.append(batch).unwrap();
+        heard.extend(drain(&mut reader).0);
+        assert!(heard.len() as u64 <= writer.synced_seq(), "after batch {n}");
+        if n % 3 == 2 {
+            writer.sync().unwrap();
+            heard.extend(drain(&mut reader).0);
+            assert_eq!(heard.len() as u64, writer.synced_seq());
+        }
+    }
+    writer.sync().unwrap();
+    heard.extend(drain(&mut reader).0);
+    assert_eq!(heard, events.iter().map(line).collect::<Vec<_>>());
+    assert!(segments(&folder.dir).len() > 3);
+}

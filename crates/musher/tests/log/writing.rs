@@ -201,3 +201,16 @@ fn the_rate_of_writing_and_reading_is_printed() {
         rate(read.as_secs_f64()),
     );
 }
+
+#[test]
+fn a_log_has_an_outcome_only_when_its_head_is_synced() {
+    let folder = Folder::new();
+    let disk = Dying { fail_next: Rc::new(Cell::new(false)), syncs: Rc::new(Cell::new(0)) };
+    let mut writer = folder.create_on(1 << 20, disk.clone());
+    writer.append(&notices(1..=3)).unwrap();
+    writer.sync().unwrap();
+    disk.fail_next.set(true);
+    let failed = writer.finish(&"completed");
+    assert!(matches!(failed, Err(LogError::Io { .. })), "{failed:?}");
+    assert!(!folder.path("outcome.json").exists());
+}

@@ -164,6 +164,21 @@ fn a_log_with_a_torn_tail_loses_nothing_that_was_committed() {
     assert_eq!(after.folded(), rig.end());
 }
 
+#[test]
+fn promise_8_what_a_dead_server_left_in_the_log_is_written_anew_before_anything_is_built_on_it() {
+    let home = Home::new();
+    let mut rig = home.begin();
+    rig.add_story("subject");
+    let copy = Home::new();
+    // As a kill leaves them: nothing was moved from the log into the database.
+    fs::copy(home.journal(), copy.journal()).unwrap();
+    fs::copy(home.log(), copy.log()).unwrap();
+    assert!(fs::metadata(copy.log()).unwrap().len() > 0);
+    let mut journal = copy.open();
+    assert_eq!(fs::metadata(copy.log()).unwrap().len(), 0);
+    assert_eq!(journal.load().unwrap().0.stories.len(), 1);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

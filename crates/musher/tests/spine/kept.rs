@@ -106,3 +106,31 @@ async fn promise_12_work_is_kept_when_the_server_dies_while_it_puts_a_story_away
         assert!(!slot.join("new.txt").exists());
     }
 }
+
+#[tokio::test]
+async fn a_worktree_that_is_gone_is_made_anew_from_its_branch_and_set_up_again() {
+    let project = Project::new(
+        "[[agent]]\nname = 'worker'\nruntime = 'claude-code'\ncommand = '@WORKER@'\nprompt = '{{ story.text }}'\nenv = { WORKER_HOME = '@HOME@' }\n[worktree]\nsetup = ['echo done >> @HOME@/setups']\n",
+    );
+    let server = project.serve().await;
+    let (_, mut run) = server.begin("[[work write=made.txt text=done]]").await;
+    server.until_over(&run).await;
+    let slot = slot(&server, &project, &run).await;
+    let entry = project.repo().join(".git/worktrees/1/gitdir");
+    for n in 1..=2 {
+        match n {
+            // A person cleans up, or a loss of power leaves an empty file.
+            1 => fs::remove_dir_all(&slot).unwrap(),
+            _ => fs::write(&entry, "").unwrap(),
+        }
+        let more = json!({ "text": format!("[[work write={n}.txt text=more]]") });
+        let reply = server.post(&format!("/runs/{run}/prompt"), &more).await;
+        run = reply["run"].as_str().unwrap().to_owned();
+        let over = server.until_over(&run).await;
+        assert_eq!((&over["outcome"], &over["finish_error"]), (&json!("completed"), &json!(null)));
+        let branch = over["branch"].as_str().unwrap();
+        assert_eq!(project.git(&["show", &format!("{branch}:made.txt")]).trim(), "done");
+        assert_eq!(project.git(&["show", &format!("{branch}:{n}.txt")]).trim(), "more");
+        assert_eq!(project.worker_file("setups").lines().count(), n + 1);
+    }
+}
