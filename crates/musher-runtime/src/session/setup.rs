@@ -1,6 +1,6 @@
 //! Commands that make the folder ready before the agent starts; what they print is told as it comes.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -79,7 +79,17 @@ async fn run(attempt: &Attempt, command: &str) -> Result<(), Ended> {
         };
         match said {
             Some(Said::Line(line, weight)) => {
-                say(attempt, OUTPUT, shown(&line), Some(weight)).await;
+                let mut telling = pin!(say(attempt, OUTPUT, shown(&line), Some(weight)));
+                // A host that does not listen must not keep the end from reaching the process.
+                loop {
+                    tokio::select! {
+                        () = &mut telling => break,
+                        () = attempt.port.end.cancelled(), if !ending => {
+                            ending = true;
+                            control.end(LADDER).await;
+                        }
+                    }
+                }
             }
             Some(Said::Ended(exit)) if ending || killing => return Err(cut_short(exit)),
             Some(Said::Ended(exit)) => {

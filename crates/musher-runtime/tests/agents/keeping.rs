@@ -128,6 +128,28 @@ async fn a_setup_that_hangs_is_killed_with_all_it_started() {
     assert_eq!(proc::marked(&mark), Vec::<i32>::new());
 }
 
+#[tokio::test]
+async fn promise_3_a_setup_that_never_stops_talking_is_stopped_even_if_nobody_listens() {
+    let place = Place::new();
+    let mut spec = place.spec("go");
+    spec.setup = vec!["while :; do echo $$; echo x >> said; done".into()];
+    let story = Story::begin(&Script::default().playing("[[step]]\nsay = 'hi'"), spec);
+    // It waits when everything between it and us is full.
+    let (mut before, mut now) = (None, place.file("said"));
+    while before.is_none() || before != now {
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        before = std::mem::replace(&mut now, place.file("said"));
+    }
+    story.handle.stop().await.unwrap();
+    let mark = story.mark();
+    let began = std::time::Instant::now();
+    while !proc::marked(&mark).is_empty() {
+        assert!(began.elapsed() < std::time::Duration::from_secs(20), "it lives on");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!(whole(story).await.1, Outcome::Stopped);
+}
+
 #[test]
 fn what_a_dead_host_left_behind_is_found_by_its_mark_and_ended() {
     let mark = uuid::Uuid::new_v4().simple().to_string();
