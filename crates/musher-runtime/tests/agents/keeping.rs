@@ -137,15 +137,15 @@ async fn promise_3_a_setup_that_never_stops_talking_is_stopped_even_if_nobody_li
     // It waits when everything between it and us is full.
     let (mut before, mut now) = (None, place.file("said"));
     while before.is_none() || before != now {
-        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
         before = std::mem::replace(&mut now, place.file("said"));
     }
     story.handle.stop().await.unwrap();
     let mark = story.mark();
     let began = std::time::Instant::now();
     while !proc::marked(&mark).is_empty() {
-        assert!(began.elapsed() < std::time::Duration::from_secs(20), "it lives on");
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        assert!(began.elapsed() < Duration::from_secs(20), "it lives on");
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(whole(story).await.1, Outcome::Stopped);
 }
