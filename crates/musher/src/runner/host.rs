@@ -260,8 +260,12 @@ impl Hosting {
                         self.judge(synced)?;
                     }
                 }
-                accepted = listener.accept() => if let Ok((stream, _)) = accepted {
-                    tasks.spawn(socket::serve(stream, self.door.clone()));
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        tasks.spawn(socket::serve(stream, self.door.clone()));
+                    }
+                    // No file is left to open; the run must not be kept busy by that.
+                    Err(_) => tokio::time::sleep(FRAME).await,
                 },
                 Some(watcher) = self.watchers.recv() => {
                     self.deltas.watch(watcher, self.keeping.writer.next_seq() - 1);

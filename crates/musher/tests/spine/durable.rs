@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 use crate::dice::Dice;
 use crate::disk::Mount;
-use crate::inject::{Inject, thread_named};
+use crate::inject::{self, Inject, thread_named};
 use crate::rig::{PATIENCE, Project, Server, WORKERS, kill_runner, runner_pid};
 
 /// What people have said to a run, as its log has it.
@@ -24,6 +24,9 @@ fn heard(project: &Project, run: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn promise_8_a_runner_whose_disk_fails_loses_its_run_and_nothing_that_it_acknowledged() {
+    if !inject::possible() {
+        return;
+    }
     for fails_at in [1, 4] {
         let project = Project::of_workers();
         let server = project.serve().await;
@@ -76,6 +79,9 @@ async fn promise_8_a_runner_whose_disk_fails_loses_its_run_and_nothing_that_it_a
 #[tokio::test]
 async fn promise_8_a_journal_that_cannot_be_kept_stops_the_server_and_nothing_acknowledged_is_gone()
 {
+    if !inject::possible() {
+        return;
+    }
     for fails_at in [1, 5] {
         let project = Project::of_workers();
         let server = project.serve().await;
@@ -272,6 +278,9 @@ async fn promise_8_a_power_cut_takes_nothing_that_was_acknowledged() {
 
 #[tokio::test]
 async fn promise_8_a_disk_that_fails_everybody_at_any_call_takes_nothing_that_was_acknowledged() {
+    if !inject::possible() {
+        return;
+    }
     let mut dice = Dice(20_261_117);
     for _ in 0..4 {
         let project = Project::of_workers();
@@ -322,6 +331,9 @@ async fn promise_8_a_log_whose_head_went_back_in_a_power_cut_is_read_to_its_end(
 
 #[tokio::test]
 async fn promise_8_nobody_acts_on_an_event_that_a_power_cut_could_take_back() {
+    if !inject::possible() {
+        return;
+    }
     let project = Project::of_workers();
     let server = project.serve().await;
     let (_, run) = server.begin("[[work lines=30 every_ms=10 ask=make]]").await;

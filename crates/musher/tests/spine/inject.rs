@@ -28,6 +28,31 @@ impl Inject {
     }
 }
 
+/// Whether this machine lets one process look into another. Where it does not, the tests that need it say so and stop;
+/// those of the log still make every call fail, through a disk of their own.
+pub(crate) fn possible() -> bool {
+    let mut sleeper = Command::new("sleep").arg("20").spawn().unwrap();
+    let mut tracer = Command::new("strace")
+        .args(["-o", "/dev/null", "-p", &sleeper.id().to_string()])
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("strace is needed; scripts/install-tools gets it");
+    let mut said = String::new();
+    let errors = tracer.stderr.take().unwrap();
+    let heard = BufReader::new(errors).read_line(&mut said);
+    for process in [&mut tracer, &mut sleeper] {
+        // It may have ended by itself.
+        let _gone = process.kill();
+        process.wait().unwrap();
+    }
+    let possible = heard.is_ok() && said.contains("attached");
+    if !possible {
+        println!("NOT TRIED: no process may be traced here, so no call of one can be made to fail");
+    }
+    possible
+}
+
 impl Drop for Inject {
     fn drop(&mut self) {
         // It ends by itself when the thread does.
