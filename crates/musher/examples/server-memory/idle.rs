@@ -1,5 +1,7 @@
 //! Subscribers of a run in which nothing happens: what each of them costs.
 
+use std::time::{Duration, Instant};
+
 use crate::memory::{Memory, mib};
 use crate::place::{Place, Programs};
 use crate::subscriber::Subscriber;
@@ -9,6 +11,9 @@ use crate::table::Table;
 const EACH: f64 = 28.0;
 /// File handles that the server needs for itself, and this program too.
 const RESERVED: usize = 500;
+/// How long the server may take to notice that thousands have left.
+const PATIENCE: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(20);
 /// So many connect at once, which the listener's queue can hold.
 const AT_ONCE: usize = 100;
 
@@ -38,9 +43,20 @@ pub(crate) async fn measure(
         table.at_most(format!("each of {count} idle subscribers"), each, EACH, "KiB");
         table.note(format!("server with {count} idle subscribers"), shown(now));
     }
+    let gone = Instant::now();
     drop(subscribers);
+    while place.open_files()? > RESERVED && gone.elapsed() < PATIENCE {
+        tokio::time::sleep(LOOK).await;
+    }
+    let noticed = gone.elapsed().as_secs_f64();
+    let what = "the server notices that they have left within";
+    table.at_most(what, noticed, PATIENCE.as_secs_f64(), "s");
     let after = Memory::at_rest(place.pid()).await?;
     table.note("server after they have left", shown(after));
+    // What is free inside the process serves the next ones.
+    let again = connect(&place, &held.run, most.min(1000)).await?;
+    let after = Memory::at_rest(place.pid()).await?;
+    table.note(format!("and when {} come again", again.len()), shown(after));
     Ok(())
 }
 

@@ -41,11 +41,6 @@ impl Pace {
             at(delays, 100)
         )
     }
-
-    /// The gap that only one line in a hundred exceeds.
-    pub(crate) fn slow_gap(&self) -> u64 {
-        at(&self.gaps, 99)
-    }
 }
 
 /// When a text of the agent was taken, if the line is one.

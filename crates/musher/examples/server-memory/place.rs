@@ -79,6 +79,11 @@ impl Place {
         self.server.id()
     }
 
+    /// How many files the server has open.
+    pub(crate) fn open_files(&self) -> anyhow::Result<usize> {
+        Ok(std::fs::read_dir(format!("/proc/{}/fd", self.pid()))?.count())
+    }
+
     /// Starts a run that does what the text says.
     pub(crate) async fn begin(&self, text: &str) -> anyhow::Result<String> {
         let story = json!({ "title": "Work", "text": text });

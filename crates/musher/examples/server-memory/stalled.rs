@@ -57,8 +57,6 @@ pub(crate) async fn measure(
         format!("{:.2} s, {:.2} s beside them", free.took.as_secs_f64(), beside.took.as_secs_f64());
     table.note(format!("agent's own time for {events} lines"), times);
     table.at_most("agent's own time, with and without them", ratio, HELD_UP, "×");
-    let slow = (beside.pace.slow_gap() as f64) / (free.pace.slow_gap().max(EVERY) as f64);
-    table.at_most("gap of its slowest hundredth, with and without them", slow, HELD_UP, "×");
     let began = Instant::now();
     let mut reading = JoinSet::new();
     for subscriber in subscribers {
