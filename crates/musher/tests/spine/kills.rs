@@ -217,7 +217,7 @@ async fn promise_1_a_kill_at_every_named_point_leaves_one_run_that_ends_as_it_sh
 
 #[tokio::test]
 async fn promise_1_a_server_that_dies_before_it_closes_a_lost_run_is_followed_by_one_that_does() {
-    let project = Project::of_workers();
+    let project = Project::of_hanging_workers();
     let server = project.serve_with(&["--die-at", "before_close"]).await.unwrap();
     let (_, run) = server.begin("[[work spawn=daemon hang=1]]").await;
     server.until_live(&run).await;

@@ -38,7 +38,7 @@ async fn promise_2_a_killed_runner_takes_its_tree_along_within_two_seconds_and_i
 
 #[tokio::test]
 async fn promise_2_a_runner_that_died_while_no_server_ran_is_found_by_the_next_one() {
-    let project = Project::of_workers();
+    let project = Project::of_hanging_workers();
     let server = project.serve().await;
     let (_, run) = server.begin("[[work spawn=daemon hang=1]]").await;
     server.until_live(&run).await;
@@ -56,7 +56,7 @@ async fn promise_2_a_runner_that_died_while_no_server_ran_is_found_by_the_next_o
 
 #[tokio::test]
 async fn promise_7_a_run_that_is_lost_again_and_again_waits_for_a_person() {
-    let project = Project::of_workers();
+    let project = Project::of_hanging_workers();
     let server = project.serve().await;
     server.begin("[[work hang=1]]").await;
     for n in 1..=4 {

@@ -76,6 +76,17 @@ impl Project {
         self.top.path()
     }
 
+    /// The same, with agents that hang for ever when they are asked to go on.
+    pub(crate) fn of_hanging_workers() -> Self {
+        let project = Self::of_workers();
+        let file = project.repo().join(".musher/project.toml");
+        let text = std::fs::read_to_string(&file).unwrap();
+        let hanging = "continue_prompt = '[[work hang=1]]'\n[limits]";
+        std::fs::write(&file, text.replace("[limits]", hanging)).unwrap();
+        project.git(&["commit", "-qam", "hang"]);
+        project
+    }
+
     pub(crate) fn repo(&self) -> PathBuf {
         self.ground.join("repo")
     }
