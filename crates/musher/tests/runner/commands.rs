@@ -55,6 +55,11 @@ async fn promise_15_what_was_said_is_in_the_log_before_it_is_acknowledged() {
         let said = |event: &musher_core::Event| matches!(&event.kind, EventKind::UserMessage { text: heard, .. } if *heard == text);
         assert!(rig.events().iter().any(said), "{text} was acknowledged and is not in the log");
     }
+    // A prompt waits for the end of the turn, and is in the log all the same.
+    let later = RunCommand::Prompt { text: "later".into() };
+    link.ask("p".parse().unwrap(), later).await.unwrap().unwrap();
+    let said = |event: &musher_core::Event| matches!(&event.kind, EventKind::UserMessage { text, .. } if text == "later");
+    assert!(rig.events().iter().any(said), "the prompt was acknowledged and is not in the log");
     link.ask("k".parse().unwrap(), RunCommand::Kill).await.unwrap().unwrap();
     rig.until_free().await;
 }

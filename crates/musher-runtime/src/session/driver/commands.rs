@@ -73,6 +73,8 @@ impl Driver {
             if self.pending.len() >= PENDING {
                 return Err(CommandError::Busy);
             }
+            // It is told of when it is taken, so that whoever hears that it was taken finds it in the record.
+            self.prompted(&id, &text);
             self.pending.push_back((id, text));
         } else {
             self.send_prompt(id, text);
@@ -107,12 +109,21 @@ impl Driver {
         Ok(())
     }
 
-    /// Gives the agent a prompt; a turn begins when it says so.
+    fn prompted(&mut self, id: &PromptId, text: &str) {
+        let (prompt, origin) = (Some(id.clone()), Origin::Prompt);
+        self.emit(EventKind::UserMessage { prompt, text: text.to_owned(), origin });
+    }
+
+    /// Tells of a prompt and gives it to the agent.
     pub(super) fn send_prompt(&mut self, id: PromptId, text: String) {
+        self.prompted(&id, &text);
+        self.begin_prompt(id, text);
+    }
+
+    /// Gives the agent a prompt that was told of; a turn begins when it says so.
+    pub(super) fn begin_prompt(&mut self, id: PromptId, text: String) {
         self.close_at = None;
         self.clocks.heard();
-        let origin = Origin::Prompt;
-        self.emit(EventKind::UserMessage { prompt: Some(id.clone()), text: text.clone(), origin });
         self.turns.sent.push(id.clone());
         // A backend that is gone tells why by its end.
         let _ended = self.order(Order::Prompt { id, text });

@@ -228,7 +228,7 @@ impl Driver {
             self.forget_pending();
         }
         if let Some((id, text)) = self.pending.pop_front() {
-            self.send_prompt(id, text);
+            self.begin_prompt(id, text);
         } else if self.tasks.is_empty() && !self.closed {
             if self.spec.linger.is_zero() {
                 self.close_at = None;
