@@ -159,3 +159,39 @@ async fn who_follows_a_run_reads_what_its_log_says_in_the_same_order() {
     };
     assert_eq!(lines(&followed), lines(&kept));
 }
+
+#[tokio::test]
+async fn the_id_of_an_ask_that_is_closed_is_no_answer_to_another() {
+    let project = Project::of_workers();
+    let server = project.serve().await;
+    let (_, run) =
+        server.begin("[[work question=\"A?\" options=X|Y question=\"B?\" options=X|Y]]").await;
+    let first = server.until_ask(&run).await;
+    project.cli(&["answer", &run, &first, "X"]).await;
+    let began = Instant::now();
+    while server.until_ask(&run).await == first {
+        assert!(began.elapsed() < PATIENCE, "the second question never came");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let state = project.state().display().to_string();
+    let late = project.musher(&["answer", &run, &first, "X", "--state", &state]).output().unwrap();
+    assert_eq!(late.status.code(), Some(2), "{late:?}");
+    assert_eq!(project.worker_file("effects").lines().count(), 1, "only the first was answered");
+    server.post(&format!("/runs/{run}/kill"), &serde_json::json!({})).await;
+    server.until_over(&run).await;
+}
+
+#[tokio::test]
+async fn what_changed_nothing_is_not_merged_and_a_story_is_not_called_like_a_run() {
+    let project = Project::of_workers();
+    let server = project.serve().await;
+    let (story, run) = server.begin("[[work lines=1]]").await;
+    server.until_over(&run).await;
+    let (status, problem) =
+        server.try_post(&format!("/stories/{story}/merge"), &serde_json::json!({})).await.unwrap();
+    assert_eq!(status, 409, "{problem:#}");
+    assert!(problem["detail"].as_str().unwrap().contains("no commit of its own"), "{problem:#}");
+    assert_eq!(server.get(&format!("/stories/{story}")).await["state"], "open");
+    let named = serde_json::json!({ "id": "r5", "title": "Confusing", "text": "" });
+    assert_eq!(server.try_post("/stories", &named).await.unwrap().0, 422);
+}
