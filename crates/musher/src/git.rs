@@ -11,6 +11,7 @@ mod env;
 mod error;
 mod head;
 mod hold;
+mod mend;
 mod merge;
 mod name;
 mod open;

@@ -106,6 +106,9 @@ impl Slots {
     ) -> Result<Option<Commit>, WorktreeError> {
         let _hold = self.hold(slot).await?;
         let checkout = self.checkout(slot)?;
+        if let Some(tip) = self.git.tip(branch).await? {
+            self.git.mend_checkout(&checkout, branch, &tip).await?;
+        }
         let why = self.unfinished(&checkout, branch).await?;
         if let Some(why) = why {
             let kept = self.keep_work(slot, &RecoveryName::of(branch)).await?;

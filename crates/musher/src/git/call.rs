@@ -31,7 +31,7 @@ const ALWAYS: &[&str] = &[
     "core.untrackedCache=false",
     "core.splitIndex=false",
     // After a loss of power no branch may stand for something that never reached the disk.
-    "core.fsync=objects,reference",
+    "core.fsync=objects,reference,index",
     "core.fsyncMethod=batch",
     "core.pager=cat",
     "core.quotePath=true",

@@ -205,7 +205,7 @@ impl Git {
                 number => format!("{RECOVERY}{name}-{number}"),
             };
             match self.find(&full).await? {
-                Some(there) if there == *commit => {
+                Some(there) if self.is_same_work(&there, commit).await? => {
                     return Ok(RecoveryRef { name: full, commit: there });
                 }
                 Some(_) => continue,
@@ -220,6 +220,18 @@ impl Git {
             }
         }
         Err(GitError::Moved { name: format!("{RECOVERY}{name}") })
+    }
+
+    /// Whether two commits say and hold the same on top of the same history, whenever each was made.
+    async fn is_same_work(&self, one: &Commit, other: &Commit) -> Result<bool, GitError> {
+        if one == other {
+            return Ok(true);
+        }
+        let show = ["rev-list", "--no-walk", "--no-commit-header", "--format=%T %P %ae %s"];
+        let call = self.plain(&self.main()).args(show).args([one.as_str(), other.as_str()]);
+        let shown = call.run().await?.stdout;
+        let mut lines = shown.split(|byte| *byte == b'\n');
+        Ok(lines.next() == lines.next())
     }
 
     /// All kept work.

@@ -27,8 +27,15 @@ impl Git {
     /// All worktrees, the main checkout first.
     pub async fn worktrees(&self) -> Result<Vec<Worktree>, GitError> {
         let _turn = self.inner.registry.acquire().await;
-        let list = ["worktree", "list", "--porcelain", "-z"];
-        let list = self.plain(&self.main()).args(list).run().await?;
+        let list =
+            || self.plain(&self.main()).args(["worktree", "list", "--porcelain", "-z"]).run();
+        let list = match list().await {
+            Err(GitError::Failed { .. }) => {
+                self.mend_register();
+                list().await?
+            }
+            list => list?,
+        };
         Ok(parse(&list.stdout))
     }
 
@@ -66,7 +73,7 @@ impl Git {
 
     /// Sees to it that an entry leads back to this repository. Git looks for references where the entry says, whatever it
     /// is told, and an agent could have written another place there.
-    fn mend(&self, entry: &Path) -> bool {
+    pub(super) fn mend(&self, entry: &Path) -> bool {
         let file = entry.join("commondir");
         let ours = |said: Vec<u8>| {
             let said = said.strip_suffix(b"\n").unwrap_or(&said);

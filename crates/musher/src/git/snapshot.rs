@@ -281,7 +281,8 @@ fn joined(paths: &[Vec<u8>]) -> Vec<u8> {
 fn replace_index(from: &Path, to: &Path) -> Result<(), GitError> {
     let lock = to.with_extension("lock");
     copy_index(from, &lock)?;
-    fs::rename(&lock, to).map_err(GitError::io(to))
+    let settled = fs::File::open(&lock).and_then(|file| file.sync_all());
+    settled.and_then(|()| fs::rename(&lock, to)).map_err(GitError::io(to))
 }
 
 /// The tree of a commit.

@@ -47,7 +47,11 @@ impl Slots {
     ) -> Result<Prepared, WorktreeError> {
         let found = self.checkout(slot).ok().filter(|found| !self.git.is_half_made(found));
         let checkout = match (found, self.git.tip(branch).await?) {
-            (Some(checkout), _) => checkout,
+            (Some(checkout), Some(tip)) => {
+                self.git.mend_checkout(&checkout, branch, &tip).await?;
+                checkout
+            }
+            (Some(checkout), None) => checkout,
             // Somebody removed the worktree, or a loss of power did; what the branch holds is still there.
             (None, Some(tip)) => {
                 self.check_free(slot, branch).await?;
@@ -160,6 +164,7 @@ impl Slots {
             self.keep_commit(&RecoveryName::of(branch), &old, Some(branch)).await?;
         }
         self.git.set_branch(branch, to).await?;
-        Ok(self.git.attach(checkout, branch).await?)
+        self.git.attach(checkout, branch).await?;
+        Ok(self.git.sync_checkout(checkout)?)
     }
 }

@@ -116,12 +116,12 @@ async fn a_worktree_that_is_gone_is_made_anew_from_its_branch_and_set_up_again()
     let (_, mut run) = server.begin("[[work write=made.txt text=done]]").await;
     server.until_over(&run).await;
     let slot = slot(&server, &project, &run).await;
-    let entry = project.repo().join(".git/worktrees/1/gitdir");
+    let entry = project.repo().join(".git/worktrees/1");
     for n in 1..=2 {
         match n {
             // A person cleans up, or a loss of power leaves an empty file.
             1 => fs::remove_dir_all(&slot).unwrap(),
-            _ => fs::write(&entry, "").unwrap(),
+            _ => fs::write(entry.join("gitdir"), "").unwrap(),
         }
         let more = json!({ "text": format!("[[work write={n}.txt text=more]]") });
         let reply = server.post(&format!("/runs/{run}/prompt"), &more).await;
@@ -132,5 +132,31 @@ async fn a_worktree_that_is_gone_is_made_anew_from_its_branch_and_set_up_again()
         assert_eq!(project.git(&["show", &format!("{branch}:made.txt")]).trim(), "done");
         assert_eq!(project.git(&["show", &format!("{branch}:{n}.txt")]).trim(), "more");
         assert_eq!(project.worker_file("setups").lines().count(), n + 1);
+    }
+}
+
+#[tokio::test]
+async fn a_worktree_of_which_a_power_cut_left_empty_files_is_mended_with_the_work_in_it() {
+    let project = careless();
+    let server = project.serve().await;
+    let (_, mut run) = server.begin("[[work write=made.txt text=done]]").await;
+    server.until_over(&run).await;
+    let slot = slot(&server, &project, &run).await;
+    let entry = project.repo().join(".git/worktrees/1");
+    let files = ["HEAD", "index", "commondir"].map(|name| entry.join(name));
+    for file in files.iter().chain([&slot.join(".git")]) {
+        fs::write(file, "").unwrap();
+        // Others can go on too.
+        let (_, other) = server.begin("[[work lines=1]]").await;
+        let over = server.until_over(&other).await;
+        assert_eq!(over["outcome"], "completed", "{}: {over:#}", file.display());
+        let more = json!({ "text": "[[work lines=1]]" });
+        let reply = server.post(&format!("/runs/{run}/prompt"), &more).await;
+        run = reply["run"].as_str().unwrap().to_owned();
+        let over = server.until_over(&run).await;
+        assert_eq!(over["outcome"], "completed", "{}: {over:#}", file.display());
+        assert_eq!(fs::read_to_string(slot.join("made.txt")).unwrap(), "done\n");
+        assert_eq!(project.git_in(&slot, &["status", "--short"]).trim(), "?? made.txt");
+        project.git(&["fsck"]);
     }
 }
