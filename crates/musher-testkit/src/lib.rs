@@ -5,3 +5,4 @@ pub mod model;
 pub mod proc;
 pub mod programs;
 pub mod real;
+pub mod session;
