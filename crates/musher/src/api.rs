@@ -34,6 +34,7 @@ mod interrupt;
 mod kill;
 mod merge;
 mod news;
+mod page;
 mod place;
 mod problem;
 mod project;
@@ -56,12 +57,12 @@ mod tail;
 mod token;
 mod usage;
 mod vector;
-mod welcome;
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use musher_core::RunId;
+use musher_web::Site;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -75,6 +76,7 @@ use crate::worktree::Slots;
 pub use access::Access;
 pub use bounds::{REQUESTS, STREAMS};
 pub use code::Code;
+pub use page::PAGES;
 pub use problem::Problem;
 pub use routes::{openapi, router};
 pub use serve::serve;
@@ -96,6 +98,8 @@ pub struct Context {
     pub access: Access,
     /// What the page that `serve` opens exchanges for the token.
     pub code: Code,
+    /// The files of the web UI.
+    pub site: Site,
     /// Unix milliseconds.
     pub clock: fn() -> i64,
     /// Streams end when this does.

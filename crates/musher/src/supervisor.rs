@@ -12,6 +12,7 @@ use std::sync::Arc;
 use musher_core::pool::{Action, PoolLimits, Seat, Team};
 use musher_core::{RunId, RunPhase, SlotId};
 use musher_runtime::{Environment, now_ms};
+use musher_web::Site;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -213,6 +214,7 @@ impl Supervisor {
             project: watch::channel(Arc::new(project.clone())).1,
             access,
             code,
+            site: Site::default(),
             clock: now_ms,
             closing,
         }

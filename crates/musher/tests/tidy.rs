@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// Files are read from the top, in one sitting.
 const LONGEST: usize = 500;
+/// The cap for script of the web UI; a style sheet may be as long as a file of Rust.
+const LONGEST_WEB: usize = 300;
 
 /// Names that say nothing of what a file is for.
 const EMPTY_NAMES: &[&str] = &["util", "utils", "helpers", "common", "types", "imp", "manager"];
@@ -126,6 +128,32 @@ fn no_file_is_too_long_to_read() {
 }
 
 #[test]
+fn every_file_of_the_web_ui_says_what_it_is_for_and_is_read_in_one_sitting() {
+    let broken = web_files("").into_iter().filter_map(|path| {
+        let text = read(&path);
+        let lines = text.lines().count();
+        let about = text.starts_with("// ") || text.starts_with("/* ");
+        let file = shown(&path);
+        let cap = if file.ends_with(".css") { LONGEST } else { LONGEST_WEB };
+        match (about, lines <= cap) {
+            (false, _) => Some(format!("{file}: begin with a comment of one sentence")),
+            (true, false) => Some(format!("{file}: {lines} lines; split it, {cap} is the cap")),
+            (true, true) => None,
+        }
+    });
+    none(broken);
+}
+
+#[test]
+fn the_web_ui_has_no_file_whose_name_says_nothing() {
+    let broken = web_files("").into_iter().filter(|path| {
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        stem.is_some_and(|stem| EMPTY_NAMES.contains(&stem.to_lowercase().as_str()))
+    });
+    none(broken.map(|path| format!("{}: name it after what it does", shown(&path))));
+}
+
+#[test]
 fn no_module_hides_in_a_mod_rs() {
     let broken = rust_files()
         .into_iter()
@@ -165,10 +193,10 @@ fn no_lint_is_silenced_no_test_is_skipped_and_nothing_is_left_unfinished() {
 fn no_vendor_is_named_outside_its_own_folder() {
     let mut used = vec![false; VENDOR_EXCEPTIONS.len()];
     let mut broken = Vec::new();
-    let sources = ["musher-core", "musher-runtime", "musher"]
+    let sources = ["musher-core", "musher-runtime", "musher-web", "musher"]
         .into_iter()
         .flat_map(|package| files(&root().join("crates").join(package).join("src")));
-    for path in sources {
+    for path in sources.chain(web_files("src")) {
         let file = shown(&path);
         if file.starts_with("crates/musher-runtime/src/claude_code") {
             continue;
@@ -231,7 +259,7 @@ fn musher_runtime_does_not_know_the_product() {
 
 #[test]
 fn nothing_that_ships_depends_on_the_testkit() {
-    for shipped in ["musher-core", "musher-runtime", "musher"] {
+    for shipped in ["musher-core", "musher-runtime", "musher-web", "musher"] {
         let known = dependencies(shipped);
         assert!(
             !known.iter().any(|name| name == "musher-testkit"),
@@ -338,6 +366,33 @@ fn rust_files() -> Vec<PathBuf> {
     let mut found = files(&root().join("crates"));
     found.retain(|path| path.extension().is_some_and(|end| end == "rs"));
     assert!(found.len() > 50, "the sources were not found");
+    found
+}
+
+/// What people wrote of the web UI, below a folder of it.
+fn web_files(below: &str) -> Vec<PathBuf> {
+    let web = root().join("web");
+    let outside = [web.join("node_modules"), web.join("dist"), web.join("test-results")];
+    let mut found = Vec::new();
+    let mut folders = vec![web.join(below)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("the web UI is there") {
+            let path = entry.expect("a folder can be listed").path();
+            match path.is_dir() {
+                true if outside.contains(&path) => {}
+                true => folders.push(path),
+                false => found.push(path),
+            }
+        }
+    }
+    let written = ["ts", "tsx", "mjs", "css"];
+    found.retain(|path| {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        let made = path.ends_with("api/schema.d.ts");
+        ending.is_some_and(|ending| written.contains(&ending)) && !made
+    });
+    found.sort();
+    assert!(found.len() > 30, "the web UI was not found");
     found
 }
 

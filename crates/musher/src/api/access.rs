@@ -5,18 +5,13 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, he
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::Api;
 use super::problem::Problem;
+use super::{Api, page};
 use crate::home::Token;
 
-/// What may be reached without a token; none of it holds data.
-const OPEN: &[(Method, &str)] = &[
-    (Method::GET, "/"),
-    (Method::HEAD, "/"),
-    (Method::GET, "/healthz"),
-    (Method::HEAD, "/healthz"),
-    (Method::POST, "/api/v1/token"),
-];
+/// What may be reached without a token beside the pages; none of it holds data.
+const OPEN: &[(Method, &str)] =
+    &[(Method::GET, "/healthz"), (Method::HEAD, "/healthz"), (Method::POST, "/api/v1/token")];
 
 /// What every reply says to a browser, whatever became of the request.
 static SECURITY: [(HeaderName, &str); 7] = [
@@ -82,7 +77,9 @@ impl Access {
         {
             return Ok(Pass::Preflight);
         }
-        if !OPEN.iter().any(|(open, to)| open == method && *to == path) {
+        let open = page::is_open(method, path)
+            || OPEN.iter().any(|(open, to)| open == method && *to == path);
+        if !open {
             self.check_token(headers)?;
         }
         check_content_type(method, headers)?;

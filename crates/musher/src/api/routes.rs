@@ -19,8 +19,8 @@ use super::request::LONGEST_BODY;
 use super::{Api, Context, access};
 use super::{
     add, agents, answer, archive, asks, diff, document, done, edit, events, feed, fork, health,
-    interrupt, kill, merge, project, prompt, raw, reopen, resume, retry, runs, start, steer, stop,
-    stories, stream, token, usage, welcome,
+    interrupt, kill, merge, page, project, prompt, raw, reopen, resume, retry, runs, start, steer,
+    stop, stories, stream, token, usage,
 };
 
 /// A request has this long, streams aside.
@@ -79,7 +79,7 @@ fn lasting() -> OpenApiRouter<Api> {
 /// What stands outside of the API.
 fn outside() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
-        .routes(routes!(welcome::welcome))
+        .routes(routes!(page::page))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(openapi_json))
@@ -109,7 +109,7 @@ pub fn router(context: Context) -> Router {
     // A document of plain data can always be written.
     let api = Api::new(context, document.to_json().unwrap_or_default());
     routes
-        .fallback(no_such_path)
+        .fallback(page::page_or_nothing)
         .method_not_allowed_fallback(no_such_method)
         .layer(DefaultBodyLimit::max(LONGEST_BODY))
         .layer(CatchPanicLayer::custom(panicked))
@@ -128,15 +128,6 @@ pub fn router(context: Context) -> Router {
 async fn openapi_json(State(api): State<Api>) -> Response {
     let kind = HeaderValue::from_static("application/json");
     ([(header::CONTENT_TYPE, kind)], api.document.clone()).into_response()
-}
-
-async fn no_such_path(uri: Uri) -> Problem {
-    Problem::new(
-        StatusCode::NOT_FOUND,
-        "no_such_path",
-        format!("there is nothing at {}", uri.path()),
-        "see /openapi.json for the paths that there are",
-    )
 }
 
 async fn no_such_method(method: Method, uri: Uri) -> Problem {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use musher_runtime::Environment;
+use musher_web::Site;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -33,6 +34,10 @@ pub(super) struct Serve {
     /// Print one line of JSON when it is ready, and nothing else.
     #[arg(long)]
     json: bool,
+    /// Serve the web UI from a folder that its bundler writes, instead of the built-in one.
+    #[cfg(debug_assertions)]
+    #[arg(long, hide = true, value_name = "DIR")]
+    web_dir: Option<PathBuf>,
     /// Die at a named point, as by a kill.
     #[arg(long, hide = true, value_name = "POINT")]
     die_at: Option<String>,
@@ -70,7 +75,8 @@ impl Serve {
         );
         let closing = CancellationToken::new();
         let access = api::Access::new(token, address.port(), &[], &project.server.origins);
-        let context = supervisor.context(access, api::Code::new(code.clone()), closing.clone());
+        let mut context = supervisor.context(access, api::Code::new(code.clone()), closing.clone());
+        context.site = self.site();
         let url = format!("http://{address}");
         home.announce(&ServerFile { url: url.clone(), pid: std::process::id() })
             .map_err(|error| refused(&error))?;
@@ -117,6 +123,16 @@ impl Serve {
         let program = std::env::current_exe().map_err(|error| broken(&error))?;
         let runner_vars = Vec::new();
         Ok(supervisor::Config { repo, home, project, program, environment, runner_vars })
+    }
+
+    #[cfg(debug_assertions)]
+    fn site(&self) -> Site {
+        self.web_dir.clone().map_or(Site::Embedded, Site::Folder)
+    }
+
+    #[cfg(not(debug_assertions))]
+    fn site(&self) -> Site {
+        Site::Embedded
     }
 
     fn say_ready(&self, url: &str, code: &Token, state: &Path, live: usize) {

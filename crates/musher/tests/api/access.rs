@@ -17,14 +17,21 @@ pub(crate) fn table() -> Vec<(Method, String)> {
             routes.extend(method.ok().map(|method| (method, path.clone())));
         }
     }
-    assert!(routes.len() > 30, "{routes:?}");
+    for page in musher::api::PAGES {
+        routes.push((Method::GET, format!("/{page}")));
+        routes.push((Method::GET, format!("/{page}/s1/anything")));
+    }
+    routes.push((Method::GET, "/assets/app.js".into()));
+    assert!(routes.len() > 40, "{routes:?}");
     routes
 }
 
 /// What holds no data and needs no token.
 fn is_open(method: &Method, path: &str) -> bool {
     let open = [(Method::GET, "/"), (Method::GET, "/healthz"), (Method::POST, "/api/v1/token")];
-    open.iter().any(|(known, at)| known == method && *at == path)
+    let first = path.split('/').nth(1).unwrap_or_default();
+    let page = musher::api::PAGES.contains(&first) || first == "assets";
+    (method == Method::GET && page) || open.iter().any(|(known, at)| known == method && *at == path)
 }
 
 fn with(method: &Method, path: &str, headers: &[(&str, &str)]) -> Request<Body> {

@@ -98,6 +98,7 @@ impl Rig {
             project: tokio::sync::watch::channel(Arc::new(project)).1,
             access,
             code: Code::new(Token::given(CODE)),
+            site: musher_web::Site::default(),
             clock: now,
             closing: closing.clone(),
         });

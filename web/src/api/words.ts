@@ -1,0 +1,89 @@
+// The nouns of the API under short names, and the shapes that its document leaves open.
+import type { components } from "./schema";
+import type { AskSoon, ProjectSoon, RunSoon, StorySoon } from "./soon";
+
+type Schemas = components["schemas"];
+
+export type Story = Schemas["StoryView"] & StorySoon;
+export type StoryWhole = Schemas["StoryWhole"] & StorySoon;
+export type Run = Schemas["RunNow"] & RunSoon;
+export type Ask = Omit<Schemas["AskNow"], "body"> & { body?: AskBody | null } & AskSoon;
+export type Project = Schemas["ProjectReply"] & ProjectSoon;
+export type Agent = Schemas["AgentNow"];
+export type FileDiff = Schemas["FileDiff"];
+export type Hunk = Schemas["Hunk"];
+export type Receipt = Schemas["Receipt"];
+export type Answer = Schemas["AnswerBody"];
+export type Spent = Schemas["Spent"];
+
+/** What is asked, as in the event `ask_opened`. */
+export type AskBody =
+  | {
+      kind: "approval";
+      tool: string;
+      tool_kind: string;
+      call?: string;
+      subject?: string;
+      subject_field?: string;
+      input: unknown;
+      reason?: string;
+      always?: { label: string; scope?: string }[];
+      human_only?: boolean;
+    }
+  | { kind: "question"; questions: Question[] }
+  | { kind: "plan"; plan: string }
+  | { kind: "form"; server: string; message: string; schema?: unknown; url?: string };
+
+export interface Question {
+  text: string;
+  header?: string;
+  options?: { label: string; description?: string }[];
+  multi?: boolean;
+}
+
+export interface Scope {
+  kind: string;
+  agent?: string;
+  parent_call?: string;
+  name?: string;
+}
+
+/** An event of a run's log. Types and fields are only ever added, so readers skip what they do not know. */
+export interface RunEvent {
+  seq: number;
+  at: number;
+  type: string;
+  turn?: number;
+  scope?: Scope;
+  [field: string]: unknown;
+}
+
+/** Text in flight. */
+export interface Delta {
+  item: string;
+  channel: "text" | "reasoning" | "tool_input" | "tool_output";
+  text: string;
+  scope?: Scope;
+}
+
+/** The last action of a live run in one line. */
+export interface Activity {
+  run: string;
+  at: number;
+  text: string;
+  lines?: { added: number; removed: number } | null;
+}
+
+/** The key of an ask, which has its number only within its run. */
+export function askKey(ask: Pick<Ask, "run" | "ask">): string {
+  return `${ask.run}/${ask.ask}`;
+}
+
+/** Whether an ask still waits for a person. */
+export function isOpen(ask: Ask): boolean {
+  return ask.state === "open";
+}
+
+export function isLive(run: Run): boolean {
+  return run.phase !== "over";
+}

@@ -1,0 +1,102 @@
+// How components read the store: a selector, and a new render only when what it selects has changed.
+import { useCallback, useEffect, useRef, useSyncExternalStore } from "react";
+import { api, take } from "../api/client";
+import type { Ask, Run, Story } from "../api/words";
+import { store } from "./store";
+import type { Link } from "./team";
+import type { Stretch } from "./windows";
+import type { World } from "./world";
+
+/** Equal, or lists and plain objects of the same things. */
+export function shallow(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, at) => Object.is(item, b[at]));
+  }
+  if (!isPlain(a) || !isPlain(b)) return false;
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => Object.is(a[name], b[name]));
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+function useSelected<T>(select: () => T, same: (a: T, b: T) => boolean): T {
+  const last = useRef<{ version: number; select: () => T; value: T } | null>(null);
+  const get = () => {
+    const known = last.current;
+    if (known && known.version === store.version && known.select === select) return known.value;
+    const value = select();
+    const kept = known && same(known.value, value) ? known.value : value;
+    last.current = { version: store.version, select, value: kept };
+    return kept;
+  };
+  return useSyncExternalStore(store.subscribe, get);
+}
+
+/** Something of the world, such as `useLive((world) => world.stories.get(id))`. */
+export function useLive<T>(select: (world: World) => T, same: (a: T, b: T) => boolean = shallow): T {
+  return useSelected(() => select(store.world), same);
+}
+
+/** Something of the connection. */
+export function useLink<T>(select: (link: Link) => T): T {
+  return useSelected(() => select(store.link), shallow);
+}
+
+export function useStory(id: string): Story | undefined {
+  return useLive((world) => world.stories.get(id));
+}
+
+/** A run; one that the store does not know, because it is long over, is asked for. */
+export function useRun(id: string): { run: Run | undefined; problem: unknown } {
+  const run = useLive((world) => world.runs.get(id));
+  const ready = useLive((world) => world.ready);
+  const missing = ready && run === undefined;
+  const problem = useRef<unknown>(null);
+  useEffect(() => {
+    if (!missing) return;
+    take(api.GET("/api/v1/runs/{run}", { params: { path: { run: id } } })).then(
+      (found) => store.addRun(found as Run),
+      (error: unknown) => {
+        problem.current = error;
+        store.addProblem();
+      },
+    );
+  }, [id, missing]);
+  return { run, problem: problem.current };
+}
+
+/** What waits for a person, the oldest first. */
+export function useOpenAsks(): Ask[] {
+  return useLive(openAsks);
+}
+
+export function openAsks(world: World): Ask[] {
+  const open = [...world.asks.values()].filter((ask) => ask.state === "open");
+  return open.sort((a, b) => a.opened_at - b.opened_at);
+}
+
+export interface Transcript extends Stretch {
+  older(): void;
+  newer(): void;
+  toEnd(): void;
+  jump(seq: number): Promise<void>;
+}
+
+/** A stretch of a run's log, live at its end, as long as the component is there. */
+export function useEvents(run: string): Transcript {
+  useEffect(() => store.windows.use(run), [run]);
+  const stretch = useSelected(() => store.windows.get(run), Object.is);
+  const older = useCallback(() => void store.windows.older(run), [run]);
+  const newer = useCallback(() => void store.windows.newer(run), [run]);
+  const toEnd = useCallback(() => void store.windows.toEnd(run), [run]);
+  const jump = useCallback((seq: number) => store.windows.jump(run, seq), [run]);
+  return { ...(stretch ?? nothing(run)), older, newer, toEnd, jump };
+}
+
+function nothing(run: string): Stretch {
+  const deltas = new Map();
+  return { run, events: [], head: 0, atEnd: false, loading: true, problem: null, over: false, deltas };
+}

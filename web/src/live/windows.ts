@@ -1,0 +1,271 @@
+// Windows on run logs: each holds a stretch of events without gaps; together they hold at most so many.
+import { api, take } from "../api/client";
+import { asProblem, type Problem } from "../api/problem";
+import type { Delta, RunEvent } from "../api/words";
+import type { Frame } from "./frames";
+
+/** Events in memory, in all windows together. */
+export const MOST_EVENTS = 5_000;
+/** Events that are read at once. */
+const PAGE = 200;
+/** Of text in flight the end is kept; the whole follows as an event. */
+const LONGEST_DELTA = 64 * 1024;
+
+/** A stretch of one run's log, as pages see it. Each change makes a new one. */
+export interface Stretch {
+  run: string;
+  events: readonly RunEvent[];
+  /** The number of the last event in the log, as far as is known. */
+  head: number;
+  /** Whether the stretch reaches to the end of the log and grows with it. */
+  atEnd: boolean;
+  loading: boolean;
+  problem: Problem | null;
+  /** Whether the run is over and its log whole. */
+  over: boolean;
+  /** Text in flight, by item. */
+  deltas: ReadonlyMap<string, Delta>;
+}
+
+export interface WindowsEvents {
+  changed(): void;
+  /** These runs are to be followed, each after a place. */
+  watch(runs: Map<string, string | null>): void;
+}
+
+interface Window extends Stretch {
+  users: number;
+  /** The place after the last event that was heard, to follow from. */
+  cursor: string | null;
+  busy: Promise<void> | null;
+}
+
+export class Windows {
+  private readonly open = new Map<string, Window>();
+
+  constructor(private readonly events: WindowsEvents) {}
+
+  get(run: string): Stretch | undefined {
+    return this.open.get(run);
+  }
+
+  /** Opens the end of a run's log, or joins who looks at it already. Call what it returns when done. */
+  use(run: string): () => void {
+    const known = this.open.get(run);
+    if (known) known.users += 1;
+    else {
+      this.put(fresh(run));
+      void this.toEnd(run);
+    }
+    return () => this.leave(run);
+  }
+
+  private leave(run: string): void {
+    const window = this.open.get(run);
+    if (!window) return;
+    window.users -= 1;
+    if (window.users > 0) return;
+    this.open.delete(run);
+    this.events.watch(this.wanted());
+  }
+
+  /** The runs that this tab follows. */
+  wanted(): Map<string, string | null> {
+    const known = [...this.open.values()].filter((window) => window.cursor !== null && !window.over);
+    return new Map(known.map((window) => [window.run, window.cursor]));
+  }
+
+  /** The leader follows these; if it did so before, this tab may have missed some events, and reads them. */
+  watching(runs: Set<string>): void {
+    for (const window of this.open.values()) {
+      if (runs.has(window.run) && window.atEnd) void this.newer(window.run);
+    }
+  }
+
+  /** Reads the end of the log anew. */
+  toEnd(run: string): Promise<void> {
+    return this.read(run, async (window) => {
+      const page = await this.page(run, { last: PAGE });
+      const head = Math.max(seqOf(page.next), this.open.get(run)?.head ?? window.head);
+      this.change(run, { events: page.events, cursor: page.next, head, atEnd: page.end });
+      this.events.watch(this.wanted());
+      if (!page.end) await this.fill(run);
+    });
+  }
+
+  /** Reads what stands before the stretch. */
+  older(run: string): Promise<void> {
+    return this.read(run, async (window) => {
+      const first = window.events[0]?.seq ?? 1;
+      if (first <= 1) return;
+      const from = Math.max(0, first - 1 - PAGE);
+      const before: RunEvent[] = [];
+      // A page may be shorter than was asked for, because its events are long.
+      while ((before.at(-1)?.seq ?? from) < first - 1) {
+        const after = before.at(-1)?.seq ?? from;
+        const page = await this.page(run, { after: place(window, after), limit: first - 1 - after });
+        if (page.events.length === 0) break;
+        before.push(...page.events);
+      }
+      const now = this.open.get(run);
+      if (!now || now.events[0]?.seq !== first) return;
+      const { events, cut } = this.trim([...before, ...now.events], "end");
+      this.change(run, { events, atEnd: now.atEnd && !cut });
+    });
+  }
+
+  /** Reads what stands after the stretch. */
+  newer(run: string): Promise<void> {
+    return this.read(run, () => this.fill(run, 1));
+  }
+
+  /** Opens the stretch around an event. */
+  jump(run: string, seq: number): Promise<void> {
+    const known = this.open.get(run);
+    if (known?.events.some((event) => event.seq === seq)) return Promise.resolve();
+    return this.read(run, async (window) => {
+      const page = await this.page(run, { after: place(window, Math.max(0, seq - PAGE / 2)), limit: PAGE });
+      const head = Math.max(this.open.get(run)?.head ?? window.head, seqOf(page.next));
+      this.change(run, { events: page.events, atEnd: page.end, head });
+    });
+  }
+
+  /** Takes in what the feed says of the runs that are open. */
+  take(frame: Frame): void {
+    const data = frame.data as {
+      run?: string;
+      id?: string;
+      event?: RunEvent;
+      delta?: Delta;
+      cursor?: string;
+    };
+    const window = data?.run === undefined ? undefined : this.open.get(data.run);
+    if (!window) return;
+    if (frame.event === "run" && data.event && data.id) this.event(window, data.event, data.id);
+    else if (frame.event === "delta" && data.delta) this.delta(window, data.delta);
+    else if (frame.event === "end") this.put({ ...window, over: true, deltas: new Map() });
+    else if (frame.event === "reset" && data.cursor) this.reset(window, data.cursor);
+  }
+
+  private event(window: Window, event: RunEvent, cursor: string): void {
+    const last = window.events.at(-1)?.seq ?? window.head;
+    const head = Math.max(window.head, event.seq);
+    const over = window.over || event.type === "session_ended";
+    const deltas = settled(window.deltas, event);
+    const next = { ...window, head, cursor, over, deltas };
+    if (!window.atEnd || event.seq <= last) {
+      this.put(next);
+    } else if (event.seq === last + 1 || window.events.length === 0) {
+      this.put({ ...next, events: this.trim([...window.events, event], "start").events });
+    } else {
+      // Something is missing in between; the page is read from where it ends.
+      this.put(next);
+      void this.newer(window.run);
+    }
+  }
+
+  private delta(window: Window, delta: Delta): void {
+    const deltas = new Map(window.deltas);
+    const before = deltas.get(delta.item);
+    const text = ((before?.text ?? "") + delta.text).slice(-LONGEST_DELTA);
+    deltas.set(delta.item, { ...delta, text });
+    this.put({ ...window, deltas });
+  }
+
+  private reset(window: Window, cursor: string): void {
+    const head = seqOf(cursor);
+    const events = window.events.filter((event) => event.seq <= head);
+    this.put({ ...window, events, head, cursor, deltas: new Map() });
+    if (events.length === 0) void this.toEnd(window.run);
+  }
+
+  /** Reads on until the end of the log, at most so many pages. */
+  private async fill(run: string, pages = 4): Promise<void> {
+    for (let turn = 0; turn < pages; turn += 1) {
+      const window = this.open.get(run);
+      if (!window) return;
+      const last = window.events.at(-1)?.seq ?? 0;
+      const page = await this.page(run, { after: place(window, last), limit: PAGE });
+      const now = this.open.get(run);
+      if (!now || (now.events.at(-1)?.seq ?? 0) !== last) return;
+      const { events } = this.trim([...now.events, ...page.events], "start");
+      const end = events.at(-1)?.seq ?? 0;
+      const head = Math.max(now.head, end);
+      this.change(run, { events, head, atEnd: page.end && end >= head, cursor: now.cursor ?? page.next });
+      if (page.end) return;
+    }
+  }
+
+  private page(run: string, query: { last?: number; after?: string; limit?: number }) {
+    const read = api.GET("/api/v1/runs/{run}/events", { params: { path: { run }, query } });
+    return take(read).then((page) => ({ ...page, events: page.events as unknown as RunEvent[] }));
+  }
+
+  /** One reading at a time for each run; who comes meanwhile waits for it and then takes a turn. */
+  private async read(run: string, work: (window: Window) => Promise<void>): Promise<void> {
+    const busy = this.open.get(run)?.busy;
+    if (busy) await busy;
+    const window = this.open.get(run);
+    if (!window) return;
+    const reading = work(window).then(
+      () => this.change(run, { loading: false, problem: null, busy: null }),
+      (error: unknown) => this.change(run, { loading: false, problem: asProblem(error), busy: null }),
+    );
+    this.change(run, { loading: true, busy: reading });
+    await reading;
+  }
+
+  private trim(events: RunEvent[], from: "start" | "end"): { events: RunEvent[]; cut: boolean } {
+    const most = Math.floor(MOST_EVENTS / Math.max(1, this.open.size));
+    if (events.length <= most) return { events, cut: false };
+    return { events: from === "start" ? events.slice(-most) : events.slice(0, most), cut: true };
+  }
+
+  private change(run: string, change: Partial<Window>): void {
+    const window = this.open.get(run);
+    if (window) this.put({ ...window, ...change });
+  }
+
+  private put(window: Window): void {
+    const users = this.open.get(window.run)?.users ?? window.users;
+    this.open.set(window.run, { ...window, users });
+    this.events.changed();
+  }
+}
+
+function fresh(run: string): Window {
+  return {
+    run,
+    events: [],
+    head: 0,
+    atEnd: false,
+    loading: true,
+    problem: null,
+    over: false,
+    deltas: new Map(),
+    users: 1,
+    cursor: null,
+    busy: null,
+  };
+}
+
+/** The place right after an event. Its epoch is the log's latest, which knows all that came before it. */
+function place(window: Window, seq: number): string {
+  return `${window.cursor?.split(".")[0] ?? "1"}.${seq}`;
+}
+
+function seqOf(cursor: string): number {
+  return Number(cursor.split(".")[1] ?? 0);
+}
+
+/** What is left in flight after an event. */
+function settled(deltas: ReadonlyMap<string, Delta>, event: RunEvent): ReadonlyMap<string, Delta> {
+  if (deltas.size === 0) return deltas;
+  if (event.type === "turn_ended" || event.type === "session_ended") return new Map();
+  const item = event.type === "item_done" ? event.item : event.type === "tool" ? event.call : undefined;
+  if (typeof item !== "string" || !deltas.has(item)) return deltas;
+  if (event.type === "tool" && (event.phase === "running" || event.phase === "progress")) return deltas;
+  const left = new Map(deltas);
+  left.delete(item);
+  return left;
+}

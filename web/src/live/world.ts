@@ -1,0 +1,111 @@
+// The project as it is now: stories, runs, asks and what each run is at, folded from the frames of the feed.
+import { type Activity, type Ask, askKey, type Project, type Run, type Story } from "../api/words";
+import type { Frame } from "./frames";
+
+/** How many runs that are over are kept; older ones are asked for when they are looked at. */
+const ENDED = 1000;
+
+export interface World {
+  stories: Map<string, Story>;
+  runs: Map<string, Run>;
+  asks: Map<string, Ask>;
+  activity: Map<string, Activity>;
+  project: Project | null;
+  /** Whether the whole of it was heard. */
+  ready: boolean;
+}
+
+/** What an opening has told so far; what it did not tell is gone. */
+export interface Opening {
+  stories: Set<string>;
+  asks: Set<string>;
+}
+
+export function emptyWorld(): World {
+  return {
+    stories: new Map(),
+    runs: new Map(),
+    asks: new Map(),
+    activity: new Map(),
+    project: null,
+    ready: false,
+  };
+}
+
+export function newOpening(): Opening {
+  return { stories: new Set(), asks: new Set() };
+}
+
+/** Takes one frame in. An opening is given until its `ready`. */
+export function apply(world: World, frame: Frame, opening: Opening | null): void {
+  switch (frame.event) {
+    case "headline":
+      headline(world, frame.data as Headline, opening);
+      return;
+    case "reset":
+      if (!("run" in (frame.data as object))) forget(world);
+      return;
+    case "ready":
+      if (opening !== null) sweep(world, opening);
+      world.ready = true;
+      return;
+    case "project":
+      world.project = frame.data as Project;
+      return;
+    default:
+      return;
+  }
+}
+
+type Headline = { story?: Story; run?: Run; ask?: Ask; activity?: Activity };
+
+function headline(world: World, told: Headline, opening: Opening | null): void {
+  if (told.story) {
+    opening?.stories.add(told.story.id);
+    if (told.story.state === "archived") world.stories.delete(told.story.id);
+    else world.stories.set(told.story.id, told.story);
+  }
+  if (told.run) putRun(world, told.run);
+  if (told.ask) {
+    opening?.asks.add(askKey(told.ask));
+    putAsk(world, told.ask);
+  }
+  if (told.activity && world.runs.get(told.activity.run)?.phase !== "over") {
+    world.activity.set(told.activity.run, told.activity);
+  }
+}
+
+/** A run, also one that was asked for. What is over is kept for a while, in the order in which it was heard. */
+export function putRun(world: World, run: Run): void {
+  world.runs.delete(run.id);
+  world.runs.set(run.id, run);
+  if (run.phase !== "over") return;
+  world.activity.delete(run.id);
+  if (world.runs.size <= ENDED) return;
+  for (const [id, old] of world.runs) {
+    if (old.phase === "over") {
+      world.runs.delete(id);
+      return;
+    }
+  }
+}
+
+/** An ask that is closed stays only while somebody may be looking at it, which the pages remember themselves. */
+function putAsk(world: World, ask: Ask): void {
+  const key = askKey(ask);
+  if (ask.state === "closed" || ask.state === "answered") world.asks.delete(key);
+  else world.asks.set(key, ask);
+}
+
+function forget(world: World): void {
+  world.stories.clear();
+  world.runs.clear();
+  world.asks.clear();
+  world.activity.clear();
+  world.ready = false;
+}
+
+function sweep(world: World, opening: Opening): void {
+  for (const id of world.stories.keys()) if (!opening.stories.has(id)) world.stories.delete(id);
+  for (const key of world.asks.keys()) if (!opening.asks.has(key)) world.asks.delete(key);
+}

@@ -1,0 +1,45 @@
+// What is shown without a token: which command prints the link, and a place to paste it.
+import { type FormEvent, useState } from "react";
+import { asProblem } from "../api/problem";
+import { paste } from "../api/token";
+import { Button } from "../ui/Button";
+import { plain } from "../ui/plain";
+import { capital } from "../ui/states";
+
+export function Door({ why }: { why: string | null }) {
+  const [text, setText] = useState("");
+  const [problem, setProblem] = useState<string | null>(why);
+  const enter = async (event: FormEvent) => {
+    event.preventDefault();
+    try {
+      await paste(text);
+    } catch (error) {
+      setProblem(asProblem(error).detail);
+    }
+  };
+  return (
+    <main className="door" id="main">
+      <h1>Musher</h1>
+      {problem !== null && <p role="alert">{capital(plain(problem))}.</p>}
+      <p>
+        This browser is not known to the server yet. Open the link that <code>musher serve</code> printed when
+        it started: it works once. For another browser, paste the content of the file <code>token</code> in
+        the state directory, which <code>musher serve</code> also names.
+      </p>
+      <form onSubmit={enter}>
+        <label>
+          The link or the token
+          <input
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+            autoComplete="off"
+            spellCheck={false}
+          />
+        </label>
+        <Button kind="primary" type="submit" isDisabled={text.trim() === ""}>
+          Come in
+        </Button>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,163 @@
+// Calls a person when an agent needs one: a sound and a notice while nobody looks, words for those who listen.
+import { type Ask, askKey } from "../api/words";
+import { openAsks } from "../live/hooks";
+import { store } from "../live/store";
+import { inboxItems } from "../pages/inbox/items";
+import { asked } from "../ui/asked";
+import { oneLine } from "../ui/plain";
+
+export interface Notices {
+  sound: boolean;
+  notice: boolean;
+  /** No sound and no notice from one hour of the day to another, such as 22 to 7. */
+  quiet: { from: number; to: number } | null;
+}
+
+const KEY = "musher.notices";
+const FOCUS = "musher.focus";
+
+export function notices(): Notices {
+  const fallback: Notices = { sound: true, notice: true, quiet: null };
+  try {
+    return { ...fallback, ...(JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Notices>) };
+  } catch {
+    return fallback;
+  }
+}
+
+export function setNotices(next: Notices): void {
+  localStorage.setItem(KEY, JSON.stringify(next));
+}
+
+/** Whether the clock says that nobody wants to be called. */
+export function isQuiet(quiet: Notices["quiet"], hour: number): boolean {
+  if (quiet === null || quiet.from === quiet.to) return false;
+  const { from, to } = quiet;
+  return from < to ? hour >= from && hour < to : hour >= from || hour < to;
+}
+
+/** Two soft tones, made here, so that nothing has to be fetched. */
+export function chime(): void {
+  try {
+    const audio = new AudioContext();
+    const now = audio.currentTime;
+    [660, 880].forEach((pitch, at) => {
+      const tone = audio.createOscillator();
+      const volume = audio.createGain();
+      tone.frequency.value = pitch;
+      volume.gain.setValueAtTime(0.0001, now + at * 0.14);
+      volume.gain.exponentialRampToValueAtTime(0.12, now + at * 0.14 + 0.02);
+      volume.gain.exponentialRampToValueAtTime(0.0001, now + at * 0.14 + 0.3);
+      tone.connect(volume).connect(audio.destination);
+      tone.start(now + at * 0.14);
+      tone.stop(now + at * 0.14 + 0.32);
+    });
+    setTimeout(() => void audio.close(), 1_000);
+  } catch {
+    // A browser that plays nothing before somebody has clicked.
+  }
+}
+
+/** A notice of the system, if somebody has allowed it. */
+export function notify(title: string, body: string, path: string): void {
+  if (!("Notification" in window) || Notification.permission !== "granted") return;
+  const notice = new Notification(title, { body, tag: path });
+  notice.onclick = () => {
+    window.focus();
+    history.pushState(null, "", path);
+    dispatchEvent(new PopStateEvent("popstate"));
+    notice.close();
+  };
+}
+
+export interface AttentionEvents {
+  /** Words for the live region. */
+  say(words: string): void;
+}
+
+/** Watches for new asks. Call what it returns to end it. */
+export function watchAttention(events: AttentionEvents): () => void {
+  let known: Set<string> | null = null;
+  const focused = new Set<string>();
+  const me = crypto.randomUUID();
+  const channel = "BroadcastChannel" in window ? new BroadcastChannel(FOCUS) : null;
+  const tell = () => channel?.postMessage({ tab: me, focused: document.hasFocus() });
+  if (channel) {
+    channel.onmessage = ({ data }: MessageEvent<{ tab: string; focused: boolean }>) => {
+      if (data.focused) focused.add(data.tab);
+      else focused.delete(data.tab);
+    };
+  }
+  window.addEventListener("focus", tell);
+  window.addEventListener("blur", tell);
+  tell();
+  const look = () => {
+    const open = openAsks(store.world);
+    paint(inboxItems(store.world).length);
+    if (!store.world.ready) return;
+    const fresh = known === null ? [] : open.filter((ask) => !known?.has(askKey(ask)));
+    known = new Set(open.map(askKey));
+    if (fresh.length === 0) return;
+    events.say(words(fresh));
+    const looked = document.hasFocus() || focused.size > 0;
+    if (store.leads && !looked) call(fresh);
+  };
+  const stop = store.subscribe(look);
+  look();
+  return () => {
+    stop();
+    channel?.close();
+    window.removeEventListener("focus", tell);
+    window.removeEventListener("blur", tell);
+  };
+}
+
+function call(fresh: Ask[]): void {
+  const wanted = notices();
+  if (isQuiet(wanted.quiet, new Date().getHours())) return;
+  if (wanted.sound) chime();
+  const first = fresh[0];
+  if (!wanted.notice || first === undefined) return;
+  const path = fresh.length === 1 ? `/inbox/${askKey(first)}` : "/inbox";
+  notify(
+    fresh.length === 1 ? `${first.agent} needs you` : `${fresh.length} agents need you`,
+    words(fresh),
+    path,
+  );
+}
+
+function words(fresh: Ask[]): string {
+  const first = fresh[0];
+  if (first === undefined) return "";
+  const more = fresh.length > 1 ? `, and ${fresh.length - 1} more` : "";
+  return `${first.agent} asks: ${oneLine(asked(first), 120)}${more}`;
+}
+
+let painted = -1;
+
+/** The count in the title and in the icon. */
+function paint(count: number): void {
+  if (count === painted) return;
+  painted = count;
+  const dot = count === 0 ? "" : '<circle cx="24" cy="8" r="8" fill="#d92d20"/>';
+  const number =
+    count === 0
+      ? ""
+      : `<text x="24" y="12" font-size="12" font-family="sans-serif" text-anchor="middle" fill="#fff">${count > 9 ? "9+" : count}</text>`;
+  const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#2f5d8a"/><path d="M8 24V10l8 8 8-8v14" fill="none" stroke="#fff" stroke-width="3" stroke-linejoin="round" stroke-linecap="round"/>${dot}${number}</svg>`;
+  const link = document.querySelector<HTMLLinkElement>("link[rel=icon]");
+  if (link) link.href = `data:image/svg+xml,${encodeURIComponent(icon)}`;
+  retitle();
+}
+
+let page = "Musher";
+
+/** What the page is called; the count goes before it. */
+export function setPageTitle(words: string): void {
+  page = words;
+  retitle();
+}
+
+function retitle(): void {
+  document.title = `${painted > 0 ? `(${painted}) ` : ""}${page === "Musher" ? page : `${page} · Musher`}`;
+}

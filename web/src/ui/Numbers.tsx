@@ -1,0 +1,59 @@
+// Times that go on by themselves, and money that says when a part of it is unknown.
+import type { Spent } from "../api/words";
+import { useNow } from "../live/clock";
+import { age, money, span } from "./format";
+
+/** A moment, by the clock of whoever looks. */
+export function Time({ at }: { at: number }) {
+  const date = new Date(at);
+  return (
+    <time dateTime={date.toISOString()} title={date.toLocaleString()}>
+      {date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}
+    </time>
+  );
+}
+
+/** How long ago something was. */
+export function Age({ at }: { at: number }) {
+  const now = useNow();
+  const date = new Date(at);
+  return (
+    <time dateTime={date.toISOString()} title={date.toLocaleString()}>
+      {age(now - at)}
+    </time>
+  );
+}
+
+/** How long something has taken, or took. */
+export function Elapsed({ from, to }: { from: number; to?: number | null }) {
+  const now = useNow();
+  return <span className="elapsed">{span((to ?? now) - from)}</span>;
+}
+
+/** How long there is still. */
+export function Countdown({ to }: { to: number }) {
+  const left = to - useNow();
+  return (
+    <span className={left < 60_000 ? "countdown soon" : "countdown"}>{left <= 0 ? "due" : span(left)}</span>
+  );
+}
+
+/** What was spent: `≥` when a part of it is unknown, which is not zero. */
+export function Money({ spent }: { spent: Spent }) {
+  if (spent.cost_usd != null) return <span className="money">{money(spent.cost_usd)}</span>;
+  const words = spent.known_cost_usd > 0 ? `≥ ${money(spent.known_cost_usd)}` : "cost unknown";
+  return (
+    <span className="money" title="The cost of a part of this is unknown">
+      {words}
+    </span>
+  );
+}
+
+/** Lines that were added and removed. */
+export function PlusMinus({ lines }: { lines: { added: number; removed: number } }) {
+  return (
+    <span className="plus-minus">
+      <span className="plus">+{lines.added}</span> <span className="minus">−{lines.removed}</span>
+    </span>
+  );
+}

@@ -1,0 +1,35 @@
+// Times, ages and money in words that are short and never wrong.
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** A length of time in its two largest parts, such as `3m 20s`. */
+export function span(ms: number): string {
+  const left = Math.max(0, ms);
+  if (left < MINUTE) return `${Math.floor(left / 1000)}s`;
+  if (left < HOUR) return `${Math.floor(left / MINUTE)}m ${Math.floor((left % MINUTE) / 1000)}s`;
+  if (left < DAY) return `${Math.floor(left / HOUR)}h ${Math.floor((left % HOUR) / MINUTE)}m`;
+  return `${Math.floor(left / DAY)}d ${Math.floor((left % DAY) / HOUR)}h`;
+}
+
+/** How long ago, in one part, such as `3m`. */
+export function age(ms: number): string {
+  if (ms < 5_000) return "now";
+  return span(ms).split(" ")[0] ?? "now";
+}
+
+/** Dollars; what costs something never looks like nothing. */
+export function money(usd: number): string {
+  if (usd === 0) return "$0.00";
+  if (Math.abs(usd) < 0.01) return usd < 0 ? "-<$0.01" : "<$0.01";
+  return `$${usd.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+}
+
+/** A number in three signs, such as `12k`. */
+export function short(number: number): string {
+  if (number < 1_000) return String(number);
+  if (number < 10_000) return `${(number / 1_000).toFixed(1)}k`;
+  if (number < 1_000_000) return `${Math.round(number / 1_000)}k`;
+  return `${(number / 1_000_000).toFixed(1)}M`;
+}

@@ -1,0 +1,105 @@
+// What every browser test is given: a server of its own, a page with a token, and a watch over what pages must never do.
+import { AxeBuilder } from "@axe-core/playwright";
+import { type BrowserContext, test as base, expect, type Page } from "@playwright/test";
+import { type Scripts, Server } from "./server";
+
+export { expect };
+
+interface Options {
+  scripts: Scripts;
+  /** More of the project file. */
+  project: string;
+}
+
+interface Rig {
+  server: Server;
+  /** A second page of the same browser, watched like the first. */
+  tab(path?: string): Promise<Page>;
+  watch: Watch;
+  open: undefined;
+}
+
+/** What went wrong in any page of the test. */
+export class Watch {
+  readonly violations: string[] = [];
+  readonly outside: string[] = [];
+  readonly errors: string[] = [];
+
+  async over(context: BrowserContext, origin: string): Promise<void> {
+    await context.exposeBinding("musherViolation", (_source, text: string) => {
+      this.violations.push(text);
+    });
+    await context.addInitScript(() => {
+      document.addEventListener("securitypolicyviolation", (event) => {
+        const told = `${event.violatedDirective} ${event.blockedURI} ${event.sample}`;
+        (window as unknown as { musherViolation(text: string): void }).musherViolation(told);
+      });
+    });
+    context.on("request", (request) => {
+      const url = new URL(request.url());
+      if (url.protocol !== "data:" && url.protocol !== "blob:" && url.origin !== origin)
+        this.outside.push(url.href);
+    });
+    context.on("weberror", (error) => this.errors.push(String(error.error())));
+  }
+
+  check(): void {
+    expect(this.violations, "the content security policy was violated").toEqual([]);
+    expect(this.outside, "a request left the origin").toEqual([]);
+    expect(this.errors, "a script failed").toEqual([]);
+  }
+}
+
+/** Nothing for a person to do; it works, says something and is done. */
+export const QUICK = '[[step]]\nsay = "Done."\n';
+
+export const test = base.extend<Options & Rig>({
+  scripts: [{ quick: QUICK }, { option: true }],
+  project: ["", { option: true }],
+  server: async ({ scripts, project }, use) => {
+    const server = new Server(scripts, project);
+    await server.start();
+    await use(server);
+    await server.stop();
+  },
+  // biome-ignore lint/correctness/noEmptyPattern: the test runner reads the names from here.
+  watch: async ({}, use) => {
+    const watch = new Watch();
+    await use(watch);
+    watch.check();
+  },
+  page: async ({ page, context, server, watch }, use) => {
+    await watch.over(context, server.url);
+    await page.goto(server.link);
+    await expect(page.getByText("live", { exact: true })).toBeVisible();
+    await use(page);
+  },
+  tab: async ({ page, context, server }, use) => {
+    await page.title();
+    await use(async (path = "/") => {
+      const tab = await context.newPage();
+      await tab.goto(server.url + path);
+      await expect(tab.getByText("live", { exact: true })).toBeVisible();
+      return tab;
+    });
+  },
+});
+
+/** Nothing that keeps somebody from using the page, in both themes. */
+export async function accessible(page: Page): Promise<void> {
+  for (const theme of ["light", "dark"]) {
+    await page.evaluate((next) => {
+      document.documentElement.dataset.theme = next;
+    }, theme);
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    const told = violations.map(
+      ({ id, help, nodes }) => `${theme} ${id}: ${help}\n${nodes.map((n) => n.html).join("\n")}`,
+    );
+    expect(told).toEqual([]);
+  }
+}
+
+/** How many rows the page holds. */
+export function rows(page: Page): Promise<number> {
+  return page.locator("li, tr, [role=listitem], [role=row], [role=option]").count();
+}

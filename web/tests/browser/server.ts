@@ -1,0 +1,151 @@
+// A project in a folder of its own, and the real server that serves it. Nothing is built here and nothing is faked.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
+/** The programs, as the Rust tests built them. */
+export const MUSHER = process.env.MUSHER_BIN ?? "";
+const WORKER = process.env.MUSHER_WORKER_AGENT ?? join(dirname(MUSHER), "worker-agent");
+
+/** Scripts that agents of the runtime `script` play, by the name of the agent. */
+export type Scripts = Record<string, string>;
+
+export interface Ready {
+  url: string;
+  pid: number;
+}
+
+export class Server {
+  readonly top = mkdtempSync(join(tmpdir(), "musher-web-"));
+  readonly repo = join(this.top, "repo");
+  readonly state = join(this.top, "state");
+  url = "";
+  /** The link with its one-time code. */
+  link = "";
+  private process: ChildProcess | null = null;
+  private readonly environment: Record<string, string>;
+
+  constructor(scripts: Scripts, extra = "") {
+    if (MUSHER === "") throw new Error("MUSHER_BIN must name the musher program");
+    const home = join(this.top, "home");
+    this.environment = {
+      PATH: process.env.PATH ?? "",
+      HOME: home,
+      LANG: "C.UTF-8",
+      GIT_CONFIG_NOSYSTEM: "1",
+      GIT_AUTHOR_NAME: "Rig",
+      GIT_AUTHOR_EMAIL: "rig@example.com",
+      GIT_COMMITTER_NAME: "Rig",
+      GIT_COMMITTER_EMAIL: "rig@example.com",
+    };
+    mkdirSync(join(this.repo, ".musher/scripts"), { recursive: true });
+    mkdirSync(join(home, "worker"), { recursive: true });
+    let project = "";
+    for (const [name, script] of Object.entries(scripts)) {
+      writeFileSync(join(this.repo, `.musher/scripts/${name}.toml`), script);
+      project += `[[agent]]\nname = "${name}"\nruntime = "script"\ncommand = "./.musher/scripts/${name}.toml"\n\n`;
+    }
+    project += `[[agent]]\nname = "worker"\nruntime = "claude-code"\ncommand = "${WORKER}"\nprompt = "{{ story.text }}"\n`;
+    project += `env = { WORKER_HOME = "${join(home, "worker")}" }\n\n${extra}`;
+    if (!extra.includes("[limits]"))
+      project += "[limits]\nruns = 32\nruns_per_agent = 32\nruns_per_story = 8\n";
+    writeFileSync(join(this.repo, ".musher/project.toml"), project);
+    writeFileSync(join(this.repo, "README.md"), "# A small project\n");
+    this.git("init", "-q", "-b", "main");
+    this.git("add", ".");
+    this.git("commit", "-qm", "first");
+    this.musher("trust");
+  }
+
+  git(...args: string[]): string {
+    return execFileSync("git", args, { cwd: this.repo, env: this.environment, encoding: "utf8" });
+  }
+
+  /** The command line, on this project. */
+  musher(...args: string[]): string {
+    const all = [...args, "--state", this.state];
+    return execFileSync(MUSHER, all, { cwd: this.repo, env: this.environment, encoding: "utf8" });
+  }
+
+  /** Starts the server; at the same address as before, if it ran before. */
+  async start(): Promise<void> {
+    const port = this.url === "" ? "0" : new URL(this.url).port;
+    const web = process.env.MUSHER_WEB_DIR;
+    const own = web === undefined ? [] : ["--web-dir", web];
+    const args = ["serve", ...own, "--state", this.state, "--listen", `127.0.0.1:${port}`];
+    const child = spawn(MUSHER, args, {
+      cwd: this.repo,
+      env: this.environment,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.process = child;
+    let said = "";
+    this.link = await new Promise<string>((found, failed) => {
+      const late = setTimeout(() => failed(new Error(`the server did not start:\n${said}`)), 20_000);
+      const hear = (piece: Buffer) => {
+        said += piece.toString();
+        const link = /Musher listens at (\S+)/.exec(said)?.[1];
+        if (link === undefined) return;
+        clearTimeout(late);
+        found(link);
+      };
+      child.stdout?.on("data", hear);
+      child.stderr?.on("data", hear);
+      child.on("exit", (code) => failed(new Error(`the server ended with ${code}:\n${said}`)));
+    });
+    this.url = new URL(this.link).origin;
+  }
+
+  token(): string {
+    return readFileSync(join(this.state, "token"), "utf8").trim();
+  }
+
+  /** A request to the API, as another client makes it. */
+  async ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const reply = await fetch(`${this.url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.token()}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
+    return (await reply.json()) as T;
+  }
+
+  /** Adds a story and starts an agent on it. */
+  async begin(title: string, agent: string, text = ""): Promise<{ story: string; run: string }> {
+    const { story } = await this.ask<{ story: string }>("POST", "/stories", { title, text });
+    const { run } = await this.ask<{ run: string }>("POST", `/stories/${story}/start`, { agent });
+    return { story, run };
+  }
+
+  /** Kills the server as by a crash. Agents go on. */
+  async kill(): Promise<void> {
+    await this.end("SIGKILL");
+  }
+
+  private async end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.process;
+    this.process = null;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise((done) => child.once("exit", done));
+    child.removeAllListeners("exit");
+    child.once("exit", () => {});
+    const left = new Promise((done) => child.once("close", done));
+    child.kill(signal);
+    await Promise.race([gone, left]);
+  }
+
+  /** Ends everything that was started here and removes it. */
+  async stop(): Promise<void> {
+    if (this.url !== "") {
+      try {
+        this.musher("kill", "--all");
+      } catch {
+        // There was nothing to end, or no server to ask.
+      }
+    }
+    await this.end("SIGTERM");
+    rmSync(this.top, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  }
+}
