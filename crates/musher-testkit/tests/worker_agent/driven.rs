@@ -100,6 +100,22 @@ async fn a_question_gets_the_answer_that_was_given() {
 }
 
 #[tokio::test]
+async fn a_limit_is_told_with_its_reset_and_waited_for() {
+    let place = Place::new();
+    let ended = place.run("[[work limited=1 lines=1]]").end().await;
+    assert_eq!((ended.end.outcome, ended.texts()), (Outcome::Completed, vec!["line 1"]));
+    let limit = ended.events.iter().find_map(|event| match &event.kind {
+        EventKind::RateLimit(limit) => Some((event.at, limit.clone())),
+        _ => None,
+    });
+    let (told, limit) = limit.unwrap();
+    let resets_at = limit.resets_at.unwrap();
+    assert!(limit.exhausted && told < resets_at, "{limit:?}");
+    assert!(ended.events.last().unwrap().at >= resets_at);
+    assert_eq!(crate::lines(place.home.path(), "told"), ["\"[[work limited=1 lines=1]]\""]);
+}
+
+#[tokio::test]
 async fn an_interrupt_ends_the_turn_and_keeps_the_session() {
     let place = Place::new();
     let mut run = place.run("[[work lines=100000 every_ms=5]]");

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use musher_core::EventKind;
 use serde_json::json;
 
 use crate::rig::Project;
@@ -50,6 +51,40 @@ async fn promise_6_every_limit_ends_a_run_with_an_outcome_of_its_own() {
         assert!(error.contains(why), "{agent}: {error}");
         project.gapless(run);
     }
+    assert_eq!(project.left(), Vec::<i32>::new());
+}
+
+#[tokio::test]
+async fn promise_6_a_rate_limit_reset_extends_inactivity() {
+    let project = limited();
+    let server = project.serve().await;
+    let mut runs = Vec::new();
+    for text in ["[[work limited=3 lines=1]]", "[[work lines=2 every_ms=5000]]"] {
+        let story = server.post("/stories", &json!({ "title": "Wait", "text": text })).await;
+        let start = format!("/stories/{}/start", story["story"].as_str().unwrap());
+        let run = server.post(&start, &json!({ "agent": "silent" })).await;
+        runs.push(run["run"].as_str().unwrap().to_owned());
+    }
+    let (patient, twin) = (&runs[0], &runs[1]);
+    let over = server.until_over(patient).await;
+    assert_eq!(over["outcome"], "completed", "{over:#}");
+    assert_eq!(project.said(patient), [1]);
+    let events = project.events(patient);
+    let (told, resets) = events
+        .iter()
+        .find_map(|event| match &event.kind {
+            EventKind::RateLimit(limit) => Some((event.at, limit.resets_at.unwrap())),
+            _ => None,
+        })
+        .unwrap();
+    assert!(resets > told + 2000, "it was silent for longer than its limit of a second");
+    assert!(events.last().unwrap().at >= resets, "it was not ended before the reset");
+    // The same silence without a word about it is too long.
+    let over = server.until_over(twin).await;
+    assert_eq!(
+        (&over["outcome"], &over["error"]["code"]),
+        (&json!("timed_out"), &json!("inactivity"))
+    );
     assert_eq!(project.left(), Vec::<i32>::new());
 }
 

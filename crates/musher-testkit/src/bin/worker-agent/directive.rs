@@ -32,6 +32,8 @@ pub(crate) enum Act {
     Exit(u8),
     Crash(i32),
     Hang,
+    /// In whole seconds, as the real agent tells them.
+    Limited(u32),
     IgnoreTerm,
     Fail,
 }
@@ -90,6 +92,7 @@ impl Work {
             "exit" => self.acts.push(Act::Exit(number(key, &value)?)),
             "crash" => self.acts.push(Act::Crash(number(key, &value)?)),
             "hang" => self.when(flag(key, &value)?, Act::Hang),
+            "limited" => self.acts.push(Act::Limited(number(key, &value)?)),
             "ignore_term" => self.when(flag(key, &value)?, Act::IgnoreTerm),
             "fail" => self.when(flag(key, &value)?, Act::Fail),
             "commit" => _ = flag(key, &value)?,

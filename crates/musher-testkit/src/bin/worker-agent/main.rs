@@ -12,6 +12,7 @@
 //! | `spawn=setsid`, `daemon`, `clear_env` | leaves a process that sleeps for 300 s, and says `spawned PID` |
 //! | `garbage=BYTES` | prints bytes that are no protocol |
 //! | `exit=CODE`, `crash=SIGNAL`, `hang=1` | leaves, dies or falls silent (for an hour) in the middle of the turn |
+//! | `limited=SECONDS` | says that its model takes nothing before then, and is silent as long |
 //! | `ignore_term=1` | takes no notice of SIGTERM, SIGINT and SIGHUP from here on |
 //! | `fail=1` | ends the turn with an error |
 //! | `commit=1` | does nothing |
@@ -24,8 +25,8 @@
 //!
 //! The end of its input cuts a pause, and the turn with it; an ask that is open then counts as denied.
 //!
-//! In the folder `WORKER_HOME`, where that is set, it keeps its sessions (`sessions/ID`) and appends to two files:
-//! `starts` (`PID STARTTIME SESSION` when it starts) and `effects` (`answer ID allow`, `answer ID deny`, `stray ID`
+//! In the folder `WORKER_HOME`, where that is set, it keeps its sessions (`sessions/ID`) and appends to three files:
+//! `starts` (`PID STARTTIME SESSION` when it starts), `told` (what each turn was begun with, as a JSON text) and `effects` (`answer ID allow`, `answer ID deny`, `stray ID`
 //! for an answer that nobody waits for, `spawned HOW PID`). Without that folder it takes every session for known.
 
 mod agent;

@@ -1,7 +1,7 @@
 //! How it takes signals, and how it dies of them or falls silent.
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Signal, getpid, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,6 +24,20 @@ pub(crate) fn ignore_term() -> io::Result<()> {
 /// Says nothing and hears nothing, not even the end of its input.
 pub(crate) fn hang() {
     std::thread::sleep(SILENCE);
+}
+
+/// A time on the wall clock, and how far away it is.
+pub(crate) struct Reset {
+    pub(crate) unix_seconds: u64,
+    pub(crate) left: Duration,
+}
+
+/// The first whole second that is at least this far away.
+#[expect(clippy::disallowed_methods, reason = "a reset is told as a time on the wall clock")]
+pub(crate) fn soon(seconds: u32) -> io::Result<Reset> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
+    let unix_seconds = now.as_secs() + u64::from(seconds) + 1;
+    Ok(Reset { unix_seconds, left: Duration::from_secs(unix_seconds).saturating_sub(now) })
 }
 
 pub(crate) fn crash(number: i32) -> io::Result<()> {

@@ -46,6 +46,7 @@ impl Agent {
     pub(crate) fn turn(&mut self, message: &Message) -> io::Result<Option<u8>> {
         self.in_turn = true;
         self.home.remember(&self.wire.session, &mut self.memory)?;
+        self.home.append("told", &Json::from(message.text.as_str()).to_string())?;
         self.wire.state("running")?;
         self.wire.init()?;
         self.wire.replay(message.frame.clone())?;
@@ -121,6 +122,11 @@ impl Agent {
             Act::Hang => {
                 temper::hang();
                 return Err(Cut::Leave(1));
+            }
+            Act::Limited(seconds) => {
+                let reset = temper::soon(*seconds)?;
+                self.wire.rate_limit(reset.unix_seconds)?;
+                self.pause(reset.left)?;
             }
             Act::IgnoreTerm => temper::ignore_term()?,
             Act::Fail => return Err(Cut::Failed("the work failed as it was told to".to_owned())),

@@ -115,6 +115,15 @@ impl Wire {
         self.frame(json!({ "type": "system", "subtype": "session_state_changed", "state": state }))
     }
 
+    /// The model takes nothing before this time.
+    pub(crate) fn rate_limit(&mut self, resets_at: u64) -> io::Result<()> {
+        let info = json!({
+            "status": "rejected", "resetsAt": resets_at, "rateLimitType": "five_hour",
+            "isUsingOverage": false,
+        });
+        self.frame(json!({ "type": "rate_limit_event", "rate_limit_info": info }))
+    }
+
     /// Repeats what it was told, if that is wanted.
     pub(crate) fn replay(&mut self, mut told: Json) -> io::Result<()> {
         if !self.replays {
