@@ -31,7 +31,7 @@ pub use process::{
 pub use process::{StartError, find as find_program};
 pub use runtime::{Capabilities, Runtime};
 pub use session::{
-    AskPolicy, Command, CommandError, Keeper, Limits, McpServer, McpTransport, Output, Resume,
-    Session, SessionHandle, SessionSpec, SystemPrompt,
+    AskPolicy, Command, CommandError, Keeper, Limits, McpServer, McpTransport, Output,
+    PendingPrompt, Resume, Session, SessionHandle, SessionSpec, SystemPrompt,
 };
 pub use tokio_util::sync::CancellationToken;

@@ -24,7 +24,8 @@ pub(crate) use driver::{Profile, start};
 pub(crate) use ending::LADDER;
 pub(crate) use port::{Attempt, Batch, Ended, Gate, GateVerdict, Order, Signal};
 pub use spec::{
-    AskPolicy, Keeper, Limits, McpServer, McpTransport, Resume, SessionSpec, SystemPrompt,
+    AskPolicy, Keeper, Limits, McpServer, McpTransport, PendingPrompt, Resume, SessionSpec,
+    SystemPrompt,
 };
 
 /// What a session says.

@@ -4,6 +4,7 @@ mod act;
 mod assign;
 mod attend;
 mod hear;
+mod unsaid;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -95,6 +95,10 @@ pub enum Heard {
         /// The command whose answer closed it.
         command: Option<CommandId>,
     },
+    /// What a person said is in the log, so the run has it, whatever becomes of the runner's own word on it.
+    Taken {
+        command: CommandId,
+    },
     Usage {
         model: Option<String>,
         /// What this report adds to the run.

@@ -203,6 +203,7 @@ impl Driver {
         let resume = self.spec.resume.as_ref().map(|resume| resume.session.clone());
         let mut running = self.attempt(resume);
         self.send_prompt(super::mint_prompt(), self.spec.prompt.clone());
+        self.hold_pending();
         if let Some(mode) =
             self.spec.permission_mode.as_deref().filter(|_| !self.profile.capabilities.set_mode)
         {

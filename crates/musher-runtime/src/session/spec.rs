@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
-use musher_core::{Decision, ErrorClass, ErrorInfo, SessionId, Spend, ToolRules, Usd};
+use musher_core::{Decision, ErrorClass, ErrorInfo, PromptId, SessionId, Spend, ToolRules, Usd};
 
 use tokio::sync::{mpsc, watch};
 
@@ -16,6 +16,8 @@ use crate::process::{self, Containment, Environment};
 #[derive(Debug, Clone)]
 pub struct SessionSpec {
     pub prompt: String,
+    /// Prompts that wait from the start, each for its own turn after the first.
+    pub pending: Vec<PendingPrompt>,
     /// The folder it works in.
     pub cwd: PathBuf,
     pub environment: Environment,
@@ -61,6 +63,7 @@ impl SessionSpec {
     ) -> Self {
         Self {
             prompt: prompt.into(),
+            pending: Vec::new(),
             cwd: cwd.into(),
             environment,
             model: None,
@@ -112,6 +115,14 @@ impl SessionSpec {
         }
         found
     }
+}
+
+/// A prompt that was taken by an earlier session and did not begin there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingPrompt {
+    /// The name that it always had, by which it is known in every record.
+    pub id: PromptId,
+    pub text: String,
 }
 
 /// Instructions beside the prompt.
@@ -195,8 +206,11 @@ pub(super) fn check_prompt(prompt: &str) -> Result<(), String> {
 /// Refuses a session that could not run as asked.
 pub(super) fn check(spec: &SessionSpec) -> Result<(), ErrorInfo> {
     let refuse = |message: String| Err(ErrorInfo::new(ErrorClass::Config, message));
-    if let Err(why) = check_prompt(&spec.prompt) {
-        return refuse(why);
+    let waiting = spec.pending.iter().map(|prompt| prompt.text.as_str());
+    for prompt in std::iter::once(spec.prompt.as_str()).chain(waiting) {
+        if let Err(why) = check_prompt(prompt) {
+            return refuse(why);
+        }
     }
     if let Some(mark) = spec.mark.as_deref().filter(|mark| !process::is_mark(mark)) {
         return refuse(format!("`{}` cannot mark a process", mark.escape_debug()));

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use musher_core::{AgentName, Decision, RunId, SessionId, Spend, StoryId, ToolRules, Usd};
+use musher_core::{
+    AgentName, Decision, PromptId, RunId, SessionId, Spend, StoryId, ToolRules, Usd,
+};
 use musher_runtime::{
-    AskPolicy, Containment, Environment, Host, Limits, Resume, SessionSpec, Sweep, SystemPrompt,
+    AskPolicy, Containment, Environment, Host, Limits, PendingPrompt, Resume, SessionSpec, Sweep,
+    SystemPrompt,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +30,9 @@ pub struct RunSpec {
     pub group: Option<PathBuf>,
     pub runtime: String,
     pub prompt: String,
+    /// Prompts that an earlier run took and did not begin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<Pending>,
     pub cwd: PathBuf,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -48,6 +54,13 @@ pub struct RunSpec {
     pub env: BTreeMap<String, EnvValue>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<String>,
+}
+
+/// A prompt that waits from the start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    pub id: PromptId,
+    pub text: String,
 }
 
 /// Instructions beside the prompt.
@@ -142,6 +155,8 @@ impl RunSpec {
         }
         let millis = |ms: Option<u64>| ms.map(Duration::from_millis);
         let mut spec = SessionSpec::new(self.prompt.clone(), self.cwd.clone(), environment);
+        let waiting = |Pending { id, text }: Pending| PendingPrompt { id, text };
+        spec.pending = self.pending.iter().cloned().map(waiting).collect();
         spec.model.clone_from(&self.model);
         spec.system_prompt = self.system_prompt.clone().map(|words| match words {
             SystemWords::Append(text) => SystemPrompt::Append(text),

@@ -78,11 +78,17 @@ impl Ground {
                 base_branch: &base,
             })
             .map_err(|error| config_error(error.to_string()))?;
-        let prompt = match plan.words {
-            Words::Story => rendered.prompt.clone(),
-            Words::Own => self.prompt_of(*run)?,
-            Words::Of { run } => self.prompt_of(run)?,
-            Words::Continue => rendered.continue_prompt,
+        let unsaid = self.unsaid(&plan.kind)?;
+        // Somebody who has forgotten everything needs the whole story beside the new words.
+        let with_story = |own: String| (own.clone(), format!("{}\n\n{own}", rendered.prompt));
+        let (prompt, fresh_prompt) = match plan.words {
+            Words::Story => (rendered.prompt.clone(), rendered.prompt),
+            Words::Own => with_story(self.prompt_of(*run)?),
+            Words::Of { run } => with_story(self.prompt_of(run)?),
+            // An agent that was told nothing has nothing to go on with.
+            Words::Continue => {
+                unsaid.opening.unwrap_or((rendered.continue_prompt, rendered.prompt))
+            }
         };
         let resume = match plan.kind.opening() {
             Opening::Fresh => None,
@@ -92,11 +98,6 @@ impl Ground {
         let totals = match &resume {
             Some((session, _)) => self.views.session_totals(session).map_err(|e| broken(&e))?,
             None => BTreeMap::new(),
-        };
-        let fresh_prompt = match plan.words {
-            // Somebody who has forgotten everything needs the whole story beside the new words.
-            Words::Own | Words::Of { .. } => format!("{}\n\n{prompt}", rendered.prompt),
-            Words::Story | Words::Continue => rendered.prompt,
         };
         let model = plan.model.clone().or_else(|| agent.model.clone());
         Ok(RunSpec {
@@ -108,6 +109,7 @@ impl Ground {
             mark,
             runtime: agent.runtime.clone(),
             prompt,
+            pending: unsaid.pending,
             cwd: worktree.to_owned(),
             model,
             system_prompt: rendered.system_prompt.map(|words| match words {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use musher_core::pool::Heard;
-use musher_core::{Event, EventKind, Ledger, SessionId, Spend};
+use musher_core::{CommandId, Event, EventKind, Ledger, SessionId, Spend};
 
 use crate::runner::log::Kinds;
 
@@ -26,6 +26,7 @@ impl Ear {
             "notice",
             "ask_opened",
             "ask_closed",
+            "user_message",
             "usage",
             "session_ended",
         ]);
@@ -49,6 +50,10 @@ impl Ear {
             EventKind::Notice { code: Some(code), .. } if code == "setup_done" => Heard::SetupDone,
             EventKind::AskOpened { ask, settled, .. } => Heard::AskOpened { ask, settled },
             EventKind::AskClosed { ask, by, command, .. } => Heard::AskClosed { ask, by, command },
+            EventKind::UserMessage { prompt: Some(prompt), .. } => {
+                // A prompt that came through the pool is named by its command.
+                Heard::Taken { command: CommandId::parse(prompt.as_str()).ok()? }
+            }
             EventKind::Usage(report) => {
                 let spend = self.ledger.enter(&report);
                 if spend == Spend::default() {

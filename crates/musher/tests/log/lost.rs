@@ -5,8 +5,8 @@ use std::fs;
 
 use musher::runner::log::{Lost, Reader, close_lost, open_ends, outcome};
 use musher_core::{
-    Approval, Ask, ClosedBy, CostBasis, ErrorClass, ErrorInfo, Event, EventKind, Level, Outcome,
-    Scope, SessionEnded, SessionInfo, SessionOrigin, Spend, Tokens, ToolKind, ToolPhase,
+    Approval, Ask, ClosedBy, CostBasis, ErrorClass, ErrorInfo, Event, EventKind, Level, Origin,
+    Outcome, Scope, SessionEnded, SessionInfo, SessionOrigin, Spend, Tokens, ToolKind, ToolPhase,
     ToolUpdate, Trigger, TurnEnded, TurnOutcome, UsageOf, UsageReport, Usd,
 };
 
@@ -272,4 +272,26 @@ fn a_finished_log_whose_head_went_back_is_read_to_its_end_once_it_is_closed_agai
         let head = Reader::open(&folder.dir, None).unwrap().head().unwrap().unwrap();
         assert_eq!((head.epoch, head.seq, head.synced), (1, 3, 3));
     }
+}
+
+#[test]
+fn a_prompt_is_unbegun_until_a_turn_names_it() {
+    let told = |id: &str, origin| EventKind::UserMessage {
+        prompt: Some(id.into()),
+        text: "do it".into(),
+        origin,
+    };
+    let folder = Folder::new();
+    let events = numbered(vec![
+        told("p1", Origin::Prompt),
+        told("p2", Origin::Prompt),
+        told("p3", Origin::Prompt),
+        turn_started(),
+        told("into the turn", Origin::Steer),
+        told("p4", Origin::Prompt),
+    ]);
+    folder.create().append(&events).unwrap();
+    let ends = open_ends(&folder.dir, BTreeMap::new()).unwrap();
+    assert_eq!(ends.unbegun, ["p1".into(), "p3".into(), "p4".into()]);
+    assert_eq!(ends.begun, ["p2".into()].into());
 }

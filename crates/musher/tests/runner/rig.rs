@@ -35,6 +35,7 @@ impl Rig {
             group: None,
             runtime: "script".into(),
             prompt: "go".into(),
+            pending: Vec::new(),
             cwd: folder.path().join("work"),
             model: None,
             system_prompt: None,

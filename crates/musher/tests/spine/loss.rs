@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use musher::runner::log::{Lock, Writer};
 use serde_json::json;
 
-use crate::rig::{PATIENCE, Project, kill_runner};
+use crate::rig::{PATIENCE, Project, Server, WORKERS, kill_runner};
 
 #[tokio::test]
 async fn promise_2_a_killed_runner_takes_its_tree_along_within_two_seconds_and_its_session_goes_on()
@@ -34,6 +34,69 @@ async fn promise_2_a_killed_runner_takes_its_tree_along_within_two_seconds_and_i
     let over = server.until_over("r2").await;
     assert_eq!((&over["outcome"], &over["session"]), (&json!("completed"), &lost["session"]));
     assert_eq!(project.left(), Vec::<i32>::new());
+}
+
+/// A project whose agents wait for a yes in the turn with which they go on.
+fn waiting() -> Project {
+    let waits = "continue_prompt = '[[work ask=go]]'\n[limits]";
+    Project::new(&WORKERS.replace("[limits]", waits))
+}
+
+/// Begins a run in whose first turn two prompts wait, and gives them.
+async fn with_prompts(server: &Server) -> [String; 2] {
+    let (_, run) = server.begin("[[work ask=go]]").await;
+    server.until_ask(&run).await;
+    // The log would cut the second one.
+    let texts = ["first".to_owned(), format!("long {}", "x".repeat(100 * 1024))];
+    for text in &texts {
+        let reply = server.post(&format!("/runs/{run}/prompt"), &json!({ "text": text })).await;
+        assert_eq!(reply["status"], "sent", "{reply:#}");
+    }
+    texts
+}
+
+/// Lets a run go on, and checks that it says what waited, once and in order.
+async fn says_once(project: &Project, server: &Server, run: &str, texts: [String; 2]) {
+    let ask = server.until_ask(run).await;
+    let yes = json!({ "answer": { "decision": "allow" } });
+    server.post(&format!("/runs/{run}/asks/{ask}/answer"), &yes).await;
+    let over = server.until_over(run).await;
+    assert_eq!(over["outcome"], "completed", "{over:#}");
+    let told = project.worker_file("told");
+    let told = told.lines().map(|line| serde_json::from_str::<String>(line).unwrap());
+    let said: Vec<String> = told.filter(|text| texts.contains(text)).collect();
+    assert_eq!(said, texts);
+}
+
+#[tokio::test]
+async fn a_prompt_that_waited_in_a_lost_run_is_said_once_in_the_run_that_takes_its_place() {
+    for kills in [1, 2] {
+        let project = waiting();
+        let server = project.serve().await;
+        let texts = with_prompts(&server).await;
+        for n in 1..=kills {
+            let run = format!("r{n}");
+            server.until_ask(&run).await;
+            kill_runner(&project.run_folder(&run)).unwrap();
+            assert_eq!(server.until_over(&run).await["outcome"], "lost");
+        }
+        says_once(&project, &server, &format!("r{}", kills + 1), texts).await;
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_is_handed_on_by_a_runner_that_died_before_its_first_word() {
+    let project = waiting();
+    let server = project.serve().await;
+    let texts = with_prompts(&server).await;
+    server.kill();
+    kill_runner(&project.run_folder("r1")).unwrap();
+    project.serve_with(&["--die-at", "before_spawn"]).await.unwrap().until_dead();
+    let folder = project.run_folder("r2");
+    drop(Writer::create(Lock::take(&folder).unwrap(), "r2").unwrap());
+    let server = project.serve().await;
+    assert_eq!(server.until_over("r2").await["outcome"], "lost");
+    says_once(&project, &server, "r3", texts).await;
 }
 
 #[tokio::test]

@@ -26,6 +26,8 @@ pub(in crate::pool) enum Rule {
     WishHeeded,
     /// The end of a run is the last word on what was on its way to it.
     EndSettles,
+    /// What is in the log of a run was delivered to it.
+    TakenCounts,
     /// A stop before the start keeps the runner from being started.
     StopBeforeStart,
     /// Whoever waits is looked at when a place is free.

@@ -2,7 +2,7 @@
 
 use super::draft::{Draft, Rule};
 use super::ending::{End, end};
-use super::{answers, flow};
+use super::{answers, flow, talk};
 use crate::pool::{Fact, Heard};
 use crate::{RunId, RunPhase};
 
@@ -24,6 +24,7 @@ pub(super) fn heard(draft: &mut Draft<'_>, id: RunId, seq: u64, what: Heard) {
             | Heard::SetupDone
             | Heard::AskOpened { .. }
             | Heard::AskClosed { .. }
+            | Heard::Taken { .. }
             | Heard::Usage { .. } => flow::go_live(draft, id),
         },
         RunPhase::Live { .. } | RunPhase::Closing { .. } => {}
@@ -43,6 +44,11 @@ pub(super) fn heard(draft: &mut Draft<'_>, id: RunId, seq: u64, what: Heard) {
         }
         Heard::AskClosed { ask, by, command } => {
             answers::closed(draft, id, seq, ask, by, command.as_ref());
+        }
+        Heard::Taken { command } => {
+            if draft.keeps(Rule::TakenCounts) {
+                talk::delivered(draft, id, &command, Ok(()));
+            }
         }
         Heard::Usage { model, spend } => {
             draft.put(Fact::UsageCounted { run: id, seq, model, spend });

@@ -343,10 +343,24 @@ impl Simulation {
             usage.insert(*run, reports.count());
         }
         self.laws.at_rest(&self.scene.state, &worktrees, &usage)?;
+        self.taken_is_delivered()?;
         match self.ledger.iter().find(|(_, word)| word.is_none()) {
             Some((id, _)) => Err(format!("{id} was offered and never settled")),
             None => Ok(()),
         }
+    }
+
+    /// Nobody is told that a run did not take what is in its log.
+    fn taken_is_delivered(&self) -> Result<(), String> {
+        let read = self.world.runners.iter().filter(|(_, runner)| !runner.lost);
+        for (run, what) in read.flat_map(|(run, runner)| runner.log.iter().map(move |w| (run, w))) {
+            if let Heard::Taken { command } = what
+                && let Some(Some(Err(refusal))) = self.ledger.get(command)
+            {
+                return Err(format!("{run} had taken {command}, and yet: {refusal}"));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -405,6 +419,7 @@ fn a_broken_rule_is_noticed() {
         Rule::RestartBound,
         Rule::WishHeeded,
         Rule::EndSettles,
+        Rule::TakenCounts,
         Rule::StopBeforeStart,
         Rule::QueueMoves,
         Rule::StoryBusy,

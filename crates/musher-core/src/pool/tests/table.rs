@@ -142,6 +142,7 @@ fn inputs(at: At) -> Vec<Input> {
         Heard::SetupDone,
         Heard::AskOpened { ask: AskId::new("a2"), settled: false },
         Heard::AskClosed { ask: ask(), by: ClosedBy::Deadline, command: None },
+        Heard::Taken { command: CommandId::parse("said").unwrap() },
         Heard::Usage { model: None, spend: crate::Spend::default() },
         ended(Outcome::Completed),
     ];
@@ -219,6 +220,7 @@ fn what_is_on_its_way_to_a_run_is_settled_by_the_runner_or_by_the_end() {
     let run = run(1);
     let prompt = Command::Prompt { run: RunRef::Live(run), text: "Go on.".into() };
     let delivered = Input::Delivered { run, command: said.clone(), result: Ok(()) };
+    let taken = Heard::Taken { command: said.clone() };
     let heard_end = Input::Heard { run, seq: 20, what: ended(Outcome::Completed) };
     let failed = |error| Input::PrepareFailed { run, error };
     let error = || ErrorInfo::new(ErrorClass::Internal, "broken");
@@ -232,6 +234,7 @@ fn what_is_on_its_way_to_a_run_is_settled_by_the_runner_or_by_the_end() {
         (At::Starting, Input::RunnerUp { run }, "- run_started > deliver"),
         (At::Starting, delivered.clone(), "- command_delivered ~ sent"),
         (At::Live, delivered, "- command_delivered ~ sent"),
+        (At::Live, Input::Heard { run, seq: 19, what: taken }, "- command_delivered ~ sent"),
         (At::Live, Input::RunnerGone { run }, "- runner_lost > close_log"),
         (At::Live, heard_end, "- command_undelivered run_ended > finish ~ undelivered"),
     ];

@@ -4,7 +4,7 @@ use musher_core::{Answer, AskId, ClosedBy, CommandId, EventKind, Origin, Outcome
 
 use super::super::port::Order;
 use super::super::spec::check_prompt;
-use super::super::{Command, CommandError};
+use super::super::{Command, CommandError, PendingPrompt};
 use super::Driver;
 
 /// Prompts that may wait; more than that is not a conversation.
@@ -73,9 +73,7 @@ impl Driver {
             if self.pending.len() >= PENDING {
                 return Err(CommandError::Busy);
             }
-            // It is told of when it is taken, so that whoever hears that it was taken finds it in the record.
-            self.prompted(&id, &text);
-            self.pending.push_back((id, text));
+            self.hold_prompt(id, text);
         } else {
             self.send_prompt(id, text);
         }
@@ -112,6 +110,20 @@ impl Driver {
     fn prompted(&mut self, id: &PromptId, text: &str) {
         let (prompt, origin) = (Some(id.clone()), Origin::Prompt);
         self.emit(EventKind::UserMessage { prompt, text: text.to_owned(), origin });
+    }
+
+    /// Keeps a prompt until its turn. It is told of when it is taken, so that whoever hears that it was taken finds it
+    /// in the record.
+    fn hold_prompt(&mut self, id: PromptId, text: String) {
+        self.prompted(&id, &text);
+        self.pending.push_back((id, text));
+    }
+
+    /// Takes the prompts that an earlier session left.
+    pub(super) fn hold_pending(&mut self) {
+        for PendingPrompt { id, text } in self.spec.pending.clone() {
+            self.hold_prompt(id, text);
+        }
     }
 
     /// Tells of a prompt and gives it to the agent.

@@ -10,7 +10,7 @@ use musher_core::{
 
 use super::super::port::Signal;
 use super::*;
-use crate::session::{AskPolicy, Command, CommandError};
+use crate::session::{AskPolicy, Command, CommandError, PendingPrompt};
 use crate::{Environment, Output, SessionHandle};
 
 fn spec() -> SessionSpec {
@@ -387,4 +387,39 @@ async fn whoever_stops_a_run_is_told_of_the_prompts_that_were_not_begun() {
         matches!(kind, EventKind::Notice { code: Some(code), .. } if code == "prompts_not_begun")
     });
     assert_eq!(told.count(), 1, "{kinds:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn prompts_that_an_earlier_session_left_are_told_of_at_once_and_begun_in_their_turn() {
+    let mut spec = spec();
+    let left = |id: &str| PendingPrompt { id: id.into(), text: format!("do {id}") };
+    spec.pending = vec![left("p1"), left("p2")];
+    let session = play(spec, |mut attempt| async move {
+        while let Some(order) = attempt.port.orders.recv().await {
+            match order {
+                Order::Prompt { .. } => {
+                    say(&attempt, started()).await;
+                    say(&attempt, ended(TurnOutcome::Completed)).await;
+                }
+                _ => break,
+            }
+        }
+        Ended::default()
+    });
+    let kinds = all(session).await;
+    let told = kinds.iter().filter_map(|kind| match kind {
+        EventKind::UserMessage { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), ["go", "do p1", "do p2"]);
+    let first_turn = kinds.iter().position(|kind| matches!(kind, EventKind::TurnStarted { .. }));
+    let last_told = kinds.iter().rposition(|kind| matches!(kind, EventKind::UserMessage { .. }));
+    assert!(last_told < first_turn, "they are on record before anything is done");
+    let begun = kinds.iter().filter_map(|kind| match kind {
+        EventKind::TurnStarted { prompts, .. } => Some(prompts.clone()),
+        _ => None,
+    });
+    let begun: Vec<_> = begun.collect();
+    assert_eq!(begun[1..], [vec!["p1".into()], vec!["p2".into()]]);
+    assert_eq!(outcome(&kinds), Outcome::Completed);
 }

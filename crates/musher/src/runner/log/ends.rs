@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use musher_core::{
-    AskId, CallId, Event, EventKind, Ledger, PromptId, SessionEnded, SessionId, SessionOrigin,
-    Spend, UsageOf,
+    AskId, CallId, Event, EventKind, Ledger, Origin, PromptId, SessionEnded, SessionId,
+    SessionOrigin, Spend, UsageOf,
 };
 
 use super::error::LogError;
@@ -14,8 +14,9 @@ use super::reader::{Read, Reader};
 
 const PIECE: usize = 256 * 1024;
 /// The kinds that leave something open, close it or count.
-const KINDS: [&str; 9] = [
+const KINDS: [&str; 10] = [
     "session_info",
+    "user_message",
     "turn_started",
     "turn_ended",
     "tool",
@@ -33,6 +34,10 @@ pub struct OpenEnds {
     /// In the order in which they were opened.
     pub open_asks: Vec<AskId>,
     pub open_turn: Option<OpenTurn>,
+    /// Prompts that no turn began with, in the order in which they were taken.
+    pub unbegun: Vec<PromptId>,
+    /// Prompts that a turn began with.
+    pub begun: BTreeSet<PromptId>,
     pub session: Option<SessionId>,
     pub origin: SessionOrigin,
     pub ledger: Ledger,
@@ -100,12 +105,17 @@ impl OpenEnds {
             }
             EventKind::TurnStarted { prompts, .. } => {
                 self.turns += 1;
+                self.unbegun.retain(|prompt| !prompts.contains(prompt));
+                self.begun.extend(prompts.iter().cloned());
                 self.open_turn = Some(OpenTurn {
                     number: event.turn,
                     prompts,
                     began_at: event.at,
                     ..OpenTurn::default()
                 });
+            }
+            EventKind::UserMessage { prompt: Some(prompt), origin: Origin::Prompt, .. } => {
+                self.unbegun.push(prompt);
             }
             EventKind::TurnEnded(ended) => {
                 self.open_turn = None;

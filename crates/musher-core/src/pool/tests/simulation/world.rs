@@ -252,7 +252,10 @@ impl Runner {
                 self.log.push(Heard::AskClosed { ask, by: ClosedBy::Person, command });
             }
             DeliveryKind::Stop | DeliveryKind::Kill => self.stopping = true,
-            DeliveryKind::Prompt | DeliveryKind::Steer | DeliveryKind::Interrupt => {}
+            DeliveryKind::Prompt | DeliveryKind::Steer => {
+                self.log.push(Heard::Taken { command: command.clone() });
+            }
+            DeliveryKind::Interrupt => {}
         }
         Ok(Ok(()))
     }

@@ -3,7 +3,7 @@
 use crate::pool::{Command, Heard, Input};
 
 /// How many rows there are.
-pub(super) const ROWS: usize = 33;
+pub(super) const ROWS: usize = 34;
 
 /// The name of a row and its cells, in the order of the columns.
 pub(super) fn row(input: &Input) -> (&'static str, [&'static str; 9]) {
@@ -300,6 +300,9 @@ fn heard_row(heard: &Heard) -> (&'static str, [&'static str; 9]) {
             "heard_ask_closed",
             ["-", "-", "-", "- run_started", "- ask_closed", "- ask_closed", "-", "-", "-"],
         ),
+        Heard::Taken { .. } => {
+            ("heard_taken", ["-", "-", "-", "- run_started", "-", "-", "-", "-", "-"])
+        }
         Heard::Usage { .. } => (
             "heard_usage",
             [

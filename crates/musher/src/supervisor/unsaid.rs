@@ -1,0 +1,62 @@
+//! What a lost run was told and never began, for the run that takes its place.
+
+use musher_core::pool::TextKey;
+use musher_core::{CommandId, ErrorInfo, PromptId, RunKind};
+
+use super::Ground;
+use crate::runner::log::{LogError, OpenEnds, open_ends};
+use crate::runner::spec::{Pending, RunSpec};
+
+/// What nobody knows an agent to have heard.
+#[derive(Debug, Default)]
+pub(super) struct Unsaid {
+    /// The words that the lost run was to begin with, and those for an agent that has forgotten everything.
+    pub(super) opening: Option<(String, String)>,
+    /// Prompts that were acknowledged and waited.
+    pub(super) pending: Vec<Pending>,
+}
+
+impl Ground {
+    /// What is still to be said in a run of this kind. A prompt that began is in the session, and is not said again.
+    pub(super) fn unsaid(&self, kind: &RunKind) -> Result<Unsaid, ErrorInfo> {
+        let RunKind::Restart { of, .. } = kind else { return Ok(Unsaid::default()) };
+        let folder = self.home.run(*of);
+        let Ok(spec) = RunSpec::read(&folder) else { return Ok(Unsaid::default()) };
+        let ends = match open_ends(&folder, Default::default()) {
+            Ok(ends) => ends,
+            // Its runner died before its first word.
+            Err(LogError::Missing { .. }) => OpenEnds::default(),
+            // Nobody can tell what began, and to say a thing twice is worse than to have it asked for again.
+            Err(_) => return Ok(Unsaid::default()),
+        };
+        let whole = spec.resume.and_then(|resume| resume.fresh_prompt);
+        let opening = (ends.turns == 0).then(|| {
+            let whole = whole.unwrap_or_else(|| spec.prompt.clone());
+            (spec.prompt, whole)
+        });
+        let mut ids: Vec<PromptId> = Vec::new();
+        // What waited from its start may not have come as far as its log.
+        let inherited = spec.pending.into_iter().map(|prompt| prompt.id);
+        for id in inherited.filter(|id| !ends.begun.contains(id)).chain(ends.unbegun) {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        let mut pending = Vec::new();
+        for id in ids {
+            if let Some(text) = self.message(&id)? {
+                pending.push(Pending { id, text });
+            }
+        }
+        Ok(Unsaid { opening, pending })
+    }
+
+    /// What a person said under this name: the log has it cut and masked, the journal has it as it was. What a run
+    /// began with is not among it.
+    fn message(&self, prompt: &PromptId) -> Result<Option<String>, ErrorInfo> {
+        match CommandId::parse(prompt.as_str()) {
+            Ok(command) => self.text(&TextKey::Message(command)),
+            Err(_) => Ok(None),
+        }
+    }
+}
