@@ -4,6 +4,7 @@ mod act;
 mod assign;
 mod attend;
 mod hear;
+mod mailbox;
 mod unsaid;
 
 use std::ffi::OsString;
@@ -146,8 +147,8 @@ impl Supervisor {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let attendants = Attendants::new(bus, pool, tasks.clone(), stop.clone());
         ground.tidy_slots().await?;
-        for (run, cursor) in adopted(&ground.pool).await {
-            attendants.attend(run, cursor);
+        for run in adopted(&ground.pool).await {
+            attendants.attend(run);
         }
         let actor = Actor { ground: ground.clone(), attendants, remade: Arc::default() };
         let (acting, ended) = (tasks.clone(), stop.clone());
@@ -237,7 +238,7 @@ impl Supervisor {
 
     /// The runs that have a runner, or should have one.
     pub async fn live(&self) -> Vec<RunId> {
-        adopted(&self.ground.pool).await.into_iter().map(|(run, _)| run).collect()
+        adopted(&self.ground.pool).await
     }
 
     /// Lets go of everything. Runners go on; the next server adopts them.
@@ -263,8 +264,8 @@ impl Ground {
     }
 }
 
-/// The runs whose logs must be read on, each with the last event that the pool knows of.
-async fn adopted(pool: &PoolHandle) -> Vec<(RunId, u64)> {
+/// The runs whose logs must be read on.
+async fn adopted(pool: &PoolHandle) -> Vec<RunId> {
     let live = pool.inspect(|state| {
         let begun = |phase: &RunPhase| match phase {
             RunPhase::Live { .. } | RunPhase::Closing { .. } => true,
@@ -274,7 +275,7 @@ async fn adopted(pool: &PoolHandle) -> Vec<(RunId, u64)> {
             | RunPhase::Finishing { .. } => false,
         };
         let runs = state.runs.iter().filter(|(_, run)| begun(&run.phase));
-        runs.map(|(id, run)| (*id, run.cursor)).collect()
+        runs.map(|(id, _)| *id).collect()
     });
     live.await.unwrap_or_default()
 }

@@ -41,11 +41,15 @@ pub(super) struct Serve {
     /// Die at a named point, as by a kill.
     #[arg(long, hide = true, value_name = "POINT")]
     die_at: Option<String>,
+    /// Break at a named point, as by a bug.
+    #[arg(long, hide = true, value_name = "POINT")]
+    break_at: Option<String>,
 }
 
 impl Serve {
     pub(super) async fn run(self) -> Result<Exit, CliError> {
         fail::die_at(self.die_at.clone());
+        fail::break_at(self.break_at.clone());
         let mut signals = Signals::heed();
         launch::open_many_files();
         let config = self.config()?;

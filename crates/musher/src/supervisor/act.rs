@@ -106,7 +106,7 @@ impl Actor {
         match self.started(run, slot, setup).await {
             Ok(()) => {
                 fail::point("after_spawn");
-                self.attendants.attend(run, 0);
+                self.attendants.attend(run);
                 self.tell(Input::RunnerUp { run }).await;
             }
             Err(error) => {
@@ -168,31 +168,43 @@ impl Actor {
         launched.await.map_err(|error| ErrorInfo::new(ErrorClass::Internal, error.to_string()))?
     }
 
+    /// Hands a command to whoever attends the run. One whose text nobody can read is not left on its way for ever.
     fn deliver(&self, run: RunId, command: CommandId, kind: DeliveryKind) {
         fail::point("before_deliver");
-        let text = |key: TextKey| self.ground.text(&key).ok().flatten();
-        let wish = match kind {
+        match self.wish(&command, kind) {
+            Ok(wish) => self.attendants.deliver(run, command, wish),
+            Err(why) => self.attendants.refuse(run, command, why),
+        }
+    }
+
+    fn wish(&self, command: &CommandId, kind: DeliveryKind) -> Result<RunCommand, String> {
+        let text = |key: TextKey| match self.ground.text(&key) {
+            Ok(Some(text)) => Ok(text),
+            Ok(None) => Err("its text was erased before it was delivered".to_owned()),
+            Err(error) => Err(format!("its text cannot be read: {}", error.message)),
+        };
+        Ok(match kind {
             DeliveryKind::Prompt => {
-                text(TextKey::Message(command.clone())).map(|text| RunCommand::Prompt { text })
+                RunCommand::Prompt { text: text(TextKey::Message(command.clone()))? }
             }
             DeliveryKind::Steer => {
-                text(TextKey::Message(command.clone())).map(|text| RunCommand::Steer { text })
+                RunCommand::Steer { text: text(TextKey::Message(command.clone()))? }
             }
-            DeliveryKind::Answer { ask } => text(TextKey::Answer(command.clone()))
-                .and_then(|text| serde_json::from_str::<Answer>(&text).ok())
-                .map(|answer| RunCommand::Answer { ask, answer }),
-            DeliveryKind::Interrupt => Some(RunCommand::Interrupt),
-            DeliveryKind::Stop => Some(RunCommand::Stop),
-            DeliveryKind::Kill => Some(RunCommand::Kill),
-        };
-        if let Some(wish) = wish {
-            self.attendants.deliver(run, command, wish);
-        }
+            DeliveryKind::Answer { ask } => {
+                let text = text(TextKey::Answer(command.clone()))?;
+                let answer = serde_json::from_str::<Answer>(&text);
+                let answer = answer.map_err(|error| format!("it cannot be read: {error}"))?;
+                RunCommand::Answer { ask, answer }
+            }
+            DeliveryKind::Interrupt => RunCommand::Interrupt,
+            DeliveryKind::Stop => RunCommand::Stop,
+            DeliveryKind::Kill => RunCommand::Kill,
+        })
     }
 
     /// Ends what a dead runner left and closes its log. A log that cannot be closed is given up, for the run must end.
     async fn close(&self, run: RunId) {
-        self.attendants.attend(run, 0);
+        self.attendants.attend(run);
         let folder = self.ground.home.run(run);
         let mut tries = 0;
         loop {

@@ -1,19 +1,22 @@
 //! Attends one run: reads its log for the pool, speaks to its runner, and notices when the runner is gone.
 
 use std::collections::{BTreeMap, HashMap};
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use musher_core::pool::{Heard, Input, Undelivered, UndeliveredCode};
 use musher_core::{CommandId, RunId, Spend};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::act::{TRIES, log_lost};
 use super::hear::Ear;
+use super::mailbox::Mailbox;
 use crate::bus::Bus;
 use crate::fail;
 use crate::pool::PoolHandle;
@@ -24,6 +27,8 @@ use crate::runner::wire::{FromRunner, PROTOCOL, Refused, RunCommand};
 
 /// How often a runner that does not answer is looked for.
 const SWEEP: Duration = Duration::from_secs(1);
+/// An attendant that broke again and again is begun again after this long at most.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How much of a log is read at a time.
 const PIECE: usize = 256 * 1024;
 
@@ -42,27 +47,6 @@ struct Shared {
     stop: CancellationToken,
 }
 
-/// A command for a runner, under the name by which it is done once.
-type Order = (CommandId, RunCommand);
-
-/// Commands for a run that its attendant has not taken yet. Each is durable in the pool, which bounds them.
-#[derive(Debug, Clone, Default)]
-struct Mailbox {
-    orders: Arc<Mutex<Vec<Order>>>,
-    posted: Arc<Notify>,
-}
-
-impl Mailbox {
-    fn post(&self, order: Order) {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner).push(order);
-        self.posted.notify_one();
-    }
-
-    fn take(&self) -> Vec<Order> {
-        std::mem::take(&mut self.orders.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
 impl Attendants {
     pub(super) fn new(
         bus: Bus,
@@ -74,8 +58,8 @@ impl Attendants {
         Self { shared: Arc::new(Shared { mailboxes, bus, pool, tasks, stop }) }
     }
 
-    /// Attends a run from now on, if nobody does. `cursor` is the last event that the pool knows of.
-    pub(super) fn attend(&self, run: RunId, cursor: u64) {
+    /// Attends a run from now on, if nobody does.
+    pub(super) fn attend(&self, run: RunId) {
         let mut all = self.mailboxes();
         if all.contains_key(&run) {
             return;
@@ -85,21 +69,22 @@ impl Attendants {
         let attendants = self.clone();
         self.shared.tasks.spawn(async move {
             let shared = &attendants.shared;
-            let attendant = Attendant {
-                run,
-                folder: shared.bus.folder(run),
-                cursor,
-                bus: shared.bus.clone(),
-                pool: shared.pool.clone(),
-                waiting: Vec::new(),
-                gone: false,
-                unread: 0,
-            };
+            let begin = || attend(shared.bus.clone(), shared.pool.clone(), run, mailbox.clone());
             tokio::select! {
-                () = attendant.work(mailbox) => {}
+                () = persist(begin, |note| shared.bus.set_note(run, note)) => {}
                 () = shared.stop.cancelled() => {}
             }
             attendants.mailboxes().remove(&run);
+        });
+    }
+
+    /// Says that a command cannot be handed to anybody. Nobody waits for that, because those who act must go on.
+    pub(super) fn refuse(&self, run: RunId, command: CommandId, message: String) {
+        let pool = self.shared.pool.clone();
+        self.shared.tasks.spawn(async move {
+            let result = Err(Undelivered { code: UndeliveredCode::Failed, message });
+            // A pool that is gone takes the server with it.
+            let _gone = pool.tell(Input::Delivered { run, command, result }).await;
         });
     }
 
@@ -115,14 +100,39 @@ impl Attendants {
     }
 }
 
+/// Works until the work is done. What breaks in between is a bug: it is told, and the work is begun again.
+async fn persist<W: Future<Output = ()>>(
+    mut begin: impl FnMut() -> W,
+    note: impl Fn(Option<String>),
+) {
+    let mut pause = SWEEP;
+    while let Err(panic) = AssertUnwindSafe(begin()).catch_unwind().await {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        let why = text.unwrap_or("it did not say why");
+        note(Some(format!("a bug broke the server's part that attends the run: {why}")));
+        tokio::time::sleep(pause).await;
+        pause = LONGEST_PAUSE.min(pause * 2);
+        note(None);
+    }
+}
+
+/// Attends a run from the last event that the pool knows of.
+async fn attend(bus: Bus, pool: PoolHandle, run: RunId, mailbox: Mailbox) {
+    let cursor = pool.inspect(move |state| state.runs.get(&run).map(|run| run.cursor)).await;
+    // Nobody need attend a run that is over, nor any run of a pool that is gone.
+    let Ok(Some(cursor)) = cursor else { return };
+    let folder = bus.folder(run);
+    Attendant { run, folder, cursor, bus, pool, mailbox, gone: false, unread: 0 }.work().await;
+}
+
 struct Attendant {
     run: RunId,
     folder: PathBuf,
     cursor: u64,
     bus: Bus,
     pool: PoolHandle,
-    /// Commands that the runner has not replied to. A new connection gets them again; the runner does each once.
-    waiting: Vec<Order>,
+    mailbox: Mailbox,
     /// The pool was told that the runner is gone.
     gone: bool,
     /// How often in a row the log of a runner that is gone could not be read.
@@ -130,7 +140,7 @@ struct Attendant {
 }
 
 impl Attendant {
-    async fn work(mut self, mailbox: Mailbox) {
+    async fn work(mut self) {
         let mut grown = self.bus.wakes(self.run);
         let mut wanted = self.bus.wanted(self.run);
         let mut ear = Ear::new(totals(&self.folder));
@@ -158,16 +168,10 @@ impl Attendant {
                         self.look(&mut reader, &mut ear).await;
                     }
                 },
-                () = mailbox.posted.notified() => {
-                    for (id, command) in mailbox.take() {
-                        if self.waiting.iter().any(|(known, _)| *known == id) {
-                            continue;
-                        }
-                        let Some((id, command)) = self.fit(link.as_ref(), id, command).await else {
-                            continue;
-                        };
-                        self.waiting.push((id.clone(), command.clone()));
-                        if let Some(open) = &mut link
+                () = self.mailbox.posted() => {
+                    for (id, command) in self.mailbox.take() {
+                        if self.fits(link.as_ref(), &id, &command).await
+                            && let Some(open) = &mut link
                             && open.send(id, command).await.is_err()
                         {
                             link = None;
@@ -194,13 +198,10 @@ impl Attendant {
     /// Connects to the runner, if it answers, and gives it what it has not replied to.
     async fn connect(&mut self, wanted: &watch::Receiver<bool>) -> Option<Link> {
         let mut link = Link::open(&self.folder).await.ok()?;
-        for (id, command) in std::mem::take(&mut self.waiting) {
-            if let Some(order) = self.fit(Some(&link), id, command).await {
-                self.waiting.push(order);
+        for (id, command) in self.mailbox.waiting() {
+            if self.fits(Some(&link), &id, &command).await {
+                link.send(id, command).await.ok()?;
             }
-        }
-        for (id, command) in &self.waiting {
-            link.send(id.clone(), command.clone()).await.ok()?;
         }
         if *wanted.borrow() {
             link.watch().await.ok()?;
@@ -209,14 +210,15 @@ impl Attendant {
     }
 
     /// A newer runner is listed and can be stopped; what else our words mean to it nobody here knows.
-    async fn fit(&self, link: Option<&Link>, id: CommandId, command: RunCommand) -> Option<Order> {
+    async fn fits(&self, link: Option<&Link>, id: &CommandId, command: &RunCommand) -> bool {
         if link.is_none_or(|link| link.protocol <= PROTOCOL) || command.ends() {
-            return Some((id, command));
+            return true;
         }
         let message = "its runner is of a newer musher; use that one, or stop the run".to_owned();
         let result = Err(Undelivered { code: UndeliveredCode::Unfit, message });
-        self.tell(Input::Delivered { run: self.run, command: id, result }).await;
-        None
+        self.mailbox.replied(id);
+        self.tell(Input::Delivered { run: self.run, command: id.clone(), result }).await;
+        false
     }
 
     /// Tells the pool when nobody writes the log any more and it has no end.
@@ -251,9 +253,8 @@ impl Attendant {
     async fn heard(&mut self, said: FromRunner) {
         match said {
             FromRunner::Reply { id, refused } => {
-                if let Some(at) = self.waiting.iter().position(|(known, _)| *known == id) {
-                    self.waiting.remove(at);
-                    fail::point("after_deliver");
+                fail::point("after_deliver");
+                if self.mailbox.replied(&id) {
                     let result = refused.map_or(Ok(()), |refused| Err(undelivered(refused)));
                     self.tell(Input::Delivered { run: self.run, command: id, result }).await;
                 }

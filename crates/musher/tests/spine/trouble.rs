@@ -5,7 +5,7 @@ use std::time::Duration;
 use musher::runner::log::{Lock, Writer};
 use serde_json::json;
 
-use crate::rig::{Project, kill_runner};
+use crate::rig::{Project, WORKERS, kill_runner};
 
 #[tokio::test]
 async fn a_runner_that_could_not_be_reached_is_reached_again_while_its_agent_keeps_talking() {
@@ -41,6 +41,49 @@ async fn a_runner_that_died_before_its_first_event_is_lost_and_its_run_is_taken_
     let lost = server.until_over("r1").await;
     assert_eq!(lost["outcome"], "lost", "{lost:#}");
     assert_eq!(server.until_over("r2").await["outcome"], "completed");
+}
+
+#[tokio::test]
+async fn an_attendant_that_breaks_is_begun_again_and_nothing_on_its_way_is_lost() {
+    for point in ["before_heard", "after_deliver"] {
+        let project = Project::of_workers();
+        let server = project.serve_with(&["--break-at", point]).await.unwrap();
+        let (_, run) = server.begin("[[work ask=make lines=1]]").await;
+        let ask = server.until_ask(&run).await;
+        let yes = json!({ "answer": { "decision": "allow" } });
+        let reply = server.post(&format!("/runs/{run}/asks/{ask}/answer"), &yes).await;
+        assert_eq!(reply["status"], "sent", "{point}: {reply:#}");
+        let over = server.until_over(&run).await;
+        assert_eq!((&over["outcome"], &over["note"]), (&json!("completed"), &json!(null)));
+        assert_eq!(project.worker_file("effects").lines().count(), 1, "{point}");
+        let said = std::fs::read_to_string(project.server_log()).unwrap();
+        assert!(said.contains(&format!("broken at {point}")), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_back_is_not_on_its_way_for_ever() {
+    let project = Project::new(&WORKERS.replace("runs = 64", "runs = 1"));
+    let server = project.serve().await;
+    let (_, first) = server.begin("[[work ask=wait]]").await;
+    let ask = server.until_ask(&first).await;
+    let (_, second) = server.begin("[[work ask=more]]").await;
+    let yes = json!({ "answer": { "decision": "allow" } });
+    let prompt = format!("/runs/{second}/prompt");
+    let prompt = async { server.try_post(&prompt, &json!({ "text": "secret" })).await.unwrap() };
+    let erase = async {
+        let journal = rusqlite::Connection::open(project.state().join("journal.db")).unwrap();
+        let erase = || journal.execute("DELETE FROM texts WHERE body = 'secret'", []).unwrap();
+        server.until(&second, |_| erase() == 1).await;
+        server.post(&format!("/runs/{first}/asks/{ask}/answer"), &yes).await;
+    };
+    let ((status, problem), ()) = tokio::join!(prompt, erase);
+    assert_eq!((status, &problem["code"]), (409, &json!("undelivered")), "{problem:#}");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("its text was erased"), "{detail}");
+    let ask = server.until_ask(&second).await;
+    server.post(&format!("/runs/{second}/asks/{ask}/answer"), &yes).await;
+    assert_eq!(server.until_over(&second).await["outcome"], "completed");
 }
 
 /// A server that finds the run of an agent that never ends dead, after something was done to the run's folder.
