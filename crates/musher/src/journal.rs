@@ -18,10 +18,17 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use musher_core::pool::State;
 
+use crate::ballast::Ballast;
+
 pub use batch::{Batch, KeptReply, Step};
 pub use error::JournalError;
 pub use lookup::{Kept, PastAsk};
 pub use views::*;
+
+/// What is kept for the ends of runs on a full disk, and how much of it is given up at a time: one commit has a dozen
+/// pages.
+const BALLAST: u64 = 1024 * 1024;
+const PIECE: u64 = 64 * 1024;
 
 /// The journal of one state directory, open for writing.
 #[derive(Debug)]
@@ -32,6 +39,7 @@ pub struct Journal {
     last: u64,
     /// The fact at which the last snapshot stands.
     snapshot: u64,
+    ballast: Ballast,
 }
 
 impl Journal {
@@ -43,7 +51,8 @@ impl Journal {
             fold::ends(&db)
         };
         let (last, snapshot) = read().map_err(JournalError::database(path, "read"))?;
-        Ok(Self { path: path.to_owned(), db, last, snapshot })
+        let ballast = Ballast::new(path.with_extension("ballast"), BALLAST);
+        Ok(Self { path: path.to_owned(), db, last, snapshot, ballast })
     }
 
     /// The state, and the number of the last fact.
@@ -60,6 +69,16 @@ impl Journal {
         let transaction = begin.map_err(JournalError::database(&self.path, "write"))?;
         let (committed, snapshot) = (&mut self.last, &mut self.snapshot);
         Ok(Batch { transaction, path: &self.path, last: *committed, committed, snapshot })
+    }
+
+    /// Makes a little room on a full disk, for what must be written all the same; `false` if that cannot be done.
+    pub fn give_way(&mut self) -> bool {
+        self.ballast.give_way(PIECE)
+    }
+
+    /// Keeps again the room that was given up, if the disk has plenty of it.
+    pub fn keep_room(&mut self) {
+        self.ballast.refill();
     }
 
     /// A handle for reading.

@@ -3,6 +3,7 @@
 //! Data flows one way: config → pool → runner → run log → views → doors.
 
 pub mod api;
+mod ballast;
 pub mod bus;
 pub mod cli;
 pub mod client;

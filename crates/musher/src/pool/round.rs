@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use musher_core::CommandId;
-use musher_core::pool::{Action, Decision, Input, Refusal, Reply, State, Team, decide};
+use musher_core::pool::{Action, Decision, Heard, Input, Refusal, Reply, State, Team, decide};
 
 use super::PoolError;
 use super::handle::{Accepted, Broken, End, Idempotency, Pending};
@@ -29,6 +29,22 @@ pub(super) enum Wake {
     Team(Team),
     Look(Look),
     Close,
+}
+
+impl Wake {
+    /// Whether the world tells how a run ends, which makes room.
+    fn is_an_end(&self) -> bool {
+        match self {
+            Self::World(input) => matches!(
+                input,
+                Input::Heard { what: Heard::Ended { .. }, .. }
+                    | Input::RunnerGone { .. }
+                    | Input::LogLost { .. }
+                    | Input::Finished { .. }
+            ),
+            Self::Wish { .. } | Self::Team(_) | Self::Look(_) | Self::Close => false,
+        }
+    }
 }
 
 /// A question about the state.
@@ -60,14 +76,31 @@ pub(super) struct Rounds {
 #[derive(Default)]
 struct Outcome {
     actions: Vec<Action>,
-    answers: Vec<(Answer, Word)>,
+    answers: Vec<(Asker, Word)>,
     /// Whoever asked for what could not be written.
-    unanswered: Vec<Answer>,
+    unanswered: Vec<Asker>,
     settled: Vec<(CommandId, Result<Reply, Refusal>)>,
     looks: Vec<Look>,
     closing: bool,
     /// What happened in the world, in case that it must be heard again.
     world: Vec<Wake>,
+}
+
+/// Who waits for a reply.
+struct Asker {
+    answer: Answer,
+    /// What was wished, if it must be heard again on a full disk.
+    ending: Option<(CommandId, Wish, Option<Idempotency>)>,
+}
+
+impl Asker {
+    fn again(self) -> Result<Wake, Answer> {
+        let Self { answer, ending } = self;
+        match ending {
+            Some((id, wish, idempotency)) => Ok(Wake::Wish { id, wish, idempotency, answer }),
+            None => Err(answer),
+        }
+    }
 }
 
 /// What the sender of a command will hear.
@@ -143,7 +176,8 @@ impl Rounds {
         batch.commit(&self.state)
     }
 
-    /// The disk is full, so the round never was: wishes are refused, and what happened in the world is heard again.
+    /// The disk is full, so the round never was: wishes are refused, and what happened in the world is heard again. The
+    /// end of a run makes room, so it is written in the room that was kept for it.
     fn put_off(
         &mut self,
         outcome: Outcome,
@@ -151,25 +185,43 @@ impl Rounds {
         error: &JournalError,
     ) -> Result<Flow, JournalError> {
         (self.state, _) = self.journal.load()?;
-        let Outcome { answers, unanswered, mut looks, mut closing, world, .. } = outcome;
-        let mut refused = unanswered;
-        refused.extend(answers.into_iter().map(|(answer, _)| answer));
-        self.held = world;
+        let Outcome { answers, unanswered, mut looks, mut closing, mut world, .. } = outcome;
+        let askers = answers.into_iter().map(|(asker, _)| asker).chain(unanswered);
+        let (mut wishes, mut refused) = (Vec::new(), Vec::new());
+        for asker in askers {
+            match asker.again() {
+                Ok(wish) => wishes.push(wish),
+                Err(answer) => refused.push(answer),
+            }
+        }
         for wake in unheard {
             match wake {
+                Wake::Wish { ref wish, .. } if wish.ends_a_run() => wishes.push(wake),
                 Wake::Wish { answer, .. } => refused.push(answer),
-                Wake::World(_) | Wake::Team(_) => self.held.push(wake),
+                Wake::World(_) | Wake::Team(_) => world.push(wake),
                 Wake::Look(look) => looks.push(look),
                 Wake::Close => closing = true,
             }
         }
-        for answer in refused {
-            // The sender may have left.
-            let _ = answer.send(Err(PoolError::NoRoom { why: error.to_string() }));
-        }
         for Look(look) in looks {
             look(&self.state);
         }
+        let refuse = |answer: Answer| {
+            // The sender may have left.
+            let _ = answer.send(Err(PoolError::NoRoom { why: error.to_string() }));
+        };
+        refused.into_iter().for_each(refuse);
+        let pressing = !wishes.is_empty() || world.iter().any(Wake::is_an_end);
+        if pressing && self.journal.give_way() {
+            let again = world.into_iter().chain(wishes).chain(closing.then_some(Wake::Close));
+            return self.round(again.collect());
+        }
+        for wish in wishes {
+            if let Wake::Wish { answer, .. } = wish {
+                refuse(answer);
+            }
+        }
+        self.held = world;
         Ok(if closing { Flow::End } else { Flow::On })
     }
 
@@ -179,10 +231,11 @@ impl Rounds {
         if !answers.is_empty() {
             fail::point("after_commit");
         }
+        self.journal.keep_room();
         // Whoever hears a reply must find its facts published.
         self.published.send_if_modified(|published| std::mem::replace(published, last) != last);
         self.act(actions);
-        for (answer, word) in answers {
+        for (Asker { answer, .. }, word) in answers {
             let result = match word {
                 Word::Last(result) => result.map(Accepted::Final),
                 Word::Wait(command) => {
@@ -240,10 +293,13 @@ impl Decider<'_> {
         let now = (self.now)();
         match wake {
             Wake::Wish { id, wish, idempotency, answer } => {
+                let ends = wish.ends_a_run();
+                let ending = ends.then(|| (id.clone(), wish.clone(), idempotency.clone()));
+                let asker = Asker { answer, ending };
                 match self.wish(id, wish, idempotency, now, batch) {
-                    Ok(word) => self.outcome.answers.push((answer, word)),
+                    Ok(word) => self.outcome.answers.push((asker, word)),
                     Err(error) => {
-                        self.outcome.unanswered.push(answer);
+                        self.outcome.unanswered.push(asker);
                         return Err(error);
                     }
                 }

@@ -97,6 +97,29 @@ pub enum Wish {
     },
 }
 
+impl Wish {
+    /// Whether it makes room on the disk, so that it is heeded on one that is full.
+    pub(super) fn ends_a_run(&self) -> bool {
+        match self {
+            Self::Stop { .. } | Self::Kill { .. } => true,
+            Self::AddStory { .. }
+            | Self::EditStory { .. }
+            | Self::FinishStory { .. }
+            | Self::ReopenStory { .. }
+            | Self::ArchiveStory { .. }
+            | Self::MergeStory { .. }
+            | Self::StartRun { .. }
+            | Self::Prompt { .. }
+            | Self::Steer { .. }
+            | Self::Interrupt { .. }
+            | Self::Answer { .. }
+            | Self::Resume { .. }
+            | Self::Retry { .. }
+            | Self::Fork { .. } => false,
+        }
+    }
+}
+
 /// Why a wish did not become a command.
 pub(super) enum Unresolved {
     Refused(Refusal),

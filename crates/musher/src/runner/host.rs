@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use super::deltas::Deltas;
 use super::folder::RunFolder;
 use super::log::raw::RawWriter;
-use super::log::{Lock, LockError, LogError, Urgency, Writer};
+use super::log::{Lock, LockError, LogError, Urgency, Writer, close_short};
 use super::socket::{self, Door};
 use super::spec::{RunSpec, SpecError};
 use crate::runtimes;
@@ -83,6 +83,8 @@ pub async fn host(
         batch: Vec::new(),
         unsynced: None,
         end: None,
+        short: None,
+        now,
     };
     match session {
         Ok(session) => Hosting::new(&spec, session, keeping).run(&folder, listener, raw).await?,
@@ -102,6 +104,10 @@ struct Keeping {
     /// By when what is written must be durable.
     unsynced: Option<Instant>,
     end: Option<SessionEnded>,
+    /// The run is being ended on a full disk: events are no longer written, and of those that are not, these are kept
+    /// for its close.
+    short: Option<Vec<EventKind>>,
+    now: fn() -> i64,
 }
 
 impl Keeping {
@@ -109,6 +115,11 @@ impl Keeping {
     fn write(&mut self) -> Result<(), LogError> {
         if let Some(EventKind::SessionEnded(end)) = self.batch.last().map(|event| &event.kind) {
             self.end = Some((**end).clone());
+        }
+        if let Some(kept) = &mut self.short {
+            // What was spent is counted whatever else is lost.
+            let kinds = self.batch.drain(..).map(|event| event.kind);
+            kept.extend(kinds.filter(|kind| matches!(kind, EventKind::Usage(_))));
         }
         if self.batch.is_empty() {
             return Ok(());
@@ -168,7 +179,11 @@ impl Keeping {
         let unsaid = || ErrorInfo::new(ErrorClass::Internal, "the session gave no end");
         let end = self.end.take().unwrap_or_else(|| SessionEnded::unbegun(unsaid()));
         loop {
-            match self.writer.finish(&end) {
+            let closed = match &self.short {
+                Some(kept) => close_short(&mut self.writer, &end, kept, (self.now)()),
+                None => Ok(()),
+            };
+            match closed.and_then(|()| self.writer.finish(&end)) {
                 Err(error) if error.is_full() => tokio::time::sleep(RETRY).await,
                 done => return Ok(done?),
             }
@@ -185,6 +200,8 @@ struct Hosting {
     commands: mpsc::Receiver<socket::Asked>,
     watchers: mpsc::Receiver<mpsc::Sender<super::wire::FromRunner>>,
     paused: watch::Sender<Option<String>>,
+    /// Somebody wants the run to end, so that it no longer waits for room on the disk.
+    ending: watch::Sender<bool>,
     /// The number up to which somebody waits for durability.
     wanted: watch::Sender<u64>,
     /// The session has ended; only its last words are still to be written.
@@ -211,6 +228,7 @@ impl Hosting {
             commands,
             watchers,
             paused,
+            ending: watch::channel(false).0,
             wanted: watch::channel(0).0,
             over: false,
         }
@@ -226,11 +244,13 @@ impl Hosting {
         let mut interrupts = signal(SignalKind::interrupt()).ok();
         let mut children = signal(SignalKind::child()).ok();
         let mut wanted = self.wanted.subscribe();
+        let mut ending = self.ending.subscribe();
         let commands = std::mem::replace(&mut self.commands, mpsc::channel(1).1);
         let obeying = socket::obey(
             self.handle.clone(),
             commands,
             self.wanted.clone(),
+            self.ending.clone(),
             self.keeping.durable.subscribe(),
             self.door.replies.clone(),
         );
@@ -240,7 +260,7 @@ impl Hosting {
         let mut look_at = Instant::now() + LOOK;
         let mut ends = 0;
         loop {
-            let paused = self.paused.borrow().is_some();
+            let paused = self.paused.borrow().is_some() && self.keeping.short.is_none();
             if self.over && !paused && self.keeping.batch.is_empty() {
                 break;
             }
@@ -279,6 +299,7 @@ impl Hosting {
                     self.deltas.flush(self.keeping.writer.next_seq() - 1);
                     flush_at = Instant::now() + FRAME;
                 }
+                _told = ending.changed() => self.keep()?,
                 () = next(&mut terms) => self.told_to_end(&mut ends).await,
                 () = next(&mut interrupts) => self.told_to_end(&mut ends).await,
                 () = next(&mut children) => reap_orphans(),
@@ -341,11 +362,17 @@ impl Hosting {
         self.judge(kept)
     }
 
-    /// A full disk makes the run wait; anything else ends it.
+    /// A full disk makes the run wait, unless it is being ended; anything else ends it.
     fn judge(&mut self, done: Result<(), LogError>) -> Result<(), HostError> {
         let why = match done {
             Ok(()) => None,
-            Err(error) if error.is_full() => Some(error.to_string()),
+            Err(error) if error.is_full() => {
+                if *self.ending.borrow() && self.keeping.short.is_none() {
+                    self.keeping.short = Some(Vec::new());
+                    return self.keep();
+                }
+                Some(error.to_string())
+            }
             Err(error) => return Err(error.into()),
         };
         self.paused.send_if_modified(|paused| std::mem::replace(paused, why.clone()) != why);
@@ -354,6 +381,7 @@ impl Hosting {
 
     async fn told_to_end(&mut self, times: &mut u32) {
         *times += 1;
+        self.ending.send_replace(true);
         // It may have ended by itself in the meantime.
         let _ended = match times {
             1 => self.handle.stop().await,

@@ -45,7 +45,7 @@ pub use folder::is_begun;
 pub use head::Head;
 pub use line::{Kinds, line_kind, line_seq, lines};
 pub use lock::{Lock, LockError};
-pub use lost::{Lost, close_lost};
+pub use lost::{Lost, close_lost, close_short};
 pub use reader::{Batch, Read, Reader};
 pub use urgency::Urgency;
 pub use wakes::{WakeError, Wakes, WatchId};

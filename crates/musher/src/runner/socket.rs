@@ -148,6 +148,7 @@ pub(super) async fn obey(
     session: SessionHandle,
     mut commands: mpsc::Receiver<Asked>,
     wanted: watch::Sender<u64>,
+    ending: watch::Sender<bool>,
     durable: watch::Receiver<u64>,
     replies: TaskTracker,
 ) {
@@ -159,6 +160,9 @@ pub(super) async fn obey(
             None => {
                 let ends = command.ends();
                 let taken = session.deliver(command.into_session(&id)).await;
+                if ends {
+                    ending.send_replace(true);
+                }
                 let taken = taken.map(|seq| if ends { 0 } else { seq }).map_err(Refused::from);
                 if order.len() >= REMEMBERED
                     && let Some(oldest) = order.pop_front()
@@ -218,8 +222,8 @@ mod tests {
         }
         let (ask, asked) = mpsc::channel(8);
         let tasks = TaskTracker::new();
-        let wanted = watch::channel(0).0;
-        tasks.spawn(obey(session.handle(), asked, wanted, durable, tasks.clone()));
+        let (wanted, ending) = (watch::channel(0).0, watch::channel(false).0);
+        tasks.spawn(obey(session.handle(), asked, wanted, ending, durable, tasks.clone()));
         let send = |id: &str, command: RunCommand| {
             let (reply, answered) = oneshot::channel();
             ask.try_send((id.parse().unwrap(), command, reply)).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use musher::runner::log::{Lost, Reader, close_lost, open_ends, outcome};
+use musher::runner::log::{Lost, Reader, close_lost, close_short, open_ends, outcome};
 use musher_core::{
     Approval, Ask, ClosedBy, CostBasis, ErrorClass, ErrorInfo, Event, EventKind, Level, Origin,
     Outcome, Scope, SessionEnded, SessionInfo, SessionOrigin, Spend, Tokens, ToolKind, ToolPhase,
@@ -294,4 +294,29 @@ fn a_prompt_is_unbegun_until_a_turn_names_it() {
     let ends = open_ends(&folder.dir, BTreeMap::new()).unwrap();
     assert_eq!(ends.unbegun, ["p1".into(), "p3".into(), "p4".into()]);
     assert_eq!(ends.begun, ["p2".into()].into());
+}
+
+#[test]
+fn a_run_that_is_ended_on_a_full_disk_says_its_own_end_once_and_what_it_spent() {
+    let folder = died_in_a_turn();
+    let mut end = close_lost(folder.copy().lock(), lost()).unwrap();
+    end.outcome = Outcome::Stopped;
+    let mut writer = folder.reopen();
+    let before = writer.next_seq();
+    for _ in 0..2 {
+        close_short(&mut writer, &end, &[usage(1, 0.1, false)], 99_000).unwrap();
+    }
+    writer.finish(&end).unwrap();
+    let events = all(&folder);
+    let names: Vec<_> =
+        events[before as usize - 1..].iter().map(|event| name(&event.kind)).collect();
+    let closing = ["notice", "usage", "ask_closed", "ask_closed", "tool", "turn_ended"];
+    assert_eq!(names, [&closing[..], &["session_ended"]].concat());
+    assert!(events.iter().zip(1..).all(|(event, seq)| event.seq == seq));
+    assert_eq!(outcome::read::<SessionEnded>(&folder.dir).unwrap(), Some(end));
+}
+
+/// The name of a kind, as it is written.
+fn name(kind: &EventKind) -> String {
+    serde_json::to_value(kind).unwrap()["type"].as_str().unwrap().to_owned()
 }

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use musher_core::EventKind;
 use serde_json::{Value as Json, json};
 
 use crate::inject::{self, Inject, thread_named};
-use crate::rig::{PATIENCE, Project, runner_pid};
+use crate::rig::{PATIENCE, Project, Server, runner_pid};
 
 /// Waits until an agent has fallen silent, because nobody reads what it says.
 async fn until_silent(project: &Project) -> u64 {
@@ -34,6 +35,25 @@ async fn until_speaking(project: &Project, silent_at: u64) {
 /// Whether a run says that it waits for room on the disk.
 fn says_full(view: &Json) -> bool {
     view["note"].as_str().is_some_and(|note| note.contains("the disk is full; make room"))
+}
+
+/// Adds stories until the disk takes no more, and gives them.
+async fn refused_for_lack_of_room(server: &Server) -> Vec<String> {
+    let mut added = Vec::new();
+    let began = Instant::now();
+    // The journal has room in its last page yet.
+    let problem = loop {
+        assert!(began.elapsed() < PATIENCE, "a full disk takes everything");
+        let story = json!({ "title": format!("Story {}", added.len()) });
+        match server.try_post("/stories", &story).await.unwrap() {
+            (201, reply) => added.push(reply["story"].as_str().unwrap().to_owned()),
+            (507, problem) => break problem,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(problem["code"], "no_room", "{problem:#}");
+    assert!(problem["detail"].as_str().unwrap().contains("journal.db"), "{problem:#}");
+    added
 }
 
 #[tokio::test]
@@ -69,20 +89,7 @@ async fn promise_9_on_a_full_disk_commands_are_refused_and_views_go_on_until_the
     let ask = server.until_ask(&asking).await;
     server.until(&working, |_| project.spoken() > 1).await;
     project.fill_disk();
-    let mut added = Vec::new();
-    let began = Instant::now();
-    // The journal has room in its last page yet.
-    let problem = loop {
-        assert!(began.elapsed() < PATIENCE, "a full disk takes everything");
-        let story = json!({ "title": format!("Story {}", added.len()) });
-        match server.try_post("/stories", &story).await.unwrap() {
-            (201, reply) => added.push(reply["story"].as_str().unwrap().to_owned()),
-            (507, problem) => break problem,
-            other => panic!("{other:?}"),
-        }
-    };
-    assert_eq!(problem["code"], "no_room", "{problem:#}");
-    assert!(problem["detail"].as_str().unwrap().contains("journal.db"), "{problem:#}");
+    let added = refused_for_lack_of_room(&server).await;
     let yes = json!({ "answer": { "decision": "allow" } });
     let answer = format!("/runs/{asking}/asks/{ask}/answer");
     assert_eq!(server.try_post(&answer, &yes).await.unwrap().0, 507);
@@ -107,6 +114,47 @@ async fn promise_9_on_a_full_disk_commands_are_refused_and_views_go_on_until_the
     assert_eq!(kept.len(), 2 + added.len() + 1);
     project.whole(&working, 20);
     project.whole(&asking, 2);
+}
+
+#[tokio::test]
+async fn promise_9_a_run_can_be_stopped_and_killed_on_a_full_disk() {
+    let mut project = Project::of_workers();
+    if !project.state_on_small_disk("size=24m") {
+        return;
+    }
+    let server = project.serve().await;
+    let mut runs = Vec::new();
+    for _ in ["stop", "kill"] {
+        runs.push(server.begin("[[work lines=30000 size=1000]]").await.1);
+    }
+    server.until(&runs[1], |_| project.said(&runs[1]).len() > 50).await;
+    server.until(&runs[0], |_| project.said(&runs[0]).len() > 50).await;
+    project.fill_disk();
+    for run in &runs {
+        server.until(run, says_full).await;
+    }
+    refused_for_lack_of_room(&server).await;
+    let began = Instant::now();
+    for (run, verb) in runs.iter().zip(["stop", "kill"]) {
+        let (status, reply) =
+            server.try_post(&format!("/runs/{run}/{verb}"), &json!({})).await.unwrap();
+        assert!(status < 300, "{verb}: {status} {reply:#}");
+    }
+    for run in &runs {
+        let over = server.until_over(run).await;
+        assert_eq!(over["outcome"], "stopped", "{over:#}");
+        project.gapless(run);
+        let said = project.said(run);
+        assert_eq!(said, (1..=said.len() as u64).collect::<Vec<_>>(), "{run}");
+        let cut = project.events(run).into_iter().any(|event| {
+            matches!(event.kind, EventKind::Notice { code: Some(code), .. } if code == "cut_short")
+        });
+        assert!(cut, "{run} does not say that its last words are missing");
+    }
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert_eq!(project.left(), Vec::<i32>::new());
+    project.make_room();
+    server.post("/stories", &json!({ "title": "After" })).await;
 }
 
 #[tokio::test]

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use musher_core::{
-    ClosedBy, ErrorInfo, Event, EventKind, Outcome, Scope, SessionEnded, Spend, ToolPhase,
-    ToolUpdate, TurnEnded, TurnOutcome, Usd,
+    ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, Level, Outcome, Scope, SessionEnded, Spend,
+    ToolPhase, ToolUpdate, TurnEnded, TurnOutcome, Usd,
 };
 
+use super::disk::Disk;
 use super::ends::{OpenEnds, OpenTurn, open_ends};
 use super::error::LogError;
 use super::lock::Lock;
@@ -37,13 +38,34 @@ pub fn close_lost(lock: Lock, lost: Lost) -> Result<SessionEnded, LogError> {
         Some(ended) => ended,
         None => {
             let ended = the_end(&ends, &lost.reason);
-            let events = closing(ends, &lost.reason, lost.now_ms, &ended, writer.next_seq());
-            writer.append_last(&events)?;
+            let kinds = closing(ends, TurnOutcome::Lost, &lost.reason, &ended);
+            writer.append_last(&numbered(kinds, lost.now_ms, writer.next_seq()))?;
             ended
         }
     };
     writer.finish(&ended)?;
     Ok(ended)
+}
+
+/// Closes the log of a run that a person ended while the disk took nothing: its own end is said, without what the agent
+/// said before it. `kept` is of that all the same. On a disk that has no room even for that, it may be done again.
+pub fn close_short<D: Disk>(
+    writer: &mut Writer<D>,
+    ended: &SessionEnded,
+    kept: &[EventKind],
+    now_ms: i64,
+) -> Result<(), LogError> {
+    let ends = open_ends(writer.dir(), BTreeMap::new())?;
+    if ends.ended.is_some() {
+        return Ok(());
+    }
+    let text = "the disk was full when the run was ended, so its last words are not in its log";
+    let reason = ErrorInfo::new(ErrorClass::Unavailable, text);
+    let (level, code) = (Level::Warning, Some("cut_short".into()));
+    let mut kinds = vec![(None, EventKind::Notice { level, code, text: text.into() })];
+    kinds.extend(kept.iter().cloned().map(|kind| (None, kind)));
+    kinds.extend(closing(ends, TurnOutcome::Interrupted, &reason, ended));
+    writer.append_last(&numbered(kinds, now_ms, writer.next_seq())).map(drop)
 }
 
 fn the_end(ends: &OpenEnds, reason: &ErrorInfo) -> SessionEnded {
@@ -73,11 +95,10 @@ fn the_end(ends: &OpenEnds, reason: &ErrorInfo) -> SessionEnded {
 /// What is still to be said, in the order in which a runner says it: asks, calls, the turn, the end.
 fn closing(
     ends: OpenEnds,
+    outcome: TurnOutcome,
     reason: &ErrorInfo,
-    now_ms: i64,
     ended: &SessionEnded,
-    first: u64,
-) -> Vec<Event> {
+) -> Vec<(Option<u32>, EventKind)> {
     let number = ends.open_turn.as_ref().and_then(|turn| turn.number);
     let by = ClosedBy::ProcessEnd;
     let mut kinds: Vec<(Option<u32>, EventKind)> = Vec::new();
@@ -94,11 +115,16 @@ fn closing(
             prompts,
             model_calls,
             duration_ms,
-            ..TurnEnded::synthesised(TurnOutcome::Lost, Some(reason.clone()))
+            ..TurnEnded::synthesised(outcome, Some(reason.clone()))
         };
         kinds.push((number, EventKind::TurnEnded(Box::new(turn))));
     }
     kinds.push((None, EventKind::SessionEnded(Box::new(ended.clone()))));
+    kinds
+}
+
+/// Events with numbers from this one on, each with the number of its turn.
+fn numbered(kinds: Vec<(Option<u32>, EventKind)>, now_ms: i64, first: u64) -> Vec<Event> {
     let event =
         |(seq, (turn, kind))| Event { seq, at: now_ms, kind, turn, scope: Scope::Main, raw: None };
     (first..).zip(kinds).map(event).collect()

@@ -4,12 +4,12 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, fallocate};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::error::LogError;
 use super::folder;
+use crate::ballast;
 
 /// Enough for the closing events and the outcome with the agent's last words.
 const BALLAST: u64 = 128 * 1024;
@@ -63,17 +63,7 @@ fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Keeps some room on the disk for the last words of a run.
 pub(super) fn keep_ballast(dir: &Path) -> Result<(), LogError> {
     let path = folder::ballast(dir);
-    let kept = File::create(&path).and_then(|mut file| {
-        match fallocate(&file, FallocateFlags::empty(), 0, BALLAST) {
-            Ok(()) => Ok(()),
-            // Not every file system can; zeros take up room on every one.
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
-                io::copy(&mut io::Read::take(io::repeat(0), BALLAST), &mut file).map(drop)
-            }
-            Err(errno) => Err(errno.into()),
-        }
-    });
-    kept.map_err(|error| LogError::of("keep room in", &path, error))
+    ballast::keep(&path, BALLAST).map_err(|error| LogError::of("keep room in", &path, error))
 }
 
 /// Gives the room back. If that fails there is nothing more to be done about it.

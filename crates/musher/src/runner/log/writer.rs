@@ -4,6 +4,7 @@ mod open;
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 use musher_core::Event;
 
@@ -168,6 +169,11 @@ impl<D: Disk> Writer<D> {
         outcome::write(dir, outcome)?;
         outcome::drop_ballast(dir);
         Ok(())
+    }
+
+    /// The folder of the run.
+    pub fn dir(&self) -> &Path {
+        self.lock.dir()
     }
 
     /// The number that the next event must have.
