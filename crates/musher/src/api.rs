@@ -89,6 +89,8 @@ pub struct Context {
     pub bus: Bus,
     /// What the project is called.
     pub name: String,
+    /// What tells this build of the server from others.
+    pub build: String,
     pub git: Git,
     pub slots: Slots,
     /// The branch that stories start from and are merged into.

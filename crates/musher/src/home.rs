@@ -14,6 +14,7 @@ use musher_core::RunId;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use binary::build_of;
 pub(crate) use place::network_file_system;
 pub use place::{default_for, repository_around};
 pub use token::Token;

@@ -23,7 +23,7 @@ use crate::api;
 use crate::bus::Bus;
 use crate::config::{Agent, Project};
 use crate::git::{Branch, Diff, DiffLimits, Git, GitEnv, GitError, RelPath};
-use crate::home::{Home, HomeError, HomeLock};
+use crate::home::{self, Home, HomeError, HomeLock};
 use crate::journal::{Journal, JournalError, Views};
 use crate::pool::{Pool, PoolHandle, PoolStartError};
 use crate::worktree::{SlotFiles, Slots, WorktreeError};
@@ -203,13 +203,14 @@ impl Supervisor {
         code: api::Code,
         closing: CancellationToken,
     ) -> api::Context {
-        let Ground { git, slots, base, project, views, bus, pool, .. } = &*self.ground;
+        let Ground { git, slots, base, project, views, bus, pool, program, .. } = &*self.ground;
         let name = git.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
         api::Context {
             pool: pool.clone(),
             views: views.clone(),
             bus: bus.clone(),
             name,
+            build: home::build_of(program),
             git: git.clone(),
             slots: slots.clone(),
             base_branch: base.clone(),

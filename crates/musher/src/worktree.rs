@@ -85,6 +85,14 @@ impl Slots {
         self.folder.join(slot.to_string())
     }
 
+    /// Where a slot is, if its files are those of this branch. Only files are read, so it is quick.
+    pub fn holding(&self, slot: SlotId, branch: &str) -> Option<PathBuf> {
+        let checkout = self.checkout(slot).ok()?;
+        let head = std::fs::read_to_string(checkout.git_dir().join("HEAD")).ok()?;
+        let on = head.trim_end().strip_prefix("ref: refs/heads/")?;
+        (on == branch).then(|| self.path(slot))
+    }
+
     /// Waits until nobody is at work in a slot, a git that an earlier Musher left included.
     async fn hold(&self, slot: SlotId) -> Result<Hold, WorktreeError> {
         Ok(self.git.hold(&format!("slot-{slot}")).await?)

@@ -1,5 +1,7 @@
 //! `GET /runs/{run}/events`: a page of a run's log; the lines are JSON already and are copied as they are.
 
+mod before;
+
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -29,6 +31,8 @@ pub(super) struct EventsParams {
     after: Option<String>,
     /// Begin with the last so many events instead.
     last: Option<u64>,
+    /// The events that stand before this number instead: those nearest to it, in their order.
+    before: Option<u64>,
     /// At most so many events (200 when left out, 5000 at most).
     limit: Option<usize>,
     /// Only these kinds, with commas in between.
@@ -45,8 +49,14 @@ pub(super) struct EventsPage {
     next: String,
     /// Whether there is nothing more at this moment.
     end: bool,
-    /// Whether what came after your `after` was lost in a crash, so that the page begins before it.
+    /// Whether the page does not follow your `after`: what came after it was lost in a crash, so that the page begins
+    /// before it, or was cleaned away, so that the page begins with what is still there.
     reset: bool,
+    /// What to give as `before` for the page before this one; absent when there is none, or when `before` was not given.
+    prev: Option<u64>,
+    /// The numbers of the first and the last event of the log. The first is not 1 when old ones were cleaned away.
+    first: Option<u64>,
+    last: Option<u64>,
 }
 
 #[utoipa::path(
@@ -66,16 +76,24 @@ pub(super) async fn events(
     let after = params.after.as_deref().map(cursor).transpose()?;
     let limit = params.limit.unwrap_or(PAGE).clamp(1, LONGEST_PAGE);
     let kinds = kinds(params.kinds.as_deref());
+    if params.before.is_some() && (after.is_some() || params.last.is_some()) {
+        return Err(bad_query("give `before` alone, without `after` and `last`"));
+    }
     let run = api.run(&run).await?;
     let folder = api.bus.folder(run.id);
     let body = api
         .blocking(move || {
-            let reader = match (params.last, after) {
-                (Some(last), None) => Reader::open_last(&folder, last),
-                (_, after) => Reader::open(&folder, after),
+            let page = match (params.before, params.last, after) {
+                (Some(before), _, _) => before::page(&folder, before, limit, kinds.as_ref()),
+                (None, Some(last), None) => {
+                    Reader::open_last(&folder, last).and_then(|it| page(it, limit, kinds.as_ref()))
+                }
+                (None, _, after) => {
+                    Reader::open(&folder, after).and_then(|it| page(it, limit, kinds.as_ref()))
+                }
             };
-            match reader {
-                Ok(reader) => page(reader, limit, kinds.as_ref()),
+            match page {
+                Ok(page) => Ok(page),
                 // A run that has no log has an empty one.
                 Err(LogError::Missing { .. }) => Ok(empty(after)),
                 Err(error) => Err(error),
@@ -123,19 +141,50 @@ fn page(mut reader: Reader, limit: usize, kinds: Option<&Kinds>) -> Result<Vec<u
     if next.seq == 0 {
         next = reader.cursor();
     }
-    close(&mut out, next, end, reset);
+    let close = Close { next, end, reset, prev: None, ends: Ends::of(&reader)? };
+    close.write(&mut out);
     Ok(out)
 }
 
 fn empty(after: Option<Cursor>) -> Vec<u8> {
     let mut out = br#"{"events":["#.to_vec();
-    close(&mut out, after.unwrap_or(Cursor { epoch: 0, seq: 0 }), true, false);
+    let next = after.unwrap_or(Cursor { epoch: 0, seq: 0 });
+    Close { next, end: true, reset: false, prev: None, ends: Ends::default() }.write(&mut out);
     out
 }
 
-fn close(out: &mut Vec<u8>, next: Cursor, end: bool, reset: bool) {
-    let rest = format!(r#"],"next":"{next}","end":{end},"reset":{reset}}}"#);
-    out.extend_from_slice(rest.as_bytes());
+/// What a page says after its events.
+struct Close {
+    next: Cursor,
+    end: bool,
+    reset: bool,
+    prev: Option<u64>,
+    ends: Ends,
+}
+
+/// The numbers of the first and the last event of a log.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ends {
+    first: Option<u64>,
+    last: Option<u64>,
+}
+
+impl Ends {
+    fn of(reader: &Reader) -> Result<Self, LogError> {
+        Ok(Self { first: reader.first()?, last: reader.last()?.map(|cursor| cursor.seq) })
+    }
+}
+
+impl Close {
+    fn write(&self, out: &mut Vec<u8>) {
+        let Self { next, end, reset, prev, ends } = self;
+        let number = |n: Option<u64>| n.map_or("null".to_owned(), |n| n.to_string());
+        let (prev, first, last) = (number(*prev), number(ends.first), number(ends.last));
+        let rest = format!(
+            r#"],"next":"{next}","end":{end},"reset":{reset},"prev":{prev},"first":{first},"last":{last}}}"#
+        );
+        out.extend_from_slice(rest.as_bytes());
+    }
 }
 
 /// A place in a run's log that a client names.

@@ -12,7 +12,7 @@ use axum::response::Response;
 use futures_util::future::{pending, select_all};
 use futures_util::{Stream, stream};
 use musher_core::RunId;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Interval;
 
@@ -28,6 +28,8 @@ use super::vector::{MOST_RUNS, Vector};
 use crate::runner::log::Cursor;
 use opening::Opening;
 use watched::{News, Watched};
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -46,8 +48,8 @@ pub(super) struct FeedParams {
     tag = "feed",
     operation_id = "feed",
     summary = "Everything that one client follows, as server-sent events",
-    description = "First `headline` for every story, every run that is not over and every open ask, then `ready`. From \
-        then on `fact` (with the number, the time and the fact) and again `headline` for what it touched; `run` (with \
+    description = "First `headline` for every story, every run that is not over and every open ask, then `ready` (with \
+        the number of the last fact, and the build and version of the server). From then on `fact` (with the number, the time and the fact) and again `headline` for what it touched; `run` (with \
         the run's id, the place and the line of its log), `end` when such a run is over, `reset` when what came after \
         a place in its log was lost, `delta` for text in flight, `problem` when a log cannot be read. A headline \
         replaces what you had under the same id. The ids are opaque; send the last one as `Last-Event-ID`.",
@@ -92,6 +94,14 @@ fn wanted(text: &str) -> Result<Vec<(RunId, Option<Cursor>)>, Problem> {
         true => Ok(runs),
         false => Err(bad_query(&format!("a feed follows at most {MOST_RUNS} runs"))),
     }
+}
+
+/// Tells that the beginning is over, and by which server it was told.
+#[derive(Debug, Serialize)]
+struct Ready<'a> {
+    facts: u64,
+    build: &'a str,
+    version: &'static str,
 }
 
 /// One client's feed.
@@ -163,8 +173,9 @@ impl Feed {
             }
             self.opening = None;
             let mut out = Vec::new();
-            let ready = format!(r#"{{"facts":{}}}"#, self.facts);
-            sse::named_with_id(&mut out, &self.vector(), "ready", ready.as_bytes());
+            let ready = Ready { facts: self.facts, build: &self.api.build, version: VERSION };
+            let ready = serde_json::to_vec(&ready).unwrap_or_default();
+            sse::named_with_id(&mut out, &self.vector(), "ready", &ready);
             return Ok(Some(out.into()));
         }
         if *self.news.borrow_and_update() > self.facts {

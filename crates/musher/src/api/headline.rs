@@ -6,18 +6,18 @@ use musher_core::pool::{Fact, RESTART_ASK};
 use musher_core::{AskId, RunId, StoryId};
 use serde::Serialize;
 
+use super::Shared;
 use super::asks::AskNow;
 use super::runs::RunNow;
 use super::sse;
-use crate::bus::Bus;
-use crate::journal::{JournalError, StoryView, Views};
+use crate::journal::{JournalError, StoryView};
 
 /// What a client puts in the place of what it had under the same id.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Headline {
     Story(StoryView),
-    Run(RunNow),
+    Run(Box<RunNow>),
     Ask(AskNow),
 }
 
@@ -86,22 +86,17 @@ impl Touched {
     }
 
     /// Frames all of it as it is now. This blocks.
-    pub(super) fn frame(
-        mut self,
-        views: &Views,
-        bus: &Bus,
-        out: &mut Vec<u8>,
-    ) -> Result<(), JournalError> {
+    pub(super) fn frame(mut self, api: &Shared, out: &mut Vec<u8>) -> Result<(), JournalError> {
         let mut runs = Vec::new();
         for run in self.runs {
-            if let Some(view) = views.run(run)? {
+            if let Some(view) = api.views.run(run)? {
                 // What a run does shows on its story too.
                 self.stories.insert(view.story.clone());
-                runs.push(RunNow::new(view, bus));
+                runs.push(Box::new(RunNow::new(view, api)));
             }
         }
         for story in &self.stories {
-            if let Some(whole) = views.story(story)? {
+            if let Some(whole) = api.views.story(story)? {
                 Headline::Story(whole.story).frame(out);
             }
         }
@@ -109,8 +104,8 @@ impl Touched {
             Headline::Run(run).frame(out);
         }
         for (run, ask) in self.asks {
-            if let Some(ask) = views.ask(run, &ask)? {
-                Headline::Ask(AskNow::read(ask, bus)).frame(out);
+            if let Some(ask) = api.views.ask(run, &ask)? {
+                Headline::Ask(AskNow::read(ask, &api.bus)).frame(out);
             }
         }
         Ok(())

@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use musher_core::pool::Fact;
 
-use super::Api;
 use super::headline::Touched;
 use super::problem::Problem;
-use crate::bus::Bus;
-use crate::journal::{JournalError, Views};
+use super::{Api, Shared};
+use crate::journal::JournalError;
 
 /// How many facts are read at once.
 const AT_ONCE: u32 = 32;
@@ -48,12 +47,12 @@ impl News {
     }
 
     /// What follows a fact. This blocks; whoever comes meanwhile waits and finds it read.
-    fn read(&self, after: u64, views: &Views, bus: &Bus) -> Result<Arc<Bulletin>, JournalError> {
+    fn read(&self, after: u64, api: &Shared) -> Result<Arc<Bulletin>, JournalError> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = kept.find(after) {
             return Ok(found);
         }
-        let bulletin = Arc::new(Bulletin::read(after, views, bus)?);
+        let bulletin = Arc::new(Bulletin::read(after, api)?);
         if !bulletin.facts.is_empty() {
             kept.keep(&bulletin);
         }
@@ -68,7 +67,7 @@ impl Api {
             return Ok(found);
         }
         let api = self.clone();
-        Ok(self.blocking(move || api.news.read(after, &api.views, &api.bus)).await??)
+        Ok(self.blocking(move || api.news.read(after, &api)).await??)
     }
 }
 
@@ -88,10 +87,10 @@ impl Kept {
 }
 
 impl Bulletin {
-    fn read(after: u64, views: &Views, bus: &Bus) -> Result<Self, JournalError> {
+    fn read(after: u64, api: &Shared) -> Result<Self, JournalError> {
         let mut touched = Touched::default();
         let mut facts = Vec::new();
-        for fact in views.facts_after(after, AT_ONCE)? {
+        for fact in api.views.facts_after(after, AT_ONCE)? {
             // A fact that a newer Musher wrote is passed on as it is.
             if let Ok(known) = serde_json::from_str::<Fact>(&fact.body) {
                 touched.add(&known);
@@ -100,7 +99,7 @@ impl Bulletin {
             facts.push((n, format!(r#"{{"n":{n},"at":{at},"fact":{body}}}"#)));
         }
         let mut headlines = Vec::new();
-        touched.frame(views, bus, &mut headlines)?;
+        touched.frame(api, &mut headlines)?;
         let bytes = headlines.len() + facts.iter().map(|(_, data)| data.len()).sum::<usize>();
         Ok(Self { after, facts, headlines, bytes })
     }

@@ -8,20 +8,38 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::problem::Problem;
-use crate::journal::{AsksQuery, RunsQuery, WhichRuns};
+use crate::journal::{AsksQuery, DAY_MS, RunsQuery, WhichRuns};
 
 /// The project at a glance.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ProjectReply {
     name: String,
+    /// The repository's folder on the server's machine.
+    repo: String,
     /// The branch that stories start from and are merged into.
     base_branch: String,
     /// Musher's own version.
     version: &'static str,
+    /// What tells this build of the server from others; it changes when the server was replaced.
+    build: String,
     /// The server's clock, Unix milliseconds.
     now: i64,
     limits: Limits,
     counts: Counts,
+    day: Day,
+}
+
+/// What was spent today, in UTC.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Day {
+    /// Such as `2026-01-31`.
+    date: String,
+    /// The least that it can have cost.
+    spent_usd: f64,
+    /// Whether a part of the cost is not known.
+    unknown: bool,
+    /// What may be spent in a day; absent when there is no such bound.
+    cap_usd: Option<f64>,
 }
 
 /// How many runs there may be at the same time.
@@ -69,17 +87,34 @@ pub(super) async fn project(State(api): State<Api>) -> Result<Json<ProjectReply>
     let all_asks = AsksQuery { limit: Some(u32::MAX), ..AsksQuery::default() };
     let asks = api.view(move |views| views.asks(&all_asks)).await?.len();
     let queued = live.iter().filter(|run| run.phase == "queued").count();
+    let now = (api.clock)();
+    let day = today(&api, now).await?;
     let limits = api.project.borrow().limits;
     Ok(Json(ProjectReply {
         name: api.name.clone(),
+        repo: api.git.root().to_string_lossy().into_owned(),
         base_branch: api.base_branch.as_str().to_owned(),
         version: env!("CARGO_PKG_VERSION"),
-        now: (api.clock)(),
+        build: api.build.clone(),
+        now,
         limits: Limits {
             runs: limits.runs,
             runs_per_agent: limits.runs_per_agent,
             runs_per_story: limits.runs_per_story,
         },
         counts: Counts { stories, queued, running: live.len() - queued, asks, slots, free_slots },
+        day,
     }))
+}
+
+async fn today(api: &Api, now: i64) -> Result<Day, Problem> {
+    let begin = now - now.rem_euclid(DAY_MS);
+    let spent = api.view(move |views| views.spent_since(begin)).await?;
+    let date = jiff::Timestamp::from_millisecond(begin).unwrap_or_default();
+    Ok(Day {
+        date: date.strftime("%Y-%m-%d").to_string(),
+        spent_usd: spent.map_or(0.0, |spent| spent.known_cost_usd),
+        unknown: spent.is_some_and(|spent| spent.cost_usd.is_none()),
+        cap_usd: None,
+    })
 }

@@ -6,11 +6,10 @@ use musher_core::{AgentName, RunId, StoryId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Api;
 use super::problem::Problem;
 use super::request::{OfRun, Params};
-use crate::bus::Bus;
-use crate::journal::{RunView, RunsQuery, WhichRuns};
+use super::{Api, Shared};
+use crate::journal::{LineCount, RunView, RunsQuery, WhichRuns};
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -48,12 +47,24 @@ pub(super) struct RunNow {
     run: RunView,
     /// Such as that it is paused because the disk is full.
     note: Option<String>,
+    /// Its folder on the server's machine, as long as it is there with what the run made of it.
+    worktree: Option<String>,
+    /// What it changed, as far as that was counted.
+    lines: Option<LineCount>,
 }
 
 impl RunNow {
-    pub(super) fn new(run: RunView, bus: &Bus) -> Self {
-        let note = bus.note(run.id).filter(|_| run.ended_at.is_none());
-        Self { run, note }
+    /// The run with what the journal does not know of it. This looks at files, so it blocks for a moment.
+    pub(super) fn new(run: RunView, api: &Shared) -> Self {
+        let note = api.bus.note(run.id).filter(|_| run.ended_at.is_none());
+        let is_over = run.phase == "over";
+        let worktree = match (run.slot, &run.branch) {
+            (Some(slot), _) if !is_over => Some(api.slots.path(slot)),
+            (Some(slot), Some(branch)) => api.slots.holding(slot, branch),
+            (_, _) => None,
+        };
+        let worktree = worktree.map(|path| path.to_string_lossy().into_owned());
+        Self { run, note, worktree, lines: None }
     }
 }
 
@@ -73,8 +84,9 @@ pub(super) async fn runs(
     let RunsParams { story, agent, state, before, limit } = params;
     let query = RunsQuery { which: state.unwrap_or_default(), story, agent, before, limit };
     let page = api.view(move |views| views.runs(&query)).await?;
-    let runs = page.runs.into_iter().map(|run| RunNow::new(run, &api.bus)).collect();
-    Ok(Json(RunsReply { runs, next: page.next }))
+    let (shown, next) = (api.clone(), page.next);
+    let read = move || page.runs.into_iter().map(|run| RunNow::new(run, &shown)).collect();
+    Ok(Json(RunsReply { runs: api.blocking(read).await?, next }))
 }
 
 #[utoipa::path(
@@ -91,5 +103,6 @@ pub(super) async fn run(
     OfRun(name): OfRun,
 ) -> Result<Json<RunNow>, Problem> {
     let found = api.run(&name).await?;
-    Ok(Json(RunNow::new(found, &api.bus)))
+    let shown = api.clone();
+    Ok(Json(api.blocking(move || RunNow::new(found, &shown)).await?))
 }

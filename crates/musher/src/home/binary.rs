@@ -29,3 +29,9 @@ pub(super) fn keep(program: &Path, folder: &Path) -> io::Result<PathBuf> {
     let _gone = std::fs::remove_file(&new);
     Ok(copy)
 }
+
+/// What tells the build of a kept copy from others.
+pub(crate) fn build_of(copy: &Path) -> String {
+    let name = copy.parent().and_then(Path::file_name).unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}

@@ -34,11 +34,74 @@ async fn pages_follow_each_other_and_hold_the_lines_as_they_are() {
     }
     assert_eq!(seen, lines.join(",") + ",");
     let empty = rig.get(&format!("/api/v1/runs/{run}/events?after=1.2500")).await.json();
-    assert_eq!(empty, json!({"events": [], "next": "1.2500", "end": true, "reset": false}));
+    let last_word = json!({
+        "events": [], "next": "1.2500", "end": true, "reset": false, "prev": null, "first": 1, "last": 2500
+    });
+    assert_eq!(empty, last_word);
     let last = rig.get(&format!("/api/v1/runs/{run}/events?last=2")).await.json();
     assert_eq!(last["events"][0]["seq"], 2499);
     let exactly = rig.get(&format!("/api/v1/runs/{run}/events?after=1.2498&limit=2")).await.json();
     assert_eq!((&exactly["end"], &exactly["next"]), (&json!(true), &json!("1.2500")));
+}
+
+#[tokio::test]
+async fn pages_can_be_read_backwards_down_to_the_first_event() {
+    let rig = Rig::new().await;
+    let run = rig.live().await;
+    let mut log = rig.log(run);
+    log.notices(1_203);
+    let (mut seen, mut before) = (Vec::new(), 1_204);
+    loop {
+        let path = format!("/api/v1/runs/{run}/events?before={before}&limit=100");
+        let page = rig.get(&path).await.json();
+        let events = page["events"].as_array().unwrap();
+        assert!(!events.is_empty() && events.len() <= 100, "{page}");
+        seen.splice(0..0, events.iter().map(|event| event["seq"].as_u64().unwrap()));
+        assert_eq!((&page["first"], &page["last"]), (&json!(1), &json!(1203)));
+        assert_eq!(page["next"], format!("1.{}", before - 1), "reading on from it leaves no gap");
+        match page["prev"].as_u64() {
+            Some(prev) => before = prev,
+            None => break,
+        }
+    }
+    assert_eq!(seen, (1..=1_203).collect::<Vec<u64>>());
+    let beyond = rig.get(&format!("/api/v1/runs/{run}/events?before=99999&limit=1")).await.json();
+    assert_eq!((&beyond["events"][0]["seq"], &beyond["end"]), (&json!(1203), &json!(true)));
+    let none = rig.get(&format!("/api/v1/runs/{run}/events?before=1")).await.json();
+    assert_eq!((&none["events"], &none["prev"]), (&json!([]), &json!(null)));
+    let both = rig.get(&format!("/api/v1/runs/{run}/events?before=5&after=1.1")).await;
+    both.is_problem(400, "bad_query");
+}
+
+#[tokio::test]
+async fn a_rare_kind_is_found_far_back_and_a_page_of_long_lines_stays_short() {
+    let rig = Rig::new().await;
+    let run = rig.live().await;
+    let mut log = rig.log(run);
+    let text = "x".repeat(30_000);
+    let rare = musher_core::EventKind::Error {
+        error: musher_core::ErrorInfo::new(musher_core::ErrorClass::Unknown, "far back"),
+    };
+    log.append(rare);
+    for _ in 0..200 {
+        let item = musher_core::EventKind::ItemDone {
+            item: "i".into(),
+            body: musher_core::ItemBody::Text { text: text.clone() },
+            aborted: false,
+        };
+        log.append(item);
+    }
+    log.notices(3_000);
+    let path = |query: &str| format!("/api/v1/runs/{run}/events?{query}");
+    let found = rig.get(&path("before=3202&kinds=error&limit=5")).await.json();
+    assert_eq!(found["events"][0]["seq"], 1);
+    assert_eq!((found["events"].as_array().unwrap().len(), &found["prev"]), (1, &json!(null)));
+    let page = rig.get(&path("before=202&limit=1000")).await;
+    assert!(page.body.len() < 3 * 1024 * 1024, "{}", page.body.len());
+    let page = page.json();
+    let first = page["events"][0]["seq"].as_u64().unwrap();
+    assert_eq!(page["prev"].as_u64(), Some(first), "what did not fit is on the page before");
+    assert_eq!(page["next"], "1.201");
 }
 
 #[tokio::test]

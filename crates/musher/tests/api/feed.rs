@@ -50,6 +50,15 @@ async fn a_feed_begins_with_everything_that_is_current() {
 }
 
 #[tokio::test]
+async fn a_page_can_tell_that_the_server_was_replaced() {
+    let rig = Rig::new().await;
+    let mut feed = Sse::open(&rig, "/api/v1/feed", None).await;
+    let ready = feed.until("ready").await.json();
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(ready, json!({"facts": 0, "build": "build-1", "version": version}));
+}
+
+#[tokio::test]
 async fn each_fact_comes_with_the_headlines_of_what_it_touched() {
     let rig = Rig::new().await;
     let mut feed = Sse::open(&rig, "/api/v1/feed", None).await;

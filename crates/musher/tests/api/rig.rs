@@ -92,6 +92,7 @@ impl Rig {
             views: views.clone(),
             bus: bus.clone(),
             name: "demo".into(),
+            build: "build-1".into(),
             git,
             slots,
             base_branch: Branch::new("main").unwrap(),

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use musher_core::pool::{Heard, Input};
-use musher_core::{Spend, Tokens, Usd};
+use musher_core::{ErrorClass, ErrorInfo, Spend, Tokens, Usd};
 use serde_json::json;
 
 use crate::rig::Rig;
@@ -66,6 +66,49 @@ async fn a_run_says_what_it_waits_for_outside_of_itself() {
 }
 
 #[tokio::test]
+async fn a_story_shows_its_newest_run_so_that_a_board_needs_no_list_of_runs() {
+    let rig = Rig::new().await;
+    let story = rig.add("Board").await;
+    let latest =
+        async || rig.get(&format!("/api/v1/stories/{story}")).await.json()["latest"].clone();
+    assert_eq!(latest().await, json!(null));
+    let first = rig.queue(&story).await;
+    let error = ErrorInfo::new(ErrorClass::Config, "\n  no such program\nsecond line");
+    rig.tell(Input::PrepareFailed { run: first, error }).await;
+    rig.settled().await;
+    let shown = latest().await;
+    assert_eq!(
+        (&shown["run"], &shown["agent"], &shown["phase"], &shown["outcome"]),
+        (&json!("r1"), &json!("coder"), &json!("over"), &json!("failed"))
+    );
+    assert_eq!((&shown["error"], &shown["parked"]), (&json!("no such program"), &json!(false)));
+    assert!(shown["ended_at"].is_i64());
+    let second = rig.queue(&story).await;
+    assert_eq!(latest().await["run"], second.to_string());
+    let listed = rig.get("/api/v1/stories").await.json();
+    assert_eq!(listed["stories"][0]["latest"]["run"], second.to_string());
+}
+
+#[tokio::test]
+async fn a_run_shows_where_it_works_and_the_head_of_what_it_was_told() {
+    let rig = Rig::new().await;
+    let story = rig.add("Work").await;
+    let prompt = "é".repeat(300);
+    let reply =
+        rig.post(&format!("/api/v1/stories/{story}/start"), &json!({"prompt": prompt})).await;
+    let run = reply.json()["run"].as_str().unwrap().to_owned();
+    rig.settled().await;
+    let shown = rig.get(&format!("/api/v1/runs/{run}")).await.json();
+    assert_eq!(shown["worktree"], rig.worktrees().join("1").display().to_string());
+    assert_eq!(shown["prompt"], "é".repeat(200));
+    assert_eq!(shown["lines"], json!(null));
+    let other = rig.live().await;
+    rig.end(other, 1).await;
+    let shown = rig.get(&format!("/api/v1/runs/{other}")).await.json();
+    assert_eq!((&shown["worktree"], &shown["prompt"]), (&json!(null), &json!(null)));
+}
+
+#[tokio::test]
 async fn the_team_and_the_project_are_shown_with_what_goes_on() {
     let rig = Rig::new().await;
     let run = rig.live().await;
@@ -78,6 +121,12 @@ async fn the_team_and_the_project_are_shown_with_what_goes_on() {
     assert_eq!((&project["name"], &project["base_branch"]), (&json!("demo"), &json!("main")));
     assert_eq!(project["counts"]["running"], 1);
     assert_eq!(project["limits"]["runs"], 8);
+    assert_eq!(project["repo"], rig.repo().display().to_string());
+    assert_eq!(project["build"], "build-1");
+    assert_eq!(
+        project["day"],
+        json!({"date": "2023-11-14", "spent_usd": 0.0, "unknown": false, "cap_usd": null})
+    );
 }
 
 #[tokio::test]
@@ -102,5 +151,7 @@ async fn usage_is_summed_by_what_is_asked_for_and_unknown_cost_stays_unknown() {
         (json!("s1"), json!("coder"))
     );
     assert_eq!(by("day").await.as_array().unwrap().len(), 1);
+    let day = rig.get("/api/v1/project").await.json()["day"].clone();
+    assert_eq!((&day["spent_usd"], &day["unknown"]), (&json!(0.25), &json!(true)));
     assert_eq!(rig.get("/api/v1/usage?by=run&since=9999999999999").await.json()["rows"], json!([]));
 }

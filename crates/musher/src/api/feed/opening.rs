@@ -85,10 +85,13 @@ async fn runs(
         None => api.pool.inspect(|state| state.runs.keys().copied().collect()).await?,
     };
     let now: Vec<RunId> = left.drain(..left.len().min(AT_ONCE as usize)).collect();
-    let found = api.view(move |views| now.into_iter().map(|run| views.run(run)).collect());
-    let found: Vec<_> = found.await?;
-    for run in found.into_iter().flatten() {
-        Headline::Run(RunNow::new(run, &api.bus)).frame(out);
+    let shown = api.clone();
+    let found = api.view(move |views| {
+        let found = now.into_iter().filter_map(|run| views.run(run).transpose());
+        found.map(|run| Ok(RunNow::new(run?, &shown))).collect::<Result<Vec<_>, _>>()
+    });
+    for run in found.await? {
+        Headline::Run(Box::new(run)).frame(out);
     }
     Ok(match left.is_empty() {
         true => Stage::Asks { left: None },

@@ -4,12 +4,16 @@ use rusqlite::{OptionalExtension, Row, Transaction};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use musher_core::pool::TextKey;
 use musher_core::{
-    AgentName, EndWish, ErrorInfo, Line, Outcome, RunId, SessionId, SlotId, StoryId,
+    AgentName, EndWish, ErrorInfo, Line, Outcome, RunId, SessionId, SlotId, StoryId, Words,
 };
 
 use super::{Filter, Spent, spent};
-use crate::journal::{JournalError, Views, rows};
+use crate::journal::{JournalError, Views, lookup, rows};
+
+/// How many letters of a prompt are shown.
+const PROMPT_HEAD: usize = 200;
 
 /// A run.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -55,6 +59,8 @@ pub struct RunView {
     /// How many of its asks wait for a person.
     pub open_asks: u64,
     pub spent: Spent,
+    /// The head of the words that it began with, where they were a person's own and not the story's.
+    pub prompt: Option<String>,
     pub queued_at: i64,
     pub prepared_at: Option<i64>,
     pub started_at: Option<i64>,
@@ -187,9 +193,20 @@ fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<RunView> {
         parked: row.get("parked")?,
         open_asks: rows::count(row.get("open_asks")?),
         spent: spent::of_run(db, id)?,
+        prompt: prompt(db, row, id)?,
         queued_at: row.get("queued_at")?,
         prepared_at: row.get("prepared_at")?,
         started_at: row.get("started_at")?,
         ended_at: row.get("ended_at")?,
     })
+}
+
+fn prompt(db: &Transaction<'_>, row: &Row<'_>, run: RunId) -> rusqlite::Result<Option<String>> {
+    let kept_under = match rows::get_json(row, "words")? {
+        Words::Own => run,
+        Words::Of { run } => run,
+        Words::Story | Words::Continue => return Ok(None),
+    };
+    let text = lookup::text(db, &TextKey::Prompt(kept_under))?;
+    Ok(text.map(|text| text.chars().take(PROMPT_HEAD).collect()))
 }

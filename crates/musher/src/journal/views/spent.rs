@@ -10,7 +10,8 @@ use musher_core::{RunId, SessionId, Spend, StoryId, Tokens, Usd};
 
 use crate::journal::{JournalError, Views, rows};
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+const DISORDER_MS: i64 = 2 * 60 * 60 * 1000;
 
 /// Tokens in disjoint buckets, and what they cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, ToSchema)]
@@ -78,6 +79,26 @@ impl Views {
 }
 
 impl Views {
+    /// What was spent since a moment, if anything was. The newest is read first, so that only what is wanted is read.
+    pub fn spent_since(&self, since: i64) -> Result<Option<Spent>, JournalError> {
+        self.read(|db| {
+            let mut sum = Sum::default();
+            let mut sql = db.prepare_cached("SELECT * FROM usage ORDER BY fact DESC")?;
+            let mut found = sql.query([])?;
+            while let Some(row) = found.next()? {
+                let at: i64 = row.get("at")?;
+                // A clock that was set back leaves a little disorder.
+                if at < since.saturating_sub(DISORDER_MS) {
+                    break;
+                }
+                if at >= since {
+                    sum.add(spend(row)?);
+                }
+            }
+            Ok(sum.all.is_some().then(|| sum.spent()))
+        })
+    }
+
     /// What all runs of a session have spent, by model: where the running totals of the next one begin.
     pub fn session_totals(
         &self,

@@ -4,11 +4,14 @@ use rusqlite::{OptionalExtension, Row, Transaction};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use musher_core::StoryId;
 use musher_core::pool::TextKey;
+use musher_core::{AgentName, ErrorInfo, Outcome, RunId, StoryId};
 
 use super::{Filter, Spent, spent};
 use crate::journal::{JournalError, Views, lookup, rows};
+
+/// How many letters of an error are shown with its story.
+const LONGEST_ERROR: usize = 300;
 
 /// Where a story is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -35,8 +38,35 @@ pub struct StoryView {
     /// How many asks of its runs wait for a person.
     pub open_asks: u64,
     pub spent: Spent,
+    /// Its newest run.
+    pub latest: Option<LatestRun>,
     pub created_at: i64,
     pub updated_at: i64,
+}
+
+/// The newest run of a story: enough for a board, which then needs no list of runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct LatestRun {
+    #[schema(value_type = String)]
+    pub run: RunId,
+    #[schema(value_type = String)]
+    pub agent: AgentName,
+    pub phase: String,
+    #[schema(value_type = Option<String>)]
+    pub outcome: Option<Outcome>,
+    pub ended_at: Option<i64>,
+    /// Why it failed, on one line.
+    pub error: Option<String>,
+    pub parked: bool,
+    /// What it changed, as far as that was counted. The journal knows nothing of files, so the door fills it in.
+    pub lines: Option<LineCount>,
+}
+
+/// How many lines were changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct LineCount {
+    pub added: u64,
+    pub removed: u64,
 }
 
 /// How many runs a story has.
@@ -135,8 +165,34 @@ fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<StoryView> {
         runs: StoryRuns { all: number("all_runs")?, live: number("live_runs")? },
         open_asks: number("open_asks")?,
         spent: spent::of_story(db, &id)?,
+        latest: latest(db, &id)?,
         id,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
     })
+}
+
+fn latest(db: &Transaction<'_>, story: &StoryId) -> rusqlite::Result<Option<LatestRun>> {
+    let sql = "SELECT id, agent, phase, outcome, ended_at, error, parked FROM runs
+        WHERE story = ?1 ORDER BY id DESC LIMIT 1";
+    let read = |row: &Row<'_>| {
+        let error: Option<ErrorInfo> = rows::get_json_if_any(row, "error")?;
+        Ok(LatestRun {
+            run: rows::get_run(row, "id")?,
+            agent: rows::get_word(row, "agent")?,
+            phase: row.get("phase")?,
+            outcome: rows::get_word_if_any(row, "outcome")?,
+            ended_at: row.get("ended_at")?,
+            error: error.map(|error| one_line(&error.message)),
+            parked: row.get("parked")?,
+            lines: None,
+        })
+    };
+    db.prepare_cached(sql)?.query_row([story.as_str()], read).optional()
+}
+
+/// The first line that says something, and not too much of it.
+fn one_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    line.unwrap_or_default().chars().take(LONGEST_ERROR).collect()
 }

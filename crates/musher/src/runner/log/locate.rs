@@ -72,6 +72,13 @@ pub(super) fn locate(log: &Log, after: Option<Cursor>) -> Result<Located, LogErr
     if cursor.seq > common.seq { reset(common) } else { at(cursor.seq) }
 }
 
+/// The number of the first event of the log; none if it has none.
+pub(super) fn first(log: &Log) -> Result<Option<u64>, LogError> {
+    let segments = whole_segments(log)?;
+    let last = last(log)?.map(|cursor| cursor.seq);
+    Ok(segments.first().copied().filter(|first| last.is_some_and(|last| *first <= last)))
+}
+
 /// The last event of the log; none if it has none.
 pub(super) fn last(log: &Log) -> Result<Option<Cursor>, LogError> {
     let segments = whole_segments(log)?;

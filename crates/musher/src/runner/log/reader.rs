@@ -12,7 +12,7 @@ use super::error::LogError;
 use super::folder;
 use super::head::{Head, HeadFile};
 use super::line::numbered;
-use super::locate::{Located, last, locate};
+use super::locate::{Located, first, last, locate};
 use super::segment::{Found, Segment, read_at};
 
 /// Reads one run's log from a place on, while it is written and after.
@@ -134,6 +134,11 @@ impl Reader {
     pub fn cursor(&self) -> Cursor {
         let epoch = self.place.as_ref().map_or(0, |place| place.segment.epoch);
         Cursor { epoch, seq: self.seq }
+    }
+
+    /// The number of the first event that is still in the log; those before it were cleaned away.
+    pub fn first(&self) -> Result<Option<u64>, LogError> {
+        first(&self.log)
     }
 
     /// The last event of the log.
