@@ -7,6 +7,7 @@
 //! | `command` | How a wish is sent to the pool and waited for. |
 //! | `sse`, `tail`, `place`, `follow` | How a run's log reaches those who follow it. |
 //! | `headline`, `news`, `vector` | How facts reach the feeds, and what they touched. |
+//! | `programs`, `memory` | What was last seen of programs and processes, so that looking costs little. |
 //! | a file named after a verb or a view | One route, or two that belong together. |
 //!
 //! `routes` holds the one table: the router and the document at `/openapi.json` both come from it.
@@ -18,6 +19,7 @@ mod answer;
 mod archive;
 mod asks;
 mod bounds;
+mod checks;
 mod code;
 mod command;
 mod diff;
@@ -32,11 +34,13 @@ mod headline;
 mod health;
 mod interrupt;
 mod kill;
+mod memory;
 mod merge;
 mod news;
 mod page;
 mod place;
 mod problem;
+mod programs;
 mod project;
 mod prompt;
 mod raw;
@@ -65,8 +69,10 @@ use musher_core::RunId;
 use musher_web::Site;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::bus::Bus;
+use crate::checks::Site;
 use crate::config::Project;
 use crate::git::{Branch, Git};
 use crate::journal::{JournalError, RunView, Views};
@@ -97,6 +103,8 @@ pub struct Context {
     pub base_branch: Branch,
     /// The project file as it is in force.
     pub project: watch::Receiver<Arc<Project>>,
+    /// What is looked at for the checks.
+    pub site: Site,
     pub access: Access,
     /// What the page that `serve` opens exchanges for the token.
     pub code: Code,
@@ -117,6 +125,10 @@ struct Shared {
     context: Context,
     tails: tail::Tails,
     news: news::News,
+    programs: programs::Programs,
+    memory: memory::Memory,
+    /// What goes on when the one who asked has left.
+    tasks: TaskTracker,
     streams: Arc<Semaphore>,
     /// What is served at `/openapi.json`.
     document: String,
@@ -141,8 +153,16 @@ impl Deref for Shared {
 impl Api {
     fn new(context: Context, document: String) -> Self {
         let streams = Arc::new(Semaphore::new(STREAMS));
-        let (tails, news) = (tail::Tails::default(), news::News::default());
-        Self(Arc::new(Shared { context, tails, news, streams, document }))
+        Self(Arc::new(Shared {
+            context,
+            tails: tail::Tails::default(),
+            news: news::News::default(),
+            programs: programs::Programs::default(),
+            memory: memory::Memory::default(),
+            tasks: TaskTracker::new(),
+            streams,
+            document,
+        }))
     }
 
     /// Does something that blocks, on a thread that may.

@@ -21,7 +21,6 @@ mod money;
 mod open_ask;
 mod out;
 mod place;
-mod program_version;
 mod prompt;
 mod ps;
 mod receipt;

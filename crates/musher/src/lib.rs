@@ -5,6 +5,7 @@
 pub mod api;
 mod ballast;
 pub mod bus;
+pub mod checks;
 pub mod cli;
 pub mod client;
 pub mod config;

@@ -21,6 +21,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::api;
 use crate::bus::Bus;
+use crate::checks::Site;
 use crate::config::{Agent, Project};
 use crate::git::{Branch, Diff, DiffLimits, Git, GitEnv, GitError, RelPath};
 use crate::home::{self, Home, HomeError, HomeLock};
@@ -203,7 +204,8 @@ impl Supervisor {
         code: api::Code,
         closing: CancellationToken,
     ) -> api::Context {
-        let Ground { git, slots, base, project, views, bus, pool, program, .. } = &*self.ground;
+        let Ground { git, slots, base, project, views, bus, pool, .. } = &*self.ground;
+        let Ground { home, program, environment, .. } = &*self.ground;
         let name = git.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
         api::Context {
             pool: pool.clone(),
@@ -215,6 +217,12 @@ impl Supervisor {
             slots: slots.clone(),
             base_branch: base.clone(),
             project: watch::channel(Arc::new(project.clone())).1,
+            site: Site {
+                repo: Ok(git.root().to_owned()),
+                state: Ok(home.path().to_owned()),
+                environment: environment.clone(),
+                git_env: git_env(environment),
+            },
             access,
             code,
             site: Site::default(),

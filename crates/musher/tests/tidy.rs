@@ -80,12 +80,16 @@ const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
     ("home", &["home"]),
     ("runtimes", &[]),
     ("ballast", &[]),
+    ("checks", &["checks", "config", "git", "home", "runtimes"]),
     ("runner", &["runner", "runtimes", "ballast"]),
     ("bus", &["runner"]),
     ("journal", &["journal", "ballast"]),
     ("pool", &["pool", "journal", "fail"]),
     ("client", &["client"]),
-    ("api", &["api", "bus", "config", "git", "home", "journal", "pool", "runner", "worktree"]),
+    (
+        "api",
+        &["api", "bus", "checks", "config", "git", "home", "journal", "pool", "runner", "worktree"],
+    ),
     (
         "supervisor",
         &[
@@ -93,6 +97,7 @@ const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
             "fail",
             "api",
             "bus",
+            "checks",
             "config",
             "git",
             "home",

@@ -37,8 +37,13 @@ impl Cgroup {
 
     /// Every process in it, and in the groups that were made inside it.
     pub(super) fn members(&self) -> Vec<i32> {
+        Self::members_of(&self.folder)
+    }
+
+    /// The same for a group that somebody else owns.
+    pub(super) fn members_of(folder: &Path) -> Vec<i32> {
         let mut found = Vec::new();
-        gather(&self.folder, &mut found);
+        gather(folder, &mut found);
         found
     }
 

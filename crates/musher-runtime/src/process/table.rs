@@ -46,15 +46,35 @@ pub(super) fn entry(pid: i32) -> Option<Entry> {
 
 /// Whether the process was started with the mark in its environment.
 pub(super) fn carries(pid: i32, mark: &Mark) -> bool {
-    let Ok(mut file) = std::fs::File::open(format!("/proc/{pid}/environ")) else {
-        return false;
-    };
+    marks(pid).any(|value| mark.is_in(&value))
+}
+
+/// The marks that the process was started with.
+pub(super) fn mark_of(pid: i32) -> Option<Vec<u8>> {
+    marks(pid).next()
+}
+
+fn marks(pid: i32) -> impl Iterator<Item = Vec<u8>> {
     let mut environ = Vec::new();
-    if file.read_to_end(&mut environ).is_err() {
-        return false;
+    // A process that is gone, or another user's, carries nothing that we could see.
+    let read = std::fs::File::open(format!("/proc/{pid}/environ"))
+        .and_then(|mut file| file.read_to_end(&mut environ));
+    if read.is_err() {
+        environ.clear();
     }
-    environ
-        .split(|&byte| byte == 0)
-        .filter_map(|entry| entry.strip_prefix(MARK.as_bytes())?.strip_prefix(b"="))
-        .any(|value| mark.is_in(value))
+    let value = |entry: &[u8]| {
+        let value = entry.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?;
+        Some(value.to_vec())
+    };
+    let found: Vec<Vec<u8>> = environ.split(|&byte| byte == 0).filter_map(value).collect();
+    found.into_iter()
+}
+
+/// The memory that a process has for itself, in bytes: what it shares with others is counted by none.
+pub(super) fn own_bytes(pid: i32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    let mut pages = text.split_ascii_whitespace().skip(1).map(|field| field.parse::<u64>().ok());
+    let (resident, shared) = (pages.next()??, pages.next()??);
+    let page = u64::try_from(rustix::param::page_size()).ok()?;
+    Some(resident.saturating_sub(shared).saturating_mul(page))
 }

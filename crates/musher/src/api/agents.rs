@@ -1,5 +1,7 @@
 //! `GET /agents`: the team, and what each of them is at.
 
+use std::collections::HashMap;
+
 use axum::Json;
 use axum::extract::State;
 use musher_core::{RunId, StoryId};
@@ -8,7 +10,9 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::problem::Problem;
-use crate::journal::{RunsQuery, WhichRuns};
+use super::programs::FitnessNow;
+use crate::checks::{Need, Program};
+use crate::journal::{RunView, RunsQuery, WhichRuns};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct AgentsReply {
@@ -23,8 +27,23 @@ pub(super) struct AgentNow {
     runtime: String,
     model: Option<String>,
     role: Option<String>,
+    /// The role that its prompts speak of.
+    prompt_role: Option<String>,
+    /// Where its program is; absent when it needs none or it was not found.
+    program: Option<String>,
+    version: Option<String>,
+    health: Health,
     /// Its runs that are not over.
     runs: Vec<AtWork>,
+}
+
+/// Whether an agent can be started.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Health {
+    state: FitnessNow,
+    detail: String,
+    /// What the person can do about it.
+    fix: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -34,6 +53,11 @@ pub(super) struct AtWork {
     #[schema(value_type = String)]
     story: StoryId,
     phase: String,
+    started_at: Option<i64>,
+    /// How many of its asks wait for a person.
+    open_asks: u64,
+    /// What all processes of the agent hold together, files that they share aside; absent when it has none.
+    memory_bytes: Option<u64>,
 }
 
 #[utoipa::path(
@@ -47,22 +71,37 @@ pub(super) struct AtWork {
 pub(super) async fn agents(State(api): State<Api>) -> Result<Json<AgentsReply>, Problem> {
     let query = RunsQuery { which: WhichRuns::Live, ..RunsQuery::default() };
     let live = api.view(move |views| views.runs(&query)).await?.runs;
+    let memory = api.memory(live.iter().map(|run| run.id).collect()).await?;
     let project = api.project.borrow().clone();
-    let agents = project.agents.iter().map(|agent| {
-        let name = agent.name.as_str();
-        let own = live.iter().filter(|run| run.agent.as_str() == name);
-        let runs = own.map(|run| AtWork {
-            run: run.id,
-            story: run.story.clone(),
-            phase: run.phase.clone(),
-        });
-        AgentNow {
-            name: name.to_owned(),
+    let mut agents = Vec::new();
+    for agent in &project.agents {
+        let program = api.program(Need::of(agent, api.git.root())).await;
+        let own = live.iter().filter(|run| run.agent == agent.name);
+        let Program { place, version, fitness, says, fix, .. } = program;
+        agents.push(AgentNow {
+            name: agent.name.as_str().to_owned(),
             runtime: agent.runtime.clone(),
             model: agent.model.clone(),
             role: agent.role.clone(),
-            runs: runs.collect(),
+            prompt_role: agent.role.clone(),
+            program: place.map(|place| place.to_string_lossy().into_owned()),
+            version,
+            health: Health { state: fitness.into(), detail: says, fix },
+            runs: own.map(|run| AtWork::new(run, &memory)).collect(),
+        });
+    }
+    Ok(Json(AgentsReply { agents }))
+}
+
+impl AtWork {
+    fn new(run: &RunView, memory: &HashMap<RunId, u64>) -> Self {
+        Self {
+            run: run.id,
+            story: run.story.clone(),
+            phase: run.phase.clone(),
+            started_at: run.started_at,
+            open_asks: run.open_asks,
+            memory_bytes: memory.get(&run.id).copied(),
         }
-    });
-    Ok(Json(AgentsReply { agents: agents.collect() }))
+    }
 }

@@ -18,9 +18,9 @@ use super::problem::Problem;
 use super::request::LONGEST_BODY;
 use super::{Api, Context, access};
 use super::{
-    add, agents, answer, archive, asks, diff, document, done, edit, events, feed, fork, health,
-    interrupt, kill, merge, page, project, prompt, raw, reopen, resume, retry, runs, start, steer,
-    stop, stories, stream, token, usage,
+    add, agents, answer, archive, asks, checks, diff, document, done, edit, events, feed, fork,
+    health, interrupt, kill, merge, page, project, prompt, raw, reopen, resume, retry, runs, start,
+    steer, stop, stories, stream, token, usage,
 };
 
 /// A request has this long, streams aside.
@@ -40,6 +40,7 @@ fn views() -> OpenApiRouter<Api> {
         .routes(routes!(raw::raw_output))
         .routes(routes!(asks::asks))
         .routes(routes!(agents::agents))
+        .routes(routes!(checks::checks))
         .routes(routes!(usage::usage))
         .routes(routes!(project::project))
 }

@@ -1,19 +1,16 @@
 //! `musher doctor`: names every guarantee that does not hold here, with what would mend it.
 
-mod check;
-mod machine;
-mod programs;
-mod project;
 mod server;
-mod unit;
 
 use clap::Args;
 use serde_json::json;
 
-use super::place::PlaceArgs;
+use super::place::{Place, PlaceArgs};
+use super::table::Tone;
 use super::text::one_line;
 use super::{CliError, Exit, out};
-use check::{Check, Verdict};
+use crate::checks::{Check, Findings, Program, Site, Trouble, Verdict};
+use crate::supervisor::git_env;
 
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
@@ -24,10 +21,9 @@ pub(crate) struct Doctor {
 impl Doctor {
     pub(crate) async fn run(self) -> Result<Exit, CliError> {
         let place = self.place.place();
-        let mut checks = machine::checks(&place);
-        let (project, found) = project::checks(&place).await;
-        checks.extend(found);
-        checks.extend(programs::checks(&place, project.as_ref()));
+        let site = site(&place);
+        let Findings { mut checks, project } = site.examine().await;
+        checks.extend(site.programs(project.as_ref()).iter().map(Program::check));
         checks.extend(server::checks(&place).await);
         let bad = checks.iter().any(|check| check.verdict == Verdict::Bad);
         match place.json() {
@@ -35,6 +31,28 @@ impl Doctor {
             false => out::line(&text(&checks))?,
         }
         Ok(if bad { Exit::User } else { Exit::Completed })
+    }
+}
+
+/// Where is looked.
+fn site(place: &Place) -> Site {
+    let trouble = |error: CliError| {
+        let fix = error.hint().unwrap_or_default().to_owned();
+        Trouble { says: error.to_string(), fix }
+    };
+    Site {
+        repo: place.repo().map_err(trouble),
+        state: place.state().map_err(trouble),
+        environment: place.environment.clone(),
+        git_env: git_env(&place.environment),
+    }
+}
+
+fn tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Ok => Tone::Good,
+        Verdict::Warn => Tone::Heed,
+        Verdict::Bad => Tone::Bad,
     }
 }
 
@@ -53,7 +71,7 @@ fn document(checks: &[Check], bad: bool) -> String {
 fn text(checks: &[Check]) -> String {
     let widest = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     let line = |check: &Check| {
-        let style = check.verdict.tone().style();
+        let style = tone(check.verdict).style();
         let fix = check.fix.as_ref().map(|fix| format!("; fix: {fix}")).unwrap_or_default();
         format!(
             "{style}{:<4}{style:#} {:<widest$}  {}",

@@ -7,8 +7,8 @@ use clap::Args;
 use serde_json::json;
 
 use super::place::{Place, PlaceArgs};
-use super::program_version::version_of;
 use super::{CliError, Exit, out};
+use crate::checks::version_of;
 use crate::config::init::{Detected, detect, draft};
 use crate::config::{self, PROJECT_FILE, trust};
 use crate::git::Git;

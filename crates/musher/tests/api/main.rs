@@ -7,6 +7,7 @@
 )]
 
 mod access;
+mod checks;
 mod commands;
 mod diff;
 mod document;

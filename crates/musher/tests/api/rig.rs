@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use musher::api::{self, Access, Code, Context};
 use musher::bus::Bus;
+use musher::checks::Site;
 use musher::config;
 use musher::git::{Branch, Git, GitEnv};
 use musher::home::{Home, Token};
@@ -22,6 +23,7 @@ use musher_core::pool::{Heard, Input, PoolLimits, Seat, Team};
 use musher_core::{
     ErrorClass, ErrorInfo, Event, EventKind, Level, Outcome, RunId, Scope, SessionEnded, StoryId,
 };
+use musher_runtime::Environment;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -73,9 +75,9 @@ impl Rig {
         let home = Home::open(&top.path().join("state"), &repo).unwrap();
         let project = config::load(&repo, &["script"]).unwrap();
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let env = GitEnv::new([("PATH".into(), path), ("HOME".into(), top.path().into())])
+        let env = GitEnv::new([("PATH".into(), path.clone()), ("HOME".into(), top.path().into())])
             .with("GIT_CONFIG_NOSYSTEM", "1");
-        let git = Git::open(&repo, env, &home.scratch().unwrap()).await.unwrap();
+        let git = Git::open(&repo, env.clone(), &home.scratch().unwrap()).await.unwrap();
         let slots = Slots::new(git.clone(), &home.worktrees(), SlotFiles::default()).unwrap();
         let journal = Journal::open(&home.journal(), now()).unwrap();
         let views = journal.views();
@@ -97,6 +99,12 @@ impl Rig {
             slots,
             base_branch: Branch::new("main").unwrap(),
             project: tokio::sync::watch::channel(Arc::new(project)).1,
+            site: Site {
+                repo: Ok(repo.clone()),
+                state: Ok(home.path().to_owned()),
+                environment: Environment::from_vars([("PATH".into(), path.clone())]),
+                git_env: env.clone(),
+            },
             access,
             code: Code::new(Token::given(CODE)),
             site: musher_web::Site::default(),

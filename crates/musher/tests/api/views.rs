@@ -115,7 +115,14 @@ async fn the_team_and_the_project_are_shown_with_what_goes_on() {
     let agents = rig.get("/api/v1/agents").await.json();
     let coder = &agents["agents"][0];
     assert_eq!((&coder["name"], &coder["runtime"]), (&json!("coder"), &json!("script")));
-    assert_eq!(coder["runs"], json!([{"run": run.to_string(), "story": "s1", "phase": "live"}]));
+    let at_work = &coder["runs"][0];
+    assert_eq!(
+        (&at_work["run"], &at_work["story"], &at_work["phase"], &at_work["open_asks"]),
+        (&json!(run.to_string()), &json!("s1"), &json!("live"), &json!(0))
+    );
+    assert!(at_work["started_at"].is_i64() && at_work["memory_bytes"].is_null(), "{at_work}");
+    assert_eq!((&coder["health"]["state"], &coder["program"]), (&json!("missing"), &json!(null)));
+    assert!(coder["health"]["fix"].as_str().unwrap().contains("work.toml"), "{coder}");
     assert_eq!(agents["agents"][1]["model"], "m2");
     let project = rig.get("/api/v1/project").await.json();
     assert_eq!((&project["name"], &project["base_branch"]), (&json!("demo"), &json!("main")));

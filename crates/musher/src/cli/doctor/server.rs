@@ -2,8 +2,7 @@
 
 use super::super::place::Place;
 use super::super::runners;
-use super::check::Check;
-use super::unit;
+use crate::checks::{Check, unit};
 use crate::client::views::Project;
 
 const OURS: &str = env!("CARGO_PKG_VERSION");

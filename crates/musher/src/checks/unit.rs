@@ -15,7 +15,7 @@ const SYSTEM: &[&str] = &[
 const USER: &[&str] = &["/usr/lib/systemd/user", "/run/systemd/user", "/etc/systemd/user"];
 
 /// Looks at the unit in which the server runs; without a server, at the one in which we run.
-pub(super) fn check(server: Option<u32>, home: Option<&Path>) -> Check {
+pub(crate) fn check(server: Option<u32>, home: Option<&Path>) -> Check {
     let process = server.map_or("self".to_owned(), |pid| pid.to_string());
     let groups = std::fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
     let Some(unit) = Unit::of(&groups) else {
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_unit_that_is_shipped_leaves_the_runners_alone() {
-        let shipped = include_str!("../../../../../contrib/musher.service");
+        let shipped = include_str!("../../../../contrib/musher.service");
         assert_eq!(setting(shipped).as_deref(), Some("process"));
         assert!(shipped.lines().any(|line| line == "Delegate=yes"));
     }

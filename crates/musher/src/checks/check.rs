@@ -1,10 +1,8 @@
 //! One thing that was looked at.
 
-use super::super::table::Tone;
-
 /// How it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     Ok,
     /// It works, with a weaker guarantee.
     Warn,
@@ -13,38 +11,30 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Warn => "warn",
             Self::Bad => "bad",
         }
     }
-
-    pub(super) fn tone(self) -> Tone {
-        match self {
-            Self::Ok => Tone::Good,
-            Self::Warn => Tone::Heed,
-            Self::Bad => Tone::Bad,
-        }
-    }
 }
 
 /// One thing that was looked at, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Check {
-    pub(super) name: &'static str,
-    pub(super) verdict: Verdict,
-    pub(super) says: String,
-    pub(super) fix: Option<String>,
+pub(crate) struct Check {
+    pub(crate) name: &'static str,
+    pub(crate) verdict: Verdict,
+    pub(crate) says: String,
+    pub(crate) fix: Option<String>,
 }
 
 impl Check {
-    pub(super) fn ok(name: &'static str, says: impl Into<String>) -> Self {
+    pub(crate) fn ok(name: &'static str, says: impl Into<String>) -> Self {
         Self { name, verdict: Verdict::Ok, says: says.into(), fix: None }
     }
 
-    pub(super) fn warn(
+    pub(crate) fn warn(
         name: &'static str,
         says: impl Into<String>,
         fix: impl Into<String>,
@@ -52,7 +42,7 @@ impl Check {
         Self { name, verdict: Verdict::Warn, says: says.into(), fix: Some(fix.into()) }
     }
 
-    pub(super) fn bad(name: &'static str, says: impl Into<String>, fix: impl Into<String>) -> Self {
+    pub(crate) fn bad(name: &'static str, says: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { name, verdict: Verdict::Bad, says: says.into(), fix: Some(fix.into()) }
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access, statvfs};
 
-use super::super::place::Place;
+use super::Site;
 use super::check::Check;
 use crate::home;
 
@@ -14,14 +14,11 @@ const SQLITE: i32 = 3_051_003;
 const WATCHES: u64 = 8192;
 const GIB: u64 = 1 << 30;
 
-pub(super) fn checks(place: &Place) -> Vec<Check> {
+pub(super) fn checks(site: &Site) -> Vec<Check> {
     let mut checks = vec![control_group(), watches(), sqlite(), sandbox()];
-    match place.state() {
-        Ok(state) => checks.extend(state_directory(&state)),
-        Err(error) => {
-            let fix = error.hint().unwrap_or_default().to_owned();
-            checks.push(Check::bad("state", error.to_string(), fix));
-        }
+    match &site.state {
+        Ok(state) => checks.extend(state_directory(state)),
+        Err(trouble) => checks.push(Check::bad("state", &trouble.says, &trouble.fix)),
     }
     checks
 }

@@ -1,32 +1,28 @@
 //! The project: its repository, its file, and whether the file is trusted.
 
-use super::super::place::Place;
+use super::Site;
 use super::check::Check;
 use crate::config::trust::{self, Trust};
 use crate::config::{self, ConfigErrors, PROJECT_FILE, Project};
 use crate::git::Git;
 use crate::runtimes;
-use crate::supervisor::git_env;
 
 /// Looks at the project, and gives it if it can be used.
-pub(super) async fn checks(place: &Place) -> (Option<Project>, Vec<Check>) {
-    let repo = match place.repo() {
+pub(super) async fn checks(site: &Site) -> (Option<Project>, Vec<Check>) {
+    let repo = match &site.repo {
         Ok(repo) => repo,
-        Err(error) => {
-            let fix = error.hint().unwrap_or_default().to_owned();
-            return (None, vec![Check::bad("git", error.to_string(), fix)]);
-        }
+        Err(trouble) => return (None, vec![Check::bad("git", &trouble.says, &trouble.fix)]),
     };
-    let mut checks = vec![git(place, &repo).await];
+    let mut checks = vec![git(site, repo).await];
     if !repo.join(PROJECT_FILE).exists() {
         let says = format!("there is no {PROJECT_FILE}");
         checks.push(Check::warn("project file", says, "make one with `musher init`"));
         return (None, checks);
     }
-    match config::load(&repo, runtimes::BUILT) {
+    match config::load(repo, runtimes::BUILT) {
         Ok(project) => {
             checks.push(Check::ok("project file", team(&project)));
-            checks.push(trusted(place, &project));
+            checks.push(trusted(site, &project));
             (Some(project), checks)
         }
         Err(errors) => {
@@ -36,7 +32,7 @@ pub(super) async fn checks(place: &Place) -> (Option<Project>, Vec<Check>) {
     }
 }
 
-async fn git(place: &Place, repo: &std::path::Path) -> Check {
+async fn git(site: &Site, repo: &std::path::Path) -> Check {
     let scratch = match tempfile::tempdir() {
         Ok(scratch) => scratch,
         Err(error) => {
@@ -44,7 +40,7 @@ async fn git(place: &Place, repo: &std::path::Path) -> Check {
         }
     };
     let looked = async {
-        let git = Git::open(repo, git_env(&place.environment), scratch.path()).await?;
+        let git = Git::open(repo, site.git_env.clone(), scratch.path()).await?;
         git.default_branch().await
     };
     match looked.await {
@@ -77,14 +73,14 @@ fn wrong(errors: &ConfigErrors) -> Check {
     Check::bad("project file", says, fix.unwrap_or_else(|| "correct the file".into()))
 }
 
-fn trusted(place: &Place, project: &Project) -> Check {
+fn trusted(site: &Site, project: &Project) -> Check {
     let name = "trust";
     let fix = "read the file, then run `musher trust`";
-    let state = match place.state() {
+    let state = match &site.state {
         Ok(state) => state,
-        Err(error) => return Check::bad(name, error.to_string(), fix),
+        Err(trouble) => return Check::bad(name, &trouble.says, fix),
     };
-    match trust::trusted(&state, project) {
+    match trust::trusted(state, project) {
         Ok(Trust::Trusted) => Check::ok(name, "what the project file may do was agreed to"),
         Ok(Trust::New) => {
             Check::bad(name, "nobody has agreed to what the project file may do", fix)

@@ -1,0 +1,98 @@
+//! `GET /checks`: what does not hold here, with what would mend it; the same that `musher doctor` finds.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Api;
+use super::problem::Problem;
+use super::programs::FitnessNow;
+use crate::checks::{Check, Need, Program, Verdict, unit};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ChecksReply {
+    checks: Vec<CheckNow>,
+    /// What can play an agent here: each runtime with its usual program, and the programs that the team names.
+    runtimes: Vec<RuntimeNow>,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct CheckNow {
+    name: &'static str,
+    state: StateNow,
+    detail: String,
+    /// What the person can do about it.
+    fix: Option<String>,
+}
+
+/// How a thing stands.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum StateNow {
+    Ok,
+    /// It works, with a weaker guarantee.
+    Degraded,
+    /// It does not work.
+    Missing,
+}
+
+/// One runtime, and the program that it needs.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct RuntimeNow {
+    runtime: String,
+    /// Where its program is; absent when it needs none or it was not found.
+    program: Option<String>,
+    version: Option<String>,
+    state: FitnessNow,
+    detail: String,
+    /// What the person can do about it.
+    fix: Option<String>,
+}
+
+#[utoipa::path(
+    get,
+    path = "/checks",
+    tag = "project",
+    operation_id = "checks",
+    summary = "What the machine and the project lack, with what would mend it",
+    responses((status = 200, body = ChecksReply), Problem)
+)]
+pub(super) async fn checks(State(api): State<Api>) -> Result<Json<ChecksReply>, Problem> {
+    let found = api.site.examine().await;
+    let home = api.site.environment.get("HOME").map(std::path::PathBuf::from);
+    let unit = api.blocking(move || unit::check(None, home.as_deref())).await?;
+    let checks = found.checks.iter().chain([&unit]).map(CheckNow::from).collect();
+    let project = api.project.borrow().clone();
+    let mut needs: Vec<Need> = Need::usual_ones().collect();
+    for need in project.agents.iter().map(|agent| Need::of(agent, api.git.root())) {
+        if !needs.contains(&need) {
+            needs.push(need);
+        }
+    }
+    let mut runtimes = Vec::new();
+    for need in needs {
+        runtimes.push(RuntimeNow::from(api.program(need).await));
+    }
+    Ok(Json(ChecksReply { checks, runtimes }))
+}
+
+impl From<&Check> for CheckNow {
+    fn from(check: &Check) -> Self {
+        let state = match check.verdict {
+            Verdict::Ok => StateNow::Ok,
+            Verdict::Warn => StateNow::Degraded,
+            Verdict::Bad => StateNow::Missing,
+        };
+        Self { name: check.name, state, detail: check.says.clone(), fix: check.fix.clone() }
+    }
+}
+
+impl From<Program> for RuntimeNow {
+    fn from(program: Program) -> Self {
+        let Program { runtime, place, version, fitness, says, fix } = program;
+        let program = place.map(|place| place.to_string_lossy().into_owned());
+        Self { runtime, program, version, state: fitness.into(), detail: says, fix }
+    }
+}

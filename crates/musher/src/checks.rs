@@ -1,0 +1,59 @@
+//! What a server needs of its machine and its project, looked at one by one: what `musher doctor` and the API tell.
+
+mod check;
+mod machine;
+mod programs;
+mod project;
+pub(crate) mod unit;
+mod version;
+
+use std::path::PathBuf;
+
+use musher_runtime::Environment;
+
+use crate::config::Project;
+use crate::git::GitEnv;
+
+pub(crate) use check::{Check, Verdict};
+pub(crate) use programs::{Fitness, Need, Program};
+pub(crate) use version::version_of;
+
+/// Where is looked.
+#[derive(Debug, Clone)]
+pub struct Site {
+    pub repo: Result<PathBuf, Trouble>,
+    pub state: Result<PathBuf, Trouble>,
+    pub environment: Environment,
+    /// What git may see of the environment.
+    pub git_env: GitEnv,
+}
+
+/// Why there is nothing to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    pub says: String,
+    pub fix: String,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(crate) struct Findings {
+    pub(crate) checks: Vec<Check>,
+    /// The project, if its file can be used.
+    pub(crate) project: Option<Project>,
+}
+
+impl Site {
+    /// Looks at the machine and the project. Parts of it block for a moment.
+    pub(crate) async fn examine(&self) -> Findings {
+        let mut checks = machine::checks(self);
+        let (project, found) = project::checks(self).await;
+        checks.extend(found);
+        Findings { checks, project }
+    }
+
+    /// The programs that the team needs; without a project, those of all runtimes.
+    pub(crate) fn programs(&self, project: Option<&Project>) -> Vec<Program> {
+        programs::wanted(self, project)
+    }
+}

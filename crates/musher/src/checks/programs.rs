@@ -1,0 +1,185 @@
+//! The programs that play agents: whether they are there, and whether their version is one that was tested.
+
+use std::path::{Path, PathBuf};
+
+use musher_runtime::find_program;
+
+use super::Site;
+use super::check::Check;
+use super::version::version_of;
+use crate::config::{Agent, Project};
+use crate::runtimes;
+
+/// Whether a program can play its part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fitness {
+    Ok,
+    /// It is there, and nobody has tried this version.
+    Untested,
+    Missing,
+}
+
+/// A program as an agent needs it, and what was found of it. Nothing is run to find out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Program {
+    pub(crate) runtime: String,
+    /// Where it is.
+    pub(crate) place: Option<PathBuf>,
+    pub(crate) version: Option<String>,
+    pub(crate) fitness: Fitness,
+    pub(crate) says: String,
+    pub(crate) fix: Option<String>,
+}
+
+/// What an agent needs: its runtime, and the program as it was named.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Need {
+    pub(crate) runtime: String,
+    pub(crate) program: Option<PathBuf>,
+}
+
+impl Need {
+    pub(crate) fn of(agent: &Agent, repo: &Path) -> Self {
+        // Without the `.` that people write, so that two ways to name a file are one.
+        let named = agent.program(repo).map(|program| program.components().collect());
+        let program = named.or_else(|| usual(&agent.runtime));
+        Self { runtime: agent.runtime.clone(), program }
+    }
+
+    /// What each runtime needs when its agents name nothing else.
+    pub(crate) fn usual_ones() -> impl Iterator<Item = Self> {
+        let need = |runtime: &&str| Self { runtime: (*runtime).into(), program: usual(runtime) };
+        runtimes::BUILT.iter().map(need)
+    }
+
+    /// Looks for the program. This reads files, so it blocks for a moment.
+    pub(crate) fn look(&self, site: &Site) -> Program {
+        let runtime = &self.runtime;
+        let Some(program) = &self.program else {
+            return self.found(None, Fitness::Ok, format!("{runtime} needs no program"), None);
+        };
+        // Whatever is no program of its own is read by the runner.
+        if usual(runtime).is_none() {
+            let shown = program.display();
+            return match program.is_file() {
+                true => {
+                    let says = format!("{runtime} reads {shown}");
+                    self.found(Some(program.clone()), Fitness::Ok, says, None)
+                }
+                false => {
+                    let fix = format!("write {shown}, or give its agents another command");
+                    let says = format!("{runtime}: there is no file {shown}");
+                    self.found(None, Fitness::Missing, says, Some(fix))
+                }
+            };
+        }
+        match find_program(program, site.environment.get("PATH")) {
+            Ok(place) => {
+                let version = version_of(&place);
+                let (fitness, says, fix) =
+                    judge(runtime, &place, version.as_deref(), runtimes::tested(runtime));
+                Program { version, ..self.found(Some(place), fitness, says, fix) }
+            }
+            Err(error) => {
+                let fix =
+                    format!("install what plays {runtime}, or give its agents another command");
+                self.found(None, Fitness::Missing, format!("{runtime}: {error}"), Some(fix))
+            }
+        }
+    }
+
+    fn found(
+        &self,
+        place: Option<PathBuf>,
+        fitness: Fitness,
+        says: String,
+        fix: Option<String>,
+    ) -> Program {
+        Program { runtime: self.runtime.clone(), place, version: None, fitness, says, fix }
+    }
+}
+
+impl Program {
+    /// The same as a check among others.
+    pub(crate) fn check(&self) -> Check {
+        let name = "program";
+        let fix = self.fix.clone().unwrap_or_default();
+        match self.fitness {
+            Fitness::Ok => Check::ok(name, &self.says),
+            Fitness::Untested => Check::warn(name, &self.says, fix),
+            Fitness::Missing => Check::bad(name, &self.says, fix),
+        }
+    }
+}
+
+/// The programs of the team; without a project file, those of all runtimes.
+pub(super) fn wanted(site: &Site, project: Option<&Project>) -> Vec<Program> {
+    let mut needs: Vec<Need> = Vec::new();
+    match (project, &site.repo) {
+        (Some(project), Ok(repo)) => {
+            for need in project.agents.iter().map(|agent| Need::of(agent, repo)) {
+                if !needs.contains(&need) {
+                    needs.push(need);
+                }
+            }
+        }
+        (None, _) | (_, Err(_)) => needs.extend(Need::usual_ones()),
+    }
+    needs.iter().filter(|need| need.program.is_some()).map(|need| need.look(site)).collect()
+}
+
+fn usual(runtime: &str) -> Option<PathBuf> {
+    let known = runtimes::PROGRAMS.iter().find(|(known, _)| *known == runtime);
+    known.map(|(_, program)| PathBuf::from(program))
+}
+
+fn judge(
+    runtime: &str,
+    program: &Path,
+    version: Option<&str>,
+    tested: Option<&str>,
+) -> (Fitness, String, Option<String>) {
+    let place = program.display();
+    let fix = |tested| Some(format!("if runs misbehave, install version {tested}"));
+    match (version, tested) {
+        (Some(version), Some(tested)) if version == tested => {
+            let says = format!("{runtime} {version} at {place}, the version that was tested");
+            (Fitness::Ok, says, None)
+        }
+        (Some(version), Some(tested)) => {
+            let says = format!("{runtime} {version} at {place} was not tested; {tested} was");
+            (Fitness::Untested, says, fix(tested))
+        }
+        (None, Some(tested)) => {
+            let says = format!("{runtime} at {place}, version unknown; {tested} was tested");
+            (Fitness::Untested, says, fix(tested))
+        }
+        (version, None) => {
+            let version = version.unwrap_or("version unknown");
+            (Fitness::Ok, format!("{runtime} ({version}) at {place}"), None)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_compared_with_the_one_that_was_tested() {
+        let fitness = |version, tested| judge("r", Path::new("/p"), version, tested).0;
+        assert_eq!(fitness(Some("1.2.3"), Some("1.2.3")), Fitness::Ok);
+        assert_eq!(fitness(Some("1.2.4"), Some("1.2.3")), Fitness::Untested);
+        assert_eq!(fitness(None, Some("1.2.3")), Fitness::Untested);
+        assert_eq!(fitness(None, None), Fitness::Ok);
+        let says = judge("r", Path::new("/p"), None, Some("1.2.3")).1;
+        assert!(says.contains("version unknown"), "{says}");
+    }
+
+    #[test]
+    fn every_runtime_that_needs_a_program_has_a_tested_version() {
+        for (runtime, _) in runtimes::PROGRAMS {
+            assert!(runtimes::tested(runtime).is_some(), "{runtime}");
+        }
+    }
+}
