@@ -3,6 +3,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | `access`, `bounds` | Who may come in, and how many at once. |
+//! | `file_diff` | The changes of a file, as several routes tell them. |
 //! | `request`, `problem` | How requests are read, and what is told when one fails. |
 //! | `command` | How a wish is sent to the pool and waited for. |
 //! | `sse`, `tail`, `place`, `follow` | How a run's log reaches those who follow it. |
@@ -28,6 +29,7 @@ mod done;
 mod edit;
 mod events;
 mod feed;
+mod file_diff;
 mod follow;
 mod fork;
 mod headline;

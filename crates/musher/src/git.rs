@@ -32,7 +32,7 @@ use tokio::sync::Semaphore;
 use self::call::Call;
 use self::config::{Setting, Trust};
 
-pub use self::diff::{Diff, DiffLimits, FileDiff, FileStatus, Hunk, Line, LineKind};
+pub use self::diff::{Diff, DiffLimits, DiffScope, FileDiff, FileStatus, Hunk, Line, LineKind};
 pub use self::env::GitEnv;
 pub use self::error::{Files, GitError};
 pub use self::head::{Head, Operation};

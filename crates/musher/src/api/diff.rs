@@ -9,11 +9,16 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Api;
+use super::file_diff::{Budget, FileDiff};
 use super::problem::Problem;
 use super::request::{OfRun, Params};
-use crate::git::{self, Branch, Commit, DiffLimits, GitError};
+use crate::git::{self, Branch, Commit, DiffLimits, DiffScope, GitError};
 use crate::journal::RunView;
 use crate::worktree::WorktreeError;
+
+/// Lines around a change when nobody says, and at most.
+const CONTEXT: u32 = 3;
+const MOST_CONTEXT: u32 = 200_000;
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -22,6 +27,20 @@ pub(super) struct DiffParams {
     /// Since when; since the branch left the project's own when left out.
     #[param(inline)]
     since: Option<Since>,
+    /// `only` for every file with its numbers and without its lines.
+    #[param(inline)]
+    files: Option<Files>,
+    /// One file alone, by the path that the list of files gives it.
+    path: Option<String>,
+    /// With `path`: how many lines are shown around each change (3 when left out).
+    context: Option<u32>,
+}
+
+/// How much is told of the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Files {
+    Only,
 }
 
 /// What the changes are counted from.
@@ -50,46 +69,6 @@ pub(super) struct DiffReply {
     truncated: bool,
 }
 
-/// The changes of one file.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct FileDiff {
-    /// Bytes that are no text are written as `\xNN`.
-    path: String,
-    /// Where a renamed or copied file was.
-    old_path: Option<String>,
-    #[schema(value_type = String, examples("added", "deleted", "modified", "renamed", "copied", "type_changed"))]
-    status: git::FileStatus,
-    old_mode: String,
-    new_mode: String,
-    added: u64,
-    removed: u64,
-    binary: bool,
-    hunks: Vec<Hunk>,
-}
-
-/// A run of lines that changed, with the lines around them.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Hunk {
-    old_start: u64,
-    old_lines: u64,
-    new_start: u64,
-    new_lines: u64,
-    /// What git takes for the heading of the place, such as a function.
-    section: String,
-    lines: Vec<Line>,
-}
-
-/// One line of a hunk.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Line {
-    #[schema(value_type = String, examples("context", "added", "removed"))]
-    kind: git::LineKind,
-    text: String,
-    /// It is the last of its file and has no line end.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    no_newline: bool,
-}
-
 #[utoipa::path(
     get,
     path = "/runs/{run}/diff",
@@ -111,28 +90,81 @@ pub(super) async fn diff(
     };
     let branch = Branch::new(branch.clone()).map_err(GitError::from)?;
     let head = Commit::new(head.clone()).map_err(GitError::from)?;
-    let limits = DiffLimits::default();
-    let slot = run.slot.filter(|_| run.ended_at.is_none());
-    let found = match (slot, since) {
-        (Some(slot), Since::Base) => api.slots.diff(slot, &api.base_branch, limits).await?,
-        (Some(slot), Since::Start) => {
-            let now = api.slots.snapshot(slot).await?;
-            api.git.diff(&head, &now, limits).await?
+    let ends = Ends::of(&api, &run, &branch, head, since).await?;
+    let found = match (&params.path, params.files) {
+        (Some(path), _) => {
+            let context = params.context.unwrap_or(CONTEXT).min(MOST_CONTEXT);
+            ends.file(&api, path, context).await?
         }
-        (None, since) => {
-            let tip = tip(&api, &run, &branch).await?;
-            let from = match since {
-                Since::Start => head,
-                Since::Base => {
-                    let base = api.git.resolve(&api.base_branch).await?;
-                    // Once the branch is merged, what it changed is only known from where the run began.
-                    if api.git.contains(&base, &tip).await? { head } else { base }
-                }
-            };
-            api.git.diff(&from, &tip, limits).await?
+        (None, Some(Files::Only)) => {
+            ends.diff(&api, DiffScope::Numbers, DiffLimits::NUMBERS).await?
         }
+        (None, None) => ends.diff(&api, DiffScope::Whole, DiffLimits::default()).await?,
     };
-    Ok(Json(DiffReply::new(&run, &branch, since, slot.is_some(), found)))
+    let reply = move || DiffReply::new(&run, &branch, since, ends.uncommitted, found);
+    Ok(Json(api.blocking(reply).await?))
+}
+
+/// The two commits between which the changes of a run lie.
+#[derive(Debug)]
+struct Ends {
+    from: Commit,
+    tip: Commit,
+    /// The tip stands for files that are not committed yet.
+    uncommitted: bool,
+}
+
+impl Ends {
+    async fn of(
+        api: &Api,
+        run: &RunView,
+        branch: &Branch,
+        head: Commit,
+        since: Since,
+    ) -> Result<Self, Problem> {
+        if let Some(slot) = run.slot.filter(|_| run.ended_at.is_none()) {
+            let from = match since {
+                Since::Base => api.git.resolve(&api.base_branch).await?,
+                Since::Start => head,
+            };
+            let tip = api.slots.snapshot(slot).await?;
+            return Ok(Self { from, tip, uncommitted: true });
+        }
+        let tip = tip(api, run, branch).await?;
+        let from = match since {
+            Since::Start => head,
+            Since::Base => {
+                let base = api.git.resolve(&api.base_branch).await?;
+                // Once the branch is merged, what it changed is only known from where the run began.
+                if api.git.contains(&base, &tip).await? { head } else { base }
+            }
+        };
+        Ok(Self { from, tip, uncommitted: false })
+    }
+
+    async fn diff(
+        &self,
+        api: &Api,
+        scope: DiffScope<'_>,
+        limits: DiffLimits,
+    ) -> Result<git::Diff, Problem> {
+        Ok(api.git.diff_of(&self.from, &self.tip, scope, limits).await?)
+    }
+
+    /// One file, which is looked for by the name that people see: git alone knows its bytes.
+    async fn file(&self, api: &Api, path: &str, context: u32) -> Result<git::Diff, Problem> {
+        let all = self.diff(api, DiffScope::Numbers, DiffLimits::NUMBERS).await?;
+        let Some(file) = all.files.into_iter().find(|file| file.path.to_string() == path) else {
+            return Err(Problem::new(
+                StatusCode::NOT_FOUND,
+                "no_such_file",
+                "the run has changed no file of that name",
+                "take a path from the list of files",
+            ));
+        };
+        let scope = DiffScope::File { path: &file.path, old_path: file.old_path.as_ref(), context };
+        self.diff(api, scope, DiffLimits::ONE_FILE).await
+    }
 }
 
 /// The last commit of a run that is over.
@@ -158,6 +190,7 @@ impl DiffReply {
         uncommitted: bool,
         diff: git::Diff,
     ) -> Self {
+        let mut budget = Budget::default();
         Self {
             run: run.id,
             branch: branch.as_str().to_owned(),
@@ -166,37 +199,7 @@ impl DiffReply {
             added: diff.files.iter().map(|file| file.added).sum(),
             removed: diff.files.iter().map(|file| file.removed).sum(),
             truncated: diff.truncated,
-            files: diff.files.into_iter().map(FileDiff::from).collect(),
-        }
-    }
-}
-
-impl From<git::FileDiff> for FileDiff {
-    fn from(file: git::FileDiff) -> Self {
-        Self {
-            path: file.path.to_string(),
-            old_path: file.old_path.map(|path| path.to_string()),
-            status: file.status,
-            old_mode: file.old_mode,
-            new_mode: file.new_mode,
-            added: file.added,
-            removed: file.removed,
-            binary: file.binary,
-            hunks: file.hunks.into_iter().map(Hunk::from).collect(),
-        }
-    }
-}
-
-impl From<git::Hunk> for Hunk {
-    fn from(hunk: git::Hunk) -> Self {
-        let line = |git::Line { kind, text, no_newline }| Line { kind, text, no_newline };
-        Self {
-            old_start: hunk.old_start,
-            old_lines: hunk.old_lines,
-            new_start: hunk.new_start,
-            new_lines: hunk.new_lines,
-            section: hunk.section,
-            lines: hunk.lines.into_iter().map(line).collect(),
+            files: diff.files.into_iter().map(|it| FileDiff::of_git(it, &mut budget)).collect(),
         }
     }
 }

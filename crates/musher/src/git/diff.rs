@@ -2,6 +2,8 @@
 
 mod parse;
 
+use std::ffi::OsStr;
+
 use serde::Serialize;
 
 use super::call::WRITE;
@@ -17,6 +19,24 @@ pub struct DiffLimits {
     pub bytes: usize,
     pub lines: usize,
     pub files: usize,
+}
+
+impl DiffLimits {
+    /// For a list of files without their lines.
+    pub const NUMBERS: Self = Self { bytes: 32 << 20, lines: 0, files: 20_000 };
+    /// For one file, which may be shown with all that is around its changes.
+    pub const ONE_FILE: Self = Self { bytes: 32 << 20, lines: 200_000, files: 1 };
+}
+
+/// How much of a diff is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiffScope<'a> {
+    /// Every file with its changed lines.
+    Whole,
+    /// Every file with its numbers alone.
+    Numbers,
+    /// One file, with so many lines around each change.
+    File { path: &'a GitPath, old_path: Option<&'a GitPath>, context: u32 },
 }
 
 impl Default for DiffLimits {
@@ -103,20 +123,37 @@ impl Git {
         tip: &Commit,
         limits: DiffLimits,
     ) -> Result<Diff, GitError> {
+        self.diff_of(base, tip, DiffScope::Whole, limits).await
+    }
+
+    /// As much as is wanted of what `tip` changes since it left `base`.
+    pub async fn diff_of(
+        &self,
+        base: &Commit,
+        tip: &Commit,
+        scope: DiffScope<'_>,
+        limits: DiffLimits,
+    ) -> Result<Diff, GitError> {
         let shadow = Shadow::of_objects(self).await?;
         let start = merge_base(&shadow, base, tip).await?;
         let call = shadow
             .call()
-            .args(["diff-tree", "-r", "-z", "-M", "-l1000", "--raw", "--numstat", "--patch"])
+            .args(["diff-tree", "-r", "-z", "-M", "-l1000", "--raw", "--numstat"])
             .args(["--full-index", "--no-ext-diff", "--no-textconv", "--no-color"])
-            .args(["--submodule=short", "--src-prefix=a/", "--dst-prefix=b/", "--unified=3"])
+            .args(["--submodule=short", "--src-prefix=a/", "--dst-prefix=b/"])
+            .args(scope.patch())
             .args(["--end-of-options", start.as_str(), tip.as_str()])
+            .args(scope.paths())
             .env("GIT_ATTR_SOURCE", tip.as_str())
             .limit(WRITE)
             .cut_at(limits.bytes);
         let output = call.run().await?;
         let mut diff = parse::diff(&output.stdout, limits, output.cut)?;
         diff.truncated |= output.cut;
+        if let DiffScope::File { path, .. } = scope {
+            // What lies beneath a folder of the same name is not meant.
+            diff.files.retain(|file| file.path == *path);
+        }
         Ok(diff)
     }
 
@@ -144,5 +181,29 @@ async fn merge_base(shadow: &Shadow<'_>, base: &Commit, tip: &Commit) -> Result<
     match Commit::new(String::from_utf8_lossy(&output.stdout).trim_end()) {
         Ok(commit) => Ok(commit),
         Err(_) => Err(GitError::Unrelated { base: base.clone(), tip: tip.clone() }),
+    }
+}
+
+impl<'a> DiffScope<'a> {
+    fn patch(self) -> Vec<String> {
+        match self {
+            Self::Whole => vec!["--patch".to_owned(), "--unified=3".to_owned()],
+            Self::Numbers => Vec::new(),
+            Self::File { context, .. } => {
+                vec!["--patch".to_owned(), format!("--unified={context}")]
+            }
+        }
+    }
+
+    /// A renamed file is told as one only if git may look at both its names.
+    fn paths(self) -> Vec<&'a OsStr> {
+        match self {
+            Self::Whole | Self::Numbers => Vec::new(),
+            Self::File { path, old_path, .. } => {
+                let named = [old_path, Some(path)].into_iter().flatten();
+                let named = named.map(|path| path.as_path().as_os_str());
+                [OsStr::new("--")].into_iter().chain(named).collect()
+            }
+        }
     }
 }

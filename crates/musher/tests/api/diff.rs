@@ -82,3 +82,57 @@ async fn a_run_without_a_worktree_has_no_diff_yet() {
     let run = rig.queue(&story).await;
     rig.get(&format!("/api/v1/runs/{run}/diff")).await.is_problem(409, "not_started");
 }
+
+#[tokio::test]
+async fn the_list_of_files_has_their_numbers_and_no_lines() {
+    let rig = Rig::new().await;
+    let (run, folder) = with_worktree(&rig).await;
+    for n in 0..6_000 {
+        std::fs::write(folder.join(format!("f{n}")), "one\ntwo\n").unwrap();
+    }
+    let diff = rig.get(&format!("/api/v1/runs/{run}/diff?files=only")).await.json();
+    let files = diff["files"].as_array().unwrap();
+    assert_eq!((files.len(), &diff["truncated"]), (6_000, &json!(false)));
+    assert!(files.iter().all(|file| file["added"] == 2 && file["hunks"] == json!([])));
+    assert_eq!(diff["added"], 12_000);
+}
+
+#[tokio::test]
+async fn one_file_is_shown_with_as_much_around_its_changes_as_is_wanted() {
+    let rig = Rig::new().await;
+    let long: String = (1..=100).map(|n| format!("line {n}\n")).collect();
+    std::fs::write(rig.repo().join("old name"), &long).unwrap();
+    git(&rig.repo(), &["add", "."]);
+    git(&rig.repo(), &["commit", "-qm", "long"]);
+    let (run, folder) = with_worktree(&rig).await;
+    git(&folder, &["mv", "--", "old name", "-new [name]*"]);
+    std::fs::write(folder.join("-new [name]*"), long.replace("line 50\n", "line fifty\n")).unwrap();
+    std::fs::create_dir(folder.join("beside")).unwrap();
+    std::fs::write(folder.join("beside/-new"), "x\n").unwrap();
+    let path = |query: &str| format!("/api/v1/runs/{run}/diff?path=-new%20%5Bname%5D*{query}");
+    let diff = rig.get(&path("")).await.json();
+    let file = &diff["files"][0];
+    assert_eq!(diff["files"].as_array().unwrap().len(), 1, "{diff}");
+    assert_eq!((&file["status"], &file["old_path"]), (&json!("renamed"), &json!("old name")));
+    assert_eq!(file["hunks"][0]["lines"].as_array().unwrap().len(), 8);
+    let whole = rig.get(&path("&context=1000&since=start")).await.json();
+    assert_eq!(whole["files"][0]["hunks"][0]["lines"].as_array().unwrap().len(), 101);
+    let none = rig.get(&format!("/api/v1/runs/{run}/diff?path=../../etc/passwd")).await;
+    none.is_problem(404, "no_such_file");
+}
+
+#[tokio::test]
+async fn the_words_that_changed_are_marked_and_an_endless_line_is_cut() {
+    let rig = Rig::new().await;
+    let (run, folder) = with_worktree(&rig).await;
+    let endless = "é".repeat(10_000);
+    std::fs::write(folder.join("README"), format!("hello, you\n{endless}\n")).unwrap();
+    let diff = rig.get(&format!("/api/v1/runs/{run}/diff")).await.json();
+    let lines = diff["files"][0]["hunks"][0]["lines"].as_array().unwrap();
+    assert_eq!(lines[0], json!({"kind": "removed", "text": "hello"}));
+    assert_eq!(lines[1], json!({"kind": "added", "text": "hello, you", "marks": [[5, 10]]}));
+    assert_eq!(
+        (&lines[2]["cut"], lines[2]["text"].as_str().unwrap().chars().count()),
+        (&json!(true), 4_000)
+    );
+}

@@ -15,6 +15,9 @@ pub(super) fn diff(output: &[u8], limits: DiffLimits, cut: bool) -> Result<Diff,
             false => Err(error),
         };
     }
+    if rest.is_empty() {
+        return Ok(shortened(diff, limits));
+    }
     let mut patch = Patch { rest, left: limits.lines };
     for file in &mut diff.files {
         // A file that became a link is told as two: one that goes and one that comes.

@@ -1,0 +1,103 @@
+//! The changes of one file as clients read them, wherever they come from.
+
+mod marks;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::git;
+
+pub(super) use marks::Budget;
+
+/// A longer line is cut; nobody reads it, and one such line could fill a page.
+const LONGEST_LINE: usize = 4_000;
+
+/// The changes of one file.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct FileDiff {
+    /// Bytes that are no text are written as `\xNN`.
+    pub(super) path: String,
+    /// Where a renamed or copied file was.
+    pub(super) old_path: Option<String>,
+    #[schema(value_type = String, examples("added", "deleted", "modified", "renamed", "copied", "type_changed"))]
+    pub(super) status: git::FileStatus,
+    pub(super) old_mode: String,
+    pub(super) new_mode: String,
+    pub(super) added: u64,
+    pub(super) removed: u64,
+    pub(super) binary: bool,
+    pub(super) hunks: Vec<Hunk>,
+}
+
+/// A run of lines that changed, with the lines around them.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Hunk {
+    pub(super) old_start: u64,
+    pub(super) old_lines: u64,
+    pub(super) new_start: u64,
+    pub(super) new_lines: u64,
+    /// What git takes for the heading of the place, such as a function.
+    pub(super) section: String,
+    pub(super) lines: Vec<Line>,
+}
+
+/// One line of a hunk.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct Line {
+    #[schema(value_type = String, examples("context", "added", "removed"))]
+    pub(super) kind: git::LineKind,
+    pub(super) text: String,
+    /// It is the last of its file and has no line end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) no_newline: bool,
+    /// Its end is missing, because it is longer than 4,000 letters.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) cut: bool,
+    /// Which words differ from the line that this one replaces, or that replaces it: each from where to where, counted
+    /// in UTF-16 units. Absent where the lines have little in common.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) marks: Vec<(u32, u32)>,
+}
+
+impl Line {
+    pub(super) fn new(kind: git::LineKind, text: String, no_newline: bool) -> Self {
+        let (text, cut) = match text.char_indices().nth(LONGEST_LINE) {
+            Some((end, _)) => (text[..end].to_owned(), true),
+            None => (text, false),
+        };
+        Self { kind, text, no_newline, cut, marks: Vec::new() }
+    }
+}
+
+impl FileDiff {
+    /// What git says of one file, with its words marked as far as the budget goes.
+    pub(super) fn of_git(file: git::FileDiff, budget: &mut Budget) -> Self {
+        Self {
+            path: file.path.to_string(),
+            old_path: file.old_path.map(|path| path.to_string()),
+            status: file.status,
+            old_mode: file.old_mode,
+            new_mode: file.new_mode,
+            added: file.added,
+            removed: file.removed,
+            binary: file.binary,
+            hunks: file.hunks.into_iter().map(|hunk| Hunk::of_git(hunk, budget)).collect(),
+        }
+    }
+}
+
+impl Hunk {
+    fn of_git(hunk: git::Hunk, budget: &mut Budget) -> Self {
+        let line = |git::Line { kind, text, no_newline }| Line::new(kind, text, no_newline);
+        let mut lines: Vec<Line> = hunk.lines.into_iter().map(line).collect();
+        marks::mark(&mut lines, budget);
+        Self {
+            old_start: hunk.old_start,
+            old_lines: hunk.old_lines,
+            new_start: hunk.new_start,
+            new_lines: hunk.new_lines,
+            section: hunk.section,
+            lines,
+        }
+    }
+}
