@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::{CallId, ToolKind};
+use crate::{CallId, Rule, ToolKind};
 
 /// Something that waits for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,8 +91,12 @@ pub enum Answer {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<Json>,
     },
-    /// Go on, and do not ask for the like again (takes the agent's own offer).
-    AllowAlways,
+    /// Go on, and do not ask for the like again.
+    AllowAlways {
+        /// What is granted from now on; without it, the agent's own offer is taken.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<Rule>,
+    },
     /// Do not; the agent is told why, and may go on with something else.
     Deny { reason: String },
     /// Do not, and end the turn.
@@ -172,7 +176,14 @@ impl Ask {
         match (self, answer) {
             (_, Answer::Deny { .. } | Answer::DenyAndInterrupt { .. }) => Ok(()),
             (Self::Approval(_) | Self::Plan { .. }, Answer::Allow { .. }) => Ok(()),
-            (Self::Approval(a), Answer::AllowAlways) => {
+            (Self::Approval(a), Answer::AllowAlways { rule: Some(_) }) => {
+                if a.human_only {
+                    Err("only a person may say yes to this, each time; allow it once instead")
+                } else {
+                    Ok(())
+                }
+            }
+            (Self::Approval(a), Answer::AllowAlways { rule: None }) => {
                 if a.always.is_empty() {
                     Err("this approval offers no lasting grant; allow it once instead")
                 } else {

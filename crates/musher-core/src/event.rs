@@ -8,8 +8,8 @@ use serde_json::Value as Json;
 
 use crate::{
     Activity, Answer, Ask, AskId, CallId, ClosedBy, CommandId, ErrorInfo, ItemBody, ItemId, Level,
-    ModelChange, Origin, OutputStream, PlanEntry, PromptId, RateLimit, SessionEnded, SessionInfo,
-    TaskUpdate, ToolUpdate, Trigger, TurnEnded, UsageReport,
+    ModelChange, Origin, OutputStream, PlanEntry, PromptId, RateLimit, Rule, SessionEnded,
+    SessionInfo, TaskUpdate, ToolUpdate, Trigger, TurnEnded, UsageReport,
 };
 
 /// One entry of a run's log. Only `seq` orders.
@@ -109,6 +109,9 @@ pub enum EventKind {
         /// Unix milliseconds after which the default answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadline: Option<i64>,
+        /// The rule that "always" would grant; absent when there is none that is safe.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<Rule>,
         /// Nobody need look: a rule or the lack of a person closes it in the same breath.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         settled: bool,

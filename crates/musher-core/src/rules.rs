@@ -2,10 +2,12 @@
 //!
 //! A rule is `tool` or `tool(pattern)`. `tool` is a tool's own name, a kind of tool (`read`, `edit`, `search`,
 //! `execute`, `fetch`, `mcp` …) or `*`; it may contain `*`, and upper and lower case are one. The pattern is compared with what the call is about: its command, its path or its
-//! address. Deny beats ask, ask beats allow; what no rule names is unsettled.
+//! address. Deny beats ask, ask beats allow; what no rule names is unsettled. What a person granted while the agent
+//! worked beats ask, for that was the question it answered.
 
 mod command;
 mod path;
+mod propose;
 mod wildcard;
 
 use std::str::FromStr;
@@ -119,6 +121,9 @@ pub struct ToolRules {
     pub allow: Vec<Rule>,
     pub ask: Vec<Rule>,
     pub deny: Vec<Rule>,
+    /// What a person granted in answer to asks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub granted: Vec<Rule>,
 }
 
 impl ToolRules {
@@ -128,6 +133,8 @@ impl ToolRules {
         };
         if let Some(rule) = any(&self.deny, Reach::AnyPart) {
             Verdict::Deny(rule)
+        } else if let Some(rule) = any(&self.granted, Reach::EveryPart) {
+            Verdict::Allow(rule)
         } else if let Some(rule) = any(&self.ask, Reach::AnyPart) {
             Verdict::Ask(rule)
         } else if let Some(rule) = any(&self.allow, Reach::EveryPart) {

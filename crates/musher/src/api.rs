@@ -32,10 +32,12 @@ mod feed;
 mod file_diff;
 mod follow;
 mod fork;
+mod grant;
 mod headline;
 mod health;
 mod interrupt;
 mod kill;
+mod local;
 mod memory;
 mod merge;
 mod news;
@@ -50,6 +52,7 @@ mod reopen;
 mod request;
 mod resume;
 mod retry;
+mod revoke;
 mod routes;
 mod runs;
 mod serve;
@@ -74,8 +77,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::bus::Bus;
-use crate::checks::Site;
 use crate::config::Project;
+use crate::config::local::LocalFile;
 use crate::git::{Branch, Git};
 use crate::journal::{JournalError, RunView, Views};
 use crate::pool::{PoolHandle, RunName};
@@ -106,7 +109,9 @@ pub struct Context {
     /// The project file as it is in force.
     pub project: watch::Receiver<Arc<Project>>,
     /// What is looked at for the checks.
-    pub site: Site,
+    pub checked: crate::checks::Site,
+    /// What was granted and capped while working.
+    pub local: Arc<LocalFile>,
     pub access: Access,
     /// What the page that `serve` opens exchanges for the token.
     pub code: Code,

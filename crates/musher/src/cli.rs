@@ -12,6 +12,7 @@ mod doctor;
 mod ending;
 mod exit;
 mod fork;
+mod grants;
 mod init;
 mod interrupt;
 mod kill;
@@ -114,6 +115,8 @@ enum Verb {
     Deny(deny::Deny),
     /// Answer an agent's questions.
     Answer(answer::Answer),
+    /// List what was granted for good, and take it back.
+    Grants(grants::Grants),
     /// Show what a run changed.
     Diff(diff::Diff),
     /// Merge a story's branch into the project's own.
@@ -161,6 +164,7 @@ impl Verb {
             | Self::Approve(_)
             | Self::Deny(_)
             | Self::Answer(_)
+            | Self::Grants(_)
             | Self::Diff(_)
             | Self::Merge(_)
             | Self::Usage(_)
@@ -196,6 +200,7 @@ impl Cli {
             Verb::Approve(approve) => approve.run().await,
             Verb::Deny(deny) => deny.run().await,
             Verb::Answer(answer) => answer.run().await,
+            Verb::Grants(grants) => grants.run().await,
             Verb::Diff(diff) => diff.run().await,
             Verb::Merge(merge) => merge.run().await,
             Verb::Usage(usage) => usage.run().await,

@@ -90,6 +90,16 @@ impl Client {
         self.command(Method::PATCH, path, body).await
     }
 
+    /// Sets something.
+    pub async fn put(&self, path: &[&str], body: &Json) -> Result<Document, ClientError> {
+        self.command(Method::PUT, path, body).await
+    }
+
+    /// Takes something away.
+    pub async fn delete(&self, path: &[&str], body: &Json) -> Result<Document, ClientError> {
+        self.command(Method::DELETE, path, body).await
+    }
+
     async fn command(
         &self,
         method: Method,

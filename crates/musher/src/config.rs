@@ -4,6 +4,7 @@ mod agent;
 mod file;
 pub mod init;
 mod keys;
+pub mod local;
 mod nearest;
 mod problem;
 mod raw;

@@ -21,8 +21,9 @@ use tokio_util::task::TaskTracker;
 
 use crate::api;
 use crate::bus::Bus;
-use crate::checks::Site;
-use crate::config::{Agent, Project};
+use crate::checks;
+use crate::config::local::LocalFile;
+use crate::config::{Agent, ConfigErrors, Project};
 use crate::git::{Branch, Diff, DiffLimits, Git, GitEnv, GitError, RelPath};
 use crate::home::{self, Home, HomeError, HomeLock};
 use crate::journal::{Journal, JournalError, Views};
@@ -61,6 +62,8 @@ pub enum StartError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Pool(#[from] PoolStartError),
+    #[error(transparent)]
+    Local(#[from] ConfigErrors),
     #[error("the project file names {what}, which cannot be used: {why}")]
     Project { what: String, why: String },
 }
@@ -74,6 +77,7 @@ impl StartError {
             Self::Journal(_) | Self::Pool(_) => {
                 "nothing was changed; see the file, and keep a copy of it".to_owned()
             }
+            Self::Local(_) => "correct it by hand, or take the file away".to_owned(),
             Self::Project { .. } => "correct the project file".to_owned(),
         }
     }
@@ -84,6 +88,7 @@ impl StartError {
 pub(crate) struct Ground {
     pub(crate) home: Home,
     pub(crate) project: Project,
+    pub(crate) local: Arc<LocalFile>,
     pub(crate) git: Git,
     pub(crate) slots: Slots,
     pub(crate) base: Branch,
@@ -111,6 +116,8 @@ impl Supervisor {
     pub async fn start(config: Config) -> Result<Self, StartError> {
         let Config { repo, home, project, program, environment, runner_vars } = config;
         let lock = home.lock()?;
+        let local = Arc::new(LocalFile::new(home.path()));
+        local.read()?;
         let scratch = home.scratch()?;
         let git = Git::open(&repo, git_env(&environment), &scratch).await?;
         git.check_writable()?;
@@ -135,6 +142,7 @@ impl Supervisor {
         let ground = Arc::new(Ground {
             home,
             project,
+            local,
             git,
             slots,
             base,
@@ -204,7 +212,7 @@ impl Supervisor {
         code: api::Code,
         closing: CancellationToken,
     ) -> api::Context {
-        let Ground { git, slots, base, project, views, bus, pool, .. } = &*self.ground;
+        let Ground { git, slots, base, project, local, views, bus, pool, .. } = &*self.ground;
         let Ground { home, program, environment, .. } = &*self.ground;
         let name = git.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
         api::Context {
@@ -217,12 +225,13 @@ impl Supervisor {
             slots: slots.clone(),
             base_branch: base.clone(),
             project: watch::channel(Arc::new(project.clone())).1,
-            site: Site {
+            checked: checks::Site {
                 repo: Ok(git.root().to_owned()),
                 state: Ok(home.path().to_owned()),
                 environment: environment.clone(),
                 git_env: git_env(environment),
             },
+            local: local.clone(),
             access,
             code,
             site: Site::default(),

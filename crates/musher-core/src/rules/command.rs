@@ -77,6 +77,22 @@ pub(super) fn every_part(pattern: &str, line: &str) -> bool {
         && parsed.commands.iter().all(|command| one(pattern, command))
 }
 
+/// The one command of a line that hides nothing and holds nothing else.
+pub(super) fn only(line: &str) -> Option<&str> {
+    let parsed = Line::read(line);
+    match parsed.commands[..] {
+        // A backslash at the end takes the meaning of whatever is written behind it.
+        [command] if parsed.hides || command.ends_with('\\') => None,
+        [command] if command == line.trim() => Some(command),
+        _ => None,
+    }
+}
+
+/// Whether a program runs the command that is named after it.
+pub(super) fn runs_others(program: &str) -> bool {
+    WRAPPERS.contains(&base_name(program))
+}
+
 fn one(pattern: &str, command: &str) -> bool {
     // `git *` also means plain `git`.
     wildcard::matches(pattern, command, Star::Any)

@@ -5,18 +5,39 @@ use super::wildcard::{self, Star};
 /// Whether `subject` fits the pattern once both are plain paths. A path that climbs out of the working folder with
 /// `..` is outside of it, and no relative pattern fits it.
 pub(super) fn matches(pattern: &str, subject: &str, cwd: &str) -> bool {
-    let absolute = if subject.starts_with('/') {
-        normal(subject)
-    } else {
-        normal(&format!("{cwd}/{subject}"))
-    };
     if pattern.starts_with('/') {
-        return fits(pattern, &absolute);
+        return fits(pattern, &absolute(subject, cwd));
     }
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-    let cwd = normal(cwd);
+    match placed(subject, cwd) {
+        Where::Inside(inside) => pattern == "**" || fits(pattern, &inside),
+        Where::Outside(_) => false,
+    }
+}
+
+/// Where a path leads, as a plain path.
+#[derive(Debug)]
+pub(super) enum Where {
+    /// As seen from the working folder.
+    Inside(String),
+    /// As seen from the top of the disk.
+    Outside(String),
+}
+
+pub(super) fn placed(subject: &str, cwd: &str) -> Where {
+    let (absolute, cwd) = (absolute(subject, cwd), normal(cwd));
     let inside = if absolute == cwd { Some(".") } else { strip_folder(&absolute, &cwd) };
-    inside.is_some_and(|inside| pattern == "**" || fits(pattern, inside))
+    match inside.map(str::to_owned) {
+        Some(inside) => Where::Inside(inside),
+        None => Where::Outside(absolute),
+    }
+}
+
+fn absolute(subject: &str, cwd: &str) -> String {
+    match subject.starts_with('/') {
+        true => normal(subject),
+        false => normal(&format!("{cwd}/{subject}")),
+    }
 }
 
 /// `x/**` is everything in `x`, and `x` itself.

@@ -1,10 +1,12 @@
 //! The rules as tables: what is granted, what is banned, and what slips past neither.
 
+mod propose;
+
 use super::*;
 
 fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> ToolRules {
     let parse = |list: &[&str]| list.iter().map(|rule| rule.parse().unwrap()).collect();
-    ToolRules { allow: parse(allow), ask: parse(ask), deny: parse(deny) }
+    ToolRules { allow: parse(allow), ask: parse(ask), deny: parse(deny), granted: vec![] }
 }
 
 const ANY: ToolUse<'static> = ToolUse {
@@ -222,7 +224,7 @@ proptest::proptest! {
     #[test]
     fn no_text_panics_a_rule_or_its_subject(rule in ".{0,40}", subject in ".{0,80}") {
         if let Ok(rule) = rule.parse::<Rule>() {
-            let rules = ToolRules { allow: vec![rule.clone()], ask: vec![], deny: vec![rule] };
+            let rules = ToolRules { allow: vec![rule.clone()], deny: vec![rule], ..ToolRules::default() };
             rules.verdict(&command(&subject));
             rules.verdict(&edit(&subject));
         }

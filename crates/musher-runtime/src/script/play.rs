@@ -285,7 +285,7 @@ impl Player {
             Answer::DenyAndInterrupt { .. } => return Err(Broken::Interrupted),
             Answer::Deny { .. }
             | Answer::Allow { .. }
-            | Answer::AllowAlways
+            | Answer::AllowAlways { .. }
             | Answer::Form { .. } => "(no answer)".to_owned(),
         };
         if let Some(name) = save {

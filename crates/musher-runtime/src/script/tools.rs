@@ -125,7 +125,7 @@ impl Player {
             Answer::Deny { reason } => Ok(Approved::No { reason }),
             Answer::DenyAndInterrupt { .. } => Err(Broken::Interrupted),
             Answer::Allow { input } => Ok(Approved::Yes { instead: input }),
-            Answer::AllowAlways | Answer::Replies { .. } | Answer::Form { .. } => {
+            Answer::AllowAlways { .. } | Answer::Replies { .. } | Answer::Form { .. } => {
                 Ok(Approved::Yes { instead: None })
             }
         }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use musher_core::{
-    Answer, Approval, Ask, AskId, ClosedBy, Decision, ToolKind, ToolPhase, ToolRules, ToolUpdate,
-    ToolUse, Verdict, merged,
+    Answer, Approval, Ask, AskId, ClosedBy, Decision, Rule, ToolKind, ToolPhase, ToolRules,
+    ToolUpdate, ToolUse, Verdict, merged,
 };
 use serde_json::Value as Json;
 use tokio::time::Instant;
@@ -43,6 +43,8 @@ pub(super) enum Fate {
     /// It waits, with this much time.
     Waits {
         deadline: Option<Duration>,
+        /// What "always" would grant.
+        rule: Option<Rule>,
     },
 }
 
@@ -75,7 +77,7 @@ impl Asks {
             AskPolicy::Wait { deadline, .. } => {
                 let until = deadline.and_then(|wait| Instant::now().checked_add(wait));
                 self.open.insert(ask.clone(), Open { body: body.clone(), deadline: until });
-                Fate::Waits { deadline }
+                Fate::Waits { deadline, rule: self.proposal(body) }
             }
         }
     }
@@ -84,13 +86,29 @@ impl Asks {
         let Ask::Approval(approval) = body else {
             return None;
         };
-        let subject = approval.subject.as_deref();
-        match self.verdict(&approval.tool, approval.tool_kind, subject, &approval.input) {
+        match self.judge(approval, &self.rules) {
             Verdict::Deny(rule) => {
                 Some(Answer::Deny { reason: format!("The rule `{rule}` forbids this.") })
             }
             Verdict::Allow(_) if !approval.human_only => Some(Answer::Allow { input: None }),
             Verdict::Allow(_) | Verdict::Ask(_) | Verdict::Unsettled => None,
+        }
+    }
+
+    fn judge(&self, approval: &Approval, rules: &ToolRules) -> Verdict {
+        let Approval { tool, tool_kind, subject, input, .. } = approval;
+        self.with_use(tool, *tool_kind, subject.as_deref(), input, |wanted| rules.verdict(wanted))
+    }
+
+    /// The rule that a person would grant by saying "always".
+    fn proposal(&self, body: &Ask) -> Option<Rule> {
+        let Ask::Approval(approval) = body else {
+            return None;
+        };
+        let Approval { tool, tool_kind, subject, input, human_only, .. } = approval;
+        match human_only {
+            true => None,
+            false => self.with_use(tool, *tool_kind, subject.as_deref(), input, Rule::for_use),
         }
     }
 
@@ -111,6 +129,18 @@ impl Asks {
     }
 
     fn verdict(&self, tool: &str, kind: ToolKind, subject: Option<&str>, input: &Json) -> Verdict {
+        self.with_use(tool, kind, subject, input, |wanted| self.rules.verdict(wanted))
+    }
+
+    /// Shows somebody a call as the rules see it.
+    fn with_use<T>(
+        &self,
+        tool: &str,
+        kind: ToolKind,
+        subject: Option<&str>,
+        input: &Json,
+        look: impl FnOnce(&ToolUse<'_>) -> T,
+    ) -> T {
         let mut texts = Vec::new();
         let resolved = match kind {
             ToolKind::Read | ToolKind::Edit | ToolKind::Search => {
@@ -126,7 +156,7 @@ impl Asks {
             | ToolKind::Question
             | ToolKind::Plan => None,
         };
-        self.rules.verdict(&ToolUse {
+        look(&ToolUse {
             tool,
             kind,
             subject,
@@ -156,10 +186,45 @@ impl Asks {
             (Ask::Approval(approval), Answer::Allow { input: Some(changes) }) => {
                 self.changed(approval, changes)?
             }
+            (Ask::Approval(approval), Answer::AllowAlways { rule: Some(rule) }) => {
+                self.check_grant(ask, approval, rule)?;
+                if !self.rules.granted.contains(rule) {
+                    self.rules.granted.push(rule.clone());
+                }
+                None
+            }
             _ => None,
         };
         self.close(ask, ClosedBy::Person);
         Ok(changed)
+    }
+
+    /// A grant must at least fit the use to which it is the answer.
+    fn check_grant(
+        &self,
+        ask: &AskId,
+        approval: &Approval,
+        rule: &Rule,
+    ) -> Result<(), CommandError> {
+        let alone = ToolRules { granted: vec![rule.clone()], ..ToolRules::default() };
+        match self.judge(approval, &alone) {
+            Verdict::Allow(_) => Ok(()),
+            Verdict::Deny(_) | Verdict::Ask(_) | Verdict::Unsettled => {
+                let why = "the rule does not fit what is asked; grant the one that was offered";
+                Err(CommandError::WrongAnswer { ask: ask.clone(), why })
+            }
+        }
+    }
+
+    /// Closes what waits and is answered by the rules as they are now.
+    pub(super) fn settled(&mut self) -> Vec<(AskId, Answer)> {
+        let answered =
+            |(ask, open): (&AskId, &Open)| Some((ask.clone(), self.by_rule(&open.body)?));
+        let settled: Vec<(AskId, Answer)> = self.open.iter().filter_map(answered).collect();
+        settled.iter().for_each(|(ask, _)| {
+            self.close(ask, ClosedBy::Rule);
+        });
+        settled
     }
 
     /// The call as a person has changed it; a ban holds for people too.

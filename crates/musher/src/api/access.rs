@@ -214,7 +214,7 @@ fn hardened(mut response: Response, guest: Option<HeaderValue>) -> Response {
 
 fn preflight() -> Response {
     let allowed = [
-        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PATCH"),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PATCH, PUT, DELETE"),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
             "authorization, content-type, idempotency-key, last-event-id",

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::Api;
 use super::command::Receipt;
 use super::document::Key;
+use super::grant;
 use super::problem::Problem;
 use super::request::{OfAsk, Order};
 use crate::pool::Wish;
@@ -31,7 +32,11 @@ pub(super) enum AnswerBody {
         input: Option<Json>,
     },
     /// Go on, and do not ask for the like again.
-    AllowAlways,
+    AllowAlways {
+        /// What is granted to the agent from now on, in this run and in later ones: the ask's `rule`, or a narrower
+        /// one. Left out, the agent's own offer is taken, which holds for its session.
+        rule: Option<String>,
+    },
     /// Do not; the agent is told why, and may go on with something else.
     Deny { reason: String },
     /// Do not, and end the turn.
@@ -54,19 +59,23 @@ pub(super) struct ReplyBody {
     text: Option<String>,
 }
 
-impl From<AnswerBody> for Answer {
-    fn from(body: AnswerBody) -> Self {
+impl TryFrom<AnswerBody> for Answer {
+    type Error = Problem;
+
+    fn try_from(body: AnswerBody) -> Result<Self, Problem> {
         let reply = |ReplyBody { chosen, text }| Reply { chosen, text };
-        match body {
+        Ok(match body {
             AnswerBody::Allow { input } => Self::Allow { input },
-            AnswerBody::AllowAlways => Self::AllowAlways,
+            AnswerBody::AllowAlways { rule } => {
+                Self::AllowAlways { rule: rule.as_deref().map(grant::rule).transpose()? }
+            }
             AnswerBody::Deny { reason } => Self::Deny { reason },
             AnswerBody::DenyAndInterrupt { reason } => Self::DenyAndInterrupt { reason },
             AnswerBody::Replies { replies } => {
                 Self::Replies { replies: replies.into_iter().map(reply).collect() }
             }
             AnswerBody::Form { content } => Self::Form { content },
-        }
+        })
     }
 }
 
@@ -85,6 +94,10 @@ pub(super) async fn answer(
     OfAsk(run, ask): OfAsk,
     Order { body, terms }: Order<AnswerRequest>,
 ) -> Result<Receipt, Problem> {
+    let answer = body.answer.try_into()?;
     api.context.pool.until_heard(&run, &ask).await;
-    api.wish(Wish::Answer { run, ask, answer: body.answer.into() }, terms).await
+    if let Answer::AllowAlways { rule: Some(rule) } = &answer {
+        api.grant(&run, &ask, rule).await?;
+    }
+    api.wish(Wish::Answer { run, ask, answer }, terms).await
 }

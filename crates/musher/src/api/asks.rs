@@ -4,7 +4,7 @@ use std::path::Path;
 
 use axum::Json;
 use axum::extract::State;
-use musher_core::{Ask, Event, EventKind, RunId, StoryId};
+use musher_core::{Ask, Event, EventKind, Rule, RunId, StoryId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -46,9 +46,12 @@ pub(super) struct AskNow {
     ask: AskView,
     /// What is asked, as in the event `ask_opened`; absent when the run's log was cleaned away.
     #[schema(value_type = Option<Object>)]
-    body: Option<Ask>,
+    pub(super) body: Option<Ask>,
     /// Unix milliseconds after which the default answers.
     deadline: Option<i64>,
+    /// The tool rule that `allow_always` would grant; absent when there is none that is safe.
+    #[schema(value_type = Option<String>)]
+    pub(super) rule: Option<Rule>,
 }
 
 #[utoipa::path(
@@ -81,15 +84,15 @@ impl AskNow {
     pub(super) fn read(ask: AskView, bus: &Bus) -> Self {
         let Some(seq) = ask.seq else {
             let body = Some(Ask::Plan { plan: RESTART.into() });
-            return Self { ask, body, deadline: None };
+            return Self { ask, body, deadline: None, rule: None };
         };
         // An ask whose log is gone is still an ask.
         let opened = event(&bus.folder(ask.run), seq).ok().flatten();
-        let (body, deadline) = match opened.map(|event| event.kind) {
-            Some(EventKind::AskOpened { body, deadline, .. }) => (Some(body), deadline),
-            _ => (None, None),
+        let (body, deadline, rule) = match opened.map(|event| event.kind) {
+            Some(EventKind::AskOpened { body, deadline, rule, .. }) => (Some(body), deadline, rule),
+            _ => (None, None, None),
         };
-        Self { ask, body, deadline }
+        Self { ask, body, deadline, rule }
     }
 }
 

@@ -60,8 +60,8 @@ pub(super) struct RuntimeNow {
     responses((status = 200, body = ChecksReply), Problem)
 )]
 pub(super) async fn checks(State(api): State<Api>) -> Result<Json<ChecksReply>, Problem> {
-    let found = api.site.examine().await;
-    let home = api.site.environment.get("HOME").map(std::path::PathBuf::from);
+    let found = api.checked.examine().await;
+    let home = api.checked.environment.get("HOME").map(std::path::PathBuf::from);
     let unit = api.blocking(move || unit::check(None, home.as_deref())).await?;
     let checks = found.checks.iter().chain([&unit]).map(CheckNow::from).collect();
     let project = api.project.borrow().clone();

@@ -80,7 +80,7 @@ impl Api {
         }
         let (sender, found) = watch::channel(None);
         let (api, wanted) = (self.clone(), need.clone());
-        self.tasks.spawn_blocking(move || sender.send_replace(Some(wanted.look(&api.site))));
+        self.tasks.spawn_blocking(move || sender.send_replace(Some(wanted.look(&api.checked))));
         looks.insert(need.clone(), Look { begun: Instant::now(), found: found.clone() });
         found
     }

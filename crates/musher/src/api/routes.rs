@@ -19,8 +19,8 @@ use super::request::LONGEST_BODY;
 use super::{Api, Context, access};
 use super::{
     add, agents, answer, archive, asks, checks, diff, document, done, edit, events, feed, fork,
-    health, interrupt, kill, merge, page, project, prompt, raw, reopen, resume, retry, runs, start,
-    steer, stop, stories, stream, token, usage,
+    health, interrupt, kill, local, merge, page, project, prompt, raw, reopen, resume, retry,
+    revoke, runs, start, steer, stop, stories, stream, token, usage,
 };
 
 /// A request has this long, streams aside.
@@ -43,6 +43,7 @@ fn views() -> OpenApiRouter<Api> {
         .routes(routes!(checks::checks))
         .routes(routes!(usage::usage))
         .routes(routes!(project::project))
+        .routes(routes!(local::local))
 }
 
 /// What waits for the pool, and some of it for a runner.
@@ -64,6 +65,7 @@ fn commands() -> OpenApiRouter<Api> {
         .routes(routes!(resume::resume))
         .routes(routes!(fork::fork))
         .routes(routes!(answer::answer))
+        .routes(routes!(revoke::revoke))
         .routes(routes!(token::token))
 }
 

@@ -186,7 +186,7 @@ mod tests {
         match said(ask, &words(texts), &words(choose))? {
             Said::Replies { replies } => Ok(replies),
             other @ (Said::Allow { .. }
-            | Said::AllowAlways
+            | Said::AllowAlways { .. }
             | Said::Deny { .. }
             | Said::DenyAndInterrupt { .. }
             | Said::Form { .. }) => panic!("{other:?}"),

@@ -6,6 +6,7 @@ use musher_core::{Answer, Ask};
 use super::open_ask::{self, Meant, Open};
 use super::place::PlaceArgs;
 use super::run_name::RunName;
+use super::text::plain;
 use super::{CliError, Exit};
 
 #[derive(Debug, Args)]
@@ -14,7 +15,7 @@ pub(crate) struct Approve {
     run: RunName,
     /// The ask; it may be left out while the run has one.
     ask: Option<String>,
-    /// Take the agent's own offer not to ask for the like again.
+    /// Grant the rule that `musher asks RUN` shows; without one, the agent's own offer for its session.
     #[arg(long)]
     always: bool,
     #[command(flatten)]
@@ -28,11 +29,24 @@ impl Approve {
         let open = Open::of(&client, &self.run).await?;
         let meant = open.meant(self.ask.as_deref())?;
         let answer = match self.always {
-            true => Answer::AllowAlways,
+            true => Answer::AllowAlways { rule: meant.rule.clone() },
             false => Answer::Allow { input: None },
         };
         check(&open.run, &meant, &answer)?;
-        let done = format!("ask {} of {} is approved", meant.ask, open.run);
+        let agent = open.asks.first().map(|ask| ask.agent.as_str()).unwrap_or_default();
+        let done = match (self.always, &meant.rule) {
+            (false, _) => format!("ask {} of {} is approved", meant.ask, open.run),
+            (true, Some(rule)) => format!(
+                "ask {} of {} is approved; {agent} may {} from now on (take it back with `musher grants revoke`)",
+                meant.ask,
+                open.run,
+                plain(&rule.to_string()),
+            ),
+            (true, None) => format!(
+                "ask {} of {} is approved, and the like for the rest of its session",
+                meant.ask, open.run
+            ),
+        };
         open_ask::send(&place, &client, &open.run, &meant, &answer, &done).await
     }
 }
@@ -64,14 +78,14 @@ mod tests {
 
     #[test]
     fn yes_is_refused_where_something_else_is_asked() {
-        let meant = |body| Meant { ask: "a1".into(), body };
+        let meant = |body| Meant { ask: "a1".into(), body, rule: None };
         let yes = Answer::Allow { input: None };
         let question = Some(Ask::Question { questions: Vec::new() });
         let error = check("r1", &meant(question), &yes).unwrap_err();
         assert!(error.hint().unwrap().contains("musher answer r1 a1"), "{error}");
         let plan = Some(Ask::Plan { plan: String::new() });
         assert!(check("r1", &meant(plan.clone()), &yes).is_ok());
-        assert!(check("r1", &meant(plan), &Answer::AllowAlways).is_err());
+        assert!(check("r1", &meant(plan), &Answer::AllowAlways { rule: None }).is_err());
         assert!(check("r1", &meant(None), &yes).is_ok());
     }
 }

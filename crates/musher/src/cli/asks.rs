@@ -7,7 +7,7 @@ use musher_runtime::now_ms;
 use super::place::PlaceArgs;
 use super::run_name::RunName;
 use super::table::{Table, Tone};
-use super::text::plain;
+use super::text::{plain, visible};
 use super::{CliError, Exit, age, ask, out, tell};
 use crate::client::views::{AskNow, Asks as Reply, Run};
 
@@ -106,12 +106,17 @@ fn whole(open: &AskNow, now: i64) -> String {
     let dim = Tone::Quiet.style();
     let deadline = open.deadline.map(|at| format!(", its default answers {}", age::until(at, now)));
     let what = open.body.as_ref().map(ask::described).unwrap_or_default();
+    let always = open
+        .rule
+        .as_ref()
+        .map(|rule| format!("\n  {dim}--always grants {}{dim:#}", visible(&rule.to_string())));
     format!(
-        "{dim}ask {} of run {}, {} ago{}{dim:#}\n{what}",
+        "{dim}ask {} of run {}, {} ago{}{dim:#}\n{what}{}",
         plain(&open.ask),
         open.run,
         age::age(open.opened_at, now),
         deadline.unwrap_or_default(),
+        always.unwrap_or_default(),
     )
 }
 

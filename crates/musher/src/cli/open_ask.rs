@@ -1,6 +1,6 @@
 //! Finds the ask that a person answers, and sends the answer.
 
-use musher_core::{Answer, Ask};
+use musher_core::{Answer, Ask, Rule};
 use serde_json::json;
 
 use super::place::Place;
@@ -22,6 +22,8 @@ pub(crate) struct Meant {
     pub(crate) ask: String,
     /// Absent when the ask is not open, or what it asks is not known; then the server judges the answer.
     pub(crate) body: Option<Ask>,
+    /// What "always" would grant.
+    pub(crate) rule: Option<Rule>,
 }
 
 impl Open {
@@ -40,10 +42,18 @@ impl Open {
 
     /// The ask of this id; without one, the only ask that is open.
     pub(crate) fn meant(&self, id: Option<&str>) -> Result<Meant, CliError> {
-        let found = |ask: &AskNow| Meant { ask: ask.ask.clone(), body: ask.body.clone() };
+        let found = |ask: &AskNow| Meant {
+            ask: ask.ask.clone(),
+            body: ask.body.clone(),
+            rule: ask.rule.clone(),
+        };
         if let Some(id) = id {
             let open = self.asks.iter().find(|ask| ask.ask == id).map(found);
-            return Ok(open.unwrap_or_else(|| Meant { ask: id.to_owned(), body: None }));
+            return Ok(open.unwrap_or_else(|| Meant {
+                ask: id.to_owned(),
+                body: None,
+                rule: None,
+            }));
         }
         match self.asks.as_slice() {
             [only] => Ok(found(only)),

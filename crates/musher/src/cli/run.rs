@@ -91,7 +91,8 @@ impl Run {
         spec.model = self.model;
         spec.program = self.program.map(absolute);
         spec.permission_mode = self.permission_mode;
-        spec.rules = ToolRules { allow: self.allow, ask: self.ask, deny: self.deny };
+        spec.rules =
+            ToolRules { allow: self.allow, ask: self.ask, deny: self.deny, ..ToolRules::default() };
         spec.limits = Limits {
             max_turns: self.max_turns,
             budget: self.budget,

@@ -1,6 +1,6 @@
 //! What the server tells, as far as the command line shows it. Unknown fields are skipped and missing ones are empty.
 
-use musher_core::{Ask, ErrorInfo};
+use musher_core::{Ask, ErrorInfo, Rule};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -121,6 +121,35 @@ pub struct AskNow {
     pub opened_at: i64,
     /// When its default answers.
     pub deadline: Option<i64>,
+    /// What "always" would grant.
+    pub rule: Option<Rule>,
+}
+
+/// What was granted and capped while working.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Local {
+    pub path: String,
+    pub grants: Vec<Grant>,
+    pub caps: Caps,
+}
+
+/// A tool rule that a person granted to an agent.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Grant {
+    pub agent: String,
+    pub rule: String,
+    pub story: Option<String>,
+    pub run: Option<String>,
+    pub at: Option<i64>,
+}
+
+/// What may be spent.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Caps {
+    pub day_usd: Option<f64>,
 }
 
 /// Tokens and their cost.

@@ -1,7 +1,7 @@
-//! Files of the repository: read whole, never past a bound, never from outside of it.
+//! Files of the repository and of the state directory: read whole, never past a bound, never from outside of it.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Component, Path, PathBuf};
 
 use super::problem::{ConfigErrors, Problem};
@@ -48,6 +48,32 @@ pub(super) fn prompt(repo: &Path, name: &str) -> Result<Source, String> {
             Err(format!("{shown} holds a NUL character (line {line})"))
         }
     }
+}
+
+/// The text of a file in a state directory, if it is there.
+pub(super) fn local(state: &Path, name: &Path) -> Result<Option<Source>, ConfigErrors> {
+    let file = state.join(name);
+    match read(state, name, LONGEST_PROJECT) {
+        Ok(source) => Ok(Some(Source { file, ..source })),
+        Err(Unreadable::Missing) => Ok(None),
+        Err(Unreadable::NotText { text, at }) => {
+            let source = Source { file, text };
+            let problem = source.problem(at..at, "this is not UTF-8");
+            Err(problem.with_fix("save the file as UTF-8").into())
+        }
+        Err(Unreadable::Other(why)) => Err(Problem::of_file(file, why).into()),
+    }
+}
+
+/// Writes a file for its owner alone: after a crash all of it is there, or what was there before.
+pub(super) fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().ok_or(std::io::ErrorKind::InvalidInput)?;
+    // A temporary file is readable by its owner only, and keeps that when it is renamed.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()
 }
 
 /// Why a file gave no text.

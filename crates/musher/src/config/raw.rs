@@ -98,7 +98,7 @@ pub(super) fn read(source: &Source) -> (Option<Project>, Problems) {
 }
 
 /// Notes what is wrong with the text as TOML, once per line.
-fn grammar(reader: &mut Reader<'_>, errors: &[toml::de::Error]) {
+pub(super) fn grammar(reader: &mut Reader<'_>, errors: &[toml::de::Error]) {
     let mut lines: Vec<usize> = Vec::new();
     for error in errors.iter().take(100) {
         let Some(span) = error.span() else {

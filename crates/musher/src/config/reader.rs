@@ -148,6 +148,17 @@ impl Reader<'_> {
         amount
     }
 
+    /// A moment in time, in Unix milliseconds.
+    pub(super) fn moment(&mut self, fields: &Fields<'_, '_>, key: &str) -> Option<i64> {
+        let value = fields.get(key)?;
+        let written = value.get_ref().as_datetime().map(ToString::to_string);
+        let moment = written.and_then(|text| text.parse::<jiff::Timestamp>().ok());
+        if moment.is_none() {
+            self.mistyped(value, key, "a date with its time and zone such as 2026-01-31T08:15:00Z");
+        }
+        moment.map(|moment| moment.as_millisecond())
+    }
+
     pub(super) fn table<'t, 'i>(
         &mut self,
         fields: &Fields<'t, 'i>,

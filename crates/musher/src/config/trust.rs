@@ -4,8 +4,8 @@
 //! what an agent may do is compared with what a person last accepted, which is kept outside of the repository.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use musher_core::{Decision, Rule};
@@ -13,6 +13,7 @@ use musher_runtime::AskPolicy;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::file::write_private;
 use super::resolve::hex;
 use super::{Agent, EnvValue, Project};
 
@@ -110,15 +111,9 @@ pub fn trusted(state_dir: &Path, project: &Project) -> Result<Trust, TrustError>
 /// Accepts what the project may do, as it was loaded: what the file says by now does not count.
 pub fn grant(state_dir: &Path, project: &Project) -> Result<(), TrustError> {
     let path = state_dir.join(FILE);
-    let write = || {
-        // A temporary file is readable by its owner only, and keeps that when it is renamed.
-        let mut file = tempfile::NamedTempFile::new_in(state_dir)?;
-        file.write_all(&serde_json::to_vec_pretty(&Powers::of(project))?)?;
-        file.as_file().sync_all()?;
-        file.persist(&path).map_err(|error| error.error)?;
-        File::open(state_dir)?.sync_all()
-    };
-    write().map_err(|cause| TrustError::Write { path: path.clone(), cause })
+    // Every value here has a JSON form.
+    let text = serde_json::to_vec_pretty(&Powers::of(project)).unwrap_or_default();
+    write_private(&path, &text).map_err(|cause| TrustError::Write { path: path.clone(), cause })
 }
 
 impl Powers {

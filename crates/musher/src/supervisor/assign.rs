@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use musher_core::pool::TextKey;
 use musher_core::{
-    BranchRef, Decision, ErrorClass, ErrorInfo, Opening, RunId, RunPlan, StoryId, Words,
+    BranchRef, Decision, ErrorClass, ErrorInfo, Opening, RunId, RunPlan, StoryId, ToolRules, Words,
 };
 use musher_runtime::{AskPolicy, SystemPrompt, control_group, find_program};
 
@@ -116,7 +116,7 @@ impl Ground {
                 SystemPrompt::Append(text) => SystemWords::Append(text),
                 SystemPrompt::Replace(text) => SystemWords::Replace(text),
             }),
-            rules: agent.rules.clone(),
+            rules: self.rules(agent),
             permission_mode: agent.permission_mode.clone(),
             bounds: bounds(agent),
             resume: resume.map(|(session, fork)| Resuming {
@@ -130,6 +130,12 @@ impl Ground {
             env: agent.env.iter().map(|(name, value)| (name.clone(), variable(value))).collect(),
             setup: if *setup { self.project.worktree.setup.clone() } else { Vec::new() },
         })
+    }
+
+    /// The agent's rules, with what a person granted it since. A file of grants with a mistake in it grants nothing.
+    fn rules(&self, agent: &Agent) -> ToolRules {
+        let granted = self.local.read().map(|local| local.granted(&agent.name));
+        ToolRules { granted: granted.unwrap_or_default(), ..agent.rules.clone() }
     }
 
     fn agent(&self, plan: &RunPlan) -> Result<&Agent, ErrorInfo> {

@@ -119,8 +119,13 @@ async fn an_ask_shows_what_it_says_takes_one_answer_and_refuses_the_second() {
     log.notices(3);
     let ask: AskId = "a1".into();
     let body = Ask::Plan { plan: "First this, then that.".into() };
-    let opened =
-        EventKind::AskOpened { ask: ask.clone(), body, deadline: Some(99), settled: false };
+    let opened = EventKind::AskOpened {
+        ask: ask.clone(),
+        body,
+        deadline: Some(99),
+        rule: None,
+        settled: false,
+    };
     let seq = log.append(opened);
     rig.tell(Input::Heard { run, seq, what: Heard::AskOpened { ask, settled: false } }).await;
     rig.settled().await;

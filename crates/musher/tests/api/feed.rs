@@ -29,8 +29,13 @@ async fn a_feed_begins_with_everything_that_is_current() {
     let mut log = rig.log(run);
     let ask: AskId = "a1".into();
     let body = Ask::Plan { plan: "Sure?".into() };
-    let seq =
-        log.append(EventKind::AskOpened { ask: ask.clone(), body, deadline: None, settled: false });
+    let seq = log.append(EventKind::AskOpened {
+        ask: ask.clone(),
+        body,
+        deadline: None,
+        rule: None,
+        settled: false,
+    });
     rig.tell(Input::Heard { run, seq, what: Heard::AskOpened { ask, settled: false } }).await;
     rig.settled().await;
     let mut feed = Sse::open(&rig, "/api/v1/feed", None).await;

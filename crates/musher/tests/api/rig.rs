@@ -11,8 +11,8 @@ use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use musher::api::{self, Access, Code, Context};
 use musher::bus::Bus;
-use musher::checks::Site;
-use musher::config;
+use musher::checks;
+use musher::config::{self, local::LocalFile};
 use musher::git::{Branch, Git, GitEnv};
 use musher::home::{Home, Token};
 use musher::journal::{Journal, Views};
@@ -99,12 +99,13 @@ impl Rig {
             slots,
             base_branch: Branch::new("main").unwrap(),
             project: tokio::sync::watch::channel(Arc::new(project)).1,
-            site: Site {
+            checked: checks::Site {
                 repo: Ok(repo.clone()),
                 state: Ok(home.path().to_owned()),
                 environment: Environment::from_vars([("PATH".into(), path.clone())]),
                 git_env: env.clone(),
             },
+            local: Arc::new(LocalFile::new(home.path())),
             access,
             code: Code::new(Token::given(CODE)),
             site: musher_web::Site::default(),

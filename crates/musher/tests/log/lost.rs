@@ -49,7 +49,13 @@ fn approval() -> Ask {
 }
 
 fn ask(id: &str) -> EventKind {
-    EventKind::AskOpened { ask: id.into(), body: approval(), deadline: None, settled: false }
+    EventKind::AskOpened {
+        ask: id.into(),
+        body: approval(),
+        deadline: None,
+        rule: None,
+        settled: false,
+    }
 }
 
 fn tool(id: &str, phase: ToolPhase) -> EventKind {

@@ -158,7 +158,7 @@ fn open_asks_are_listed_with_their_story_and_closed_ones_tell_what_closed_them()
     }
     let by = ClosedBy::Deadline;
     rig.hear(run, 4, Heard::AskClosed { ask: "first".into(), by, command: None });
-    let answer = musher_core::Answer::AllowAlways;
+    let answer = musher_core::Answer::AllowAlways { rule: None };
     drop(rig.wish(Wish::Answer { run: RunName::Id(run), ask: "second".into(), answer }).unwrap());
     let open = views.asks(&AsksQuery::default()).unwrap();
     let told: Vec<_> = open.iter().map(|ask| (ask.ask.as_str(), ask.state, ask.seq)).collect();

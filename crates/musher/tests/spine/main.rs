@@ -14,6 +14,7 @@ mod disk;
 mod durable;
 mod flow;
 mod full;
+mod grants;
 mod hostile;
 mod inject;
 mod kept;

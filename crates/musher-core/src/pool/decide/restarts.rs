@@ -50,7 +50,7 @@ pub(super) fn answer(
     let plan = parked.plan.clone();
     let unparked = Fact::RunUnparked { run: lost, command: Some(command.clone()) };
     match answer {
-        Answer::Allow { .. } | Answer::AllowAlways => {
+        Answer::Allow { .. } | Answer::AllowAlways { .. } => {
             stories::takes_runs(draft.base, &plan.story)?;
             starts::seat(draft.team, &plan.agent)?;
             match plan.line {

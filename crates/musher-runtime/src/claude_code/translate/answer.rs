@@ -45,7 +45,7 @@ fn permission(open: &OpenAsk, answer: Answer) -> Json {
         Answer::Allow { input } => {
             json!({ "behavior": "allow", "updatedInput": merged(&open.input, input.as_ref()) })
         }
-        Answer::AllowAlways => json!({
+        Answer::AllowAlways { .. } => json!({
             "behavior": "allow",
             "updatedInput": open.input,
             "updatedPermissions": for_this_session(&open.suggestions),
@@ -76,7 +76,7 @@ fn form(answer: Answer) -> Json {
     match answer {
         Answer::Form { content } => json!({ "action": "accept", "content": content }),
         Answer::Allow { .. }
-        | Answer::AllowAlways
+        | Answer::AllowAlways { .. }
         | Answer::Replies { .. }
         | Answer::Deny { .. } => {
             json!({ "action": "decline" })

@@ -27,9 +27,14 @@ impl Driver {
             }
             Command::Answer { ask, answer, command } => {
                 let changed = self.asks.answer(&ask, &answer)?;
+                let grants = matches!(answer, Answer::AllowAlways { rule: Some(_) });
                 self.close_ask(ask, ClosedBy::Person, answer, command);
                 if let Some(update) = changed {
                     self.emit(EventKind::Tool(Box::new(update)));
+                }
+                // A grant also answers what was asked meanwhile.
+                for (ask, answer) in if grants { self.asks.settled() } else { Vec::new() } {
+                    self.close_ask(ask, ClosedBy::Rule, answer, None);
                 }
                 Ok(())
             }
@@ -160,6 +165,16 @@ impl Driver {
             self.interrupt_sent = true;
         }
         self.clocks.heard();
+        let answer = match answer {
+            // The rule is ours to keep; to the agent it is a plain yes.
+            Answer::AllowAlways { rule: Some(_) } => Answer::Allow { input: None },
+            Answer::AllowAlways { rule: None }
+            | Answer::Allow { .. }
+            | Answer::Deny { .. }
+            | Answer::DenyAndInterrupt { .. }
+            | Answer::Replies { .. }
+            | Answer::Form { .. } => answer,
+        };
         // A backend that is gone has no use for an answer.
         let _ended = self.order(Order::Answer { ask, answer });
     }

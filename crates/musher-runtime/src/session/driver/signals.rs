@@ -162,15 +162,23 @@ impl Driver {
     fn asked(&mut self, ask: AskId, body: Ask, scope: Scope, raw: Option<RawRef>) {
         let fate = self.asks.open(&ask, &body);
         let deadline = match &fate {
-            Fate::Waits { deadline: Some(wait) } => {
+            Fate::Waits { deadline: Some(wait), .. } => {
                 let wait = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
                 Some(clock::now_ms().saturating_add(wait))
             }
-            Fate::Waits { deadline: None } | Fate::Settled { .. } => None,
+            Fate::Waits { deadline: None, .. } | Fate::Settled { .. } => None,
+        };
+        // A rule with a secret in it could not be shown as it is, so it is not offered.
+        let rule = match &fate {
+            Fate::Waits { rule: Some(rule), .. } => {
+                let text = rule.to_string();
+                (self.redactor.text(text.clone()) == text).then(|| rule.clone())
+            }
+            Fate::Waits { rule: None, .. } | Fate::Settled { .. } => None,
         };
         let settled = matches!(fate, Fate::Settled { .. });
         self.emit_from(
-            EventKind::AskOpened { ask: ask.clone(), body, deadline, settled },
+            EventKind::AskOpened { ask: ask.clone(), body, deadline, rule, settled },
             scope,
             raw,
         );

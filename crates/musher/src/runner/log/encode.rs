@@ -52,7 +52,7 @@ fn without_free_form(event: &Event) -> Event {
             Some(Answer::Allow { input }) => *input = None,
             Some(Answer::Form { content }) => content.values_mut().for_each(leave_out),
             Some(
-                Answer::AllowAlways
+                Answer::AllowAlways { .. }
                 | Answer::Deny { .. }
                 | Answer::DenyAndInterrupt { .. }
                 | Answer::Replies { .. },

@@ -49,7 +49,10 @@ impl People {
         let said = match (&self.seat, answer) {
             (Seat::Host, _) | (_, None) => return Ok(()),
             (_, Some(Answer::Allow { .. })) => "yes".into(),
-            (_, Some(Answer::AllowAlways)) => "yes, always".into(),
+            (_, Some(Answer::AllowAlways { rule: None })) => "yes, always".into(),
+            (_, Some(Answer::AllowAlways { rule: Some(rule) })) => {
+                format!("yes, and always {rule}")
+            }
             (_, Some(Answer::Deny { reason })) => format!("no: {reason}"),
             (_, Some(Answer::DenyAndInterrupt { reason })) => {
                 format!("no, and end the turn: {reason}")

@@ -1,0 +1,71 @@
+//! `GET /local`: what was granted and capped while working.
+
+use axum::Json;
+use axum::extract::State;
+use musher_core::Usd;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Api;
+use super::problem::Problem;
+use crate::config::local::{Grant, Local};
+
+/// What was granted and capped while working.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct LocalReply {
+    /// The file that holds it, in the state directory.
+    path: String,
+    grants: Vec<GrantNow>,
+    caps: CapsNow,
+}
+
+/// A tool rule that a person granted to an agent.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct GrantNow {
+    agent: String,
+    rule: String,
+    /// On which story it was asked.
+    story: Option<String>,
+    /// In which run it was asked.
+    run: Option<String>,
+    /// Unix milliseconds.
+    at: Option<i64>,
+}
+
+/// What may be spent.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct CapsNow {
+    /// By all runs together on one day (UTC).
+    day_usd: Option<f64>,
+}
+
+#[utoipa::path(
+    get,
+    path = "/local",
+    tag = "local",
+    operation_id = "local",
+    summary = "What was granted and capped while working",
+    responses((status = 200, body = LocalReply), Problem)
+)]
+pub(super) async fn local(State(api): State<Api>) -> Result<Json<LocalReply>, Problem> {
+    let file = api.local.clone();
+    let Local { grants, caps } = api.blocking(move || file.read()).await??;
+    Ok(Json(LocalReply {
+        path: api.local.path().to_string_lossy().into_owned(),
+        grants: grants.into_iter().map(GrantNow::from).collect(),
+        caps: CapsNow { day_usd: caps.day_usd.map(Usd::dollars) },
+    }))
+}
+
+impl From<Grant> for GrantNow {
+    fn from(grant: Grant) -> Self {
+        let Grant { agent, rule, story, run, at } = grant;
+        Self {
+            agent: agent.to_string(),
+            rule: rule.to_string(),
+            story: story.map(String::from),
+            run: run.map(|run| run.to_string()),
+            at,
+        }
+    }
+}

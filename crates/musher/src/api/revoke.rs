@@ -1,0 +1,50 @@
+//! `DELETE /local/grants`: takes a grant back.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use musher_core::AgentName;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::Api;
+use super::command::Receipt;
+use super::grant;
+use super::problem::Problem;
+use super::request::Order;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RevokeRequest {
+    #[schema(value_type = String)]
+    agent: AgentName,
+    /// The rule as it was granted.
+    rule: String,
+}
+
+#[utoipa::path(
+    delete,
+    path = "/local/grants",
+    tag = "local",
+    operation_id = "revoke",
+    summary = "Take a grant back",
+    description = "Runs that have begun keep it; runs that begin from now on ask again.",
+    request_body = RevokeRequest,
+    responses((status = 200, body = Receipt), Problem)
+)]
+pub(super) async fn revoke(
+    State(api): State<Api>,
+    Order { body, .. }: Order<RevokeRequest>,
+) -> Result<Receipt, Problem> {
+    let RevokeRequest { agent, rule } = body;
+    let (file, rule) = (api.local.clone(), grant::rule(&rule)?);
+    let missing = format!("{agent} was not granted `{rule}`");
+    match api.blocking(move || file.revoke(&agent, &rule)).await?? {
+        true => Ok(Receipt::Done),
+        false => Err(Problem::new(
+            StatusCode::NOT_FOUND,
+            "no_such_grant",
+            missing,
+            "list the grants to see how they are written",
+        )),
+    }
+}

@@ -1,0 +1,36 @@
+//! `musher grants …`: what was granted for good while agents worked.
+
+mod list;
+mod revoke;
+
+use clap::{Args, Subcommand};
+
+use super::place::PlaceArgs;
+use super::{CliError, Exit};
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Grants {
+    #[command(subcommand)]
+    verb: Option<GrantsVerb>,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum GrantsVerb {
+    /// What was granted, and to whom.
+    List(list::List),
+    /// Take a grant back; runs that begin from then on ask again.
+    Revoke(revoke::Revoke),
+}
+
+impl Grants {
+    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+        match self.verb {
+            None => list::List::at(self.place).run().await,
+            Some(GrantsVerb::List(list)) => list.run().await,
+            Some(GrantsVerb::Revoke(revoke)) => revoke.run().await,
+        }
+    }
+}

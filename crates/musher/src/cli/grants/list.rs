@@ -1,0 +1,75 @@
+//! `musher grants list`: what was granted, and to whom.
+
+use clap::Args;
+use musher_runtime::now_ms;
+
+use super::super::place::PlaceArgs;
+use super::super::table::{Table, Tone};
+use super::super::{CliError, Exit, age, out};
+use crate::client::views::{Grant, Local};
+
+#[derive(Debug, Args)]
+pub(super) struct List {
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+impl List {
+    pub(super) fn at(place: PlaceArgs) -> Self {
+        Self { place }
+    }
+
+    pub(super) async fn run(self) -> Result<Exit, CliError> {
+        let place = self.place.place();
+        let reply = place.client()?.get(&["local"], &[]).await?;
+        if place.json() {
+            out::document(&reply.text())?;
+            return Ok(Exit::Completed);
+        }
+        let Local { grants, .. } = reply.read()?;
+        match grants.as_slice() {
+            [] => out::line(
+                "Nothing is granted for good. `musher approve --always` grants what an ask offers.",
+            )?,
+            grants => out::line(&table(grants, now_ms()))?,
+        }
+        Ok(Exit::Completed)
+    }
+}
+
+fn table(grants: &[Grant], now: i64) -> String {
+    let mut table = Table::new(&["AGENT", "RULE", "STORY", "RUN", "AGE"]).right(&[4]);
+    for grant in grants {
+        let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
+        table.row(
+            Tone::Good,
+            [
+                grant.agent.clone(),
+                grant.rule.clone(),
+                or_none(&grant.story),
+                or_none(&grant.run),
+                grant.at.map_or_else(|| "-".into(), |at| age::age(at, now)),
+            ],
+        );
+    }
+    table.text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::text::plain;
+
+    #[test]
+    fn a_grant_is_told_in_one_line_with_its_rule_as_it_was_granted() {
+        let local: Local = serde_json::from_value(serde_json::json!({ "grants": [
+            { "agent": "coder", "rule": "execute(cargo test *)", "story": "s1", "run": "r2", "at": 0 },
+            { "agent": "coder", "rule": "edit(a.rs)" },
+        ] }))
+        .unwrap();
+        let text = plain(&table(&local.grants, 7_200_000));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1], "coder  execute(cargo test *)  s1     r2   2 h");
+        assert_eq!(lines[2], "coder  edit(a.rs)             -      -      -");
+    }
+}
