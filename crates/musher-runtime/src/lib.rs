@@ -21,6 +21,7 @@ mod runtime;
 pub mod script;
 mod session;
 mod task;
+pub mod tools;
 
 pub use clock::now_ms;
 pub use musher_core::{self as core, Event, EventKind, Outcome};

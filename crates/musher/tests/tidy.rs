@@ -71,6 +71,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("peer", &["peer"]),
     ("claude_code", &["claude_code", "session", "process", "peer", API]),
     ("script", &["script", "session", "process", "peer", API]),
+    ("tools", &["tools", "process", "task", API]),
 ];
 /// Which modules of musher a part may name. The command line is the top and may name all.
 const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[

@@ -1,0 +1,61 @@
+//! Several hosts as one: the tools of all, in the order of the hosts.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{ReplyFuture, ToolCall, ToolHost, ToolReply, ToolSpec};
+
+/// Hosts that are asked in turn. Of two tools with one name the first is offered and called.
+#[derive(Debug, Clone, Default)]
+pub struct Hosts(pub Vec<Arc<dyn ToolHost>>);
+
+impl Hosts {
+    #[must_use]
+    pub fn and(mut self, host: impl ToolHost + 'static) -> Self {
+        self.0.push(Arc::new(host));
+        self
+    }
+}
+
+impl ToolHost for Hosts {
+    fn tools(&self) -> Vec<ToolSpec> {
+        let mut tools: Vec<ToolSpec> = Vec::new();
+        for tool in self.0.iter().flat_map(|host| host.tools()) {
+            if tools.iter().all(|known| known.name != tool.name) {
+                tools.push(tool);
+            }
+        }
+        tools
+    }
+
+    fn call<'a>(&'a self, call: ToolCall, cancel: &'a CancellationToken) -> ReplyFuture<'a> {
+        let offers = |host: &&Arc<dyn ToolHost>| host.tools().iter().any(|t| t.name == call.name);
+        match self.0.iter().find(offers) {
+            Some(host) => host.call(call, cancel),
+            None => Box::pin(std::future::ready(unknown(&call.name, &self.tools()))),
+        }
+    }
+
+    fn close(&self) -> Pin<Box<dyn Future<Output = Vec<i32>> + Send + '_>> {
+        Box::pin(async {
+            let mut survivors = Vec::new();
+            for host in &self.0 {
+                survivors.extend(host.close().await);
+            }
+            survivors
+        })
+    }
+}
+
+/// Tells a model that it called what does not exist.
+pub(super) fn unknown(name: &str, tools: &[ToolSpec]) -> ToolReply {
+    let shown: String = name.chars().take(64).collect();
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
+    ToolReply::failed(format!(
+        "there is no tool `{}`; call one of: {}",
+        shown.escape_debug(),
+        names.join(", ")
+    ))
+}
