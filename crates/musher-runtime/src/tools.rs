@@ -3,10 +3,36 @@
 //! A [`ToolHost`] offers tools and carries out calls; [`Hosts`] makes one of several. Hosts decide nothing: whether a
 //! call may be made is settled before it comes here, and what it wants of the session is told by its [`Effect`].
 
+mod beneath;
+mod change;
+mod edit;
+mod fault;
+mod files;
+mod glob;
+mod grep;
 mod host;
 mod hosts;
+mod input;
+mod list;
+mod place;
+mod read;
+mod walk;
+mod write;
 
+use std::path::PathBuf;
+
+pub use files::FileTools;
 pub use host::{
     Effect, Progress, ReplyFuture, ReplyKind, Subject, ToolCall, ToolHost, ToolReply, ToolSpec,
 };
 pub use hosts::Hosts;
+
+/// Why tools could not be offered.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolsError {
+    #[error("folder `{}` cannot be worked in: {cause}; name a folder that exists", path.display())]
+    Folder { path: PathBuf, cause: std::io::Error },
+}
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,11 @@ pub trait ToolHost: Send + Sync + Debug {
     /// The tools, with the same names in the same order every time, because prompt caches depend on it.
     fn tools(&self) -> Vec<ToolSpec>;
 
+    /// Whether it has a tool of this name.
+    fn offers(&self, name: &str) -> bool {
+        self.tools().iter().any(|tool| tool.name == name)
+    }
+
     /// Carries out a call. Whatever is wrong with it, the reply tells the model; a host never panics and never hangs
     /// past `cancel`. A future that is dropped leaves nothing running.
     fn call<'a>(&'a self, call: ToolCall, cancel: &'a CancellationToken) -> ReplyFuture<'a>;

@@ -30,9 +30,12 @@ impl ToolHost for Hosts {
         tools
     }
 
+    fn offers(&self, name: &str) -> bool {
+        self.0.iter().any(|host| host.offers(name))
+    }
+
     fn call<'a>(&'a self, call: ToolCall, cancel: &'a CancellationToken) -> ReplyFuture<'a> {
-        let offers = |host: &&Arc<dyn ToolHost>| host.tools().iter().any(|t| t.name == call.name);
-        match self.0.iter().find(offers) {
+        match self.0.iter().find(|host| host.offers(&call.name)) {
             Some(host) => host.call(call, cancel),
             None => Box::pin(std::future::ready(unknown(&call.name, &self.tools()))),
         }

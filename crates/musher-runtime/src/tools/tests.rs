@@ -1,0 +1,6 @@
+//! What the tools promise, shown through the trait on real files and real processes.
+
+mod beneath;
+mod files;
+mod rig;
+mod search;
