@@ -1,25 +1,39 @@
 //! A model server on loopback whose answers are chosen by a marker in the prompt, and which keeps the bill.
 
 mod anthropic;
+mod asked;
 mod body;
+mod chat;
 mod conversation;
 mod desk;
+mod format;
+mod gemini;
 mod ledger;
 mod marker;
 mod mint;
+mod openai;
+mod quirk;
 mod reply;
+mod responses;
 mod scenario;
+mod sse;
+mod trouble;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
+pub use asked::Request;
 use desk::Desk;
 pub use ledger::{Call, Ledger, Usage};
+
+/// The largest request that is taken.
+const LARGEST: usize = 32 * 1024 * 1024;
 
 /// A running model server. Dropping it closes every connection, also those that it was told to leave hanging.
 #[derive(Debug)]
@@ -49,7 +63,13 @@ impl ModelServer {
         listener.set_nonblocking(true)?;
         let address: SocketAddr = listener.local_addr()?;
         let desk = Arc::new(Desk::default());
-        let app = anthropic::routes(Arc::clone(&desk)).merge(ledger_route(Arc::clone(&desk)));
+        let app = anthropic::routes()
+            .merge(responses::routes())
+            .merge(chat::routes())
+            .merge(gemini::routes())
+            .layer(DefaultBodyLimit::max(LARGEST))
+            .with_state(Arc::clone(&desk))
+            .merge(ledger_route(Arc::clone(&desk)));
         {
             let _inside = runtime.enter();
             let listener = TcpListener::from_std(listener)?;
@@ -58,9 +78,19 @@ impl ModelServer {
         Ok(Self { url: format!("http://{address}"), desk, runtime: Some(runtime) })
     }
 
-    /// The base URL, as `ANTHROPIC_BASE_URL` wants it.
+    /// The base URL, as `ANTHROPIC_BASE_URL` and `GOOGLE_GEMINI_BASE_URL` want it.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The base URL with the version in it, as `OPENAI_BASE_URL` wants it.
+    pub fn openai_url(&self) -> String {
+        format!("{}/v1", self.url)
+    }
+
+    /// The latest model requests as they came in, oldest first; each names its line of the ledger.
+    pub fn requests(&self) -> Vec<Request> {
+        self.desk.requests()
     }
 
     /// A snapshot of every model request so far, with what was charged for it.
@@ -78,7 +108,7 @@ impl ModelServer {
         self.ledger().calls.into_iter().map(|call| call.prompt).collect()
     }
 
-    /// Forgets the ledger and every "fail n times" counter.
+    /// Forgets the ledger, the requests and every "fail n times" counter.
     pub fn reset(&self) {
         self.desk.reset();
     }

@@ -26,6 +26,13 @@ pub(super) struct Piece {
     pub(super) bytes: Bytes,
 }
 
+impl Piece {
+    /// One write without a wait before it.
+    pub(super) fn now(bytes: impl Into<Bytes>) -> Self {
+        Self { wait: Duration::ZERO, bytes: bytes.into() }
+    }
+}
+
 /// What happens when the pieces are used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
@@ -56,12 +63,23 @@ pub(super) fn body(pieces: Vec<Piece>, end: End, receipt: Option<Receipt>) -> Bo
 pub(super) fn split(pieces: Vec<Piece>, split: Split) -> Vec<Piece> {
     match split {
         Split::ByEvent => pieces,
-        Split::ByByte => pieces.into_iter().flat_map(bytewise).collect(),
+        Split::ByByte => {
+            pieces.into_iter().flat_map(|piece| bytewise(piece, Duration::ZERO)).collect()
+        }
+        Split::Drip(pause) => pieces.into_iter().flat_map(|piece| bytewise(piece, pause)).collect(),
     }
 }
 
-fn bytewise(piece: Piece) -> Vec<Piece> {
-    let first = std::iter::once(piece.wait).chain(std::iter::repeat(Duration::ZERO));
+/// Cuts the last piece in the middle of its bytes.
+pub(super) fn halve(mut pieces: Vec<Piece>) -> Vec<Piece> {
+    if let Some(last) = pieces.last_mut() {
+        last.bytes.truncate(last.bytes.len() / 2);
+    }
+    pieces
+}
+
+fn bytewise(piece: Piece, pause: Duration) -> Vec<Piece> {
+    let first = std::iter::once(piece.wait.max(pause)).chain(std::iter::repeat(pause));
     let bytes = piece.bytes;
     first
         .zip(0..bytes.len())

@@ -1,8 +1,31 @@
 //! What a scenario may know of a request, whatever the wire format it came in.
 
+use serde_json::Value;
+
 use super::ledger::Call;
 use super::marker::Marker;
 use super::mint;
+use super::quirk::Quirks;
+
+/// The wire formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wire {
+    Messages,
+    Responses,
+    Chat,
+    Gemini,
+}
+
+impl Wire {
+    /// How the ids of tool calls begin.
+    pub(super) fn tool_prefix(self) -> &'static str {
+        match self {
+            Self::Messages => "toolu_s",
+            Self::Responses | Self::Chat => "call_s",
+            Self::Gemini => "function-call-s",
+        }
+    }
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaker {
@@ -13,7 +36,7 @@ pub(super) enum Speaker {
     System,
 }
 
-/// One message, reduced to its words and the ids of the tool calls it makes.
+/// One message, reduced to its words and the ids of the tool calls it makes; a call without an id has an empty one.
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub(super) speaker: Speaker,
@@ -21,14 +44,23 @@ pub(super) struct Turn {
     pub(super) tool_calls: Vec<String>,
 }
 
+/// A tool that the client offers.
+#[derive(Debug, Clone)]
+pub(super) struct Offer {
+    pub(super) name: String,
+    /// The JSON schema of its arguments.
+    pub(super) schema: Value,
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct Conversation {
-    pub(super) path: &'static str,
+    pub(super) wire: Wire,
+    pub(super) path: String,
     pub(super) model: String,
     pub(super) stream: bool,
     /// Text outside the messages; the client's description of its surroundings is often here.
     pub(super) system: Vec<String>,
-    pub(super) tools: Vec<String>,
+    pub(super) tools: Vec<Offer>,
     pub(super) turns: Vec<Turn>,
 }
 
@@ -38,14 +70,15 @@ impl Conversation {
         self.tools.is_empty()
     }
 
-    pub(super) fn offers(&self, tool: &str) -> bool {
-        self.tools.iter().any(|offered| offered == tool)
+    pub(super) fn offer(&self, tool: &str) -> Option<&Offer> {
+        self.tools.iter().find(|offer| offer.name == tool)
     }
 
     /// The marker in force and the step it has reached, read off the conversation itself.
     ///
     /// The step is one more than the highest step among our own tool-call ids after the marker. Nothing is remembered,
-    /// so a resumed, forked or replayed conversation lands where it left off.
+    /// so a resumed, forked or replayed conversation lands where it left off. Where the client had to make up the ids,
+    /// the messages with calls are counted instead.
     pub(super) fn position(&self) -> (Marker, usize) {
         let found = self
             .turns
@@ -56,13 +89,23 @@ impl Conversation {
             .filter_map(|(at, text)| Some((at, Marker::last_in(text)?)))
             .next_back();
         let (at, marker) = found.unwrap_or_else(|| (0, Marker::plain()));
-        let step = self.turns[at.min(self.turns.len())..]
+        let since = &self.turns[at.min(self.turns.len())..];
+        let step = since
             .iter()
             .flat_map(|turn| &turn.tool_calls)
             .filter_map(|id| mint::step_of(id))
             .max()
-            .map_or(0, |step| step + 1);
+            .map_or_else(
+                || since.iter().filter(|turn| !turn.tool_calls.is_empty()).count(),
+                |step| step + 1,
+            );
         (marker, step)
+    }
+
+    /// How the server is asked to misbehave; names that nobody knows are refused when the scenario is played.
+    pub(super) fn quirks(&self) -> Quirks {
+        let (marker, _) = self.position();
+        Quirks::read(&marker.text("quirk", "")).unwrap_or_default()
     }
 
     /// What the user said, without the reminders that the client adds in the user's name.
@@ -90,7 +133,7 @@ impl Conversation {
         let (marker, step) = self.position();
         let scenario = if self.is_side() { "side".to_owned() } else { marker.name };
         Call {
-            path: self.path.to_owned(),
+            path: self.path.clone(),
             model: self.model.clone(),
             scenario,
             step,

@@ -1,9 +1,14 @@
 //! What the server remembers between requests: the ledger and how often each failing scenario has failed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::asked::Request;
 use super::ledger::{Call, Ledger, Usage};
+
+/// How many requests are kept, and how many bytes of them; an endless conversation must not fill the memory.
+const KEPT_REQUESTS: usize = 1000;
+const KEPT_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Desk {
@@ -13,6 +18,9 @@ pub(super) struct Desk {
 #[derive(Debug, Default)]
 struct Books {
     ledger: Ledger,
+    /// The latest requests, oldest first.
+    requests: VecDeque<Request>,
+    request_bytes: usize,
     failures: HashMap<String, u64>,
     /// Counts resets, so that an answer begun before a reset cannot write into the ledger that came after it.
     volume: u64,
@@ -26,10 +34,12 @@ pub(super) struct Line {
 }
 
 impl Desk {
-    pub(super) fn open(&self, call: Call) -> Line {
+    pub(super) fn open(&self, call: Call, request: Request) -> Line {
         let mut books = self.books();
+        let index = books.ledger.calls.len();
         books.ledger.calls.push(call);
-        Line { volume: books.volume, index: books.ledger.calls.len() - 1 }
+        books.keep(Request { call: index, ..request });
+        Line { volume: books.volume, index }
     }
 
     pub(super) fn answered(&self, line: Line, status: u16, told: Usage) {
@@ -58,6 +68,10 @@ impl Desk {
         self.books().ledger.clone()
     }
 
+    pub(super) fn requests(&self) -> Vec<Request> {
+        self.books().requests.iter().cloned().collect()
+    }
+
     pub(super) fn reset(&self) {
         let mut books = self.books();
         let volume = books.volume + 1;
@@ -76,5 +90,18 @@ impl Desk {
     /// A test that panicked while it held the lock must not hide its own message behind a poisoned mutex.
     fn books(&self) -> MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Books {
+    fn keep(&mut self, request: Request) {
+        self.request_bytes += request.body.len();
+        self.requests.push_back(request);
+        while self.requests.len() > KEPT_REQUESTS || self.request_bytes > KEPT_BYTES {
+            let Some(oldest) = self.requests.pop_front() else {
+                return;
+            };
+            self.request_bytes -= oldest.body.len();
+        }
     }
 }

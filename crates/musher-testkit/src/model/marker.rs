@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 const OPEN: &str = "[[scn:";
 const CLOSE: &str = "]]";
 
-/// Keys whose values are file names, in which an underscore means an underscore.
-const LITERAL: [&str; 2] = ["file", "path"];
+/// Keys whose values are names or JSON, in which an underscore means an underscore.
+const LITERAL: [&str; 4] = ["args", "file", "path", "tool"];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Marker {

@@ -5,15 +5,19 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::ledger::Usage;
+use super::quirk::Quirks;
+use super::trouble::{Fault, Trouble};
 
 #[derive(Debug)]
 pub(super) enum Answer {
     Reply(Reply),
-    Refuse(Refusal),
+    Refuse(Fault),
     /// The request is taken and nothing ever comes back.
     Hang,
     /// A 200 whose body is in no known format.
     Garbage,
+    /// A page for people, with this status, as proxies send it.
+    Page(u16),
 }
 
 /// A message of the model, with how it is cut into pieces and how it ends.
@@ -22,6 +26,13 @@ pub(super) struct Reply {
     pub(super) blocks: Vec<Block>,
     pub(super) stop: Stop,
     pub(super) usage: Usage,
+    /// How many of the output tokens were thoughts.
+    pub(super) thoughts: u64,
+    /// How many of the input tokens were spent on the vendor's own tools.
+    pub(super) tool_prompt: u64,
+    /// What the ids of this reply have in common.
+    pub(super) seed: String,
+    pub(super) quirks: Quirks,
     /// Silence before the first byte.
     pub(super) delay: Duration,
     /// Silence before each piece of text.
@@ -37,11 +48,28 @@ impl Reply {
             blocks,
             stop: if calls { Stop::Tools } else { Stop::End },
             usage,
+            thoughts: 0,
+            tool_prompt: 0,
+            seed: String::new(),
+            quirks: Quirks::default(),
             delay: Duration::ZERO,
             pace: Duration::ZERO,
             split: Split::ByEvent,
             ending: Ending::Complete,
         }
+    }
+
+    /// Whether the model thought before it spoke.
+    pub(super) fn thought(&self) -> bool {
+        self.blocks.iter().any(|block| match block {
+            Block::Thinking(_) | Block::Redacted => true,
+            Block::Text(_) | Block::Tool(_) => false,
+        })
+    }
+
+    /// Whether this block is the one in which the reply breaks off.
+    pub(super) fn breaks_in(&self, index: usize) -> bool {
+        self.ending != Ending::Complete && index + 1 == self.blocks.len()
     }
 }
 
@@ -50,6 +78,8 @@ pub(super) enum Block {
     /// Text, in the pieces in which it is streamed.
     Text(Vec<String>),
     Thinking(Vec<String>),
+    /// A thought that nobody may read.
+    Redacted,
     Tool(ToolCall),
 }
 
@@ -65,17 +95,50 @@ impl Block {
 
 #[derive(Debug, Clone)]
 pub(super) struct ToolCall {
+    /// Given when the reply is finished.
     pub(super) id: String,
     pub(super) name: String,
-    pub(super) input: Value,
+    pub(super) input: Input,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+impl ToolCall {
+    pub(super) fn new(name: impl Into<String>, input: Value) -> Self {
+        Self { id: String::new(), name: name.into(), input: Input::Json(input) }
+    }
+
+    /// The arguments as the model wrote them.
+    pub(super) fn arguments(&self) -> String {
+        match &self.input {
+            Input::Json(input) => input.to_string(),
+            Input::Broken(text) => text.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Input {
+    Json(Value),
+    /// The model wrote something that is no JSON.
+    Broken(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stop {
     End,
     Tools,
     MaxTokens,
+    /// The model will not do it, and says so.
     Refusal,
+    /// Something around the model stopped it.
+    Filter,
+    /// The prompt was not let through.
+    Blocked,
+    /// The model wants to be asked to go on.
+    Pause,
+    /// The window was full before the answer was.
+    Context,
+    /// A reason under the name that one vendor gives it; elsewhere the answer just ends.
+    Named(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +147,8 @@ pub(super) enum Split {
     ByEvent,
     /// One write for each byte, so that every multi-byte character arrives in parts.
     ByByte,
+    /// One write for each byte, with a wait before each.
+    Drip(Duration),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,26 +158,32 @@ pub(super) enum Ending {
     Silence,
     /// The last block stays open and the connection is closed.
     Cut,
-    /// The last block stays open and the stream reports that the service is overloaded.
+    /// The last block stays open and the body ends as if it were whole.
+    Eof,
+    /// The body ends in the middle of an event.
+    Half,
+    /// The last block stays open and the stream reports an error.
+    Error(Mishap),
+}
+
+/// What a stream can report after it has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mishap {
     Overloaded,
+    Server,
+    Rate,
+    Context,
 }
 
-/// An error answer.
-#[derive(Debug)]
-pub(super) struct Refusal {
-    pub(super) status: u16,
-    pub(super) message: String,
-    pub(super) headers: Vec<(&'static str, String)>,
-}
-
-impl Refusal {
-    pub(super) fn new(status: u16, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), headers: Vec::new() }
-    }
-
-    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.headers.push((name, value.into()));
-        self
+impl Mishap {
+    /// The same as an error answer, for requests that do not stream.
+    pub(super) fn fault(self) -> Fault {
+        Fault::from(match self {
+            Self::Overloaded => Trouble::Overloaded,
+            Self::Server => Trouble::Status(500),
+            Self::Rate => Trouble::Rate,
+            Self::Context => Trouble::ContextFull,
+        })
     }
 }
 

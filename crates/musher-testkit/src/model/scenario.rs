@@ -1,6 +1,9 @@
 //! Chooses the answer to a request: by the marker in force, the step reached and the tools on offer.
 
+mod coder;
+mod hands;
 mod script;
+mod speech;
 mod trouble;
 mod work;
 
@@ -11,7 +14,12 @@ use super::desk::Desk;
 use super::ledger::Usage;
 use super::marker::Marker;
 use super::mint;
-use super::reply::{Answer, Block, Ending, Refusal, Reply, Split, Stop, ToolCall, pieces};
+use super::quirk::Quirks;
+use super::reply::{Answer, Block, Ending, Reply, Split, ToolCall};
+use super::trouble::{Fault, Trouble};
+
+/// How many tokens a thought takes unless the marker says otherwise.
+const THOUGHT: u64 = 7;
 
 /// Everything a scenario may look at.
 #[derive(Debug)]
@@ -24,19 +32,33 @@ struct Scene<'a> {
 
 pub(super) fn answer(conversation: &Conversation, desk: &Desk) -> Answer {
     if conversation.model.contains("no-such-model") {
-        return Answer::Refuse(trouble::no_model(&conversation.model));
-    }
-    if conversation.is_side() {
-        let title = Block::text("Scripted side answer");
-        return Answer::Reply(Reply::new(vec![title], Usage::SIDE));
+        return refuse(Trouble::NoModel(conversation.model.clone()));
     }
     let (marker, step) = conversation.position();
+    let quirks = match Quirks::read(&marker.text("quirk", "")) {
+        Ok(quirks) => quirks,
+        Err(name) => return unknown(&format!("quirk `{name}`")),
+    };
     let scene = Scene { conversation, marker: &marker, step, desk };
-    let mut answer = scene.play();
+    let mut answer = if conversation.is_side() {
+        let said = marker.text("side", "Scripted side answer");
+        Answer::Reply(Reply::new(vec![Block::text(&said)], Usage::SIDE))
+    } else {
+        scene.play()
+    };
     if let Answer::Reply(reply) = &mut answer {
-        reply.delay += Duration::from_millis(marker.number("delay", 0));
+        reply.quirks = quirks;
+        scene.finish(reply);
     }
     answer
+}
+
+fn refuse(trouble: Trouble) -> Answer {
+    Answer::Refuse(Fault::from(trouble))
+}
+
+fn unknown(thing: &str) -> Answer {
+    refuse(Trouble::Invalid(format!("the scripted model has no {thing}")))
 }
 
 impl Scene<'_> {
@@ -47,71 +69,16 @@ impl Scene<'_> {
         if self.marker.name == "script" {
             return script::answer(self);
         }
-        if let Some(calls) = work::calls(self) {
-            return match calls {
+        if let Some(next) = coder::next(self).or_else(|| work::calls(self)) {
+            return match next {
                 work::Next::Call(calls) => Answer::Reply(self.call(calls)),
                 work::Next::Close(text) => self.say(&text),
             };
         }
-        match self.speak() {
+        match speech::reply(self) {
             Some(reply) => Answer::Reply(reply),
-            None => Answer::Refuse(Refusal::new(
-                400,
-                format!("the scripted model has no scenario `{}`", self.marker.name),
-            )),
+            None => unknown(&format!("scenario `{}`", self.marker.name)),
         }
-    }
-
-    /// The scenarios that only talk.
-    fn speak(&self) -> Option<Reply> {
-        let marker = self.marker;
-        let usage = self.usage();
-        let said = |default: &str| Block::text(&marker.text("say", default));
-        let mut reply = match marker.name.as_str() {
-            "text" => Reply::new(vec![said("Hello from the scripted model.")], usage),
-            "echo" => Reply::new(vec![Block::text(&self.tally())], usage),
-            "think" => {
-                let thought = marker.text("about", "Let me think about this step by step.");
-                Reply::new(vec![Block::thinking(&thought), said("I thought about it.")], usage)
-            }
-            "long" => {
-                let text = "All work and no play makes a long answer. ".repeat(25);
-                let bytes = usize::try_from(marker.number("kb", 64)).ok()? * 1024;
-                let long = text.chars().cycle().take(bytes).collect::<String>();
-                Reply::new(vec![Block::Text(pieces(&long, 1024))], usage)
-            }
-            "slow" => {
-                let chunks = (1..=marker.number("n", 40)).map(|n| format!("chunk {n} "));
-                Reply::new(vec![Block::Text(chunks.collect())], usage)
-            }
-            "maxtok" => Reply::new(vec![said("This answer was cut by the token limit")], usage),
-            "refusal" => Reply::new(vec![said("I cannot")], usage),
-            "empty" => Reply::new(vec![], usage),
-            // A client that offers no todo tool is only told about the list.
-            "todo" => Reply::new(vec![said("First look around, then write the file.")], usage),
-            "utf8" => Reply::new(
-                vec![Block::Text(pieces(
-                    "Grüße, Žluťoučký kůň, 日本語, עברית, e\u{301}, 👩‍👩‍👧‍👦 and 🦀!",
-                    1,
-                ))],
-                usage,
-            ),
-            _ => return None,
-        };
-        match marker.name.as_str() {
-            "slow" => reply.pace = Duration::from_millis(marker.number("ms", 50)),
-            "maxtok" => reply.stop = Stop::MaxTokens,
-            "refusal" => reply.stop = Stop::Refusal,
-            "utf8" => reply.split = Split::ByByte,
-            _ => {}
-        }
-        Some(reply)
-    }
-
-    fn tally(&self) -> String {
-        let texts = self.conversation.user_texts().count();
-        let messages = self.conversation.turns.len();
-        format!("I have seen {texts} user text(s) and {messages} message(s) so far.")
     }
 
     /// A closing text; `say` replaces it.
@@ -130,19 +97,34 @@ impl Scene<'_> {
         Answer::Reply(reply)
     }
 
-    fn call(&self, calls: Vec<work::Wish>) -> Reply {
-        let blocks = calls
-            .into_iter()
-            .enumerate()
-            .map(|(position, wish)| {
-                Block::Tool(ToolCall {
-                    id: mint::tool_id(self.step, position),
-                    name: wish.name,
-                    input: wish.input,
-                })
-            })
-            .collect();
+    /// Calls of tools, after a thought and a word if the marker wants them.
+    fn call(&self, calls: Vec<ToolCall>) -> Reply {
+        let mut blocks = Vec::new();
+        blocks.extend(self.marker.get("think").map(Block::thinking));
+        blocks.extend(self.marker.get("first").map(Block::text));
+        blocks.extend(calls.into_iter().map(Block::Tool));
         Reply::new(blocks, self.usage())
+    }
+
+    /// What is the same for every reply: its ids, its usage of thoughts, and its way over the wire.
+    fn finish(&self, reply: &mut Reply) {
+        let marker = self.marker;
+        reply.delay += Duration::from_millis(marker.number("delay", 0));
+        let thoughts = if reply.thought() { THOUGHT } else { 0 };
+        reply.thoughts = marker.number("thoughts", thoughts).min(reply.usage.output);
+        reply.tool_prompt = marker.number("toolin", 0).min(reply.usage.input);
+        reply.seed = mint::seed(reply.thought());
+        if marker.get("split") == Some("byte") {
+            reply.split = Split::ByByte;
+        }
+        let prefix = self.conversation.wire.tool_prefix();
+        let mut position = 0;
+        for block in &mut reply.blocks {
+            if let Block::Tool(call) = block {
+                call.id = mint::tool_id(prefix, self.step, position, &reply.seed);
+                position += 1;
+            }
+        }
     }
 
     fn usage(&self) -> Usage {

@@ -2,45 +2,33 @@
 
 use serde_json::{Value, json};
 
-use super::piece;
-use crate::model::body::Piece;
 use crate::model::ledger::Usage;
 use crate::model::mint;
-use crate::model::reply::{Block, Ending, Reply, Stop};
+use crate::model::reply::{Block, Input, Reply, Stop};
 
-pub(super) const KIND: &str = "application/json";
-
-pub(super) fn pieces(model: &str, reply: &Reply) -> Vec<Piece> {
+pub(super) fn whole(model: &str, reply: &Reply) -> Value {
     let content = reply.blocks.iter().map(block).collect::<Vec<_>>();
-    let mut message = frame(model, reply.usage);
+    let mut message = frame(model, reply, reply.usage);
     message["content"] = Value::Array(content);
-    message["stop_reason"] = json!(stop(reply.stop));
-    let mut text = message.to_string();
-    if reply.ending != Ending::Complete {
-        let mut half = text.len() / 2;
-        while !text.is_char_boundary(half) {
-            half -= 1;
-        }
-        text.truncate(half);
-    }
-    vec![piece(text)]
+    message["stop_reason"] = json!(stop(&reply.stop));
+    message
 }
 
 /// A message without content, as it is at the start of a stream.
-pub(super) fn frame(model: &str, told: Usage) -> Value {
+pub(super) fn frame(model: &str, reply: &Reply, told: Usage) -> Value {
     json!({
-        "id": format!("msg_{}", mint::unique()),
+        "id": format!("msg_{}", reply.seed),
         "type": "message",
         "role": "assistant",
         "model": model,
         "content": [],
         "stop_reason": null,
         "stop_sequence": null,
-        "usage": usage(told),
+        "usage": usage(told, reply.thoughts),
     })
 }
 
-pub(super) fn usage(usage: Usage) -> Value {
+pub(super) fn usage(usage: Usage, thoughts: u64) -> Value {
     json!({
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_write_5m + usage.cache_write_1h,
@@ -50,16 +38,19 @@ pub(super) fn usage(usage: Usage) -> Value {
             "ephemeral_1h_input_tokens": usage.cache_write_1h,
         },
         "output_tokens": usage.output,
+        "output_tokens_details": {"thinking_tokens": thoughts.min(usage.output)},
         "service_tier": "standard",
     })
 }
 
-pub(super) fn stop(stop: Stop) -> &'static str {
+pub(super) fn stop(stop: &Stop) -> &'static str {
     match stop {
-        Stop::End => "end_turn",
+        Stop::End | Stop::Named(_) => "end_turn",
         Stop::Tools => "tool_use",
         Stop::MaxTokens => "max_tokens",
-        Stop::Refusal => "refusal",
+        Stop::Refusal | Stop::Filter | Stop::Blocked => "refusal",
+        Stop::Pause => "pause_turn",
+        Stop::Context => "model_context_window_exceeded",
     }
 }
 
@@ -71,8 +62,17 @@ fn block(block: &Block) -> Value {
             let signature = mint::signature(&thinking);
             json!({"type": "thinking", "thinking": thinking, "signature": signature})
         }
+        Block::Redacted => redacted(),
         Block::Tool(call) => {
-            json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.input})
+            let input = match &call.input {
+                Input::Json(input) => input.clone(),
+                Input::Broken(_) => json!({}),
+            };
+            json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
         }
     }
+}
+
+pub(super) fn redacted() -> Value {
+    json!({"type": "redacted_thinking", "data": mint::seal("redacted")})
 }

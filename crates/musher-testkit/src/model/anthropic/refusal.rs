@@ -1,36 +1,82 @@
 //! Error answers in Anthropic's format.
 
-use axum::body::Body;
-use axum::http::{HeaderName, HeaderValue, StatusCode};
-use axum::response::Response;
 use serde_json::json;
 
 use crate::model::mint;
-use crate::model::reply::Refusal;
+use crate::model::trouble::{Fault, Refusal, Trouble};
 
-pub(super) fn response(refusal: &Refusal) -> Response {
+pub(super) fn of(status: u16, message: impl Into<String>) -> Refusal {
     let id = format!("req_{}", mint::unique());
     let body = json!({
         "type": "error",
-        "error": {"type": kind(refusal.status), "message": refusal.message},
+        "error": {"type": kind(status), "message": message.into()},
         "request_id": id,
     });
-    let mut response = Response::new(Body::from(body.to_string()));
-    *response.status_mut() =
-        StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    set(&mut response, "content-type", "application/json");
-    set(&mut response, "request-id", &id);
-    for (name, value) in &refusal.headers {
-        set(&mut response, name, value);
-    }
-    response
+    Refusal { status, body, headers: vec![("request-id", id)] }
 }
 
-/// Sets a header; a value that HTTP cannot carry is left out.
-pub(super) fn set(response: &mut Response, name: &'static str, value: &str) {
-    if let Ok(value) = HeaderValue::from_str(value) {
-        response.headers_mut().insert(HeaderName::from_static(name), value);
+pub(super) fn refuse(fault: &Fault) -> Refusal {
+    let (status, words) = words(&fault.trouble);
+    let mut refusal = of(status, fault.words(words));
+    let vendor = match &fault.trouble {
+        Trouble::NoKey | Trouble::WrongKey | Trouble::Limit { .. } => Some(false),
+        Trouble::Forbidden
+        | Trouble::NoModel(_)
+        | Trouble::NoPath(_)
+        | Trouble::TooLarge
+        | Trouble::NotJson
+        | Trouble::Invalid(_)
+        | Trouble::ContextFull
+        | Trouble::Blocked
+        | Trouble::Credit
+        | Trouble::Rate
+        | Trouble::Overloaded
+        | Trouble::Status(_) => None,
+    };
+    refusal.headers.extend(fault.retry_headers(vendor));
+    if let Trouble::Limit { reset, claim } = &fault.trouble {
+        refusal.headers.extend([
+            ("anthropic-ratelimit-unified-status", "rejected".to_owned()),
+            ("anthropic-ratelimit-unified-reset", reset.to_string()),
+            ("anthropic-ratelimit-unified-representative-claim", claim.clone()),
+        ]);
     }
+    if fault.trouble == Trouble::Rate {
+        refusal.headers.extend([
+            ("anthropic-ratelimit-requests-limit", "50".to_owned()),
+            ("anthropic-ratelimit-requests-remaining", "0".to_owned()),
+        ]);
+    }
+    refusal
+}
+
+fn words(trouble: &Trouble) -> (u16, String) {
+    let (status, words) = match trouble {
+        Trouble::NoKey => (401, "x-api-key header is required"),
+        Trouble::WrongKey => (401, "invalid x-api-key"),
+        Trouble::Forbidden => {
+            (403, "Your API key does not have permission to use the specified resource.")
+        }
+        Trouble::NoModel(model) => return (404, format!("model: {model}")),
+        Trouble::NoPath(path) => return (404, format!("Not found: {path}")),
+        Trouble::TooLarge => (413, "Request exceeds the maximum size"),
+        Trouble::NotJson => (400, "The request body is not valid JSON"),
+        Trouble::Invalid(words) => return (400, words.clone()),
+        Trouble::ContextFull => (400, "prompt is too long: 1000001 tokens > 1000000 maximum"),
+        Trouble::Blocked => (400, "Output blocked by content filtering policy"),
+        Trouble::Credit => (
+            400,
+            "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.",
+        ),
+        Trouble::Limit { .. } => {
+            (429, "This request would exceed your account's rate limit. Please try again later.")
+        }
+        Trouble::Rate | Trouble::Status(429) => (429, "This request would exceed your rate limit."),
+        Trouble::Overloaded | Trouble::Status(529) => (529, "Overloaded"),
+        Trouble::Status(503) => (503, "Service unavailable"),
+        Trouble::Status(status) => (*status, "Internal server error"),
+    };
+    (status, words.to_owned())
 }
 
 fn kind(status: u16) -> &'static str {

@@ -2,12 +2,17 @@
 
 use serde_json::Value;
 
-use crate::model::conversation::{Conversation, Speaker, Turn};
+use crate::model::asked::{Asked, list, string};
+use crate::model::conversation::{Conversation, Offer, Speaker, Turn, Wire};
 
-pub(super) fn conversation(path: &'static str, request: &Value) -> Conversation {
-    let tools = list(&request["tools"]).iter().filter_map(|tool| string(&tool["name"]));
+pub(super) fn conversation(asked: &Asked) -> Conversation {
+    let request = &asked.body;
+    let tools = list(&request["tools"]).iter().filter_map(|tool| {
+        Some(Offer { name: string(&tool["name"])?, schema: tool["input_schema"].clone() })
+    });
     Conversation {
-        path,
+        wire: Wire::Messages,
+        path: asked.path.clone(),
         model: string(&request["model"]).unwrap_or_default(),
         stream: request["stream"].as_bool().unwrap_or(false),
         system: texts(&request["system"]),
@@ -40,12 +45,4 @@ pub(super) fn blocks<'a>(
     kind: &'static str,
 ) -> impl Iterator<Item = &'a Value> {
     list(content).iter().filter(move |block| block["type"] == kind)
-}
-
-pub(super) fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn string(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
 }

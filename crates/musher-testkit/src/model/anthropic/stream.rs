@@ -4,87 +4,107 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::message;
+use super::{message, refusal};
 use crate::model::body::Piece;
 use crate::model::mint;
+use crate::model::quirk::Quirk;
 use crate::model::reply::{self, Block, Ending, Reply};
-
-pub(super) const KIND: &str = "text/event-stream; charset=utf-8";
+use crate::model::sse::Events;
 
 pub(super) fn pieces(model: &str, reply: &Reply) -> Vec<Piece> {
-    let opening = message::frame(model, reply.usage.at_start());
-    let mut events = vec![
-        event(&json!({"type": "message_start", "message": opening})),
-        event(&json!({"type": "ping"})),
-    ];
-    let last = reply.blocks.len().checked_sub(1);
+    let mut writer = Writer { events: Events::new(&reply.quirks), pace: reply.pace };
+    let opening = message::frame(model, reply, reply.usage.at_start());
+    writer.event(&json!({"type": "message_start", "message": opening}));
+    writer.event(&json!({"type": "ping"}));
+    if reply.quirks.has(Quirk::Unknown) {
+        writer.event(&json!({"type": "message_weather", "weather": {"sky": "blue"}}));
+    }
     for (index, block) in reply.blocks.iter().enumerate() {
-        let broken = reply.ending != Ending::Complete && Some(index) == last;
-        events.extend(block_events(index, block, reply.pace));
-        if !broken {
-            events.push(event(&json!({"type": "content_block_stop", "index": index})));
+        writer.block(index, block);
+        if !reply.breaks_in(index) {
+            writer.event(&json!({"type": "content_block_stop", "index": index}));
         }
     }
     match reply.ending {
         Ending::Complete => {
-            events.push(event(&json!({
+            writer.event(&json!({
                 "type": "message_delta",
-                "delta": {"stop_reason": message::stop(reply.stop), "stop_sequence": null},
-                "usage": message::usage(reply.usage),
-            })));
-            events.push(event(&json!({"type": "message_stop"})));
+                "delta": {"stop_reason": message::stop(&reply.stop), "stop_sequence": null},
+                "usage": last_usage(reply),
+            }));
+            writer.event(&json!({"type": "message_stop"}));
         }
-        Ending::Overloaded => events.push(event(&json!({
-            "type": "error",
-            "error": {"type": "overloaded_error", "message": "Overloaded"},
-        }))),
-        Ending::Silence | Ending::Cut => {}
+        Ending::Error(mishap) => {
+            let error = refusal::refuse(&mishap.fault()).body["error"].take();
+            writer.event(&json!({"type": "error", "error": error}));
+        }
+        Ending::Silence | Ending::Cut | Ending::Eof | Ending::Half => {}
     }
-    events
+    writer.events.finish()
 }
 
-fn block_events(index: usize, block: &Block, pace: Duration) -> Vec<Piece> {
-    let start = |content: Value| {
-        event(&json!({"type": "content_block_start", "index": index, "content_block": content}))
-    };
-    let delta = |delta: Value| {
-        let mut piece =
-            event(&json!({"type": "content_block_delta", "index": index, "delta": delta}));
-        piece.wait = pace;
-        piece
-    };
-    match block {
-        Block::Text(pieces) => {
-            let mut events = vec![start(json!({"type": "text", "text": ""}))];
-            let deltas = pieces.iter().map(|text| json!({"type": "text_delta", "text": text}));
-            events.extend(deltas.map(delta));
-            events
+/// The last word on usage; some servers leave out what they have said at the start.
+fn last_usage(reply: &Reply) -> Value {
+    let mut usage = message::usage(reply.usage, reply.thoughts);
+    if reply.quirks.has(Quirk::UsageNulls) {
+        for key in ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"] {
+            usage[key] = Value::Null;
         }
-        Block::Thinking(pieces) => {
-            let opening = json!({"type": "thinking", "thinking": "", "signature": ""});
-            let mut events = vec![start(opening)];
-            let thoughts =
-                pieces.iter().map(|text| json!({"type": "thinking_delta", "thinking": text}));
-            events.extend(thoughts.map(delta));
-            let signature = mint::signature(&pieces.concat());
-            events.push(delta(json!({"type": "signature_delta", "signature": signature})));
-            events
-        }
-        Block::Tool(call) => {
-            let opening =
-                json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}});
-            let mut events = vec![start(opening)];
-            let input = reply::pieces(&call.input.to_string(), 24);
-            let parts = std::iter::once(String::new()).chain(input);
-            let deltas =
-                parts.map(|part| json!({"type": "input_json_delta", "partial_json": part}));
-            events.extend(deltas.map(delta));
-            events
-        }
+        usage["cache_creation"] = Value::Null;
     }
+    usage
 }
 
-fn event(data: &Value) -> Piece {
-    let name = data["type"].as_str().unwrap_or_default();
-    super::piece(format!("event: {name}\ndata: {data}\n\n"))
+struct Writer<'a> {
+    events: Events<'a>,
+    pace: Duration,
+}
+
+impl Writer<'_> {
+    fn event(&mut self, data: &Value) {
+        self.events.push(data["type"].as_str(), data);
+    }
+
+    fn start(&mut self, index: usize, content: &Value) {
+        let event =
+            json!({"type": "content_block_start", "index": index, "content_block": content});
+        self.event(&event);
+    }
+
+    fn delta(&mut self, index: usize, delta: &Value) {
+        let event = json!({"type": "content_block_delta", "index": index, "delta": delta});
+        self.events.push_after(self.pace, Some("content_block_delta"), &event);
+    }
+
+    fn block(&mut self, index: usize, block: &Block) {
+        match block {
+            Block::Text(pieces) => {
+                self.start(index, &json!({"type": "text", "text": ""}));
+                for text in pieces {
+                    self.delta(index, &json!({"type": "text_delta", "text": text}));
+                }
+            }
+            Block::Thinking(pieces) => {
+                self.start(index, &json!({"type": "thinking", "thinking": "", "signature": ""}));
+                for text in pieces {
+                    self.delta(index, &json!({"type": "thinking_delta", "thinking": text}));
+                }
+                let signature = mint::signature(&pieces.concat());
+                self.delta(index, &json!({"type": "signature_delta", "signature": signature}));
+            }
+            Block::Redacted => self.start(index, &message::redacted()),
+            Block::Tool(call) => {
+                let opening =
+                    json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}});
+                self.start(index, &opening);
+                // No arguments at all are an empty text, as the vendor has it.
+                let arguments = call.arguments();
+                let arguments = if arguments == "{}" { "" } else { &arguments };
+                let input = reply::pieces(arguments, 24);
+                for part in std::iter::once(String::new()).chain(input) {
+                    self.delta(index, &json!({"type": "input_json_delta", "partial_json": part}));
+                }
+            }
+        }
+    }
 }

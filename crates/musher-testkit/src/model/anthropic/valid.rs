@@ -2,35 +2,25 @@
 
 use std::collections::HashSet;
 
-use axum::http::HeaderMap;
 use serde_json::Value;
 
-use super::request::{blocks, list};
+use super::refusal;
+use super::request::blocks;
+use crate::model::asked::{Asked, list};
 use crate::model::mint;
-use crate::model::reply::Refusal;
+use crate::model::trouble::Refusal;
 
-/// A request must carry some key or token; which one does not matter here.
-pub(super) fn check_key(headers: &HeaderMap) -> Result<(), Refusal> {
-    let key = header(headers, "x-api-key");
-    let token = header(headers, "authorization").strip_prefix("Bearer ").unwrap_or_default();
-    if key.is_empty() && token.is_empty() {
-        return Err(
-            Refusal::new(401, "x-api-key header is required").with("x-should-retry", "false")
-        );
-    }
-    Ok(())
-}
-
-pub(super) fn check(headers: &HeaderMap, request: &Value) -> Result<(), Refusal> {
-    if request["max_tokens"].as_u64().is_none_or(|tokens| tokens == 0) {
+pub(super) fn check(asked: &Asked) -> Result<(), Refusal> {
+    if asked.body["max_tokens"].as_u64().is_none_or(|tokens| tokens == 0) {
         return invalid("max_tokens: Field required");
     }
-    check_count(headers, request)
+    check_count(asked)
 }
 
 /// What counting tokens demands: the same, without a limit for the answer.
-pub(super) fn check_count(headers: &HeaderMap, request: &Value) -> Result<(), Refusal> {
-    if header(headers, "anthropic-version").is_empty() {
+pub(super) fn check_count(asked: &Asked) -> Result<(), Refusal> {
+    let request = &asked.body;
+    if asked.header("anthropic-version").is_empty() {
         return invalid("anthropic-version: header is required");
     }
     if request["model"].as_str().is_none_or(str::is_empty) {
@@ -130,10 +120,6 @@ fn unanswered(at: usize, open: &[&str]) -> Result<(), Refusal> {
     ))
 }
 
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
-    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
-}
-
 fn invalid(message: impl Into<String>) -> Result<(), Refusal> {
-    Err(Refusal::new(400, message))
+    Err(refusal::of(400, message))
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Scene;
+use super::{Scene, refuse};
 use crate::model::ledger::Usage;
-use crate::model::mint;
-use crate::model::reply::{Answer, Block, Refusal, Reply, ToolCall};
+use crate::model::reply::{Answer, Block, Reply, ToolCall};
+use crate::model::trouble::Trouble;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -36,7 +36,7 @@ pub(super) fn answer(scene: &Scene<'_>) -> Answer {
     let path = scene.marker.text("file", "script.json");
     let steps = match read(&path) {
         Ok(steps) => steps,
-        Err(error) => return Answer::Refuse(Refusal::new(400, format!("script {path}: {error}"))),
+        Err(error) => return refuse(Trouble::Invalid(format!("script {path}: {error}"))),
     };
     match steps.into_iter().nth(scene.step) {
         Some(step) => Answer::Reply(reply(scene, step)),
@@ -53,13 +53,8 @@ fn reply(scene: &Scene<'_>, step: Step) -> Reply {
     let mut blocks = Vec::new();
     blocks.extend(step.thinking.as_deref().map(Block::thinking));
     blocks.extend(step.text.as_deref().map(Block::text));
-    blocks.extend(step.tools.into_iter().enumerate().map(|(position, tool)| {
-        Block::Tool(ToolCall {
-            id: mint::tool_id(scene.step, position),
-            name: tool.name,
-            input: tool.input,
-        })
-    }));
+    let calls = step.tools.into_iter().map(|tool| ToolCall::new(tool.name, tool.input));
+    blocks.extend(calls.map(Block::Tool));
     let mut reply = Reply::new(blocks, step.usage.unwrap_or_else(|| scene.usage()));
     reply.delay = Duration::from_millis(step.delay_ms);
     reply

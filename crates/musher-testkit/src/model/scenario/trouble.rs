@@ -1,55 +1,76 @@
 //! The scenarios in which the service fails: errors, limits, silence, cut streams and garbage.
 
-use super::Scene;
-use crate::model::reply::{Answer, Ending, Refusal};
+use super::{Scene, refuse};
+use crate::model::conversation::Wire;
+use crate::model::reply::{Answer, Ending, Mishap};
+use crate::model::trouble::{Fault, Trouble};
 
 /// The answer of a failing scenario; `None` if the scenario is not one of these.
 pub(super) fn answer(scene: &Scene<'_>) -> Option<Answer> {
     let marker = scene.marker;
-    let refusal = match marker.name.as_str() {
+    if window_is_full(scene) {
+        return Some(refuse(Trouble::ContextFull));
+    }
+    let trouble = match marker.name.as_str() {
         "hang" => return Some(Answer::Hang),
         "hang_mid" => return Some(scene.broken(Ending::Silence)),
         "cut" => return Some(scene.at_first(|| scene.broken(Ending::Cut))),
-        "inline_err" => return Some(scene.at_first(|| scene.broken(Ending::Overloaded))),
+        "eof" => return Some(scene.at_first(|| scene.broken(Ending::Eof))),
+        "half" => return Some(scene.at_first(|| scene.broken(Ending::Half))),
+        "inline_err" => {
+            let mishap = mishap(scene);
+            return Some(scene.at_first(|| scene.broken(Ending::Error(mishap))));
+        }
         "garbage" => return Some(scene.at_first(|| Answer::Garbage)),
-        "err" => return Some(scene.at_first(|| Answer::Refuse(scene.dressed(error(scene))))),
+        "html" => {
+            let status = u16::try_from(marker.number("status", 200)).unwrap_or(200);
+            return Some(scene.at_first(|| Answer::Page(status)));
+        }
+        "err" => return Some(scene.at_first(|| scene.dressed(error(scene)))),
+        "rate" => return Some(scene.at_first(|| scene.dressed(Trouble::Rate))),
         "limit" => limit(scene),
-        "credit" => Refusal::new(
-            400,
-            "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.",
-        ),
-        "auth" => Refusal::new(401, "invalid x-api-key").with("x-should-retry", "false"),
-        "forbidden" => Refusal::new(
-            403,
-            "Your API key does not have permission to use the specified resource.",
-        ),
-        "ctxfull" => Refusal::new(400, "prompt is too long: 1000001 tokens > 1000000 maximum"),
-        "nomodel" => no_model(&scene.conversation.model),
+        "credit" => Trouble::Credit,
+        "auth" => Trouble::WrongKey,
+        "forbidden" => Trouble::Forbidden,
+        "ctxfull" => Trouble::ContextFull,
+        "nomodel" => Trouble::NoModel(scene.conversation.model.clone()),
+        // These two say so with an error; the others have an answer for it.
+        "blocked" if matches!(scene.conversation.wire, Wire::Responses | Wire::Chat) => {
+            Trouble::Blocked
+        }
         _ => return None,
     };
-    Some(Answer::Refuse(scene.dressed(refusal)))
+    Some(scene.dressed(trouble))
 }
 
-pub(super) fn no_model(model: &str) -> Refusal {
-    Refusal::new(404, format!("model: {model}"))
+/// Any scenario may have a window of so many messages, so that a client has to make its history shorter.
+fn window_is_full(scene: &Scene<'_>) -> bool {
+    let messages = u64::try_from(scene.conversation.turns.len()).unwrap_or(u64::MAX);
+    messages > scene.marker.number("window", u64::MAX)
 }
 
-fn error(scene: &Scene<'_>) -> Refusal {
-    let status = u16::try_from(scene.marker.number("status", 529)).unwrap_or(529);
-    let message = match status {
-        429 => "This request would exceed your rate limit.",
-        503 => "Service unavailable",
-        529 => "Overloaded",
-        _ => "Internal server error",
-    };
-    Refusal::new(status, scene.marker.text("say", message))
+fn mishap(scene: &Scene<'_>) -> Mishap {
+    match scene.marker.get("kind") {
+        Some("server") => Mishap::Server,
+        Some("rate") => Mishap::Rate,
+        Some("context") => Mishap::Context,
+        Some(_) | None => Mishap::Overloaded,
+    }
+}
+
+fn error(scene: &Scene<'_>) -> Trouble {
+    match scene.marker.get("status").and_then(|status| status.parse().ok()) {
+        Some(429) => Trouble::Rate,
+        Some(status) => Trouble::Status(status),
+        None => Trouble::Overloaded,
+    }
 }
 
 #[expect(
     clippy::disallowed_methods,
     reason = "the header is a wall-clock time that the client compares with its own clock"
 )]
-fn limit(scene: &Scene<'_>) -> Refusal {
+fn limit(scene: &Scene<'_>) -> Trouble {
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
@@ -58,14 +79,7 @@ fn limit(scene: &Scene<'_>) -> Refusal {
         .marker
         .get("claim")
         .map_or_else(|| "five_hour".to_owned(), |claim| claim.replace(' ', "_"));
-    Refusal::new(
-        429,
-        "This request would exceed your account's rate limit. Please try again later.",
-    )
-    .with("anthropic-ratelimit-unified-status", "rejected")
-    .with("anthropic-ratelimit-unified-reset", reset.to_string())
-    .with("anthropic-ratelimit-unified-representative-claim", claim)
-    .with("x-should-retry", "false")
+    Trouble::Limit { reset, claim }
 }
 
 impl Scene<'_> {
@@ -79,14 +93,16 @@ impl Scene<'_> {
         }
     }
 
-    fn dressed(&self, mut refusal: Refusal) -> Refusal {
-        if let Some(retry) = self.marker.flag("retry") {
-            refusal.headers.retain(|(name, _)| *name != "x-should-retry");
-            refusal = refusal.with("x-should-retry", retry.to_string());
-        }
-        if let Some(seconds) = self.marker.get("retry_after") {
-            refusal = refusal.with("retry-after", seconds);
-        }
-        refusal
+    fn dressed(&self, trouble: Trouble) -> Answer {
+        let marker = self.marker;
+        let text = |key: &str| marker.get(key).map(str::to_owned);
+        Answer::Refuse(Fault {
+            trouble,
+            // An `err` that is over says something else, so there the two need no keys of their own.
+            say: text("error").or_else(|| text("say").filter(|_| marker.name == "err")),
+            retry: marker.flag("retry"),
+            after: text("retry_after"),
+            after_ms: text("retry_after_ms"),
+        })
     }
 }

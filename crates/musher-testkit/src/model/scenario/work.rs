@@ -1,20 +1,14 @@
-//! The scenarios that use tools, with the names and inputs that Claude Code gives its tools.
+//! The scenarios that use tools.
 
 use serde_json::{Value, json};
 
 use super::Scene;
-
-/// A tool call before it has an id.
-#[derive(Debug)]
-pub(super) struct Wish {
-    pub(super) name: String,
-    pub(super) input: Value,
-}
+use crate::model::reply::{Input, ToolCall};
 
 /// What a working scenario does at its step.
 #[derive(Debug)]
 pub(super) enum Next {
-    Call(Vec<Wish>),
+    Call(Vec<ToolCall>),
     Close(String),
 }
 
@@ -22,35 +16,35 @@ pub(super) enum Next {
 pub(super) fn calls(scene: &Scene<'_>) -> Option<Next> {
     let marker = scene.marker;
     let wishes = match (marker.name.as_str(), scene.step) {
-        ("bash", 0) => vec![bash(&marker.text("cmd", "echo hi > out.txt && cat out.txt"))],
-        ("bash_fail", 0) => vec![bash("cat /nonexistent-file")],
+        ("bash", 0) => vec![scene.run(&marker.text("cmd", "echo hi > out.txt && cat out.txt"))],
+        ("bash_fail", 0) => vec![scene.run("cat /nonexistent-file")],
         ("bash_sleep", 0) => {
             let seconds = marker.number("s", 30);
-            vec![bash(&format!("echo started > started.txt; sleep {seconds}; echo finished"))]
+            vec![scene.run(&format!("echo started > started.txt; sleep {seconds}; echo finished"))]
         }
-        ("bash_big", 0) => vec![bash("yes 0123456789abcdefghijklmnopqrstuvwxyz | head -c 204800")],
+        ("bash_big", 0) => {
+            vec![scene.run("yes 0123456789abcdefghijklmnopqrstuvwxyz | head -c 204800")]
+        }
         ("write", 0) => {
-            let path = scene.path("written.txt");
             let content = marker.text("content", "written by the scripted model\n");
-            vec![wish("Write", json!({"file_path": path, "content": content}))]
+            vec![scene.write(&scene.path("written.txt"), &content)]
         }
-        ("edit", 0) => vec![wish("Read", json!({"file_path": scene.path("edit.txt")}))],
+        ("edit", 0) => vec![scene.read(&scene.path("edit.txt"))],
         ("edit", 1) => {
             let (old, new) = (marker.text("old", "old"), marker.text("new", "new"));
-            let input =
-                json!({"file_path": scene.path("edit.txt"), "old_string": old, "new_string": new});
-            vec![wish("Edit", input)]
+            vec![scene.edit(&scene.path("edit.txt"), &old, &new)]
         }
         ("par", 0) => {
-            (1..=marker.number("n", 3)).map(|n| bash(&format!("echo parallel {n}"))).collect()
+            (1..=marker.number("n", 3)).map(|n| scene.run(&format!("echo parallel {n}"))).collect()
         }
         ("seq", step) if (step as u64) < marker.number("n", 3) => {
-            vec![bash(&format!("echo step {}", step + 1))]
+            vec![scene.run(&format!("echo step {}", step + 1))]
         }
-        ("endless", _) => vec![bash("true")],
-        ("badtool", 0) => vec![wish("NoSuchTool", json!({"why": "nobody offered it"}))],
+        ("endless", _) => vec![scene.run("true")],
+        ("badtool", 0) => vec![ToolCall::new("NoSuchTool", json!({"why": "nobody offered it"}))],
+        ("call", 0) => (0..marker.number("n", 1)).map(|_| named(scene)).collect(),
         ("ask", 0) => vec![question(marker.flag("multi").unwrap_or(false))],
-        ("plan", 0) => vec![wish(
+        ("plan", 0) => vec![ToolCall::new(
             "ExitPlanMode",
             json!({"plan": marker.text("plan", "1. Look around.\n2. Write the file.\n3. Check it.")}),
         )],
@@ -60,7 +54,7 @@ pub(super) fn calls(scene: &Scene<'_>) -> Option<Next> {
         ("agent", _) => return Some(Next::Close("The helper has answered.".to_owned())),
         (
             "bash" | "bash_fail" | "bash_sleep" | "bash_big" | "write" | "edit" | "par" | "seq"
-            | "badtool" | "ask" | "plan" | "todo",
+            | "badtool" | "call" | "ask" | "plan" | "todo",
             _,
         ) => return Some(Next::Close("Done.".to_owned())),
         _ => return None,
@@ -68,16 +62,23 @@ pub(super) fn calls(scene: &Scene<'_>) -> Option<Next> {
     Some(Next::Call(wishes))
 }
 
-fn wish(name: &str, input: Value) -> Wish {
-    Wish { name: name.to_owned(), input }
+/// The tool that the marker names, with the arguments that it gives; what is no JSON is sent as it is.
+fn named(scene: &Scene<'_>) -> ToolCall {
+    let name = scene.marker.get("tool").map_or_else(
+        || scene.conversation.tools.first().map_or("Bash", |offer| &offer.name).to_owned(),
+        str::to_owned,
+    );
+    let arguments = scene.marker.text("args", "{}");
+    let mut call = ToolCall::new(name, Value::Null);
+    call.input = match serde_json::from_str(&arguments) {
+        Ok(input) => Input::Json(input),
+        Err(_) => Input::Broken(arguments),
+    };
+    call
 }
 
-fn bash(command: &str) -> Wish {
-    wish("Bash", json!({"command": command, "description": "Run a scripted command"}))
-}
-
-fn question(multi: bool) -> Wish {
-    wish(
+fn question(multi: bool) -> ToolCall {
+    ToolCall::new(
         "AskUserQuestion",
         json!({"questions": [{
             "question": "Which colour do you prefer?",
@@ -91,8 +92,9 @@ fn question(multi: bool) -> Wish {
     )
 }
 
-fn helper(scene: &Scene<'_>) -> Wish {
-    let old_name = !scene.conversation.offers("Agent") && scene.conversation.offers("Task");
+fn helper(scene: &Scene<'_>) -> ToolCall {
+    let old_name =
+        scene.conversation.offer("Agent").is_none() && scene.conversation.offer("Task").is_some();
     let mut input = json!({
         "subagent_type": "general-purpose",
         "description": "helper",
@@ -101,14 +103,14 @@ fn helper(scene: &Scene<'_>) -> Wish {
     if let Some(background) = scene.marker.flag("bg") {
         input["run_in_background"] = json!(background);
     }
-    wish(if old_name { "Task" } else { "Agent" }, input)
+    ToolCall::new(if old_name { "Task" } else { "Agent" }, input)
 }
 
 /// The todo tool under whichever name the client offers it.
-fn todo(scene: &Scene<'_>) -> Option<Wish> {
-    if scene.conversation.offers("TodoWrite") {
+fn todo(scene: &Scene<'_>) -> Option<ToolCall> {
+    if scene.conversation.offer("TodoWrite").is_some() {
         let entry = |content: &str, active: &str, status: &str| json!({"content": content, "activeForm": active, "status": status});
-        return Some(wish(
+        return Some(ToolCall::new(
             "TodoWrite",
             json!({"todos": [
                 entry("Look around", "Looking around", "completed"),
@@ -117,8 +119,8 @@ fn todo(scene: &Scene<'_>) -> Option<Wish> {
             ]}),
         ));
     }
-    scene.conversation.offers("TaskCreate").then(|| {
-        wish(
+    scene.conversation.offer("TaskCreate").map(|_| {
+        ToolCall::new(
             "TaskCreate",
             json!({"subject": "Look around", "description": "See what is there", "activeForm": "Looking around"}),
         )
@@ -126,14 +128,8 @@ fn todo(scene: &Scene<'_>) -> Option<Wish> {
 }
 
 impl Scene<'_> {
-    /// The `path` value as the absolute name that the file tools demand.
-    fn path(&self, default: &str) -> String {
-        let name = self.marker.text("path", default);
-        match self.conversation.folder() {
-            Some(folder) if !name.starts_with('/') => {
-                format!("{}/{name}", folder.trim_end_matches('/'))
-            }
-            _ => name,
-        }
+    /// The file that the marker names.
+    pub(super) fn path(&self, default: &str) -> String {
+        self.marker.text("path", default)
     }
 }
