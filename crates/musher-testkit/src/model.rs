@@ -25,6 +25,8 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::http::Uri;
+use axum::response::Response;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
@@ -67,6 +69,7 @@ impl ModelServer {
             .merge(responses::routes())
             .merge(chat::routes())
             .merge(gemini::routes())
+            .fallback(nothing_here)
             .layer(DefaultBodyLimit::max(LARGEST))
             .with_state(Arc::clone(&desk))
             .merge(ledger_route(Arc::clone(&desk)));
@@ -130,6 +133,15 @@ async fn serve(listener: TcpListener, app: Router) {
     });
     // The accept loop never ends by itself; it is dropped with the runtime.
     let _ = axum::serve(listener, app).await;
+}
+
+/// A path that nobody serves is refused by the vendor to whose paths it is the nearest.
+async fn nothing_here(uri: Uri) -> Response {
+    if uri.path().starts_with("/v1beta") {
+        gemini::nothing_here(&uri)
+    } else {
+        anthropic::nothing_here(uri).await
+    }
 }
 
 fn ledger_route(desk: Arc<Desk>) -> Router {

@@ -32,10 +32,9 @@ pub(super) fn routes() -> Router<Arc<Desk>> {
         .route("/v1/messages", post(format::take::<Messages>).fallback(any(nothing_here)))
         .route("/v1/messages/count_tokens", post(count_tokens))
         .route("/", get(|| async { "" }))
-        .fallback(nothing_here)
 }
 
-async fn nothing_here(uri: Uri) -> Response {
+pub(super) async fn nothing_here(uri: Uri) -> Response {
     refusal::refuse(&Trouble::NoPath(uri.path().to_owned()).into()).response()
 }
 

@@ -69,6 +69,10 @@ pub(super) async fn take<F: Format>(
     }
     let line = desk.open(talk.call(), request);
     let refuse = |refusal: &Refusal| {
+        if talk.stream && talk.quirks().has(Quirk::Error200) {
+            desk.answered(line, 200, Usage::default());
+            return error_inside::<F>(&asked, &refusal.body);
+        }
         desk.answered(line, refusal.status, Usage::default());
         refusal.response()
     };
@@ -152,6 +156,11 @@ pub(super) fn ok<F: Format>(kind: &'static str, body: Body) -> Response {
         set(&mut response, name, &value);
     }
     response
+}
+
+/// An error in the stream of an answer that says that all is well.
+fn error_inside<F: Format>(asked: &Asked, error: &Value) -> Response {
+    ok::<F>(F::stream_kind(asked), Body::from(format!("data: {error}\n\n")))
 }
 
 fn page(status: u16) -> Response {

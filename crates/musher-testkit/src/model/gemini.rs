@@ -47,8 +47,12 @@ async fn take(
             let tokens = asked.body.to_string().len() / 4;
             axum::Json(json!({"totalTokens": tokens})).into_response()
         }
-        _ => refusal::refuse(&Trouble::NoPath(uri.path().to_owned()).into()).response(),
+        _ => nothing_here(&uri),
     }
+}
+
+pub(super) fn nothing_here(uri: &Uri) -> Response {
+    refusal::refuse(&Trouble::NoPath(uri.path().to_owned()).into()).response()
 }
 
 /// The format as a type.

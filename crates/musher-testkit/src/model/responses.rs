@@ -18,7 +18,7 @@ use super::desk::Desk;
 use super::format::{self, Format};
 use super::ledger::Usage;
 use super::reply::{Reply, Stop};
-use super::trouble::{Fault, Refusal};
+use super::trouble::{Fault, Refusal, Trouble};
 use super::{openai, sse};
 
 pub(super) fn routes() -> Router<Arc<Desk>> {
@@ -67,7 +67,10 @@ impl Format for Responses {
     }
 
     fn told(_: &Asked, _: &Conversation, reply: &Reply) -> Usage {
-        openai::told(reply.usage)
+        match ending(&reply.stop) {
+            End::Completed | End::Incomplete(_) => openai::told(reply.usage),
+            End::Failed => Usage::default(),
+        }
     }
 
     fn headers() -> Vec<(&'static str, String)> {
@@ -123,7 +126,7 @@ fn closed(asked: &Asked, reply: &Reply, output: Vec<Value>) -> Value {
             response["incomplete_details"] = json!({"reason": reason});
         }
         End::Failed => {
-            let fault = Fault::from(super::trouble::Trouble::ContextFull);
+            let fault = Fault::from(Trouble::ContextFull);
             let error = openai::refuse(&fault).body["error"].take();
             response["status"] = json!("failed");
             response["error"] = json!({"code": error["code"], "message": error["message"]});

@@ -26,6 +26,7 @@ pub(super) fn check_count(asked: &Asked) -> Result<(), Refusal> {
     if request["model"].as_str().is_none_or(str::is_empty) {
         return invalid("model: Field required");
     }
+    check_tools(&request["tools"])?;
     let messages = list(&request["messages"]);
     if messages.is_empty() {
         return invalid("messages: at least one message is required");
@@ -33,7 +34,26 @@ pub(super) fn check_count(asked: &Asked) -> Result<(), Refusal> {
     for (at, message) in messages.iter().enumerate() {
         check_message(at, message, at + 1 == messages.len())?;
     }
-    check_calls(messages)
+    check_calls(messages)?;
+    check_thoughts(request)
+}
+
+/// A tool of the client needs a schema; the vendor's own are known by their type.
+fn check_tools(tools: &Value) -> Result<(), Refusal> {
+    for (at, tool) in list(tools).iter().enumerate() {
+        if !matches!(tool["type"].as_str(), None | Some("custom")) {
+            continue;
+        }
+        if !is_id(tool["name"].as_str().unwrap_or_default()) {
+            return invalid(format!(
+                "tools.{at}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"
+            ));
+        }
+        if !tool["input_schema"].is_object() {
+            return invalid(format!("tools.{at}.custom.input_schema: Field required"));
+        }
+    }
+    Ok(())
 }
 
 fn check_message(at: usize, message: &Value, last: bool) -> Result<(), Refusal> {
@@ -61,6 +81,63 @@ fn check_message(at: usize, message: &Value, last: bool) -> Result<(), Refusal> 
             return invalid(format!("messages.{at}: Invalid `signature` in `thinking` block"));
         }
     }
+    for block in blocks(content, "redacted_thinking") {
+        let data = block["data"].as_str().unwrap_or_default();
+        if !mint::is_seal_of("redacted", data) {
+            return invalid(format!("messages.{at}: Invalid `data` in `redacted_thinking` block"));
+        }
+    }
+    for (place, block) in list(content).iter().enumerate() {
+        let (kind, key) = match block["type"].as_str() {
+            Some("tool_use") => ("tool_use", "id"),
+            Some("tool_result") => ("tool_result", "tool_use_id"),
+            _ => continue,
+        };
+        match block[key].as_str() {
+            Some(id) if is_id(id) => {}
+            Some(_) => {
+                return invalid(format!(
+                    "messages.{at}.content.{place}.{kind}.{key}: String should match pattern '^[a-zA-Z0-9_-]+$'"
+                ));
+            }
+            None => {
+                return invalid(format!(
+                    "messages.{at}.content.{place}.{kind}.{key}: Input should be a valid string"
+                ));
+            }
+        }
+        if kind == "tool_use" && !block["input"].is_object() {
+            return invalid(format!(
+                "messages.{at}.content.{place}.tool_use.input: Input should be a valid dictionary"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn is_id(id: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    !id.is_empty() && id.len() <= 128 && id.chars().all(fits)
+}
+
+/// While the results of its calls are awaited, the model's message begins with what it thought.
+fn check_thoughts(request: &Value) -> Result<(), Refusal> {
+    if !matches!(request["thinking"]["type"].as_str(), Some("enabled" | "adaptive")) {
+        return Ok(());
+    }
+    let messages = list(&request["messages"]);
+    let results = |message: &Value| blocks(&message["content"], "tool_result").next().is_some();
+    let spoke = messages.iter().rposition(|message| message["role"] == "user" && !results(message));
+    for (at, message) in messages.iter().enumerate().skip(spoke.map_or(0, |at| at + 1)) {
+        let thought = blocks(&message["content"], "tool_use")
+            .any(|call| call["id"].as_str().and_then(mint::thought_of).is_some());
+        let first = message["content"][0]["type"].as_str().unwrap_or_default();
+        if thought && !matches!(first, "thinking" | "redacted_thinking") {
+            return invalid(format!(
+                "messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{first}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
+            ));
+        }
+    }
     Ok(())
 }
 
@@ -86,6 +163,7 @@ fn check_calls(messages: &[Value]) -> Result<(), Refusal> {
             continue;
         }
         user_text |= content.is_string();
+        let answers = !open.is_empty();
         for (place, block) in list(content).iter().enumerate() {
             if block["type"] != "tool_result" {
                 user_text = true;
@@ -105,6 +183,10 @@ fn check_calls(messages: &[Value]) -> Result<(), Refusal> {
                     ));
                 }
             }
+        }
+        // The results of one message come in one message, the next.
+        if answers {
+            unanswered(open_at, &open)?;
         }
     }
     unanswered(open_at, &open)

@@ -50,7 +50,10 @@ pub(super) fn reply(scene: &Scene<'_>) -> Option<Reply> {
         "ctxstop" => reply.stop = Stop::Context,
         "refusal" => reply.stop = Stop::Refusal,
         "filter" => reply.stop = Stop::Filter,
-        "blocked" => reply.stop = Stop::Blocked,
+        "blocked" => {
+            reply.stop = Stop::Blocked;
+            reply.usage.output = 0;
+        }
         "finish" => {
             let reason = marker.text("reason", "RECITATION").replace(' ', "_");
             reply.stop = Stop::Named(reason);

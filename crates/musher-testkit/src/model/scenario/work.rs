@@ -43,7 +43,7 @@ pub(super) fn calls(scene: &Scene<'_>) -> Option<Next> {
         ("endless", _) => vec![scene.run("true")],
         ("badtool", 0) => vec![ToolCall::new("NoSuchTool", json!({"why": "nobody offered it"}))],
         ("call", 0) => (0..marker.number("n", 1)).map(|_| named(scene)).collect(),
-        ("ask", 0) => vec![question(marker.flag("multi").unwrap_or(false))],
+        ("ask", 0) => vec![question(scene)],
         ("plan", 0) => vec![ToolCall::new(
             "ExitPlanMode",
             json!({"plan": marker.text("plan", "1. Look around.\n2. Write the file.\n3. Check it.")}),
@@ -77,17 +77,24 @@ fn named(scene: &Scene<'_>) -> ToolCall {
     call
 }
 
-fn question(multi: bool) -> ToolCall {
+fn question(scene: &Scene<'_>) -> ToolCall {
+    let multi = scene.marker.flag("multi").unwrap_or(false);
+    let options = json!([
+        {"label": "Red", "description": "The colour red"},
+        {"label": "Blue", "description": "The colour blue"},
+    ]);
+    let text = "Which colour do you prefer?";
+    if scene.conversation.offer("ask_person").is_some() {
+        let question = json!({"text": text, "options": options, "multi": multi});
+        return ToolCall::new("ask_person", json!({"questions": [question]}));
+    }
     ToolCall::new(
         "AskUserQuestion",
         json!({"questions": [{
-            "question": "Which colour do you prefer?",
+            "question": text,
             "header": "Colour",
             "multiSelect": multi,
-            "options": [
-                {"label": "Red", "description": "The colour red"},
-                {"label": "Blue", "description": "The colour blue"},
-            ],
+            "options": options,
         }]}),
     )
 }
@@ -118,6 +125,15 @@ fn todo(scene: &Scene<'_>) -> Option<ToolCall> {
                 entry("Check it", "Checking it", "pending"),
             ]}),
         ));
+    }
+    if scene.conversation.offer("plan").is_some() {
+        let step = |text: &str, status: &str| json!({"text": text, "status": status});
+        let steps = [
+            step("Look around", "completed"),
+            step("Write the file", "in_progress"),
+            step("Check it", "pending"),
+        ];
+        return Some(ToolCall::new("plan", json!({"steps": steps})));
     }
     scene.conversation.offer("TaskCreate").map(|_| {
         ToolCall::new(
