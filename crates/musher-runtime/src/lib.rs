@@ -12,9 +12,13 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("musher-runtime runs on Linux; on Windows use WSL2");
 
+pub mod anthropic;
 pub mod claude_code;
 mod clock;
+pub mod gemini;
+mod model;
 mod once;
+pub mod openai;
 mod peer;
 mod process;
 mod runtime;
@@ -32,7 +36,7 @@ pub use process::{
 pub use process::{StartError, find as find_program};
 pub use runtime::{Capabilities, Runtime};
 pub use session::{
-    AskPolicy, Command, CommandError, Keeper, Limits, McpServer, McpTransport, Output,
-    PendingPrompt, Resume, Session, SessionHandle, SessionSpec, SystemPrompt,
+    AskPolicy, Command, CommandError, Keeper, KeySource, Limits, McpServer, McpTransport,
+    ModelOptions, Output, PendingPrompt, Resume, Session, SessionHandle, SessionSpec, SystemPrompt,
 };
 pub use tokio_util::sync::CancellationToken;

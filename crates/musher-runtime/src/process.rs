@@ -42,7 +42,7 @@ pub(crate) use program::folder;
 pub use program::{StartError, find};
 pub use roots::reap_orphans;
 pub use sweep::{control_group, sweep};
-pub(crate) use tap::Tap;
+pub(crate) use tap::{Copying, Tap};
 pub(crate) use weight::{Weight, Weights};
 
 /// Lines that may wait for their reader; when full, the agent's output is not read and the agent waits.

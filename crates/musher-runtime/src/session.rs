@@ -7,6 +7,7 @@ mod asks;
 mod driver;
 mod ending;
 mod limits;
+mod options;
 mod outbound;
 mod port;
 mod redact;
@@ -22,7 +23,8 @@ use crate::process::Weight;
 
 pub(crate) use driver::{Profile, start};
 pub(crate) use ending::LADDER;
-pub(crate) use port::{Attempt, Batch, Ended, Gate, GateVerdict, Order, Signal};
+pub use options::{KeySource, ModelOptions};
+pub(crate) use port::{Attempt, Batch, Ended, Gate, GateVerdict, Order, Port, Signal};
 pub use spec::{
     AskPolicy, Keeper, Limits, McpServer, McpTransport, PendingPrompt, Resume, SessionSpec,
     SystemPrompt,

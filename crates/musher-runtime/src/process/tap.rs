@@ -16,6 +16,7 @@ const MASK: u8 = b'*';
 pub(crate) struct Tap {
     copies: mpsc::Sender<Bytes>,
     finder: Option<Arc<AhoCorasick>>,
+    secrets: Vec<(String, String)>,
     longest: usize,
     /// How much was printed so far.
     printed: Arc<AtomicU64>,
@@ -35,16 +36,23 @@ impl Tap {
         let finder =
             AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
         let finder = finder.filter(|_| longest > 0).map(Arc::new);
-        Self { copies, finder, longest, printed: Arc::default() }
+        Self { copies, finder, secrets: secrets.to_vec(), longest, printed: Arc::default() }
+    }
+
+    /// The same, with one more secret to mask.
+    pub(crate) fn hiding(self, name: &str, value: &str) -> Self {
+        let mut secrets = self.secrets;
+        secrets.push((name.to_owned(), value.to_owned()));
+        Self { printed: self.printed, ..Self::new(self.copies, &secrets) }
     }
 
     /// The copy of one process's output.
-    pub(super) fn open(&self) -> Copying {
+    pub(crate) fn open(&self) -> Copying {
         Copying { tap: self.clone(), held: Vec::new(), waiting: None }
     }
 
     /// Where the next process's output begins.
-    pub(super) fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.printed.load(Ordering::Relaxed)
     }
 }
@@ -56,7 +64,7 @@ fn escaped(text: &str) -> String {
 
 /// One process's output on its way to the copy.
 #[derive(Debug)]
-pub(super) struct Copying {
+pub(crate) struct Copying {
     tap: Tap,
     /// The end of what was printed, in which a secret may have begun.
     held: Vec<u8>,
@@ -65,7 +73,7 @@ pub(super) struct Copying {
 
 impl Copying {
     /// Takes what was just read. More may be read only when it was handed on.
-    pub(super) fn push(&mut self, fresh: &[u8]) {
+    pub(crate) fn push(&mut self, fresh: &[u8]) {
         self.tap.printed.fetch_add(fresh.len() as u64, Ordering::Relaxed);
         let Some(finder) = &self.tap.finder else {
             self.waiting = Some(Bytes::copy_from_slice(fresh));
@@ -87,7 +95,7 @@ impl Copying {
     }
 
     /// The output has ended; nothing that was begun can go on.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         if let Some(finder) = &self.tap.finder {
             let found: Vec<_> = finder.find_iter(&self.held).map(|found| found.range()).collect();
             found.into_iter().for_each(|range| self.held[range].fill(MASK));
@@ -100,12 +108,12 @@ impl Copying {
         }
     }
 
-    pub(super) fn is_waiting(&self) -> bool {
+    pub(crate) fn is_waiting(&self) -> bool {
         self.waiting.is_some()
     }
 
     /// Hands on what waits. A host that no longer takes copies gets none.
-    pub(super) async fn hand_on(&mut self) {
+    pub(crate) async fn hand_on(&mut self) {
         let permit = self.tap.copies.reserve().await;
         if let (Ok(permit), Some(ready)) = (permit, self.waiting.take()) {
             permit.send(ready);

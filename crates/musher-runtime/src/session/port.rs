@@ -104,6 +104,11 @@ pub(crate) enum Signal {
     Gate(Gate),
     /// Something was heard that nobody needs to know of; it is a sign of life.
     Alive,
+    /// The backend came to know this, and nobody else may.
+    Secret {
+        name: String,
+        value: String,
+    },
 }
 
 /// One tool call at the gate.

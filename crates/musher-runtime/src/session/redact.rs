@@ -42,6 +42,7 @@ pub(super) struct Redactor {
     finder: Option<Finder>,
     /// The ends of deltas that might be the start of a secret.
     held: HashMap<(ItemId, Channel), String>,
+    secrets: Vec<(String, String)>,
 }
 
 #[derive(Debug)]
@@ -141,7 +142,14 @@ impl Finder {
 impl Redactor {
     /// `secrets` are names with values.
     pub(super) fn new(secrets: &[(String, String)]) -> Self {
-        Self { finder: Finder::new(secrets), held: HashMap::new() }
+        let secrets = secrets.to_vec();
+        Self { finder: Finder::new(&secrets), held: HashMap::new(), secrets }
+    }
+
+    /// Hides one more secret from now on.
+    pub(super) fn hide(&mut self, name: String, value: String) {
+        self.secrets.push((name, value));
+        self.finder = Finder::new(&self.secrets);
     }
 
     pub(super) fn text(&self, mut text: String) -> String {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,7 +11,9 @@ use musher_core::{Decision, ErrorClass, ErrorInfo, PromptId, SessionId, Spend, T
 
 use tokio::sync::{mpsc, watch};
 
+use super::options::ModelOptions;
 use crate::process::{self, Containment, Environment};
+use crate::tools::ToolHost;
 
 /// One agent's task and its bounds.
 #[derive(Debug, Clone)]
@@ -42,6 +45,12 @@ pub struct SessionSpec {
     /// What every process of the session carries, for a host that may have to find them later; by default a new one.
     pub mark: Option<String>,
     pub keeper: Option<Keeper>,
+    /// How a model is reached and asked, for runtimes that speak to one themselves.
+    pub model_options: ModelOptions,
+    /// Where runtimes that keep their own sessions keep this one. Without it they cannot be resumed.
+    pub session_dir: Option<PathBuf>,
+    /// Tools of the host, offered beside their own by runtimes that carry out tools themselves.
+    pub tools: Option<Arc<dyn ToolHost>>,
 }
 
 /// A host that keeps a durable record of the session.
@@ -81,6 +90,9 @@ impl SessionSpec {
             containment: Containment::default(),
             mark: None,
             keeper: None,
+            model_options: ModelOptions::default(),
+            session_dir: None,
+            tools: None,
         }
     }
 }
@@ -90,6 +102,7 @@ impl SessionSpec {
     pub(super) fn secrets(&self, env: &[(OsString, OsString)]) -> Vec<(String, String)> {
         let mut found = process::secrets(env);
         found.extend(self.environment.given_secrets());
+        found.extend(self.model_options.secrets(&self.environment));
         for server in &self.mcp_servers {
             let mut given: Vec<(&str, &str)> = Vec::new();
             match &server.transport {
@@ -170,11 +183,23 @@ pub struct Resume {
     pub fresh_prompt: Option<String>,
     /// What the session had spent when it was left, by model; see [`musher_core::Ledger::lineage`].
     pub totals: BTreeMap<String, Spend>,
+    /// Go on from the end of this turn, counted from the session's beginning, and leave out what came after it. Only
+    /// runtimes that keep their own sessions can.
+    pub turn: Option<u32>,
+    /// Where the earlier session was kept, if not where this one is.
+    pub session_dir: Option<PathBuf>,
 }
 
 impl Resume {
     pub fn of(session: SessionId) -> Self {
-        Self { session, fork: false, fresh_prompt: None, totals: BTreeMap::new() }
+        Self {
+            session,
+            fork: false,
+            fresh_prompt: None,
+            totals: BTreeMap::new(),
+            turn: None,
+            session_dir: None,
+        }
     }
 }
 

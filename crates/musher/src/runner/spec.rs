@@ -175,10 +175,10 @@ impl RunSpec {
             default: self.bounds.ask_default,
         };
         spec.resume = self.resume.clone().map(|resuming| Resume {
-            session: resuming.session,
             fork: resuming.fork,
             fresh_prompt: resuming.fresh_prompt,
             totals: resuming.totals,
+            ..Resume::of(resuming.session)
         });
         spec.program.clone_from(&self.program);
         spec.args.clone_from(&self.args);

@@ -40,6 +40,7 @@ impl Driver {
                     let _ended = self.order(Order::Gate { gate: gate.gate, verdict });
                 }
                 Signal::Alive => {}
+                Signal::Secret { name, value } => self.redactor.hide(name, value),
             }
         }
         if self.outbox.len() > before

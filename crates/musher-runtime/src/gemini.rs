@@ -1,0 +1,36 @@
+//! The `gemini` runtime: models of Google over the Gemini API.
+
+mod generate;
+
+use crate::model::{Service, start};
+use crate::{Capabilities, Runtime, Session, SessionSpec};
+
+/// What this runtime is for.
+pub(crate) const SERVICE: Service = Service {
+    name: "gemini",
+    base_url: "https://generativelanguage.googleapis.com",
+    base_variable: "GOOGLE_GEMINI_BASE_URL",
+    key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    banned: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    model: "gemini-3.1-pro-preview",
+    prices: include_str!("gemini/prices.toml"),
+    wires: &[("generate", || Box::new(generate::Generate::default()))],
+};
+
+/// Models of Google over the Gemini API.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Gemini {}
+
+impl Runtime for Gemini {
+    fn name(&self) -> &'static str {
+        SERVICE.name
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::ALL
+    }
+
+    fn start(&self, spec: SessionSpec) -> Session {
+        start(&SERVICE, spec)
+    }
+}

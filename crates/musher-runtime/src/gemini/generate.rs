@@ -1,0 +1,433 @@
+//! The generateContent format: how a request is written, and how its stream is put together.
+
+use std::time::Duration;
+
+use musher_core::{ErrorClass, ItemBody, Tokens};
+use serde_json::{Value as Json, json};
+
+use crate::model::refusal::{Again, Refusal, Refused};
+use crate::model::wire::{
+    Answer, CallResult, Entry, Input, Outgoing, Piece, Reader, Request, Stop, ToolChoice, Wanted,
+    Wire, mint_call,
+};
+
+const NAME: &str = "generate";
+/// What stands for a signature where a call came from elsewhere and has none.
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// Speaks the generateContent format.
+#[derive(Debug, Default)]
+pub(super) struct Generate {
+    /// The model takes no word on thinking.
+    no_thinking: bool,
+    /// The model takes a level of thinking and no budget, or the other way round.
+    other_thinking: bool,
+}
+
+impl Wire for Generate {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn write(&self, request: &Request<'_>) -> Outgoing {
+        let tools: Vec<Json> = request
+            .tools
+            .iter()
+            .map(|tool| {
+                json!({
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parametersJsonSchema": tool.input_schema,
+                })
+            })
+            .collect();
+        let mut body = json!({ "contents": contents(request.entries) });
+        if !request.system.is_empty() {
+            body["systemInstruction"] = json!({ "parts": [{ "text": request.system }] });
+        }
+        if !tools.is_empty() {
+            body["tools"] = json!([{ "functionDeclarations": tools }]);
+            if request.choice == ToolChoice::None {
+                body["toolConfig"] = json!({ "functionCallingConfig": { "mode": "NONE" } });
+            }
+        }
+        let mut config = json!({});
+        if let Some(temperature) = request.options.temperature {
+            config["temperature"] = json!(temperature);
+        }
+        if let Some(max_output) = request.options.max_output {
+            config["maxOutputTokens"] = json!(max_output);
+        }
+        if !self.no_thinking {
+            config["thinkingConfig"] = self.thinking(request);
+        }
+        if config.as_object().is_some_and(|config| !config.is_empty()) {
+            body["generationConfig"] = config;
+        }
+        let model = escaped(request.model.trim_start_matches("models/"));
+        Outgoing { path: format!("v1beta/models/{model}:streamGenerateContent?alt=sse"), body }
+    }
+
+    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
+        key.map(|key| ("x-goog-api-key", key.to_owned())).into_iter().collect()
+    }
+
+    fn reader(&self) -> Box<dyn Reader> {
+        Box::new(Stream::default())
+    }
+
+    fn refusal(&self, refused: &Refused<'_>) -> Refusal {
+        let json = refused.json();
+        let error = &json["error"];
+        let mut refusal = refused.plain(error["message"].as_str(), error["status"].as_str());
+        classify(&mut refusal, error);
+        refusal
+    }
+
+    fn adapt(&mut self, refusal: &Refusal) -> Option<&'static str> {
+        let about_thinking =
+            refusal.error.http == Some(400) && refusal.names(&["thinking", "thought summar"]);
+        // A signature that is missing is no setting.
+        if !about_thinking || refusal.names(&["signature"]) || self.no_thinking {
+            return None;
+        }
+        if !self.other_thinking && refusal.names(&["level", "budget"]) {
+            self.other_thinking = true;
+            return Some("the model is told in another way how hard to think");
+        }
+        self.no_thinking = true;
+        Some("the model takes no word on thinking")
+    }
+
+    fn empty_is_a_fault(&self) -> bool {
+        true
+    }
+}
+
+impl Generate {
+    fn thinking(&self, request: &Request<'_>) -> Json {
+        let mut thinking = json!({ "includeThoughts": true });
+        let Some(effort) = request.options.effort.as_deref() else { return thinking };
+        // The third generation takes a level, the one before it a budget.
+        let level = request.model.contains("gemini-2") == self.other_thinking;
+        if level {
+            thinking["thinkingLevel"] = json!(effort);
+        } else {
+            let budget = match effort {
+                "none" | "off" => 0,
+                "minimal" => 512,
+                "low" => 4096,
+                "medium" => 8192,
+                "high" => 24_576,
+                other => other.parse().unwrap_or(-1),
+            };
+            thinking["thinkingBudget"] = json!(budget);
+        }
+        thinking
+    }
+}
+
+/// A model's name as a part of a path.
+fn escaped(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let shown = |byte: u8| match plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    name.bytes().map(shown).collect()
+}
+
+/// The history as contents. What a user says in several entries is one content.
+fn contents(entries: &[Entry]) -> Vec<Json> {
+    let mut contents: Vec<(&str, Vec<Json>)> = Vec::new();
+    for entry in entries {
+        let (role, parts) = match entry {
+            Entry::User { text } => ("user", vec![json!({ "text": text })]),
+            Entry::Model { wire, raw, .. } if wire == NAME => ("model", raw.clone()),
+            Entry::Model { text, calls, .. } => ("model", told(text, calls)),
+            Entry::Results { results } => ("user", results.iter().map(response).collect()),
+        };
+        if parts.is_empty() {
+            continue;
+        }
+        match contents.last_mut() {
+            Some((last, all)) if *last == role => all.extend(parts),
+            _ => contents.push((role, parts)),
+        }
+    }
+    contents.into_iter().map(|(role, parts)| json!({ "role": role, "parts": parts })).collect()
+}
+
+/// An answer that came in another format, in the words of this one.
+fn told(text: &str, calls: &[Wanted]) -> Vec<Json> {
+    let said = Some(text).filter(|text| !text.is_empty()).map(|text| json!({ "text": text }));
+    let calls = calls.iter().enumerate().map(|(at, call)| {
+        let mut function = json!({ "name": call.name, "args": call.input.object() });
+        if !call.minted {
+            function["id"] = json!(call.id);
+        }
+        let mut part = json!({ "functionCall": function });
+        if at == 0 {
+            part["thoughtSignature"] = json!(NO_SIGNATURE);
+        }
+        part
+    });
+    said.into_iter().chain(calls).collect()
+}
+
+fn response(result: &CallResult) -> Json {
+    let field = if result.failed { "error" } else { "output" };
+    let mut response = json!({ "name": result.name, "response": { field: result.text } });
+    if !result.minted {
+        response["id"] = json!(result.id);
+    }
+    json!({ "functionResponse": response })
+}
+
+/// What the details of an error mean beyond its status.
+fn classify(refusal: &mut Refusal, error: &Json) {
+    let details = || error["details"].as_array().into_iter().flatten();
+    let reason = details().find_map(|detail| detail["reason"].as_str());
+    let class = match (reason, refusal.error.code.as_deref()) {
+        (Some("API_KEY_INVALID"), _) => ErrorClass::Auth,
+        (_, Some("UNAUTHENTICATED" | "PERMISSION_DENIED")) => ErrorClass::Auth,
+        (_, Some("RESOURCE_EXHAUSTED")) => ErrorClass::RateLimit,
+        (_, Some("UNAVAILABLE")) => ErrorClass::Overloaded,
+        (_, Some("INVALID_ARGUMENT")) if refusal.names(&["exceeds the maximum", "too long"]) => {
+            ErrorClass::ContextOverflow
+        }
+        (_, _) => refusal.error.class,
+    };
+    refusal.error.class = class;
+    let delay = details().find_map(|detail| detail["retryDelay"].as_str());
+    let delay = delay.and_then(|text| text.trim_end_matches('s').parse::<f64>().ok());
+    if let Some(delay) = delay.and_then(|delay| Duration::try_from_secs_f64(delay).ok())
+        && refusal.again != Again::Never
+    {
+        refusal.again = Again::After(delay);
+    }
+    let billing = details().any(|detail| detail["reason"] == "BILLING_DISABLED");
+    if billing {
+        refusal.error.class = ErrorClass::Billing;
+        refusal.again = Again::Never;
+    }
+}
+
+/// A stream on its way to an answer.
+#[derive(Debug, Default)]
+struct Stream {
+    model: Option<String>,
+    parts: Vec<Json>,
+    /// The block that is being told, with its text so far.
+    open: Option<Open>,
+    blocks: u32,
+    text: String,
+    calls: Vec<Wanted>,
+    finish: Option<String>,
+    blocked: Option<String>,
+    usage: Option<Tokens>,
+}
+
+#[derive(Debug)]
+struct Open {
+    thought: bool,
+    text: String,
+    signature: Option<Json>,
+}
+
+impl Reader for Stream {
+    fn event(&mut self, _: &str, data: &str) -> Vec<Piece> {
+        match serde_json::from_str::<Json>(data) {
+            // Without events the service sends one list of what they would have held.
+            Ok(Json::Array(chunks)) => chunks.iter().flat_map(|chunk| self.chunk(chunk)).collect(),
+            Ok(chunk) => self.chunk(&chunk),
+            Err(_) => vec![Piece::Unparsed { text: data.to_owned() }],
+        }
+    }
+
+    /// Nothing says that an answer is over but the end of the stream.
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    fn usage(&self) -> Option<Tokens> {
+        self.usage
+    }
+
+    fn finish(&mut self) -> (Vec<Piece>, Result<Answer, Refusal>) {
+        if self.finish.is_none() && self.blocked.is_none() {
+            return (Vec::new(), Err(Refusal::cut_off()));
+        }
+        let pieces = self.close().into_iter().collect();
+        let stop = match (self.finish.as_deref(), &self.blocked) {
+            (_, Some(_)) => Stop::Refused,
+            (Some("MAX_TOKENS"), None) => Stop::MaxOutput,
+            (
+                Some(
+                    "SAFETY"
+                    | "RECITATION"
+                    | "LANGUAGE"
+                    | "BLOCKLIST"
+                    | "PROHIBITED_CONTENT"
+                    | "SPII"
+                    | "IMAGE_SAFETY"
+                    | "IMAGE_PROHIBITED_CONTENT"
+                    | "IMAGE_RECITATION",
+                ),
+                None,
+            ) => Stop::Refused,
+            (
+                Some("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS"),
+                None,
+            ) => Stop::BadCall,
+            (Some("CONTINUATION"), None) => Stop::Paused,
+            (Some(_) | None, None) => Stop::End,
+        };
+        let answer = Answer {
+            model: self.model.take(),
+            raw: std::mem::take(&mut self.parts),
+            text: std::mem::take(&mut self.text),
+            calls: std::mem::take(&mut self.calls),
+            stop,
+            native_stop: self.blocked.take().or(self.finish.take()),
+            usage: self.usage,
+        };
+        (pieces, Ok(answer))
+    }
+}
+
+impl Stream {
+    fn chunk(&mut self, chunk: &Json) -> Vec<Piece> {
+        if let Some(error) = chunk.get("error").filter(|error| error.is_object()) {
+            let message = error["message"].as_str().unwrap_or("the service failed");
+            let mut refusal =
+                Refusal::later(ErrorClass::Server, message).with_code(error["status"].as_str());
+            classify(&mut refusal, error);
+            if !matches!(
+                refusal.error.class,
+                ErrorClass::Server | ErrorClass::Overloaded | ErrorClass::RateLimit
+            ) {
+                refusal.again = Again::Never;
+            }
+            return vec![Piece::Failed(refusal)];
+        }
+        if let Some(model) = chunk["modelVersion"].as_str() {
+            self.model = Some(model.to_owned());
+        }
+        if chunk["usageMetadata"].is_object() {
+            self.usage = Some(tokens(&chunk["usageMetadata"]));
+        }
+        if let Some(reason) = chunk["promptFeedback"]["blockReason"].as_str() {
+            self.blocked = Some(reason.to_owned());
+        }
+        let Some(candidate) = chunk["candidates"].as_array().and_then(|all| all.first()) else {
+            let known = chunk["usageMetadata"].is_object() || self.blocked.is_some();
+            return if known { Vec::new() } else { vec![Piece::Native { name: "chunk".into() }] };
+        };
+        let parts = candidate["content"]["parts"].as_array().into_iter().flatten();
+        let pieces = parts.flat_map(|part| self.part(part)).collect();
+        if let Some(finish) = candidate["finishReason"].as_str() {
+            self.finish = Some(finish.to_owned());
+        }
+        pieces
+    }
+
+    fn part(&mut self, part: &Json) -> Vec<Piece> {
+        if !part.is_object() {
+            return Vec::new();
+        }
+        if let Some(text) = part["text"].as_str() {
+            return self.said(part, text);
+        }
+        let mut pieces: Vec<Piece> = self.close().into_iter().collect();
+        let function = &part["functionCall"];
+        if function.is_object() {
+            let id = function["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
+            // Ids are not promised, nor that they are told apart.
+            let id = id.filter(|id| self.calls.iter().all(|call| call.id != *id));
+            self.calls.push(Wanted {
+                minted: id.is_none(),
+                id: id.unwrap_or_else(mint_call),
+                name: function["name"].as_str().unwrap_or_default().to_owned(),
+                input: Input::of(function["args"].clone()),
+            });
+        } else if !part
+            .as_object()
+            .is_some_and(|part| part.keys().all(|key| key.starts_with("thought")))
+        {
+            let name = part.as_object().and_then(|part| part.keys().next().cloned());
+            let body = ItemBody::Other { name: name.unwrap_or_default(), value: part.clone() };
+            pieces.push(Piece::Done { block: self.blocks, body });
+            self.blocks += 1;
+        }
+        self.parts.push(part.clone());
+        pieces
+    }
+
+    /// Text comes in parts of any size, which are told as one; parts with a signature go back as they came.
+    fn said(&mut self, part: &Json, text: &str) -> Vec<Piece> {
+        let thought = part["thought"] == true;
+        let mut pieces = Vec::new();
+        if self.open.as_ref().is_some_and(|open| open.thought != thought) {
+            pieces.extend(self.close());
+        }
+        let block = self.blocks;
+        let open = self.open.get_or_insert(Open { thought, text: String::new(), signature: None });
+        open.text.push_str(text);
+        if let Some(signature) = part.get("thoughtSignature") {
+            open.signature = Some(signature.clone());
+        }
+        if !thought {
+            self.text.push_str(text);
+        }
+        match self.parts.last_mut() {
+            Some(last)
+                if is_plain(last) && is_plain(part) && last["thought"] == part["thought"] =>
+            {
+                let before = last["text"].as_str().unwrap_or_default();
+                last["text"] = json!(format!("{before}{text}"));
+            }
+            _ => self.parts.push(part.clone()),
+        }
+        if !text.is_empty() {
+            let text = text.to_owned();
+            pieces.push(match thought {
+                true => Piece::Thought { block, text },
+                false => Piece::Text { block, text },
+            });
+        }
+        pieces
+    }
+
+    fn close(&mut self) -> Option<Piece> {
+        let open = self.open.take()?;
+        let block = self.blocks;
+        self.blocks += 1;
+        let body = match open.thought {
+            true => ItemBody::Reasoning { text: open.text, opaque: open.signature },
+            false if open.text.is_empty() => return None,
+            false => ItemBody::Text { text: open.text },
+        };
+        Some(Piece::Done { block, body })
+    }
+}
+
+/// Whether a part is text that can be joined with its neighbour.
+fn is_plain(part: &Json) -> bool {
+    let known = |key: &String| key == "text" || key == "thought";
+    part["text"].is_string() && part.as_object().is_some_and(|part| part.keys().all(known))
+}
+
+/// Tokens as this vendor counts them: cached ones are inside the prompt, thoughts beside the answer.
+fn tokens(usage: &Json) -> Tokens {
+    let count = |name: &str| usage[name].as_u64().unwrap_or(0);
+    let (cached, thoughts) = (count("cachedContentTokenCount"), count("thoughtsTokenCount"));
+    let prompt = count("promptTokenCount").saturating_sub(cached);
+    Tokens {
+        input: prompt.saturating_add(count("toolUsePromptTokenCount")),
+        cache_read: cached,
+        output: count("candidatesTokenCount").saturating_add(thoughts),
+        reasoning: thoughts,
+        ..Tokens::default()
+    }
+}

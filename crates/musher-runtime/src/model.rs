@@ -1,0 +1,63 @@
+//! Agents that need no program of a vendor: a model over its API, our own loop, our own tools, our own sessions.
+//!
+//! The loop is the same for every vendor: write a request, read its stream, put the answer together, have its calls
+//! approved and carried out, append their results, and ask again. A vendor brings a [`wire::Wire`] and a table of
+//! prices.
+
+mod agent;
+mod call;
+mod compact;
+mod door;
+mod history;
+mod inbox;
+mod key;
+mod mode;
+mod prices;
+pub(crate) mod refusal;
+mod sse;
+pub(crate) mod wire;
+mod work;
+
+use std::sync::Arc;
+
+use crate::session::{self, Profile};
+use crate::{Capabilities, KeySource, Session, SessionSpec};
+
+/// What a vendor's service is to the loop.
+#[derive(Debug)]
+pub(crate) struct Service {
+    pub(crate) name: &'static str,
+    pub(crate) base_url: &'static str,
+    /// The variable that names another base address.
+    pub(crate) base_variable: &'static str,
+    /// The variables that usually hold the key, the first one first.
+    pub(crate) key_variables: &'static [&'static str],
+    /// Variables that no command of the agent gets to see.
+    pub(crate) banned: &'static [&'static str],
+    /// The model when none is named.
+    pub(crate) model: &'static str,
+    pub(crate) prices: &'static str,
+    /// The wire formats by name, the usual one first.
+    pub(crate) wires: &'static [(&'static str, MakeWire)],
+}
+
+type MakeWire = fn() -> Box<dyn wire::Wire>;
+
+/// Starts a session with a model of this service.
+pub(crate) fn start(service: &'static Service, mut spec: SessionSpec) -> Session {
+    let profile = Profile {
+        name: service.name,
+        capabilities: Capabilities::ALL,
+        // The key is for us; what the model runs does not need it.
+        variables: &[],
+        chosen: &[],
+        banned: service.banned,
+    };
+    if spec.model_options.key.is_none() {
+        let is_set =
+            |name: &&&str| spec.environment.get(name).is_some_and(|value| !value.is_empty());
+        let found = service.key_variables.iter().find(is_set);
+        spec.model_options.key = found.map(|name| KeySource::Env((*name).to_owned()));
+    }
+    session::start(profile, spec, Arc::new(move |attempt| Box::pin(agent::run(service, attempt))))
+}

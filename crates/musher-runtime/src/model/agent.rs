@@ -1,0 +1,397 @@
+//! One agent at work: prompt by prompt, model call by model call, until nothing more is asked of it.
+
+use std::sync::Arc;
+
+use musher_core::{
+    CallId, ErrorClass, ErrorInfo, EventKind, Level, ModelChange, SessionInfo, Trigger, TurnEnded,
+    TurnOutcome,
+};
+
+use super::door::Door;
+use super::history::{History, unanswered};
+use super::inbox::{self, Broken, Change, Inbox, Outbox};
+use super::key;
+use super::mode::Mode;
+use super::prices::Prices;
+use super::wire::{Answer, Entry, Stop, ToolChoice, Wire};
+use super::{Service, work};
+use crate::process::{Copying, Tap, Weights};
+use crate::session::{Attempt, Ended, Signal};
+use crate::tools::{Hosts, ToolHost, ToolSpec};
+use crate::{SessionSpec, SystemPrompt};
+
+/// How often a model may fail to call a tool in a row before its turn is given up.
+const BAD_CALLS: u32 = 3;
+/// How often an answer in a row may be nothing, or be paused by the service.
+const NO_PROGRESS: u32 = 32;
+
+/// Everything that an agent has.
+#[derive(Debug)]
+pub(super) struct Agent {
+    pub(super) service: &'static Service,
+    pub(super) spec: Arc<SessionSpec>,
+    pub(super) inbox: Inbox,
+    pub(super) outbox: Outbox,
+    pub(super) door: Door,
+    pub(super) wire: Box<dyn Wire>,
+    pub(super) prices: Prices,
+    pub(super) model: String,
+    pub(super) mode: Mode,
+    pub(super) system: String,
+    pub(super) tools: Arc<dyn ToolHost>,
+    pub(super) offered: Vec<ToolSpec>,
+    pub(super) history: History,
+    pub(super) weights: Weights,
+    pub(super) tap: Option<Tap>,
+    pub(super) raw: Option<Copying>,
+    /// Model calls of this run.
+    pub(super) calls: u32,
+    /// How full the model's window was when it answered last.
+    pub(super) context: u64,
+    /// Entries that the model had been shown then.
+    pub(super) shown: usize,
+    pub(super) told_of_estimate: bool,
+    /// Counts what needs a name of its own.
+    pub(super) minted: u64,
+    /// What the model says now is for us alone.
+    pub(super) quiet: bool,
+    turn: Turn,
+}
+
+/// What is remembered of the turn under way.
+#[derive(Debug, Default)]
+struct Turn {
+    prompt: String,
+    text: Option<String>,
+    stop: Option<String>,
+    denials: Vec<String>,
+}
+
+/// Runs one attempt to its end.
+pub(super) async fn run(service: &'static Service, attempt: Attempt) -> Ended {
+    match prepare(service, attempt).await {
+        Ok(agent) => agent.run().await,
+        Err(ended) => ended,
+    }
+}
+
+async fn prepare(service: &'static Service, mut attempt: Attempt) -> Result<Agent, Ended> {
+    let spec = attempt.spec.clone();
+    let wire = find_wire(service, &spec).map_err(Ended::failed)?;
+    let mode = spec.permission_mode.as_deref().map_or(Ok(Mode::default()), Mode::read);
+    let mode = mode.map_err(Ended::failed)?;
+    let prices = Prices::load(service.prices, spec.model_options.prices.as_deref());
+    let prices = prices.map_err(Ended::failed)?;
+    let mut door =
+        Door::open(&spec, service.base_url, service.base_variable).map_err(Ended::failed)?;
+    let key = key::find(&attempt, service.key_variables).await.map_err(Ended::failed)?;
+    if key.is_none() && !door.own {
+        let variable = service.key_variables.first().copied().unwrap_or_default();
+        let message = format!("there is no key for {}: {variable} is not set", service.name);
+        let error = ErrorInfo::new(ErrorClass::Auth, message)
+            .with_hint("set it, or name a file or a command that gives the key");
+        return Err(Ended::failed(error));
+    }
+    let headers = wire.headers(key.as_ref().map(|key| key.value.as_str()));
+    door.add(&headers).map_err(Ended::failed)?;
+    let tools = work::tools(&attempt, service).map_err(Ended::failed)?;
+    let history = History::open(&attempt).map_err(|error| Ended {
+        unknown_session: error.class == ErrorClass::SessionNotFound,
+        ..Ended::failed(error)
+    })?;
+    let mut tap = attempt.tap.take();
+    let mut secret = None;
+    if let Some(key) = &key {
+        tap = tap.map(|tap| tap.hiding("key", &key.value));
+        let (name, value) = (key.source.clone(), key.value.clone());
+        secret = Some(Signal::Secret { name, value });
+    }
+    let hosts = Hosts(tools.into_iter().chain(spec.tools.clone()).collect());
+    let model = spec.model.clone().or_else(|| history.model.clone());
+    let (inbox, outbox) = inbox::open(attempt.port);
+    let agent = Agent {
+        service,
+        inbox,
+        outbox,
+        door,
+        wire,
+        prices,
+        model: model.unwrap_or_else(|| service.model.to_owned()),
+        mode,
+        system: system_prompt(&spec),
+        offered: hosts.tools(),
+        tools: Arc::new(hosts),
+        context: 0,
+        shown: 0,
+        history,
+        weights: attempt.weights,
+        raw: tap.as_ref().map(Tap::open),
+        tap,
+        calls: 0,
+        told_of_estimate: false,
+        minted: 0,
+        quiet: false,
+        turn: Turn::default(),
+        spec,
+    };
+    // A host that is gone needs to hear nothing.
+    let _ending = agent.outbox.send(secret.into_iter().collect(), None).await;
+    let opening = agent.opening(attempt.resume, attempt.fork, key.map(|key| key.source));
+    let _ending = agent.outbox.event(EventKind::SessionInfo(opening)).await;
+    Ok(agent)
+}
+
+fn find_wire(service: &Service, spec: &SessionSpec) -> Result<Box<dyn Wire>, ErrorInfo> {
+    let wanted = spec.model_options.wire.as_deref();
+    let found = match wanted {
+        None => service.wires.first(),
+        Some(wanted) => service.wires.iter().find(|(name, _)| *name == wanted),
+    };
+    let Some((_, make)) = found else {
+        let wanted = wanted.unwrap_or_default().escape_debug();
+        let message = format!("{} does not speak the wire format `{wanted}`", service.name);
+        let names: Vec<&str> = service.wires.iter().map(|(name, _)| *name).collect();
+        return Err(ErrorInfo::new(ErrorClass::Config, message)
+            .with_hint(format!("use one of {}", names.join(", "))));
+    };
+    Ok(make())
+}
+
+fn system_prompt(spec: &SessionSpec) -> String {
+    let own = format!(include_str!("system-prompt.txt"), folder = spec.cwd.display());
+    match &spec.system_prompt {
+        None => own,
+        Some(SystemPrompt::Append(more)) => format!("{own}\n{more}"),
+        Some(SystemPrompt::Replace(other)) => other.clone(),
+    }
+}
+
+impl Agent {
+    fn opening(
+        &self,
+        resumed: Option<musher_core::SessionId>,
+        fork: bool,
+        auth_source: Option<String>,
+    ) -> SessionInfo {
+        SessionInfo {
+            // What is not kept cannot be gone on with, so it has no id to offer.
+            session: self.history.is_kept().then(|| self.history.session.clone()),
+            runtime: Some(self.service.name.to_owned()),
+            model: Some(self.model.clone()),
+            cwd: Some(self.spec.cwd.display().to_string()),
+            tools: Some(self.offered.iter().map(|tool| tool.name.to_string()).collect()),
+            permission_mode: Some(self.mode.as_str().to_owned()),
+            auth_source,
+            resumed_from: resumed.clone().filter(|_| !fork),
+            forked_from: resumed.filter(|_| fork),
+            ..SessionInfo::default()
+        }
+    }
+
+    async fn run(mut self) -> Ended {
+        let error = self.turns().await.err();
+        self.copy_the_end().await;
+        let survivors = self.tools.close().await;
+        Ended { exit_code: Some(0), survivors, error, ..Ended::default() }
+    }
+
+    /// Works on every prompt. What cannot be kept ends the session; what else goes wrong ends its turn.
+    async fn turns(&mut self) -> Result<(), ErrorInfo> {
+        if !self.spec.mcp_servers.is_empty() {
+            let text = format!("{} uses no tool servers but our own", self.service.name);
+            // A host that is gone needs to hear nothing.
+            let _ending = self.notice(Level::Warning, "no_tool_servers", text).await;
+        }
+        while let Some(prompt) = self.inbox.prompt().await {
+            self.turn = Turn { prompt: prompt.clone(), ..Turn::default() };
+            let started = EventKind::TurnStarted { trigger: Trigger::Prompt, prompts: Vec::new() };
+            if self.outbox.event(started).await.is_err() {
+                return Ok(());
+            }
+            self.history.push(Entry::User { text: prompt })?;
+            let outcome = self.conversation().await;
+            // However it ended, what follows must find a conversation that can be gone on with.
+            if let Some(results) = unanswered(&self.history.entries) {
+                self.history.push(Entry::Results { results })?;
+            }
+            self.history.end_turn()?;
+            let ended = match outcome {
+                Ok(()) => self.ended(TurnOutcome::Completed, None),
+                Err(Broken::Interrupted) => self.ended(TurnOutcome::Interrupted, None),
+                Err(Broken::Failed(error)) => self.ended(TurnOutcome::Failed, Some(error)),
+                Err(Broken::Refused(error)) => self.ended(TurnOutcome::Refused, Some(error)),
+                Err(Broken::OutOfTurns(error)) => self.ended(TurnOutcome::OutOfTurns, Some(error)),
+                Err(Broken::Ending) => return Ok(()),
+            };
+            if self.outbox.event(EventKind::TurnEnded(Box::new(ended))).await.is_err() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, outcome: TurnOutcome, error: Option<ErrorInfo>) -> TurnEnded {
+        let turn = std::mem::take(&mut self.turn);
+        TurnEnded {
+            final_text: turn.text,
+            native_reason: turn.stop,
+            denials: turn.denials,
+            synthesised: false,
+            ..TurnEnded::synthesised(outcome, error)
+        }
+    }
+
+    /// Asks the model until it has nothing more to do.
+    async fn conversation(&mut self) -> Result<(), Broken> {
+        let (mut bad_calls, mut no_progress) = (0, 0);
+        let mut empty_before = false;
+        loop {
+            self.take_changes().await?;
+            self.make_room().await?;
+            let answer = self.ask_the_model(ToolChoice::Auto).await?;
+            let empty = answer.is_empty();
+            let (stop, calls) = (answer.stop, answer.calls.clone());
+            self.keep(answer)?;
+            if !calls.is_empty() {
+                (bad_calls, no_progress) = (0, 0);
+                let done = self.carry_out(calls).await?;
+                if let Some(summary) = done {
+                    self.turn.text = Some(summary);
+                    return Ok(());
+                }
+                continue;
+            }
+            no_progress += 1;
+            match stop {
+                Stop::Paused if no_progress < NO_PROGRESS => continue,
+                Stop::BadCall if bad_calls < BAD_CALLS => {
+                    bad_calls += 1;
+                    let text = "Your tool call could not be read. Call one of the tools that are \
+                                offered, with one JSON object as its arguments.";
+                    self.say_to_the_model(text)?;
+                    continue;
+                }
+                Stop::ContextFull => {
+                    self.compact().await?;
+                    continue;
+                }
+                Stop::End | Stop::Paused if empty && self.wire.empty_is_a_fault() => {
+                    if !std::mem::replace(&mut empty_before, true) {
+                        continue;
+                    }
+                }
+                Stop::MaxOutput => {
+                    let message = "the answer was cut at the model's limit of output";
+                    return Err(Broken::Failed(
+                        ErrorInfo::new(ErrorClass::MaxOutput, message)
+                            .with_hint("raise the limit of output, or ask for less at once"),
+                    ));
+                }
+                Stop::Refused => {
+                    let message = match &self.turn.stop {
+                        Some(reason) => format!("the model declined to answer ({reason})"),
+                        None => "the model declined to answer".to_owned(),
+                    };
+                    return Err(Broken::Refused(ErrorInfo::new(ErrorClass::Refused, message)));
+                }
+                Stop::BadCall => {
+                    let message = "the model tried to call a tool and did not manage to";
+                    return Err(Broken::Failed(ErrorInfo::new(ErrorClass::Protocol, message)));
+                }
+                Stop::End | Stop::Paused => {}
+            }
+            // What was said into the turn meanwhile is a part of it.
+            if !self.inbox.changes.iter().any(|change| matches!(change, Change::Steer(_))) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes what changed since the last model call.
+    async fn take_changes(&mut self) -> Result<(), Broken> {
+        for change in std::mem::take(&mut self.inbox.changes) {
+            match change {
+                Change::Steer(text) => self.say_to_the_model(&text)?,
+                Change::Model(model) => {
+                    let from = Some(std::mem::replace(&mut self.model, model.clone()));
+                    let why = ModelChange::Person;
+                    self.outbox.event(EventKind::ModelChanged { from, to: model, why }).await?;
+                }
+                Change::Mode(mode) => match Mode::read(&mode) {
+                    Ok(mode) => {
+                        self.mode = mode;
+                        let info = SessionInfo {
+                            permission_mode: Some(mode.as_str().to_owned()),
+                            ..SessionInfo::default()
+                        };
+                        self.outbox.event(EventKind::SessionInfo(info)).await?;
+                    }
+                    Err(error) => self.outbox.event(EventKind::Error { error }).await?,
+                },
+            }
+        }
+        self.history.speak_to(&self.model).map_err(Broken::Failed)
+    }
+
+    fn say_to_the_model(&mut self, text: &str) -> Result<(), Broken> {
+        self.history.push(Entry::User { text: text.to_owned() }).map_err(Broken::Failed)
+    }
+
+    /// Puts an answer into the history.
+    fn keep(&mut self, answer: Answer) -> Result<(), Broken> {
+        self.turn.stop = answer.native_stop;
+        if !answer.text.is_empty() {
+            self.turn.text = Some(answer.text.clone());
+        }
+        if answer.raw.is_empty() {
+            return Ok(());
+        }
+        let entry = Entry::Model {
+            wire: self.wire.name().to_owned(),
+            raw: answer.raw,
+            text: answer.text,
+            calls: answer.calls,
+        };
+        self.history.push(entry).map_err(Broken::Failed)?;
+        self.shown = self.history.entries.len();
+        Ok(())
+    }
+
+    pub(super) fn denied(&mut self, tool: &str) {
+        self.turn.denials.push(tool.to_owned());
+    }
+
+    /// The prompt that the turn is about.
+    pub(super) fn prompt(&self) -> &str {
+        &self.turn.prompt
+    }
+
+    pub(super) fn said_so_far(&mut self, text: String) {
+        self.turn.text = Some(text);
+    }
+
+    pub(super) async fn notice(
+        &self,
+        level: Level,
+        code: &str,
+        text: String,
+    ) -> Result<(), Broken> {
+        let code = Some(code.to_owned());
+        self.outbox.event(EventKind::Notice { level, code, text }).await
+    }
+
+    /// The next id of its kind.
+    pub(super) fn mint(&mut self, kind: &str) -> String {
+        self.minted += 1;
+        format!("{kind}-{}", self.minted)
+    }
+
+    pub(super) fn tool(&self, name: &str) -> Option<&ToolSpec> {
+        self.offered.iter().find(|tool| tool.name == name)
+    }
+}
+
+/// A call's id as events have it.
+pub(super) fn call_id(id: &str) -> CallId {
+    CallId::new(id)
+}

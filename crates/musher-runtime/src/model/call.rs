@@ -1,0 +1,205 @@
+//! One model call: asked again where that can help, read as it comes, and entered in the books.
+
+mod stream;
+
+use std::time::Duration;
+
+use musher_core::{
+    Context, CostBasis, ErrorClass, ErrorInfo, EventKind, Level, RateLimit, Spend, Tokens, UsageOf,
+    UsageReport,
+};
+use uuid::Uuid;
+
+use super::agent::Agent;
+use super::inbox::Broken;
+use super::refusal::{Again, Refusal};
+use super::wire::{Answer, Outgoing, Request, ToolChoice};
+use crate::session::Signal;
+
+/// How often a request is made again when nothing else was said.
+const RETRIES: u32 = 5;
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// A service that wants to be left alone for longer than this is not waited for.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+/// How many settings a service may refuse, one after another.
+const ADAPTATIONS: u32 = 8;
+/// Bytes of a token, where nobody counts.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// Why one try gave no answer.
+#[derive(Debug)]
+pub(super) enum Miss {
+    Refused(Refusal),
+    Broken(Broken),
+}
+
+impl From<Broken> for Miss {
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+impl From<Refusal> for Miss {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl Agent {
+    /// Asks the model with all that was said so far. A conversation that turns out not to fit is made shorter once.
+    pub(super) async fn ask_the_model(&mut self, choice: ToolChoice) -> Result<Answer, Broken> {
+        match self.call(choice).await {
+            Err(Broken::Failed(error)) if error.class == ErrorClass::ContextOverflow => {
+                self.compact().await?;
+                self.call(choice).await
+            }
+            done => done,
+        }
+    }
+
+    /// Makes one model call, with as many tries as it may take.
+    pub(super) async fn call(&mut self, choice: ToolChoice) -> Result<Answer, Broken> {
+        self.count_the_call().await?;
+        let most = self.spec.model_options.retries.unwrap_or(RETRIES);
+        let (mut tries, mut adaptations) = (0, 0);
+        loop {
+            let outgoing = self.write(choice);
+            let refusal = match self.attempt(outgoing).await {
+                Ok(answer) => return Ok(answer),
+                Err(Miss::Broken(broken)) => return Err(broken),
+                Err(Miss::Refused(refusal)) => refusal,
+            };
+            if adaptations < ADAPTATIONS
+                && let Some(learnt) = self.wire.adapt(&refusal)
+            {
+                adaptations += 1;
+                self.notice(Level::Info, "adapted", learnt.to_owned()).await?;
+                continue;
+            }
+            let wait = match refusal.again {
+                Again::Later => jittered(tries),
+                Again::After(wait) if wait <= PATIENCE => wait,
+                Again::Never | Again::After(_) => {
+                    self.limits(&refusal).await?;
+                    return Err(Broken::Failed(refusal.error));
+                }
+            };
+            if tries >= most {
+                return Err(Broken::Failed(refusal.error));
+            }
+            tries += 1;
+            self.outbox
+                .event(EventKind::Retry {
+                    attempt: tries,
+                    max: Some(most),
+                    delay_ms: u64::try_from(wait.as_millis()).ok(),
+                    cause: refusal.error,
+                })
+                .await?;
+            self.inbox.during(tokio::time::sleep(wait)).await?;
+        }
+    }
+
+    /// Says that a model call begins, unless the run may make no more.
+    async fn count_the_call(&mut self) -> Result<(), Broken> {
+        if let Some(max) = self.spec.limits.max_turns.filter(|max| self.calls >= *max) {
+            let message = format!("the limit of {max} model calls was reached");
+            return Err(Broken::OutOfTurns(
+                ErrorInfo::new(ErrorClass::MaxTurns, message)
+                    .with_hint("raise the limit with --max-turns, or resume the session"),
+            ));
+        }
+        self.calls += 1;
+        self.outbox.send(vec![Signal::ModelCall], None).await
+    }
+
+    fn write(&self, choice: ToolChoice) -> Outgoing {
+        let known = self.prices.find(&self.model).and_then(|model| model.max_output);
+        self.wire.write(&Request {
+            session: self.history.session.as_str(),
+            model: &self.model,
+            system: &self.system,
+            entries: &self.history.entries,
+            tools: &self.offered,
+            choice,
+            options: &self.spec.model_options,
+            max_output: self.spec.model_options.max_output.or(known),
+        })
+    }
+
+    /// Tells of a limit that will not pass soon.
+    async fn limits(&self, refusal: &Refusal) -> Result<(), Broken> {
+        let error = &refusal.error;
+        if !matches!(error.class, ErrorClass::UsageLimit | ErrorClass::RateLimit) {
+            return Ok(());
+        }
+        let resets_at = match refusal.again {
+            Again::After(wait) => i64::try_from(wait.as_millis())
+                .ok()
+                .map(|wait| crate::now_ms().saturating_add(wait)),
+            Again::Never | Again::Later => None,
+        };
+        let limit = RateLimit {
+            exhausted: true,
+            status: "refused".into(),
+            window: None,
+            resets_at,
+            used: None,
+            error: Some(error.clone()),
+        };
+        self.outbox.event(EventKind::RateLimit(limit)).await
+    }
+
+    /// Enters what a call has used. What nobody told is estimated, and what it cost is then unknown.
+    pub(super) async fn account(
+        &mut self,
+        told: Option<Tokens>,
+        served_by: Option<&str>,
+        bytes: (usize, usize),
+    ) -> Result<(), Broken> {
+        let tokens = told.unwrap_or_else(|| Tokens {
+            input: estimated(bytes.0),
+            output: estimated(bytes.1),
+            ..Tokens::default()
+        });
+        if told.is_none() && !std::mem::replace(&mut self.told_of_estimate, true) {
+            let text = "the service does not say what an answer uses; tokens are estimated";
+            self.notice(Level::Warning, "usage_estimated", text.to_owned()).await?;
+        }
+        let known = self.prices.find(&self.model);
+        let known = known.or_else(|| self.prices.find(served_by?));
+        let cost = told.and_then(|tokens| known?.cost(&tokens));
+        self.context = tokens.context().saturating_add(tokens.output);
+        self.shown = self.history.entries.len();
+        let report = UsageReport {
+            of: UsageOf::ModelCall,
+            cumulative: false,
+            model: Some(self.model.clone()),
+            spend: Spend { tokens, cost_usd: cost },
+            cost_basis: if cost.is_some() { CostBasis::PriceTable } else { CostBasis::Unknown },
+            context: Some(Context { used: self.context, window: self.window() }),
+            partial: false,
+        };
+        self.outbox.event(EventKind::Usage(report)).await
+    }
+
+    /// How many tokens the model can look at, as far as anybody knows.
+    pub(super) fn window(&self) -> Option<u64> {
+        let known = || self.prices.find(&self.model).and_then(|model| model.window);
+        self.spec.model_options.window.or_else(known)
+    }
+}
+
+/// Tokens of so many bytes, where nobody counts.
+pub(super) fn estimated(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX).div_ceil(BYTES_PER_TOKEN)
+}
+
+/// Twice as long each time, and never the same for two that wait.
+fn jittered(tries: u32) -> Duration {
+    let longest = FIRST_WAIT.saturating_mul(1 << tries.min(16)).min(LONGEST_WAIT);
+    // The last 32 bits of a random id are random.
+    let dice = Uuid::new_v4().as_u128() as u32;
+    longest.mul_f64(0.5 + 0.5 * f64::from(dice) / f64::from(u32::MAX))
+}

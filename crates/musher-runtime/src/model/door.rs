@@ -1,0 +1,248 @@
+//! The way to a service over HTTP: its address, its certificates, its proxies, and how long it may be silent.
+
+use std::error::Error as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use musher_core::{ErrorClass, ErrorInfo};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, NoProxy, Proxy, Response, Url};
+use rustls::{ClientConfig, RootCertStore};
+
+use super::refusal::{Again, Refusal};
+use crate::Environment;
+use crate::SessionSpec;
+
+const CONNECT: Duration = Duration::from_secs(10);
+const IDLE: Duration = Duration::from_secs(240);
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// Of what a service says instead of an answer, this much is read.
+const LONGEST_REFUSAL: usize = 256 * 1024;
+
+/// An open way to a service.
+#[derive(Debug)]
+pub(crate) struct Door {
+    client: Client,
+    base: String,
+    headers: HeaderMap,
+    idle: Duration,
+    /// The service is on this machine or was named by the person, so that it may need no key.
+    pub(crate) own: bool,
+}
+
+impl Door {
+    /// Prepares the way; nothing is sent yet.
+    pub(crate) fn open(spec: &SessionSpec, usual: &str, variable: &str) -> Result<Self, ErrorInfo> {
+        let options = &spec.model_options;
+        let environment = &spec.environment;
+        let named = environment.get(variable).and_then(|value| value.to_str());
+        let named = named.map(str::trim).filter(|value| !value.is_empty());
+        let base = options.base_url.as_deref().or(named).unwrap_or(usual);
+        let refuse = |why: String| {
+            ErrorInfo::new(ErrorClass::Config, format!("the base address cannot be used: {why}"))
+                .with_hint(format!(
+                    "give an address such as {usual}, in the options or in {variable}"
+                ))
+        };
+        let url = Url::parse(base).map_err(|error| refuse(error.to_string()))?;
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(refuse("it begins with neither http:// nor https://".into()));
+        }
+        let config = tls(url.scheme() == "https", environment)
+            .map_err(|why| ErrorInfo::new(ErrorClass::Internal, why))?;
+        let mut builder = Client::builder()
+            .tls_backend_preconfigured(config)
+            .connect_timeout(CONNECT)
+            .tcp_keepalive(KEEP_ALIVE)
+            .http2_keep_alive_interval(KEEP_ALIVE)
+            .http2_keep_alive_timeout(KEEP_ALIVE)
+            // A key goes where it was meant to go and nowhere else.
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy();
+        for proxy in proxies(environment).map_err(refuse)? {
+            builder = builder.proxy(proxy);
+        }
+        let client = builder.build().map_err(|error| {
+            let message = format!("no HTTP client could be made: {}", cause(&error));
+            ErrorInfo::new(ErrorClass::Internal, message)
+        })?;
+        Ok(Self {
+            client,
+            base: base.trim_end_matches('/').to_owned(),
+            headers: headers(options.headers.iter().map(|(k, v)| (k.as_str(), v.as_str())))?,
+            idle: options.idle.filter(|idle| !idle.is_zero()).unwrap_or(IDLE),
+            own: base != usual,
+        })
+    }
+
+    /// Adds headers to every request from now on. What the person gave goes before them.
+    pub(crate) fn add(&mut self, more: &[(&'static str, String)]) -> Result<(), ErrorInfo> {
+        let more = headers(more.iter().map(|(name, value)| (*name, value.as_str())))?;
+        for (name, value) in more {
+            if let Some(name) = name {
+                self.headers.entry(name).or_insert(value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub(crate) async fn post(&self, path: &str, body: Vec<u8>) -> Result<Response, Refusal> {
+        let request = self
+            .client
+            .post(format!("{}/{path}", self.base))
+            .headers(self.headers.clone())
+            .header("content-type", "application/json")
+            .header("accept", "text/event-stream")
+            .body(body);
+        match tokio::time::timeout(self.idle, request.send()).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(failure(&error)),
+            Err(_) => Err(self.silent()),
+        }
+    }
+
+    /// The next piece of an answer; `None` at its end.
+    pub(crate) async fn chunk(&self, response: &mut Response) -> Result<Option<Bytes>, Refusal> {
+        match tokio::time::timeout(self.idle, response.chunk()).await {
+            Ok(Ok(chunk)) => Ok(chunk),
+            Ok(Err(error)) => Err(failure(&error)),
+            Err(_) => Err(self.silent()),
+        }
+    }
+
+    /// What a service says instead of an answer, as far as it matters.
+    pub(crate) async fn rest(&self, response: &mut Response) -> Vec<u8> {
+        let mut all = Vec::new();
+        while let Ok(Some(chunk)) = self.chunk(response).await {
+            let room = LONGEST_REFUSAL - all.len();
+            all.extend_from_slice(&chunk[..chunk.len().min(room)]);
+            if all.len() >= LONGEST_REFUSAL {
+                break;
+            }
+        }
+        all
+    }
+
+    fn silent(&self) -> Refusal {
+        let message = format!("the service said nothing for {:?}", self.idle);
+        Refusal::later(ErrorClass::Network, message).with_code(Some("idle"))
+    }
+}
+
+fn headers<'a>(given: impl Iterator<Item = (&'a str, &'a str)>) -> Result<HeaderMap, ErrorInfo> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in given {
+        let refuse = || {
+            let name = name.escape_debug();
+            let message =
+                format!("the header `{name}` cannot be sent: it holds what no header may");
+            ErrorInfo::new(ErrorClass::Config, message)
+                .with_hint("look for blanks or line ends in its name, its value or the key")
+        };
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| refuse())?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| refuse())?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
+
+/// TLS by the certificates of this machine, or by those that its variables name.
+fn tls(needed: bool, environment: &Environment) -> Result<ClientConfig, String> {
+    let mut roots = RootCertStore::empty();
+    if needed {
+        let path = |name: &str| environment.get(name).filter(|value| !value.is_empty());
+        let (file, folder) = (path("SSL_CERT_FILE"), path("SSL_CERT_DIR"));
+        let found = match (file, folder) {
+            (None, None) => rustls_native_certs::load_native_certs(),
+            (file, folder) => rustls_native_certs::load_certs_from_paths(
+                file.map(Path::new),
+                folder.map(Path::new),
+            ),
+        };
+        roots.add_parsable_certificates(found.certs);
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| format!("TLS cannot be used: {error}"))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+/// The proxies that the variables of the session name.
+fn proxies(environment: &Environment) -> Result<Vec<Proxy>, String> {
+    let get = |names: [&str; 2]| {
+        let found = names.iter().find_map(|name| environment.get(name)?.to_str());
+        found.map(str::trim).filter(|value| !value.is_empty())
+    };
+    let except = get(["no_proxy", "NO_PROXY"]).and_then(NoProxy::from_string);
+    let mut proxies = Vec::new();
+    let mut add = |names: [&str; 2], make: fn(&str) -> reqwest::Result<Proxy>| {
+        if let Some(url) = get(names) {
+            let proxy =
+                make(url).map_err(|_| format!("the proxy in {} is no address", names[0]))?;
+            proxies.push(proxy.no_proxy(except.clone()));
+        }
+        Ok::<(), String>(())
+    };
+    add(["http_proxy", "HTTP_PROXY"], |url| Proxy::http(url))?;
+    add(["https_proxy", "HTTPS_PROXY"], |url| Proxy::https(url))?;
+    add(["all_proxy", "ALL_PROXY"], |url| Proxy::all(url))?;
+    Ok(proxies)
+}
+
+/// What went wrong on the way. What a certificate refuses, it refuses again.
+fn failure(error: &reqwest::Error) -> Refusal {
+    let why = cause(error);
+    if let Some(tls) = tls_error(error) {
+        let message = format!("the service cannot be trusted: {tls}");
+        let mut refusal = Refusal::never(ErrorClass::Network, message).with_code(Some("tls"));
+        refusal.error.hint =
+            Some("look at the address and its certificate; SSL_CERT_FILE names others".into());
+        return refusal;
+    }
+    let (message, again) = if error.is_builder() {
+        (format!("the request could not be made: {why}"), Again::Never)
+    } else if error.is_connect() {
+        (format!("the service could not be reached: {why}"), Again::Later)
+    } else {
+        (format!("the connection broke: {why}"), Again::Later)
+    };
+    let mut refusal = Refusal { error: ErrorInfo::new(ErrorClass::Network, message), again };
+    if error.is_connect() {
+        refusal.error.hint = Some("look at the base address and at the network".into());
+    }
+    refusal
+}
+
+/// The innermost words of an error. The outer ones name the address, which may hold a password.
+fn cause(error: &reqwest::Error) -> String {
+    let mut words = String::new();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        words = inner.to_string();
+        source = inner.source();
+    }
+    if words.is_empty() { "nobody knows why".into() } else { words }
+}
+
+fn tls_error(error: &reqwest::Error) -> Option<String> {
+    let mut source = error.source();
+    while let Some(inner) = source {
+        let io = inner.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        let tls = inner
+            .downcast_ref::<rustls::Error>()
+            .or_else(|| io.and_then(|io| io.downcast_ref::<rustls::Error>()));
+        if let Some(tls) = tls {
+            return Some(tls.to_string());
+        }
+        source = inner.source();
+    }
+    None
+}

@@ -1,0 +1,160 @@
+//! What the driver orders while the agent is busy, and how the agent tells the driver what happens.
+
+use std::collections::VecDeque;
+use std::pin::pin;
+
+use musher_core::{Answer, AskId, ErrorInfo, EventKind};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::process::Weight;
+use crate::session::{Batch, GateVerdict, Order, Port, Signal};
+
+/// Why something did not come to its end.
+#[derive(Debug)]
+pub(super) enum Broken {
+    Interrupted,
+    Failed(ErrorInfo),
+    /// The model declined.
+    Refused(ErrorInfo),
+    OutOfTurns(ErrorInfo),
+    /// The session is being ended.
+    Ending,
+}
+
+/// What the agent may be waiting for.
+#[derive(Debug)]
+pub(super) enum Word {
+    Verdict { gate: String, verdict: GateVerdict },
+    Answer { ask: AskId, answer: Answer },
+}
+
+/// What is to change from the next model call on.
+#[derive(Debug)]
+pub(super) enum Change {
+    Model(String),
+    Mode(String),
+    /// Something was said into the turn.
+    Steer(String),
+}
+
+/// The orders of the driver.
+#[derive(Debug)]
+pub(super) struct Inbox {
+    orders: mpsc::Receiver<Order>,
+    end: CancellationToken,
+    kill: CancellationToken,
+    /// Prompts that came before their turn; `None` says that no more will.
+    prompts: VecDeque<Option<String>>,
+    pub(super) changes: Vec<Change>,
+}
+
+/// The way to the driver.
+#[derive(Debug, Clone)]
+pub(super) struct Outbox {
+    signals: mpsc::Sender<Batch>,
+    end: CancellationToken,
+    kill: CancellationToken,
+}
+
+/// Both ends of a port.
+pub(super) fn open(port: Port) -> (Inbox, Outbox) {
+    let Port { orders, signals, end, kill } = port;
+    let outbox = Outbox { signals, end: end.clone(), kill: kill.clone() };
+    (Inbox { orders, end, kill, prompts: VecDeque::new(), changes: Vec::new() }, outbox)
+}
+
+impl Inbox {
+    /// The next prompt; `None` when the session is over.
+    pub(super) async fn prompt(&mut self) -> Option<String> {
+        loop {
+            if let Some(prompt) = self.prompts.pop_front() {
+                return prompt;
+            }
+            match self.order().await {
+                // There is no turn to interrupt, and nobody waits for a word.
+                Ok(_) | Err(Broken::Interrupted) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// The next word that the agent may be waiting for.
+    pub(super) async fn word(&mut self) -> Result<Word, Broken> {
+        loop {
+            if let Some(word) = self.order().await? {
+                return Ok(word);
+            }
+        }
+    }
+
+    /// Does something unless an order breaks it off; other orders are kept for later.
+    pub(super) async fn during<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Broken> {
+        let mut work = pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                order = self.order() => {
+                    // A word that nobody waits for any more.
+                    let _late = order?;
+                }
+                done = &mut work => return Ok(done),
+            }
+        }
+    }
+
+    async fn order(&mut self) -> Result<Option<Word>, Broken> {
+        let order = tokio::select! {
+            biased;
+            () = self.kill.cancelled() => return Err(Broken::Ending),
+            () = self.end.cancelled() => return Err(Broken::Ending),
+            order = self.orders.recv() => order.ok_or(Broken::Ending)?,
+        };
+        match order {
+            Order::Prompt { text, .. } => self.prompts.push_back(Some(text)),
+            Order::Close => self.prompts.push_back(None),
+            Order::Steer { text, .. } => self.changes.push(Change::Steer(text)),
+            Order::SetModel { model } => self.changes.push(Change::Model(model)),
+            Order::SetMode { mode } => self.changes.push(Change::Mode(mode)),
+            Order::Interrupt => return Err(Broken::Interrupted),
+            Order::Answer { ask, answer } => return Ok(Some(Word::Answer { ask, answer })),
+            Order::Gate { gate, verdict } => return Ok(Some(Word::Verdict { gate, verdict })),
+        }
+        Ok(None)
+    }
+}
+
+impl Outbox {
+    pub(super) async fn event(&self, kind: EventKind) -> Result<(), Broken> {
+        self.send(vec![Signal::event(kind)], None).await
+    }
+
+    /// Tells the driver. A host that does not listen makes the agent wait, but not past the end.
+    pub(super) async fn send(
+        &self,
+        signals: Vec<Signal>,
+        weight: Option<Weight>,
+    ) -> Result<(), Broken> {
+        if signals.is_empty() {
+            return Ok(());
+        }
+        tokio::select! {
+            biased;
+            () = self.kill.cancelled() => Err(Broken::Ending),
+            () = self.end.cancelled() => Err(Broken::Ending),
+            sent = self.signals.send(Batch { signals, weight }) => {
+                sent.map_err(|_| Broken::Ending)
+            }
+        }
+    }
+
+    /// Waits for something unless the session is ended meanwhile.
+    pub(super) async fn unless_ended<T>(&self, work: impl Future<Output = T>) -> Result<T, Broken> {
+        tokio::select! {
+            biased;
+            () = self.kill.cancelled() => Err(Broken::Ending),
+            () = self.end.cancelled() => Err(Broken::Ending),
+            done = work => Ok(done),
+        }
+    }
+}

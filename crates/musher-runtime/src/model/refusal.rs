@@ -1,0 +1,135 @@
+//! What a service says instead of an answer, and whether asking again can help.
+
+use std::time::Duration;
+
+use musher_core::{ErrorClass, ErrorInfo};
+use reqwest::header::HeaderMap;
+use serde_json::Value as Json;
+
+/// Of an error that came as something else than JSON, this much is shown.
+const SHOWN: usize = 300;
+
+/// A request that got no answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Refusal {
+    pub(crate) error: ErrorInfo,
+    pub(crate) again: Again,
+}
+
+/// Whether asking again can help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Again {
+    Never,
+    /// After a while of our choice.
+    Later,
+    /// After the time that the service named.
+    After(Duration),
+}
+
+/// An HTTP answer that is no success.
+#[derive(Debug)]
+pub(crate) struct Refused<'a> {
+    pub(crate) status: u16,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) body: &'a [u8],
+}
+
+impl Refusal {
+    pub(crate) fn never(class: ErrorClass, message: impl Into<String>) -> Self {
+        Self { error: ErrorInfo::new(class, message), again: Again::Never }
+    }
+
+    pub(crate) fn later(class: ErrorClass, message: impl Into<String>) -> Self {
+        Self { error: ErrorInfo::new(class, message), again: Again::Later }
+    }
+
+    /// The stream ended before it said that it would.
+    pub(crate) fn cut_off() -> Self {
+        Self::later(ErrorClass::Network, "the service broke off in the middle of its answer")
+    }
+
+    #[must_use]
+    pub(crate) fn with_code(mut self, code: Option<&str>) -> Self {
+        self.error.code = code.filter(|code| !code.is_empty()).map(str::to_owned);
+        self
+    }
+
+    /// Whether the refusal names one of these words, as services do with what they do not take.
+    pub(crate) fn names(&self, words: &[&str]) -> bool {
+        let text = self.error.message.to_lowercase();
+        words.iter().any(|word| text.contains(word))
+    }
+}
+
+impl Refused<'_> {
+    /// The body as JSON; `Null` when it is none.
+    pub(crate) fn json(&self) -> Json {
+        let json: Json = serde_json::from_slice(self.body).unwrap_or_default();
+        // One vendor puts its error into a list when the answer would have been one.
+        json.get(0).cloned().unwrap_or(json)
+    }
+
+    /// The refusal as the status tells it, with the words of the service if there are any.
+    pub(crate) fn plain(&self, message: Option<&str>, code: Option<&str>) -> Refusal {
+        let (class, retried) = by_status(self.status);
+        let message = match message.filter(|message| !message.is_empty()) {
+            Some(message) => message.to_owned(),
+            None => self.shown(),
+        };
+        let again = if retried { self.later() } else { Again::Never };
+        let mut refusal = Refusal { error: ErrorInfo::new(class, message), again }.with_code(code);
+        refusal.error.http = Some(self.status);
+        refusal.error.request_id = ["request-id", "x-request-id", "x-goog-request-id"]
+            .iter()
+            .find_map(|name| self.header(name))
+            .map(str::to_owned);
+        match self.header("x-should-retry") {
+            Some("true") if again == Again::Never => refusal.again = self.later(),
+            Some("false") => refusal.again = Again::Never,
+            Some(_) | None => {}
+        }
+        refusal
+    }
+
+    /// How long the service wants to be left alone.
+    pub(crate) fn later(&self) -> Again {
+        let millis = self.header("retry-after-ms").and_then(|text| text.parse::<f64>().ok());
+        let seconds = self.header("retry-after").and_then(|text| text.parse::<f64>().ok());
+        let wait = millis.map(|millis| millis / 1000.0).or(seconds);
+        match wait.and_then(|wait| Duration::try_from_secs_f64(wait).ok()) {
+            Some(wait) => Again::After(wait),
+            None => Again::Later,
+        }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// What came, for a person to recognise: a page of HTML says that the address is wrong.
+    fn shown(&self) -> String {
+        let text = String::from_utf8_lossy(self.body);
+        let text = text.trim();
+        if text.is_empty() {
+            return format!("the service answered {} and said nothing", self.status);
+        }
+        let cut = text.floor_char_boundary(text.len().min(SHOWN));
+        format!("the service answered {}: {}", self.status, &text[..cut])
+    }
+}
+
+/// What a status means by itself, and whether asking again can help.
+fn by_status(status: u16) -> (ErrorClass, bool) {
+    match status {
+        401 | 403 => (ErrorClass::Auth, false),
+        402 => (ErrorClass::Billing, false),
+        404 => (ErrorClass::ModelNotFound, false),
+        408 | 409 => (ErrorClass::Server, true),
+        413 => (ErrorClass::ContextOverflow, false),
+        429 => (ErrorClass::RateLimit, true),
+        503 | 529 => (ErrorClass::Overloaded, true),
+        500..=599 => (ErrorClass::Server, true),
+        300..=399 => (ErrorClass::Config, false),
+        _ => (ErrorClass::InvalidRequest, false),
+    }
+}

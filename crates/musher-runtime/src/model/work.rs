@@ -1,0 +1,156 @@
+//! Carries out the calls of an answer: each past the gate and, where need be, past a person; then at once or in turn.
+
+mod desk;
+
+use std::sync::Arc;
+
+use musher_core::{ErrorClass, ErrorInfo, EventKind, Executor, ToolOutput, ToolPhase, ToolUpdate};
+
+use super::Service;
+use super::agent::{Agent, call_id};
+use super::history::CANCELLED;
+use super::inbox::Broken;
+use super::wire::{CallResult, Entry, Input, Wanted};
+use crate::session::{Attempt, Gate, Signal};
+use crate::tools::ToolHost;
+use desk::{Desk, Stage};
+
+/// Calls of one answer that are carried out; a model that wants more is told to come again.
+const MOST_CALLS: usize = 128;
+/// The longest result that is sent to a model, whatever a tool gives.
+const LONGEST_RESULT: usize = 512 * 1024;
+
+/// The tools that every agent of ours has in its folder.
+pub(super) fn tools(
+    attempt: &Attempt,
+    service: &Service,
+) -> Result<Vec<Arc<dyn ToolHost>>, ErrorInfo> {
+    let _ = (attempt, service, ErrorClass::Config);
+    Ok(Vec::new())
+}
+
+impl Agent {
+    /// Carries out calls and puts their results into the history. Gives the summary of an agent that says it is done.
+    pub(super) async fn carry_out(&mut self, calls: Vec<Wanted>) -> Result<Option<String>, Broken> {
+        let mut desk = Desk::new(calls.len());
+        let worked = self.work(&calls, &mut desk).await;
+        desk.stop_all().await;
+        let (stages, summary) = desk.finish();
+        let results = calls
+            .iter()
+            .zip(stages)
+            .map(|(call, stage)| match stage {
+                Stage::Done(result) => result,
+                Stage::Gated | Stage::Asked(_) | Stage::Ready(_) | Stage::Running(_) => {
+                    result(call, CANCELLED.to_owned(), Failed::Yes)
+                }
+            })
+            .collect();
+        self.history.push(Entry::Results { results }).map_err(Broken::Failed)?;
+        worked?;
+        Ok(summary)
+    }
+
+    async fn work(&mut self, calls: &[Wanted], desk: &mut Desk) -> Result<(), Broken> {
+        for (at, call) in calls.iter().enumerate() {
+            self.propose(at, call, desk).await?;
+        }
+        while !desk.is_done() {
+            self.start_what_may(calls, desk);
+            self.hear(calls, desk).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells of a call and brings it to the gate. One that cannot be made fails at once, and the model is told why.
+    async fn propose(&mut self, at: usize, call: &Wanted, desk: &mut Desk) -> Result<(), Broken> {
+        let tool = self.tool(&call.name).cloned();
+        let input = call.input.object();
+        let subject = tool.as_ref().and_then(|tool| tool.subject_of(&input)).map(str::to_owned);
+        let proposed = ToolUpdate {
+            name: Some(call.name.clone()),
+            kind: tool.as_ref().map(|tool| tool.kind),
+            subject: subject.clone(),
+            input: Some(input.clone()),
+            by: Executor::Host,
+            ..ToolUpdate::phase(call_id(&call.id), ToolPhase::Proposed)
+        };
+        self.update(proposed).await?;
+        let wrong = match (&tool, &call.input) {
+            (_, Input::Broken { why, .. }) => Some(format!(
+                "the arguments could not be read: {why}; send one JSON object as the tool's schema says"
+            )),
+            (None, Input::Json(_)) => Some(self.unknown(&call.name)),
+            (Some(_), Input::Json(_)) if at >= MOST_CALLS => Some(format!(
+                "there were more than {MOST_CALLS} calls in one answer; make this one again later"
+            )),
+            (Some(_), Input::Json(_)) => None,
+        };
+        if let Some(why) = wrong {
+            return self.fail(at, call, why, desk).await;
+        }
+        let Some(tool) = tool else { return Ok(()) };
+        let gate = Gate {
+            gate: gate_name(at, call),
+            tool: call.name.clone(),
+            kind: tool.kind,
+            subject,
+            input,
+        };
+        self.outbox.send(vec![Signal::Gate(gate)], None).await
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let names: Vec<&str> = self.offered.iter().map(|tool| tool.name.as_ref()).collect();
+        let shown: String = name.chars().take(64).collect();
+        format!("there is no tool `{}`; call one of: {}", shown.escape_debug(), names.join(", "))
+    }
+
+    async fn fail(
+        &mut self,
+        at: usize,
+        call: &Wanted,
+        why: String,
+        desk: &mut Desk,
+    ) -> Result<(), Broken> {
+        let update = ToolUpdate {
+            output: Some(ToolOutput { text: why.clone(), ..ToolOutput::default() }),
+            by: Executor::Host,
+            ..ToolUpdate::phase(call_id(&call.id), ToolPhase::Failed)
+        };
+        desk.set(at, Stage::Done(result(call, why, Failed::Yes)));
+        self.update(update).await
+    }
+
+    pub(super) async fn update(&self, update: ToolUpdate) -> Result<(), Broken> {
+        self.outbox.event(EventKind::Tool(Box::new(update))).await
+    }
+}
+
+/// Whether the model is told that a call did not work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Failed {
+    Yes,
+    No,
+}
+
+fn result(call: &Wanted, mut text: String, failed: Failed) -> CallResult {
+    if text.len() > LONGEST_RESULT {
+        let head = text.floor_char_boundary(LONGEST_RESULT / 2);
+        let tail = text.ceil_char_boundary(text.len() - LONGEST_RESULT / 2);
+        let left_out = tail - head;
+        text = format!("{}\n[{left_out} bytes were left out]\n{}", &text[..head], &text[tail..]);
+    }
+    CallResult {
+        id: call.id.clone(),
+        name: call.name.clone(),
+        text,
+        failed: failed == Failed::Yes,
+        minted: call.minted,
+    }
+}
+
+/// The name of a call at the gate. Ids come from outside and may not be told apart.
+fn gate_name(at: usize, call: &Wanted) -> String {
+    format!("{at}:{}", call.id)
+}

@@ -1,0 +1,371 @@
+//! The Chat Completions format, as the vendor and the many servers that imitate it speak it.
+
+mod calls;
+mod think;
+
+use musher_core::{ErrorClass, ItemBody, Tokens};
+use serde_json::{Value as Json, json};
+
+use super::refusal::{classify, refusal};
+use super::responses::tokens;
+use crate::model::refusal::{Again, Refusal, Refused};
+use crate::model::wire::{
+    Answer, Entry, Outgoing, Piece, Reader, Request, Stop, ToolChoice, Wanted, Wire,
+};
+use calls::Calls;
+use think::Think;
+
+const NAME: &str = "chat";
+/// The fields in which servers tell thoughts.
+const THOUGHTS: [&str; 2] = ["reasoning_content", "reasoning"];
+const THOUGHT_BLOCK: u32 = 0;
+const TEXT_BLOCK: u32 = 1;
+
+/// Speaks Chat Completions, and remembers what the server does not take.
+#[derive(Debug, Default)]
+pub(super) struct Chat {
+    no_stream_options: bool,
+    no_parallel: bool,
+    no_effort: bool,
+    no_temperature: bool,
+    /// The server calls the limit of an answer by its newer name.
+    newer_limit: bool,
+}
+
+impl Wire for Chat {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn write(&self, request: &Request<'_>) -> Outgoing {
+        let tools: Vec<Json> = request
+            .tools
+            .iter()
+            .map(|tool| {
+                json!({
+                    "type": "function",
+                    "function": {
+                        "name": tool.name,
+                        "description": tool.description,
+                        "parameters": tool.input_schema,
+                    },
+                })
+            })
+            .collect();
+        let mut body = json!({
+            "model": request.model,
+            "messages": messages(request),
+            "stream": true,
+        });
+        if !self.no_stream_options {
+            body["stream_options"] = json!({ "include_usage": true });
+        }
+        if !tools.is_empty() {
+            body["tools"] = Json::Array(tools);
+            if !self.no_parallel {
+                body["parallel_tool_calls"] = json!(true);
+            }
+            if request.choice == ToolChoice::None {
+                body["tool_choice"] = json!("none");
+            }
+        }
+        if let Some(max_output) = request.options.max_output {
+            let name = if self.newer_limit { "max_completion_tokens" } else { "max_tokens" };
+            body[name] = json!(max_output);
+        }
+        if let Some(effort) = request.options.effort.as_deref().filter(|_| !self.no_effort) {
+            body["reasoning_effort"] = json!(effort);
+        }
+        if let Some(temperature) = request.options.temperature.filter(|_| !self.no_temperature) {
+            body["temperature"] = json!(temperature);
+        }
+        Outgoing { path: "chat/completions".into(), body }
+    }
+
+    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
+        key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
+    }
+
+    fn reader(&self) -> Box<dyn Reader> {
+        Box::new(Stream::default())
+    }
+
+    fn refusal(&self, refused: &Refused<'_>) -> Refusal {
+        refusal(refused)
+    }
+
+    fn adapt(&mut self, refusal: &Refusal) -> Option<&'static str> {
+        if !matches!(refusal.error.http, Some(400 | 422)) {
+            return None;
+        }
+        // The longer name comes first, because it holds the other one's words.
+        let learnt: [(&mut bool, &[&str], &str); 5] = [
+            (
+                &mut self.no_stream_options,
+                &["stream_options", "include_usage"],
+                "the server does not say what an answer uses when it is asked to",
+            ),
+            (
+                &mut self.newer_limit,
+                &["max_completion_tokens", "max_tokens"],
+                "the server calls the limit of an answer by its newer name",
+            ),
+            (
+                &mut self.no_parallel,
+                &["parallel_tool_calls", "parallel tool calls"],
+                "the server takes no word on parallel calls",
+            ),
+            (
+                &mut self.no_effort,
+                &["reasoning_effort", "reasoning effort"],
+                "the server takes no word on how hard to think",
+            ),
+            (&mut self.no_temperature, &["temperature"], "the server takes no temperature"),
+        ];
+        for (known, words, told) in learnt {
+            if !*known && refusal.names(words) {
+                *known = true;
+                return Some(told);
+            }
+        }
+        None
+    }
+}
+
+/// The history as messages. What a user says in several entries is one message.
+fn messages(request: &Request<'_>) -> Vec<Json> {
+    let mut messages = Vec::new();
+    if !request.system.is_empty() {
+        messages.push(json!({ "role": "system", "content": request.system }));
+    }
+    let is_user = |entry: &Entry| matches!(entry, Entry::User { .. });
+    let last_user = request.entries.iter().rposition(is_user).unwrap_or(0);
+    for (at, entry) in request.entries.iter().enumerate() {
+        match entry {
+            Entry::User { text } => match messages.last_mut() {
+                Some(last) if last["role"] == "user" => {
+                    let before = last["content"].as_str().unwrap_or_default();
+                    last["content"] = json!(format!("{before}\n\n{text}"));
+                }
+                _ => messages.push(json!({ "role": "user", "content": text })),
+            },
+            Entry::Model { wire, raw, .. } if wire == NAME => {
+                for message in raw {
+                    let mut message = message.clone();
+                    // Thoughts belong to the tool calls that they led to; servers refuse older ones.
+                    if at < last_user
+                        && let Some(fields) = message.as_object_mut()
+                    {
+                        THOUGHTS.iter().for_each(|field| {
+                            fields.remove(*field);
+                        });
+                    }
+                    messages.push(message);
+                }
+            }
+            Entry::Model { text, calls, .. } => messages.push(told(text, calls)),
+            Entry::Results { results } => messages.extend(results.iter().map(|result| {
+                json!({ "role": "tool", "tool_call_id": result.id, "content": result.text })
+            })),
+        }
+    }
+    messages
+}
+
+/// An answer in the words of this format.
+fn told(text: &str, calls: &[Wanted]) -> Json {
+    let mut message = json!({ "role": "assistant", "content": text });
+    if !calls.is_empty() {
+        message["tool_calls"] = calls
+            .iter()
+            .map(|call| {
+                json!({
+                    "id": call.id,
+                    "type": "function",
+                    "function": {
+                        "name": call.name,
+                        // Servers read it again, so that it must be JSON whatever came.
+                        "arguments": call.input.object().to_string(),
+                    },
+                })
+            })
+            .collect();
+    }
+    message
+}
+
+/// A stream on its way to an answer.
+#[derive(Debug, Default)]
+struct Stream {
+    model: Option<String>,
+    think: Think,
+    text: String,
+    thoughts: String,
+    /// The field in which thoughts came, if they came in one.
+    thoughts_field: Option<&'static str>,
+    /// Thoughts in a form that must go back untouched.
+    details: Vec<Json>,
+    refused: bool,
+    thought_told: bool,
+    calls: Calls,
+    finish: Option<String>,
+    usage: Option<Tokens>,
+    done: bool,
+}
+
+impl Reader for Stream {
+    fn event(&mut self, _: &str, data: &str) -> Vec<Piece> {
+        if data.trim() == "[DONE]" {
+            self.done = true;
+            return Vec::new();
+        }
+        let Ok(json) = serde_json::from_str::<Json>(data) else {
+            return vec![Piece::Unparsed { text: data.to_owned() }];
+        };
+        if let Some(error) = json.get("error").filter(|error| !error.is_null()) {
+            return vec![Piece::Failed(failure(error))];
+        }
+        if let Some(model) = json["model"].as_str().filter(|model| !model.is_empty()) {
+            self.model = Some(model.to_owned());
+        }
+        if json["usage"].is_object() {
+            self.usage = Some(tokens(&json["usage"], ["prompt_tokens", "completion_tokens"]));
+        }
+        let Some(choice) = json["choices"].as_array().and_then(|choices| choices.first()) else {
+            // The last chunk says the usage and nothing else.
+            self.done = self.finish.is_some() && self.usage.is_some();
+            return match json["choices"].is_array() || json["usage"].is_object() {
+                true => Vec::new(),
+                false => vec![Piece::Native { name: "chunk".into() }],
+            };
+        };
+        // A server that cannot stream sends the whole message at once.
+        let delta = if choice["delta"].is_object() { &choice["delta"] } else { &choice["message"] };
+        let pieces = self.delta(delta);
+        if let Some(finish) = choice["finish_reason"].as_str() {
+            self.finish = Some(finish.to_owned());
+        }
+        pieces
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+
+    fn usage(&self) -> Option<Tokens> {
+        self.usage
+    }
+
+    fn finish(&mut self) -> (Vec<Piece>, Result<Answer, Refusal>) {
+        if self.finish.is_none() && !self.done {
+            return (Vec::new(), Err(Refusal::cut_off()));
+        }
+        let mut pieces = Vec::new();
+        let (thought, text) = self.think.rest();
+        self.thought(&thought, &mut pieces);
+        self.said(&text, &mut pieces);
+        self.thought_done(&mut pieces);
+        let text = std::mem::take(&mut self.text);
+        if !text.is_empty() {
+            let body = ItemBody::Text { text: text.clone() };
+            pieces.push(Piece::Done { block: TEXT_BLOCK, body });
+        }
+        let (calls, raw_calls) = std::mem::take(&mut self.calls).finish();
+        let mut message = told(&text, &calls);
+        if !raw_calls.is_empty() {
+            message["tool_calls"] = Json::Array(raw_calls);
+        }
+        if let Some(field) = self.thoughts_field {
+            message[field] = json!(self.thoughts);
+        }
+        if !self.details.is_empty() {
+            message["reasoning_details"] = Json::Array(std::mem::take(&mut self.details));
+        }
+        let stop = match self.finish.as_deref() {
+            Some("length") => Stop::MaxOutput,
+            Some("content_filter") => Stop::Refused,
+            Some(_) | None if self.refused => Stop::Refused,
+            Some(_) | None => Stop::End,
+        };
+        let empty = text.is_empty() && calls.is_empty();
+        let answer = Answer {
+            model: self.model.take(),
+            raw: if empty { Vec::new() } else { vec![message] },
+            text,
+            calls,
+            stop,
+            native_stop: self.finish.take(),
+            usage: self.usage,
+        };
+        (pieces, Ok(answer))
+    }
+}
+
+impl Stream {
+    fn delta(&mut self, delta: &Json) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for field in THOUGHTS {
+            if let Some(text) = delta[field].as_str().filter(|text| !text.is_empty()) {
+                self.thoughts_field = Some(field);
+                self.thought(text, &mut pieces);
+                break;
+            }
+        }
+        if let Some(details) = delta["reasoning_details"].as_array() {
+            self.details.extend(details.iter().cloned());
+        }
+        if let Some(text) = delta["content"].as_str() {
+            let (thought, text) = self.think.push(text);
+            self.thought(&thought, &mut pieces);
+            self.said(&text, &mut pieces);
+        }
+        if let Some(text) = delta["refusal"].as_str().filter(|text| !text.is_empty()) {
+            self.refused = true;
+            self.said(text, &mut pieces);
+        }
+        for (position, call) in (0..).zip(delta["tool_calls"].as_array().into_iter().flatten()) {
+            pieces.extend(self.calls.push(position, call));
+        }
+        pieces
+    }
+
+    fn thought(&mut self, text: &str, pieces: &mut Vec<Piece>) {
+        if !text.is_empty() {
+            self.thoughts.push_str(text);
+            pieces.push(Piece::Thought { block: THOUGHT_BLOCK, text: text.to_owned() });
+        }
+    }
+
+    fn said(&mut self, text: &str, pieces: &mut Vec<Piece>) {
+        if !text.is_empty() {
+            self.thought_done(pieces);
+            self.text.push_str(text);
+            pieces.push(Piece::Text { block: TEXT_BLOCK, text: text.to_owned() });
+        }
+    }
+
+    fn thought_done(&mut self, pieces: &mut Vec<Piece>) {
+        if self.thoughts.is_empty() || std::mem::replace(&mut self.thought_told, true) {
+            return;
+        }
+        let opaque = Some(&self.details).filter(|details| !details.is_empty());
+        let opaque = opaque.map(|details| Json::Array(details.clone()));
+        let body = ItemBody::Reasoning { text: self.thoughts.clone(), opaque };
+        pieces.push(Piece::Done { block: THOUGHT_BLOCK, body });
+    }
+}
+
+/// An error that was told inside a stream.
+fn failure(error: &Json) -> Refusal {
+    let message = error["message"].as_str().or(error.as_str()).unwrap_or("the server failed");
+    let code = error["code"].as_str().or(error["type"].as_str());
+    let mut refusal = Refusal::later(ErrorClass::Server, message).with_code(code);
+    classify(&mut refusal);
+    if !matches!(
+        refusal.error.class,
+        ErrorClass::Server | ErrorClass::Overloaded | ErrorClass::RateLimit
+    ) {
+        refusal.again = Again::Never;
+    }
+    refusal
+}

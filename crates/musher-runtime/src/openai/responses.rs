@@ -1,0 +1,377 @@
+//! The Responses format: how a request is written, and how its stream is put together.
+
+use std::collections::BTreeMap;
+
+use musher_core::{ErrorClass, ItemBody, Tokens};
+use serde_json::{Value as Json, json};
+
+use super::refusal::{classify, refusal};
+use crate::model::refusal::{Again, Refusal, Refused};
+use crate::model::wire::{
+    Answer, Entry, Input, Outgoing, Piece, Reader, Request, Stop, ToolChoice, Wanted, Wire, joined,
+    mint_call,
+};
+
+const NAME: &str = "responses";
+
+/// Speaks the Responses format, without keeping anything at the service.
+#[derive(Debug, Default)]
+pub(super) struct Responses {
+    /// The model does not think, so it has no thoughts to give back.
+    no_reasoning: bool,
+    no_temperature: bool,
+}
+
+impl Wire for Responses {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn write(&self, request: &Request<'_>) -> Outgoing {
+        let tools: Vec<Json> = request
+            .tools
+            .iter()
+            .map(|tool| {
+                json!({
+                    "type": "function",
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.input_schema,
+                    "strict": false,
+                })
+            })
+            .collect();
+        let mut body = json!({
+            "model": request.model,
+            "input": input(request.entries),
+            "stream": true,
+            "store": false,
+            "prompt_cache_key": request.session,
+        });
+        if !request.system.is_empty() {
+            body["instructions"] = json!(request.system);
+        }
+        if !tools.is_empty() {
+            body["tools"] = Json::Array(tools);
+            body["parallel_tool_calls"] = json!(true);
+            if request.choice == ToolChoice::None {
+                body["tool_choice"] = json!("none");
+            }
+        }
+        if !self.no_reasoning {
+            // Nothing is kept at the service, so that thoughts must travel with the conversation.
+            body["include"] = json!(["reasoning.encrypted_content"]);
+            let mut reasoning = json!({ "summary": "auto" });
+            if let Some(effort) = &request.options.effort {
+                reasoning["effort"] = json!(effort);
+            }
+            body["reasoning"] = reasoning;
+        }
+        if let Some(max_output) = request.options.max_output {
+            body["max_output_tokens"] = json!(max_output);
+        }
+        if let Some(temperature) = request.options.temperature.filter(|_| !self.no_temperature) {
+            body["temperature"] = json!(temperature);
+        }
+        Outgoing { path: "responses".into(), body }
+    }
+
+    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
+        key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
+    }
+
+    fn reader(&self) -> Box<dyn Reader> {
+        Box::new(Stream::default())
+    }
+
+    fn refusal(&self, refused: &Refused<'_>) -> Refusal {
+        refusal(refused)
+    }
+
+    fn adapt(&mut self, refusal: &Refusal) -> Option<&'static str> {
+        if refusal.error.http != Some(400) {
+            return None;
+        }
+        if !self.no_reasoning && refusal.names(&["encrypted content", "reasoning.", "`include`"]) {
+            self.no_reasoning = true;
+            return Some("the model takes no word on reasoning");
+        }
+        if !self.no_temperature && refusal.names(&["temperature"]) {
+            self.no_temperature = true;
+            return Some("the model takes no temperature");
+        }
+        None
+    }
+}
+
+/// The history as items, those that came from the service as they came.
+fn input(entries: &[Entry]) -> Vec<Json> {
+    let mut items = Vec::new();
+    for entry in entries {
+        match entry {
+            Entry::User { text } => items.push(json!({
+                "type": "message",
+                "role": "user",
+                "content": [{ "type": "input_text", "text": text }],
+            })),
+            Entry::Model { wire, raw, .. } if wire == NAME => items.extend(raw.iter().cloned()),
+            Entry::Model { text, calls, .. } => {
+                if !text.is_empty() {
+                    items.push(json!({
+                        "type": "message",
+                        "role": "assistant",
+                        "content": [{ "type": "output_text", "text": text }],
+                    }));
+                }
+                items.extend(calls.iter().map(|call| {
+                    json!({
+                        "type": "function_call",
+                        "call_id": call.id,
+                        "name": call.name,
+                        "arguments": call.input.object().to_string(),
+                    })
+                }));
+            }
+            Entry::Results { results } => items.extend(results.iter().map(|result| {
+                json!({
+                    "type": "function_call_output",
+                    "call_id": result.id,
+                    "output": result.text,
+                })
+            })),
+        }
+    }
+    items
+}
+
+/// A stream on its way to an answer.
+#[derive(Debug, Default)]
+struct Stream {
+    model: Option<String>,
+    /// Items that are whole, by their place.
+    items: BTreeMap<u64, Json>,
+    /// The ids of calls that are being told, by their place.
+    calls: BTreeMap<u64, String>,
+    usage: Option<Tokens>,
+    end: Option<End>,
+}
+
+#[derive(Debug)]
+struct End {
+    stop: Stop,
+    native: String,
+}
+
+impl Reader for Stream {
+    fn event(&mut self, name: &str, data: &str) -> Vec<Piece> {
+        let Ok(json) = serde_json::from_str::<Json>(data) else {
+            return vec![Piece::Unparsed { text: data.to_owned() }];
+        };
+        let place = json["output_index"].as_u64().unwrap_or(0);
+        let text = || json["delta"].as_str().unwrap_or_default().to_owned();
+        let block = || block(place);
+        let kind = json["type"].as_str().unwrap_or(name);
+        match kind {
+            "response.output_text.delta" | "response.refusal.delta" => {
+                vec![Piece::Text { block: block(), text: text() }]
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                vec![Piece::Thought { block: block(), text: text() }]
+            }
+            "response.reasoning_summary_part.added" => {
+                // Parts of a summary are paragraphs.
+                match json["summary_index"].as_u64() {
+                    Some(1..) => vec![Piece::Thought { block: block(), text: "\n\n".into() }],
+                    Some(0) | None => Vec::new(),
+                }
+            }
+            "response.output_item.added" => {
+                if let Some(call) = json["item"]["call_id"].as_str() {
+                    self.calls.insert(place, call.to_owned());
+                }
+                Vec::new()
+            }
+            "response.function_call_arguments.delta" => match self.calls.get(&place) {
+                Some(call) => vec![Piece::Input { call: call.clone(), text: text() }],
+                None => Vec::new(),
+            },
+            "response.output_item.done" => self.item(place, &json["item"]),
+            "response.completed" | "response.incomplete" => self.ended(kind, &json["response"]),
+            "response.failed" => {
+                self.count(&json["response"]["usage"]);
+                vec![Piece::Failed(failure(&json["response"]["error"]))]
+            }
+            "error" => {
+                let inner = &json["error"];
+                let error = if inner.is_object() { inner } else { &json };
+                vec![Piece::Failed(failure(error))]
+            }
+            "response.created"
+            | "response.queued"
+            | "response.in_progress"
+            | "response.content_part.added"
+            | "response.content_part.done"
+            | "response.output_text.done"
+            | "response.refusal.done"
+            | "response.reasoning_summary_part.done"
+            | "response.reasoning_summary_text.done"
+            | "response.reasoning_text.done"
+            | "response.function_call_arguments.done" => Vec::new(),
+            // A whole response instead of a stream, from a service that cannot stream.
+            _ if json["object"] == "response" => self.ended("response.completed", &json),
+            other => vec![Piece::Native { name: other.to_owned() }],
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.end.is_some()
+    }
+
+    fn usage(&self) -> Option<Tokens> {
+        self.usage
+    }
+
+    fn finish(&mut self) -> (Vec<Piece>, Result<Answer, Refusal>) {
+        let Some(end) = self.end.take() else {
+            return (Vec::new(), Err(Refusal::cut_off()));
+        };
+        let mut answer = Answer {
+            model: self.model.take(),
+            raw: Vec::new(),
+            text: String::new(),
+            calls: Vec::new(),
+            stop: end.stop,
+            native_stop: Some(end.native),
+            usage: self.usage,
+        };
+        for (_, mut item) in std::mem::take(&mut self.items) {
+            match item["type"].as_str() {
+                Some("message") => {
+                    if item["content"].as_array().into_iter().flatten().any(is_refusal) {
+                        answer.stop = Stop::Refused;
+                    }
+                    answer.text.push_str(&said(&item));
+                }
+                Some("function_call") => answer.calls.push(wanted(&mut item)),
+                Some(_) | None => {}
+            }
+            answer.raw.push(item);
+        }
+        (Vec::new(), Ok(answer))
+    }
+}
+
+impl Stream {
+    /// An item is whole; what it says now counts.
+    fn item(&mut self, place: u64, item: &Json) -> Vec<Piece> {
+        if !item.is_object() || self.items.contains_key(&place) {
+            return Vec::new();
+        }
+        self.items.insert(place, item.clone());
+        let body = match item["type"].as_str().unwrap_or_default() {
+            "message" => ItemBody::Text { text: said(item) },
+            "reasoning" => {
+                let texts = |key: &str| {
+                    let parts = item[key].as_array().into_iter().flatten();
+                    joined(parts.filter_map(|part| part["text"].as_str()), "\n\n")
+                };
+                let text = [texts("summary"), texts("content")];
+                let opaque = item["encrypted_content"].clone();
+                ItemBody::Reasoning {
+                    text: joined(text.iter().map(String::as_str), "\n\n"),
+                    opaque: Some(opaque).filter(|opaque| !opaque.is_null()),
+                }
+            }
+            "function_call" => return Vec::new(),
+            other => ItemBody::Other { name: other.to_owned(), value: item.clone() },
+        };
+        match &body {
+            ItemBody::Text { text } if text.is_empty() => Vec::new(),
+            ItemBody::Text { .. } | ItemBody::Reasoning { .. } | ItemBody::Other { .. } => {
+                vec![Piece::Done { block: block(place), body }]
+            }
+        }
+    }
+
+    /// The response is over. It repeats every item; what was told is not told again.
+    fn ended(&mut self, kind: &str, response: &Json) -> Vec<Piece> {
+        self.model = response["model"].as_str().map(str::to_owned);
+        self.count(&response["usage"]);
+        let output = response["output"].as_array().into_iter().flatten();
+        let pieces = (0..).zip(output).flat_map(|(place, item)| self.item(place, item)).collect();
+        let reason = response["incomplete_details"]["reason"].as_str();
+        let stop = match reason {
+            Some("max_output_tokens") => Stop::MaxOutput,
+            Some("content_filter") => Stop::Refused,
+            Some(_) if kind == "response.incomplete" => Stop::MaxOutput,
+            Some(_) | None => Stop::End,
+        };
+        let native = reason.unwrap_or_else(|| kind.trim_start_matches("response."));
+        self.end = Some(End { stop, native: native.to_owned() });
+        pieces
+    }
+
+    fn count(&mut self, usage: &Json) {
+        if usage.is_object() {
+            self.usage = Some(tokens(usage, ["input_tokens", "output_tokens"]));
+        }
+    }
+}
+
+/// Tokens as this vendor counts them: cached and written ones are inside the input, thoughts inside the output.
+pub(super) fn tokens(usage: &Json, [input, output]: [&str; 2]) -> Tokens {
+    let count = |json: &Json| json.as_u64().unwrap_or(0);
+    let details = &usage[format!("{input}_details")];
+    let (read, written) = (count(&details["cached_tokens"]), count(&details["cache_write_tokens"]));
+    Tokens {
+        input: count(&usage[input]).saturating_sub(read).saturating_sub(written),
+        cache_read: read,
+        cache_write_other: written,
+        output: count(&usage[output]),
+        reasoning: count(&usage[format!("{output}_details")]["reasoning_tokens"]),
+        ..Tokens::default()
+    }
+}
+
+fn block(place: u64) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
+}
+
+fn is_refusal(part: &Json) -> bool {
+    part["type"] == "refusal"
+}
+
+fn said(item: &Json) -> String {
+    let parts = item["content"].as_array().into_iter().flatten();
+    parts.filter_map(|part| part["text"].as_str().or(part["refusal"].as_str())).collect()
+}
+
+/// The call that an item is. A call without an id gets one, there too, because its result must name it.
+fn wanted(item: &mut Json) -> Wanted {
+    let id = item["call_id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
+    let minted = id.is_none();
+    let id = id.unwrap_or_else(mint_call);
+    if minted {
+        item["call_id"] = json!(id);
+    }
+    let input = match item["arguments"].as_str() {
+        Some(text) => Input::read(text),
+        None => Input::of(item["arguments"].clone()),
+    };
+    let name = item["name"].as_str().unwrap_or_default().to_owned();
+    Wanted { id, name, input, minted }
+}
+
+/// An error that was told inside a stream.
+fn failure(error: &Json) -> Refusal {
+    let message = error["message"].as_str().unwrap_or("the service failed");
+    let mut refusal = Refusal::later(ErrorClass::Server, message).with_code(error["code"].as_str());
+    classify(&mut refusal);
+    if !matches!(
+        refusal.error.class,
+        ErrorClass::Server | ErrorClass::Overloaded | ErrorClass::RateLimit
+    ) {
+        refusal.again = Again::Never;
+    }
+    refusal
+}
