@@ -36,7 +36,8 @@ pub use process::{
 pub use process::{StartError, find as find_program};
 pub use runtime::{Capabilities, Runtime};
 pub use session::{
-    AskPolicy, Command, CommandError, Keeper, KeySource, Limits, McpServer, McpTransport,
-    ModelOptions, Output, PendingPrompt, Resume, Session, SessionHandle, SessionSpec, SystemPrompt,
+    AskPolicy, Asked, Command, CommandError, Keeper, KeySource, Limits, McpServer, McpTransport,
+    ModelOptions, Output, PendingPrompt, Remark, Resume, Session, SessionHandle, SessionSpec,
+    SystemPrompt,
 };
 pub use tokio_util::sync::CancellationToken;

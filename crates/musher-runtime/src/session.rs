@@ -15,7 +15,7 @@ mod setup;
 mod spec;
 mod turns;
 
-use musher_core::{Answer, AskId, ClosedBy, CommandId, Delta, Event, PromptId};
+use musher_core::{Answer, Ask, AskId, ClosedBy, CommandId, Delta, Event, PlanEntry, PromptId};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -83,10 +83,37 @@ pub enum Command {
     SetMode {
         mode: String,
     },
+    /// Put into the record what came through the host's own tools.
+    Remark {
+        remark: Remark,
+    },
+    /// Take back an ask that the host opened itself.
+    Withdraw {
+        ask: AskId,
+    },
     /// End the session gently.
     Stop,
     /// End it by force.
     Kill,
+}
+
+/// What an agent tells through a tool of the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remark {
+    /// Its whole plan, replacing the one before.
+    Plan(Vec<PlanEntry>),
+    /// How far it is.
+    Progress(String),
+    /// What it has done, in its own words.
+    Summary(String),
+}
+
+/// An ask that the host opened itself.
+#[derive(Debug)]
+pub struct Asked {
+    pub ask: AskId,
+    /// The answer, once it is durable. It fails when the ask was closed without one.
+    pub answer: oneshot::Receiver<Answer>,
 }
 
 /// Why a command was refused.
@@ -112,7 +139,12 @@ pub enum CommandError {
     Busy,
 }
 
-type Request = (Command, oneshot::Sender<Result<u64, CommandError>>);
+/// What a handle sends to the driver, with the way back.
+#[derive(Debug)]
+enum Request {
+    Command(Command, oneshot::Sender<Result<u64, CommandError>>),
+    Ask(Ask, oneshot::Sender<Result<Asked, CommandError>>),
+}
 
 /// One agent at work. Dropping it kills the agent and everything it started.
 #[derive(Debug)]
@@ -159,8 +191,28 @@ impl SessionHandle {
     /// The same, and gives the number of the last event at that moment: once that is durable, so is the command.
     pub async fn deliver(&self, command: Command) -> Result<u64, CommandError> {
         let (reply, answer) = oneshot::channel();
-        self.requests.send((command, reply)).await.map_err(|_| CommandError::Ended)?;
+        let request = Request::Command(command, reply);
+        self.requests.send(request).await.map_err(|_| CommandError::Ended)?;
         answer.await.unwrap_or(Err(CommandError::Ended))
+    }
+
+    /// Asks in the agent's name, for a tool of the host. The ask has the same rules, deadline and default as the
+    /// agent's own; whoever loses interest takes it back with [`Self::withdraw`].
+    pub async fn ask(&self, ask: Ask) -> Result<Asked, CommandError> {
+        let (reply, asked) = oneshot::channel();
+        let request = Request::Ask(ask, reply);
+        self.requests.send(request).await.map_err(|_| CommandError::Ended)?;
+        asked.await.unwrap_or(Err(CommandError::Ended))
+    }
+
+    /// Takes back an ask of the host's own.
+    pub async fn withdraw(&self, ask: AskId) -> Result<(), CommandError> {
+        self.send(Command::Withdraw { ask }).await
+    }
+
+    /// Puts into the record what the agent told through a tool of the host.
+    pub async fn remark(&self, remark: Remark) -> Result<(), CommandError> {
+        self.send(Command::Remark { remark }).await
     }
 
     /// Queues a prompt for the next turn.

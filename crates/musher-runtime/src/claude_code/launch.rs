@@ -181,6 +181,9 @@ fn arguments(attempt: &Attempt, session: &SessionId, mcp_file: Option<&Path>) ->
     if let Some(file) = mcp_file {
         option("mcp-config", &file.display().to_string());
     }
+    for server in spec.mcp_servers.iter().filter(|server| server.own) {
+        option("allowedTools", &format!("mcp__{}", server.name));
+    }
     if attempt.fork {
         args.push("--fork-session".into());
     }

@@ -1,6 +1,7 @@
 //! The driver: the loop around every runtime that decides what happens inside one run.
 
 mod commands;
+mod hosted;
 mod signals;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use super::turns::Turns;
 use super::{Output, Parcel, Request, Session, SessionSpec};
 use crate::process::{Mark, Tap, Weights};
 use crate::{Capabilities, clock};
+use hosted::Hosted;
 
 /// Outputs that may wait for the host; when full, the agent is not listened to and waits.
 const OUTPUTS: usize = 128;
@@ -110,6 +112,7 @@ struct Driver {
     origin: SessionOrigin,
     turns: Turns,
     asks: Asks,
+    hosted: Hosted,
     clocks: Clocks,
     ledger: Ledger,
     tasks: BTreeSet<TaskId>,
@@ -176,6 +179,7 @@ impl Driver {
                 Some(_) => SessionOrigin::Resumed,
             },
             asks: Asks::new(spec.rules.clone(), spec.asks, spec.cwd.clone()),
+            hosted: Hosted::default(),
             clocks: Clocks::new(&spec.limits),
             ledger: Ledger::resuming(totals),
             profile,
@@ -243,10 +247,7 @@ impl Driver {
                     listening = false;
                     self.kill.cancel();
                 }
-                Wake::Request(Some((command, reply))) => {
-                    // Whoever asked may have gone away.
-                    let _gone = reply.send(self.obey(command).map(|()| self.seq));
-                }
+                Wake::Request(Some(request)) => self.requested(request),
                 Wake::Request(None) => commanded = false,
                 Wake::Signals(Some(batch)) => self.hear(batch),
                 Wake::Signals(None) => {

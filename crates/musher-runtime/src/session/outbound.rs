@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use tokio::sync::{mpsc, watch};
+use musher_core::Answer;
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::CommandError;
 use super::port::Order;
@@ -12,8 +13,16 @@ use super::port::Order;
 pub(super) struct Outbound {
     orders: mpsc::Sender<Order>,
     durable: Option<watch::Receiver<u64>>,
-    /// Orders that wait, each with the number that must be durable first. They keep their order.
-    held: VecDeque<(u64, Order)>,
+    /// What waits, each with the number that must be durable first. It keeps its order.
+    held: VecDeque<(u64, Held)>,
+}
+
+/// What waits until it may go.
+#[derive(Debug)]
+enum Held {
+    Order(Order),
+    /// An answer for the host, which asked itself.
+    Answer(oneshot::Sender<Answer>, Answer),
 }
 
 impl Outbound {
@@ -41,8 +50,16 @@ impl Outbound {
         if self.held.is_empty() && self.covers(after) {
             return self.orders.try_send(order).map_err(|_| CommandError::Busy);
         }
-        self.held.push_back((after, order));
+        self.held.push_back((after, Held::Order(order)));
         Ok(())
+    }
+
+    /// Gives the host the answer to what it asked itself, once everything up to `seq` is durable.
+    pub(super) fn answer(&mut self, to: oneshot::Sender<Answer>, answer: Answer, seq: u64) {
+        match self.held.is_empty() && self.covers(seq) {
+            true => self.go(Held::Answer(to, answer)),
+            false => self.held.push_back((seq, Held::Answer(to, answer))),
+        }
     }
 
     /// Whether one more order can be taken.
@@ -68,9 +85,21 @@ impl Outbound {
         while let Some((after, _)) = self.held.front()
             && self.covers(*after)
         {
-            let Some((_, order)) = self.held.pop_front() else { break };
-            // The room was looked for when the order was taken; a backend that is gone tells why by its end.
-            let _ended = self.orders.try_send(order);
+            let Some((_, held)) = self.held.pop_front() else { break };
+            self.go(held);
+        }
+    }
+
+    fn go(&self, held: Held) {
+        match held {
+            Held::Order(order) => {
+                // The room was looked for when the order was taken; a backend that is gone tells why by its end.
+                let _ended = self.orders.try_send(order);
+            }
+            Held::Answer(to, answer) => {
+                // Whoever asked may not want to know any more.
+                let _gone = to.send(answer);
+            }
         }
     }
 

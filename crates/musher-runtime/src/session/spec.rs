@@ -208,6 +208,8 @@ impl Resume {
 pub struct McpServer {
     pub name: String,
     pub transport: McpTransport,
+    /// Whether it is the host's own: its tools need no leave, though a rule may still forbid them.
+    pub own: bool,
 }
 
 /// How a tool server is reached.

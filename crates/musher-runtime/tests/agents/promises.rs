@@ -151,6 +151,7 @@ async fn promise_19_what_was_given_for_a_tool_server_reaches_no_event() {
             url: "http://127.0.0.1:9/mcp".into(),
             headers: [("Authorization".to_owned(), "Bearer very-secret-words".to_owned())].into(),
         },
+        own: false,
     }];
     let ended = Story::begin(&ClaudeCode::default(), spec).end().await;
     assert!(ended.said().contains("mcpServers"), "{}", ended.text());

@@ -124,6 +124,7 @@ async fn instructions_and_tool_servers_are_handed_over_and_never_in_argv() {
             url: "http://127.0.0.1:9/mcp".into(),
             headers: [("Authorization".to_owned(), "Bearer HEADER_WORDS".to_owned())].into(),
         },
+        own: false,
     }];
     let mut story = begin(spec);
     story.until_deltas(1).await;

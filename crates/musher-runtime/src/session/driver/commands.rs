@@ -50,6 +50,11 @@ impl Driver {
                 supported(can.set_mode, "change its permission mode")?;
                 self.order(Order::SetMode { mode })
             }
+            Command::Remark { remark } => self.remarked(remark),
+            Command::Withdraw { ask } => {
+                self.withdraw(ask);
+                Ok(())
+            }
             Command::Stop => {
                 // Work that is done stays done, even if its process has not left yet.
                 if self.closed {
@@ -148,6 +153,7 @@ impl Driver {
 
     /// Records that an ask was closed without an answer.
     pub(super) fn unanswered(&mut self, ask: AskId, by: ClosedBy) {
+        self.hosted.forget(&ask);
         self.emit(EventKind::AskClosed { ask, by, answer: None, command: None });
     }
 
@@ -175,7 +181,12 @@ impl Driver {
             | Answer::Replies { .. }
             | Answer::Form { .. } => answer,
         };
-        // A backend that is gone has no use for an answer.
-        let _ended = self.order(Order::Answer { ask, answer });
+        match self.hosted.take(&ask) {
+            Some(asker) => self.answer_host(asker, answer),
+            None => {
+                // A backend that is gone has no use for an answer.
+                let _ended = self.order(Order::Answer { ask, answer });
+            }
+        }
     }
 }

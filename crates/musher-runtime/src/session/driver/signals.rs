@@ -160,7 +160,7 @@ impl Driver {
         }
     }
 
-    fn asked(&mut self, ask: AskId, body: Ask, scope: Scope, raw: Option<RawRef>) {
+    pub(super) fn asked(&mut self, ask: AskId, body: Ask, scope: Scope, raw: Option<RawRef>) {
         let fate = self.asks.open(&ask, &body);
         let deadline = match &fate {
             Fate::Waits { deadline: Some(wait), .. } => {

@@ -2,6 +2,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing among many")]
 
 mod grants;
+mod hosted;
 
 use std::time::Duration;
 

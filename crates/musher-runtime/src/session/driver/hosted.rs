@@ -1,0 +1,121 @@
+//! What the host says and asks in the agent's name: its own tools speak through here.
+
+use std::collections::HashMap;
+
+use musher_core::{Answer, Ask, AskId, ClosedBy, EventKind, Level, Scope};
+use tokio::sync::oneshot;
+
+use super::super::port::Order;
+use super::super::{Asked, CommandError, Remark, Request};
+use super::Driver;
+
+/// Asks of the host that may be open at once; an agent that asks more has lost its way.
+const OPEN: usize = 64;
+/// The longest text of a remark; a story of one's own does not belong in the record.
+const LONGEST: usize = 64 * 1024;
+/// The longest plan.
+const ENTRIES: usize = 512;
+
+/// The asks that the host itself has open, and where their answers go.
+#[derive(Debug, Default)]
+pub(super) struct Hosted {
+    open: HashMap<AskId, oneshot::Sender<Answer>>,
+    asked: u64,
+}
+
+impl Hosted {
+    /// Who waits for the answer, if it is the host.
+    pub(super) fn take(&mut self, ask: &AskId) -> Option<oneshot::Sender<Answer>> {
+        self.open.remove(ask)
+    }
+
+    /// No answer will come; whoever waits hears that.
+    pub(super) fn forget(&mut self, ask: &AskId) {
+        self.open.remove(ask);
+    }
+}
+
+impl Driver {
+    pub(super) fn requested(&mut self, request: Request) {
+        match request {
+            Request::Command(command, reply) => {
+                // Whoever asked may have gone away.
+                let _gone = reply.send(self.obey(command).map(|()| self.seq));
+            }
+            Request::Ask(body, reply) => {
+                let asked = self.ask_for_host(body);
+                let ask = asked.as_ref().ok().map(|asked| asked.ask.clone());
+                if reply.send(asked).is_err()
+                    && let Some(ask) = ask
+                {
+                    self.withdraw(ask);
+                }
+            }
+        }
+    }
+
+    /// Opens an ask of the host's own, which goes the way of every other.
+    fn ask_for_host(&mut self, body: Ask) -> Result<Asked, CommandError> {
+        if self.ending.is_some() || self.closed {
+            return Err(CommandError::Ended);
+        }
+        if self.turns.open.is_none() {
+            return Err(CommandError::NoTurn);
+        }
+        if self.hosted.open.len() >= OPEN {
+            return Err(CommandError::Busy);
+        }
+        self.hosted.asked += 1;
+        let ask = AskId::new(format!("host-{}", self.hosted.asked));
+        let (asker, answer) = oneshot::channel();
+        self.hosted.open.insert(ask.clone(), asker);
+        self.asked(ask.clone(), body, Scope::Main, None);
+        Ok(Asked { ask, answer })
+    }
+
+    /// The host does not want to know any more.
+    pub(super) fn withdraw(&mut self, ask: AskId) {
+        let own = self.hosted.take(&ask).is_some();
+        if own && self.asks.close(&ask, ClosedBy::Agent) {
+            self.unanswered(ask, ClosedBy::Agent);
+        }
+    }
+
+    pub(super) fn answer_host(&mut self, asker: oneshot::Sender<Answer>, answer: Answer) {
+        // No vendor's protocol carries this denial, so the turn is ended here.
+        if matches!(answer, Answer::DenyAndInterrupt { .. }) && self.turns.open.is_some() {
+            let _unable = self.order(Order::Interrupt);
+        }
+        self.outbound.answer(asker, answer, self.seq);
+    }
+
+    /// Puts a remark into the record.
+    pub(super) fn remarked(&mut self, remark: Remark) -> Result<(), CommandError> {
+        if self.ending.is_some() || self.closed {
+            return Err(CommandError::Ended);
+        }
+        let kind = match remark {
+            Remark::Plan(entries) => {
+                let long = entries.iter().any(|entry| entry.text.len() > LONGEST);
+                if long || entries.len() > ENTRIES {
+                    let why = format!("a plan has at most {ENTRIES} entries of {LONGEST} bytes");
+                    return Err(CommandError::BadPrompt(why));
+                }
+                EventKind::Plan { entries }
+            }
+            Remark::Progress(text) => notice("progress", text)?,
+            Remark::Summary(text) => notice("summary", text)?,
+        };
+        self.clocks.heard();
+        self.emit(kind);
+        Ok(())
+    }
+}
+
+fn notice(code: &str, text: String) -> Result<EventKind, CommandError> {
+    if text.trim().is_empty() || text.len() > LONGEST {
+        let why = format!("say something, in at most {LONGEST} bytes");
+        return Err(CommandError::BadPrompt(why));
+    }
+    Ok(EventKind::Notice { level: Level::Info, code: Some(code.into()), text })
+}
