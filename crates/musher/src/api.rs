@@ -38,6 +38,7 @@ mod health;
 mod interrupt;
 mod kill;
 mod local;
+mod mcp;
 mod memory;
 mod merge;
 mod news;

@@ -17,6 +17,7 @@ mod init;
 mod interrupt;
 mod kill;
 mod logs;
+mod mcp;
 mod merge;
 mod money;
 mod open_ask;
@@ -125,6 +126,8 @@ enum Verb {
     Usage(usage::Usage),
     /// Wait until runs need you or are over.
     Wait(wait::Wait),
+    /// Offer Musher's tools to an assistant over standard input and output (MCP).
+    Mcp(mcp::Mcp),
     /// Name every guarantee that does not hold here, with its fix.
     Doctor(doctor::Doctor),
 }
@@ -169,6 +172,7 @@ impl Verb {
             | Self::Merge(_)
             | Self::Usage(_)
             | Self::Wait(_)
+            | Self::Mcp(_)
             | Self::Doctor(_) => Builder::new_current_thread(),
         }
     }
@@ -205,6 +209,7 @@ impl Cli {
             Verb::Merge(merge) => merge.run().await,
             Verb::Usage(usage) => usage.run().await,
             Verb::Wait(wait) => wait.run().await,
+            Verb::Mcp(mcp) => mcp.run().await,
             Verb::Doctor(doctor) => doctor.run().await,
         }
     }

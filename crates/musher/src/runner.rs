@@ -3,6 +3,7 @@
 //! A runner stands between the server and the agent. It owns the agent's process tree, writes the run's log, listens
 //! on a socket in the run's folder, keeps the limits, and records the outcome; the server may come and go.
 
+pub mod bridge;
 mod deltas;
 mod folder;
 mod host;
@@ -11,6 +12,7 @@ pub mod link;
 pub mod log;
 mod socket;
 pub mod spec;
+pub mod tools;
 pub mod wire;
 
 pub use folder::RunFolder;

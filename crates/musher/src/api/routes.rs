@@ -4,7 +4,7 @@ use std::any::Any;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, Extension, State};
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
@@ -19,7 +19,7 @@ use super::request::LONGEST_BODY;
 use super::{Api, Context, access};
 use super::{
     add, agents, answer, archive, asks, checks, diff, document, done, edit, events, feed, fork,
-    health, interrupt, kill, local, merge, page, project, prompt, raw, reopen, resume, retry,
+    health, interrupt, kill, local, mcp, merge, page, project, prompt, raw, reopen, resume, retry,
     revoke, runs, start, steer, stop, stories, stream, token, usage,
 };
 
@@ -79,6 +79,11 @@ fn lasting() -> OpenApiRouter<Api> {
     OpenApiRouter::new().routes(routes!(stream::stream)).routes(routes!(feed::feed))
 }
 
+/// What assistants speak through; a reply may last.
+fn assistants() -> OpenApiRouter<Api> {
+    OpenApiRouter::new().routes(routes!(mcp::post, mcp::get, mcp::delete))
+}
+
 /// What stands outside of the API.
 fn outside() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
@@ -99,6 +104,7 @@ fn table() -> OpenApiRouter<Api> {
     OpenApiRouter::with_openapi(document::preamble())
         .nest("/api/v1", api)
         .merge(outside().route_layer(within(REQUESTS, WITHIN)))
+        .merge(assistants())
 }
 
 /// The document that describes every route.
@@ -111,11 +117,14 @@ pub fn router(context: Context) -> Router {
     let (routes, document) = table().split_for_parts();
     // A document of plain data can always be written.
     let api = Api::new(context, document.to_json().unwrap_or_default());
-    routes
+    let routes = routes
         .fallback(page::page_or_nothing)
         .method_not_allowed_fallback(no_such_method)
         .layer(DefaultBodyLimit::max(LONGEST_BODY))
-        .layer(CatchPanicLayer::custom(panicked))
+        .layer(CatchPanicLayer::custom(panicked));
+    let operators = mcp::Operators::new(&api, routes.clone().with_state(api.clone()));
+    routes
+        .layer(Extension(operators))
         .layer(from_fn_with_state(api.clone(), access::guard))
         .with_state(api)
 }

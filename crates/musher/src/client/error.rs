@@ -47,7 +47,7 @@ pub struct Problem {
 
 impl Problem {
     /// The problem in a response. What is not ours to read is still told by its status.
-    pub(super) fn read(status: u16, body: &[u8]) -> Self {
+    pub fn read(status: u16, body: &[u8]) -> Self {
         let mut problem: Self = serde_json::from_slice(body).unwrap_or_default();
         problem.status = status;
         if problem.title.is_empty() {

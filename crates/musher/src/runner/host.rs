@@ -20,6 +20,7 @@ use super::log::raw::RawWriter;
 use super::log::{Lock, LockError, LogError, Urgency, Writer, close_short};
 use super::socket::{self, Door};
 use super::spec::{RunSpec, SpecError};
+use super::tools::{Prepared, RunTools};
 use crate::runtimes;
 
 /// Events that are written with one call, at most.
@@ -69,8 +70,11 @@ pub async fn host(
     ready();
     let (raw_in, raw) = mpsc::channel(RAW);
     let (durable, watched) = watch::channel(0);
+    let tools = Prepared::new(&spec).map_err(bad_folder)?;
     let session = spec.session(environment.clone()).map_err(|error| error.to_string());
     let session = session.and_then(|mut session| {
+        let endpoint = tools.endpoint(path).map_err(|error| error.to_string())?;
+        session.mcp_servers.push(endpoint);
         session.keeper = Some(Keeper { raw: raw_in, durable: watched });
         let runtime =
             runtimes::find(&spec.runtime, &environment).map_err(|error| error.to_string())?;
@@ -87,7 +91,10 @@ pub async fn host(
         now,
     };
     match session {
-        Ok(session) => Hosting::new(&spec, session, keeping).run(&folder, listener, raw).await?,
+        Ok(session) => {
+            let tools = tools.open(session.handle());
+            Hosting::new(&spec, session, keeping, tools).run(&folder, listener, raw).await?;
+        }
         Err(why) => keeping.refuse(why, now()).await?,
     }
     folder.close_door();
@@ -209,7 +216,7 @@ struct Hosting {
 }
 
 impl Hosting {
-    fn new(spec: &RunSpec, session: Session, keeping: Keeping) -> Self {
+    fn new(spec: &RunSpec, session: Session, keeping: Keeping, tools: RunTools) -> Self {
         let (commands_in, commands) = mpsc::channel(64);
         let (watchers_in, watchers) = mpsc::channel(8);
         let (paused, paused_out) = watch::channel(None);
@@ -224,6 +231,7 @@ impl Hosting {
                 watchers: watchers_in,
                 paused: paused_out,
                 replies: TaskTracker::new(),
+                tools,
             },
             commands,
             watchers,
@@ -312,6 +320,7 @@ impl Hosting {
                 }
             }
         }
+        self.door.tools.close();
         while let Ok(bytes) = raw.try_recv() {
             // The run is over; a copy that the disk does not take is not worth waiting for.
             let _full = self.keeping.keep_raw(|raw| raw.push(&bytes));

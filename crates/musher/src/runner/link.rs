@@ -87,6 +87,30 @@ impl Link {
         }
     }
 
+    /// Makes this a connection to the run's own tools, for whoever knows the run's secret.
+    pub(super) async fn tools(
+        mut self,
+        secret: &str,
+    ) -> io::Result<Result<std::os::unix::net::UnixStream, Refused>> {
+        self.say(&ToRunner::Tools { secret: secret.to_owned() }).await?;
+        let replied = async {
+            loop {
+                match self.next().await? {
+                    Some(FromRunner::Tools { refused }) => return io::Result::Ok(refused),
+                    Some(_) => {}
+                    None => return Err(io::ErrorKind::UnexpectedEof.into()),
+                }
+            }
+        };
+        let replied = tokio::time::timeout(HELLO, replied).await;
+        if let Some(refused) = replied.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?? {
+            return Ok(Err(refused));
+        }
+        // We have said nothing in the new language yet, so nothing in it can have come.
+        let stream = self.read.into_inner().reunite(self.write).map_err(io::Error::other)?;
+        Ok(Ok(stream.into_std()?))
+    }
+
     /// The next thing said; `None` when the runner is gone. Nothing is lost when a call is given up.
     pub async fn next(&mut self) -> io::Result<Option<FromRunner>> {
         loop {

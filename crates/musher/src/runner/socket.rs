@@ -6,10 +6,12 @@ use musher_core::{CommandId, RunId};
 use musher_runtime::SessionHandle;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::task::TaskTracker;
 
 use super::folder;
+use super::tools::RunTools;
 use super::wire::{FromRunner, LONGEST, PROTOCOL, Refused, RunCommand, ToRunner};
 
 /// Lines that may wait for a reader; text in flight beyond that is dropped for it.
@@ -31,6 +33,7 @@ pub(super) struct Door {
     pub(super) paused: watch::Receiver<Option<String>>,
     /// Replies that are still on their way.
     pub(super) replies: TaskTracker,
+    pub(super) tools: RunTools,
 }
 
 /// Serves one connection until it closes.
@@ -45,16 +48,22 @@ pub(super) async fn serve(stream: UnixStream, door: Door) {
         return;
     }
     let mut paused = door.paused.clone();
+    let mut read = BufReader::new(read);
     let reading = async {
-        let mut read = BufReader::new(read);
         let mut line = Vec::new();
+        let mut first = true;
         while let Ok(true) = next_line(&mut read, &mut line).await {
-            if let Ok(message) = serde_json::from_slice::<ToRunner>(&line) {
-                take(message, &door, &lines).await;
+            match serde_json::from_slice::<ToRunner>(&line) {
+                // Nothing long was said yet, so no line is cut in two when the language changes.
+                Ok(ToRunner::Tools { secret }) if first => return Some(secret),
+                Ok(message) => take(message, &door, &lines).await,
+                Err(_) => {}
             }
+            first = false;
             line.clear();
             line.shrink_to(KEPT);
         }
+        None
     };
     let writing = async {
         let mut told_paused = false;
@@ -91,14 +100,36 @@ pub(super) async fn serve(stream: UnixStream, door: Door) {
         }
     };
     // Neither waits for the other: whoever does not listen can still speak.
-    tokio::select! {
-        () = reading => {}
-        () = writing => {}
+    let secret = tokio::select! {
+        secret = reading => secret,
+        () = writing => None,
+    };
+    if let Some(secret) = secret {
+        bridged(&secret, &door, read, write).await;
+    }
+}
+
+/// Serves the run's own tools to a bridge that knows the secret.
+async fn bridged(
+    secret: &str,
+    door: &Door,
+    read: BufReader<OwnedReadHalf>,
+    mut write: OwnedWriteHalf,
+) {
+    let admitted = door.tools.admits(secret);
+    let refused = (!admitted).then(|| Refused {
+        code: "wrong_secret".into(),
+        message: "this is not the secret of a run that is under way".into(),
+    });
+    if say(&mut write, &FromRunner::Tools { refused }).await.is_ok() && admitted {
+        door.tools.serve(read, write).await;
     }
 }
 
 async fn take(message: ToRunner, door: &Door, lines: &mpsc::Sender<FromRunner>) {
     match message {
+        // It comes too late on a connection that is used already.
+        ToRunner::Tools { .. } => {}
         ToRunner::Watch => {
             // The runner is ending, and the connection ends with it.
             let _ending = door.watchers.send(lines.clone()).await;
@@ -119,10 +150,7 @@ async fn take(message: ToRunner, door: &Door, lines: &mpsc::Sender<FromRunner>) 
     }
 }
 
-async fn say(
-    write: &mut tokio::net::unix::OwnedWriteHalf,
-    said: &FromRunner,
-) -> std::io::Result<()> {
+async fn say(write: &mut OwnedWriteHalf, said: &FromRunner) -> std::io::Result<()> {
     let mut line = serde_json::to_vec(said)?;
     line.push(b'\n');
     write.write_all(&line).await

@@ -22,6 +22,11 @@ pub struct RunSpec {
     pub version: u32,
     pub run: RunId,
     pub story: StoryId,
+    /// What the story is called, and what it says.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
     pub agent: AgentName,
     /// What every process of the run carries.
     pub mark: String,

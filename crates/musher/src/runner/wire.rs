@@ -20,6 +20,8 @@ pub enum ToRunner {
     Command { id: CommandId, command: RunCommand },
     /// Text in flight is wanted from now on.
     Watch,
+    /// The first word of a bridge: from the reply on, the connection speaks MCP.
+    Tools { secret: String },
 }
 
 /// A wish about a live run.
@@ -73,6 +75,11 @@ pub enum FromRunner {
     /// The last word on a command: it is durable and done, or it was refused.
     Reply {
         id: CommandId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<Refused>,
+    },
+    /// The last word on a bridge's request, in this protocol.
+    Tools {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         refused: Option<Refused>,
     },

@@ -104,6 +104,8 @@ impl Ground {
             version: VERSION,
             run: *run,
             story: plan.story.clone(),
+            title: told.title,
+            text: told.text,
             agent: plan.agent.clone(),
             group: control_group(&mark),
             mark,

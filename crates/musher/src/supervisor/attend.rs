@@ -265,7 +265,7 @@ impl Attendant {
                 }
             }
             FromRunner::Paused { why } => self.bus.set_note(self.run, why),
-            FromRunner::Hello { .. } | FromRunner::Unknown => {}
+            FromRunner::Hello { .. } | FromRunner::Tools { .. } | FromRunner::Unknown => {}
         }
     }
 

@@ -30,6 +30,8 @@ impl Rig {
             version: VERSION,
             run: RunId::minted(1),
             story: "s1".parse().unwrap(),
+            title: "A story".into(),
+            text: "What is wanted.".into(),
             agent: "tester".parse().unwrap(),
             mark: uuid::Uuid::new_v4().simple().to_string(),
             group: None,

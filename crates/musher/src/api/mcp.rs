@@ -1,0 +1,162 @@
+//! `/mcp`: the operator's tools over streamable HTTP, for assistants.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Extension, Request, State};
+use axum::http::{Method, header};
+use axum::response::Response;
+use axum::routing::Router;
+use http_body_util::BodyExt;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value as Json;
+use tokio::sync::watch;
+use tower::ServiceExt;
+
+use super::problem::Problem;
+use super::request::LONGEST_BODY;
+use super::{Api, bounds};
+use crate::mcp::Door;
+use crate::mcp::office::{News, Office, Refused, Replying, Wanted};
+use crate::mcp::operator::{INSTRUCTIONS, Operator};
+
+/// Sessions of the older generation that may be open at once; the newer one has none.
+const SESSIONS: usize = 1000;
+/// A session that says nothing for this long is forgotten; its client begins another.
+const FORGOTTEN: Duration = Duration::from_secs(60 * 60);
+
+/// The operator's door, as the routes hold it.
+#[derive(Clone)]
+pub(super) struct Operators {
+    service: StreamableHttpService<Door, LocalSessionManager>,
+    sessions: Arc<LocalSessionManager>,
+}
+
+impl Operators {
+    /// A door whose tools ask the router itself.
+    pub(super) fn new(api: &Api, inside: Router) -> Self {
+        let office = Inside { router: inside, facts: api.pool.facts() };
+        let door = Door::new(Operator::new(office), INSTRUCTIONS);
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config.keep_alive = Some(FORGOTTEN);
+        let sessions = Arc::new(sessions);
+        // Host and Origin were checked before, against the names of this very server.
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .disable_allowed_origins()
+            .with_max_request_body_bytes(LONGEST_BODY)
+            .with_cancellation_token(api.closing.child_token());
+        let service =
+            StreamableHttpService::new(move || Ok(door.clone()), Arc::clone(&sessions), config);
+        Self { service, sessions }
+    }
+}
+
+#[utoipa::path(
+    post,
+    path = "/mcp",
+    tag = "mcp",
+    operation_id = "mcp_post",
+    summary = "One message of an MCP client",
+    description = "Streamable HTTP of the Model Context Protocol, 2025-11-25 with sessions and 2026-07-28 without.",
+    request_body = Object,
+    responses((status = 200, content_type = "text/event-stream", body = String), Problem)
+)]
+pub(super) async fn post(
+    State(api): State<Api>,
+    Extension(operators): Extension<Operators>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let begins = !request.headers().contains_key("mcp-session-id");
+    if begins && operators.sessions.sessions.read().await.len() >= SESSIONS {
+        return Err(Problem::busy("too_many_sessions", "too many assistants are connected", 60));
+    }
+    serve(&api, operators, request).await
+}
+
+#[utoipa::path(
+    get,
+    path = "/mcp",
+    tag = "mcp",
+    operation_id = "mcp_get",
+    summary = "What an MCP session of the older generation is told beside its replies",
+    responses((status = 200, content_type = "text/event-stream", body = String), Problem)
+)]
+pub(super) async fn get(
+    State(api): State<Api>,
+    Extension(operators): Extension<Operators>,
+    request: Request,
+) -> Result<Response, Problem> {
+    serve(&api, operators, request).await
+}
+
+#[utoipa::path(
+    delete,
+    path = "/mcp",
+    tag = "mcp",
+    operation_id = "mcp_delete",
+    summary = "End an MCP session of the older generation",
+    responses((status = 202), Problem)
+)]
+pub(super) async fn delete(
+    State(api): State<Api>,
+    Extension(operators): Extension<Operators>,
+    request: Request,
+) -> Result<Response, Problem> {
+    serve(&api, operators, request).await
+}
+
+/// A reply may last as long as its client does, so it has the place of a stream.
+async fn serve(api: &Api, operators: Operators, request: Request) -> Result<Response, Problem> {
+    let place = bounds::place(&api.streams)?;
+    let response = operators.service.handle(request).await;
+    Ok(response.map(|body| {
+        Body::new(body.map_frame(move |frame| {
+            let _held = &place;
+            frame
+        }))
+    }))
+}
+
+/// The server, asked from inside: through the same routes, past no check but the one at the door.
+#[derive(Debug)]
+struct Inside {
+    router: Router,
+    facts: watch::Receiver<u64>,
+}
+
+impl Office for Inside {
+    fn ask(&self, wanted: Wanted) -> Replying<'_> {
+        let router = self.router.clone();
+        Box::pin(async move {
+            let failed = |detail: String| Refused { detail, hint: None };
+            let method = match wanted.body {
+                None => Method::GET,
+                Some(_) => Method::POST,
+            };
+            let body = wanted.body.as_ref().map(Json::to_string).unwrap_or_default();
+            let request = Request::builder()
+                .method(method)
+                .uri(wanted.uri())
+                .header(header::CONTENT_TYPE, "application/json")
+                .body(Body::from(body))
+                .map_err(|error| failed(error.to_string()))?;
+            let response = router.oneshot(request).await.unwrap_or_else(|never| match never {});
+            let status = response.status();
+            let body = response.into_body().collect().await;
+            let body = body.map_err(|error| failed(error.to_string()))?.to_bytes();
+            match status.is_success() {
+                true => serde_json::from_slice(&body).map_err(|error| failed(error.to_string())),
+                false => Err(Refused::read(status.as_u16(), &body)),
+            }
+        })
+    }
+
+    fn news(&self) -> News {
+        Box::pin(futures_util::stream::unfold(self.facts.clone(), |mut facts| async {
+            facts.changed().await.ok().map(|()| ((), facts))
+        }))
+    }
+}

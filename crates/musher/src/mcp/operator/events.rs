@@ -1,0 +1,69 @@
+//! A tool that reads a run's log.
+
+use musher_core::ToolKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use super::Errand;
+use super::name::RunName;
+use crate::mcp::office::Wanted;
+
+/// Events on a page when nobody says, and at most.
+const PAGE: u64 = 50;
+const LONGEST_PAGE: u64 = 500;
+/// The longest text inside an event; a model rarely needs a whole file.
+const LONGEST_TEXT: usize = 2_000;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadEvents {
+    run: RunName,
+    /// The `next` of the page before; left out, the page begins with the first event.
+    cursor: Option<String>,
+    /// Begin with the last so many events instead.
+    last: Option<u64>,
+    /// At most so many events (50 when left out, 500 at most).
+    limit: Option<u64>,
+    /// Only these kinds, such as `item_done`, `tool`, `turn_ended` or `session_ended`.
+    kinds: Option<Vec<String>>,
+}
+
+impl Errand for ReadEvents {
+    const NAME: &'static str = "read_events";
+    const ABOUT: &'static str =
+        "Read a page of what a run did, event by event. Long texts are cut.";
+    const KIND: ToolKind = ToolKind::Read;
+
+    fn wanted(self) -> Wanted {
+        Wanted::read(["runs", self.run.as_str(), "events"])
+            .with("after", self.cursor)
+            .with("last", self.last)
+            .with("limit", Some(self.limit.unwrap_or(PAGE).clamp(1, LONGEST_PAGE)))
+            .with("kinds", self.kinds.map(|kinds| kinds.join(",")))
+    }
+
+    fn shown(mut reply: Json) -> (Json, String) {
+        shorten(&mut reply);
+        let events = reply["events"].as_array();
+        let mut text: String =
+            events.into_iter().flatten().map(|event| format!("{event}\n")).collect();
+        text.push_str(&format!("next: {}, end: {}", reply["next"], reply["end"]));
+        (reply, text)
+    }
+}
+
+/// Cuts every long text in a value.
+fn shorten(value: &mut Json) {
+    match value {
+        Json::String(text) if text.len() > LONGEST_TEXT => {
+            let end = text.floor_char_boundary(LONGEST_TEXT);
+            let rest = text.len() - end;
+            text.truncate(end);
+            text.push_str(&format!("… ({rest} more bytes)"));
+        }
+        Json::Array(items) => items.iter_mut().for_each(shorten),
+        Json::Object(fields) => fields.values_mut().for_each(shorten),
+        Json::String(_) | Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}

@@ -1,0 +1,112 @@
+//! Does to the session what the tools of its own run want of it.
+
+use std::pin::Pin;
+
+use musher_core::{Answer, Ask, Question};
+use musher_runtime::tools::{
+    Effect, Progress, ReplyFuture, ToolCall, ToolHost, ToolReply, ToolSpec,
+};
+use musher_runtime::{Asked, CancellationToken, CommandError, Remark, SessionHandle};
+use serde_json::json;
+
+/// The tools of a run that speak to its session. Which session that is was settled when the run began.
+#[derive(Debug)]
+pub struct Own<H> {
+    host: H,
+    session: SessionHandle,
+}
+
+impl<H: ToolHost> Own<H> {
+    pub fn new(host: H, session: SessionHandle) -> Self {
+        Self { host, session }
+    }
+
+    async fn settle(
+        &self,
+        reply: ToolReply,
+        progress: &Progress,
+        cancel: &CancellationToken,
+    ) -> ToolReply {
+        let remark = match &reply.effect {
+            Effect::None => return reply,
+            Effect::Question(questions) => {
+                progress.say("waiting for the person");
+                return self.ask(questions.clone(), cancel).await;
+            }
+            Effect::Plan(entries) => Remark::Plan(entries.clone()),
+            Effect::Progress { text } => Remark::Progress(text.clone()),
+            Effect::Finish { summary } => Remark::Summary(summary.clone()),
+        };
+        match self.session.remark(remark).await {
+            Ok(()) => reply.with_effect(Effect::None),
+            Err(error) => failed(&error),
+        }
+    }
+
+    /// Puts questions to the person through the driver, which alone knows who may answer and until when.
+    async fn ask(&self, questions: Vec<Question>, cancel: &CancellationToken) -> ToolReply {
+        let body = Ask::Question { questions: questions.clone() };
+        let Asked { ask, answer } = match self.session.ask(body).await {
+            Ok(asked) => asked,
+            Err(error) => return failed(&error),
+        };
+        tokio::select! {
+            answer = answer => match answer {
+                Ok(answer) => answered(&questions, answer),
+                Err(_) => ToolReply::failed("the turn ended before anybody answered"),
+            },
+            () = cancel.cancelled() => {
+                // A session that has ended has closed it already.
+                let _ended = self.session.withdraw(ask).await;
+                ToolReply::cancelled()
+            }
+        }
+    }
+}
+
+impl<H: ToolHost> ToolHost for Own<H> {
+    fn tools(&self) -> Vec<ToolSpec> {
+        self.host.tools()
+    }
+
+    fn call<'a>(&'a self, call: ToolCall, cancel: &'a CancellationToken) -> ReplyFuture<'a> {
+        Box::pin(async move {
+            let progress = call.progress.clone();
+            let reply = self.host.call(call, cancel).await;
+            self.settle(reply, &progress, cancel).await
+        })
+    }
+
+    fn close(&self) -> Pin<Box<dyn Future<Output = Vec<i32>> + Send + '_>> {
+        self.host.close()
+    }
+}
+
+fn failed(error: &CommandError) -> ToolReply {
+    ToolReply::failed(match *error == CommandError::Ended {
+        true => "the run is over, and nothing more can be said in it".to_owned(),
+        false => error.to_string(),
+    })
+}
+
+/// What the person said, for the model.
+fn answered(questions: &[Question], answer: Answer) -> ToolReply {
+    match answer {
+        Answer::Replies { replies } => {
+            let both = questions.iter().zip(&replies);
+            let lines = both.clone().map(|(put, reply)| format!("{} {}", put.text, reply.joined()));
+            let text = lines.collect::<Vec<_>>().join("\n");
+            let answers = both.map(|(put, reply)| {
+                json!({ "question": put.text, "chosen": reply.chosen, "text": reply.text })
+            });
+            let structured = json!({ "answers": answers.collect::<Vec<_>>() });
+            ToolReply::done(text).with_structured(structured)
+        }
+        Answer::Deny { reason } | Answer::DenyAndInterrupt { reason } => {
+            ToolReply::failed(format!("The question was not answered: {reason}"))
+        }
+        Answer::Allow { .. } | Answer::AllowAlways | Answer::Form { .. } => {
+            ToolReply::failed("The answer does not fit the question.")
+        }
+    }
+}

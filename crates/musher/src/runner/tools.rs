@@ -1,0 +1,111 @@
+//! The run's own tools: who may use them, and how an agent's program reaches them.
+//!
+//! The runner serves them itself, so they work while the server is away. An agent's program starts a bridge, `musher mcp
+//! --run`, which connects to the control socket and shows the run's secret; from then on the connection speaks MCP.
+
+use std::path::Path;
+
+use musher_runtime::{McpServer, McpTransport, SessionHandle};
+use subtle::ConstantTimeEq;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+use super::spec::RunSpec;
+use crate::mcp::run::{INSTRUCTIONS, Own, Story, Talk};
+use crate::mcp::{self, Door};
+
+/// The variable in which a bridge is given the run's secret. Arguments can be seen by everybody, so it is not one.
+pub const SECRET: &str = "MUSHER_RUN_SECRET";
+
+/// What the server of these tools is called; agents show it before the name of each tool.
+const NAME: &str = "musher";
+
+/// 256 random bits that the runner makes and never writes down.
+#[derive(Clone)]
+pub(super) struct Secret(String);
+
+impl Secret {
+    fn mint() -> std::io::Result<Self> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// The tools before their session has begun.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    secret: Secret,
+    story: Story,
+}
+
+impl Prepared {
+    pub(super) fn new(spec: &RunSpec) -> std::io::Result<Self> {
+        let story = Story {
+            run: spec.run.to_string(),
+            story: spec.story.to_string(),
+            agent: spec.agent.to_string(),
+            title: spec.title.clone(),
+            text: spec.text.clone(),
+        };
+        Ok(Self { secret: Secret::mint()?, story })
+    }
+
+    /// How an agent's program reaches them.
+    pub(super) fn endpoint(&self, folder: &Path) -> std::io::Result<McpServer> {
+        let program = std::env::current_exe()?;
+        let args =
+            ["mcp".into(), "--run".into(), std::path::absolute(folder)?.display().to_string()];
+        Ok(McpServer {
+            name: NAME.into(),
+            own: true,
+            transport: McpTransport::Stdio {
+                command: program.display().to_string(),
+                args: args.to_vec(),
+                env: [(SECRET.to_owned(), self.secret.0.clone())].into(),
+            },
+        })
+    }
+
+    /// The tools of a session that has begun.
+    pub(super) fn open(self, session: SessionHandle) -> RunTools {
+        let door = Door::new(Own::new(Talk::new(self.story), session), INSTRUCTIONS);
+        RunTools { secret: self.secret, door, closing: CancellationToken::new() }
+    }
+}
+
+/// The tools of a run that is under way.
+#[derive(Debug, Clone)]
+pub(super) struct RunTools {
+    secret: Secret,
+    door: Door,
+    closing: CancellationToken,
+}
+
+impl RunTools {
+    /// Whether somebody who shows this may use them, found out in a time that tells nothing.
+    pub(super) fn admits(&self, secret: &str) -> bool {
+        let known: bool = self.secret.0.as_bytes().ct_eq(secret.as_bytes()).into();
+        known && !self.closing.is_cancelled()
+    }
+
+    /// Serves one bridge until it leaves or the run is over.
+    pub(super) async fn serve<R, W>(&self, read: R, write: W)
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        mcp::serve(self.door.clone(), read, write, &self.closing).await;
+    }
+
+    /// The run is over: whoever is connected is let go, and nobody comes in any more.
+    pub(super) fn close(&self) {
+        self.closing.cancel();
+    }
+}
