@@ -1,4 +1,4 @@
-//! Where the pinned real command-line agents are installed.
+//! Where the pinned real programs of others are installed.
 
 use std::path::PathBuf;
 
@@ -17,6 +17,20 @@ pub fn require_claude() -> PathBuf {
     claude().unwrap_or_else(|| {
         panic!("the pinned Claude Code is not at {}: run scripts/install-clis", place.display())
     })
+}
+
+/// The pinned official MCP client.
+const MCP_CLIENT: &str = "mcp-client-2.4.0";
+
+/// The folder of the pinned official MCP client; panics with what to do when it is absent.
+pub fn require_mcp_client() -> PathBuf {
+    let place = cache().unwrap_or_default().join(MCP_CLIENT);
+    assert!(
+        place.join("node_modules").is_dir(),
+        "the pinned MCP client is not at {}: run scripts/install-mcp-client",
+        place.display()
+    );
+    place
 }
 
 #[expect(

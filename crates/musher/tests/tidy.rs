@@ -82,14 +82,18 @@ const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
     ("runtimes", &[]),
     ("ballast", &[]),
     ("checks", &["checks", "config", "git", "home", "runtimes"]),
-    ("runner", &["runner", "runtimes", "ballast"]),
+    ("mcp", &["mcp", "client"]),
+    ("runner", &["runner", "runtimes", "mcp", "ballast"]),
     ("bus", &["runner"]),
     ("journal", &["journal", "ballast"]),
     ("pool", &["pool", "journal", "fail"]),
     ("client", &["client"]),
     (
         "api",
-        &["api", "bus", "checks", "config", "git", "home", "journal", "pool", "runner", "worktree"],
+        &[
+            "api", "bus", "checks", "config", "git", "home", "journal", "mcp", "pool", "runner",
+            "worktree",
+        ],
     ),
     (
         "supervisor",

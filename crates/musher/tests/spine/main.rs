@@ -21,6 +21,7 @@ mod kept;
 mod kills;
 mod limits;
 mod loss;
+mod mcp;
 mod memory;
 mod real;
 mod resume_stream;

@@ -7,7 +7,7 @@ use musher_testkit::real::require_claude;
 
 use crate::rig::{PATIENCE, Project};
 
-fn project(model: &ModelServer) -> Project {
+pub(crate) fn project(model: &ModelServer) -> Project {
     let program = require_claude();
     let mut project = Project::new(&format!(
         "[[agent]]\nname = 'coder'\nruntime = 'claude-code'\ncommand = '{}'\nprompt = '{{{{ story.text }}}}'\ncontinue_prompt = '[[scn:text]] go on'\nrules = {{ ask = ['execute'] }}\n",

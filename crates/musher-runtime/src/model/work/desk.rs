@@ -309,7 +309,7 @@ impl Agent {
                 let input = merged(&call.input.object(), input.as_ref());
                 self.allow(at, call, input, desk).await
             }
-            Answer::AllowAlways | Answer::Replies { .. } | Answer::Form { .. } => {
+            Answer::AllowAlways { .. } | Answer::Replies { .. } | Answer::Form { .. } => {
                 self.allow(at, call, call.input.object(), desk).await
             }
             Answer::Deny { reason } => self.deny(at, call, reason, desk).await,
@@ -387,7 +387,7 @@ fn replies(questions: &[Question], answer: &Answer) -> (String, bool) {
         Answer::Deny { reason } | Answer::DenyAndInterrupt { reason } => {
             (format!("The question was not answered: {reason}"), true)
         }
-        Answer::Allow { .. } | Answer::AllowAlways | Answer::Form { .. } => {
+        Answer::Allow { .. } | Answer::AllowAlways { .. } | Answer::Form { .. } => {
             ("The question was not answered.".to_owned(), true)
         }
     }

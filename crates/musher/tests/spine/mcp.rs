@@ -1,0 +1,6 @@
+//! The MCP doors with real servers, real runners and the clients of others.
+
+mod agent;
+mod official;
+mod real;
+mod run_scope;
