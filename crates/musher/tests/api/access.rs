@@ -21,7 +21,6 @@ pub(crate) fn table() -> Vec<(Method, String)> {
         routes.push((Method::GET, format!("/{page}")));
         routes.push((Method::GET, format!("/{page}/s1/anything")));
     }
-    routes.push((Method::GET, "/assets/app.js".into()));
     assert!(routes.len() > 40, "{routes:?}");
     routes
 }
@@ -48,6 +47,7 @@ async fn on_every_route(headers: &[(&str, &str)], status: u16, code: &str, open:
     rig.live().await;
     let before = rig.views.facts_after(0, 1000).unwrap();
     let mut routes = table();
+    routes.push((Method::GET, "/assets/app.js".into()));
     routes.push((Method::GET, "/no/such/path".into()));
     routes.push((Method::DELETE, "/api/v1/stories".into()));
     routes.push((Method::OPTIONS, "/api/v1/stories".into()));
@@ -231,6 +231,60 @@ async fn what_holds_no_data_needs_no_token_and_tells_none() {
             "{}",
             reply.text()
         );
+    }
+}
+
+#[tokio::test]
+async fn every_page_is_the_same_file_that_may_do_nothing_but_speak_to_its_own_server() {
+    let rig = Rig::new().await;
+    let first = rig.send(with(&Method::GET, "/", &[("host", HOST)])).await;
+    for path in ["/inbox", "/inbox/r1/a1", "/stories/s1", "/runs/r1/changes", "/settings"] {
+        let reply = rig.send(with(&Method::GET, path, &[("host", HOST)])).await;
+        assert_eq!((reply.status, reply.text()), (StatusCode::OK, first.text()), "{path}");
+        assert_eq!(reply.headers[header::CACHE_CONTROL], "no-cache");
+        let policy = reply.headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+        for part in [
+            "default-src 'none'",
+            "script-src 'self';",
+            "connect-src 'self'",
+            "frame-ancestors 'none'",
+        ] {
+            assert!(policy.contains(part), "{policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{policy}");
+    }
+    let known = first.headers[header::ETAG].to_str().unwrap();
+    let again =
+        rig.send(with(&Method::GET, "/board", &[("host", HOST), ("if-none-match", known)])).await;
+    assert_eq!((again.status, again.text()), (StatusCode::NOT_MODIFIED, String::new()));
+}
+
+#[tokio::test]
+async fn the_files_of_a_page_are_packed_as_the_client_takes_them_and_kept_for_ever() {
+    let rig = Rig::new().await;
+    let page = rig.send(with(&Method::GET, "/", &[("host", HOST)])).await.text();
+    let Some(asset) = page.split('"').find(|part| part.starts_with("/assets/")) else {
+        // It was built without Node, and has no files.
+        assert!(page.contains("MUSHER_WEB_DIST"), "{page}");
+        return;
+    };
+    for (accepted, encoding) in
+        [("br, gzip", Some("br")), ("gzip", Some("gzip")), ("identity", None)]
+    {
+        let headers = [("host", HOST), ("accept-encoding", accepted)];
+        let reply = rig.send(with(&Method::GET, asset, &headers)).await;
+        assert_eq!(reply.status, StatusCode::OK);
+        let told = reply.headers.get(header::CONTENT_ENCODING).map(|told| told.to_str().unwrap());
+        assert_eq!(told, encoding);
+        assert!(reply.headers[header::CACHE_CONTROL].to_str().unwrap().contains("immutable"));
+        assert_eq!(reply.headers[header::VARY], "accept-encoding");
+    }
+    for wrong in
+        ["/assets/", "/assets/nothing.js", "/assets/../index.html", "/assets/%2e%2e/index.html"]
+    {
+        rig.send(with(&Method::GET, wrong, &[("host", HOST)]))
+            .await
+            .is_problem(404, "no_such_path");
     }
 }
 
