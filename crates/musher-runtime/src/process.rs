@@ -41,6 +41,7 @@ pub use memory::{TreeOf, memory};
 pub(crate) use program::folder;
 pub use program::{StartError, find};
 pub use roots::reap_orphans;
+pub(crate) use sweep::sweep_own;
 pub use sweep::{control_group, sweep};
 pub(crate) use tap::{Copying, Tap};
 pub(crate) use weight::{Weight, Weights};

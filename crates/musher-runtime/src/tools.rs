@@ -5,6 +5,8 @@
 
 mod beneath;
 mod change;
+mod command;
+mod commands;
 mod edit;
 mod fault;
 mod files;
@@ -13,19 +15,23 @@ mod grep;
 mod host;
 mod hosts;
 mod input;
+mod kept;
 mod list;
 mod place;
 mod read;
+mod run_tools;
 mod walk;
 mod write;
 
 use std::path::PathBuf;
 
+pub use commands::{CommandSpec, CommandTools};
 pub use files::FileTools;
 pub use host::{
     Effect, Progress, ReplyFuture, ReplyKind, Subject, ToolCall, ToolHost, ToolReply, ToolSpec,
 };
 pub use hosts::Hosts;
+pub use run_tools::RunTools;
 
 /// Why tools could not be offered.
 #[derive(Debug, thiserror::Error)]

@@ -9,25 +9,37 @@ use std::path::{Path, PathBuf};
 
 use super::mark::Mark;
 
-/// One group, removed when it is dropped.
+/// How often the groups around a new one are made again, because the last one inside them has just gone.
+const TRIES: usize = 8;
+
+/// One group, removed when it is dropped, with those around it that hold nothing else.
 #[derive(Debug)]
 pub(super) struct Cgroup {
     folder: PathBuf,
+    /// The groups around it that are there for its sake, the nearest first.
+    around: Vec<PathBuf>,
 }
 
 impl Cgroup {
     /// Makes a group below the one that we are in, or tells that it cannot be done here.
     pub(super) fn make(mark: &Mark) -> Option<Self> {
         let folder = folder_of(mark)?;
-        std::fs::create_dir(&folder).ok()?;
-        let group = Self { folder };
+        let around: Vec<PathBuf> =
+            folder.ancestors().skip(1).take(mark.way().count() - 1).map(Path::to_owned).collect();
+        let made = (0..TRIES).any(|_| {
+            for outer in around.iter().rev() {
+                let _already_there = std::fs::create_dir(outer);
+            }
+            std::fs::create_dir(&folder).is_ok()
+        });
+        let group = made.then_some(Self { folder, around })?;
         // A group that cannot be entered is of no use, and dropping it takes it away.
         group.entrance().is_some().then_some(group)
     }
 
     /// A group that a process which is gone has made.
     pub(super) fn left_behind(folder: PathBuf) -> Self {
-        Self { folder }
+        Self { folder, around: Vec::new() }
     }
 
     /// The file through which a process enters; what writes `0` to it is in.
@@ -58,12 +70,17 @@ impl Cgroup {
 impl Drop for Cgroup {
     fn drop(&mut self) {
         remove(&self.folder);
+        for outer in &self.around {
+            let _still_used = std::fs::remove_dir(outer);
+        }
     }
 }
 
 /// Where the group of a mark is made by this process.
 pub(super) fn folder_of(mark: &Mark) -> Option<PathBuf> {
-    Some(own_folder()?.join(format!("musher-{}", mark.own())))
+    let mut folder = own_folder()?;
+    folder.extend(mark.way().map(|own| format!("musher-{own}")));
+    Some(folder)
 }
 
 fn gather(folder: &Path, found: &mut Vec<i32>) {

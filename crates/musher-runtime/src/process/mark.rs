@@ -19,6 +19,8 @@ pub(crate) fn is_mark(text: &str) -> bool {
 pub(crate) struct Mark {
     own: String,
     value: String,
+    /// The marks of this process that it is inside of, the outermost first.
+    inside: Vec<String>,
 }
 
 impl Mark {
@@ -33,7 +35,14 @@ impl Mark {
             Some(outer) => format!("{outer}/{own}"),
             None => own.clone(),
         };
-        Self { own, value }
+        Self { own, value, inside: Vec::new() }
+    }
+
+    /// A new mark for a part of what carries this one: it is found with the whole, and can be ended alone.
+    pub(crate) fn part(&self) -> Self {
+        let mut inside = self.inside.clone();
+        inside.push(self.own.clone());
+        Self { inside, ..Self::new(Some(OsStr::new(&self.value))) }
     }
 
     /// What goes into the environment.
@@ -41,9 +50,9 @@ impl Mark {
         &self.value
     }
 
-    /// What tells it apart from every other.
-    pub(super) fn own(&self) -> &str {
-        &self.own
+    /// The marks that it is inside of, and itself.
+    pub(super) fn way(&self) -> impl Iterator<Item = &str> {
+        self.inside.iter().chain([&self.own]).map(String::as_str)
     }
 
     pub(super) fn is_in(&self, value: &[u8]) -> bool {
@@ -62,5 +71,14 @@ mod tests {
         assert!(outer.is_in(inner.value().as_bytes()));
         assert!(inner.is_in(inner.value().as_bytes()));
         assert!(!inner.is_in(outer.value().as_bytes()));
+    }
+
+    #[test]
+    fn a_part_is_found_with_its_whole_and_apart_from_other_parts() {
+        let whole = Mark::new(None);
+        let (one, other) = (whole.part(), whole.part().part());
+        assert!(whole.is_in(one.value().as_bytes()) && whole.is_in(other.value().as_bytes()));
+        assert!(!one.is_in(other.value().as_bytes()) && !other.is_in(one.value().as_bytes()));
+        assert_eq!(other.way().count(), 3);
     }
 }

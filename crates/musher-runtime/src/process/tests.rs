@@ -179,6 +179,22 @@ async fn a_control_group_is_gone_with_its_tree() {
     assert!(!folder.exists());
 }
 
+#[test]
+fn the_group_of_a_part_is_inside_the_group_of_its_whole_and_gone_with_the_last_part() {
+    let whole = Mark::new(None);
+    let Some(one) = Cgroup::make(&whole.part()) else {
+        assert!(Cgroup::make(&whole).is_none(), "if a group can be made, so can one inside it");
+        return;
+    };
+    let folder = cgroup::folder_of(&whole).unwrap();
+    let other = Cgroup::make(&whole.part().part()).unwrap();
+    assert!(folder.exists());
+    drop(one);
+    assert!(folder.exists(), "another part is still there");
+    drop(other);
+    assert!(!folder.exists());
+}
+
 #[tokio::test]
 async fn promise_3_a_tree_of_sessions_is_gone_after_an_end() {
     let mode = ["fork-bomb", "--depth", "3", "--width", "3"];

@@ -45,9 +45,12 @@ impl Tree {
         Self { root, cgroup, mark, containment, seen: HashSet::from([root]) }
     }
 
-    /// What is left of a tree whose host is gone: everything in its group or with its mark, and what descends from it.
-    pub(super) fn left_behind(cgroup: Option<Cgroup>, mark: Mark) -> Self {
-        let containment = Containment::default();
+    /// What is left of a tree whose root is gone: everything in its group or with its mark, and what descends from it.
+    pub(super) fn left_behind(
+        cgroup: Option<Cgroup>,
+        mark: Mark,
+        containment: Containment,
+    ) -> Self {
         // No process has this number, so nothing is taken for the agent itself.
         let root = Identity { pid: 0, started: 0 };
         Self { root, cgroup, mark, containment, seen: HashSet::new() }

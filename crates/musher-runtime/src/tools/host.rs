@@ -142,7 +142,7 @@ pub enum Effect {
     None,
     /// The whole plan, replacing the one before.
     Plan(Vec<PlanEntry>),
-    /// These are to be put to the person; the reply of the call is the answer.
+    /// These are to be put to the person; the reply of the call is then [`ToolReply::answered`].
     Question(Vec<Question>),
     /// A word for people about how far the work is.
     Progress {

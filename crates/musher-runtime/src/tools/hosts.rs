@@ -52,6 +52,24 @@ impl ToolHost for Hosts {
     }
 }
 
+impl<T: ToolHost + ?Sized> ToolHost for Arc<T> {
+    fn tools(&self) -> Vec<ToolSpec> {
+        (**self).tools()
+    }
+
+    fn offers(&self, name: &str) -> bool {
+        (**self).offers(name)
+    }
+
+    fn call<'a>(&'a self, call: ToolCall, cancel: &'a CancellationToken) -> ReplyFuture<'a> {
+        (**self).call(call, cancel)
+    }
+
+    fn close(&self) -> Pin<Box<dyn Future<Output = Vec<i32>> + Send + '_>> {
+        (**self).close()
+    }
+}
+
 /// Tells a model that it called what does not exist.
 pub(super) fn unknown(name: &str, tools: &[ToolSpec]) -> ToolReply {
     let shown: String = name.chars().take(64).collect();

@@ -1,0 +1,260 @@
+//! One running command: a handle in front, and behind it a task that reads all it prints and sees its end.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::Progress;
+use super::kept::Kept;
+use crate::process::{
+    Containment, Errors, Exit, Graces, Host, Input, Launch, Mark, Process, Said, StartError, Tap,
+    Weights, secrets,
+};
+
+/// Pieces of output that may wait to be kept; when full, the command waits.
+const PIECES: usize = 8;
+/// What a command gets to end by itself once it is told to.
+const GRACES: Graces = Graces { close: Duration::ZERO, term: Duration::from_secs(2) };
+/// A command that floods us may keep those graces from being counted; after this it is killed.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Nobody is at a terminal: no pager, no prompt, no colours. What was given beats these.
+const QUIET: &[(&str, &str)] =
+    &[("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
+
+/// Where and as what commands run.
+#[derive(Debug)]
+pub(super) struct Shop {
+    pub(super) folder: PathBuf,
+    pub(super) env: Vec<(OsString, OsString)>,
+    /// What all commands carry; each has a mark of its own inside it.
+    pub(super) mark: Mark,
+    pub(super) containment: Containment,
+    /// Cancelled when all commands must end.
+    pub(super) gone: CancellationToken,
+    pub(super) tasks: TaskTracker,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ended {
+    ByItself(Exit),
+    /// It was told to end.
+    Stopped(Exit),
+    TimedOut {
+        exit: Exit,
+        after: Duration,
+    },
+}
+
+impl Ended {
+    pub(super) fn exit(&self) -> &Exit {
+        match self {
+            Self::ByItself(exit) | Self::Stopped(exit) | Self::TimedOut { exit, .. } => exit,
+        }
+    }
+}
+
+/// A command that was started. It goes on when this is dropped; its guard or the shop ends it.
+#[derive(Debug, Clone)]
+pub(super) struct Command {
+    pub(super) line: String,
+    output: Arc<Mutex<Kept>>,
+    ended: watch::Receiver<Option<Ended>>,
+    stop: CancellationToken,
+}
+
+impl Command {
+    /// Ends the command, if it has not ended, when this is dropped.
+    pub(super) fn guard(&self) -> tokio_util::sync::DropGuard {
+        self.stop.clone().drop_guard()
+    }
+
+    pub(super) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// How it ended, if it has.
+    pub(super) fn ended(&self) -> Option<Ended> {
+        self.ended.borrow().clone()
+    }
+
+    /// Waits for the end. Whatever it is, it comes: a command that is told to end is killed in the end.
+    pub(super) async fn end(&self) -> Option<Ended> {
+        let mut ended = self.ended.clone();
+        ended.wait_for(Option::is_some).await.ok()?.clone()
+    }
+
+    /// What it printed since this was last asked.
+    pub(super) fn take_output(&self) -> String {
+        lock(&self.output).take()
+    }
+}
+
+fn lock(output: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+    output.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shop {
+    /// Starts a command line in a shell.
+    pub(super) async fn start(
+        &self,
+        line: String,
+        timeout: Option<Duration>,
+        progress: Progress,
+    ) -> Result<Command, StartError> {
+        let (copies, pieces) = mpsc::channel(PIECES);
+        let mut env: Vec<(OsString, OsString)> =
+            QUIET.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        env.extend(self.env.iter().cloned());
+        env.push(("TERM".into(), "dumb".into()));
+        let launch = Launch {
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), line.clone().into()],
+            cwd: self.folder.clone(),
+            tap: Some(Tap::new(copies, &secrets(&env))),
+            env,
+            mark: self.mark.part(),
+            // An orphan may be another command's, so orphans are swept when all commands end.
+            containment: Containment { host: Host::Shared, ..self.containment },
+            stdin: Input::Null,
+            stderr: Errors::WithOutput,
+            weights: Weights::default(),
+        };
+        let (began, begin) = oneshot::channel();
+        let (said, ended) = watch::channel(None);
+        let output = Arc::new(Mutex::new(Kept::default()));
+        let stop = self.gone.child_token();
+        let (kept, told) = (output.clone(), stop.clone());
+        // The task starts it as well: whoever stops waiting in the middle of a start cannot lose half a tree.
+        crate::task::detach(self.tasks.track_future(async move {
+            let process = match Process::start(launch).await {
+                Ok(process) => process,
+                Err(error) => {
+                    let _nobody_waits = began.send(Err(error));
+                    return;
+                }
+            };
+            let _nobody_waits = began.send(Ok(()));
+            let held = Vec::new();
+            let task = Task { process, pieces, output: kept, stop: told, timeout, progress, held };
+            let _nobody_waits = said.send(Some(task.run().await));
+        }));
+        let unless_started = stop.clone().drop_guard();
+        // A runtime that shuts down drops the task, and the end of the command tells it.
+        if let Ok(Err(error)) = begin.await {
+            return Err(error);
+        }
+        Ok(Command { line, output, ended, stop: unless_started.disarm() })
+    }
+}
+
+struct Task {
+    process: Process,
+    pieces: mpsc::Receiver<Bytes>,
+    output: Arc<Mutex<Kept>>,
+    stop: CancellationToken,
+    timeout: Option<Duration>,
+    progress: Progress,
+    /// The beginning of a character whose end was not yet printed.
+    held: Vec<u8>,
+}
+
+/// Where a command is on its way out.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// It is ended at the deadline, if there is one.
+    Running(Option<Instant>),
+    /// It was told to end, and is killed at the deadline.
+    Ending(Why, Instant),
+    Killed(Why),
+}
+
+/// Why a command was told to end.
+#[derive(Debug, Clone, Copy)]
+enum Why {
+    Stopped,
+    TimedOut(Duration),
+}
+
+impl Task {
+    async fn run(mut self) -> Ended {
+        let control = self.process.control();
+        let mut step = Step::Running(self.timeout.map(|timeout| Instant::now() + timeout));
+        loop {
+            let running = matches!(step, Step::Running(_));
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled(), if running => {
+                    control.end(GRACES).await;
+                    step = Step::Ending(Why::Stopped, Instant::now() + PATIENCE);
+                }
+                () = deadline(step) => match step {
+                    Step::Running(_) => {
+                        control.end(GRACES).await;
+                        let why = Why::TimedOut(self.timeout.unwrap_or_default());
+                        step = Step::Ending(why, Instant::now() + PATIENCE);
+                    }
+                    Step::Ending(why, _) | Step::Killed(why) => {
+                        control.kill().await;
+                        step = Step::Killed(why);
+                    }
+                },
+                Some(piece) = self.pieces.recv() => self.keep(&piece),
+                said = self.process.next() => match said {
+                    // The lines are the pieces once more.
+                    Some(Said::Line(..)) => {}
+                    Some(Said::Ended(exit)) => {
+                        while let Ok(piece) = self.pieces.try_recv() {
+                            self.keep(&piece);
+                        }
+                        return ended(step, exit);
+                    }
+                    None => return ended(step, Exit::default()),
+                },
+            }
+        }
+    }
+
+    fn keep(&mut self, piece: &[u8]) {
+        lock(&self.output).push(piece);
+        if !self.progress.is_followed() {
+            return;
+        }
+        self.held.extend_from_slice(piece);
+        let whole = match std::str::from_utf8(&self.held) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Ok(_) | Err(_) => self.held.len(),
+        };
+        let rest = self.held.split_off(whole);
+        let text = std::mem::replace(&mut self.held, rest);
+        if !text.is_empty() {
+            self.progress.say(String::from_utf8_lossy(&text));
+        }
+    }
+}
+
+fn ended(step: Step, exit: Exit) -> Ended {
+    match step {
+        Step::Running(_) => Ended::ByItself(exit),
+        Step::Ending(Why::Stopped, _) | Step::Killed(Why::Stopped) => Ended::Stopped(exit),
+        Step::Ending(Why::TimedOut(after), _) | Step::Killed(Why::TimedOut(after)) => {
+            Ended::TimedOut { exit, after }
+        }
+    }
+}
+
+async fn deadline(step: Step) {
+    match step {
+        Step::Running(Some(deadline)) | Step::Ending(_, deadline) => {
+            tokio::time::sleep_until(deadline).await;
+        }
+        Step::Running(None) | Step::Killed(_) => std::future::pending().await,
+    }
+}
