@@ -15,6 +15,8 @@ mod input;
 pub mod office;
 pub mod operator;
 pub mod run;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 pub use door::Door;

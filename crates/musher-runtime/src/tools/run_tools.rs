@@ -242,7 +242,7 @@ impl ToolReply {
             Answer::Deny { reason } | Answer::DenyAndInterrupt { reason } => Self::failed(format!(
                 "the question was not answered: {reason}; go on without an answer if you can"
             )),
-            Answer::Allow { .. } | Answer::AllowAlways | Answer::Form { .. } => {
+            Answer::Allow { .. } | Answer::AllowAlways { .. } | Answer::Form { .. } => {
                 Self::failed("the answer does not fit the question; go on without it if you can")
             }
         }

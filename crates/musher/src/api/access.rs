@@ -206,6 +206,8 @@ fn hardened(mut response: Response, guest: Option<HeaderValue>) -> Response {
     if let Some(guest) = guest {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, guest);
         headers.insert(header::VARY, HeaderValue::from_static("origin"));
+        let readable = HeaderValue::from_static("mcp-session-id");
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, readable);
         // The page is let in by name, so the reply is meant for it.
         headers.insert(RESOURCE_POLICY, HeaderValue::from_static("cross-origin"));
     }
@@ -217,7 +219,8 @@ fn preflight() -> Response {
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PATCH, PUT, DELETE"),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
-            "authorization, content-type, idempotency-key, last-event-id",
+            "authorization, content-type, idempotency-key, last-event-id, \
+             mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
         ),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];

@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, mpsc};
 /// Tools on a page of the list.
 const PAGE: usize = 50;
 /// Calls at work at once through one door; one more is refused at once.
-const CALLS: usize = 64;
+pub(super) const CALLS: usize = 64;
 /// Words of progress that may wait to be passed on.
 const WORDS: usize = 32;
 /// A call that says nothing gives a sign of life this often, so that its client does not give it up.

@@ -13,6 +13,7 @@ mod diff;
 mod document;
 mod events;
 mod feed;
+mod mcp;
 mod problems;
 mod rig;
 mod serving;

@@ -7,10 +7,10 @@ use serde_json::json;
 use crate::access::table;
 use crate::rig::{Rig, ask, order, until};
 
-/// The routes that take a body.
+/// The routes that take a body. `/mcp` is not among them: its messages and their errors are the protocol's own.
 fn with_body() -> Vec<(Method, String)> {
     let mut routes = table();
-    routes.retain(|(method, _)| *method != Method::GET);
+    routes.retain(|(method, path)| *method != Method::GET && path != "/mcp");
     routes
 }
 

@@ -1,0 +1,124 @@
+//! The operator's tools over HTTP: the same token, the same names, the same requests as everywhere else.
+
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode, header};
+use serde_json::{Value as Json, json};
+
+use crate::rig::{Reply, Rig, TOKEN, ask};
+
+/// A message of a client of the newer generation.
+fn message(method: &str, params: &Json) -> Request<Body> {
+    let mut params = params.clone();
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+    let mut request = ask(Method::POST, "/mcp")
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::ACCEPT, "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", method);
+    if let Some(name) = params["name"].as_str() {
+        request = request.header("mcp-name", name);
+    }
+    request.body(body.to_string().into()).unwrap()
+}
+
+/// The last message of a reply, which may be a stream.
+fn last(reply: &Reply) -> Json {
+    let text = reply.text();
+    let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    let json = data.map(str::trim).rfind(|data| !data.is_empty()).unwrap_or(&text);
+    serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+async fn call(rig: &Rig, name: &str, arguments: Json) -> Json {
+    let params = json!({ "name": name, "arguments": arguments });
+    let reply = rig.send(message("tools/call", &params)).await;
+    assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+    last(&reply)["result"].clone()
+}
+
+#[tokio::test]
+async fn an_assistant_discovers_lists_and_calls_without_a_session() {
+    let rig = Rig::new().await;
+    let found = last(&rig.send(message("server/discover", &json!({}))).await);
+    let versions = found["result"]["supportedVersions"].to_string();
+    assert!(versions.contains("2025-11-25") && versions.contains("2026-07-28"), "{found:#}");
+    let listed = last(&rig.send(message("tools/list", &json!({}))).await);
+    assert_eq!(listed["result"]["resultType"], "complete", "{listed:#}");
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 15);
+    let added = call(&rig, "add_story", json!({ "title": "Work", "id": "mine" })).await;
+    assert_eq!(added["structuredContent"], json!({ "status": "added", "story": "mine" }));
+    let story = call(&rig, "read_story", json!({ "story": "mine" })).await;
+    assert_eq!(story["structuredContent"]["title"], "Work");
+    // What the other doors see is the same.
+    assert_eq!(rig.get("/api/v1/stories/mine").await.json()["title"], "Work");
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_pool_reaches_the_model_with_its_way_out() {
+    let rig = Rig::new().await;
+    let none = call(&rig, "start_run", json!({ "story": "none" })).await;
+    let text = none["content"][0]["text"].as_str().unwrap();
+    assert!(none["isError"] == true && text.contains("none"), "{none:#}");
+    let run = rig.live().await;
+    let asked =
+        json!({ "run": run.to_string(), "ask": "a", "answer": { "decision": "allow_always" } });
+    assert_eq!(call(&rig, "answer_ask", asked).await["isError"], true);
+    for wrong in
+        [json!({ "run": 1 }), json!({}), json!({ "run": "R 1" }), json!({ "run": "r1", "x": 1 })]
+    {
+        assert_eq!(call(&rig, "read_run", wrong.clone()).await["isError"], true, "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn a_wait_hears_of_the_end_of_a_run() {
+    let rig = Rig::new().await;
+    let run = rig.live().await;
+    let input = json!({ "runs": [run.to_string()], "until": "over", "timeout_seconds": 20 });
+    let waited = call(&rig, "wait_for_runs", input);
+    let (result, ()) = tokio::join!(waited, rig.end(run, 1));
+    assert_eq!(result["structuredContent"]["reached"], "over", "{result:#}");
+}
+
+#[tokio::test]
+async fn promise_18_the_operator_needs_the_token_and_the_right_names() {
+    let rig = Rig::new().await;
+    let with = |host: &str, token: &str, origin: Option<&str>| {
+        let mut request = message("tools/list", &json!({}));
+        let headers = request.headers_mut();
+        headers.insert(header::HOST, host.parse().unwrap());
+        headers.insert(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, origin.parse().unwrap());
+        }
+        request
+    };
+    assert_eq!(rig.send(with(crate::rig::HOST, TOKEN, None)).await.status, StatusCode::OK);
+    rig.send(with(crate::rig::HOST, "guess", None)).await.is_problem(401, "no_token");
+    rig.send(with("evil.example:7070", TOKEN, None)).await.is_problem(421, "foreign_host");
+    let page = Some("http://evil.example");
+    rig.send(with(crate::rig::HOST, TOKEN, page)).await.is_problem(403, "foreign_origin");
+}
+
+#[tokio::test]
+async fn a_message_that_is_none_is_refused_and_breaks_nothing() {
+    let rig = Rig::new().await;
+    for body in ["", "{", "[]", "nonsense", "{\"jsonrpc\":\"2.0\"}", "null", "{\"method\":3}"] {
+        let mut request = message("tools/list", &json!({}));
+        *request.body_mut() = body.into();
+        let reply = rig.send(request).await;
+        assert!(reply.status.is_client_error(), "{body}: {} {}", reply.status, reply.text());
+    }
+    let mut request = message("tools/list", &json!({}));
+    *request.body_mut() = "x".repeat(2 << 20).into();
+    assert_eq!(rig.send(request).await.status, StatusCode::PAYLOAD_TOO_LARGE);
+    // A header that says something else than the message is not believed.
+    let mut request = message("tools/list", &json!({}));
+    request.headers_mut().insert("mcp-method", "tools/call".parse().unwrap());
+    assert!(rig.send(request).await.status.is_client_error());
+}
