@@ -85,7 +85,7 @@ mod tests {
             tap: None,
         };
         let process = Process::start(launch).await.unwrap();
-        let own = [TreeOf { mark: mark.own(), group: None }];
+        let own = [TreeOf { mark: mark.value(), group: None }];
         let other = [TreeOf { mark: "no-such-mark", group: None }];
         let began = std::time::Instant::now();
         // In the middle of an exec a process shows no mark.

@@ -61,6 +61,7 @@ fn show(signal: &Signal) -> String {
         Signal::AskWithdrawn { ask } => format!("ask withdrawn {ask}"),
         Signal::Gate(gate) => format!("gate {gate:?}"),
         Signal::Alive => "alive".into(),
+        Signal::Secret { name, .. } => format!("secret {name}"),
     }
 }
 

@@ -105,7 +105,7 @@ fn answered(questions: &[Question], answer: Answer) -> ToolReply {
         Answer::Deny { reason } | Answer::DenyAndInterrupt { reason } => {
             ToolReply::failed(format!("The question was not answered: {reason}"))
         }
-        Answer::Allow { .. } | Answer::AllowAlways | Answer::Form { .. } => {
+        Answer::Allow { .. } | Answer::AllowAlways { .. } | Answer::Form { .. } => {
             ToolReply::failed("The answer does not fit the question.")
         }
     }
