@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::asked::{Asked, BodyState, Key};
 use super::body::{End, Piece, Receipt, body, halve, split};
-use super::conversation::Conversation;
+use super::conversation::{Conversation, Wire};
 use super::desk::{Desk, Line};
 use super::ledger::{Call, Usage};
 use super::quirk::Quirk;
@@ -69,7 +69,7 @@ pub(super) async fn take<F: Format>(
     }
     let line = desk.open(talk.call(), request);
     let refuse = |refusal: &Refusal| {
-        if talk.stream && talk.quirks().has(Quirk::Error200) {
+        if talk.wire == Wire::Chat && talk.stream && talk.quirks().has(Quirk::Error200) {
             desk.answered(line, 200, Usage::default());
             return error_inside::<F>(&asked, &refusal.body);
         }

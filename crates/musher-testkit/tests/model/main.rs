@@ -4,6 +4,15 @@
     reason = "a test ends where its set-up fails, and clippy exempts test functions only"
 )]
 
+mod coder;
+mod dialect;
+mod endings;
+mod errors;
+mod loops;
+mod quirks;
+mod refusals;
+mod speech;
+mod talk;
 mod wire;
 
 use musher_testkit::model::{ModelServer, Usage};

@@ -8,7 +8,8 @@ use tokio::net::TcpStream;
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     address: String,
-    headers: Vec<(&'static str, &'static str)>,
+    path: String,
+    headers: Vec<(&'static str, String)>,
 }
 
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub(crate) struct Answer {
     /// How many reads ended inside a character.
     pub(crate) split_characters: usize,
     head: String,
-    body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
 pub(crate) fn prompt(text: &str) -> Value {
@@ -40,10 +41,22 @@ pub(crate) fn add_result(body: &mut Value, call: &Value) {
 
 impl Client {
     pub(crate) fn of(server: &ModelServer) -> Self {
+        let headers = [("x-api-key", "dummy"), ("anthropic-version", "2023-06-01")];
+        Self::to(server, "/v1/messages", &headers)
+    }
+
+    pub(crate) fn to(server: &ModelServer, path: &str, headers: &[(&'static str, &str)]) -> Self {
         Self {
             address: server.url().strip_prefix("http://").unwrap().to_owned(),
-            headers: vec![("x-api-key", "dummy"), ("anthropic-version", "2023-06-01")],
+            path: path.to_owned(),
+            headers: headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
         }
+    }
+
+    pub(crate) fn with(&self, name: &'static str, value: &str) -> Self {
+        let mut client = self.without(name);
+        client.headers.push((name, value.to_owned()));
+        client
     }
 
     pub(crate) fn without(&self, header: &str) -> Self {
@@ -53,19 +66,19 @@ impl Client {
     }
 
     pub(crate) async fn post(&self, body: &Value) -> Answer {
-        self.send("POST", "/v1/messages", &body.to_string()).await
+        self.send("POST", &self.path, &body.to_string()).await
     }
 
     /// Sends a request and reads no more than its first bytes.
     pub(crate) async fn begin(&self, body: &Value) -> TcpStream {
-        let mut stream = self.write("POST", "/v1/messages", &body.to_string()).await;
+        let mut stream = self.write("POST", &self.path, &body.to_string()).await;
         stream.read_exact(&mut [0; 64]).await.unwrap();
         stream
     }
 
     /// Sends a request and tells whether the connection ended without one byte of an answer.
     pub(crate) async fn silent(&self, body: &str) -> bool {
-        let mut stream = self.write("POST", "/v1/messages", body).await;
+        let mut stream = self.write("POST", &self.path, body).await;
         !matches!(stream.read(&mut [0; 64]).await, Ok(1..))
     }
 
