@@ -1,4 +1,64 @@
 //! A model server on loopback whose answers are chosen by a marker in the prompt, and which keeps the bill.
+//!
+//! It speaks four wire formats, each streaming and not, and shares no code with any client of them:
+//!
+//! | format | path |
+//! |---|---|
+//! | Anthropic Messages | `POST /v1/messages`, `/v1/messages/count_tokens` |
+//! | OpenAI Responses | `POST /v1/responses` |
+//! | Chat Completions | `POST /v1/chat/completions` |
+//! | Gemini | `POST /v1beta/models/{model}:generateContent`, `:streamGenerateContent` (with `?alt=sse` or as one array), `:countTokens` |
+//!
+//! # Scenarios
+//!
+//! The last marker `[[scn:NAME key=value …]]` in what the user said chooses the scenario. In a value `_` means a blank;
+//! quoted values are taken as they are, with `\"` and `\n`; so are `path`, `file`, `tool` and `args`. The step of a
+//! scenario is read off the tool-call ids in the conversation, or off the number of messages with calls where the client
+//! had to make up the ids. So the server remembers no conversation, and resuming, forking and replaying just work.
+//! A request without tools is a side request: it gets a title, or what `side` says.
+//!
+//! | scenarios | what they do |
+//! |---|---|
+//! | `text` `echo` `think` `long` `utf8` | Talk. `say` is the text, `about` the thought; `redacted=true` hides it. `echo` tells how much history it was shown. |
+//! | `slow` `drip` | Talk slowly: `n` pieces, or byte by byte, every `ms`. |
+//! | `maxtok` `ctxstop` `refusal` `filter` `blocked` `finish` `pause` `empty` | End in another way. `finish reason=SPII` gives Gemini's own reason; `empty n=1` is empty once; `pause` goes on when the model's words are handed back. |
+//! | `bash` `bash_fail` `bash_sleep` `bash_big` `write` `edit` `par` `seq` `endless` `ask` `plan` `agent` `todo` `badtool` | Use tools, under the names and with the arguments that the request's own tools have. |
+//! | `call` | Calls `tool` with `args` (JSON, or anything for arguments that cannot be read), `n` times at once. |
+//! | `coder` | Runs `test`, reads `path`, replaces `old` by `new`, runs `test` again, and calls `finish` or says `say`. |
+//! | `script` | Does what the JSON list of steps in `file` says. |
+//! | `err` `rate` | Fail `n` times (0: always), then all is well. `status`, `retry_after`, `retry_after_ms`, `retry`; `error` replaces the message. |
+//! | `limit` `credit` `auth` `forbidden` `ctxfull` `nomodel` | Fail always, in the vendor's words. |
+//! | `hang` `hang_mid` `cut` `eof` `half` `garbage` `html` `inline_err` | Never answer, fall silent, break off (by an abort, at an event, in an event), send no JSON, report an error in the stream (`kind=overloaded`, `server`, `rate`, `context`). |
+//!
+//! Every scenario takes `in`, `cr`, `cw`, `cw1h`, `out`, `thoughts`, `toolin` (tokens), `delay` (ms before the answer),
+//! `split=byte` (one write for each byte), `window` (more messages than this overflow the context) and `quirk`; those that
+//! use tools also `think` and `first`, a thought and a word before the calls.
+//!
+//! # Quirks
+//!
+//! `quirk=a,b` makes the server odd, as compatible servers are. On Chat Completions: `no-index`, `null-index`, `zero-index`,
+//! `no-id`, `null-id`, `empty-id`, `args-object`, `args-whole`, `args-empty`, `args-missing`, `name-repeated`,
+//! `finish-stop`, `no-finish`, `reasoning`, `think-tags`, `usage-every`, `usage-never`, `usage-last`, `usage-unasked`,
+//! `no-stream-options`, `error-200`, `no-done`. On Responses: `failed-response`, `nested-error`, `raw-reasoning`. On Gemini:
+//! `no-id`, `args-missing`, `bare-signature`. On Messages: `usage-nulls`. Anywhere: `keyless`, `unknown`, and in streams
+//! `crlf`, `comments`, `multiline`, `tight`, `bom`.
+//!
+//! # What it refuses
+//!
+//! What the vendor documents as invalid, with the vendor's status and body: no key, or one that begins with `wrong`; calls
+//! without results and results without calls; roles and orders that do not fit; thoughts that are missing or were changed;
+//! bad ids, names and schemas. [`ModelServer::requests`] shows what was sent, [`ModelServer::ledger`] what was charged.
+//!
+//! ```no_run
+//! # async fn example() -> anyhow::Result<()> {
+//! let server = musher_testkit::model::ModelServer::start().await?;
+//! let base = server.openai_url(); // Give this to the client, with any key.
+//! // … prompt it with "[[scn:par n=3 think=Hm]] do three things" …
+//! assert_eq!(server.calls_of("par"), 2);
+//! assert_eq!(server.requests()[0].json()["model"], "gpt-test");
+//! # Ok(())
+//! # }
+//! ```
 
 mod anthropic;
 mod asked;

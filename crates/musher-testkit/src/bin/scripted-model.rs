@@ -6,7 +6,7 @@ use clap::Parser;
 use musher_testkit::model::ModelServer;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// A scripted model server that speaks the Anthropic Messages format on loopback.
+/// A scripted model server that speaks Messages, Responses, Chat Completions and Gemini on loopback.
 #[derive(Debug, Parser)]
 struct Args {
     /// The port to listen on; 0 takes a free one.

@@ -40,7 +40,7 @@ pub(super) async fn nothing_here(uri: Uri) -> Response {
 
 /// The format as a type.
 #[derive(Debug)]
-struct Messages;
+pub(super) struct Messages;
 
 impl Format for Messages {
     fn key(asked: &Asked) -> Key {

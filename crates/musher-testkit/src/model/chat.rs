@@ -27,7 +27,7 @@ pub(super) fn routes() -> Router<Arc<Desk>> {
 
 /// The format as a type.
 #[derive(Debug)]
-struct Chat;
+pub(super) struct Chat;
 
 impl Format for Chat {
     fn key(asked: &Asked) -> Key {

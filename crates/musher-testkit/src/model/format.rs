@@ -172,3 +172,6 @@ fn page(status: u16) -> Response {
     set(&mut response, "content-type", "text/html; charset=utf-8");
     response
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,7 +57,7 @@ pub(super) fn nothing_here(uri: &Uri) -> Response {
 
 /// The format as a type.
 #[derive(Debug)]
-struct Gemini;
+pub(super) struct Gemini;
 
 impl Format for Gemini {
     fn key(asked: &Asked) -> Key {

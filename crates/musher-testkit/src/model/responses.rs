@@ -27,7 +27,7 @@ pub(super) fn routes() -> Router<Arc<Desk>> {
 
 /// The format as a type.
 #[derive(Debug)]
-struct Responses;
+pub(super) struct Responses;
 
 impl Format for Responses {
     fn key(asked: &Asked) -> Key {
