@@ -8,12 +8,14 @@
 //! | `command` | How a wish is sent to the pool and waited for. |
 //! | `sse`, `tail`, `place`, `follow` | How a run's log reaches those who follow it. |
 //! | `headline`, `news`, `vector` | How facts reach the feeds, and what they touched. |
+//! | `activity`, `lines` | What live runs are at, and what runs have changed, while somebody looks. |
 //! | `programs`, `memory` | What was last seen of programs and processes, so that looking costs little. |
 //! | a file named after a verb or a view | One route, or two that belong together. |
 //!
 //! `routes` holds the one table: the router and the document at `/openapi.json` both come from it.
 
 mod access;
+mod activity;
 mod add;
 mod agents;
 mod answer;
@@ -37,6 +39,7 @@ mod headline;
 mod health;
 mod interrupt;
 mod kill;
+mod lines;
 mod local;
 mod mcp;
 mod memory;
@@ -135,6 +138,8 @@ struct Shared {
     news: news::News,
     programs: programs::Programs,
     memory: memory::Memory,
+    lines: lines::Lines,
+    activities: activity::Activities,
     /// What goes on when the one who asked has left.
     tasks: TaskTracker,
     streams: Arc<Semaphore>,
@@ -167,6 +172,8 @@ impl Api {
             news: news::News::default(),
             programs: programs::Programs::default(),
             memory: memory::Memory::default(),
+            lines: lines::Lines::default(),
+            activities: activity::Activities::default(),
             tasks: TaskTracker::new(),
             streams,
             document,

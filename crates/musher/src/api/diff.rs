@@ -13,7 +13,7 @@ use super::file_diff::{Budget, FileDiff};
 use super::problem::Problem;
 use super::request::{OfRun, Params};
 use crate::git::{self, Branch, Commit, DiffLimits, DiffScope, GitError};
-use crate::journal::RunView;
+use crate::journal::{LineCount, RunView};
 use crate::worktree::WorktreeError;
 
 /// Lines around a change when nobody says, and at most.
@@ -85,11 +85,7 @@ pub(super) async fn diff(
 ) -> Result<Json<DiffReply>, Problem> {
     let run = api.run(&name).await?;
     let since = params.since.unwrap_or(Since::Base);
-    let (Some(branch), Some(head)) = (&run.branch, &run.head) else {
-        return Err(Refusal::NotStarted { run: run.id }.into());
-    };
-    let branch = Branch::new(branch.clone()).map_err(GitError::from)?;
-    let head = Commit::new(head.clone()).map_err(GitError::from)?;
+    let (branch, head) = place(&run)?;
     let ends = Ends::of(&api, &run, &branch, head, since).await?;
     let found = match (&params.path, params.files) {
         (Some(path), _) => {
@@ -165,6 +161,26 @@ impl Ends {
         let scope = DiffScope::File { path: &file.path, old_path: file.old_path.as_ref(), context };
         self.diff(api, scope, DiffLimits::ONE_FILE).await
     }
+}
+
+/// How many lines a run has changed since its branch left the project's own.
+pub(super) async fn count(api: &Api, run: &RunView) -> Result<LineCount, Problem> {
+    let (branch, head) = place(run)?;
+    let ends = Ends::of(api, run, &branch, head, Since::Base).await?;
+    let found = ends.diff(api, DiffScope::Numbers, DiffLimits::NUMBERS).await?;
+    Ok(LineCount {
+        added: found.files.iter().map(|file| file.added).sum(),
+        removed: found.files.iter().map(|file| file.removed).sum(),
+    })
+}
+
+/// The branch of a run, and the commit that it began at.
+fn place(run: &RunView) -> Result<(Branch, Commit), Problem> {
+    let (Some(branch), Some(head)) = (&run.branch, &run.head) else {
+        return Err(Refusal::NotStarted { run: run.id }.into());
+    };
+    let branch = Branch::new(branch.clone()).map_err(GitError::from)?;
+    Ok((branch, Commit::new(head.clone()).map_err(GitError::from)?))
 }
 
 /// The last commit of a run that is over.

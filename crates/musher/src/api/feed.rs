@@ -13,7 +13,8 @@ use futures_util::future::{pending, select_all};
 use futures_util::{Stream, stream};
 use musher_core::RunId;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::broadcast::error::TryRecvError;
+use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
 use tokio::time::Interval;
 
 use super::Api;
@@ -49,7 +50,10 @@ pub(super) struct FeedParams {
     operation_id = "feed",
     summary = "Everything that one client follows, as server-sent events",
     description = "First `headline` for every story, every run that is not over and every open ask, then `ready` (with \
-        the number of the last fact, and the build and version of the server). From then on `fact` (with the number, the time and the fact) and again `headline` for what it touched; `run` (with \
+        the number of the last fact, and the build and version of the server). From then on `fact` (with the number, \
+        the time and the fact) and again `headline` for what it touched. Headlines of kind `activity` tell the last action \
+        of each live run in one line, with the lines that it has changed so far: at the beginning, and as the runs go on, \
+        at most once a second for each; once more, without a text, when the lines of a run that is over were counted. `run` (with \
         the run's id, the place and the line of its log), `end` when such a run is over, `reset` when what came after \
         a place in its log was lost, `delta` for text in flight, `problem` when a log cannot be read. A headline \
         replaces what you had under the same id. The ids are opaque; send the last one as `Last-Event-ID`.",
@@ -111,6 +115,7 @@ struct Feed {
     /// The last fact that was told.
     facts: u64,
     news: watch::Receiver<u64>,
+    activity: broadcast::Receiver<Bytes>,
     runs: Vec<Watched>,
     /// The run that is looked at first, so that none keeps the others from being heard.
     first: usize,
@@ -127,13 +132,24 @@ enum Woken {
 
 impl Feed {
     fn new(api: Api, after: Option<u64>, runs: Vec<Watched>, permit: OwnedSemaphorePermit) -> Self {
-        let news = api.pool.facts();
+        let (news, activity) = (api.pool.facts(), api.activity());
         // Headlines are read after this, so that they are never older than the facts that follow.
         let last = *news.borrow();
         let opening = Some(Opening::new(after.filter(|after| *after > last).map(|_| last)));
         let facts = after.unwrap_or(last).min(last);
         let beat = beats(HEARTBEAT);
-        Self { api, opening, facts, news, runs, first: 0, beat, ended: false, _place: permit }
+        Self {
+            api,
+            opening,
+            facts,
+            news,
+            activity,
+            runs,
+            first: 0,
+            beat,
+            ended: false,
+            _place: permit,
+        }
     }
 
     fn pieces(self) -> impl Stream<Item = Result<Bytes, Infallible>> {
@@ -172,7 +188,7 @@ impl Feed {
                 return Ok(Some(piece));
             }
             self.opening = None;
-            let mut out = Vec::new();
+            let mut out = self.api.activities(&mut self.activity).await;
             let ready = Ready { facts: self.facts, build: &self.api.build, version: VERSION };
             let ready = serde_json::to_vec(&ready).unwrap_or_default();
             sse::named_with_id(&mut out, &self.vector(), "ready", &ready);
@@ -180,6 +196,11 @@ impl Feed {
         }
         if *self.news.borrow_and_update() > self.facts {
             return self.bulletin().await.map(Some);
+        }
+        match self.activity.try_recv() {
+            Ok(frame) => return Ok(Some(frame)),
+            Err(TryRecvError::Lagged(_)) => return Ok(Some(self.api.activities.all().into())),
+            Err(TryRecvError::Empty | TryRecvError::Closed) => {}
         }
         for turn in 0..self.runs.len() {
             let at = (self.first + turn) % self.runs.len();
@@ -238,6 +259,11 @@ impl Feed {
             biased;
             () = self.api.closing.cancelled() => Woken::Closing,
             Ok(()) = self.news.changed() => Woken::Grown,
+            heard = self.activity.recv() => match heard {
+                Ok(frame) => Woken::Frame(frame),
+                // What was missed is told anew.
+                Err(_) => Woken::Frame(self.api.activities.all().into()),
+            },
             news = any => match news {
                 News::Grown => Woken::Grown,
                 News::Delta(frame) => Woken::Frame(frame),

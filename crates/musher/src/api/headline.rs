@@ -6,10 +6,11 @@ use musher_core::pool::{Fact, RESTART_ASK};
 use musher_core::{AskId, RunId, StoryId};
 use serde::Serialize;
 
-use super::Shared;
+use super::Api;
 use super::asks::AskNow;
 use super::runs::RunNow;
 use super::sse;
+use super::stories::with_lines;
 use crate::journal::{JournalError, StoryView};
 
 /// What a client puts in the place of what it had under the same id.
@@ -86,7 +87,7 @@ impl Touched {
     }
 
     /// Frames all of it as it is now. This blocks.
-    pub(super) fn frame(mut self, api: &Shared, out: &mut Vec<u8>) -> Result<(), JournalError> {
+    pub(super) fn frame(mut self, api: &Api, out: &mut Vec<u8>) -> Result<(), JournalError> {
         let mut runs = Vec::new();
         for run in self.runs {
             if let Some(view) = api.views.run(run)? {
@@ -97,7 +98,9 @@ impl Touched {
         }
         for story in &self.stories {
             if let Some(whole) = api.views.story(story)? {
-                Headline::Story(whole.story).frame(out);
+                let mut story = whole.story;
+                with_lines(&mut story, api);
+                Headline::Story(story).frame(out);
             }
         }
         for run in runs {

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use musher_core::pool::Fact;
 
+use super::Api;
 use super::headline::Touched;
 use super::problem::Problem;
-use super::{Api, Shared};
 use crate::journal::JournalError;
 
 /// How many facts are read at once.
@@ -47,7 +47,7 @@ impl News {
     }
 
     /// What follows a fact. This blocks; whoever comes meanwhile waits and finds it read.
-    fn read(&self, after: u64, api: &Shared) -> Result<Arc<Bulletin>, JournalError> {
+    fn read(&self, after: u64, api: &Api) -> Result<Arc<Bulletin>, JournalError> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = kept.find(after) {
             return Ok(found);
@@ -87,7 +87,7 @@ impl Kept {
 }
 
 impl Bulletin {
-    fn read(after: u64, api: &Shared) -> Result<Self, JournalError> {
+    fn read(after: u64, api: &Api) -> Result<Self, JournalError> {
         let mut touched = Touched::default();
         let mut facts = Vec::new();
         for fact in api.views.facts_after(after, AT_ONCE)? {

@@ -6,9 +6,10 @@ use musher_core::{AgentName, RunId, StoryId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::Api;
+use super::lines::has_begun;
 use super::problem::Problem;
 use super::request::{OfRun, Params};
-use super::{Api, Shared};
 use crate::journal::{LineCount, RunView, RunsQuery, WhichRuns};
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -55,7 +56,7 @@ pub(super) struct RunNow {
 
 impl RunNow {
     /// The run with what the journal does not know of it. This looks at files, so it blocks for a moment.
-    pub(super) fn new(run: RunView, api: &Shared) -> Self {
+    pub(super) fn new(run: RunView, api: &Api) -> Self {
         let note = api.bus.note(run.id).filter(|_| run.ended_at.is_none());
         let is_over = run.phase == "over";
         let worktree = match (run.slot, &run.branch) {
@@ -64,7 +65,8 @@ impl RunNow {
             (_, _) => None,
         };
         let worktree = worktree.map(|path| path.to_string_lossy().into_owned());
-        Self { run, note, worktree, lines: None }
+        let lines = has_begun(&run).then(|| api.lines(run.id, is_over)).flatten();
+        Self { run, note, worktree, lines }
     }
 }
 
@@ -103,6 +105,9 @@ pub(super) async fn run(
     OfRun(name): OfRun,
 ) -> Result<Json<RunNow>, Problem> {
     let found = api.run(&name).await?;
+    if has_begun(&found) && found.phase != "over" {
+        api.want_live_lines(found.id);
+    }
     let shown = api.clone();
     Ok(Json(api.blocking(move || RunNow::new(found, &shown)).await?))
 }

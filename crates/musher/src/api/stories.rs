@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::Api;
 use super::problem::Problem;
 use super::request::{OfStory, Params};
-use crate::journal::{StoriesPage, StoriesQuery, StoryWhole, WhichStories};
+use crate::journal::{StoriesPage, StoriesQuery, StoryView, StoryWhole, WhichStories};
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -40,7 +40,9 @@ pub(super) async fn stories(
         Some(false) | None => WhichStories::Current,
     };
     let query = StoriesQuery { which, before: params.before, limit: params.limit };
-    api.view(move |views| views.stories(&query)).await.map(Json)
+    let mut page = api.view(move |views| views.stories(&query)).await?;
+    page.stories.iter_mut().for_each(|story| with_lines(story, &api));
+    Ok(Json(page))
 }
 
 #[utoipa::path(
@@ -58,5 +60,16 @@ pub(super) async fn story(
 ) -> Result<Json<StoryWhole>, Problem> {
     let wanted = story.clone();
     let found = api.view(move |views| views.story(&wanted)).await?;
-    found.map(Json).ok_or_else(|| Refusal::NoSuchStory { story }.into())
+    let mut found = found.ok_or(Refusal::NoSuchStory { story })?;
+    with_lines(&mut found.story, &api);
+    Ok(Json(found))
+}
+
+/// Fills in what the newest run of a story has changed, which the journal does not know.
+pub(super) fn with_lines(story: &mut StoryView, api: &Api) {
+    if let Some(latest) = &mut story.latest
+        && latest.begun
+    {
+        latest.lines = api.lines(latest.run, latest.phase == "over");
+    }
 }

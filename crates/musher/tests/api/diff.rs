@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::rig::{Rig, git};
 
 /// A run with a real worktree.
-async fn with_worktree(rig: &Rig) -> (RunId, std::path::PathBuf) {
+pub(crate) async fn with_worktree(rig: &Rig) -> (RunId, std::path::PathBuf) {
     let story = rig.add("Change").await;
     let run = rig.queue(&story).await;
     let head = git(&rig.repo(), &["rev-parse", "main"]);

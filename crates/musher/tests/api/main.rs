@@ -7,6 +7,7 @@
 )]
 
 mod access;
+mod activity;
 mod checks;
 mod commands;
 mod diff;

@@ -11,6 +11,7 @@ use super::super::headline::Headline;
 use super::super::problem::Problem;
 use super::super::runs::RunNow;
 use super::super::sse;
+use super::super::stories::with_lines;
 use crate::journal::{AskView, AsksQuery, StoriesQuery};
 
 /// How many headlines are read at once.
@@ -65,7 +66,8 @@ impl Opening {
 async fn stories(api: &Api, before: Option<u64>, out: &mut Vec<u8>) -> Result<Stage, Problem> {
     let query = StoriesQuery { before, limit: Some(AT_ONCE), ..StoriesQuery::default() };
     let page = api.view(move |views| views.stories(&query)).await?;
-    for story in page.stories {
+    for mut story in page.stories {
+        with_lines(&mut story, api);
         Headline::Story(story).frame(out);
     }
     Ok(match page.next {

@@ -60,6 +60,9 @@ pub struct LatestRun {
     pub parked: bool,
     /// What it changed, as far as that was counted. The journal knows nothing of files, so the door fills it in.
     pub lines: Option<LineCount>,
+    /// Whether it had a worktree, without which it can have changed nothing.
+    #[serde(skip)]
+    pub begun: bool,
 }
 
 /// How many lines were changed.
@@ -173,7 +176,8 @@ fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<StoryView> {
 }
 
 fn latest(db: &Transaction<'_>, story: &StoryId) -> rusqlite::Result<Option<LatestRun>> {
-    let sql = "SELECT id, agent, phase, outcome, ended_at, error, parked FROM runs
+    let sql = "SELECT id, agent, phase, outcome, ended_at, error, parked,
+            head IS NOT NULL AND branch IS NOT NULL AS begun FROM runs
         WHERE story = ?1 ORDER BY id DESC LIMIT 1";
     let read = |row: &Row<'_>| {
         let error: Option<ErrorInfo> = rows::get_json_if_any(row, "error")?;
@@ -186,6 +190,7 @@ fn latest(db: &Transaction<'_>, story: &StoryId) -> rusqlite::Result<Option<Late
             error: error.map(|error| one_line(&error.message)),
             parked: row.get("parked")?,
             lines: None,
+            begun: row.get("begun")?,
         })
     };
     db.prepare_cached(sql)?.query_row([story.as_str()], read).optional()
