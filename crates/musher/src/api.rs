@@ -22,6 +22,7 @@ mod answer;
 mod archive;
 mod asks;
 mod bounds;
+mod browser;
 mod checks;
 mod code;
 mod command;
@@ -68,6 +69,7 @@ mod stories;
 mod stream;
 mod tail;
 mod token;
+mod tokens;
 mod usage;
 mod vector;
 

@@ -43,6 +43,7 @@ mod story;
 mod table;
 mod terminal;
 mod text;
+mod token;
 mod trust;
 mod usage;
 mod wait;
@@ -118,6 +119,8 @@ enum Verb {
     Answer(answer::Answer),
     /// List what was granted for good, and take it back.
     Grants(grants::Grants),
+    /// List the tokens that browsers and programs hold, make one, take one back.
+    Token(token::Token),
     /// Show what a run changed.
     Diff(diff::Diff),
     /// Merge a story's branch into the project's own.
@@ -168,6 +171,7 @@ impl Verb {
             | Self::Deny(_)
             | Self::Answer(_)
             | Self::Grants(_)
+            | Self::Token(_)
             | Self::Diff(_)
             | Self::Merge(_)
             | Self::Usage(_)
@@ -205,6 +209,7 @@ impl Cli {
             Verb::Deny(deny) => deny.run().await,
             Verb::Answer(answer) => answer.run().await,
             Verb::Grants(grants) => grants.run().await,
+            Verb::Token(token) => token.run().await,
             Verb::Diff(diff) => diff.run().await,
             Verb::Merge(merge) => merge.run().await,
             Verb::Usage(usage) => usage.run().await,

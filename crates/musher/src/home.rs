@@ -3,6 +3,7 @@
 mod binary;
 mod place;
 mod token;
+mod tokens;
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
@@ -18,6 +19,7 @@ pub(crate) use binary::build_of;
 pub(crate) use place::network_file_system;
 pub use place::{default_for, repository_around};
 pub use token::Token;
+pub use tokens::{Held, Scope, Shown, Tokens, TokensError};
 
 /// How long the lock of a server that was killed may outlive it.
 const DYING: Duration = Duration::from_millis(500);

@@ -1,13 +1,19 @@
 //! Who may speak to the server: Host, Origin and token are checked before a request is looked at any further.
 
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use futures_util::{StreamExt, stream};
+use tokio_util::sync::CancellationToken;
+
 use super::problem::Problem;
-use super::{Api, page};
-use crate::home::Token;
+use super::{Api, page, sse};
+use crate::home::{Scope, Shown, Token, Tokens};
 
 /// What may be reached without a token beside the pages; none of it holds data.
 const OPEN: &[(Method, &str)] =
@@ -30,10 +36,16 @@ static SECURITY: [(HeaderName, &str); 7] = [
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// The names by which the server may be called, the pages that may call it, and the token.
+/// The door that the scope `operator` opens.
+const OPERATORS: &str = "/mcp";
+
+/// The names by which the server may be called, the pages that may call it, and the tokens.
 #[derive(Debug)]
 pub struct Access {
+    /// The one in the state directory, for whoever can read it.
     token: Token,
+    /// Those that were made for others.
+    tokens: Arc<Tokens>,
     hosts: Vec<String>,
     /// The server's own pages. A browser needs no leave to let them speak to it.
     own: Vec<String>,
@@ -43,23 +55,40 @@ pub struct Access {
 
 /// What becomes of a request that may pass.
 enum Pass {
-    On,
+    On(Bearer),
     /// A browser asks whether a page may ask.
     Preflight,
 }
 
+/// Who makes a request.
+#[derive(Debug, Clone)]
+pub(super) enum Bearer {
+    /// Nobody needs to be known for this.
+    Anybody,
+    /// Whoever can read the state directory.
+    Owner,
+    /// The holder of a token that can be taken back.
+    Holder { id: String, revoked: CancellationToken },
+}
+
 impl Access {
     /// Access for a server on this port of the loopback interface, which `names` (host and port) also lead to.
-    pub fn new(token: Token, port: u16, names: &[String], guests: &[String]) -> Self {
+    pub fn new(
+        token: Token,
+        tokens: Arc<Tokens>,
+        port: u16,
+        names: &[String],
+        guests: &[String],
+    ) -> Self {
         let loopback = ["127.0.0.1", "localhost", "[::1]"];
         let mut hosts: Vec<String> = loopback.iter().map(|host| format!("{host}:{port}")).collect();
         hosts.extend(names.iter().cloned());
         let own = hosts.iter().map(|host| format!("http://{host}")).collect();
-        Self { token, hosts, own, guests: guests.to_vec() }
+        Self { token, tokens, hosts, own, guests: guests.to_vec() }
     }
 
-    pub(super) fn token(&self) -> &Token {
-        &self.token
+    pub(super) fn tokens(&self) -> &Arc<Tokens> {
+        &self.tokens
     }
 
     /// The page that asks, if it is a guest; it may then read the reply, whatever it is.
@@ -79,11 +108,12 @@ impl Access {
         }
         let open = page::is_open(method, path)
             || OPEN.iter().any(|(open, to)| open == method && *to == path);
-        if !open {
-            self.check_token(headers)?;
-        }
+        let bearer = match open {
+            true => Bearer::Anybody,
+            false => self.check_token(path, headers)?,
+        };
         check_content_type(method, headers)?;
-        Ok(Pass::On)
+        Ok(Pass::On(bearer))
     }
 
     /// A page that made its own name lead to us still has to say that name.
@@ -142,7 +172,7 @@ impl Access {
         Ok(guest.map(String::as_str))
     }
 
-    fn check_token(&self, headers: &HeaderMap) -> Result<(), Problem> {
+    fn check_token(&self, path: &str, headers: &HeaderMap) -> Result<Bearer, Problem> {
         let mut named = headers.get_all(header::AUTHORIZATION).iter();
         let given = match (named.next(), named.next()) {
             (Some(given), None) => given.to_str().ok(),
@@ -152,16 +182,42 @@ impl Access {
             let (scheme, token) = given.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
-        match token.is_some_and(|token| self.token.is(token)) {
-            true => Ok(()),
-            false => Err(Problem::new(
+        let unknown = || {
+            Problem::new(
                 StatusCode::UNAUTHORIZED,
                 "no_token",
                 "a token is needed, and none that is right was given",
                 "send the content of the token file as `Authorization: Bearer …`",
+            )
+        };
+        let token = token.ok_or_else(unknown)?;
+        if self.token.is(token) {
+            return Ok(Bearer::Owner);
+        }
+        let for_operators = path.strip_prefix(OPERATORS);
+        let for_operators =
+            for_operators.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        match self.tokens.show(token) {
+            Shown::Held { scope: Scope::Operator, .. } if !for_operators => Err(Problem::new(
+                StatusCode::FORBIDDEN,
+                "wrong_scope",
+                format!("this token opens {OPERATORS} and nothing else"),
+                "make one of the scope `full` with `musher token add`",
             )),
+            Shown::Held { id, revoked, .. } => Ok(Bearer::Holder { id, revoked }),
+            Shown::Revoked => Err(token_revoked()),
+            Shown::Unknown => Err(unknown()),
         }
     }
+}
+
+fn token_revoked() -> Problem {
+    Problem::new(
+        StatusCode::UNAUTHORIZED,
+        "token_revoked",
+        "this token was taken back",
+        "make a new one with `musher token add`, or open the address that `musher serve` printed",
+    )
 }
 
 /// Only a script that may read our replies can send JSON; a form on a foreign page cannot.
@@ -185,17 +241,56 @@ fn check_content_type(method: &Method, headers: &HeaderMap) -> Result<(), Proble
 }
 
 /// Stands before everything else, the replies to unknown paths included.
-pub(super) async fn guard(State(api): State<Api>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(State(api): State<Api>, mut request: Request, next: Next) -> Response {
     let guest = match api.access.check_caller(&request) {
         Ok(guest) => guest,
         Err(problem) => return hardened(problem.into_response(), None),
     };
     let response = match api.access.check_request(&request, guest.is_some()) {
-        Ok(Pass::On) => next.run(request).await,
+        Ok(Pass::On(bearer)) => {
+            api.note_use(&bearer);
+            request.extensions_mut().insert(bearer.clone());
+            until_revoked(next.run(request).await, bearer)
+        }
         Ok(Pass::Preflight) => preflight(),
         Err(problem) => problem.into_response(),
     };
     hardened(response, guest)
+}
+
+impl Api {
+    /// Notes when a token was last used. Nobody waits until that is on the disk.
+    fn note_use(&self, bearer: &Bearer) {
+        let Bearer::Holder { id, .. } = bearer else { return };
+        let tokens = self.access.tokens();
+        if tokens.used(id, (self.clock)()) {
+            let tokens = Arc::clone(tokens);
+            tokio::task::spawn_blocking(move || tokens.keep_uses());
+        }
+    }
+}
+
+/// A stream ends when the token that opened it is taken back, and says so.
+fn until_revoked(response: Response, bearer: Bearer) -> Response {
+    let Bearer::Holder { revoked, .. } = bearer else { return response };
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    if kind.is_none_or(|kind| kind != sse::CONTENT_TYPE) {
+        return response;
+    }
+    let last = {
+        let revoked = revoked.clone();
+        stream::once(async move {
+            revoked.is_cancelled().then(|| {
+                let mut out = Vec::new();
+                sse::named(&mut out, "problem", &token_revoked().json());
+                Ok(Bytes::from(out))
+            })
+        })
+    };
+    let (parts, body) = response.into_parts();
+    let pieces = body.into_data_stream().take_until(revoked.cancelled_owned());
+    let pieces = pieces.chain(last.filter_map(std::future::ready));
+    Response::from_parts(parts, Body::from_stream(pieces))
 }
 
 fn hardened(mut response: Response, guest: Option<HeaderValue>) -> Response {

@@ -198,6 +198,18 @@ impl<S: Send + Sync> FromRequestParts<S> for OfAsk {
     }
 }
 
+/// The token in a path, by its id.
+#[derive(Debug)]
+pub(super) struct OfToken(pub(super) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for OfToken {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        Ok(Self(segments(parts, state).await?))
+    }
+}
+
 /// A run as a person names it: `r12`, or `STORY` or `STORY:AGENT` for the latest.
 fn run_name(text: &str) -> Result<RunName, IdError> {
     if let Ok(run) = RunId::parse(text) {

@@ -20,7 +20,7 @@ use super::{Api, Context, access};
 use super::{
     add, agents, answer, archive, asks, checks, diff, document, done, edit, events, feed, fork,
     health, interrupt, kill, local, mcp, merge, page, project, prompt, raw, reopen, resume, retry,
-    revoke, runs, start, steer, stop, stories, stream, token, usage,
+    revoke, runs, start, steer, stop, stories, stream, token, tokens, usage,
 };
 
 /// A request has this long, streams aside.
@@ -44,6 +44,7 @@ fn views() -> OpenApiRouter<Api> {
         .routes(routes!(usage::usage))
         .routes(routes!(project::project))
         .routes(routes!(local::local))
+        .routes(routes!(tokens::list::tokens))
 }
 
 /// What waits for the pool, and some of it for a runner.
@@ -67,6 +68,8 @@ fn commands() -> OpenApiRouter<Api> {
         .routes(routes!(answer::answer))
         .routes(routes!(revoke::revoke))
         .routes(routes!(token::token))
+        .routes(routes!(tokens::add::add_token))
+        .routes(routes!(tokens::revoke::revoke_token))
 }
 
 /// What starts programs, of which only a few may run at once.

@@ -11,6 +11,7 @@ use memchr::memchr;
 
 use crate::runner::log::{Kinds, lines};
 
+pub(super) const CONTENT_TYPE: &str = "text/event-stream";
 /// Keeps proxies and browsers from giving up a silent stream.
 pub(super) const HEARTBEAT: &[u8] = b":\n\n";
 /// Whoever is at the end of a log gets smaller pieces than this.
@@ -96,7 +97,7 @@ where
     S: Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static,
 {
     let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        (header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE)),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
         (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
     ];

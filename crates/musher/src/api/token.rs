@@ -1,14 +1,16 @@
-//! `POST /token`: exchanges the one-time code for the token.
+//! `POST /token`: exchanges the one-time code for a token of the browser's own.
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Api;
+use super::browser;
 use super::problem::Problem;
 use super::request::Order;
+use crate::home::Scope;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -27,17 +29,23 @@ pub(super) struct TokenReply {
     path = "/token",
     tag = "access",
     operation_id = "token",
-    summary = "Exchange the one-time code for the token",
+    summary = "Exchange the one-time code for a token of your own",
     request_body = TokenRequest,
     security(()),
     responses((status = 200, body = TokenReply), Problem)
 )]
 pub(super) async fn token(
     State(api): State<Api>,
+    headers: HeaderMap,
     Order { body, .. }: Order<TokenRequest>,
 ) -> Result<Json<TokenReply>, Problem> {
+    let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+    let name = browser::name(agent);
     match api.code.redeem(&body.code) {
-        true => Ok(Json(TokenReply { token: api.access.token().as_str().to_owned() })),
+        true => {
+            let (_, token) = api.add_token(name, Scope::Full).await?;
+            Ok(Json(TokenReply { token: token.as_str().to_owned() }))
+        }
         false => Err(Problem::new(
             StatusCode::FORBIDDEN,
             "wrong_code",

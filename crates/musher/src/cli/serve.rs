@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use musher_runtime::Environment;
@@ -14,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::{CliError, Exit, tell};
 use crate::config::trust::{self, Trust};
 use crate::config::{self, Project};
-use crate::home::{self, Home, HomeError, ServerFile, Token};
+use crate::home::{self, Home, HomeError, ServerFile, Token, Tokens};
 use crate::runner::launch;
 use crate::supervisor::{self, Supervisor};
 use crate::{api, fail, runtimes};
@@ -78,7 +79,8 @@ impl Serve {
             Token::mint().map_err(|e| broken(&e))?,
         );
         let closing = CancellationToken::new();
-        let access = api::Access::new(token, address.port(), &[], &project.server.origins);
+        let tokens = Arc::new(Tokens::open(home.path()).map_err(|error| refused(&error))?);
+        let access = api::Access::new(token, tokens, address.port(), &[], &project.server.origins);
         let mut context = supervisor.context(access, api::Code::new(code.clone()), closing.clone());
         context.site = self.site();
         let url = format!("http://{address}");

@@ -145,6 +145,25 @@ pub struct Grant {
     pub at: Option<i64>,
 }
 
+/// The tokens that browsers and programs hold.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Tokens {
+    pub tokens: Vec<Token>,
+}
+
+/// A token, or with `token` the one that was just made.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Token {
+    pub id: String,
+    pub name: String,
+    pub scope: String,
+    pub token: Option<String>,
+    pub made_at: i64,
+    pub last_used_at: Option<i64>,
+}
+
 /// What may be spent.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]

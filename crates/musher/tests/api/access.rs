@@ -11,6 +11,7 @@ pub(crate) fn table() -> Vec<(Method, String)> {
     let mut routes = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         let path = path.replace("{story}", "s1").replace("{run}", "r1").replace("{ask}", "a1");
+        let path = path.replace("{id}", "t1");
         assert!(!path.contains('{'), "{path} has a name that this test does not know");
         for method in item.as_object().unwrap().keys() {
             let method = Method::from_bytes(method.to_uppercase().as_bytes());
@@ -289,7 +290,7 @@ async fn the_files_of_a_page_are_packed_as_the_client_takes_them_and_kept_for_ev
 }
 
 #[tokio::test]
-async fn the_one_time_code_gives_the_token_once() {
+async fn the_one_time_code_gives_a_token_once() {
     let rig = Rig::new().await;
     let exchange = |code: &str| {
         let body = serde_json::json!({ "code": code }).to_string();
@@ -300,7 +301,11 @@ async fn the_one_time_code_gives_the_token_once() {
     rig.send(exchange("wrong")).await.is_problem(403, "wrong_code");
     rig.send(exchange("")).await.is_problem(403, "wrong_code");
     let reply = rig.send(exchange(crate::rig::CODE)).await;
-    assert_eq!(reply.json()["token"], TOKEN);
+    let token = reply.json()["token"].as_str().unwrap().to_owned();
+    assert_ne!(token, TOKEN, "what opens everything for good is not given away");
+    let headers = [("host", HOST), ("authorization", &format!("Bearer {token}"))];
+    let project = rig.send(with(&Method::GET, "/api/v1/project", &headers)).await;
+    assert_eq!(project.status, StatusCode::OK, "{}", project.text());
     assert_eq!(reply.headers[header::CACHE_CONTROL], "no-store");
     rig.send(exchange(crate::rig::CODE)).await.is_problem(403, "wrong_code");
 }

@@ -14,7 +14,7 @@ use musher::bus::Bus;
 use musher::checks;
 use musher::config::{self, local::LocalFile};
 use musher::git::{Branch, Git, GitEnv};
-use musher::home::{Home, Token};
+use musher::home::{Home, Token, Tokens};
 use musher::journal::{Journal, Views};
 use musher::pool::{Pool, PoolHandle};
 use musher::runner::log::{Lock, Writer};
@@ -88,7 +88,9 @@ impl Rig {
         let (pool, _thread) = Pool::start(journal, team, now, drop).unwrap();
         let bus = Bus::start(home.runs());
         let closing = CancellationToken::new();
-        let access = Access::new(Token::given(TOKEN), port, &[HOST.into()], &[GUEST.into()]);
+        let tokens = Arc::new(Tokens::open(home.path()).unwrap());
+        let access =
+            Access::new(Token::given(TOKEN), tokens, port, &[HOST.into()], &[GUEST.into()]);
         let router = api::router(Context {
             pool: pool.clone(),
             views: views.clone(),

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{Method, StatusCode};
+use axum::http::request::Builder;
+use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::Value as Json;
 use tower::ServiceExt;
 
-use crate::rig::{Rig, ask};
+use crate::rig::{HOST, Rig, ask};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
@@ -38,6 +39,17 @@ impl Sse {
         if let Some(last) = last {
             request = request.header("last-event-id", last);
         }
+        Self::of(rig, path, request, last).await
+    }
+
+    /// A stream that somebody else opens.
+    pub(crate) async fn with_token(rig: &Rig, path: &str, token: &str) -> Self {
+        let request = Request::get(path).header(header::HOST, HOST);
+        let request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        Self::of(rig, path, request, None).await
+    }
+
+    async fn of(rig: &Rig, path: &str, request: Builder, last: Option<&str>) -> Self {
         let request = request.body(Body::empty()).unwrap();
         let response = rig.router.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status(), StatusCode::OK, "{path}");

@@ -1,0 +1,28 @@
+//! `DELETE /tokens/{id}`: takes a token back.
+
+use axum::extract::State;
+
+use super::super::Api;
+use super::super::command::{Nothing, Receipt};
+use super::super::problem::Problem;
+use super::super::request::{OfToken, Order};
+
+#[utoipa::path(
+    delete,
+    path = "/tokens/{id}",
+    tag = "access",
+    operation_id = "revoke_token",
+    summary = "Take a token back",
+    description = "Whoever shows it from then on gets 401 `token_revoked`, and the streams that it opened end.",
+    params(("id" = String, Path, description = "A token's id, such as `t3`")),
+    responses((status = 200, body = Receipt), Problem)
+)]
+pub(in crate::api) async fn revoke_token(
+    State(api): State<Api>,
+    OfToken(id): OfToken,
+    _nothing: Order<Nothing>,
+) -> Result<Receipt, Problem> {
+    let (tokens, now) = (api.access.tokens().clone(), (api.clock)());
+    api.blocking(move || tokens.revoke(&id, now)).await??;
+    Ok(Receipt::Done)
+}

@@ -1,0 +1,35 @@
+//! `musher token …`: the tokens that browsers and programs hold.
+
+mod add;
+mod list;
+mod revoke;
+
+use clap::{Args, Subcommand};
+
+use super::{CliError, Exit};
+
+#[derive(Debug, Args)]
+pub(crate) struct Token {
+    #[command(subcommand)]
+    verb: TokenVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum TokenVerb {
+    /// The tokens, in the order in which they were made.
+    List(list::List),
+    /// Make a token; it is shown once.
+    Add(add::Add),
+    /// Take a token back; what it opened ends.
+    Revoke(revoke::Revoke),
+}
+
+impl Token {
+    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+        match self.verb {
+            TokenVerb::List(list) => list.run().await,
+            TokenVerb::Add(add) => add.run().await,
+            TokenVerb::Revoke(revoke) => revoke.run().await,
+        }
+    }
+}

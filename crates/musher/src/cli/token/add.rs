@@ -1,0 +1,52 @@
+//! `musher token add`: makes a token.
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::super::place::PlaceArgs;
+use super::super::{CliError, Exit, out, tell};
+use crate::client::views::Token;
+
+#[derive(Debug, Args)]
+pub(super) struct Add {
+    /// What it is for, in your words.
+    name: String,
+    /// What it opens.
+    #[arg(long, value_enum, default_value_t = Scope::Full)]
+    scope: Scope,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Scope {
+    /// Everything.
+    Full,
+    /// The door for programs that operate the team, and nothing else.
+    Operator,
+}
+
+impl Scope {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Operator => "operator",
+        }
+    }
+}
+
+impl Add {
+    pub(super) async fn run(self) -> Result<Exit, CliError> {
+        let place = self.place.place();
+        let body = json!({ "name": self.name, "scope": self.scope.as_str() });
+        let reply = place.client()?.post(&["tokens"], &body).await?;
+        if place.json() {
+            out::document(&reply.text())?;
+            return Ok(Exit::Completed);
+        }
+        let made: Token = reply.read()?;
+        out::line(&made.token.unwrap_or_default())?;
+        tell(&format!("This is token {}; it is shown only now.", made.id));
+        Ok(Exit::Completed)
+    }
+}

@@ -1,0 +1,24 @@
+//! `musher token revoke`: takes a token back.
+
+use clap::Args;
+use serde_json::json;
+
+use super::super::place::PlaceArgs;
+use super::super::text::plain;
+use super::super::{CliError, Exit, receipt};
+
+#[derive(Debug, Args)]
+pub(super) struct Revoke {
+    /// The token's id as `musher token list` shows it.
+    id: String,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+impl Revoke {
+    pub(super) async fn run(self) -> Result<Exit, CliError> {
+        let place = self.place.place();
+        let reply = place.client()?.delete(&["tokens", &self.id], &json!({})).await?;
+        receipt::told(&place, &reply, &format!("token {} is taken back", plain(&self.id)))
+    }
+}

@@ -1,0 +1,98 @@
+//! What may be granted in answer to an ask, and what may not.
+
+use axum::http::{Method, StatusCode};
+use musher_core::pool::{Heard, Input};
+use musher_core::{Approval, Ask, AskId, EventKind, Rule, RunId, ToolKind};
+use serde_json::{Value as Json, json};
+
+use crate::rig::{Rig, order, until};
+
+const OFFERED: &str = "execute(cargo test *)";
+
+async fn asks(rig: &Rig, rule: Option<&str>) -> (RunId, String) {
+    let run = rig.live().await;
+    let mut log = rig.log(run);
+    let body = Ask::Approval(Approval {
+        tool: "Bash".into(),
+        tool_kind: ToolKind::Execute,
+        call: None,
+        subject: Some("cargo test -p core".into()),
+        subject_field: Some("command".into()),
+        input: json!({ "command": "cargo test -p core" }),
+        reason: None,
+        always: vec![],
+        human_only: false,
+    });
+    let ask: AskId = "a1".into();
+    let rule: Option<Rule> = rule.map(|rule| rule.parse().unwrap());
+    let seq = log.append(EventKind::AskOpened {
+        ask: ask.clone(),
+        body,
+        deadline: None,
+        rule,
+        settled: false,
+    });
+    rig.tell(Input::Heard { run, seq, what: Heard::AskOpened { ask, settled: false } }).await;
+    rig.settled().await;
+    (run, format!("/api/v1/runs/{run}/asks/a1/answer"))
+}
+
+fn always(rule: &str) -> Json {
+    json!({ "answer": { "decision": "allow_always", "rule": rule } })
+}
+
+async fn grants(rig: &Rig) -> Json {
+    rig.get("/api/v1/local").await.json()["grants"].clone()
+}
+
+#[tokio::test]
+async fn only_what_was_offered_or_is_narrower_and_still_fits_is_granted() {
+    let rig = Rig::new().await;
+    let (run, path) = asks(&rig, Some(OFFERED)).await;
+    let shown = rig.get("/api/v1/asks").await.json();
+    assert_eq!(shown["asks"][0]["rule"], OFFERED);
+    for (rule, code) in [
+        ("execute", "rule_not_offered"),
+        ("*", "rule_not_offered"),
+        ("execute(cargo *)", "rule_not_offered"),
+        ("execute(cargo test -p other)", "rule_not_offered"),
+        ("execute(", "bad_rule"),
+        ("", "bad_rule"),
+    ] {
+        rig.post(&path, &always(rule)).await.is_problem(422, code);
+    }
+    assert_eq!(grants(&rig).await, json!([]));
+    let narrower = always("execute(cargo test -p *)");
+    let mut request = order(Method::POST, &path, narrower.to_string());
+    request.headers_mut().insert("prefer", "wait=0".parse().unwrap());
+    let reply = rig.send(request).await;
+    assert_eq!(reply.status, StatusCode::ACCEPTED, "{}", reply.text());
+    let kept = grants(&rig).await;
+    assert_eq!(kept.as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&kept[0]["agent"], &kept[0]["rule"], &kept[0]["run"]),
+        (&json!("coder"), &json!("execute(cargo test -p *)"), &json!(run.to_string()))
+    );
+    let offered = rig.views.facts_after(0, 100).unwrap();
+    assert!(offered.iter().any(|fact| fact.body.contains("answer_offered")));
+    // The ask has its answer by now, so that nothing more is written for it.
+    rig.post(&path, &always(OFFERED)).await.is_problem(409, "already_answered");
+    assert_eq!(grants(&rig).await.as_array().unwrap().len(), 1);
+
+    let revoke = |rule: &str| {
+        let body = json!({ "agent": "coder", "rule": rule }).to_string();
+        order(Method::DELETE, "/api/v1/local/grants", body)
+    };
+    rig.send(revoke(OFFERED)).await.is_problem(404, "no_such_grant");
+    let done = rig.send(revoke("execute(cargo test -p *)")).await;
+    assert_eq!(done.json(), json!({ "status": "done" }));
+    assert_eq!(grants(&rig).await, json!([]));
+}
+
+#[tokio::test]
+async fn where_no_rule_is_safe_none_is_granted() {
+    let rig = Rig::new().await;
+    let (_, path) = asks(&rig, None).await;
+    rig.post(&path, &always(OFFERED)).await.is_problem(422, "rule_not_offered");
+    until("nothing is granted", async || grants(&rig).await == json!([])).await;
+}
