@@ -34,3 +34,63 @@ impl Runtime for Anthropic {
         start(&SERVICE, spec)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::SERVICE;
+    use crate::model::fuzz;
+
+    #[test]
+    fn the_table_of_prices_is_sound_and_knows_the_usual_model() {
+        fuzz::prices_are_sound(&SERVICE);
+    }
+
+    #[test]
+    fn no_bytes_break_a_reader() {
+        fuzz::no_bytes_break_a_reader(&SERVICE);
+    }
+
+    #[test]
+    fn no_frame_breaks_a_reader() {
+        fuzz::no_frame_breaks_a_reader(&SERVICE, WORDS);
+    }
+
+    #[test]
+    fn every_history_can_be_told_in_every_format() {
+        fuzz::every_history_can_be_told(&SERVICE);
+    }
+
+    const WORDS: &[&str] = &[
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+        "ping",
+        "error",
+        "message",
+        "type",
+        "index",
+        "content_block",
+        "delta",
+        "text",
+        "text_delta",
+        "input_json_delta",
+        "partial_json",
+        "thinking",
+        "thinking_delta",
+        "signature_delta",
+        "signature",
+        "tool_use",
+        "id",
+        "name",
+        "input",
+        "usage",
+        "input_tokens",
+        "cache_creation",
+        "stop_reason",
+        "content",
+        "citations_delta",
+    ];
+}

@@ -34,3 +34,56 @@ impl Runtime for Gemini {
         start(&SERVICE, spec)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::SERVICE;
+    use crate::model::fuzz;
+
+    #[test]
+    fn the_table_of_prices_is_sound_and_knows_the_usual_model() {
+        fuzz::prices_are_sound(&SERVICE);
+    }
+
+    #[test]
+    fn no_bytes_break_a_reader() {
+        fuzz::no_bytes_break_a_reader(&SERVICE);
+    }
+
+    #[test]
+    fn no_frame_breaks_a_reader() {
+        fuzz::no_frame_breaks_a_reader(&SERVICE, WORDS);
+    }
+
+    #[test]
+    fn every_history_can_be_told_in_every_format() {
+        fuzz::every_history_can_be_told(&SERVICE);
+    }
+
+    const WORDS: &[&str] = &[
+        "candidates",
+        "content",
+        "parts",
+        "text",
+        "thought",
+        "thoughtSignature",
+        "functionCall",
+        "name",
+        "args",
+        "id",
+        "finishReason",
+        "STOP",
+        "usageMetadata",
+        "promptTokenCount",
+        "error",
+        "details",
+        "retryDelay",
+        "17s",
+        "promptFeedback",
+        "blockReason",
+        "status",
+        "message",
+        "modelVersion",
+        "executableCode",
+    ];
+}

@@ -8,6 +8,8 @@ mod agent;
 mod call;
 mod compact;
 mod door;
+#[cfg(test)]
+pub(crate) mod fuzz;
 mod history;
 mod inbox;
 mod key;

@@ -39,3 +39,75 @@ impl Runtime for OpenAi {
         start(&SERVICE, spec)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::SERVICE;
+    use crate::model::fuzz;
+
+    #[test]
+    fn the_table_of_prices_is_sound_and_knows_the_usual_model() {
+        fuzz::prices_are_sound(&SERVICE);
+    }
+
+    #[test]
+    fn no_bytes_break_a_reader() {
+        fuzz::no_bytes_break_a_reader(&SERVICE);
+    }
+
+    #[test]
+    fn no_frame_breaks_a_reader() {
+        fuzz::no_frame_breaks_a_reader(&SERVICE, WORDS);
+    }
+
+    #[test]
+    fn every_history_can_be_told_in_every_format() {
+        fuzz::every_history_can_be_told(&SERVICE);
+    }
+
+    const WORDS: &[&str] = &[
+        "response.output_item.done",
+        "response.output_item.added",
+        "response.completed",
+        "response.incomplete",
+        "response.failed",
+        "response.output_text.delta",
+        "response.function_call_arguments.delta",
+        "error",
+        "response.reasoning_summary_text.delta",
+        "response.reasoning_summary_part.added",
+        "type",
+        "item",
+        "output",
+        "output_index",
+        "content",
+        "summary",
+        "text",
+        "delta",
+        "call_id",
+        "arguments",
+        "usage",
+        "response",
+        "function_call",
+        "message",
+        "reasoning",
+        "input_tokens",
+        "input_tokens_details",
+        "cached_tokens",
+        "choices",
+        "tool_calls",
+        "index",
+        "id",
+        "function",
+        "name",
+        "finish_reason",
+        "reasoning_content",
+        "<think>",
+        "</think>",
+        "object",
+        "code",
+        "incomplete_details",
+        "reason",
+        "max_output_tokens",
+    ];
+}

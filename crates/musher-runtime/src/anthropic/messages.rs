@@ -208,7 +208,8 @@ fn classify(refusal: &mut Refusal) {
         Some("not_found_error") => ErrorClass::ModelNotFound,
         Some("rate_limit_error") => ErrorClass::RateLimit,
         Some("overloaded_error") => ErrorClass::Overloaded,
-        Some("api_error" | "timeout_error") => ErrorClass::Server,
+        // The status says more, where there is one.
+        Some("api_error" | "timeout_error") => return,
         Some("request_too_large") => ErrorClass::ContextOverflow,
         Some(_) | None if refusal.names(&["credit balance is too low"]) => ErrorClass::Billing,
         Some(_) | None if refusal.names(&["prompt is too long", "context window"]) => {

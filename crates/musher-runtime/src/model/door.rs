@@ -234,15 +234,17 @@ fn cause(error: &reqwest::Error) -> String {
 
 fn tls_error(error: &reqwest::Error) -> Option<String> {
     let mut source = error.source();
-    while let Some(inner) = source {
-        let io = inner.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        let tls = inner
-            .downcast_ref::<rustls::Error>()
-            .or_else(|| io.and_then(|io| io.downcast_ref::<rustls::Error>()));
-        if let Some(tls) = tls {
+    while let Some(outer) = source {
+        let mut inner: &(dyn std::error::Error + 'static) = outer;
+        // The libraries on the way wrap it in errors of input and output, some of them twice.
+        while let Some(wrapped) = inner.downcast_ref::<std::io::Error>().and_then(|io| io.get_ref())
+        {
+            inner = wrapped;
+        }
+        if let Some(tls) = inner.downcast_ref::<rustls::Error>() {
             return Some(tls.to_string());
         }
-        source = inner.source();
+        source = outer.source();
     }
     None
 }

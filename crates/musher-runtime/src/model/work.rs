@@ -12,7 +12,7 @@ use super::history::CANCELLED;
 use super::inbox::Broken;
 use super::wire::{CallResult, Entry, Input, Wanted};
 use crate::session::{Attempt, Gate, Signal};
-use crate::tools::ToolHost;
+use crate::tools::{FileTools, ToolHost, ToolsError};
 use desk::{Desk, Stage};
 
 /// Calls of one answer that are carried out; a model that wants more is told to come again.
@@ -25,8 +25,11 @@ pub(super) fn tools(
     attempt: &Attempt,
     service: &Service,
 ) -> Result<Vec<Arc<dyn ToolHost>>, ErrorInfo> {
-    let _ = (attempt, service, ErrorClass::Config);
-    Ok(Vec::new())
+    let refuse = |error: ToolsError| ErrorInfo::new(ErrorClass::Config, error.to_string());
+    let _ = service;
+    let files =
+        FileTools::obeying(&attempt.spec.cwd, attempt.spec.rules.clone()).map_err(refuse)?;
+    Ok(vec![Arc::new(files)])
 }
 
 impl Agent {

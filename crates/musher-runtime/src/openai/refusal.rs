@@ -46,6 +46,10 @@ pub(super) fn classify(refusal: &mut Refusal) {
         Some("model_not_found") => (ErrorClass::ModelNotFound, Some(Again::Never)),
         Some("context_length_exceeded") => (ErrorClass::ContextOverflow, Some(Again::Never)),
         Some("rate_limit_exceeded") => (ErrorClass::RateLimit, None),
+        Some("server_is_overloaded" | "service_unavailable_error") => {
+            (ErrorClass::Overloaded, None)
+        }
+        Some("invalid_prompt") => (ErrorClass::Refused, Some(Again::Never)),
         Some("server_error") if refusal.names(&["overloaded"]) => (ErrorClass::Overloaded, None),
         Some(_) | None
             if refusal.error.http.is_none_or(|status| status < 500) && refusal.names(&overflow) =>

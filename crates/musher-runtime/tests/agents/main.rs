@@ -6,6 +6,7 @@
 
 mod contract;
 mod keeping;
+mod models;
 mod promises;
 mod real;
 mod rig;

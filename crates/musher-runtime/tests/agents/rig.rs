@@ -2,10 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use musher_runtime::{Environment, SessionSpec};
+use musher_runtime::anthropic::Anthropic;
+use musher_runtime::gemini::Gemini;
+use musher_runtime::openai::OpenAi;
+use musher_runtime::{Environment, Runtime, SessionSpec};
 use musher_testkit::model::ModelServer;
 use musher_testkit::{programs, real};
 use tempfile::TempDir;
+
+use crate::story::{Ended, Story};
 
 /// A folder to work in and the variables that every program needs.
 pub(crate) struct Place {
@@ -94,4 +99,81 @@ pub(crate) fn write_program(path: &Path, body: &str) {
     use std::os::unix::fs::PermissionsExt;
     std::fs::write(path, format!("#!/bin/sh\n{body}\n")).unwrap();
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The wire formats that our own loop speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wire {
+    Responses,
+    Chat,
+    Messages,
+    Generate,
+}
+
+impl Wire {
+    pub(crate) const ALL: [Self; 4] = [Self::Responses, Self::Chat, Self::Messages, Self::Generate];
+
+    pub(crate) fn runtime(self) -> Box<dyn Runtime> {
+        match self {
+            Self::Responses | Self::Chat => Box::new(OpenAi::default()),
+            Self::Messages => Box::new(Anthropic::default()),
+            Self::Generate => Box::new(Gemini::default()),
+        }
+    }
+}
+
+/// Our own loop against a scripted model, in one wire format.
+pub(crate) struct ModelRig {
+    pub(crate) place: Place,
+    pub(crate) server: ModelServer,
+    pub(crate) wire: Wire,
+}
+
+impl ModelRig {
+    pub(crate) async fn new(wire: Wire) -> Self {
+        Self { place: Place::new(), server: ModelServer::start().await.unwrap(), wire }
+    }
+
+    pub(crate) fn environment(&self) -> Environment {
+        let environment = self.place.environment();
+        match self.wire {
+            Wire::Responses | Wire::Chat => environment
+                .set("OPENAI_BASE_URL", self.server.openai_url())
+                .set("OPENAI_API_KEY", "dummy-key-for-tests"),
+            Wire::Messages => environment
+                .set("ANTHROPIC_BASE_URL", self.server.url())
+                .set("ANTHROPIC_API_KEY", "dummy-key-for-tests"),
+            Wire::Generate => environment
+                .set("GOOGLE_GEMINI_BASE_URL", self.server.url())
+                .set("GEMINI_API_KEY", "dummy-key-for-tests"),
+        }
+    }
+
+    pub(crate) fn sessions(&self) -> PathBuf {
+        self.place.home.path().join("sessions")
+    }
+
+    pub(crate) fn spec(&self, prompt: &str) -> SessionSpec {
+        let mut spec = SessionSpec::new(prompt, self.place.work.path(), self.environment());
+        spec.session_dir = Some(self.sessions());
+        spec.model_options.retries = Some(2);
+        if self.wire == Wire::Chat {
+            spec.model_options.wire = Some("chat".into());
+        }
+        spec
+    }
+
+    /// A session whose agent asks nobody.
+    pub(crate) fn free(&self, prompt: &str) -> SessionSpec {
+        SessionSpec { permission_mode: Some("free".into()), ..self.spec(prompt) }
+    }
+
+    pub(crate) fn begin(&self, spec: SessionSpec) -> Story {
+        Story::begin(self.wire.runtime().as_ref(), spec)
+    }
+
+    /// Runs a prompt to its end.
+    pub(crate) async fn run(&self, prompt: &str) -> Ended {
+        self.begin(self.free(prompt)).end().await
+    }
 }

@@ -1,0 +1,120 @@
+//! What servers that imitate a format do differently, and what they do not take.
+
+use musher_runtime::core::{EventKind, Outcome, ToolPhase};
+
+use super::assert_bill;
+use crate::rig::{ModelRig, Wire};
+use crate::story::Ended;
+
+async fn chat(prompt: &str) -> (ModelRig, Ended) {
+    let rig = ModelRig::new(Wire::Chat).await;
+    std::fs::write(rig.place.work.path().join("edit.txt"), "old\n").unwrap();
+    let ended = rig.run(prompt).await;
+    assert_eq!(ended.end.outcome, Outcome::Completed, "{prompt}:\n{}", ended.text());
+    (rig, ended)
+}
+
+#[tokio::test]
+async fn calls_are_made_however_they_are_numbered_named_and_written() {
+    for quirk in [
+        "no-index",
+        "null-index",
+        "zero-index",
+        "no-id",
+        "null-id",
+        "empty-id",
+        "args-object",
+        "args-whole",
+        "name-repeated",
+        "finish-stop",
+        "no-done",
+        "no-index,no-id",
+        "zero-index,empty-id,args-whole",
+        "no-finish",
+        "null-index,null-id,args-object,name-repeated,finish-stop,no-done",
+    ] {
+        let (rig, ended) = chat(&format!("[[scn:edit quirk={quirk}]] go")).await;
+        assert_eq!(rig.place.file("edit.txt").as_deref(), Some("new\n"), "{quirk}");
+        assert_eq!(ended.tools(ToolPhase::Completed), 2, "{quirk}:\n{}", ended.text());
+        assert_bill(Wire::Chat, &ended, rig.server.ledger().total());
+    }
+}
+
+#[tokio::test]
+async fn several_calls_at_once_are_told_apart() {
+    for quirk in ["", "no-index", "zero-index", "no-id,args-whole", "zero-index,no-id,args-whole"] {
+        let prompt = format!(
+            "[[scn:call n=3 tool=list_files args=\"{{\\\"path\\\": \\\".\\\"}}\" quirk={quirk}]] go"
+        );
+        let (rig, ended) = chat(&prompt).await;
+        assert_eq!(ended.tools(ToolPhase::Completed), 3, "{quirk}:\n{}", ended.text());
+        assert_eq!(rig.server.ledger().requests(), 2, "{quirk}");
+    }
+}
+
+#[tokio::test]
+async fn no_arguments_are_an_empty_object() {
+    for quirk in ["args-empty", "args-missing"] {
+        let (_, ended) = chat(&format!("[[scn:call tool=list_files quirk={quirk}]] go")).await;
+        assert_eq!(ended.tools(ToolPhase::Completed), 1, "{quirk}:\n{}", ended.text());
+    }
+}
+
+#[tokio::test]
+async fn thoughts_are_found_wherever_they_are_told() {
+    for quirk in ["reasoning", "think-tags", ""] {
+        let (_, ended) = chat(&format!("[[scn:think quirk={quirk}]] go")).await;
+        assert_eq!(ended.response(), "I thought about it.", "{quirk}");
+        let said = serde_json::to_string(&ended.events).unwrap();
+        assert!(said.contains("reasoning") && said.contains("step by step"), "{quirk}");
+    }
+}
+
+#[tokio::test]
+async fn usage_is_found_wherever_it_is_told() {
+    for quirk in ["usage-every", "usage-last", "usage-unasked", "usage-every,no-done"] {
+        let (rig, ended) = chat(&format!("[[scn:text quirk={quirk}]] go")).await;
+        assert_bill(Wire::Chat, &ended, rig.server.ledger().total());
+    }
+}
+
+#[tokio::test]
+async fn usage_that_nobody_tells_is_estimated_and_its_cost_is_unknown() {
+    let (_, ended) = chat("[[scn:text quirk=usage-never]] go").await;
+    assert!(ended.end.usage.output > 0 && ended.end.usage.input > 0);
+    assert_eq!(ended.end.cost_usd, None);
+    let told = |code: &Option<String>| code.as_deref() == Some("usage_estimated");
+    let notices = ended
+        .events
+        .iter()
+        .filter(|event| matches!(&event.kind, EventKind::Notice { code, .. } if told(code)));
+    assert_eq!(notices.count(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_a_setting_is_asked_once_more_without_it() {
+    let prompt = "[[scn:seq n=2 quirk=no-stream-options,usage-unasked]] go";
+    let rig = ModelRig::new(Wire::Chat).await;
+    let ended = rig.run(prompt).await;
+    assert_eq!(ended.end.outcome, Outcome::Completed, "{}", ended.text());
+    let requests = rig.server.requests();
+    let asked = requests.iter().filter(|request| request.json()["stream_options"].is_object());
+    assert_eq!(asked.count(), 1, "what was learnt is remembered");
+    assert_bill(Wire::Chat, &ended, rig.server.ledger().total());
+}
+
+#[tokio::test]
+async fn an_error_inside_a_success_is_an_error() {
+    let rig = ModelRig::new(Wire::Chat).await;
+    let ended = rig.run("[[scn:nomodel quirk=error-200]] go").await;
+    assert_eq!(ended.end.outcome, Outcome::Failed, "{}", ended.text());
+}
+
+#[tokio::test]
+async fn a_server_of_ones_own_needs_no_key() {
+    let rig = ModelRig::new(Wire::Chat).await;
+    let mut spec = rig.free("[[scn:text quirk=keyless]] go");
+    spec.environment = rig.place.environment().set("OPENAI_BASE_URL", rig.server.openai_url());
+    let ended = rig.begin(spec).end().await;
+    assert_eq!(ended.end.outcome, Outcome::Completed, "{}", ended.text());
+}

@@ -1,0 +1,144 @@
+//! Failures of the service: each has its class and its outcome, and what can pass is asked again.
+
+use std::time::Duration;
+
+use musher_runtime::core::{ErrorClass, EventKind, Outcome, TurnOutcome};
+
+use super::{assert_bill, everywhere, retries};
+use crate::rig::{ModelRig, Wire};
+use crate::story::Ended;
+
+fn failed(wire: Wire, ended: &Ended, class: ErrorClass) {
+    assert_eq!(ended.end.outcome, Outcome::Failed, "{wire:?}:\n{}", ended.text());
+    let error = ended.end.error.as_ref().expect("an error is told");
+    assert_eq!(error.class, class, "{wire:?}:\n{}", ended.text());
+    assert!(!error.message.is_empty());
+    assert!(!ended.said().contains("dummy-key-for-tests"), "{wire:?}: the key was told");
+}
+
+async fn fails(prompt: &str, class: ErrorClass) {
+    everywhere(prompt, |wire, ended, rig| {
+        failed(wire, ended, class);
+        assert_eq!(retries(ended), 0, "{wire:?}:\n{}", ended.text());
+        assert_eq!(rig.server.ledger().requests(), 1, "{wire:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_waiting_cannot_mend_is_not_asked_again() {
+    fails("[[scn:auth]] go", ErrorClass::Auth).await;
+    fails("[[scn:forbidden]] go", ErrorClass::Auth).await;
+    fails("[[scn:nomodel]] go", ErrorClass::ModelNotFound).await;
+    fails("[[scn:html]] go", ErrorClass::Protocol).await;
+}
+
+#[tokio::test]
+async fn an_empty_account_is_told_apart_from_a_limit_that_passes() {
+    for wire in [Wire::Responses, Wire::Chat, Wire::Messages] {
+        let rig = ModelRig::new(wire).await;
+        let ended = rig.run("[[scn:credit]] go").await;
+        failed(wire, &ended, ErrorClass::Billing);
+        assert_eq!(retries(&ended), 0, "{wire:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_recovers_is_no_failure() {
+    for scenario in [
+        "err status=500 retry_after_ms=10",
+        "err status=503 retry_after_ms=10",
+        "err status=429 retry_after_ms=10",
+        "rate retry_after_ms=10 retry_after=0.01",
+        "cut",
+        "eof",
+        "half",
+        "inline_err",
+        "garbage",
+    ] {
+        everywhere(&format!("[[scn:{scenario} n=1]] go"), |wire, ended, rig| {
+            let text = ended.text();
+            assert_eq!(ended.end.outcome, Outcome::Completed, "{wire:?} {scenario}:\n{text}");
+            assert_eq!(ended.response(), "All is well again.", "{wire:?} {scenario}");
+            assert_eq!(retries(ended), 1, "{wire:?} {scenario}:\n{text}");
+            assert_bill(wire, ended, rig.server.ledger().told());
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_begun_before_the_stream_broke_is_marked_and_begun_anew() {
+    everywhere("[[scn:cut n=1]] go", |wire, ended, _| {
+        let aborted = ended.events.iter().filter_map(|event| match &event.kind {
+            EventKind::ItemDone { item, aborted, .. } => Some((item.clone(), *aborted)),
+            _ => None,
+        });
+        let items: Vec<_> = aborted.collect();
+        assert_eq!(items.len(), 2, "{wire:?}:\n{}", ended.text());
+        assert!(items[0].1 && !items[1].1, "{wire:?}: {items:?}");
+        assert_ne!(items[0].0, items[1].0, "{wire:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_service_that_does_not_recover_is_given_up_after_the_last_try() {
+    everywhere("[[scn:err status=503 n=0 retry_after_ms=5]] go", |wire, ended, rig| {
+        failed(wire, ended, ErrorClass::Overloaded);
+        assert_eq!(retries(ended), 2, "{wire:?}");
+        assert_eq!(rig.server.ledger().requests(), 3, "{wire:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_refused_or_filtered_is_no_success() {
+    everywhere("[[scn:maxtok]] go", |wire, ended, rig| {
+        failed(wire, ended, ErrorClass::MaxOutput);
+        assert_eq!(
+            ended.turns()[0].final_text.as_deref(),
+            Some("This answer was cut by the token limit")
+        );
+        assert_bill(wire, ended, rig.server.ledger().total());
+    })
+    .await;
+    for scenario in ["refusal", "filter", "blocked"] {
+        everywhere(&format!("[[scn:{scenario}]] go"), |wire, ended, _| {
+            // One format has no word of its own for a filter.
+            if wire == Wire::Messages && scenario != "refusal" {
+                return;
+            }
+            failed(wire, ended, ErrorClass::Refused);
+        })
+        .await;
+    }
+    let rig = ModelRig::new(Wire::Generate).await;
+    let ended = rig.run("[[scn:finish reason=RECITATION]] go").await;
+    failed(Wire::Generate, &ended, ErrorClass::Refused);
+    assert_eq!(ended.turns()[0].outcome, TurnOutcome::Refused);
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_call_a_tool_is_told_so_a_few_times() {
+    let rig = ModelRig::new(Wire::Generate).await;
+    let ended = rig.run("[[scn:finish reason=MALFORMED_FUNCTION_CALL]] go").await;
+    failed(Wire::Generate, &ended, ErrorClass::Protocol);
+    assert_eq!(rig.server.ledger().requests(), 4);
+}
+
+#[tokio::test]
+async fn a_service_that_falls_silent_is_asked_again_and_then_given_up() {
+    for scenario in ["hang", "hang_mid"] {
+        for wire in Wire::ALL {
+            let rig = ModelRig::new(wire).await;
+            let mut spec = rig.free(&format!("[[scn:{scenario}]] go"));
+            spec.model_options.idle = Some(Duration::from_millis(200));
+            spec.model_options.retries = Some(1);
+            let ended = rig.begin(spec).end().await;
+            failed(wire, &ended, ErrorClass::Network);
+            assert_eq!(ended.end.error.as_ref().unwrap().code.as_deref(), Some("idle"));
+            assert_eq!(retries(&ended), 1, "{wire:?}");
+        }
+    }
+}
