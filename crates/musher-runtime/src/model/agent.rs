@@ -94,7 +94,7 @@ async fn prepare(service: &'static Service, mut attempt: Attempt) -> Result<Agen
     }
     let headers = wire.headers(key.as_ref().map(|key| key.value.as_str()));
     door.add(&headers).map_err(Ended::failed)?;
-    let tools = work::tools(&attempt, service).map_err(Ended::failed)?;
+    let tools = work::tools(&attempt).map_err(Ended::failed)?;
     let history = History::open(&attempt).map_err(|error| Ended {
         unknown_session: error.class == ErrorClass::SessionNotFound,
         ..Ended::failed(error)

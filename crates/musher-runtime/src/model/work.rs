@@ -2,17 +2,18 @@
 
 mod desk;
 
+use std::ffi::OsStr;
 use std::sync::Arc;
 
 use musher_core::{ErrorClass, ErrorInfo, EventKind, Executor, ToolOutput, ToolPhase, ToolUpdate};
 
-use super::Service;
 use super::agent::{Agent, call_id};
 use super::history::CANCELLED;
 use super::inbox::Broken;
 use super::wire::{CallResult, Entry, Input, Wanted};
+use crate::KeySource;
 use crate::session::{Attempt, Gate, Signal};
-use crate::tools::{FileTools, ToolHost, ToolsError};
+use crate::tools::{CommandTools, FileTools, RunTools, ToolHost, ToolsError};
 use desk::{Desk, Stage};
 
 /// Calls of one answer that are carried out; a model that wants more is told to come again.
@@ -21,15 +22,19 @@ const MOST_CALLS: usize = 128;
 const LONGEST_RESULT: usize = 512 * 1024;
 
 /// The tools that every agent of ours has in its folder.
-pub(super) fn tools(
-    attempt: &Attempt,
-    service: &Service,
-) -> Result<Vec<Arc<dyn ToolHost>>, ErrorInfo> {
+pub(super) fn tools(attempt: &Attempt) -> Result<Vec<Arc<dyn ToolHost>>, ErrorInfo> {
     let refuse = |error: ToolsError| ErrorInfo::new(ErrorClass::Config, error.to_string());
-    let _ = service;
-    let files =
-        FileTools::obeying(&attempt.spec.cwd, attempt.spec.rules.clone()).map_err(refuse)?;
-    Ok(vec![Arc::new(files)])
+    let spec = &attempt.spec;
+    let files = FileTools::obeying(&spec.cwd, spec.rules.clone()).map_err(refuse)?;
+    // The key is for us; no command gets to see it.
+    let key = match &spec.model_options.key {
+        Some(KeySource::Env(name)) => Some(OsStr::new(name)),
+        Some(KeySource::File(_) | KeySource::Command(_)) | None => None,
+    };
+    let env = attempt.env.iter().filter(|(name, _)| Some(name.as_os_str()) != key).cloned();
+    let commands =
+        CommandTools::in_session(&spec.cwd, env.collect(), &attempt.mark, spec.containment);
+    Ok(vec![Arc::new(files), Arc::new(commands), Arc::new(RunTools::default())])
 }
 
 impl Agent {

@@ -297,8 +297,7 @@ impl Agent {
     ) -> Result<(), Broken> {
         let Some(Stage::Asked(asked)) = desk.stages.get(at) else { return Ok(()) };
         if let Asked::Question(_, questions) = asked {
-            let (text, failed) = replies(questions, &answer);
-            let reply = if failed { ToolReply::failed(text) } else { ToolReply::done(text) };
+            let reply = ToolReply::answered(questions, &answer);
             if let Answer::DenyAndInterrupt { .. } = answer {
                 return Err(Broken::Interrupted);
             }
@@ -370,25 +369,5 @@ impl Agent {
         let failed = if reply.is_failed() { Failed::Yes } else { Failed::No };
         desk.set(at, Stage::Done(result(call, reply.text, failed)));
         self.update(update).await
-    }
-}
-
-/// What a model is told of a person's answer, and whether the call failed by it.
-fn replies(questions: &[Question], answer: &Answer) -> (String, bool) {
-    match answer {
-        Answer::Replies { replies } => {
-            let pairs = questions.iter().zip(replies);
-            let told = pairs.map(|(question, reply)| match questions.len() {
-                1 => reply.joined(),
-                _ => format!("{}: {}", question.text, reply.joined()),
-            });
-            (told.collect::<Vec<_>>().join("\n"), false)
-        }
-        Answer::Deny { reason } | Answer::DenyAndInterrupt { reason } => {
-            (format!("The question was not answered: {reason}"), true)
-        }
-        Answer::Allow { .. } | Answer::AllowAlways { .. } | Answer::Form { .. } => {
-            ("The question was not answered.".to_owned(), true)
-        }
     }
 }
