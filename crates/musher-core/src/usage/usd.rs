@@ -31,13 +31,24 @@ impl Usd {
 }
 
 impl std::fmt::Display for Usd {
-    /// Cents for what is worth cents, more digits for small change.
+    /// The one way in which people see money: cents, and for less than a dollar two digits more where they say
+    /// something. What is not nothing is never shown as nothing.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let dollars = self.dollars();
-        if dollars == 0.0 || dollars >= 1.0 {
-            write!(f, "${dollars:.2}")
-        } else {
-            write!(f, "${dollars:.4}")
+        if *self == Self::default() {
+            return f.pad("$0");
+        }
+        if dollars >= 1.0 {
+            return f.pad(&format!("${dollars:.2}"));
+        }
+        let text = format!("${dollars:.4}");
+        match text.as_str() {
+            "$0.0000" => f.pad("<$0.0001"),
+            _ => {
+                let cents = &text[..text.len() - 2];
+                let more = text[cents.len()..].trim_end_matches('0');
+                f.pad(&format!("{cents}{more}"))
+            }
         }
     }
 }
@@ -66,6 +77,23 @@ mod tests {
             serde_json::to_string(&Usd::from_dollars(0.10330800000000001)).unwrap(),
             "0.103308"
         );
+    }
+
+    #[test]
+    fn money_is_shown_in_cents_and_small_change_in_more_digits() {
+        for (dollars, shown) in [
+            (0.0, "$0"),
+            (0.000_01, "<$0.0001"),
+            (0.0049, "$0.0049"),
+            (0.5, "$0.50"),
+            (0.126, "$0.126"),
+            (0.123_456, "$0.1235"),
+            (0.99999, "$1.00"),
+            (12.345, "$12.35"),
+        ] {
+            assert_eq!(Usd::from_dollars(dollars).to_string(), shown);
+        }
+        assert_eq!(format!("{:>7}", Usd::from_dollars(0.5)), "  $0.50");
     }
 
     #[test]

@@ -42,7 +42,9 @@ impl Asks {
         let now = now_ms();
         match (asks.as_slice(), &run) {
             ([], Some(run)) => out::line(&format!("Run {} asks nothing.", run.id))?,
-            ([], None) => out::line("Nothing waits for you. `musher ps` shows what is under way.")?,
+            ([], None) => {
+                out::prose("Nothing waits for you. `musher ps` shows what is under way.")?;
+            }
             (asks, Some(_)) => {
                 for ask in asks {
                     out::line(&whole(ask, now))?;
@@ -80,6 +82,11 @@ fn state(ask: &AskNow) -> (String, Tone) {
     }
 }
 
+/// By when its default answers; that of an ask that is closed is nobody's business any more.
+fn deadline(ask: &AskNow) -> Option<i64> {
+    ask.deadline.filter(|_| matches!(ask.state.as_str(), "open" | "offered"))
+}
+
 fn table(asks: &[AskNow], now: i64) -> String {
     let heading = ["KIND", "RUN", "ASK", "STORY", "AGENT", "AGE", "DEADLINE", "WHAT"];
     let mut table = Table::new(&heading).right(&[5]);
@@ -94,7 +101,7 @@ fn table(asks: &[AskNow], now: i64) -> String {
                 open.story.clone(),
                 open.agent.clone(),
                 age::age(open.opened_at, now),
-                open.deadline.map(|at| age::until(at, now)).unwrap_or_default(),
+                deadline(open).map(|at| age::until(at, now)).unwrap_or_default(),
                 open.body.as_ref().map(ask::in_short).unwrap_or_default(),
             ],
         );
@@ -104,7 +111,8 @@ fn table(asks: &[AskNow], now: i64) -> String {
 
 fn whole(open: &AskNow, now: i64) -> String {
     let dim = Tone::Quiet.style();
-    let deadline = open.deadline.map(|at| format!(", its default answers {}", age::until(at, now)));
+    let deadline =
+        deadline(open).map(|at| format!(", its default answers {}", age::until(at, now)));
     let what = open.body.as_ref().map(ask::described).unwrap_or_default();
     let always = open
         .rule
@@ -132,7 +140,7 @@ mod tests {
               "body": { "kind": "approval", "tool": "Bash", "tool_kind": "execute",
                         "subject": "rm -rf x\nls", "input": {} } },
             { "run": "r8", "ask": "restart", "story": "s1", "agent": "coder", "state": "closed",
-              "by": "process_end", "opened_at": 0, "body": null },
+              "by": "process_end", "opened_at": 0, "deadline": 1_800_000, "body": null },
         ] }))
         .unwrap();
         let text = plain(&table(&reply.asks, 60_000));
@@ -142,5 +150,7 @@ mod tests {
             "? approval     r7   a1       s1     coder  1 m  in 29 m   Bash rm -rf x…"
         );
         assert!(lines[2].starts_with("■ process end  r8   restart"), "{text}");
+        assert!(!lines[2].contains("in 29 m"), "what is closed has no deadline: {text}");
+        assert!(!whole(&reply.asks[1], 60_000).contains("its default answers"));
     }
 }

@@ -15,7 +15,8 @@ use uuid::Uuid;
 use super::diff::unified;
 use super::run::answer::{self, Dialog, Meaning};
 use super::terminal::Typed;
-use super::{CliError, Exit, out, tell, terminal};
+use super::text::plain;
+use super::{CliError, Exit, ask, money, out, tell, terminal};
 use crate::client::views::Diff;
 use crate::journal::Views;
 use crate::pool::{Accepted, RunName, Wish};
@@ -45,13 +46,13 @@ impl Demo {
         let mut interrupts = signal(SignalKind::interrupt())
             .map_err(|error| CliError::Unavailable(error.to_string()))?;
         let stage = Stage::set().await?;
-        out::line(&format!(
+        out::prose(&format!(
             "Three scripted agents work at once in {}, which is removed at the end.",
             stage.repo().display()
         ))?;
         let unattended = self.yes || !terminal::can_ask();
         if unattended {
-            out::line("Nobody is asked: the demonstration answers for you, and says so.")?;
+            out::prose("Nobody is asked: the demonstration answers for you, and says so.")?;
         }
         let mut show = Show { stage, unattended, typed: Typed::default(), cast: Vec::new() };
         let played = tokio::select! {
@@ -121,8 +122,7 @@ impl Show {
         let answer = match self.unattended {
             true => {
                 let (answer, said) = own_answer(&asked.body);
-                let question = answer::put(&asked.body);
-                watched.say(question.lines().take(2).collect::<Vec<_>>().join(" ").trim())?;
+                watched.say(&marked(&asked.body, &answer))?;
                 watched.say(&format!("› {said} (answered by the demonstration)"))?;
                 answer
             }
@@ -160,7 +160,7 @@ impl Show {
             out::line(&format!(
                 "\n{story} by {} on branch {branch}, {}",
                 watched.agent,
-                dollars(cost)
+                money::known(cost)
             ))?;
             total = total.plus(cost.unwrap_or_default());
             if let Some(slot) = view.slot {
@@ -170,10 +170,9 @@ impl Show {
             }
         }
         out::line(&format!(
-            "\nThe bill: {} for three stories (a script's money is not real).",
-            dollars(Some(total))
+            "\nThe bill: {total} for three stories (a script's money is not real)."
         ))?;
-        out::line(
+        out::prose(
             "In a repository of yours: `musher init`, `musher serve`, `musher story add`, `musher start`.",
         )
     }
@@ -237,6 +236,30 @@ fn own_answer(ask: &Ask) -> (Answer, String) {
     }
 }
 
+/// The whole ask, with a mark at every option that the answer takes.
+fn marked(ask: &Ask, answer: &Answer) -> String {
+    let taken = |label: &str| match answer {
+        Answer::Replies { replies } => {
+            replies.iter().flat_map(|reply| &reply.chosen).any(|chosen| chosen == label)
+        }
+        Answer::Allow { .. }
+        | Answer::AllowAlways
+        | Answer::Deny { .. }
+        | Answer::DenyAndInterrupt { .. }
+        | Answer::Form { .. } => false,
+    };
+    let Ask::Question { questions } = ask else { return ask::described(ask) };
+    let mut lines = Vec::new();
+    for question in questions {
+        lines.push(format!("? {}", plain(&question.text)));
+        for option in &question.options {
+            let mark = if taken(&option.label) { "●" } else { "○" };
+            lines.push(format!("  {mark} {}", plain(&option.label)));
+        }
+    }
+    lines.join("\n")
+}
+
 /// Asks the person at the terminal until the answer is understood.
 async fn typed(ask: &Ask, typed: &mut Typed) -> Result<Answer, CliError> {
     let mut dialog = Dialog::Start;
@@ -256,10 +279,6 @@ async fn typed(ask: &Ask, typed: &mut Typed) -> Result<Answer, CliError> {
             Meaning::Again(why) => out::line(&why)?,
         }
     }
-}
-
-fn dollars(cost: Option<Usd>) -> String {
-    cost.map_or("cost unknown".into(), |cost| format!("${:.4}", cost.dollars()))
 }
 
 fn odd() -> CliError {

@@ -28,7 +28,7 @@ impl Doctor {
         let bad = checks.iter().any(|check| check.verdict == Verdict::Bad);
         match place.json() {
             true => out::document(&document(&checks, bad))?,
-            false => out::line(&text(&checks))?,
+            false => out::hanging(&text(&checks), widest(&checks) + 7)?,
         }
         Ok(if bad { Exit::User } else { Exit::Completed })
     }
@@ -68,8 +68,13 @@ fn document(checks: &[Check], bad: bool) -> String {
     json!({ "ok": !bad, "checks": checks.iter().map(check).collect::<Vec<_>>() }).to_string()
 }
 
+/// How much room the names take.
+fn widest(checks: &[Check]) -> usize {
+    checks.iter().map(|check| check.name.len()).max().unwrap_or(0)
+}
+
 fn text(checks: &[Check]) -> String {
-    let widest = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
+    let widest = widest(checks);
     let line = |check: &Check| {
         let style = tone(check.verdict).style();
         let fix = check.fix.as_ref().map(|fix| format!("; fix: {fix}")).unwrap_or_default();

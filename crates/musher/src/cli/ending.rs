@@ -70,7 +70,7 @@ pub(crate) async fn end(args: EndArgs, how: End) -> Result<Exit, CliError> {
             out::document(&document(&run, &ended))?;
         }
         match ended {
-            Ok(ending) if !place.json() => out::line(&in_words(&run, how, &ending))?,
+            Ok(ending) if !place.json() => out::prose(&in_words(&run, how, &ending))?,
             Ok(_) => {}
             Err(error) => {
                 if many {

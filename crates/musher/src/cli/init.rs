@@ -39,7 +39,7 @@ impl Init {
         trust::grant(home.path(), &project)?;
         match place.json() {
             true => out::document(&document(&path, &found))?,
-            false => out::line(&text(&path, &found))?,
+            false => out::prose(&text(&path, &found))?,
         }
         Ok(Exit::Completed)
     }

@@ -27,7 +27,7 @@ impl Merge {
         let reply = place.client()?.post(&path, &body).await?;
         let story = &self.story;
         if !place.json() && reply.read::<Receipt>()? == Receipt::Pending {
-            out::line(&format!(
+            out::prose(&format!(
                 "the merge of story {story} is under way; `musher story show {story}` tells when it is done"
             ))?;
             return Ok(Exit::Completed);

@@ -1,23 +1,34 @@
 //! Dollars and tokens at a glance.
 
+use musher_core::Usd;
+
 use crate::client::views::Spent;
+
+const UNKNOWN: &str = "unknown";
 
 /// What something cost, such as `$0.12`. What is not known is never shown as nothing.
 pub(crate) fn cost(spent: &Spent) -> String {
     match spent.cost_usd {
-        Some(dollars) => dollars_of(dollars),
-        None if tokens_of(spent) == 0 => dollars_of(0.0),
-        None if spent.known_cost_usd > 0.0 => format!("≥ {}", dollars_of(spent.known_cost_usd)),
-        None => "unknown".into(),
+        Some(dollars) => Usd::from_dollars(dollars).to_string(),
+        None if tokens_of(spent) == 0 => Usd::default().to_string(),
+        None if spent.known_cost_usd > 0.0 => {
+            format!("≥ {}", Usd::from_dollars(spent.known_cost_usd))
+        }
+        None => UNKNOWN.into(),
     }
 }
 
-fn dollars_of(dollars: f64) -> String {
-    match dollars {
-        0.0 => "$0".into(),
-        small if small < 0.01 => "<$0.01".into(),
-        dollars => format!("${dollars:.2}"),
+/// The same in the middle of a sentence.
+pub(crate) fn bill(spent: &Spent) -> String {
+    match cost(spent) {
+        unknown if unknown == UNKNOWN => format!("cost {unknown}"),
+        known => known,
     }
+}
+
+/// A cost that is known or not, in the middle of a sentence.
+pub(crate) fn known(cost: Option<Usd>) -> String {
+    cost.map_or_else(|| format!("cost {UNKNOWN}"), |cost| cost.to_string())
 }
 
 /// Everything that the model was shown.
@@ -59,8 +70,8 @@ mod tests {
             ..Spent::default()
         };
         for (spent, said) in [
-            (spent(Some(0.123), 0.123, 9), "$0.12"),
-            (spent(Some(0.0001), 0.0001, 9), "<$0.01"),
+            (spent(Some(0.12), 0.12, 9), "$0.12"),
+            (spent(Some(0.0001), 0.0001, 9), "$0.0001"),
             (spent(Some(0.0), 0.0, 9), "$0"),
             (spent(None, 0.0, 0), "$0"),
             (spent(None, 0.0, 9), "unknown"),
@@ -68,5 +79,10 @@ mod tests {
         ] {
             assert_eq!(cost(&spent), said);
         }
+        assert_eq!(bill(&spent(None, 0.0, 9)), "cost unknown");
+        assert_eq!(
+            (known(None), known(Some(Usd::default()))),
+            ("cost unknown".into(), "$0".into())
+        );
     }
 }

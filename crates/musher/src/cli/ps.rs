@@ -51,9 +51,9 @@ impl Ps {
         let Runs { runs, .. } = reply.read()?;
         match runs.as_slice() {
             [] if self.all => {
-                out::line("There is no run yet. Begin one with `musher start STORY`.")?;
+                out::prose("There is no run yet. Begin one with `musher start STORY`.")?;
             }
-            [] => out::line(
+            [] => out::prose(
                 "No run is under way. Begin one with `musher start STORY`; `musher ps --all` shows those that are over.",
             )?,
             runs => out::line(&table(runs, now_ms()))?,
@@ -63,8 +63,7 @@ impl Ps {
 
     /// What the runners themselves tell; they need no server.
     fn of_sockets(&self, place: &Place) -> Result<Exit, CliError> {
-        let Some(home) = place.home()? else { return Err(place.no_server()) };
-        let mut alive = runners::alive(&home);
+        let mut alive = place.home()?.map(|home| runners::alive(&home)).unwrap_or_default();
         alive.retain(|alive| {
             let spec = alive.spec.as_ref();
             let fits = |spec: &crate::runner::spec::RunSpec| {
@@ -91,7 +90,10 @@ impl Ps {
             return Ok(Exit::Completed);
         }
         if alive.is_empty() {
-            return Err(place.no_server());
+            out::prose(
+                "No runs are under way, and no server runs for this project; start one with `musher serve`.",
+            )?;
+            return Ok(Exit::Completed);
         }
         tell("No server runs for this project; these runners are alive without it:");
         let mut table = Table::new(&["STATE", "RUN", "STORY", "AGENT", "MODEL"]);
@@ -174,7 +176,7 @@ mod tests {
         .unwrap();
         let text = plain(&table(&runs.runs, 240_000));
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[1], "? needs you  r7   s1     coder         3 m  $0.13  2 asks wait");
-        assert_eq!(lines[2], "✗ failed     r6   s1     coder  m      4 m     $0  busy…");
+        assert_eq!(lines[1], "? needs you  r7   s1     coder         3 m  $0.126  2 asks wait");
+        assert_eq!(lines[2], "✗ failed     r6   s1     coder  m      4 m      $0  busy…");
     }
 }

@@ -24,7 +24,7 @@ pub(crate) async fn send(
 pub(crate) fn told(place: &Place, reply: &Document, done: &str) -> Result<Exit, CliError> {
     match place.json() {
         true => out::document(&reply.text())?,
-        false => out::line(&sentence(&reply.read()?, done))?,
+        false => out::prose(&sentence(&reply.read()?, done))?,
     }
     Ok(Exit::Completed)
 }

@@ -5,8 +5,8 @@ use musher_runtime::now_ms;
 
 use super::place::PlaceArgs;
 use super::run_name::RunName;
-use super::text::{one_line, plain};
-use super::{CliError, Exit, age, ask, money, out, state};
+use super::text::{one_line, plain, wrapped};
+use super::{CliError, Exit, age, ask, money, out, state, terminal};
 use crate::client::views::{Asks, Run};
 
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ impl Show {
             0 => Asks::default(),
             _ => client.read(&["asks"], &[("run", &run.id)]).await?,
         };
-        out::line(&text(&run, now_ms()))?;
+        out::line(&text(&run, now_ms(), terminal::seen_width(std::io::stdout())))?;
         for open in &asks.asks {
             let what = open.body.as_ref().map(ask::described);
             out::line(&format!("\nask {}\n{}", plain(&open.ask), what.unwrap_or_default()))?;
@@ -40,13 +40,18 @@ impl Show {
     }
 }
 
-fn text(run: &Run, now: i64) -> String {
+/// Where the values stand.
+const VALUES: usize = 12;
+
+fn text(run: &Run, now: i64, width: Option<usize>) -> String {
     let (state, tone) = state::of_run(run);
     let style = tone.style();
     let mut text = format!("{} {style}{state}{style:#}", run.id);
     let mut line = |name: &str, value: Option<String>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
-            text += &format!("\n  {name:<9} {}", one_line(&value, 500));
+            let line = format!("  {name:<9} {}", one_line(&value, 500));
+            text += "\n";
+            text += &width.map_or(line.clone(), |width| wrapped(&line, width, VALUES - 2));
         }
     };
     line("story", Some(run.story.clone()));
@@ -54,6 +59,7 @@ fn text(run: &Run, now: i64) -> String {
     line("model", run.model.clone());
     line("kind", run.of.as_ref().map(|of| format!("{} of {of}", run.kind)));
     line("branch", run.branch.clone());
+    line("worktree", run.worktree.clone());
     line("begun at", run.head.as_ref().map(|head| short(head)));
     line("session", run.session.clone());
     line("queued", Some(format!("{} ago", age::age(run.queued_at, now))));
@@ -63,7 +69,7 @@ fn text(run: &Run, now: i64) -> String {
         "{} in, {} out, {}",
         money::tokens(money::shown(&run.spent)),
         money::tokens(run.spent.output),
-        money::cost(&run.spent)
+        money::bill(&run.spent)
     );
     line("spent", Some(tokens));
     line("commit", run.commit.as_ref().map(|commit| short(commit)));
@@ -86,14 +92,23 @@ mod tests {
     fn a_run_shows_what_is_known_and_leaves_out_what_is_not() {
         let run: Run = serde_json::from_value(serde_json::json!({
             "id": "r7", "story": "s1", "agent": "coder", "phase": "over", "outcome": "lost",
-            "branch": "musher/s1/1", "queued_at": 0, "ended_at": 60_000,
-            "error": { "class": "process_exit", "message": "gone \u{1b}[2J", "hint": "resume it" },
+            "branch": "musher/s1/1", "worktree": "/state/worktrees/1", "queued_at": 0, "ended_at": 60_000,
+            "error": { "class": "process_exit", "message": "gone \u{1b}[2J", "hint": "resume it, or start it anew" },
         }))
         .unwrap();
-        let text = plain(&text(&run, 120_000));
+        let narrow = text(&run, 120_000, Some(36));
+        assert!(narrow.contains("\n  worktree  /state/worktrees/1\n"), "{narrow}");
+        assert!(
+            narrow.contains("\n  fix       resume it, or start it\n            anew"),
+            "{narrow}"
+        );
+        let text = plain(&text(&run, 120_000, None));
         assert!(text.starts_with("r7 ✗ lost\n  story     s1\n"), "{text}");
         assert!(text.contains("\n  ended     1 m ago"), "{text}");
-        assert!(text.contains("\n  error     gone\n  fix       resume it"), "{text}");
+        assert!(
+            text.contains("\n  error     gone\n  fix       resume it, or start it anew"),
+            "{text}"
+        );
         assert!(!text.contains("session"), "{text}");
     }
 }

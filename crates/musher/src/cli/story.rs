@@ -32,7 +32,7 @@ enum StoryVerb {
     Done(done::Done),
     /// Say that a story is not done after all.
     Reopen(reopen::Reopen),
-    /// Put a story away and free its worktrees; its work stays on its branches.
+    /// Put a story away for good and free its worktrees; its work stays on its branches.
     Archive(archive::Archive),
 }
 

@@ -1,10 +1,13 @@
 //! What the terminal can do, and lines that a person types.
 
 use std::io::{BufRead, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
+
+use super::text::wrapped;
 
 /// Whether a person is there to be asked.
 pub(crate) fn can_ask() -> bool {
@@ -72,14 +75,20 @@ impl Interrupts {
 
 /// Tells the person something on standard error. If nobody is there to read it, nobody needs it.
 pub(crate) fn tell(text: &str) {
+    let text = match seen_width(std::io::stderr()) {
+        Some(width) => wrapped(text, width, 0),
+        None => text.to_owned(),
+    };
     let _nobody = writeln!(anstream::stderr(), "{text}");
 }
 
 /// The width to write for.
 pub(crate) fn width() -> usize {
-    rustix::termios::tcgetwinsize(std::io::stdout())
-        .ok()
-        .map(|size| usize::from(size.ws_col))
-        .filter(|width| *width >= 20)
-        .unwrap_or(100)
+    seen_width(std::io::stdout()).unwrap_or(100)
+}
+
+/// The width of what somebody looks at; nothing if it is no terminal, or too narrow to be one.
+pub(crate) fn seen_width(output: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(output).ok()?;
+    Some(usize::from(size.ws_col)).filter(|width| *width >= 20)
 }

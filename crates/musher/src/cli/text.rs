@@ -70,6 +70,34 @@ pub(crate) fn one_line(text: &str, width: usize) -> String {
     format!("{kept}…")
 }
 
+/// The text in lines that fit. They are broken at blanks, and never inside a command between backticks; what does not
+/// fit at all stays whole. The rest of a line stands below its first word, or this much further in.
+pub(crate) fn wrapped(text: &str, width: usize, hang: usize) -> String {
+    let wrapped = text.split('\n').map(|line| wrapped_line(line, width, hang));
+    wrapped.collect::<Vec<_>>().join("\n")
+}
+
+fn wrapped_line(line: &str, width: usize, hang: usize) -> String {
+    let set_in = line.len() - line.trim_start_matches(' ').len() + hang;
+    let (mut text, mut used) = (String::new(), 0);
+    let mut quoted = false;
+    for word in line.split_inclusive(|c: char| {
+        quoted ^= c == '`';
+        c == ' ' && !quoted
+    }) {
+        let wide = plain(word.trim_end_matches(' ')).width();
+        if used > set_in && used + wide > width {
+            text.truncate(text.trim_end_matches(' ').len());
+            text.push('\n');
+            text.push_str(&" ".repeat(set_in));
+            used = set_in;
+        }
+        text.push_str(word);
+        used += plain(word).width();
+    }
+    text
+}
+
 /// The last line of a text that says something, cut to a width.
 pub(crate) fn last_line(text: &str, width: usize) -> String {
     let plain = plain(text);
@@ -99,6 +127,14 @@ mod tests {
         assert_eq!(one_line("first\nsecond", 40), "first…");
         assert_eq!(one_line("0123456789", 5), "0123…");
         assert_eq!(one_line("日本語日本語", 6), "日本…");
+        assert_eq!(wrapped("one two three", 8, 0), "one two\nthree");
+        assert_eq!(wrapped("  fix: one two\nthree", 10, 0), "  fix: one\n  two\nthree");
+        assert_eq!(wrapped("say `a b c d` now", 8, 2), "say\n  `a b c d`\n  now");
+        assert_eq!(
+            wrapped("x \u{1b}[31mred\u{1b}[0m blue", 5, 0),
+            "x \u{1b}[31mred\u{1b}[0m\nblue"
+        );
+        assert_eq!(wrapped("unbreakable/path", 4, 3), "unbreakable/path");
         assert_eq!(last_line("Exit code 1\nno such file\n\n", 40), "no such file");
     }
 }

@@ -39,7 +39,7 @@ impl Trust {
                 out::line(&text(&known, &project, self.show))?;
                 let served = Home::existing(&state).and_then(|home| home.server());
                 if let Some(server) = served.filter(|_| !self.show) {
-                    out::line(&format!(
+                    out::prose(&format!(
                         "The server at {} read the project file when it began: end it and start it again; agents go on meanwhile.",
                         server.url
                     ))?;

@@ -186,7 +186,7 @@ fn tell_reached(place: &Place, reached: Reached) -> Result<Exit, CliError> {
         Reached::NeedsYou(asks) => {
             for open in asks {
                 let what = open.body.as_ref().map(ask::in_short).unwrap_or_default();
-                out::line(&format!("{} needs you: {what}", open.run))?;
+                out::prose(&format!("{} needs you: {what}", open.run))?;
             }
         }
         Reached::Done(runs) if runs.is_empty() => out::line("No run is under way.")?,
@@ -194,7 +194,7 @@ fn tell_reached(place: &Place, reached: Reached) -> Result<Exit, CliError> {
             for run in &runs {
                 let (state, tone) = state::of_run(run);
                 let style = tone.style();
-                out::line(&format!(
+                out::prose(&format!(
                     "{style}{state}{style:#} {} ({}, {})",
                     run.id, run.story, run.agent
                 ))?;

@@ -44,6 +44,8 @@ pub struct Run {
     pub phase: String,
     pub wish: Option<String>,
     pub branch: Option<String>,
+    /// The folder in which its branch is, while it has one.
+    pub worktree: Option<String>,
     pub head: Option<String>,
     pub session: Option<String>,
     pub outcome: Option<String>,

@@ -9,7 +9,6 @@ fn six_is_for_a_server_that_does_not_run_and_the_fix_is_to_start_one() {
         &["story", "list"][..],
         &["story", "add", "x"],
         &["start", "s1"],
-        &["ps"],
         &["show", "r1"],
         &["logs", "r1"],
         &["logs", "-f", "r1"],
@@ -41,6 +40,19 @@ fn six_is_for_a_server_that_does_not_run_and_the_fix_is_to_start_one() {
             assert_eq!(ran.out, "", "{args:?}");
         }
     }
+}
+
+#[test]
+fn without_a_server_and_without_runs_there_are_no_runs() {
+    let place = Place::repository();
+    for args in [&["ps"][..], &["ps", "--all"]] {
+        let ran = place.run(args);
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:?}");
+        assert!(ran.out.starts_with("No runs") && ran.out.contains("musher serve"), "{ran:?}");
+    }
+    let ran = place.run(&["ps", "--json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.out, "{\"runs\":[],\"server\":false}\n");
 }
 
 #[test]

@@ -85,6 +85,9 @@ fn the_demo_does_real_work_and_leaves_nothing_behind() {
     assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
     assert_eq!(ran.out.matches("● completed").count(), 3, "{}", ran.out);
     assert_eq!(ran.out.matches("answered by the demonstration").count(), 2, "{}", ran.out);
+    for told in ["? What should count.sh count?", "● words", "○ lines", "› words (answered"] {
+        assert!(ran.out.contains(told), "{told}: {}", ran.out);
+    }
     for made in ["+echo \"Hello, ${1:-world}!\"", "+# Counts the words of a file.", "+# Manual"] {
         assert!(ran.out.contains(made), "{}", ran.out);
     }

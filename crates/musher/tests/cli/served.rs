@@ -38,14 +38,24 @@ fn a_story_goes_from_its_title_to_its_merge_by_commands() {
     for words in ["› Greet", "Hello there.", "› yes", "✓ run echo hi", "● completed"] {
         assert!(log.contains(words), "{words}: {log}");
     }
-    assert!(served.does(&["show", "greet"]).out.contains("musher/greet/1"));
+    let shown = served.does(&["show", "greet"]).out;
+    assert!(shown.contains("musher/greet/1"), "{shown}");
+    let place = |shown: &str| {
+        let place = shown.lines().find_map(|line| line.trim().strip_prefix("worktree"));
+        place.map(|place| std::path::PathBuf::from(place.trim()))
+    };
+    assert!(place(&shown).unwrap().join("made.txt").exists(), "{shown}");
     assert!(served.does(&["diff", "r1"]).out.contains("+++ b/made.txt\n@@ -0,0 +1 @@\n+hi\n"));
     assert!(served.does(&["diff", "r1", "--stat"]).out.ends_with("1 added, 0 removed\n"));
     assert!(served.does(&["usage"]).out.contains("greet    120      30      40  $0.01"));
     assert!(served.does(&["merge", "greet"]).out.contains("is merged"));
     assert!(served.place.work.path().join("made.txt").exists());
     assert!(served.does(&["story", "show", "greet"]).out.contains("✓ merged"));
-    assert!(served.does(&["story", "archive", "greet"]).out.contains("is archived"));
+    let archived = served.does(&["story", "archive", "greet"]).out;
+    assert!(archived.contains("is archived for good"), "{archived}");
+    served.refuses(&["story", "reopen", "greet"], 2, &["is archived", "add a new story"]);
+    let shown = served.does(&["show", "greet"]).out;
+    assert_eq!(place(&shown), None, "another story may have its worktree: {shown}");
     assert!(served.does(&["story", "list", "--archived"]).out.contains("■ archived  greet"));
     assert!(served.does(&["doctor"]).out.contains("answers, version"));
 }

@@ -25,5 +25,6 @@ fn runs_are_listed_and_ended_without_a_server() {
     let ended = served.does(&["kill", "--all", "--json"]).lines();
     assert_eq!((ended.len(), ended[0]["run"].as_str()), (1, Some(three.as_str())));
     assert_eq!(served.does(&["kill", "--all"]).out, "No run is under way.\n");
-    served.refuses(&["ps"], 6, &["no server runs", "musher serve"]);
+    let none = served.does(&["ps"]).out;
+    assert!(none.contains("No runs") && none.contains("musher serve"), "{none}");
 }

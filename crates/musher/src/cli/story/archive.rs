@@ -20,6 +20,13 @@ impl Archive {
         let place = self.place.place();
         let path = ["stories", self.story.as_str(), "archive"];
         let reply = place.client()?.post(&path, &json!({})).await?;
-        receipt::told(&place, &reply, &format!("story {} is archived", self.story))
+        receipt::told(
+            &place,
+            &reply,
+            &format!(
+                "story {} is archived for good: it cannot be reopened, its worktrees are freed, its work stays on its branches",
+                self.story
+            ),
+        )
     }
 }

@@ -36,7 +36,7 @@ impl List {
         let page: Stories = reply.read()?;
         match page.stories.as_slice() {
             [] if self.archived => out::line("No story was archived yet.")?,
-            [] => out::line("There is no story yet. Add one with `musher story add TITLE`.")?,
+            [] => out::prose("There is no story yet. Add one with `musher story add TITLE`.")?,
             stories => out::line(&table(stories, now_ms()))?,
         }
         Ok(Exit::Completed)

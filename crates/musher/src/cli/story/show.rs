@@ -48,7 +48,7 @@ fn text(story: &Story, now: i64) -> String {
     let title = one_line(story.title.as_deref().unwrap_or("(erased)"), 500);
     let mut text = format!("{} {style}{state}{style:#} {title}", story.id);
     text += &format!(
-        "\n  added {} ago, {} spent",
+        "\n  added {} ago, cost {}",
         age::age(story.created_at, now),
         money::cost(&story.spent)
     );

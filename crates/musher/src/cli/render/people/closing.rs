@@ -4,6 +4,7 @@ use std::io;
 
 use musher_core::{ErrorInfo, Outcome, SessionEnded};
 
+use super::super::super::money;
 use super::super::super::terminal::tell;
 use super::super::super::text::plain;
 use super::{DIM, GREEN, People, RED, YELLOW};
@@ -32,8 +33,12 @@ impl People {
             format!("{bold}● {}{bold:#}", end.outcome.as_str()),
             plural(end.turns, "turn"),
             plural(end.model_calls, "model call"),
-            format!("{} in, {} out", tokens(end.usage.context()), tokens(end.usage.output)),
-            end.cost_usd.map_or("cost unknown".to_owned(), |cost| cost.to_string()),
+            format!(
+                "{} in, {} out",
+                money::tokens(end.usage.context()),
+                money::tokens(end.usage.output)
+            ),
+            money::known(end.cost_usd),
             format!("{:.1} s", end.duration_ms as f64 / 1000.0),
         ];
         self.lines.line(&facts.join(" · "))?;
@@ -54,13 +59,4 @@ fn print(error: &ErrorInfo) {
 
 fn plural(count: u32, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}
-
-/// A number of tokens that can be read at a glance.
-fn tokens(count: u64) -> String {
-    match count {
-        0..10_000 => count.to_string(),
-        10_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),
-        _ => format!("{:.2}M", count as f64 / 1e6),
-    }
 }
