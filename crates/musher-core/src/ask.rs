@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::{CallId, Rule, ToolKind};
+use crate::{CallId, Edit, Rule, ToolKind};
 
 /// Something that waits for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,6 +41,9 @@ pub struct Approval {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject_field: Option<String>,
     pub input: Json,
+    /// What the act would change in files, in order; empty when it changes none, or nobody can tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<Edit>,
     /// Why the agent's own rules ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

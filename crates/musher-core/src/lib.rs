@@ -36,5 +36,5 @@ pub use run::{
 };
 pub use session::{Activity, McpState, ModelChange, RateLimit, SessionInfo};
 pub use story::{BranchRef, Story, StoryState};
-pub use tool::{Executor, ToolKind, ToolOutput, ToolPhase, ToolUpdate};
+pub use tool::{Edit, Executor, ToolKind, ToolOutput, ToolPhase, ToolUpdate};
 pub use usage::{Context, CostBasis, Ledger, Spend, Tokens, UsageOf, UsageReport, Usd};

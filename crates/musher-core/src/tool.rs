@@ -83,6 +83,20 @@ pub struct ToolOutput {
     pub exit_code: Option<i32>,
 }
 
+/// A change of one file, in words that no vendor owns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edit {
+    /// As the agent names it: absolute, or as seen from its folder.
+    pub path: String,
+    /// The text that is replaced; absent when the whole file is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old: Option<String>,
+    pub new: String,
+    /// Every occurrence is replaced, and not the only one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
+}
+
 /// One upsert of one call: an absent field means "unchanged".
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolUpdate {
@@ -97,6 +111,9 @@ pub struct ToolUpdate {
     pub subject: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Json>,
+    /// What the call changes in files, in order; empty when it changes none, or nobody can tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<Edit>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<ToolOutput>,
     #[serde(default)]
@@ -118,6 +135,7 @@ impl ToolUpdate {
             kind: None,
             subject: None,
             input: None,
+            edits: Vec::new(),
             output: None,
             by: Executor::Agent,
             elapsed_ms: None,

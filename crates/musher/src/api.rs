@@ -23,6 +23,7 @@ mod archive;
 mod asks;
 mod bounds;
 mod browser;
+mod change;
 mod checks;
 mod code;
 mod command;

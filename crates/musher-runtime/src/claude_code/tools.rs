@@ -1,6 +1,6 @@
 //! Claude Code's tools in words that no vendor owns.
 
-use musher_core::{PlanEntry, ToolKind};
+use musher_core::{Edit, PlanEntry, ToolKind};
 use serde_json::Value as Json;
 
 /// What a tool does.
@@ -47,6 +47,31 @@ pub(super) fn subject(kind: ToolKind, input: &Json) -> Subject {
     }
 }
 
+/// What a call changes in files.
+pub(super) fn edits(name: &str, input: &Json) -> Vec<Edit> {
+    let Some(path) = input["file_path"].as_str() else { return Vec::new() };
+    let edit = |change: &Json| {
+        // An empty text to replace stands for a file that is not there yet.
+        let old = change["old_string"].as_str()?;
+        Some(Edit {
+            path: path.to_owned(),
+            old: (!old.is_empty()).then(|| old.to_owned()),
+            new: change["new_string"].as_str()?.to_owned(),
+            all: change["replace_all"].as_bool().unwrap_or(false),
+        })
+    };
+    let all = match name {
+        "Write" => input["content"].as_str().map(|content| {
+            let (path, new) = (path.to_owned(), content.to_owned());
+            vec![Edit { path, old: None, new, all: false }]
+        }),
+        "Edit" => edit(input).map(|edit| vec![edit]),
+        "MultiEdit" => input["edits"].as_array().and_then(|all| all.iter().map(edit).collect()),
+        _ => None,
+    };
+    all.unwrap_or_default()
+}
+
 /// Where a search looks: the folder it names, or this one; a pattern that climbs or starts elsewhere leads there.
 fn searched(input: &Json) -> String {
     let folder = input["path"].as_str().unwrap_or(".");
@@ -75,6 +100,37 @@ pub(super) fn plan(name: &str, input: &Json) -> Option<Vec<PlanEntry>> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn what_a_call_changes_in_files_is_told_in_neutral_words() {
+        let edit = |old: Option<&str>, new: &str, all| Edit {
+            path: "/w/a.rs".into(),
+            old: old.map(str::to_owned),
+            new: new.into(),
+            all,
+        };
+        let file = "/w/a.rs";
+        for (name, input, wanted) in [
+            ("Write", json!({"file_path": file, "content": "x"}), vec![edit(None, "x", false)]),
+            (
+                "Edit",
+                json!({"file_path": file, "old_string": "a", "new_string": "b", "replace_all": true}),
+                vec![edit(Some("a"), "b", true)],
+            ),
+            (
+                "MultiEdit",
+                json!({"file_path": file, "edits": [
+                    {"old_string": "", "new_string": "n"}, {"old_string": "n", "new_string": "m"}
+                ]}),
+                vec![edit(None, "n", false), edit(Some("n"), "m", false)],
+            ),
+            ("MultiEdit", json!({"file_path": file, "edits": [{"old_string": 1}]}), vec![]),
+            ("Edit", json!({"file_path": 7}), vec![]),
+            ("Bash", json!({"command": "rm a", "file_path": file}), vec![]),
+        ] {
+            assert_eq!(edits(name, &input), wanted, "{name} {input}");
+        }
+    }
 
     #[test]
     fn a_search_is_about_where_it_looks() {

@@ -304,6 +304,7 @@ impl Player {
                 subject: Some(act.clone()),
                 subject_field: None,
                 input: serde_json::json!({ "act": act }),
+                edits: Vec::new(),
                 reason: None,
                 always: Vec::new(),
                 human_only: false,

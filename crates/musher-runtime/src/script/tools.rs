@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use musher_core::{
-    Answer, Approval, Ask, AskId, CallId, Channel, Delta, EventKind, Executor, Scope, ToolKind,
-    ToolOutput, ToolPhase, ToolUpdate, merged,
+    Answer, Approval, Ask, AskId, CallId, Channel, Delta, Edit, EventKind, Executor, Scope,
+    ToolKind, ToolOutput, ToolPhase, ToolUpdate, merged,
 };
 use serde_json::json;
 use tokio::time::Instant;
@@ -45,6 +45,7 @@ impl Player {
             kind: Some(kind),
             subject: Some(subject.clone()),
             input: Some(input.clone()),
+            edits: edits(&tool),
             by: Executor::Agent,
             ..ToolUpdate::phase(call.clone(), ToolPhase::Proposed)
         };
@@ -75,6 +76,7 @@ impl Player {
                     subject: Some(subject),
                     subject_field: Some(field.into()),
                     input,
+                    edits: edits(&tool),
                     reason: None,
                     always: Vec::new(),
                     human_only: false,
@@ -269,6 +271,20 @@ fn describe(tool: &Tool) -> (&'static str, ToolKind, &'static str, serde_json::V
     }
 }
 
+/// What a tool changes in files.
+fn edits(tool: &Tool) -> Vec<Edit> {
+    match tool {
+        Tool::Write { path, content } => {
+            vec![Edit { path: path.clone(), old: None, new: content.clone(), all: false }]
+        }
+        Tool::Edit { path, old, new } => {
+            let (path, old, new) = (path.clone(), Some(old.clone()), new.clone());
+            vec![Edit { path, old, new, all: false }]
+        }
+        Tool::Run { .. } => Vec::new(),
+    }
+}
+
 fn done(result: Result<String, String>) -> (ToolPhase, ToolOutput) {
     let (phase, text) = match result {
         Ok(text) => (ToolPhase::Completed, text),
@@ -285,5 +301,24 @@ fn keep_tail(text: &mut String, line: &str) {
     if text.len() > KEPT {
         let cut = text.ceil_char_boundary(text.len() - KEPT);
         text.drain(..cut);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_step_changes_in_files_is_told_in_neutral_words() {
+        let (path, content) = ("a.txt".to_owned(), "x".to_owned());
+        let write = Tool::Write { path: path.clone(), content: content.clone() };
+        let whole = Edit { path: path.clone(), old: None, new: content, all: false };
+        assert_eq!(edits(&write), [whole]);
+        let edit = Tool::Edit { path: path.clone(), old: "x".into(), new: "y".into() };
+        assert_eq!(
+            edits(&edit),
+            [Edit { path, old: Some("x".into()), new: "y".into(), all: false }]
+        );
+        assert_eq!(edits(&Tool::Run { command: "rm a.txt".into(), timeout: None }), []);
     }
 }

@@ -4,16 +4,18 @@ use std::path::Path;
 
 use axum::Json;
 use axum::extract::State;
-use musher_core::{Ask, Event, EventKind, Rule, RunId, StoryId};
+use musher_core::{Ask, Edit, Event, EventKind, Rule, RunId, StoryId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Api;
+use super::change::Change;
 use super::problem::Problem;
 use super::request::Params;
 use crate::bus::Bus;
-use crate::journal::{AskView, AsksQuery, WhichAsks};
+use crate::journal::{AskPhase, AskView, AsksQuery, WhichAsks};
 use crate::runner::log::{Cursor, LogError, Read, Reader, lines};
+use crate::runner::spec::RunSpec;
 
 /// What the pool asks when a run was lost too often; its log says nothing of it.
 const RESTART: &str = "This run was lost several times in a short while. Start it again?";
@@ -52,6 +54,9 @@ pub(super) struct AskNow {
     /// The tool rule that `allow_always` would grant; absent when there is none that is safe.
     #[schema(value_type = Option<String>)]
     pub(super) rule: Option<Rule>,
+    /// What the act would change in the files as they are now, if it is an open approval of such an act.
+    #[serde(flatten)]
+    change: Change,
 }
 
 #[utoipa::path(
@@ -84,20 +89,37 @@ impl AskNow {
     pub(super) fn read(ask: AskView, bus: &Bus) -> Self {
         let Some(seq) = ask.seq else {
             let body = Some(Ask::Plan { plan: RESTART.into() });
-            return Self { ask, body, deadline: None, rule: None };
+            return Self { ask, body, deadline: None, rule: None, change: Change::default() };
         };
         // An ask whose log is gone is still an ask.
-        let opened = event(&bus.folder(ask.run), seq).ok().flatten();
+        let folder = bus.folder(ask.run);
+        let opened = event(&folder, seq).ok().flatten();
         let (body, deadline, rule) = match opened.map(|event| event.kind) {
             Some(EventKind::AskOpened { body, deadline, rule, .. }) => (Some(body), deadline, rule),
             _ => (None, None, None),
         };
-        Self { ask, body, deadline, rule }
+        let change = match (&body, ask.state) {
+            (Some(Ask::Approval(approval)), AskPhase::Open | AskPhase::Offered)
+                if !approval.edits.is_empty() =>
+            {
+                foreseen(&approval.edits, &folder)
+            }
+            (_, _) => Change::default(),
+        };
+        Self { ask, body, deadline, rule, change }
+    }
+}
+
+/// What edits would change in the worktree of a run.
+fn foreseen(edits: &[Edit], folder: &Path) -> Change {
+    match RunSpec::read(folder) {
+        Ok(spec) => Change::foreseen(edits, &spec.cwd),
+        Err(error) => Change { change: None, change_note: Some(error.to_string()) },
     }
 }
 
 /// One event of a log.
-fn event(folder: &Path, seq: u64) -> Result<Option<Event>, LogError> {
+pub(super) fn event(folder: &Path, seq: u64) -> Result<Option<Event>, LogError> {
     let end = Reader::open_last(folder, 0)?;
     let before = seq.checked_sub(1).map(|seq| Cursor { epoch: end.cursor().epoch, seq });
     let mut line = Vec::new();

@@ -10,7 +10,7 @@ use utoipa::openapi::{
 use utoipa::{IntoParams, IntoResponses, PartialSchema, ToSchema};
 
 use super::problem::{Problem, ProblemBody};
-use super::request::{OfAsk, OfRun, OfStory};
+use super::request::{OfAsk, OfEvent, OfRun, OfStory};
 
 /// The headers that every command takes.
 pub(super) struct Key;
@@ -70,6 +70,12 @@ impl IntoParams for OfRun {
 impl IntoParams for OfAsk {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![run(), parameter("ask", ParameterIn::Path, Required::True, "An ask's id")]
+    }
+}
+
+impl IntoParams for OfEvent {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![run(), parameter("seq", ParameterIn::Path, Required::True, "The number of an event")]
     }
 }
 

@@ -1,6 +1,7 @@
 //! The changes of one file as clients read them, wherever they come from.
 
 mod marks;
+mod texts;
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -8,6 +9,7 @@ use utoipa::ToSchema;
 use crate::git;
 
 pub(super) use marks::Budget;
+pub(super) use texts::Changes;
 
 /// A longer line is cut; nobody reads it, and one such line could fill a page.
 const LONGEST_LINE: usize = 4_000;

@@ -210,6 +210,20 @@ impl<S: Send + Sync> FromRequestParts<S> for OfToken {
     }
 }
 
+/// The number of an event in a path, and its run.
+#[derive(Debug)]
+pub(super) struct OfEvent(pub(super) RunName, pub(super) u64);
+
+impl<S: Send + Sync> FromRequestParts<S> for OfEvent {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let (run, seq): (String, u64) = segments(parts, state).await?;
+        let run = run_name(&run).map_err(|error| Problem::bad_id(&error))?;
+        Ok(Self(run, seq))
+    }
+}
+
 /// A run as a person names it: `r12`, or `STORY` or `STORY:AGENT` for the latest.
 fn run_name(text: &str) -> Result<RunName, IdError> {
     if let Ok(run) = RunId::parse(text) {

@@ -18,9 +18,9 @@ use super::problem::Problem;
 use super::request::LONGEST_BODY;
 use super::{Api, Context, access};
 use super::{
-    add, agents, answer, archive, asks, checks, diff, document, done, edit, events, feed, fork,
-    health, interrupt, kill, local, mcp, merge, page, project, prompt, raw, reopen, resume, retry,
-    revoke, runs, start, steer, stop, stories, stream, token, tokens, usage,
+    add, agents, answer, archive, asks, change, checks, diff, document, done, edit, events, feed,
+    fork, health, interrupt, kill, local, mcp, merge, page, project, prompt, raw, reopen, resume,
+    retry, revoke, runs, start, steer, stop, stories, stream, token, tokens, usage,
 };
 
 /// A request has this long, streams aside.
@@ -38,6 +38,7 @@ fn views() -> OpenApiRouter<Api> {
         .routes(routes!(runs::run))
         .routes(routes!(events::events))
         .routes(routes!(raw::raw_output))
+        .routes(routes!(change::event_change))
         .routes(routes!(asks::asks))
         .routes(routes!(agents::agents))
         .routes(routes!(checks::checks))

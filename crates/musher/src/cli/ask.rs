@@ -161,6 +161,7 @@ mod tests {
             subject_field: Some("file_path".into()),
             input: serde_json::json!({ "file_path": "a.txt", "old_string": "one",
                 "new_string": "two\u{202e}", "sql": "DROP TABLE users" }),
+            edits: Vec::new(),
             reason: None,
             always: Vec::new(),
             human_only: false,

@@ -37,6 +37,7 @@ mod wakes;
 mod writer;
 
 pub use cursor::{Cursor, CursorError};
+pub use cut::is_cut;
 pub use disk::{Disk, Os};
 pub use encode::{LONG_FIELD, LONGEST_LINE};
 pub use ends::{OpenEnds, OpenTurn, open_ends};

@@ -10,8 +10,12 @@ pub(crate) fn table() -> Vec<(Method, String)> {
     let document = serde_json::to_value(musher::api::openapi()).unwrap();
     let mut routes = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
-        let path = path.replace("{story}", "s1").replace("{run}", "r1").replace("{ask}", "a1");
-        let path = path.replace("{id}", "t1");
+        let path = path
+            .replace("{story}", "s1")
+            .replace("{run}", "r1")
+            .replace("{ask}", "a1")
+            .replace("{id}", "t1")
+            .replace("{seq}", "1");
         assert!(!path.contains('{'), "{path} has a name that this test does not know");
         for method in item.as_object().unwrap().keys() {
             let method = Method::from_bytes(method.to_uppercase().as_bytes());

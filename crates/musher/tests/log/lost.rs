@@ -42,6 +42,7 @@ fn approval() -> Ask {
         subject: None,
         subject_field: None,
         input: serde_json::json!({"command": "make"}),
+        edits: Vec::new(),
         reason: None,
         always: vec![],
         human_only: false,

@@ -107,6 +107,7 @@ impl Translator {
             name: Some(name.to_owned()),
             kind: Some(kind),
             subject: tools::subject(kind, &input).text,
+            edits: tools::edits(name, &input),
             input: Some(input),
             ..ToolUpdate::phase(call, ToolPhase::Proposed)
         };

@@ -86,6 +86,7 @@ impl Translator {
             _ => {
                 let subject = tools::subject(kind, &wanted.input);
                 let approval = Approval {
+                    edits: tools::edits(&wanted.tool_name, &wanted.input),
                     tool: wanted.tool_name,
                     tool_kind: kind,
                     call,

@@ -49,6 +49,7 @@ async fn ask(attempt: &Attempt, human_only: bool) {
         subject: None,
         subject_field: None,
         input: serde_json::Value::Null,
+        edits: Vec::new(),
         reason: None,
         always: vec![],
         human_only,

@@ -153,6 +153,7 @@ mod tests {
             subject: Some("rm x".into()),
             subject_field: Some("command".into()),
             input: serde_json::json!({ "command": "rm x", "description": "d" }),
+            edits: Vec::new(),
             reason: None,
             always: Vec::new(),
             human_only: false,

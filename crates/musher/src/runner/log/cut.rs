@@ -39,6 +39,15 @@ pub(super) fn cut(text: &mut Vec<u8>, start: usize, longest: usize) {
     text.truncate(write);
 }
 
+/// Whether a text is what was left of a longer one.
+pub fn is_cut(text: &str) -> bool {
+    let number = |(before, _): (&str, &str)| {
+        let number = before.rsplit_once(" … [").map(|(_, number)| number);
+        number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    text.split_once(" bytes cut here] … ").is_some_and(number)
+}
+
 /// Moves a piece down and returns where it ends.
 fn shift(text: &mut [u8], piece: Range<usize>, to: usize) -> usize {
     let len = piece.len();
@@ -117,6 +126,7 @@ mod tests {
         let kept = format!("{} … [50000 bytes cut here] … {}", "a".repeat(HEAD), "c".repeat(TAIL));
         assert_eq!(after["long"], kept);
         assert_eq!(after["nested"][0]["deep"], kept);
+        assert!(is_cut(&kept) && !is_cut(&long) && !is_cut("3 bytes cut here] … "));
     }
 
     #[test]

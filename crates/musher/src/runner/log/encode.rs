@@ -41,10 +41,14 @@ fn without_free_form(event: &Event) -> Event {
     match &mut event.kind {
         EventKind::Tool(update) => {
             update.input.as_mut().map(leave_out);
+            update.edits.clear();
             update.output.as_mut().and_then(|output| output.structured.as_mut()).map(leave_out);
         }
         EventKind::AskOpened { body, .. } => match body {
-            Ask::Approval(approval) => leave_out(&mut approval.input),
+            Ask::Approval(approval) => {
+                leave_out(&mut approval.input);
+                approval.edits.clear();
+            }
             Ask::Form { schema, .. } => *schema = None,
             Ask::Question { .. } | Ask::Plan { .. } => {}
         },

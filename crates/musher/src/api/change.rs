@@ -1,0 +1,199 @@
+//! `GET /runs/{run}/events/{seq}/change`: what an act changes in files; and what it would change, for an ask.
+
+mod beneath;
+
+use std::path::Path;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use musher_core::{Ask, Edit, EventKind};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Api;
+use super::asks::event;
+use super::file_diff::{Budget, Changes, FileDiff};
+use super::problem::Problem;
+use super::request::OfEvent;
+use crate::git::FileStatus;
+use crate::runner::log::is_cut;
+use beneath::{Found, Unread};
+
+/// More lines are not shown for one act.
+const MOST_LINES: usize = 2_000;
+/// More files are not shown for one act.
+const MOST_FILES: usize = 50;
+
+/// What an act changes in files.
+#[derive(Debug, Default, Serialize, ToSchema)]
+pub(super) struct Change {
+    /// File by file; absent when it changes none, or nobody can tell.
+    pub(super) change: Option<Vec<FileDiff>>,
+    /// Why something of it is missing.
+    pub(super) change_note: Option<String>,
+}
+
+#[utoipa::path(
+    get,
+    path = "/runs/{run}/events/{seq}/change",
+    tag = "runs",
+    operation_id = "event_change",
+    summary = "What a tool call changes in files, by its own words",
+    params(OfEvent),
+    responses((status = 200, body = Change), Problem)
+)]
+pub(super) async fn event_change(
+    State(api): State<Api>,
+    OfEvent(run, seq): OfEvent,
+) -> Result<Json<Change>, Problem> {
+    let folder = api.bus.folder(api.run(&run).await?.id);
+    let found = api.blocking(move || {
+        let event = event(&folder, seq)?;
+        Ok(event.map(|event| Change::said(&edits(event.kind))))
+    });
+    let found = found.await?.map_err(|error| Problem::from(&error))?;
+    found.map(Json).ok_or_else(|| {
+        Problem::new(
+            StatusCode::NOT_FOUND,
+            "no_such_event",
+            format!("there is no event {seq} in the log of this run"),
+            "take a number from the run's events",
+        )
+    })
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "only calls and approvals can change files")]
+fn edits(kind: EventKind) -> Vec<Edit> {
+    match kind {
+        EventKind::Tool(update) => update.edits,
+        EventKind::AskOpened { body: Ask::Approval(approval), .. } => approval.edits,
+        _ => Vec::new(),
+    }
+}
+
+impl Change {
+    /// What edits say of themselves, without a look at the files.
+    fn said(edits: &[Edit]) -> Self {
+        let mut draft = Draft::default();
+        for edit in edits {
+            let old = edit.old.as_deref().unwrap_or_default();
+            if is_cut(old) || is_cut(&edit.new) {
+                draft.note(&edit.path, "the text is too long for the log");
+                continue;
+            }
+            let status = edit.old.as_ref().map_or(FileStatus::Added, |_| FileStatus::Modified);
+            draft.file(&edit.path, status, old, &edit.new);
+        }
+        draft.finish(edits)
+    }
+
+    /// What edits would make of the files in a worktree as they are now. This blocks for a moment.
+    pub(super) fn foreseen(edits: &[Edit], worktree: &Path) -> Self {
+        let mut draft = Draft::default();
+        let mut paths: Vec<&str> = Vec::new();
+        for edit in edits {
+            if !paths.contains(&edit.path.as_str()) {
+                paths.push(&edit.path);
+            }
+        }
+        for path in paths {
+            let found = match beneath::read(worktree, path) {
+                Ok(found) => found,
+                Err(why) => {
+                    draft.note(path, why);
+                    continue;
+                }
+            };
+            let own = edits.iter().filter(|edit| edit.path == path);
+            let (status, old) = match &found {
+                Found::Text(text) => (FileStatus::Modified, text.as_str()),
+                Found::Nothing => (FileStatus::Added, ""),
+            };
+            match own.clone().try_fold(old.to_owned(), |text, edit| apply(&text, edit, &found)) {
+                Ok(new) => draft.file(shown(worktree, path), status, old, &new),
+                Err(why) => draft.note(path, why),
+            }
+        }
+        draft.finish(edits)
+    }
+}
+
+/// The path as it looks from the worktree.
+fn shown<'a>(worktree: &Path, path: &'a str) -> &'a str {
+    let inside = Path::new(path).strip_prefix(worktree).ok().and_then(Path::to_str);
+    inside.unwrap_or(path)
+}
+
+/// The text after an edit, or why it cannot be made.
+fn apply(text: &str, edit: &Edit, found: &Found) -> Result<String, Unread> {
+    if is_cut(&edit.new) || edit.old.as_deref().is_some_and(is_cut) {
+        return Err("the text is too long for the log".into());
+    }
+    let Some(old) = &edit.old else { return Ok(edit.new.clone()) };
+    match (text.matches(old.as_str()).count(), edit.all) {
+        (0, _) if matches!(found, Found::Nothing) && text.is_empty() => {
+            Err("there is no such file".into())
+        }
+        (0, _) => Err("the text to be replaced is not in the file as it is now".into()),
+        (1, _) | (_, true) => Ok(text.replace(old.as_str(), &edit.new)),
+        (many, false) => Err(format!("the text to be replaced is {many} times in the file").into()),
+    }
+}
+
+/// A change that is being put together.
+#[derive(Default)]
+struct Draft {
+    files: Vec<FileDiff>,
+    notes: Vec<String>,
+    lines: usize,
+    budget: Budget,
+}
+
+impl Draft {
+    fn note(&mut self, path: &str, why: impl AsRef<str>) {
+        if self.notes.len() < MOST_FILES {
+            self.notes.push(format!("{path}: {}", why.as_ref()));
+        }
+    }
+
+    fn file(&mut self, path: &str, status: FileStatus, old: &str, new: &str) {
+        let left = MOST_LINES.saturating_sub(self.lines);
+        if left == 0 || self.files.len() >= MOST_FILES {
+            return self.note(path, "there is more than is shown");
+        }
+        let changes = Changes::between(old, new, left, &mut self.budget);
+        self.lines += changes.hunks.iter().map(|hunk| hunk.lines.len()).sum::<usize>();
+        if changes.truncated {
+            self.note(path, "there is more than is shown");
+        }
+        let old_mode = match status {
+            FileStatus::Added => "000000",
+            FileStatus::Deleted
+            | FileStatus::Modified
+            | FileStatus::Renamed
+            | FileStatus::Copied
+            | FileStatus::TypeChanged => "100644",
+        };
+        self.files.push(FileDiff {
+            path: path.to_owned(),
+            old_path: None,
+            status,
+            old_mode: old_mode.to_owned(),
+            new_mode: "100644".to_owned(),
+            added: changes.added,
+            removed: changes.removed,
+            binary: false,
+            hunks: changes.hunks,
+        });
+    }
+
+    fn finish(self, edits: &[Edit]) -> Change {
+        let Self { files, notes, .. } = self;
+        let nothing = edits.is_empty() || (files.is_empty() && !notes.is_empty());
+        Change {
+            change: (!nothing).then_some(files),
+            change_note: (!notes.is_empty()).then(|| notes.join("; ")),
+        }
+    }
+}
