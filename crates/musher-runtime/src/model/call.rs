@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::agent::Agent;
 use super::inbox::Broken;
 use super::refusal::{Again, Refusal};
-use super::wire::{Answer, Outgoing, Request, ToolChoice};
+use super::wire::{Answer, Outgoing, Request, ToolChoice, told_in};
 use crate::session::Signal;
 
 /// How often a request is made again when nothing else was said.
@@ -120,7 +120,7 @@ impl Agent {
             session: self.history.session.as_str(),
             model: &self.model,
             system: &self.system,
-            entries: &self.history.entries,
+            entries: &told_in(self.wire.name(), &self.history.entries),
             tools: &self.offered,
             choice,
             options: &self.spec.model_options,
@@ -137,7 +137,7 @@ impl Agent {
         let resets_at = match refusal.again {
             Again::After(wait) => i64::try_from(wait.as_millis())
                 .ok()
-                .map(|wait| crate::now_ms().saturating_add(wait)),
+                .map(|wait| crate::clock::now_ms().saturating_add(wait)),
             Again::Never | Again::Later => None,
         };
         let limit = RateLimit {

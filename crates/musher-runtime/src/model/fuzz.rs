@@ -29,7 +29,7 @@ pub(crate) fn prices_are_sound(service: &Service) {
 pub(crate) fn no_bytes_break_a_reader(service: &Service) {
     let bytes = prop::collection::vec(any::<u8>(), 0..300);
     let lines = prop::collection::vec(
-        prop_oneof![Just(b"data: ".to_vec()), Just(b"\n\n".to_vec()), bytes.clone()],
+        prop_oneof![Just(b"data: ".to_vec()), Just(b"\n\n".to_vec()), bytes],
         0..20,
     );
     let all = lines.prop_map(|lines| lines.concat());

@@ -1,5 +1,6 @@
 //! What every wire format must give: how a request is written, and how its answer is put together.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 
 use musher_core::{ItemBody, Tokens};
@@ -252,4 +253,37 @@ pub(crate) fn mint_call() -> String {
 /// Joins texts that are not empty.
 pub(crate) fn joined<'a>(texts: impl Iterator<Item = &'a str>, between: &str) -> String {
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(between)
+}
+
+/// A history as one wire format can tell it: ids that another format gave are replaced, because each has its own rules
+/// for them, and some know their own again.
+pub(crate) fn told_in<'a>(wire: &str, entries: &'a [Entry]) -> Cow<'a, [Entry]> {
+    let foreign = |entry: &Entry| matches!(entry, Entry::Model { wire: other, calls, .. } if other != wire && !calls.is_empty());
+    if !entries.iter().any(foreign) {
+        return Cow::Borrowed(entries);
+    }
+    let mut told = entries.to_vec();
+    let mut replacing = false;
+    for entry in &mut told {
+        let is_foreign = foreign(entry);
+        match entry {
+            Entry::Model { calls, .. } => {
+                replacing = is_foreign;
+                calls.iter_mut().filter(|_| replacing).for_each(|call| replace(&mut call.id));
+            }
+            Entry::Results { results } => {
+                results.iter_mut().filter(|_| replacing).for_each(|result| replace(&mut result.id));
+            }
+            Entry::User { .. } => {}
+        }
+    }
+    Cow::Owned(told)
+}
+
+/// The same id always becomes the same id, so that what was sent before is found in the service's cache.
+fn replace(id: &mut String) {
+    let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    *id = format!("call_{hash:016x}");
 }

@@ -3,7 +3,11 @@
 mod bad_input;
 mod compatible;
 mod failures;
+mod kept;
+mod room;
+mod sessions;
 mod talk;
+mod tools;
 
 use musher_runtime::core::{EventKind, Tokens};
 use musher_testkit::model::Usage;

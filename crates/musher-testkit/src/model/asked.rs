@@ -91,6 +91,14 @@ impl Asked {
         self.header("authorization").strip_prefix("Bearer ").unwrap_or_default()
     }
 
+    /// Whether the client wants an answer without any call.
+    pub(super) fn forbids_calls(&self) -> bool {
+        let choice = &self.body["tool_choice"];
+        choice == "none"
+            || choice["type"] == "none"
+            || self.body["toolConfig"]["functionCallingConfig"]["mode"] == "NONE"
+    }
+
     /// The value of a query parameter; the few that are used need no decoding.
     pub(super) fn parameter(&self, name: &str) -> &str {
         let pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));

@@ -65,7 +65,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// A request without tools asks for a title or a summary, not for work.
+    /// A request without tools, or with tools that may not be called, asks for a title or a summary, not for work.
     pub(super) fn is_side(&self) -> bool {
         self.tools.is_empty()
     }

@@ -130,7 +130,8 @@ mod tests {
         wanted.into_iter().map(|call| (call.name, call.input.object())).collect()
     }
 
-    fn f(name: &str, arguments: Json) -> Json {
+    fn f(name: &str, arguments: impl Into<Json>) -> Json {
+        let arguments = arguments.into();
         json!({ "name": name, "arguments": arguments })
     }
 
@@ -138,27 +139,27 @@ mod tests {
     fn calls_are_told_apart_however_the_server_numbers_them() {
         let two = vec![("f".to_owned(), json!({"a": 1})), ("g".to_owned(), json!({"b": 2}))];
         let by_index = [
-            json!([{"index": 0, "id": "x", "function": f("f", json!("{\"a\""))}]),
+            json!([{"index": 0, "id": "x", "function": f("f", "{\"a\"")}]),
             json!([{"index": 0, "function": {"arguments": ":1}"}}]),
-            json!([{"index": 1, "id": "y", "function": f("g", json!("{\"b\":2}"))}]),
+            json!([{"index": 1, "id": "y", "function": f("g", "{\"b\":2}")}]),
         ];
         assert_eq!(calls(&by_index), two);
         let always_zero = [
-            json!([{"index": 0, "id": "x", "function": f("f", json!("{\"a\":1}"))}]),
-            json!([{"index": 0, "id": "y", "function": f("g", json!("{\"b\":2}"))}]),
+            json!([{"index": 0, "id": "x", "function": f("f", "{\"a\":1}")}]),
+            json!([{"index": 0, "id": "y", "function": f("g", "{\"b\":2}")}]),
         ];
         assert_eq!(calls(&always_zero), two);
-        let no_index = [json!([{"id": "x", "function": f("f", json!("{\"a\":1}"))},
-                    {"id": "y", "index": null, "function": f("g", json!("{\"b\":2}"))}])];
+        let no_index = [json!([{"id": "x", "function": f("f", "{\"a\":1}")},
+                    {"id": "y", "index": null, "function": f("g", "{\"b\":2}")}])];
         assert_eq!(calls(&no_index), two);
         let nothing_at_all = [
-            json!([{"function": f("f", json!("{\"a\":1}"))}]),
-            json!([{"id": "", "function": f("g", json!("{\"b\":2}"))}]),
+            json!([{"function": f("f", "{\"a\":1}")}]),
+            json!([{"id": "", "function": f("g", "{\"b\":2}")}]),
         ];
         assert_eq!(calls(&nothing_at_all), two);
         let same_tool_twice = [
-            json!([{"index": 0, "function": f("f", json!("{\"a\":1}"))}]),
-            json!([{"index": 0, "function": f("f", json!("{\"a\":2}"))}]),
+            json!([{"index": 0, "function": f("f", "{\"a\":1}")}]),
+            json!([{"index": 0, "function": f("f", "{\"a\":2}")}]),
         ];
         assert_eq!(calls(&same_tool_twice).len(), 2);
     }
@@ -170,8 +171,8 @@ mod tests {
         let nothing = [json!([{"index": 0, "id": "x", "function": {"name": "f"}}])];
         assert_eq!(calls(&nothing), [("f".to_owned(), json!({}))]);
         let repeated = [
-            json!([{"index": 0, "id": "x", "function": f("f", json!("{\"a\""))}]),
-            json!([{"index": 0, "id": "x", "function": f("f", json!(":1}"))}]),
+            json!([{"index": 0, "id": "x", "function": f("f", "{\"a\"")}]),
+            json!([{"index": 0, "id": "x", "function": f("f", ":1}")}]),
         ];
         assert_eq!(calls(&repeated), [("f".to_owned(), json!({"a": 1}))]);
     }
@@ -180,7 +181,7 @@ mod tests {
     fn a_field_that_nobody_knows_goes_back_with_its_call() {
         let mut calls = Calls::default();
         let signed = json!({"index": 0, "id": "x", "extra_content": {"signature": "s"},
-            "function": f("f", json!("{}"))});
+            "function": f("f", "{}")});
         calls.push(0, &signed);
         let (_, raw) = calls.finish();
         assert_eq!(raw[0]["extra_content"]["signature"], "s");

@@ -11,7 +11,7 @@ use crate::rig::{ModelRig, Wire};
 async fn refused(rig: &ModelRig, spec: SessionSpec) -> ErrorInfo {
     let ended = rig.begin(spec).end().await;
     assert_eq!(ended.end.outcome, Outcome::Failed, "{}", ended.text());
-    ended.end.error.clone().expect("an error is told")
+    ended.end.error.expect("an error is told")
 }
 
 #[tokio::test]

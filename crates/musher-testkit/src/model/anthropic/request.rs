@@ -16,7 +16,7 @@ pub(super) fn conversation(asked: &Asked) -> Conversation {
         model: string(&request["model"]).unwrap_or_default(),
         stream: request["stream"].as_bool().unwrap_or(false),
         system: texts(&request["system"]),
-        tools: tools.collect(),
+        tools: tools.filter(|_| !asked.forbids_calls()).collect(),
         turns: list(&request["messages"]).iter().map(turn).collect(),
     }
 }

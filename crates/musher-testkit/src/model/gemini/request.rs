@@ -20,7 +20,7 @@ pub(super) fn conversation(asked: &Asked) -> Conversation {
         model: model(&asked.path).to_owned(),
         stream: method(&asked.path) == "streamGenerateContent",
         system: texts(&request["systemInstruction"]),
-        tools: tools.collect(),
+        tools: tools.filter(|_| !asked.forbids_calls()).collect(),
         turns: list(&request["contents"]).iter().map(turn).collect(),
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn conversation(asked: &Asked) -> Conversation {
         model: string(&request["model"]).unwrap_or_default(),
         stream: request["stream"].as_bool().unwrap_or(false),
         system: string(&request["instructions"]).into_iter().collect(),
-        tools: tools.collect(),
+        tools: tools.filter(|_| !asked.forbids_calls()).collect(),
         turns,
     }
 }
