@@ -30,6 +30,12 @@ pub struct Client {
     base: Url,
 }
 
+/// Says which TLS the HTTP clients of this process use. Ours needs none, but no client can be built before that is settled.
+pub fn prepare() {
+    // Whoever was first has settled it.
+    let _settled = rustls::crypto::ring::default_provider().install_default();
+}
+
 impl Client {
     /// A client of the server at this address, such as `http://127.0.0.1:7070`.
     pub fn new(url: &str, token: &str) -> Result<Self, ClientError> {
@@ -41,6 +47,7 @@ impl Client {
         let mut bearer =
             HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| ClientError::BadToken)?;
         bearer.set_sensitive(true);
+        prepare();
         let http = reqwest::Client::builder()
             // The token must not travel through a proxy, nor to where a redirect leads.
             .no_proxy()

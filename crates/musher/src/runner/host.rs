@@ -20,7 +20,7 @@ use super::log::raw::RawWriter;
 use super::log::{Lock, LockError, LogError, Urgency, Writer, close_short};
 use super::socket::{self, Door};
 use super::spec::{RunSpec, SpecError};
-use super::tools::{Prepared, RunTools};
+use super::tools::{OwnTools, Prepared};
 use crate::runtimes;
 
 /// Events that are written with one call, at most.
@@ -75,6 +75,7 @@ pub async fn host(
     let session = session.and_then(|mut session| {
         let endpoint = tools.endpoint(path).map_err(|error| error.to_string())?;
         session.mcp_servers.push(endpoint);
+        session.tools = Some(tools.in_process());
         session.keeper = Some(Keeper { raw: raw_in, durable: watched });
         let runtime =
             runtimes::find(&spec.runtime, &environment).map_err(|error| error.to_string())?;
@@ -216,7 +217,7 @@ struct Hosting {
 }
 
 impl Hosting {
-    fn new(spec: &RunSpec, session: Session, keeping: Keeping, tools: RunTools) -> Self {
+    fn new(spec: &RunSpec, session: Session, keeping: Keeping, tools: OwnTools) -> Self {
         let (commands_in, commands) = mpsc::channel(64);
         let (watchers_in, watchers) = mpsc::channel(8);
         let (paused, paused_out) = watch::channel(None);

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::task::TaskTracker;
 
 use super::folder;
-use super::tools::RunTools;
+use super::tools::OwnTools;
 use super::wire::{FromRunner, LONGEST, PROTOCOL, Refused, RunCommand, ToRunner};
 
 /// Lines that may wait for a reader; text in flight beyond that is dropped for it.
@@ -33,7 +33,7 @@ pub(super) struct Door {
     pub(super) paused: watch::Receiver<Option<String>>,
     /// Replies that are still on their way.
     pub(super) replies: TaskTracker,
-    pub(super) tools: RunTools,
+    pub(super) tools: OwnTools,
 }
 
 /// Serves one connection until it closes.

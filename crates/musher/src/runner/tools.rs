@@ -4,14 +4,16 @@
 //! --run`, which connects to the control socket and shows the run's secret; from then on the connection speaks MCP.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use musher_runtime::tools::{Hosts, RunTools, ToolHost};
 use musher_runtime::{McpServer, McpTransport, SessionHandle};
 use subtle::ConstantTimeEq;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 use super::spec::RunSpec;
-use crate::mcp::run::{INSTRUCTIONS, Own, Story, Talk};
+use crate::mcp::run::{INSTRUCTIONS, Own, Story};
 use crate::mcp::{self, Door};
 
 /// The variable in which a bridge is given the run's secret. Arguments can be seen by everybody, so it is not one.
@@ -73,22 +75,28 @@ impl Prepared {
         })
     }
 
+    /// What a runtime that carries out tools itself offers beside its own, without a detour.
+    pub(super) fn in_process(&self) -> Arc<dyn ToolHost> {
+        Arc::new(self.story.clone())
+    }
+
     /// The tools of a session that has begun.
-    pub(super) fn open(self, session: SessionHandle) -> RunTools {
-        let door = Door::new(Own::new(Talk::new(self.story), session), INSTRUCTIONS);
-        RunTools { secret: self.secret, door, closing: CancellationToken::new() }
+    pub(super) fn open(self, session: SessionHandle) -> OwnTools {
+        let tools = Hosts::default().and(self.story).and(RunTools::default());
+        let door = Door::new(Own::new(tools, session), INSTRUCTIONS);
+        OwnTools { secret: self.secret, door, closing: CancellationToken::new() }
     }
 }
 
 /// The tools of a run that is under way.
 #[derive(Debug, Clone)]
-pub(super) struct RunTools {
+pub(super) struct OwnTools {
     secret: Secret,
     door: Door,
     closing: CancellationToken,
 }
 
-impl RunTools {
+impl OwnTools {
     /// Whether somebody who shows this may use them, found out in a time that tells nothing.
     pub(super) fn admits(&self, secret: &str) -> bool {
         let known: bool = self.secret.0.as_bytes().ct_eq(secret.as_bytes()).into();

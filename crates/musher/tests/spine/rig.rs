@@ -203,6 +203,7 @@ impl Project {
         };
         let token = std::fs::read_to_string(self.state().join("token")).unwrap();
         let url = ready["url"].as_str().unwrap().to_owned();
+        musher::client::prepare();
         Some(Server { child, url, token, http: reqwest::Client::new(), log })
     }
 

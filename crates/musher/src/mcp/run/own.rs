@@ -2,12 +2,11 @@
 
 use std::pin::Pin;
 
-use musher_core::{Answer, Ask, Question};
+use musher_core::{Ask, Question};
 use musher_runtime::tools::{
     Effect, Progress, ReplyFuture, ToolCall, ToolHost, ToolReply, ToolSpec,
 };
 use musher_runtime::{Asked, CancellationToken, CommandError, Remark, SessionHandle};
-use serde_json::json;
 
 /// The tools of a run that speak to its session. Which session that is was settled when the run began.
 #[derive(Debug)]
@@ -52,7 +51,7 @@ impl<H: ToolHost> Own<H> {
         };
         tokio::select! {
             answer = answer => match answer {
-                Ok(answer) => answered(&questions, answer),
+                Ok(answer) => ToolReply::answered(&questions, &answer),
                 Err(_) => ToolReply::failed("the turn ended before anybody answered"),
             },
             () = cancel.cancelled() => {
@@ -87,26 +86,4 @@ fn failed(error: &CommandError) -> ToolReply {
         true => "the run is over, and nothing more can be said in it".to_owned(),
         false => error.to_string(),
     })
-}
-
-/// What the person said, for the model.
-fn answered(questions: &[Question], answer: Answer) -> ToolReply {
-    match answer {
-        Answer::Replies { replies } => {
-            let both = questions.iter().zip(&replies);
-            let lines = both.clone().map(|(put, reply)| format!("{} {}", put.text, reply.joined()));
-            let text = lines.collect::<Vec<_>>().join("\n");
-            let answers = both.map(|(put, reply)| {
-                json!({ "question": put.text, "chosen": reply.chosen, "text": reply.text })
-            });
-            let structured = json!({ "answers": answers.collect::<Vec<_>>() });
-            ToolReply::done(text).with_structured(structured)
-        }
-        Answer::Deny { reason } | Answer::DenyAndInterrupt { reason } => {
-            ToolReply::failed(format!("The question was not answered: {reason}"))
-        }
-        Answer::Allow { .. } | Answer::AllowAlways { .. } | Answer::Form { .. } => {
-            ToolReply::failed("The answer does not fit the question.")
-        }
-    }
 }

@@ -119,7 +119,7 @@ async fn the_official_client_uses_the_tools_of_a_run_in_both_generations() {
         }))
         .await;
         assert_eq!(heard["version"], version);
-        assert_eq!(names(&heard), ["story", "plan", "progress", "ask_person", "finish"]);
+        assert_eq!(names(&heard), ["story", "plan", "ask_person", "report_progress", "finish"]);
         let story = &heard["results"][0];
         assert!(story["content"][0]["text"].as_str().unwrap().contains("the words of the story"));
         assert_eq!(story["structuredContent"]["run"], run);

@@ -21,11 +21,8 @@ async fn the_real_agent_uses_the_tools_of_its_run_without_asking_and_sees_no_oth
     );
     let steps = json!([
         call("mcp__musher__story", json!({})),
-        call(
-            "mcp__musher__plan",
-            json!({ "entries": [{ "text": "look", "status": "completed" }] })
-        ),
-        call("mcp__musher__progress", json!({ "text": "half way" })),
+        call("mcp__musher__plan", json!({ "steps": [{ "text": "look", "status": "completed" }] })),
+        call("mcp__musher__report_progress", json!({ "text": "half way" })),
         call("mcp__musher__list_stories", json!({})),
         call("Bash", json!({ "command": keep, "description": "look" })),
         call("mcp__musher__ask_person", json!({ "questions": [{ "text": "Which colour?" }] })),

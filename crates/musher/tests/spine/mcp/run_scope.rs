@@ -28,13 +28,13 @@ async fn promise_18_a_run_acts_only_as_itself() {
     let two = Endpoint::of(&project, &second).await;
     for generation in BOTH {
         let tools = one.connect(generation).await;
-        assert_eq!(tools.names().await, ["story", "plan", "progress", "ask_person", "finish"]);
+        assert_eq!(
+            tools.names().await,
+            ["story", "plan", "ask_person", "report_progress", "finish"]
+        );
         // Nothing that a tool takes could name another run, a story or a file.
         for field in tools.fields().await {
-            assert!(
-                ["entries", "text", "questions", "summary"].contains(&field.as_str()),
-                "{field}"
-            );
+            assert!(["steps", "text", "questions", "summary"].contains(&field.as_str()), "{field}");
         }
         let (story, failed) = said(&tools.call("story", json!({})).await);
         assert!(!failed && story.contains("the first") && !story.contains("the second"), "{story}");
@@ -42,9 +42,9 @@ async fn promise_18_a_run_acts_only_as_itself() {
         assert!(failed && why.contains("run"), "{why}");
     }
     let tools = one.connect(Generation::Stateless).await;
-    tools.call("progress", json!({ "text": "half way" })).await;
+    tools.call("report_progress", json!({ "text": "half way" })).await;
     let entries = json!([{ "text": "look", "status": "in_progress" }]);
-    tools.call("plan", json!({ "entries": entries })).await;
+    tools.call("plan", json!({ "steps": entries })).await;
     tools.call("finish", json!({ "summary": "all is well" })).await;
     // It is in the record a moment after it was said.
     let began = Instant::now();
@@ -138,8 +138,8 @@ async fn an_agent_asks_its_person_while_the_server_is_away() {
         server
     };
     let (result, server) = tokio::join!(asked, answered);
-    assert_eq!(said(&result), ("Which colour? Blue".into(), false));
-    assert_eq!(result.structured_content.unwrap()["answers"][0]["chosen"], json!(["Blue"]));
+    assert_eq!(said(&result), ("Which colour?\n> Blue".into(), false));
+    assert_eq!(result.structured_content.unwrap()["answers"][0]["answer"], "Blue");
     server.post(&format!("/runs/{run}/kill"), &json!({})).await;
     server.until_over(&run).await;
     assert_eq!(project.left(), Vec::<i32>::new());
@@ -154,11 +154,11 @@ async fn what_an_agent_gives_wrongly_is_told_and_ends_nothing() {
     for (name, input) in [
         ("no_such_tool", json!({})),
         ("../story", json!({})),
-        ("plan", json!({ "entries": "all" })),
-        ("plan", json!({ "entries": [{ "text": "x", "status": "maybe" }] })),
-        ("progress", json!({})),
-        ("progress", json!({ "text": "" })),
-        ("progress", json!({ "text": "x".repeat(1 << 20) })),
+        ("plan", json!({ "steps": "all" })),
+        ("plan", json!({ "steps": [{ "text": "x", "status": "maybe" }] })),
+        ("report_progress", json!({})),
+        ("report_progress", json!({ "text": "" })),
+        ("report_progress", json!({ "text": "x".repeat(1 << 20) })),
         ("ask_person", json!({ "questions": [] })),
         ("ask_person", json!({ "questions": [{ "text": " " }] })),
         ("finish", json!({ "summary": 3 })),
