@@ -80,6 +80,7 @@ impl Agent {
             kind: tool.as_ref().map(|tool| tool.kind),
             subject: subject.clone(),
             input: Some(input.clone()),
+            edits: self.tools.edits(&call.name, &input),
             by: Executor::Host,
             ..ToolUpdate::phase(call_id(&call.id), ToolPhase::Proposed)
         };

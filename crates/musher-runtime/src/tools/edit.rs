@@ -27,6 +27,13 @@ pub(super) struct Edit {
     replace_all: Option<bool>,
 }
 
+impl Edit {
+    pub(super) fn into_change(self) -> musher_core::Edit {
+        let all = self.replace_all.unwrap_or_default();
+        musher_core::Edit { path: self.path, old: Some(self.old), new: self.new, all }
+    }
+}
+
 pub(super) const ABOUT: &str = "Replaces an exact text in a file of the working folder. The text must occur exactly once; give enough lines around it, or set replace_all.";
 
 pub(super) fn edit(folder: &Folder, input: &Edit) -> Result<ToolReply, Fault> {

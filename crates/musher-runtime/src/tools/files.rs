@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use musher_core::{ToolKind, ToolRules};
+use musher_core::{Edit, ToolKind, ToolRules};
+use serde::Deserialize as _;
+use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::beneath::Folder;
@@ -129,6 +131,16 @@ impl ToolHost for FileTools {
 
     fn offers(&self, name: &str) -> bool {
         SPECS.iter().any(|spec| spec.name == name)
+    }
+
+    fn edits(&self, name: &str, input: &Json) -> Vec<Edit> {
+        // Input that does not fit is refused when the call is carried out, and changes nothing.
+        let change = match name {
+            "write_file" => write::Write::deserialize(input).ok().map(write::Write::into_change),
+            "edit_file" => edit::Edit::deserialize(input).ok().map(edit::Edit::into_change),
+            _ => None,
+        };
+        change.into_iter().collect()
     }
 
     fn call<'a>(&'a self, call: ToolCall, cancel: &'a CancellationToken) -> ReplyFuture<'a> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 use std::pin::Pin;
 
-use musher_core::{CallId, PlanEntry, Question, ToolKind, ToolOutput, ToolPhase};
+use musher_core::{CallId, Edit, PlanEntry, Question, ToolKind, ToolOutput, ToolPhase};
 use serde_json::Value as Json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +20,11 @@ pub trait ToolHost: Send + Sync + Debug {
     /// Whether it has a tool of this name.
     fn offers(&self, name: &str) -> bool {
         self.tools().iter().any(|tool| tool.name == name)
+    }
+
+    /// What a call would change in files, so that it can be shown before it is allowed.
+    fn edits(&self, _name: &str, _input: &Json) -> Vec<Edit> {
+        Vec::new()
     }
 
     /// Carries out a call. Whatever is wrong with it, the reply tells the model; a host never panics and never hangs

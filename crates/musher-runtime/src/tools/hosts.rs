@@ -3,6 +3,8 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use musher_core::Edit;
+use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::{ReplyFuture, ToolCall, ToolHost, ToolReply, ToolSpec};
@@ -34,6 +36,11 @@ impl ToolHost for Hosts {
         self.0.iter().any(|host| host.offers(name))
     }
 
+    fn edits(&self, name: &str, input: &Json) -> Vec<Edit> {
+        let host = self.0.iter().find(|host| host.offers(name));
+        host.map_or_else(Vec::new, |host| host.edits(name, input))
+    }
+
     fn call<'a>(&'a self, call: ToolCall, cancel: &'a CancellationToken) -> ReplyFuture<'a> {
         match self.0.iter().find(|host| host.offers(&call.name)) {
             Some(host) => host.call(call, cancel),
@@ -59,6 +66,10 @@ impl<T: ToolHost + ?Sized> ToolHost for Arc<T> {
 
     fn offers(&self, name: &str) -> bool {
         (**self).offers(name)
+    }
+
+    fn edits(&self, name: &str, input: &Json) -> Vec<Edit> {
+        (**self).edits(name, input)
     }
 
     fn call<'a>(&'a self, call: ToolCall, cancel: &'a CancellationToken) -> ReplyFuture<'a> {

@@ -19,6 +19,12 @@ pub(super) struct Write {
     content: String,
 }
 
+impl Write {
+    pub(super) fn into_change(self) -> musher_core::Edit {
+        musher_core::Edit { path: self.path, old: None, new: self.content, all: false }
+    }
+}
+
 pub(super) const ABOUT: &str = "Writes a whole file in the working folder: makes it, or replaces all of its text. Use edit_file to change a part of a file.";
 
 pub(super) fn write(folder: &Folder, input: &Write) -> Result<ToolReply, Fault> {

@@ -6,5 +6,6 @@
 
 mod commands;
 mod hosting;
+mod in_process;
 mod loss;
 mod rig;

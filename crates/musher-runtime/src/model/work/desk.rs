@@ -241,6 +241,7 @@ impl Agent {
             call: Some(call_id(&call.id)),
             subject: tool.subject_of(&input).map(str::to_owned),
             subject_field: tool.subject_field().map(str::to_owned),
+            edits: self.tools.edits(&call.name, &input),
             input,
             reason: None,
             always: Vec::new(),
