@@ -32,7 +32,7 @@ pub use outcome::{Outcome, SessionEnded, SessionOrigin, Trigger, TurnEnded, Turn
 pub use rules::{Rule, RuleError, ToolRules, ToolUse, Verdict};
 pub use run::{
     AskState, EndWish, Line, Opening, PastRun, Run, RunKind, RunPhase, RunPlan, RunRef, Start,
-    Words,
+    Wait, Words,
 };
 pub use session::{Activity, McpState, ModelChange, RateLimit, SessionInfo};
 pub use story::{BranchRef, Story, StoryState};

@@ -11,19 +11,21 @@ mod command;
 mod decide;
 mod fact;
 mod input;
+mod money;
 mod owed;
 mod refusal;
 mod state;
 #[cfg(test)]
 mod tests;
 
-use crate::AgentName;
+use crate::{AgentName, Usd};
 
 pub use action::{Action, Decision, TextKey};
 pub use command::Command;
 pub use decide::decide;
 pub use fact::Fact;
 pub use input::{Heard, Input, Undelivered, UndeliveredCode};
+pub use money::{DAY_MS, Day};
 pub use refusal::{Refusal, RefusalClass, Reply};
 pub use state::{
     Delivery, DeliveryKind, KnownSession, Merge, Pair, Parked, STATE_VERSION, SessionKey, Slot,
@@ -59,12 +61,16 @@ impl Team {
 pub struct Seat {
     pub name: AgentName,
     pub model: Option<String>,
+    /// What one run of it may spend.
+    pub budget: Option<Usd>,
 }
 
-/// How many runs may have a place at once. Nothing starts while a limit is 0.
+/// How many runs may have a place at once, and what they may spend. Nothing starts while a limit is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolLimits {
     pub runs: u32,
     pub runs_per_agent: u32,
     pub runs_per_story: u32,
+    /// What all runs together may spend on one day (UTC).
+    pub day_usd: Option<Usd>,
 }

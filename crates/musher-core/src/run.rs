@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentName, AskId, ClosedBy, CommandId, Outcome, RunId, SessionId, SlotId, StoryId};
+use crate::{
+    AgentName, AskId, ClosedBy, CommandId, Outcome, RunId, SessionId, SlotId, StoryId, Usd,
+};
 
 /// What a run is to be; it does not change once the run is queued.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,13 +120,43 @@ pub struct Run {
     /// The asks that waited for a person, the closed ones too, so that a late answer hears what won.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub asks: BTreeMap<AskId, AskState>,
+    /// What it waits for while it is queued.
+    #[serde(default)]
+    pub wait: Wait,
+    /// What it may spend; it is reserved of the day's money when the run begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Usd>,
+    /// What it has spent, as far as its cost is known.
+    #[serde(default)]
+    pub spent: Usd,
+}
+
+/// What a queued run waits for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Wait {
+    /// A place, or the worktree in which it is to be.
+    #[default]
+    Place,
+    /// Money: nothing is left of what may be spent on one day.
+    DayCap { cap: Usd },
 }
 
 impl Run {
     /// A run that waits for its place.
     pub fn queued(plan: RunPlan) -> Self {
         let phase = RunPhase::Queued;
-        Self { plan, phase, wish: None, session: None, cursor: 0, asks: BTreeMap::new() }
+        Self {
+            plan,
+            phase,
+            wish: None,
+            session: None,
+            cursor: 0,
+            asks: BTreeMap::new(),
+            wait: Wait::default(),
+            budget: None,
+            spent: Usd::default(),
+        }
     }
 
     /// What is to be remembered of the run when it ends with this outcome.

@@ -23,6 +23,7 @@ mod archive;
 mod asks;
 mod bounds;
 mod browser;
+mod cap;
 mod change;
 mod checks;
 mod code;
@@ -52,8 +53,10 @@ mod place;
 mod problem;
 mod programs;
 mod project;
+mod project_file;
 mod prompt;
 mod raw;
+mod reload;
 mod reopen;
 mod request;
 mod resume;
@@ -85,10 +88,10 @@ use tokio_util::task::TaskTracker;
 
 use crate::bus::Bus;
 use crate::config::Project;
-use crate::config::local::LocalFile;
 use crate::git::{Branch, Git};
 use crate::journal::{JournalError, RunView, Views};
 use crate::pool::{PoolHandle, RunName};
+use crate::settings::Settings;
 use crate::worktree::Slots;
 
 pub use access::Access;
@@ -117,8 +120,8 @@ pub struct Context {
     pub project: watch::Receiver<Arc<Project>>,
     /// What is looked at for the checks.
     pub checked: crate::checks::Site,
-    /// What was granted and capped while working.
-    pub local: Arc<LocalFile>,
+    /// What is in force, and how that is changed.
+    pub settings: Arc<Settings>,
     pub access: Access,
     /// What the page that `serve` opens exchanges for the token.
     pub code: Code,

@@ -5,6 +5,7 @@ mod answer;
 mod approve;
 mod ask;
 mod asks;
+mod cap;
 mod demo;
 mod deny;
 mod diff;
@@ -119,6 +120,8 @@ enum Verb {
     Answer(answer::Answer),
     /// List what was granted for good, and take it back.
     Grants(grants::Grants),
+    /// Show or set what may be spent on one day.
+    Cap(cap::Cap),
     /// List the tokens that browsers and programs hold, make one, take one back.
     Token(token::Token),
     /// Show what a run changed.
@@ -171,6 +174,7 @@ impl Verb {
             | Self::Deny(_)
             | Self::Answer(_)
             | Self::Grants(_)
+            | Self::Cap(_)
             | Self::Token(_)
             | Self::Diff(_)
             | Self::Merge(_)
@@ -209,6 +213,7 @@ impl Cli {
             Verb::Deny(deny) => deny.run().await,
             Verb::Answer(answer) => answer.run().await,
             Verb::Grants(grants) => grants.run().await,
+            Verb::Cap(cap) => cap.run().await,
             Verb::Token(token) => token.run().await,
             Verb::Diff(diff) => diff.run().await,
             Verb::Merge(merge) => merge.run().await,

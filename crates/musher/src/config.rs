@@ -91,12 +91,34 @@ impl Default for Server {
     }
 }
 
+/// The project file as it stands, whether or not it can be used.
+#[derive(Debug)]
+pub struct Look {
+    /// Absent if it cannot be read.
+    pub text: Option<String>,
+    pub project: Result<Project, ConfigErrors>,
+}
+
+/// Looks at the project file of a repository; `runtimes` are the names that an agent may give as its runtime.
+pub fn look(repo: &Path, runtimes: &[&str]) -> Look {
+    match file::project(repo) {
+        Ok(source) => Look { project: resolved(&source, repo, runtimes), text: Some(source.text) },
+        Err(errors) => Look { text: None, project: Err(errors) },
+    }
+}
+
 /// Reads the project file of a repository; `runtimes` are the names that an agent may give as its runtime.
 pub fn load(repo: &Path, runtimes: &[&str]) -> Result<Project, ConfigErrors> {
-    let source = file::project(repo)?;
-    let (raw, mut problems) = raw::read(&source);
-    let project =
-        raw.and_then(|raw| resolve::resolve(&raw, &source, repo, runtimes, &mut problems));
+    resolved(&file::project(repo)?, repo, runtimes)
+}
+
+fn resolved(
+    source: &source::Source,
+    repo: &Path,
+    runtimes: &[&str],
+) -> Result<Project, ConfigErrors> {
+    let (raw, mut problems) = raw::read(source);
+    let project = raw.and_then(|raw| resolve::resolve(&raw, source, repo, runtimes, &mut problems));
     match (project, problems.finish()) {
         (Some(project), None) => Ok(project),
         (_, Some(errors)) => Err(errors),

@@ -17,5 +17,6 @@ pub mod mcp;
 pub mod pool;
 pub mod runner;
 pub mod runtimes;
+pub mod settings;
 pub mod supervisor;
 pub mod worktree;

@@ -10,24 +10,26 @@ mod unsaid;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use musher_core::pool::{Action, PoolLimits, Seat, Team};
+use musher_core::pool::{Action, DAY_MS};
 use musher_core::{RunId, RunPhase, SlotId};
 use musher_runtime::{Environment, now_ms};
 use musher_web::Site;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::api;
 use crate::bus::Bus;
 use crate::checks;
-use crate::config::local::LocalFile;
-use crate::config::{Agent, ConfigErrors, Project};
+use crate::config::{ConfigErrors, Project};
 use crate::git::{Branch, Diff, DiffLimits, Git, GitEnv, GitError, RelPath};
 use crate::home::{self, Home, HomeError, HomeLock};
 use crate::journal::{Journal, JournalError, Views};
 use crate::pool::{Pool, PoolHandle, PoolStartError};
+use crate::runtimes;
+use crate::settings::Settings;
 use crate::worktree::{SlotFiles, Slots, WorktreeError};
 
 use act::Actor;
@@ -87,8 +89,7 @@ impl StartError {
 #[derive(Debug)]
 pub(crate) struct Ground {
     pub(crate) home: Home,
-    pub(crate) project: Project,
-    pub(crate) local: Arc<LocalFile>,
+    pub(crate) settings: Arc<Settings>,
     pub(crate) git: Git,
     pub(crate) slots: Slots,
     pub(crate) base: Branch,
@@ -116,8 +117,6 @@ impl Supervisor {
     pub async fn start(config: Config) -> Result<Self, StartError> {
         let Config { repo, home, project, program, environment, runner_vars } = config;
         let lock = home.lock()?;
-        let local = Arc::new(LocalFile::new(home.path()));
-        local.read()?;
         let scratch = home.scratch()?;
         let git = Git::open(&repo, git_env(&environment), &scratch).await?;
         git.check_writable()?;
@@ -129,6 +128,8 @@ impl Supervisor {
             copy: paths("copy", &project.worktree.copy)?,
         };
         let slots = Slots::new(git.clone(), &home.worktrees(), files)?;
+        let settings = Settings::begin(git.root(), home.path(), runtimes::BUILT, project)?;
+        let settings = Arc::new(settings);
         let journal = Journal::open(&home.journal(), now_ms())?;
         let program = home.binary(&program)?;
         let views = journal.views();
@@ -138,11 +139,10 @@ impl Supervisor {
             // Nobody acts any more when the server is ending; what is owed is done by the next one.
             let _ending = sender.blocking_send(batch);
         };
-        let (pool, thread) = Pool::start(journal, team(&project), now_ms, hand_on)?;
+        let (pool, thread) = Pool::start(journal, settings.team(), now_ms, hand_on)?;
         let ground = Arc::new(Ground {
             home,
-            project,
-            local,
+            settings,
             git,
             slots,
             base,
@@ -160,6 +160,7 @@ impl Supervisor {
             attendants.attend(run);
         }
         let actor = Actor { ground: ground.clone(), attendants, remade: Arc::default() };
+        tasks.spawn(stop.clone().run_until_cancelled_owned(each_day(ground.clone())));
         let (acting, ended) = (tasks.clone(), stop.clone());
         tasks.spawn(async move {
             while let Some(batch) = tokio::select! {
@@ -212,7 +213,7 @@ impl Supervisor {
         code: api::Code,
         closing: CancellationToken,
     ) -> api::Context {
-        let Ground { git, slots, base, project, local, views, bus, pool, .. } = &*self.ground;
+        let Ground { git, slots, base, settings, views, bus, pool, .. } = &*self.ground;
         let Ground { home, program, environment, .. } = &*self.ground;
         let name = git.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
         api::Context {
@@ -224,14 +225,14 @@ impl Supervisor {
             git: git.clone(),
             slots: slots.clone(),
             base_branch: base.clone(),
-            project: watch::channel(Arc::new(project.clone())).1,
+            project: settings.watch(),
             checked: checks::Site {
                 repo: Ok(git.root().to_owned()),
                 state: Ok(home.path().to_owned()),
                 environment: environment.clone(),
                 git_env: git_env(environment),
             },
-            local: local.clone(),
+            settings: settings.clone(),
             access,
             code,
             site: Site::default(),
@@ -282,6 +283,24 @@ impl Ground {
     }
 }
 
+/// How often the calendar is looked at.
+const CALENDAR: Duration = Duration::from_secs(60);
+
+/// Looks at the queue again when a day begins: what waited for money has some.
+async fn each_day(ground: Arc<Ground>) {
+    let mut today = now_ms().div_euclid(DAY_MS);
+    loop {
+        // A machine that sleeps at midnight wakes up to the right day.
+        tokio::time::sleep(CALENDAR).await;
+        let day = now_ms().div_euclid(DAY_MS);
+        if day != std::mem::replace(&mut today, day)
+            && ground.settings.enforce(&ground.pool).await.is_err()
+        {
+            return;
+        }
+    }
+}
+
 /// The runs whose logs must be read on.
 async fn adopted(pool: &PoolHandle) -> Vec<RunId> {
     let live = pool.inspect(|state| {
@@ -313,16 +332,6 @@ async fn base_branch(git: &Git, project: &Project) -> Result<Branch, StartError>
         Err(error @ GitError::NoBranch { .. }) => Err(unusable(error.to_string())),
         Err(error) => Err(error.into()),
     }
-}
-
-fn team(project: &Project) -> Team {
-    let seat = |agent: &Agent| Seat { name: agent.name.clone(), model: agent.model.clone() };
-    let limits = PoolLimits {
-        runs: project.limits.runs,
-        runs_per_agent: project.limits.runs_per_agent,
-        runs_per_story: project.limits.runs_per_story,
-    };
-    Team { agents: project.agents.iter().map(seat).collect(), limits }
 }
 
 fn paths(what: &str, paths: &[PathBuf]) -> Result<Vec<RelPath>, StartError> {

@@ -109,12 +109,13 @@ const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
     ("bus", &["runner"]),
     ("journal", &["journal", "ballast"]),
     ("pool", &["pool", "journal", "fail"]),
+    ("settings", &["config", "pool"]),
     ("client", &["client"]),
     (
         "api",
         &[
             "api", "bus", "checks", "config", "git", "home", "journal", "mcp", "pool", "runner",
-            "worktree",
+            "settings", "worktree",
         ],
     ),
     (
@@ -132,6 +133,7 @@ const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
             "pool",
             "runner",
             "runtimes",
+            "settings",
             "worktree",
         ],
     ),

@@ -18,7 +18,7 @@ impl State {
     pub fn apply(&mut self, fact: &Fact) {
         match fact {
             Fact::StoryAdded { story } => self.add_story(story),
-            Fact::StoryEdited { .. } | Fact::UsageCounted { .. } => {}
+            Fact::StoryEdited { .. } => {}
             Fact::StoryFinished { story } => {
                 self.set_story(story, StoryState::Done { merged: None });
             }
@@ -39,8 +39,25 @@ impl State {
                 let by_itself = command.is_none();
                 self.queue(*run, plan, by_itself.then_some(*at));
             }
-            Fact::RunPreparing { run, slot, branch, start } => {
+            Fact::RunWaits { run, wait } => {
+                if let Some(run) = self.runs.get_mut(run) {
+                    run.wait = *wait;
+                }
+            }
+            Fact::RunPreparing { run, slot, branch, start, budget } => {
                 self.prepare(*run, *slot, *branch, *start);
+                if let Some(run) = self.runs.get_mut(run) {
+                    run.budget = *budget;
+                }
+            }
+            Fact::UsageCounted { run, spend, at, .. } => {
+                let cost = spend.cost_usd.unwrap_or_default();
+                if let Some(run) = self.runs.get_mut(run) {
+                    run.spent = run.spent.plus(cost);
+                }
+                if let Some(at) = at {
+                    self.day.count(*at, cost);
+                }
             }
             Fact::RunPrepared { run, .. } => self.move_on(*run, |phase| match phase {
                 RunPhase::Preparing { slot, .. } => Some(RunPhase::Starting { slot: *slot }),

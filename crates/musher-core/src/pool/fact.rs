@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::pool::UndeliveredCode;
 use crate::{
     AskId, ClosedBy, CommandId, EndWish, ErrorInfo, Outcome, RunId, RunPlan, SessionId, SlotId,
-    Spend, Start, StoryId,
+    Spend, Start, StoryId, Usd, Wait,
 };
 
 /// What the pool decided.
@@ -56,12 +56,20 @@ pub enum Fact {
         /// Unix milliseconds; the bound on restarts counts by it.
         at: i64,
     },
+    /// A queued run waits for something else than before.
+    RunWaits {
+        run: RunId,
+        wait: Wait,
+    },
     /// It has a place and a slot.
     RunPreparing {
         run: RunId,
         slot: SlotId,
         branch: u32,
         start: Start,
+        /// What it may spend, if anything bounds it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        budget: Option<Usd>,
     },
     RunPrepared {
         run: RunId,
@@ -122,6 +130,9 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
         spend: Spend,
+        /// Unix milliseconds; the day's money counts by it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<i64>,
     },
     AskOpened {
         run: RunId,
@@ -197,6 +208,7 @@ impl Fact {
             Self::StoryMerged { .. } => "story_merged",
             Self::MergeFailed { .. } => "merge_failed",
             Self::RunQueued { .. } => "run_queued",
+            Self::RunWaits { .. } => "run_waits",
             Self::RunPreparing { .. } => "run_preparing",
             Self::RunPrepared { .. } => "run_prepared",
             Self::RunStarted { .. } => "run_started",
@@ -227,6 +239,7 @@ impl Fact {
     pub fn run(&self) -> Option<RunId> {
         match self {
             Self::RunQueued { run, .. }
+            | Self::RunWaits { run, .. }
             | Self::RunPreparing { run, .. }
             | Self::RunPrepared { run, .. }
             | Self::RunStarted { run, .. }
@@ -279,6 +292,7 @@ impl Fact {
             | Self::StoryMerged { .. }
             | Self::MergeFailed { .. }
             | Self::RunQueued { .. }
+            | Self::RunWaits { .. }
             | Self::RunPreparing { .. }
             | Self::RunPrepared { .. }
             | Self::RunStarted { .. }

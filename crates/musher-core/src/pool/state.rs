@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::pool::Day;
 use crate::{
     AgentName, AskId, BranchRef, CommandId, Line, Run, RunId, RunPlan, SessionId, SlotId, Story,
     StoryId,
@@ -40,6 +41,9 @@ pub struct State {
     pub last_story: u64,
     /// How many deliveries there ever were; it orders them.
     pub last_delivery: u64,
+    /// What was spent on the last day.
+    #[serde(default)]
+    pub day: Day,
 }
 
 /// One agent on one story.

@@ -1,4 +1,4 @@
-//! The one-time code in the address that `serve` prints, which a page exchanges for the token.
+//! The one-time code in the address that `serve` prints, which a page exchanges for a token.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -21,5 +21,10 @@ impl Code {
             *code = None;
         }
         right
+    }
+
+    /// Lets a code that was used up count again, because nothing came of it.
+    pub(super) fn give_back(&self, code: String) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Token::given(code));
     }
 }

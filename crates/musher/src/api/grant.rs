@@ -43,7 +43,7 @@ impl Api {
             let asked = AskNow::read(view, &api.bus);
             check_offered(&asked, &rule)?;
             let (agent, story, run) = (run.agent, Some(run.story), Some(id));
-            api.local.grant(Grant { agent, rule, story, run, at })?;
+            api.settings.local().grant(Grant { agent, rule, story, run, at })?;
             Ok(())
         };
         self.blocking(kept).await?

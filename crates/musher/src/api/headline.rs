@@ -52,6 +52,7 @@ impl Touched {
                 self.stories.insert(story.clone());
             }
             Fact::RunQueued { run, .. }
+            | Fact::RunWaits { run, .. }
             | Fact::RunPreparing { run, .. }
             | Fact::RunPrepared { run, .. }
             | Fact::RunStarted { run }

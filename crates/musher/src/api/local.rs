@@ -48,10 +48,10 @@ pub(super) struct CapsNow {
     responses((status = 200, body = LocalReply), Problem)
 )]
 pub(super) async fn local(State(api): State<Api>) -> Result<Json<LocalReply>, Problem> {
-    let file = api.local.clone();
-    let Local { grants, caps } = api.blocking(move || file.read()).await??;
+    let settings = api.settings.clone();
+    let Local { grants, caps } = api.blocking(move || settings.local().read()).await??;
     Ok(Json(LocalReply {
-        path: api.local.path().to_string_lossy().into_owned(),
+        path: api.settings.local().path().to_string_lossy().into_owned(),
         grants: grants.into_iter().map(GrantNow::from).collect(),
         caps: CapsNow { day_usd: caps.day_usd.map(Usd::dollars) },
     }))

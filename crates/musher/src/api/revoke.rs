@@ -36,9 +36,9 @@ pub(super) async fn revoke(
     Order { body, .. }: Order<RevokeRequest>,
 ) -> Result<Receipt, Problem> {
     let RevokeRequest { agent, rule } = body;
-    let (file, rule) = (api.local.clone(), grant::rule(&rule)?);
+    let (settings, rule) = (api.settings.clone(), grant::rule(&rule)?);
     let missing = format!("{agent} was not granted `{rule}`");
-    match api.blocking(move || file.revoke(&agent, &rule)).await?? {
+    match api.blocking(move || settings.local().revoke(&agent, &rule)).await?? {
         true => Ok(Receipt::Done),
         false => Err(Problem::new(
             StatusCode::NOT_FOUND,

@@ -18,9 +18,10 @@ use super::problem::Problem;
 use super::request::LONGEST_BODY;
 use super::{Api, Context, access};
 use super::{
-    add, agents, answer, archive, asks, change, checks, diff, document, done, edit, events, feed,
-    fork, health, interrupt, kill, local, mcp, merge, page, project, prompt, raw, reopen, resume,
-    retry, revoke, runs, start, steer, stop, stories, stream, token, tokens, usage,
+    add, agents, answer, archive, asks, cap, change, checks, diff, document, done, edit, events,
+    feed, fork, health, interrupt, kill, local, mcp, merge, page, project, project_file, prompt,
+    raw, reload, reopen, resume, retry, revoke, runs, start, steer, stop, stories, stream, token,
+    tokens, usage,
 };
 
 /// A request has this long, streams aside.
@@ -44,6 +45,7 @@ fn views() -> OpenApiRouter<Api> {
         .routes(routes!(checks::checks))
         .routes(routes!(usage::usage))
         .routes(routes!(project::project))
+        .routes(routes!(project_file::project_file))
         .routes(routes!(local::local))
         .routes(routes!(tokens::list::tokens))
 }
@@ -68,6 +70,8 @@ fn commands() -> OpenApiRouter<Api> {
         .routes(routes!(fork::fork))
         .routes(routes!(answer::answer))
         .routes(routes!(revoke::revoke))
+        .routes(routes!(cap::cap))
+        .routes(routes!(reload::reload))
         .routes(routes!(token::token))
         .routes(routes!(tokens::add::add_token))
         .routes(routes!(tokens::revoke::revoke_token))

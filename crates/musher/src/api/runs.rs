@@ -46,7 +46,7 @@ pub(super) struct RunsReply {
 pub(super) struct RunNow {
     #[serde(flatten)]
     run: RunView,
-    /// Such as that it is paused because the disk is full.
+    /// Such as that it is paused because the disk is full, or waits because the day's cap is reached.
     note: Option<String>,
     /// Its folder on the server's machine, as long as it is there with what the run made of it.
     worktree: Option<String>,
@@ -57,7 +57,8 @@ pub(super) struct RunNow {
 impl RunNow {
     /// The run with what the journal does not know of it. This looks at files, so it blocks for a moment.
     pub(super) fn new(run: RunView, api: &Api) -> Self {
-        let note = api.bus.note(run.id).filter(|_| run.ended_at.is_none());
+        let note = api.bus.note(run.id).or_else(|| run.wait.clone());
+        let note = note.filter(|_| run.ended_at.is_none());
         let is_over = run.phase == "over";
         let worktree = match (run.slot, &run.branch) {
             (Some(slot), _) if !is_over => Some(api.slots.path(slot)),

@@ -43,7 +43,8 @@ pub(super) async fn token(
     let name = browser::name(agent);
     match api.code.redeem(&body.code) {
         true => {
-            let (_, token) = api.add_token(name, Scope::Full).await?;
+            let made = api.add_token(name, Scope::Full).await;
+            let (_, token) = made.inspect_err(|_| api.code.give_back(body.code))?;
             Ok(Json(TokenReply { token: token.as_str().to_owned() }))
         }
         false => Err(Problem::new(

@@ -2,6 +2,7 @@
 
 use super::Site;
 use super::check::Check;
+use crate::config::local::LocalFile;
 use crate::config::trust::{self, Trust};
 use crate::config::{self, ConfigErrors, PROJECT_FILE, Project};
 use crate::git::Git;
@@ -23,10 +24,11 @@ pub(super) async fn checks(site: &Site) -> (Option<Project>, Vec<Check>) {
         Ok(project) => {
             checks.push(Check::ok("project file", team(&project)));
             checks.push(trusted(site, &project));
+            checks.extend(local(site));
             (Some(project), checks)
         }
         Err(errors) => {
-            checks.push(wrong(&errors));
+            checks.push(wrong("project file", &errors));
             (None, checks)
         }
     }
@@ -59,7 +61,22 @@ fn team(project: &Project) -> String {
     format!("no mistake in {PROJECT_FILE}; the team is {}", names.join(", "))
 }
 
-fn wrong(errors: &ConfigErrors) -> Check {
+/// What was granted and capped while working, if there is such a file.
+fn local(site: &Site) -> Option<Check> {
+    let file = LocalFile::new(site.state.as_ref().ok()?);
+    let name = "local.toml";
+    match file.read() {
+        Err(errors) => Some(wrong(name, &errors)),
+        Ok(_) if !file.path().exists() => None,
+        Ok(local) => {
+            let cap = local.caps.day_usd.map(|cap| format!(", a cap of {cap} a day"));
+            let says = format!("{} grants{}", local.grants.len(), cap.unwrap_or_default());
+            Some(Check::ok(name, says))
+        }
+    }
+}
+
+fn wrong(name: &'static str, errors: &ConfigErrors) -> Check {
     let first = errors.problems.first();
     let at = first.and_then(|problem| problem.place.as_ref());
     let at = at.map(|place| format!("{}:{}: ", place.line, place.column)).unwrap_or_default();
@@ -70,7 +87,7 @@ fn wrong(errors: &ConfigErrors) -> Check {
         all => format!("{file}:{at}{message} (and {} more)", all - 1),
     };
     let fix = first.and_then(|problem| problem.fix.clone());
-    Check::bad("project file", says, fix.unwrap_or_else(|| "correct the file".into()))
+    Check::bad(name, says, fix.unwrap_or_else(|| "correct the file".into()))
 }
 
 fn trusted(site: &Site, project: &Project) -> Check {

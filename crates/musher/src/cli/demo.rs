@@ -243,7 +243,7 @@ fn marked(ask: &Ask, answer: &Answer) -> String {
             replies.iter().flat_map(|reply| &reply.chosen).any(|chosen| chosen == label)
         }
         Answer::Allow { .. }
-        | Answer::AllowAlways
+        | Answer::AllowAlways { .. }
         | Answer::Deny { .. }
         | Answer::DenyAndInterrupt { .. }
         | Answer::Form { .. } => false,

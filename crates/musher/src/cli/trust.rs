@@ -9,9 +9,10 @@ use super::place::PlaceArgs;
 use super::table::Tone;
 use super::text::visible;
 use super::{CliError, Exit, out};
+use crate::client::Client;
 use crate::config::trust::{self, Powers, Trust as Known, TrustError};
 use crate::config::{self, ConfigErrors, Project};
-use crate::home::Home;
+use crate::home::{Home, ServerFile, Token};
 use crate::runtimes;
 
 #[derive(Debug, Args)]
@@ -33,20 +34,76 @@ impl Trust {
             let home = Home::open(&state, &repo)?;
             trust::grant(home.path(), &project)?;
         }
+        let served = match self.show {
+            true => Served::Nobody,
+            false => reload(&state).await,
+        };
         match place.json() {
-            true => out::document(&document(&known, &project, self.show))?,
+            true => out::document(&document(&known, &project, self.show, &served))?,
             false => {
                 out::line(&text(&known, &project, self.show))?;
-                let served = Home::existing(&state).and_then(|home| home.server());
-                if let Some(server) = served.filter(|_| !self.show) {
-                    out::prose(&format!(
-                        "The server at {} read the project file when it began: end it and start it again; agents go on meanwhile.",
-                        server.url
-                    ))?;
+                if let Some(sentence) = served.sentence() {
+                    out::prose(&sentence)?;
                 }
             }
         }
         Ok(Exit::Completed)
+    }
+}
+
+/// What the server of this state directory made of it.
+#[derive(Debug)]
+enum Served {
+    /// There is none, or nothing was to be told.
+    Nobody,
+    Reloaded {
+        url: String,
+        after_restart: Vec<String>,
+    },
+    Not {
+        url: String,
+        why: String,
+    },
+}
+
+impl Served {
+    fn sentence(&self) -> Option<String> {
+        let again = "end it and start it again; agents go on meanwhile";
+        match self {
+            Self::Nobody => None,
+            Self::Reloaded { url, after_restart } if after_restart.is_empty() => {
+                Some(format!("The server at {url} has read the project file again."))
+            }
+            Self::Reloaded { url, after_restart } => Some(format!(
+                "The server at {url} has read the project file again, but for {}: {again}.",
+                after_restart.join(", ")
+            )),
+            Self::Not { url, why } => Some(format!(
+                "The server at {url} has not read the project file again ({}): {again}.",
+                visible(why)
+            )),
+        }
+    }
+}
+
+/// Lets the server read the project file again, if one runs there.
+async fn reload(state: &Path) -> Served {
+    #[derive(serde::Deserialize)]
+    struct Reply {
+        #[serde(default)]
+        after_restart: Vec<String>,
+    }
+    let Some(home) = Home::existing(state) else { return Served::Nobody };
+    let Some(ServerFile { url, .. }) = home.server() else { return Served::Nobody };
+    let asked = async {
+        let token = Token::read(&home.path().join("token")).map_err(|error| error.to_string())?;
+        let client = Client::new(&url, token.as_str()).map_err(|error| error.to_string())?;
+        let reply = client.post(&["project", "reload"], &json!({})).await;
+        reply.and_then(|reply| reply.read::<Reply>()).map_err(|error| error.to_string())
+    };
+    match asked.await {
+        Ok(Reply { after_restart }) => Served::Reloaded { url, after_restart },
+        Err(why) => Served::Not { url, why },
     }
 }
 
@@ -58,14 +115,15 @@ fn known(state: &Path, project: &Project) -> Result<Known, CliError> {
     }
 }
 
-fn document(known: &Known, project: &Project, only_shown: bool) -> String {
+fn document(known: &Known, project: &Project, only_shown: bool, served: &Served) -> String {
     let (was, lines) = match known {
         Known::Trusted => ("trusted", Vec::new()),
         Known::New => ("new", Powers::of(project).lines()),
         Known::Changed { diff } => ("changed", diff.clone()),
     };
     let trusted = *known == Known::Trusted || !only_shown;
-    json!({ "was": was, "lines": lines, "trusted": trusted }).to_string()
+    let reloaded = matches!(served, Served::Reloaded { .. });
+    json!({ "was": was, "lines": lines, "trusted": trusted, "reloaded": reloaded }).to_string()
 }
 
 fn text(known: &Known, project: &Project, only_shown: bool) -> String {

@@ -6,7 +6,8 @@ use rusqlite::{Connection, named_params, params};
 
 use musher_core::pool::{Fact, RESTART_ASK, UndeliveredCode};
 use musher_core::{
-    ClosedBy, ErrorInfo, Outcome, RunId, RunKind, RunPlan, SessionId, Spend, StoryId,
+    ClosedBy, ErrorClass, ErrorInfo, Outcome, RunId, RunKind, RunPlan, SessionId, Spend, StoryId,
+    Wait,
 };
 
 use super::rows;
@@ -29,8 +30,13 @@ pub(super) fn project(db: &Connection, id: u64, at: i64, fact: &Fact) -> rusqlit
         Fact::StoryMerged { story, commit, .. } => tables.story(story, "done", Some(commit)),
         Fact::MergeStarted { .. } | Fact::MergeFailed { .. } => Ok(()),
         Fact::RunQueued { run, plan, .. } => tables.queue(*run, plan),
+        // What is in the way of a run that has not begun stands where its error would.
+        Fact::RunWaits { run, wait } => tables.run(
+            "UPDATE runs SET error = ?2 WHERE id = ?1 AND phase = 'queued'",
+            params![rows::run_number(*run), in_the_way(wait).as_ref().map(rows::json).transpose()?],
+        ),
         Fact::RunPreparing { run, slot, branch, .. } => tables.run(
-            "UPDATE runs SET phase = 'preparing', slot = ?2, branch = ?3 WHERE id = ?1",
+            "UPDATE runs SET phase = 'preparing', slot = ?2, branch = ?3, error = NULL WHERE id = ?1",
             params![rows::run_number(*run), slot.0, branch],
         ),
         Fact::RunPrepared { run, head } => tables.run(
@@ -60,7 +66,7 @@ pub(super) fn project(db: &Connection, id: u64, at: i64, fact: &Fact) -> rusqlit
             "UPDATE runs SET session = ?2 WHERE id = ?1",
             params![rows::run_number(*run), session.as_str()],
         ),
-        Fact::UsageCounted { run, seq, model, spend } => {
+        Fact::UsageCounted { run, seq, model, spend, .. } => {
             tables.count(id, *run, *seq, model.as_deref(), spend)
         }
         Fact::AskOpened { run, seq, ask } => {
@@ -243,6 +249,18 @@ impl Tables<'_> {
             ":cost_usd": spend.cost_usd.map(|cost| cost.dollars()),
         };
         self.run(sql, named)
+    }
+}
+
+/// What keeps a run from beginning, beside that all places are taken.
+fn in_the_way(wait: &Wait) -> Option<ErrorInfo> {
+    match wait {
+        Wait::Place => None,
+        Wait::DayCap { cap } => {
+            let message = format!("the cap of {cap} for today is reached");
+            let hint = "raise it with `musher cap USD`, or wait for the next day (UTC)";
+            Some(ErrorInfo::new(ErrorClass::Budget, message).with_hint(hint))
+        }
     }
 }
 

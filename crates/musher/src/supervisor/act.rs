@@ -9,6 +9,7 @@ use std::time::Duration;
 use musher_core::pool::{Action, DeliveryKind, Input, Slot, TextKey, Wear};
 use musher_core::{
     Answer, BranchRef, CommandId, ErrorClass, ErrorInfo, RunId, RunPlan, SlotId, Start, StoryId,
+    Usd,
 };
 use musher_runtime::{now_ms, sweep};
 use uuid::Uuid;
@@ -68,7 +69,7 @@ impl Actor {
     async fn prepare(&self, run: RunId, slot: SlotId, branch: BranchRef, start: Start) {
         fail::point("before_prepare");
         let made = async {
-            let plan = self.plan(run).await?;
+            let (plan, _) = self.plan(run).await?;
             self.ground.check(&plan)?;
             let on = named(&branch)?;
             let slots = &self.ground.slots;
@@ -144,9 +145,10 @@ impl Actor {
         if begun(&folder) {
             return Ok(());
         }
-        let (plan, branch) = (self.plan(run).await?, self.branch_in(slot).await?);
+        let (plan, budget) = self.plan(run).await?;
+        let branch = self.branch_in(slot).await?;
         let setup = self.remade().remove(&slot) || setup;
-        let assignment = Assignment { run, plan, branch, setup };
+        let assignment = Assignment { run, plan, budget, branch, setup };
         // Whoever looks for the run's processes looks for one mark, so a second try keeps the first one.
         let earlier = RunSpec::read(&folder).ok().map(|spec| spec.mark);
         let mark = earlier.unwrap_or_else(|| Uuid::new_v4().simple().to_string());
@@ -231,7 +233,7 @@ impl Actor {
     async fn finish(&self, run: RunId, slot: SlotId) {
         fail::point("before_finish");
         let done = async {
-            if !self.ground.project.auto_commit {
+            if !self.ground.settings.project().auto_commit {
                 return Ok(None);
             }
             let branch = self.branch_in(slot).await.map_err(|error| error.to_string())?;
@@ -303,11 +305,11 @@ impl Actor {
         self.remade.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn plan(&self, run: RunId) -> Result<RunPlan, ErrorInfo> {
-        let plan = self
-            .ground
-            .pool
-            .inspect(move |state| state.runs.get(&run).map(|found| found.plan.clone()));
+    /// What a run is to be, and what it may spend.
+    async fn plan(&self, run: RunId) -> Result<(RunPlan, Option<Usd>), ErrorInfo> {
+        let plan = self.ground.pool.inspect(move |state| {
+            state.runs.get(&run).map(|found| (found.plan.clone(), found.budget))
+        });
         plan.await.ok().flatten().ok_or_else(|| gone(format!("run {run} is over")))
     }
 

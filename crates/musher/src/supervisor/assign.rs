@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use musher_core::pool::TextKey;
 use musher_core::{
-    BranchRef, Decision, ErrorClass, ErrorInfo, Opening, RunId, RunPlan, StoryId, ToolRules, Words,
+    BranchRef, Decision, ErrorClass, ErrorInfo, Opening, RunId, RunPlan, StoryId, ToolRules, Usd,
+    Words,
 };
 use musher_runtime::{AskPolicy, SystemPrompt, control_group, find_program};
 
 use super::Ground;
-use crate::config::{self, Agent, EnvValue};
+use crate::config::{self, Agent, EnvValue, Project};
 use crate::journal::JournalError;
 use crate::runner::spec::{self, Bounds, Resuming, RunSpec, SystemWords, VERSION};
 use crate::runtimes;
@@ -21,6 +22,8 @@ use crate::runtimes;
 pub(super) struct Assignment {
     pub(super) run: RunId,
     pub(super) plan: RunPlan,
+    /// What the pool lets it spend.
+    pub(super) budget: Option<Usd>,
     pub(super) branch: BranchRef,
     /// The worktree's setup is still to be run.
     pub(super) setup: bool,
@@ -29,7 +32,8 @@ pub(super) struct Assignment {
 impl Ground {
     /// Refuses what could not run, before anything is made for it.
     pub(super) fn check(&self, plan: &RunPlan) -> Result<(), ErrorInfo> {
-        let agent = self.agent(plan)?;
+        let project = self.settings.project();
+        let agent = seat(&project, plan)?;
         runtimes::find(&agent.runtime, &self.environment)
             .map_err(|error| config_error(error.to_string()).with_hint(error.hint()))?;
         let named = agent.program(self.git.root());
@@ -62,8 +66,9 @@ impl Ground {
         worktree: &Path,
         mark: String,
     ) -> Result<RunSpec, ErrorInfo> {
-        let Assignment { run, plan, branch, setup } = assignment;
-        let agent = self.agent(plan)?;
+        let Assignment { run, plan, budget, branch, setup } = assignment;
+        let project = self.settings.project();
+        let agent = seat(&project, plan)?;
         let told = self.story(&plan.story)?;
         let (branch, base) = (branch.to_string(), self.base.to_string());
         let rendered = agent
@@ -120,7 +125,7 @@ impl Ground {
             }),
             rules: self.rules(agent),
             permission_mode: agent.permission_mode.clone(),
-            bounds: bounds(agent),
+            bounds: bounds(agent, *budget),
             resume: resume.map(|(session, fork)| Resuming {
                 session,
                 fork,
@@ -130,20 +135,14 @@ impl Ground {
             program: agent.program(self.git.root()),
             args: rendered.args,
             env: agent.env.iter().map(|(name, value)| (name.clone(), variable(value))).collect(),
-            setup: if *setup { self.project.worktree.setup.clone() } else { Vec::new() },
+            setup: if *setup { project.worktree.setup.clone() } else { Vec::new() },
         })
     }
 
     /// The agent's rules, with what a person granted it since. A file of grants with a mistake in it grants nothing.
     fn rules(&self, agent: &Agent) -> ToolRules {
-        let granted = self.local.read().map(|local| local.granted(&agent.name));
+        let granted = self.settings.local().read().map(|local| local.granted(&agent.name));
         ToolRules { granted: granted.unwrap_or_default(), ..agent.rules.clone() }
-    }
-
-    fn agent(&self, plan: &RunPlan) -> Result<&Agent, ErrorInfo> {
-        self.project.agent(plan.agent.as_str()).ok_or_else(|| {
-            config_error(format!("agent {} is not in the project file any more", plan.agent))
-        })
     }
 
     fn story(&self, story: &StoryId) -> Result<Told, ErrorInfo> {
@@ -160,6 +159,13 @@ impl Ground {
     pub(super) fn text(&self, key: &TextKey) -> Result<Option<String>, ErrorInfo> {
         self.views.text(key).map_err(|error| broken(&error))
     }
+}
+
+/// The agent that a plan names, as it is today.
+fn seat<'a>(project: &'a Project, plan: &RunPlan) -> Result<&'a Agent, ErrorInfo> {
+    project.agent(plan.agent.as_str()).ok_or_else(|| {
+        config_error(format!("agent {} is not in the project file any more", plan.agent))
+    })
 }
 
 struct Told {
@@ -182,7 +188,7 @@ fn variable(value: &EnvValue) -> spec::EnvValue {
     }
 }
 
-fn bounds(agent: &Agent) -> Bounds {
+fn bounds(agent: &Agent, budget: Option<Usd>) -> Bounds {
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let (ask_deadline, ask_default) = match agent.asks {
         AskPolicy::Wait { deadline, default } => (deadline, default),
@@ -190,7 +196,7 @@ fn bounds(agent: &Agent) -> Bounds {
     };
     Bounds {
         max_turns: agent.limits.max_turns,
-        budget: agent.limits.budget,
+        budget: agent.limits.budget.into_iter().chain(budget).min(),
         inactivity_ms: agent.limits.inactivity.map(millis),
         wall_clock_ms: agent.limits.wall_clock.map(millis),
         ask_deadline_ms: ask_deadline.map(millis),

@@ -40,7 +40,13 @@ async fn opened(rig: &Rig, run: RunId, log: &mut Log, edits: Vec<Edit>) -> AskId
         always: Vec::new(),
         human_only: false,
     });
-    log.append(EventKind::AskOpened { ask: ask.clone(), body, deadline: None, settled: false });
+    log.append(EventKind::AskOpened {
+        ask: ask.clone(),
+        body,
+        deadline: None,
+        rule: None,
+        settled: false,
+    });
     let what = Heard::AskOpened { ask: ask.clone(), settled: false };
     rig.tell(Input::Heard { run, seq, what }).await;
     rig.settled().await;

@@ -19,6 +19,7 @@ async fn asks(rig: &Rig, rule: Option<&str>) -> (RunId, String) {
         subject: Some("cargo test -p core".into()),
         subject_field: Some("command".into()),
         input: json!({ "command": "cargo test -p core" }),
+        edits: vec![],
         reason: None,
         always: vec![],
         human_only: false,

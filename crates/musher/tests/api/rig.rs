@@ -12,12 +12,13 @@ use http_body_util::BodyExt;
 use musher::api::{self, Access, Code, Context};
 use musher::bus::Bus;
 use musher::checks;
-use musher::config::{self, local::LocalFile};
+use musher::config;
 use musher::git::{Branch, Git, GitEnv};
 use musher::home::{Home, Token, Tokens};
 use musher::journal::{Journal, Views};
 use musher::pool::{Pool, PoolHandle};
 use musher::runner::log::{Lock, Writer};
+use musher::settings::Settings;
 use musher::worktree::{SlotFiles, Slots};
 use musher_core::pool::{Heard, Input, PoolLimits, Seat, Team};
 use musher_core::{
@@ -81,11 +82,14 @@ impl Rig {
         let slots = Slots::new(git.clone(), &home.worktrees(), SlotFiles::default()).unwrap();
         let journal = Journal::open(&home.journal(), now()).unwrap();
         let views = journal.views();
-        let seat = Seat { name: "coder".parse().unwrap(), model: None };
-        let other = Seat { name: "tester".parse().unwrap(), model: Some("m2".into()) };
-        let limits = PoolLimits { runs: 64, runs_per_agent: 64, runs_per_story: 8 };
+        let seat = Seat { name: "coder".parse().unwrap(), model: None, budget: None };
+        let other =
+            Seat { name: "tester".parse().unwrap(), model: Some("m2".into()), budget: None };
+        let limits = PoolLimits { runs: 64, runs_per_agent: 64, runs_per_story: 8, day_usd: None };
         let team = Team { agents: vec![seat, other], limits };
         let (pool, _thread) = Pool::start(journal, team, now, drop).unwrap();
+        let settings = Settings::begin(&repo, home.path(), &["script"], project).unwrap();
+        let settings = Arc::new(settings);
         let bus = Bus::start(home.runs());
         let closing = CancellationToken::new();
         let tokens = Arc::new(Tokens::open(home.path()).unwrap());
@@ -100,14 +104,14 @@ impl Rig {
             git,
             slots,
             base_branch: Branch::new("main").unwrap(),
-            project: tokio::sync::watch::channel(Arc::new(project)).1,
+            project: settings.watch(),
             checked: checks::Site {
                 repo: Ok(repo.clone()),
                 state: Ok(home.path().to_owned()),
                 environment: Environment::from_vars([("PATH".into(), path.clone())]),
                 git_env: env.clone(),
             },
-            local: Arc::new(LocalFile::new(home.path())),
+            settings,
             access,
             code: Code::new(Token::given(CODE)),
             site: musher_web::Site::default(),

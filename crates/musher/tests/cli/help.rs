@@ -32,6 +32,7 @@ const VERBS: &[&str] = &[
     "grants",
     "grants list",
     "grants revoke",
+    "cap",
     "token",
     "token list",
     "token add",

@@ -169,8 +169,8 @@ impl Rig {
 }
 
 pub(crate) fn team(agents: &[&str]) -> Team {
-    let seat = |name: &&str| Seat { name: agent(name), model: None };
-    let limits = PoolLimits { runs: 8, runs_per_agent: 8, runs_per_story: 8 };
+    let seat = |name: &&str| Seat { name: agent(name), model: None, budget: None };
+    let limits = PoolLimits { runs: 8, runs_per_agent: 8, runs_per_story: 8, day_usd: None };
     Team { agents: agents.iter().map(seat).collect(), limits }
 }
 

@@ -9,6 +9,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing among many")]
 
 mod asks;
+mod caps;
 mod dice;
 mod disk;
 mod durable;
@@ -24,6 +25,7 @@ mod loss;
 mod mcp;
 mod memory;
 mod real;
+mod reload;
 mod resume_stream;
 mod rig;
 mod seat;

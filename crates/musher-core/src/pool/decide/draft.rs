@@ -36,6 +36,8 @@ pub(in crate::pool) enum Rule {
     StoryBusy,
     /// A worktree that nobody has been in is given back.
     NothingLeft,
+    /// No run starts when the day's money is spent or reserved.
+    DayCap,
 }
 
 /// The facts and actions so far, on top of the state before the input.

@@ -51,7 +51,8 @@ pub(super) fn heard(draft: &mut Draft<'_>, id: RunId, seq: u64, what: Heard) {
             }
         }
         Heard::Usage { model, spend } => {
-            draft.put(Fact::UsageCounted { run: id, seq, model, spend });
+            let at = Some(draft.now);
+            draft.put(Fact::UsageCounted { run: id, seq, model, spend, at });
         }
         Heard::Ended { outcome, error, session } => {
             let session = session.filter(|session| run.session.as_ref() != Some(session));

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use super::draft::{Draft, Rule};
 use super::ending::{End, end};
 use super::starts::holder;
+use crate::pool::money::{Purse, Share};
 use crate::pool::{Action, Fact, PoolLimits, Slot, State};
 use crate::{
     AgentName, BranchRef, ErrorClass, ErrorInfo, RunId, RunKind, RunPhase, RunPlan, SlotId, Start,
-    StoryId,
+    StoryId, Wait,
 };
 
 /// Starts every waiting run for which there is a place. One that has to wait does not hold up those behind it.
@@ -16,33 +17,52 @@ pub(super) fn promote(draft: &mut Draft<'_>) {
     if !draft.must_look() {
         return;
     }
+    let cap = draft.team.limits.day_usd.filter(|_| draft.keeps(Rule::DayCap));
+    let now = draft.now;
     let state = draft.state();
     let mut taken = Taken::of(state);
-    let waiting: Vec<(RunId, RunPlan)> = state
+    let mut purse = Purse::of(state, cap, now);
+    let waiting: Vec<(RunId, RunPlan, Wait)> = state
         .runs
         .iter()
         .filter(|(_, run)| run.phase == RunPhase::Queued)
-        .map(|(id, run)| (*id, run.plan.clone()))
+        .map(|(id, run)| (*id, run.plan.clone(), run.wait))
         .collect();
-    for (id, plan) in waiting {
-        if draft.team.seat(&plan.agent).is_none() {
+    for (id, plan, waits) in waiting {
+        let Some(seat) = draft.team.seat(&plan.agent) else {
             end(draft, id, End::failed(no_agent(&plan.agent)));
             continue;
-        }
+        };
+        let budget = match purse.share(seat.budget) {
+            Share::Budget(budget) => budget,
+            Share::Nothing { cap } => {
+                wait(draft, id, waits, Wait::DayCap { cap });
+                continue;
+            }
+        };
         if !taken.has_room(&plan, draft.team.limits) && draft.keeps(Rule::Places) {
+            wait(draft, id, waits, Wait::Place);
             continue;
         }
         let alone = draft.keeps(Rule::OneRunPerSlot);
         match choose(draft.state(), &plan, alone) {
-            Choice::Wait => {}
+            Choice::Wait => wait(draft, id, waits, Wait::Place),
             Choice::Gone(error) => end(draft, id, End::failed(error)),
             Choice::Take { slot, n, start } => {
                 taken.add(&plan);
-                draft.put(Fact::RunPreparing { run: id, slot, branch: n, start });
+                purse.take(budget);
+                draft.put(Fact::RunPreparing { run: id, slot, branch: n, start, budget });
                 let branch = BranchRef { story: plan.story, n };
                 draft.act(Action::Prepare { run: id, slot, branch, start });
             }
         }
+    }
+}
+
+/// Says what a run waits for, if that is news.
+fn wait(draft: &mut Draft<'_>, run: RunId, before: Wait, wait: Wait) {
+    if wait != before {
+        draft.put(Fact::RunWaits { run, wait });
     }
 }
 

@@ -4,14 +4,14 @@ use super::scene::{Scene, agent, run, story};
 use crate::pool::{Command, Fact, Heard, Input, State, UndeliveredCode};
 use crate::{
     Answer, AskId, ClosedBy, CommandId, EndWish, ErrorClass, ErrorInfo, Line, Opening, Outcome,
-    RunKind, RunPlan, RunRef, SessionId, SlotId, Spend, Start, Tokens, Usd, Words,
+    RunKind, RunPlan, RunRef, SessionId, SlotId, Spend, Start, Tokens, Usd, Wait, Words,
 };
 
 /// One of each fact, as the first version wrote it. Lines are only ever added.
 const WRITTEN: &str = include_str!("../../../tests/fixtures/facts.jsonl");
 
 /// How many kinds of facts there are.
-pub(super) const KINDS: usize = 32;
+pub(super) const KINDS: usize = 33;
 
 fn plan(kind: RunKind, words: Words) -> RunPlan {
     RunPlan {
@@ -36,11 +36,20 @@ pub(super) fn samples() -> Vec<Fact> {
         command: Some(command.clone()),
         at: 1_700_000_000_000,
     };
+    let preparing = |n: u32, start, budget| Fact::RunPreparing {
+        run,
+        slot: SlotId(n),
+        branch: n,
+        start,
+        budget,
+    };
     let opening = Opening::Resume { session: session.clone() };
     let restart = RunKind::Restart { of, opening };
     let error = ErrorInfo::new(ErrorClass::Startup, "it did not speak").with_hint("look at it");
     let tokens = Tokens { input: 10, output: 2, ..Tokens::default() };
     let spend = Spend { tokens, cost_usd: Some(Usd::from_dollars(0.25)) };
+    let model = Some("big".to_owned());
+    let counted = |at| Fact::UsageCounted { run, seq: 3, model: model.clone(), spend, at };
     let code = UndeliveredCode::RunEnded;
     let message = "no".to_owned();
     vec![
@@ -57,19 +66,18 @@ pub(super) fn samples() -> Vec<Fact> {
         queued(RunKind::Resume { of, session: session.clone() }, Words::Continue),
         queued(RunKind::Fork { of, session: session.clone(), from: SlotId(1) }, Words::Continue),
         queued(restart.clone(), Words::Story),
-        Fact::RunPreparing { run, slot: SlotId(1), branch: 1, start: Start::Fresh },
-        Fact::RunPreparing { run, slot: SlotId(1), branch: 1, start: Start::Keep },
-        Fact::RunPreparing {
-            run,
-            slot: SlotId(2),
-            branch: 2,
-            start: Start::Snapshot { of: SlotId(1) },
-        },
+        Fact::RunWaits { run, wait: Wait::DayCap { cap: Usd::from_dollars(5.0) } },
+        Fact::RunWaits { run, wait: Wait::Place },
+        preparing(1, Start::Fresh, None),
+        preparing(1, Start::Keep, None),
+        preparing(2, Start::Snapshot { of: SlotId(1) }, None),
+        preparing(1, Start::Keep, Some(Usd::from_dollars(1.5))),
         Fact::RunPrepared { run, head: "abc".into() },
         Fact::RunStarted { run },
         Fact::SessionSeen { run, seq: 1, session: session.clone() },
         Fact::SetupDone { run, seq: 2 },
-        Fact::UsageCounted { run, seq: 3, model: Some("big".into()), spend },
+        counted(None),
+        counted(Some(1_700_000_000_000)),
         Fact::AskOpened { run, seq: 4, ask: ask.clone() },
         Fact::AnswerOffered { run, ask: ask.clone(), command: command.clone() },
         Fact::AskAnswered { run, ask: ask.clone(), command: command.clone() },

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::scene::{Scene, team};
 use crate::pool::decide::Rule;
-use crate::pool::{Action, Command, Heard, Input, Refusal, Reply, State};
-use crate::{CommandId, Outcome, RunId};
+use crate::pool::{Action, Command, DAY_MS, Heard, Input, Refusal, Reply, State, Team};
+use crate::{CommandId, Outcome, RunId, Usd};
 use dice::Dice;
 use laws::Laws;
 use people::wish;
@@ -53,6 +53,7 @@ impl Simulation {
         let mut limit = || 1 + dice.below(3) as u32;
         let limits = &mut scene.team.limits;
         (limits.runs, limits.runs_per_agent, limits.runs_per_story) = (limit(), limit(), limit());
+        set_money(&mut scene.team, &mut dice);
         scene.broken = broken.rule;
         let storm = if dice.chance(30) { 20 } else { 2 };
         Self {
@@ -94,6 +95,7 @@ impl Simulation {
             2,
             1,
             if self.storm > 2 { 15 } else { 2 },
+            2,
         ];
         match self.dice.weighed(&weights) {
             0 => self.person(),
@@ -105,8 +107,15 @@ impl Simulation {
             6 => self.look_after_runners(),
             7 => self.crash(),
             8 => self.set_the_clock(),
+            10 => self.change_the_cap(),
             _ => self.rush(),
         }
+    }
+
+    /// A person raises, lowers, sets or lifts the cap.
+    fn change_the_cap(&mut self) -> Result<(), String> {
+        set_money(&mut self.scene.team, &mut self.dice);
+        self.put(Input::Begun).map(drop)
     }
 
     /// For a moment everything goes quickly.
@@ -132,7 +141,9 @@ impl Simulation {
 
     fn set_the_clock(&mut self) -> Result<(), String> {
         let hours = self.dice.below(3) as i64 - 1;
-        self.scene.now += hours * 3_600_000;
+        // Now and then a day passes.
+        let days = i64::from(self.dice.chance(20));
+        self.scene.now += hours * 3_600_000 + days * DAY_MS;
         Ok(())
     }
 
@@ -141,7 +152,7 @@ impl Simulation {
         let told = input.clone();
         let decision = self.scene.put(input);
         self.laws
-            .judge(&decision, &self.scene.state, &self.scene.team)
+            .judge(&decision, &self.scene.state, &self.scene.team, self.scene.now)
             .map_err(|broken| format!("{broken} (after {told:?})"))?;
         for (command, result) in decision.settled {
             match self.ledger.insert(command.clone(), Some(result)) {
@@ -285,6 +296,7 @@ impl Simulation {
         if self.dice.chance(30) {
             let names: &[&str] = if self.dice.chance(50) { &["ada"] } else { &["ada", "bob"] };
             self.scene.team.agents = team(names).agents;
+            set_money(&mut self.scene.team, &mut self.dice);
         }
         if !self.forgets {
             self.pending = self.scene.state.owed();
@@ -308,6 +320,8 @@ impl Simulation {
     fn come_to_rest(&mut self) -> Result<(), String> {
         (self.world.trouble, self.world.doom) = (0, 0);
         self.scene.team.agents = team(&["ada", "bob"]).agents;
+        // Whoever waits for money waits for somebody to raise the cap.
+        self.scene.team.limits.day_usd = None;
         self.put(Input::Begun)?;
         for _ in 0..200 {
             while !self.pending.is_empty() {
@@ -361,6 +375,19 @@ impl Simulation {
             }
         }
         Ok(())
+    }
+}
+
+/// A cap for the day, and what each agent may spend; either may be absent.
+fn set_money(team: &mut Team, dice: &mut Dice) {
+    let mut amount = |most: usize| {
+        let some = dice.chance(50);
+        let dollars = 1 + dice.below(most);
+        some.then(|| Usd::from_dollars(dollars as f64))
+    };
+    team.limits.day_usd = amount(12);
+    for seat in &mut team.agents {
+        seat.budget = amount(4);
     }
 }
 
@@ -424,6 +451,7 @@ fn a_broken_rule_is_noticed() {
         Rule::QueueMoves,
         Rule::StoryBusy,
         Rule::NothingLeft,
+        Rule::DayCap,
     ];
     let mut all: Vec<Broken> = rules.map(|rule| Broken { rule: Some(rule), forgets: false }).into();
     all.push(Broken { rule: None, forgets: true });

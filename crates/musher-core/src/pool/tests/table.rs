@@ -3,10 +3,10 @@
 mod cells;
 
 use super::scene::{Scene, ended, run, story, team};
-use crate::pool::{Action, Command, Decision, Heard, Input, Refusal, Reply, State, decide};
+use crate::pool::{Action, Command, Day, Decision, Heard, Input, Refusal, Reply, State, decide};
 use crate::{
     Answer, AskId, BranchRef, ClosedBy, CommandId, ErrorClass, ErrorInfo, Outcome, PastRun,
-    RunPhase, RunRef, SessionId, SlotId, Words,
+    RunPhase, RunRef, SessionId, SlotId, Usd, Words,
 };
 
 /// Where the run `r1` of `ada` on `s1` is. The columns of the table, in their order.
@@ -179,6 +179,27 @@ fn every_input_in_every_phase_does_what_the_table_says() {
             let found = shown(&decision);
             if cells[column] != found {
                 broken.push(format!("{row} when {at:?}: {found:?}, not {:?}", cells[column]));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+/// The same when the day's money is gone: what would begin waits, and nothing else is different.
+#[test]
+fn nothing_begins_on_any_input_while_the_days_money_is_gone() {
+    let mut broken = Vec::new();
+    for (column, at) in COLUMNS.into_iter().enumerate() {
+        for input in inputs(at) {
+            let (row, cells) = cells::row(&input);
+            let mut scene = scene(at);
+            scene.team.limits.day_usd = Some(Usd::from_dollars(5.0));
+            scene.state.day = Day { n: 0, spent: Usd::from_dollars(5.0) };
+            let found = shown(&scene.put(input));
+            let expected = cells[column].replace("run_preparing", "run_waits");
+            let expected = expected.replace(" > prepare", "");
+            if expected != found {
+                broken.push(format!("{row} when {at:?}: {found:?}, not {expected:?}"));
             }
         }
     }

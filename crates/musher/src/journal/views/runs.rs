@@ -50,6 +50,9 @@ pub struct RunView {
     pub outcome: Option<Outcome>,
     #[schema(value_type = Option<Object>)]
     pub error: Option<ErrorInfo>,
+    /// Why it has not begun, beside that all places are taken; it is told as its note.
+    #[serde(skip)]
+    pub wait: Option<String>,
     /// The commit in which its uncommitted work was kept.
     pub commit: Option<String>,
     /// Why its uncommitted work could not be kept.
@@ -172,6 +175,9 @@ fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<RunView> {
     let id = rows::get_run(row, "id")?;
     let story = rows::get_word(row, "story")?;
     let of: Option<i64> = row.get("of")?;
+    let phase: String = row.get("phase")?;
+    let error: Option<ErrorInfo> = rows::get_json_if_any(row, "error")?;
+    let (wait, error) = if phase == "queued" { (error, None) } else { (None, error) };
     Ok(RunView {
         id,
         branch: rows::get_branch(row, &story)?,
@@ -181,13 +187,17 @@ fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<RunView> {
         kind: row.get("kind")?,
         of: of.map(rows::run_id),
         line: rows::get_word(row, "line")?,
-        phase: row.get("phase")?,
+        phase,
         wish: rows::get_word_if_any(row, "wish")?,
         slot: row.get::<_, Option<u32>>("slot")?.map(SlotId),
         head: row.get("head")?,
         session: rows::get_word_if_any(row, "session")?,
         outcome: rows::get_word_if_any(row, "outcome")?,
-        error: rows::get_json_if_any(row, "error")?,
+        error,
+        wait: wait.map(|wait| match &wait.hint {
+            Some(hint) => format!("{}; {hint}", wait.message),
+            None => wait.message,
+        }),
         commit: row.get("commit_")?,
         finish_error: row.get("finish_error")?,
         parked: row.get("parked")?,

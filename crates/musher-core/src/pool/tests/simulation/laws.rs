@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::pool::{
-    Action, Decision, Fact, Pair, RESTART_LIMIT, RESTART_WINDOW_MS, Slot, State, Team,
+    Action, DAY_MS, Decision, Fact, Pair, RESTART_LIMIT, RESTART_WINDOW_MS, Slot, State, Team,
     UndeliveredCode,
 };
-use crate::{AskId, Line, RunId, RunKind, RunPhase, SlotId};
+use crate::{AskId, Line, RunId, RunKind, RunPhase, SlotId, Usd};
 
 /// The laws, and what they must remember of the facts.
 #[derive(Debug, Default)]
@@ -20,6 +20,16 @@ pub(super) struct Laws {
     /// When the pool restarted something by itself.
     restarts: BTreeMap<Pair, Vec<i64>>,
     parked: BTreeMap<RunId, Pair>,
+    books: Books,
+}
+
+/// What was spent and what was promised, kept apart from the pool's own sums.
+#[derive(Debug, Default)]
+struct Books {
+    /// By the day on which it was counted; the last one is today's while the clock does not pass it.
+    spent: BTreeMap<i64, Usd>,
+    /// What each run that has begun may still spend.
+    promised: BTreeMap<RunId, Usd>,
 }
 
 impl Laws {
@@ -29,6 +39,7 @@ impl Laws {
         decision: &Decision,
         after: &State,
         team: &Team,
+        now: i64,
     ) -> Result<(), String> {
         if let Some(Err(refusal)) = &decision.reply
             && !(decision.facts.is_empty() && decision.actions.is_empty())
@@ -41,6 +52,7 @@ impl Laws {
         for action in &decision.actions {
             action_is_right(after, action)?;
         }
+        self.books.judge(decision, team, now)?;
         one_run_for_each_pair(after)?;
         slots_and_runs_agree(after)?;
         places_suffice(after, team)
@@ -130,6 +142,37 @@ impl Laws {
             let counted = counted.filter(|(_, _, name)| *name == "usage_counted").count();
             if counted != *reports {
                 return Err(format!("{run} reported {reports} times, counted were {counted}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Books {
+    /// No run begins with more than is left of the day's money, whoever counts it.
+    fn judge(&mut self, decision: &Decision, team: &Team, now: i64) -> Result<(), String> {
+        for fact in &decision.facts {
+            if let Fact::UsageCounted { run, spend, at: Some(at), .. } = fact {
+                let cost = spend.cost_usd.unwrap_or_default();
+                let last = self.spent.last_key_value().map_or(0, |(day, _)| *day);
+                let day = at.div_euclid(DAY_MS).max(last);
+                let spent = self.spent.entry(day).or_default();
+                *spent = spent.plus(cost);
+                if let Some(promised) = self.promised.get_mut(run) {
+                    *promised = promised.minus(cost);
+                }
+            } else if let Fact::RunEnded { run, .. } = fact {
+                self.promised.remove(run);
+            } else if let Fact::RunPreparing { run, budget, .. } = fact {
+                self.promised.insert(*run, budget.unwrap_or_default());
+                let Some(cap) = team.limits.day_usd else { continue };
+                let today = now.div_euclid(DAY_MS);
+                let spent = self.spent.last_key_value().filter(|(day, _)| **day >= today);
+                let spent = spent.map_or(Usd::default(), |(_, spent)| *spent);
+                let all = self.promised.values().fold(spent, |sum, promised| sum.plus(*promised));
+                if budget.is_none() || all > cap {
+                    return Err(format!("{run} began with {budget:?}: {all} of {cap} are gone"));
+                }
             }
         }
         Ok(())

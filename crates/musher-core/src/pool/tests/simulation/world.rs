@@ -6,7 +6,7 @@ use super::dice::Dice;
 use crate::pool::{Action, DeliveryKind, Heard, Input, Undelivered, UndeliveredCode};
 use crate::{
     AskId, BranchRef, ClosedBy, CommandId, ErrorClass, ErrorInfo, Outcome, RunId, SessionId,
-    SlotId, Spend, Start,
+    SlotId, Spend, Start, Usd,
 };
 
 /// Everything that is not the pool.
@@ -289,7 +289,13 @@ impl Runner {
                     self.log.push(Heard::AskClosed { ask, by, command });
                 }
             }
-            7..=9 => self.log.push(Heard::Usage { model: None, spend: Spend::default() }),
+            7..=9 => {
+                // Some models tell no cost.
+                let cents = dice.below(250) as f64;
+                let cost_usd = dice.chance(80).then(|| Usd::from_dollars(cents / 100.0));
+                let spend = Spend { cost_usd, ..Spend::default() };
+                self.log.push(Heard::Usage { model: None, spend });
+            }
             10 if dice.chance(50) => self.end(Outcome::Failed, ClosedBy::TurnEnd),
             11 if dice.chance(50) => self.end(Outcome::Completed, ClosedBy::TurnEnd),
             _ => {}

@@ -12,6 +12,7 @@ fn command(line: &str, human_only: bool) -> Ask {
         subject: Some(line.into()),
         subject_field: Some("command".into()),
         input: serde_json::json!({ "command": line }),
+        edits: vec![],
         reason: None,
         always: vec![],
         human_only,

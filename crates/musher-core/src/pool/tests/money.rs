@@ -1,0 +1,134 @@
+//! The day's cap: what begins, with how much, and what waits.
+
+use super::scene::Scene;
+use crate::pool::{Command, DAY_MS, Decision, Fact, Heard, Input, Reply};
+use crate::{Outcome, RunId, RunPhase, Spend, Usd, Wait};
+
+fn usd(dollars: f64) -> Usd {
+    Usd::from_dollars(dollars)
+}
+
+/// A pool with a cap for the day, and with what a run of anyone may spend.
+fn capped(cap: f64, own: Option<f64>) -> Scene {
+    let mut scene = Scene::with_story();
+    scene.add_story().unwrap();
+    scene.team.limits.day_usd = Some(usd(cap));
+    for seat in &mut scene.team.agents {
+        seat.budget = own.map(usd);
+    }
+    scene
+}
+
+fn spends(scene: &mut Scene, run: RunId, seq: u64, dollars: f64) -> Decision {
+    let spend = Spend { cost_usd: Some(usd(dollars)), ..Spend::default() };
+    scene.hear(run, seq, Heard::Usage { model: None, spend })
+}
+
+fn waits(scene: &Scene, run: RunId) -> Option<Wait> {
+    let found = &scene.state.runs[&run];
+    (found.phase == RunPhase::Queued).then_some(found.wait)
+}
+
+#[test]
+fn a_run_begins_with_what_is_left_of_the_day_or_with_its_own_budget_if_that_is_less() {
+    let cases = [
+        // The cap, what was spent, what the agent may spend, and with what its run begins.
+        (None, 9.0, None, Some(None)),
+        (None, 9.0, Some(2.0), Some(Some(2.0))),
+        (Some(10.0), 0.0, None, Some(Some(10.0))),
+        (Some(10.0), 4.0, None, Some(Some(6.0))),
+        (Some(10.0), 4.0, Some(2.0), Some(Some(2.0))),
+        (Some(10.0), 9.0, Some(2.0), Some(Some(1.0))),
+        (Some(10.0), 10.0, Some(2.0), None),
+        (Some(10.0), 12.0, None, None),
+        (Some(0.0), 0.0, None, None),
+    ];
+    for (cap, spent, own, expected) in cases {
+        let mut scene = capped(0.0, own);
+        scene.team.limits.day_usd = None;
+        let first = scene.live("s1", "ada");
+        spends(&mut scene, first, 1, spent);
+        scene.end(first, Outcome::Completed);
+        scene.team.limits.day_usd = cap.map(usd);
+        let run = scene.start("s2", "bob");
+        let begun = match waits(&scene, run) {
+            Some(wait) => {
+                assert_eq!(Some(wait), cap.map(|cap| Wait::DayCap { cap: usd(cap) }));
+                None
+            }
+            None => Some(scene.state.runs[&run].budget),
+        };
+        let expected = expected.map(|budget| budget.map(usd));
+        assert_eq!(begun, expected, "cap {cap:?}, spent {spent}, own {own:?}");
+    }
+}
+
+#[test]
+fn what_a_run_may_still_spend_is_kept_for_it_and_comes_back_when_it_ends() {
+    let mut scene = capped(10.0, Some(6.0));
+    let first = scene.live("s1", "ada");
+    let second = scene.live("s2", "bob");
+    assert_eq!(scene.state.runs[&first].budget, Some(usd(6.0)));
+    assert_eq!(scene.state.runs[&second].budget, Some(usd(4.0)), "it gets what is left");
+    let third = scene.start("s2", "ada");
+    let cap = usd(10.0);
+    assert_eq!(waits(&scene, third), Some(Wait::DayCap { cap }));
+    spends(&mut scene, first, 1, 5.0);
+    assert_eq!(scene.state.reserved(), usd(5.0), "what is spent is no longer reserved");
+    scene.put(Input::Begun);
+    assert_eq!(waits(&scene, third), Some(Wait::DayCap { cap }));
+    scene.end(first, Outcome::Completed);
+    assert_eq!(waits(&scene, third), None, "the dollar that was not spent is there again");
+    assert_eq!(scene.state.runs[&third].budget, Some(usd(1.0)));
+}
+
+#[test]
+fn a_run_that_waits_for_money_begins_when_the_cap_is_raised_and_on_the_next_day() {
+    for raised in [true, false] {
+        let mut scene = capped(5.0, None);
+        let first = scene.live("s1", "ada");
+        spends(&mut scene, first, 1, 5.0);
+        scene.end(first, Outcome::OutOfBudget);
+        let run = scene.start("s1", "ada");
+        assert!(matches!(waits(&scene, run), Some(Wait::DayCap { .. })));
+        assert!(scene.put(Input::Begun).facts.is_empty(), "it is said once");
+        match raised {
+            true => scene.team.limits.day_usd = Some(usd(8.0)),
+            false => scene.now += DAY_MS,
+        }
+        let decision = scene.put(Input::Begun);
+        assert!(matches!(decision.facts[..], [Fact::RunPreparing { .. }]), "{decision:?}");
+        let budget = scene.state.runs[&run].budget;
+        assert_eq!(budget, Some(if raised { usd(3.0) } else { usd(5.0) }));
+    }
+}
+
+#[test]
+fn a_run_whose_wait_changes_says_so() {
+    let mut scene = capped(5.0, None);
+    let first = scene.live("s1", "ada");
+    let run = scene.start("s1", "bob");
+    assert_eq!(waits(&scene, run), Some(Wait::DayCap { cap: usd(5.0) }));
+    scene.team.limits.day_usd = Some(usd(4.0));
+    scene.put(Input::Begun);
+    assert_eq!(waits(&scene, run), Some(Wait::DayCap { cap: usd(4.0) }));
+    (scene.team.limits.day_usd, scene.team.limits.runs) = (None, 1);
+    scene.put(Input::Begun);
+    assert_eq!(waits(&scene, run), Some(Wait::Place));
+    assert!(matches!(scene.reply(Command::Stop { run }), Ok(Reply::Done)));
+    scene.end(first, Outcome::Completed);
+}
+
+#[test]
+fn a_clock_that_is_set_back_gives_no_money_back_and_unknown_costs_count_for_nothing() {
+    let mut scene = capped(5.0, None);
+    scene.now = 10 * DAY_MS;
+    let first = scene.live("s1", "ada");
+    spends(&mut scene, first, 1, 2.0);
+    scene.now -= DAY_MS;
+    spends(&mut scene, first, 2, 1.0);
+    scene.hear(first, 3, Heard::Usage { model: None, spend: Spend::default() });
+    assert_eq!(scene.state.spent_today(scene.now), usd(3.0));
+    assert_eq!(scene.state.spent_today(10 * DAY_MS), usd(3.0));
+    assert_eq!(scene.state.spent_today(11 * DAY_MS), usd(0.0));
+}

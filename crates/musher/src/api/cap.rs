@@ -1,0 +1,62 @@
+//! `PUT /local/caps`: sets what may be spent.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use musher_core::Usd;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::Api;
+use super::command::Receipt;
+use super::problem::Problem;
+use super::request::Order;
+use crate::config::local::LocalError;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CapRequest {
+    /// What all runs together may spend on one day (UTC), in dollars above 0; `null` lifts the cap.
+    #[serde(deserialize_with = "given")]
+    #[schema(required = true)]
+    day_usd: Option<f64>,
+}
+
+/// A field that may be `null` but not left out: nobody lifts a cap by a slip of the pen.
+fn given<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    Option::deserialize(from)
+}
+
+#[utoipa::path(
+    put,
+    path = "/local/caps",
+    tag = "local",
+    operation_id = "cap",
+    summary = "Set what may be spent",
+    description = "While what was spent today and what running runs may still spend reach the cap, no queued run \
+        starts. A run that starts may spend what is left of the day, or its own budget if that is less.",
+    request_body = CapRequest,
+    responses((status = 200, body = Receipt), Problem)
+)]
+pub(super) async fn cap(
+    State(api): State<Api>,
+    Order { body, .. }: Order<CapRequest>,
+) -> Result<Receipt, Problem> {
+    let bad = |dollars: &f64| !(dollars.is_finite() && *dollars > 0.0);
+    if body.day_usd.as_ref().is_some_and(bad) {
+        return Err(Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "bad_cap",
+            "a cap is an amount of dollars above 0",
+            "send such an amount, or `null` to lift the cap",
+        ));
+    }
+    let settings = api.settings.clone();
+    let day_usd = body.day_usd.map(Usd::from_dollars);
+    let write = move || {
+        settings.local().cap(day_usd)?;
+        settings.read_caps().map_err(LocalError::from)
+    };
+    api.blocking(write).await??;
+    api.settings.enforce(&api.context.pool).await?;
+    Ok(Receipt::Done)
+}

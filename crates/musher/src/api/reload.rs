@@ -1,0 +1,65 @@
+//! `POST /project/reload`: reads the project file again.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Api;
+use super::command::Nothing;
+use super::problem::Problem;
+use super::request::Order;
+use crate::settings::{ReloadError, Reloaded};
+
+/// What is in force now.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ReloadReply {
+    /// As in `GET /project/file`.
+    hash: String,
+    /// Keys whose new values count only after the server has begun anew.
+    after_restart: Vec<&'static str>,
+}
+
+#[utoipa::path(
+    post,
+    path = "/project/reload",
+    tag = "project",
+    operation_id = "reload",
+    summary = "Read the project file again",
+    description = "It takes effect for what starts afterwards; what runs goes on as it began. It is refused if there is a \
+        mistake in it, or if it may do what nobody has agreed to.",
+    request_body = Nothing,
+    responses((status = 200, body = ReloadReply), Problem)
+)]
+pub(super) async fn reload(
+    State(api): State<Api>,
+    _nothing: Order<Nothing>,
+) -> Result<Json<ReloadReply>, Problem> {
+    let settings = api.settings.clone();
+    let Reloaded { hash, after_restart } = api.blocking(move || settings.reload()).await??;
+    api.settings.enforce(&api.context.pool).await?;
+    Ok(Json(ReloadReply { hash, after_restart }))
+}
+
+impl From<ReloadError> for Problem {
+    fn from(error: ReloadError) -> Self {
+        let (status, code, hint) = match error {
+            ReloadError::Local(errors) => return errors.into(),
+            ReloadError::Project(_) => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "project_file_broken",
+                "correct the project file; what was in force still is",
+            ),
+            ReloadError::Untrusted { .. } => {
+                (StatusCode::CONFLICT, "untrusted", "read the changes, then run `musher trust`")
+            }
+            ReloadError::Trust(_) => (
+                StatusCode::CONFLICT,
+                "untrusted",
+                "see that the state directory can be read, then run `musher trust`",
+            ),
+        };
+        Self::new(status, code, error.to_string(), hint)
+    }
+}
