@@ -61,5 +61,10 @@ pub(crate) fn start(service: &'static Service, mut spec: SessionSpec) -> Session
         let found = service.key_variables.iter().find(is_set);
         spec.model_options.key = found.map(|name| KeySource::Env((*name).to_owned()));
     }
+    if spec.model_options.base_url.is_none() {
+        let named = spec.environment.get(service.base_variable).and_then(|value| value.to_str());
+        let named = named.map(str::trim).filter(|value| !value.is_empty());
+        spec.model_options.base_url = named.map(str::to_owned);
+    }
     session::start(profile, spec, Arc::new(move |attempt| Box::pin(agent::run(service, attempt))))
 }

@@ -180,7 +180,7 @@ fn messages(entries: &[Entry]) -> Vec<Json> {
 
 /// An answer that came in another format, in the words of this one.
 fn told(text: &str, calls: &[Wanted]) -> Vec<Json> {
-    let said = Some(text).filter(|text| !text.is_empty());
+    let said = Some(text).filter(|text| !is_blank(text));
     let said = said.map(|text| json!({ "type": "text", "text": text }));
     let calls = calls.iter().map(|call| {
         let input = call.input.object();
@@ -318,8 +318,8 @@ impl Reader for Stream {
         for block in std::mem::take(&mut self.blocks).into_values() {
             let json = block.json;
             match json["type"].as_str() {
-                // The format gives empty texts and does not take them back.
-                Some("text") if json["text"].as_str().is_none_or(str::is_empty) => continue,
+                // The format gives texts of nothing but blanks and does not take them back.
+                Some("text") if json["text"].as_str().is_none_or(is_blank) => continue,
                 Some("text") => answer.text.push_str(json["text"].as_str().unwrap_or_default()),
                 Some("tool_use") => {
                     let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
@@ -456,6 +456,10 @@ impl Stream {
         }
         pieces
     }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
 }
 
 fn append(text: &mut Json, more: &str) {

@@ -381,6 +381,8 @@ impl Stream {
             self.text.push_str(text);
         }
         match self.parts.last_mut() {
+            // Nothing is no part.
+            _ if text.is_empty() && is_plain(part) => {}
             Some(last)
                 if is_plain(last) && is_plain(part) && last["thought"] == part["thought"] =>
             {

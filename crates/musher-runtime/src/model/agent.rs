@@ -15,7 +15,7 @@ use super::mode::Mode;
 use super::prices::Prices;
 use super::wire::{Answer, Entry, Stop, ToolChoice, Wire};
 use super::{Service, work};
-use crate::process::{Copying, Tap, Weights};
+use crate::process::{Copying, SECRET_LEN, Tap, Weights};
 use crate::session::{Attempt, Ended, Signal};
 use crate::tools::{Hosts, ToolHost, ToolSpec};
 use crate::{SessionSpec, SystemPrompt};
@@ -24,6 +24,9 @@ use crate::{SessionSpec, SystemPrompt};
 const BAD_CALLS: u32 = 3;
 /// How often an answer in a row may be nothing, or be paused by the service.
 const NO_PROGRESS: u32 = 32;
+
+/// How often in a row a conversation is made shorter for one answer.
+const COMPACTIONS: u32 = 2;
 
 /// Everything that an agent has.
 #[derive(Debug)]
@@ -82,8 +85,8 @@ async fn prepare(service: &'static Service, mut attempt: Attempt) -> Result<Agen
     let mode = mode.map_err(Ended::failed)?;
     let prices = Prices::load(service.prices, spec.model_options.prices.as_deref());
     let prices = prices.map_err(Ended::failed)?;
-    let mut door =
-        Door::open(&spec, service.base_url, service.base_variable).map_err(Ended::failed)?;
+    let door = Door::open(&spec, service.base_url, service.base_variable);
+    let mut door = door.map_err(Ended::failed)?;
     let key = key::find(&attempt, service.key_variables).await.map_err(Ended::failed)?;
     if key.is_none() && !door.own {
         let variable = service.key_variables.first().copied().unwrap_or_default();
@@ -101,7 +104,7 @@ async fn prepare(service: &'static Service, mut attempt: Attempt) -> Result<Agen
     })?;
     let mut tap = attempt.tap.take();
     let mut secret = None;
-    if let Some(key) = &key {
+    if let Some(key) = key.as_ref().filter(|key| key.value.len() >= SECRET_LEN) {
         tap = tap.map(|tap| tap.hiding("key", &key.value));
         let (name, value) = (key.source.clone(), key.value.clone());
         secret = Some(Signal::Secret { name, value });
@@ -271,9 +274,16 @@ impl Agent {
                     self.say_to_the_model(text)?;
                     continue;
                 }
-                Stop::ContextFull => {
+                Stop::ContextFull if no_progress <= COMPACTIONS => {
                     self.compact().await?;
                     continue;
+                }
+                Stop::ContextFull => {
+                    let message = "the answer does not fit the model's window";
+                    return Err(Broken::Failed(
+                        ErrorInfo::new(ErrorClass::ContextOverflow, message)
+                            .with_hint("begin a new session, or use a model with a larger window"),
+                    ));
                 }
                 Stop::End | Stop::Paused if empty && self.wire.empty_is_a_fault() => {
                     if !std::mem::replace(&mut empty_before, true) {
@@ -301,6 +311,7 @@ impl Agent {
                 Stop::End | Stop::Paused => {}
             }
             // What was said into the turn meanwhile is a part of it.
+            self.inbox.take_in()?;
             if !self.inbox.changes.iter().any(|change| matches!(change, Change::Steer(_))) {
                 return Ok(());
             }

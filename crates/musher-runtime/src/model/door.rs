@@ -37,9 +37,7 @@ impl Door {
     pub(crate) fn open(spec: &SessionSpec, usual: &str, variable: &str) -> Result<Self, ErrorInfo> {
         let options = &spec.model_options;
         let environment = &spec.environment;
-        let named = environment.get(variable).and_then(|value| value.to_str());
-        let named = named.map(str::trim).filter(|value| !value.is_empty());
-        let base = options.base_url.as_deref().or(named).unwrap_or(usual);
+        let base = options.base_url.as_deref().map(str::trim).unwrap_or(usual);
         let refuse = |why: String| {
             ErrorInfo::new(ErrorClass::Config, format!("the base address cannot be used: {why}"))
                 .with_hint(format!(

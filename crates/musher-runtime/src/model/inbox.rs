@@ -103,6 +103,15 @@ impl Inbox {
         }
     }
 
+    /// Takes in what was ordered already, without waiting for more.
+    pub(super) fn take_in(&mut self) -> Result<(), Broken> {
+        while let Ok(order) = self.orders.try_recv() {
+            // A word that nobody waits for any more.
+            let _late = self.sort(order)?;
+        }
+        Ok(())
+    }
+
     async fn order(&mut self) -> Result<Option<Word>, Broken> {
         let order = tokio::select! {
             biased;
@@ -110,6 +119,10 @@ impl Inbox {
             () = self.end.cancelled() => return Err(Broken::Ending),
             order = self.orders.recv() => order.ok_or(Broken::Ending)?,
         };
+        self.sort(order)
+    }
+
+    fn sort(&mut self, order: Order) -> Result<Option<Word>, Broken> {
         match order {
             Order::Prompt { text, .. } => self.prompts.push_back(Some(text)),
             Order::Close => self.prompts.push_back(None),

@@ -6,6 +6,7 @@ mod failures;
 mod kept;
 mod room;
 mod sessions;
+mod settings;
 mod talk;
 mod tools;
 

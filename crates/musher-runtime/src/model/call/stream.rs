@@ -1,6 +1,7 @@
 //! One try at a model call: the request goes out, the stream comes in, and everything in it is told as it comes.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use musher_core::{
     Channel, Delta, ErrorClass, EventKind, ItemBody, ItemId, OutputStream, RawRef, Scope,
@@ -18,6 +19,8 @@ use crate::session::Signal;
 
 /// An answer of more bytes than this is broken off.
 const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
+/// How long the end of a stream is waited for once its last event has come.
+const LAST: Duration = Duration::from_millis(100);
 /// Of an event that cannot be read, this much is shown.
 const SHOWN: usize = 2000;
 
@@ -35,7 +38,7 @@ struct Incoming {
     quiet: bool,
     failed: Option<Refusal>,
     bytes: usize,
-    unreadable: u32,
+    /// Events that could be read.
     readable: u32,
 }
 
@@ -57,7 +60,6 @@ impl Agent {
             quiet: self.quiet,
             failed: None,
             bytes: 0,
-            unreadable: 0,
             readable: 0,
         };
         let read = self.read(&mut response, &mut incoming).await;
@@ -134,6 +136,9 @@ impl Agent {
                 return Err(Refusal::never(ErrorClass::MaxOutput, message).into());
             }
             if incoming.reader.is_done() {
+                // A connection that is read to its end can be used again.
+                let end = async { while let Ok(Some(_)) = self.door.chunk(response).await {} };
+                let _late = self.inbox.during(tokio::time::timeout(LAST, end)).await?;
                 return Ok(());
             }
         }
@@ -251,10 +256,7 @@ impl Incoming {
                 }
             }
         }
-        match understood {
-            true => self.readable += 1,
-            false => self.unreadable += 1,
-        }
+        self.readable += u32::from(understood);
         self.heard(signals)
     }
 

@@ -202,16 +202,20 @@ impl Agent {
                     Some((_, None)) | None => Ok(()),
                 }
             }
-            Heard::Reply(at, reply) => match calls.get(at) {
-                Some(call) => self.replied(at, call, reply, desk).await,
-                None => Ok(()),
-            },
-            Heard::Piece(at, text) => match calls.get(at) {
-                Some(call) => {
-                    let (item, channel) = (ItemId::new(call.id.clone()), Channel::ToolOutput);
-                    let delta = Delta { item, channel, text, scope: Scope::Main };
-                    self.outbox.send(vec![Signal::Delta(delta)], None).await
+            Heard::Reply(at, reply) => {
+                // What a call printed is told before its end.
+                let mut pieces = Vec::new();
+                while let Ok((at, text)) = desk.pieces.try_recv() {
+                    pieces.extend(calls.get(at).map(|call| piece(call, text)));
                 }
+                self.outbox.send(pieces, None).await?;
+                match calls.get(at) {
+                    Some(call) => self.replied(at, call, reply, desk).await,
+                    None => Ok(()),
+                }
+            }
+            Heard::Piece(at, text) => match calls.get(at) {
+                Some(call) => self.outbox.send(vec![piece(call, text)], None).await,
                 None => Ok(()),
             },
         }
@@ -371,4 +375,10 @@ impl Agent {
         desk.set(at, Stage::Done(result(call, reply.text, failed)));
         self.update(update).await
     }
+}
+
+/// Output of a call while it runs.
+fn piece(call: &Wanted, text: String) -> Signal {
+    let (item, channel) = (ItemId::new(call.id.clone()), Channel::ToolOutput);
+    Signal::Delta(Delta { item, channel, text, scope: Scope::Main })
 }

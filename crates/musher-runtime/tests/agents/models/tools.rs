@@ -81,9 +81,12 @@ async fn a_call_that_cannot_be_made_is_told_to_the_model_which_goes_on() {
         ("[[scn:call tool=read_file args=\"{\\\"pathe\\\": 3}\"]] go", "pathe"),
         (
             "[[scn:call tool=read_file args=\"{\\\"path\\\": \\\"../../etc/passwd\\\"}\"]] go",
-            "outside",
+            "leads out",
         ),
-        ("[[scn:call tool=read_file args=\"{\\\"path\\\": \\\"/etc/passwd\\\"}\"]] go", "outside"),
+        (
+            "[[scn:call tool=read_file args=\"{\\\"path\\\": \\\"/etc/passwd\\\"}\"]] go",
+            "leads out",
+        ),
         ("[[scn:bash_fail]] go", "nonexistent-file"),
     ];
     for (prompt, told) in wrong {
