@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
+use musher_runtime::anthropic::Anthropic;
 use musher_runtime::claude_code::ClaudeCode;
+use musher_runtime::gemini::Gemini;
+use musher_runtime::openai::OpenAi;
 use musher_runtime::script::Script;
 use musher_runtime::{Environment, Runtime};
 
 /// The names that can be used.
-pub const BUILT: &[&str] = &["claude-code", "script"];
-const TO_COME: &[&str] =
-    &["codex", "gemini-cli", "acp", "terminal", "openai", "gemini", "anthropic"];
+pub const BUILT: &[&str] = &["claude-code", "openai", "gemini", "anthropic", "script"];
+const TO_COME: &[&str] = &["codex", "gemini-cli", "acp", "terminal"];
 /// The runtimes that need a program on this machine, with its name.
 pub const PROGRAMS: &[(&str, &str)] = &[("claude-code", "claude")];
 
@@ -41,7 +43,10 @@ impl NoRuntime {
 pub fn find(name: &str, environment: &Environment) -> Result<Box<dyn Runtime>, NoRuntime> {
     match name {
         "claude-code" => Ok(Box::new(ClaudeCode::default())),
-        "script" => Ok(Box::new(match sessions(environment) {
+        "openai" => Ok(Box::new(OpenAi::default())),
+        "gemini" => Ok(Box::new(Gemini::default())),
+        "anthropic" => Ok(Box::new(Anthropic::default())),
+        "script" => Ok(Box::new(match kept(environment, "script-sessions") {
             Some(folder) => Script::default().remembering(folder),
             None => Script::default(),
         })),
@@ -50,10 +55,15 @@ pub fn find(name: &str, environment: &Environment) -> Result<Box<dyn Runtime>, N
     }
 }
 
-/// Where the sessions of scripts are kept.
-fn sessions(environment: &Environment) -> Option<PathBuf> {
+/// Where the sessions of runtimes that keep none themselves are kept.
+pub fn sessions(environment: &Environment) -> Option<PathBuf> {
+    kept(environment, "sessions")
+}
+
+/// A folder of ours in the state of this user.
+fn kept(environment: &Environment, name: &str) -> Option<PathBuf> {
     let state =
         environment.get("XDG_STATE_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
     let home = || Some(PathBuf::from(environment.get("HOME")?).join(".local/state"));
-    Some(state.or_else(home)?.join("musher/script-sessions"))
+    Some(state.or_else(home)?.join("musher").join(name))
 }

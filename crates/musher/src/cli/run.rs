@@ -87,7 +87,9 @@ impl Run {
             .map_err(|error| CliError::hinted(error.to_string(), error.hint()))?;
         let attended = !self.json && terminal::can_ask() && !self.reads_stdin();
         let prompt = prompt::read(self.prompt.clone(), self.file.as_deref())?;
+        let sessions = runtimes::sessions(&environment);
         let mut spec = SessionSpec::new(prompt.clone(), self.cwd.clone(), environment);
+        spec.session_dir = sessions;
         spec.model = self.model;
         spec.program = self.program.map(absolute);
         spec.permission_mode = self.permission_mode;

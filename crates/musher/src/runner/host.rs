@@ -77,6 +77,7 @@ pub async fn host(
         session.mcp_servers.push(endpoint);
         session.tools = Some(tools.in_process());
         session.keeper = Some(Keeper { raw: raw_in, durable: watched });
+        session.session_dir = runtimes::sessions(&environment);
         let runtime =
             runtimes::find(&spec.runtime, &environment).map_err(|error| error.to_string())?;
         Ok(runtime.start(session))

@@ -23,7 +23,7 @@ fn refused(args: &[&str], code: i32, says: &[&str]) {
 
 #[test]
 fn two_is_for_what_a_person_must_correct() {
-    refused(&["--runtime", "weird", "go"], 2, &["no runtime `weird`", "claude-code, script"]);
+    refused(&["--runtime", "weird", "go"], 2, &["no runtime `weird`", "claude-code, openai"]);
     refused(&["--runtime", "codex", "go"], 2, &["`codex` is planned"]);
     refused(&["--runtime", "script", ""], 2, &["prompt is empty"]);
     refused(&["--runtime", "script", "-C", "/no/such", "go"], 2, &["/no/such"]);
