@@ -36,3 +36,9 @@ export interface ProjectSoon {
   build?: string;
   day?: { date: string; spent_usd: number; unknown: boolean; cap_usd?: number | null };
 }
+
+/** "Always", with the rule that was shown. */
+export interface AnswerSoon {
+  decision: "allow_always";
+  rule: string;
+}

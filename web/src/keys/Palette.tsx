@@ -32,7 +32,9 @@ function Inside({ onClose }: { onClose(): void }) {
   const stories = useLive((world) => [...world.stories.values()]);
   const [words, setWords] = useState("");
   const entries = useMemo(() => {
+    // What the page itself can do stands first.
     const actions = groups
+      .toReversed()
       .filter((group) => !group.modal)
       .flatMap((group) =>
         group.actions.filter((action) => !action.off).map((action) => entry(action, group.name)),

@@ -1,7 +1,7 @@
 // Times that go on by themselves, and money that says when a part of it is unknown.
 import type { Spent } from "../api/words";
 import { useNow } from "../live/clock";
-import { age, money, span } from "./format";
+import { age, ago, money, span } from "./format";
 
 /** A moment, by the clock of whoever looks. */
 export function Time({ at }: { at: number }) {
@@ -13,13 +13,13 @@ export function Time({ at }: { at: number }) {
   );
 }
 
-/** How long ago something was. */
-export function Age({ at }: { at: number }) {
+/** How long ago something was: `3m`, or in a sentence `3m ago`. */
+export function Age({ at, sentence = false }: { at: number; sentence?: boolean }) {
   const now = useNow();
   const date = new Date(at);
   return (
     <time dateTime={date.toISOString()} title={date.toLocaleString()}>
-      {age(now - at)}
+      {sentence ? ago(now - at) : age(now - at)}
     </time>
   );
 }

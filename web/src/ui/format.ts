@@ -19,6 +19,12 @@ export function age(ms: number): string {
   return span(ms).split(" ")[0] ?? "now";
 }
 
+/** How long ago, as a sentence goes on, such as `3m ago`. */
+export function ago(ms: number): string {
+  const short = age(ms);
+  return short === "now" ? "just now" : `${short} ago`;
+}
+
 /** Dollars; what costs something never looks like nothing. */
 export function money(usd: number): string {
   if (usd === 0) return "$0.00";

@@ -7,8 +7,10 @@ export { expect };
 
 interface Options {
   scripts: Scripts;
-  /** More of the project file. */
+  /** More tables of the project file. */
   project: string;
+  /** More keys of an agent, by its name. */
+  keys: Record<string, string>;
 }
 
 interface Rig {
@@ -56,8 +58,9 @@ export const QUICK = '[[step]]\nsay = "Done."\n';
 export const test = base.extend<Options & Rig>({
   scripts: [{ quick: QUICK }, { option: true }],
   project: ["", { option: true }],
-  server: async ({ scripts, project }, use) => {
-    const server = new Server(scripts, project);
+  keys: [{}, { option: true }],
+  server: async ({ scripts, project, keys }, use) => {
+    const server = new Server(scripts, project, keys);
     await server.start();
     await use(server);
     await server.stop();

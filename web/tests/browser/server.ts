@@ -26,7 +26,8 @@ export class Server {
   private process: ChildProcess | null = null;
   private readonly environment: Record<string, string>;
 
-  constructor(scripts: Scripts, extra = "") {
+  /** `more` holds further keys of an agent in the project file, `extra` further tables. */
+  constructor(scripts: Scripts, extra = "", more: Record<string, string> = {}) {
     if (MUSHER === "") throw new Error("MUSHER_BIN must name the musher program");
     const home = join(this.top, "home");
     this.environment = {
@@ -44,7 +45,8 @@ export class Server {
     let project = "";
     for (const [name, script] of Object.entries(scripts)) {
       writeFileSync(join(this.repo, `.musher/scripts/${name}.toml`), script);
-      project += `[[agent]]\nname = "${name}"\nruntime = "script"\ncommand = "./.musher/scripts/${name}.toml"\n\n`;
+      project += `[[agent]]\nname = "${name}"\nruntime = "script"\ncommand = "./.musher/scripts/${name}.toml"\n`;
+      project += `${more[name] ?? ""}\n`;
     }
     project += `[[agent]]\nname = "worker"\nruntime = "claude-code"\ncommand = "${WORKER}"\nprompt = "{{ story.text }}"\n`;
     project += `env = { WORKER_HOME = "${join(home, "worker")}" }\n\n${extra}`;

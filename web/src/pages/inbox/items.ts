@@ -1,8 +1,9 @@
 // What waits for a person: open asks, and runs that have ended and were not looked at, the oldest first.
 import { useSyncExternalStore } from "react";
-import { type Ask, askKey, type Run, type Story } from "../../api/words";
+import type { Ask, Run, Story } from "../../api/words";
 import { useLive } from "../../live/hooks";
 import type { World } from "../../live/world";
+import { answeredHere, useAnsweredHere } from "./answers";
 
 export type Item =
   | { kind: "ask"; key: string; at: number; story: string; ask: Ask }
@@ -60,11 +61,11 @@ function latest(world: World, story: Story, ended: ReadonlyMap<string, Run>): La
   return run ? { ...run, run: run.id } : told;
 }
 
-export function inboxItems(world: World, seen: ReadonlySet<string> = looked): Item[] {
+export function inboxItems(world: World, seen = looked, answered = answeredHere()): Item[] {
   const items: Item[] = [];
-  for (const ask of world.asks.values()) {
-    if (ask.state !== "open") continue;
-    items.push({ kind: "ask", key: askKey(ask), at: ask.opened_at, story: ask.story, ask });
+  for (const [key, ask] of world.asks) {
+    if (ask.state !== "open" || answered.has(key)) continue;
+    items.push({ kind: "ask", key, at: ask.opened_at, story: ask.story, ask });
   }
   const ended = new Map<string, Run>();
   for (const run of world.runs.values()) {
@@ -112,10 +113,10 @@ function same(a: Item[], b: Item[]): boolean {
 
 export function useInbox(): Item[] {
   const seen = useSyncExternalStore(subscribe, () => looked);
-  return useLive((world) => inboxItems(world, seen), same);
+  const answered = useAnsweredHere();
+  return useLive((world) => inboxItems(world, seen, answered), same);
 }
 
 export function useInboxCount(): number {
-  const seen = useSyncExternalStore(subscribe, () => looked);
-  return useLive((world) => inboxItems(world, seen).length);
+  return useInbox().length;
 }

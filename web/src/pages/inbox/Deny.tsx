@@ -1,0 +1,53 @@
+// A no with a reason, which the agent is told. What was typed stays as long as the page does.
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type Ask, askKey } from "../../api/words";
+import { Button } from "../../ui/Button";
+import { give } from "./answers";
+
+const drafts = new Map<string, string>();
+
+export function Deny({ ask, onClose }: { ask: Ask; onClose(): void }) {
+  const key = askKey(ask);
+  const [reason, setReason] = useState(drafts.get(key) ?? "");
+  const box = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => box.current?.focus(), []);
+  const deny = (decision: "deny" | "deny_and_interrupt") => {
+    drafts.delete(key);
+    give(ask, { decision, reason: reason.trim() || "A person said no." }, `Denied for ${ask.agent}.`);
+    onClose();
+  };
+  const press = (event: KeyboardEvent) => {
+    if (event.key === "Escape") onClose();
+    else if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    else deny(event.ctrlKey || event.metaKey ? "deny_and_interrupt" : "deny");
+    event.preventDefault();
+  };
+  return (
+    <div className="ask-deny">
+      <label>
+        Why not? The agent is told, and may go on with something else.
+        <textarea
+          ref={box}
+          rows={2}
+          value={reason}
+          onChange={(event) => {
+            drafts.set(key, event.target.value);
+            setReason(event.target.value);
+          }}
+          onKeyDown={press}
+        />
+      </label>
+      <div className="ask-buttons">
+        <Button kind="danger" hint="Enter" onPress={() => deny("deny")}>
+          Deny
+        </Button>
+        <Button kind="danger" hint="Ctrl+Enter" onPress={() => deny("deny_and_interrupt")}>
+          Deny and end the turn
+        </Button>
+        <Button kind="quiet" hint="Esc" onPress={onClose}>
+          Back
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,118 @@
+// Questions, answered by a number, several numbers, or words of one's own.
+import { type FormEvent, useState } from "react";
+import type { Ask, Question } from "../../api/words";
+import { useActions } from "../../keys/registry";
+import { Button } from "../../ui/Button";
+import { Markdown } from "../../ui/Markdown";
+import { plain } from "../../ui/plain";
+import { give } from "./answers";
+
+interface Reply {
+  chosen: string[];
+  text: string;
+}
+
+const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
+
+export function QuestionForm({ ask, questions }: { ask: Ask; questions: Question[] }) {
+  const [replies, setReplies] = useState<Reply[]>(() => questions.map(() => ({ chosen: [], text: "" })));
+  const [at, setAt] = useState(0);
+  const current = questions[at];
+  const send = (all: Reply[]) => {
+    const given = all.map(({ chosen, text }) =>
+      text.trim() === "" ? { chosen } : { chosen, text: text.trim() },
+    );
+    give(ask, { decision: "replies", replies: given }, `Answered ${ask.agent}.`);
+  };
+  const put = (question: number, reply: Reply): Reply[] => {
+    const all = replies.map((old, n) => (n === question ? reply : old));
+    setReplies(all);
+    return all;
+  };
+  const answered = (reply: Reply | undefined) =>
+    reply !== undefined && (reply.chosen.length > 0 || reply.text.trim() !== "");
+  /** Goes on to the next question that has no answer; after the last one the answers are sent. */
+  const onward = (all: Reply[]) => {
+    const open = all.findIndex((reply) => !answered(reply));
+    if (open === -1) send(all);
+    else setAt(open);
+  };
+  const choose = (question: number, label: string) => {
+    const old = replies[question] ?? { chosen: [], text: "" };
+    if (questions[question]?.multi) {
+      const chosen = old.chosen.includes(label)
+        ? old.chosen.filter((one) => one !== label)
+        : [...old.chosen, label];
+      put(question, { ...old, chosen });
+      setAt(question);
+    } else {
+      onward(put(question, { text: "", chosen: [label] }));
+    }
+  };
+  const submit = (event?: FormEvent) => {
+    event?.preventDefault();
+    onward(replies);
+  };
+  useActions("Inbox", [
+    {
+      id: "inbox.choose",
+      words: "Choose an answer",
+      keys: DIGITS,
+      shown: "1–9",
+      off: (current?.options ?? []).length === 0,
+      run: (key) => {
+        const option = current?.options?.[Number(key) - 1];
+        if (option) choose(at, option.label);
+      },
+    },
+    {
+      id: "inbox.send",
+      words: "Send the answers",
+      keys: ["Enter"],
+      off: !replies.some(answered),
+      run: () => submit(),
+    },
+  ]);
+  return (
+    <form className="questions" onSubmit={submit}>
+      {questions.map((question, n) => (
+        // Questions of an ask never change their order.
+        <fieldset key={n} className={n === at ? "question-box current" : "question-box"}>
+          <legend>{question.header === undefined ? `Question ${n + 1}` : plain(question.header)}</legend>
+          <Markdown text={question.text} />
+          <div className="options">
+            {(question.options ?? []).map((option, m) => (
+              <label key={option.label} className="option">
+                <input
+                  type={question.multi ? "checkbox" : "radio"}
+                  name={`question-${n}`}
+                  checked={replies[n]?.chosen.includes(option.label) ?? false}
+                  onChange={() => choose(n, option.label)}
+                />
+                {m < 9 && n === at && <kbd aria-hidden="true">{m + 1}</kbd>}
+                <span>
+                  {plain(option.label)}
+                  {option.description !== undefined && (
+                    <span className="quiet"> {plain(option.description)}</span>
+                  )}
+                </span>
+              </label>
+            ))}
+          </div>
+          <input
+            aria-label={`Own words for question ${n + 1}`}
+            placeholder={(question.options ?? []).length > 0 ? "or in your own words" : "your answer"}
+            value={replies[n]?.text ?? ""}
+            onFocus={() => setAt(n)}
+            onChange={(event) => put(n, { chosen: replies[n]?.chosen ?? [], text: event.target.value })}
+          />
+        </fieldset>
+      ))}
+      <div className="ask-buttons">
+        <Button kind="primary" type="submit" hint="Enter" isDisabled={!replies.some(answered)}>
+          Answer
+        </Button>
+      </div>
+    </form>
+  );
+}

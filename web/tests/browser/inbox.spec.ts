@@ -1,0 +1,172 @@
+// The inbox: everything that waits for a person, answered by keyboard, by one of several tabs, or too late.
+import type { Page } from "@playwright/test";
+import { accessible, expect, test } from "./rig";
+
+const ASKS = `
+[[step]]
+run = "echo hello > out.txt"
+ask_first = true
+
+[[step]]
+say = "The work is done."
+`;
+const QUESTION = `
+[[step]]
+ask = "Which colour?"
+options = ["Red", "Blue"]
+save = "colour"
+
+[[step]]
+say = "It will be \${colour}."
+`;
+const FAILS = '[[step]]\nfail = "the provider is down"\nclass = "overloaded"\n';
+
+test.use({ scripts: { asker: ASKS, curious: QUESTION, unlucky: FAILS, quick: '[[step]]\nsay = "Done."\n' } });
+
+/** The words of a run, read as another client reads them. */
+async function words(
+  server: { ask<T>(method: string, path: string): Promise<T> },
+  run: string,
+): Promise<string> {
+  const { events } = await server.ask<{ events: unknown[] }>("GET", `/runs/${run}/events?last=200`);
+  return JSON.stringify(events);
+}
+
+function list(page: Page) {
+  return page.getByRole("list", { name: "What waits for you" }).getByRole("listitem");
+}
+
+test("an approval is given with one key, and the command is shown as it is", async ({ page, server }) => {
+  const { run } = await server.begin("Write a file", "asker");
+  await expect(page).toHaveTitle(/^\(1\)/);
+  await page.keyboard.press("g");
+  await page.keyboard.press("i");
+  await expect(page.getByRole("heading", { name: "asker wants to do something" })).toBeVisible();
+  await expect(
+    page.getByLabel("asker wants to do something").getByText("echo hello > out.txt").first(),
+  ).toBeVisible();
+  await accessible(page);
+  await page.keyboard.press("a");
+  await expect(page.getByText("Approved for asker.")).toBeVisible();
+  await expect.poll(() => words(server, run)).toContain("The work is done.");
+  await expect(page.getByRole("heading", { name: "A run has finished" })).toBeVisible();
+  await accessible(page);
+});
+
+test("an answer that was just given can be taken back", async ({ page, server }) => {
+  const { run } = await server.begin("Write a file", "asker");
+  await page.goto(`${server.url}/inbox`);
+  await expect(list(page)).toHaveCount(1);
+  await page.keyboard.press("a");
+  await expect(list(page)).toHaveCount(0);
+  await page.keyboard.press("z");
+  await expect(list(page)).toHaveCount(1);
+  await page.keyboard.press("d");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => words(server, run)).toContain("ask_closed");
+  expect(await words(server, run)).not.toContain('"decision":"allow"');
+});
+
+test("a denial tells the agent why, and the next item takes the focus", async ({ page, server }) => {
+  const first = await server.begin("The first", "asker");
+  await page.goto(`${server.url}/inbox`);
+  await expect(list(page)).toHaveCount(1);
+  const second = await server.begin("The second", "curious");
+  await expect(list(page)).toHaveCount(2);
+  await page.keyboard.press("d");
+  await page.keyboard.type("Not on a Friday");
+  await page.keyboard.press("Enter");
+  const detail = page.locator(".inbox-detail");
+  await expect(detail).toBeFocused();
+  await expect(detail).toContainText("curious has a question");
+  await expect.poll(() => words(server, first.run)).toContain("Not on a Friday");
+  expect(await words(server, second.run)).not.toContain("ask_closed");
+});
+
+test("a question is answered by number, and by words of one's own, without a mouse", async ({
+  page,
+  server,
+}) => {
+  const blue = await server.begin("Paint it", "curious");
+  await page.goto(`${server.url}/inbox`);
+  await expect(page.getByText("Which colour?").first()).toBeVisible();
+  await accessible(page);
+  await page.keyboard.press("2");
+  await expect.poll(() => words(server, blue.run)).toContain("It will be Blue.");
+  const green = await server.begin("Paint it again", "curious");
+  await page.keyboard.press("j");
+  await page.goto(`${server.url}/inbox`);
+  await page.getByLabel("Own words for question 1").focus();
+  await page.keyboard.type("Green");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => words(server, green.run)).toContain("It will be Green.");
+});
+
+test("of two tabs that answer the same ask one wins and the other is told", async ({ page, server, tab }) => {
+  await server.begin("Write a file", "asker");
+  await page.goto(`${server.url}/inbox`);
+  const other = await tab("/inbox");
+  await expect(list(page)).toHaveCount(1);
+  await expect(list(other)).toHaveCount(1);
+  await other.keyboard.press("d");
+  await other.keyboard.type("No");
+  await other.keyboard.press("Enter");
+  await page.keyboard.press("a");
+  await expect(other.getByText("Denied for asker.")).toBeVisible();
+  await expect(page.getByText("Somebody else was first")).toBeVisible();
+});
+
+test("an open approval outlives the server, and is answered when it is back", async ({ page, server }) => {
+  const { run } = await server.begin("Write a file", "asker");
+  await page.goto(`${server.url}/inbox`);
+  await expect(list(page)).toHaveCount(1);
+  await server.kill();
+  await expect(page.getByText("reconnecting", { exact: true })).toBeVisible();
+  await expect(list(page)).toHaveCount(1);
+  await server.start();
+  await expect(page.getByText("live", { exact: true })).toBeVisible();
+  await page.keyboard.press("a");
+  await expect.poll(() => words(server, run)).toContain("The work is done.");
+});
+
+test("a failure waits too, is begun again with a key, and leaves when it was looked at", async ({
+  page,
+  server,
+}) => {
+  await server.begin("It cannot work", "unlucky");
+  await page.goto(`${server.url}/inbox`);
+  await expect(page.getByRole("heading", { name: "A run ended without finishing" })).toBeVisible();
+  await expect(page.getByText("the provider is down").first()).toBeVisible();
+  await page.keyboard.press("r");
+  await expect
+    .poll(async () => {
+      const { runs } = await server.ask<{ runs: { outcome?: string }[] }>("GET", "/runs");
+      return runs.filter((run) => run.outcome === "failed").length;
+    })
+    .toBe(2);
+  await expect(list(page)).toHaveCount(1);
+  await page.keyboard.press("e");
+  await expect(page.getByText("Nothing waits for you")).toBeVisible();
+});
+
+test.describe("an ask with a deadline", () => {
+  test.use({ scripts: { hurried: ASKS }, keys: { hurried: 'ask_deadline = "4s"' } });
+
+  test("is counted down, and what was decided by it leaves the inbox", async ({ page, server }) => {
+    await server.begin("Ask in vain", "hurried");
+    await page.goto(`${server.url}/inbox`);
+    await expect(page.getByText("answered by default in")).toBeVisible();
+    await expect(page.getByText("was settled elsewhere")).toBeVisible({ timeout: 15_000 });
+  });
+});
+
+test("the inbox works on a phone", async ({ page, server }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  const { run } = await server.begin("Write a file", "asker");
+  await page.goto(`${server.url}/inbox`);
+  await list(page).first().getByRole("link").click();
+  await expect(page.getByRole("button", { name: "Approve" })).toBeVisible();
+  await accessible(page);
+  await page.getByRole("button", { name: "Approve" }).click();
+  await expect.poll(() => words(server, run)).toContain("The work is done.");
+});
