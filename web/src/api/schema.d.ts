@@ -11,8 +11,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A page that says what this is */
-        get: operations["welcome"];
+        /** The web UI; the addresses of its pages and of its files lead here too */
+        get: operations["page"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1019,7 +1019,7 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    welcome: {
+    page: {
         parameters: {
             query?: never;
             header?: never;

@@ -94,7 +94,10 @@ export async function accessible(page: Page): Promise<void> {
     await page.evaluate((next) => {
       document.documentElement.dataset.theme = next;
     }, theme);
-    const { violations } = await new AxeBuilder({ page }).analyze();
+    const axe = new AxeBuilder({ page });
+    // Only the colours are others in the second theme.
+    if (theme === "dark") axe.withRules(["color-contrast"]);
+    const { violations } = await axe.analyze();
     const told = violations.map(
       ({ id, help, nodes }) => `${theme} ${id}: ${help}\n${nodes.map((n) => n.html).join("\n")}`,
     );
