@@ -1,8 +1,8 @@
 // How components read the store: a selector, and a new render only when what it selects has changed.
-import { useCallback, useEffect, useRef, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { api, take } from "../api/client";
 import type { Ask, Run, Story } from "../api/words";
-import { store } from "./store";
+import { type Part, store } from "./store";
 import type { Link } from "./team";
 import type { Stretch } from "./windows";
 import type { World } from "./world";
@@ -22,14 +22,15 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-function useSelected<T>(select: () => T, same: (a: T, b: T) => boolean): T {
+function useSelected<T>(part: Part, select: () => T, same: (a: T, b: T) => boolean): T {
   const last = useRef<{ version: number; select: () => T; value: T } | null>(null);
   const get = () => {
     const known = last.current;
-    if (known && known.version === store.version && known.select === select) return known.value;
+    const version = store.versions[part];
+    if (known && known.version === version && known.select === select) return known.value;
     const value = select();
     const kept = known && same(known.value, value) ? known.value : value;
-    last.current = { version: store.version, select, value: kept };
+    last.current = { version, select, value: kept };
     return kept;
   };
   return useSyncExternalStore(store.subscribe, get);
@@ -37,12 +38,12 @@ function useSelected<T>(select: () => T, same: (a: T, b: T) => boolean): T {
 
 /** Something of the world, such as `useLive((world) => world.stories.get(id))`. */
 export function useLive<T>(select: (world: World) => T, same: (a: T, b: T) => boolean = shallow): T {
-  return useSelected(() => select(store.world), same);
+  return useSelected("world", () => select(store.world), same);
 }
 
 /** Something of the connection. */
 export function useLink<T>(select: (link: Link) => T): T {
-  return useSelected(() => select(store.link), shallow);
+  return useSelected("link", () => select(store.link), shallow);
 }
 
 export function useStory(id: string): Story | undefined {
@@ -54,18 +55,19 @@ export function useRun(id: string): { run: Run | undefined; problem: unknown } {
   const run = useLive((world) => world.runs.get(id));
   const ready = useLive((world) => world.ready);
   const missing = ready && run === undefined;
-  const problem = useRef<unknown>(null);
+  const [failed, setFailed] = useState<{ id: string; error: unknown } | null>(null);
   useEffect(() => {
     if (!missing) return;
+    let wanted = true;
     take(api.GET("/api/v1/runs/{run}", { params: { path: { run: id } } })).then(
       (found) => store.addRun(found as Run),
-      (error: unknown) => {
-        problem.current = error;
-        store.addProblem();
-      },
+      (error: unknown) => wanted && setFailed({ id, error }),
     );
+    return () => {
+      wanted = false;
+    };
   }, [id, missing]);
-  return { run, problem: problem.current };
+  return { run, problem: failed?.id === id ? failed.error : null };
 }
 
 /** What waits for a person, the oldest first. */
@@ -88,7 +90,7 @@ export interface Transcript extends Stretch {
 /** A stretch of a run's log, live at its end, as long as the component is there. */
 export function useEvents(run: string): Transcript {
   useEffect(() => store.windows.use(run), [run]);
-  const stretch = useSelected(() => store.windows.get(run), Object.is);
+  const stretch = useSelected("windows", () => store.windows.get(run), Object.is);
   const older = useCallback(() => void store.windows.older(run), [run]);
   const newer = useCallback(() => void store.windows.newer(run), [run]);
   const toEnd = useCallback(() => void store.windows.toEnd(run), [run]);

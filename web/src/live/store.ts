@@ -5,46 +5,47 @@ import type { Run } from "../api/words";
 import { Feed } from "./feed";
 import type { Frame } from "./frames";
 import { type Link, Team, type Word } from "./team";
+import { type Watched, Watchlist } from "./watchlist";
 import { Windows } from "./windows";
 import { apply, emptyWorld, newOpening, type Opening, putRun, type World } from "./world";
 
-/** Watch lists of several tabs that change together open the feed once. */
-const GATHER = 30;
+/** Other tabs are told that the server lives, but not with every piece that it sends. */
+const BEAT = 5_000;
 /** A project is read again at most this often; it holds the cost of the day. */
 const PROJECT_EVERY = 3_000;
+/** Text in flight changes the windows faster than anybody reads. */
+const FRAME = 30;
 /** Facts after which the numbers of the project are others. */
-const COSTS = new Set(["usage_counted", "run_ended", "run_finished", "caps_set"]);
+const COSTS = new Set(["usage_counted", "run_ended", "run_finished"]);
+
+/** The parts of the store that change apart from each other. */
+export type Part = "world" | "link" | "windows";
 
 export class Store {
   world: World = emptyWorld();
   link: Link = { state: "connecting", heard: Date.now(), epoch: 0, problem: null, build: null, skew: 0 };
-  /** Grows with every change; what was selected from the world holds as long as it stays. */
-  version = 0;
+  /** Each grows with every change of its part; what was selected holds as long as it stays. */
+  readonly versions: Record<Part, number> = { world: 0, link: 0, windows: 0 };
   readonly windows: Windows;
   private readonly team: Team;
+  private readonly watchlist: Watchlist;
   private readonly watchers = new Set<() => void>();
   private opening: Opening | null = null;
   private feed: Feed | null = null;
   private lastId: string | null = null;
-  /** What the tabs watch; used by the leader. */
-  private readonly wanted = new Map<string, Map<string, string | null>>();
-  private gathering: ReturnType<typeof setTimeout> | null = null;
+  private beatAt = 0;
+  private soon: ReturnType<typeof setTimeout> | null = null;
   private projectAt = 0;
   private projectTimer: ReturnType<typeof setTimeout> | null = null;
 
   constructor() {
-    this.windows = new Windows({
-      changed: () => this.tell(),
-      watch: (runs) => this.watch(runs),
-    });
+    this.windows = new Windows({ changed: () => this.tellSoon(), watch: (runs) => this.watch(runs) });
     this.team = new Team({ heard: (word) => this.heard(word), lead: (signal) => this.lead(signal) });
+    this.watchlist = new Watchlist({ tabs: () => this.team.tabs(), settled: (union) => this.follow(union) });
   }
 
   start(): void {
     this.team.start();
-    onToken(() => {
-      if (token() !== null) this.feed?.hurry();
-    });
     window.addEventListener("online", () => this.feed?.hurry());
   }
 
@@ -56,14 +57,9 @@ export class Store {
   /** A run that was asked for, as when an old one is opened. */
   addRun(run: Run): void {
     const known = this.world.runs.get(run.id);
-    if (known && known.phase === "over" && run.phase !== "over") return;
+    if (known?.phase === "over" && run.phase !== "over") return;
     putRun(this.world, run);
-    this.tell();
-  }
-
-  /** Something that was asked for failed; who asked looks again. */
-  addProblem(): void {
-    this.tell();
+    this.tell("world");
   }
 
   /** Asks the server for the project's numbers now, as after a change to them. */
@@ -72,28 +68,45 @@ export class Store {
     this.readProject();
   }
 
+  /** Tries to reach the server at once. */
   tryNow(): void {
     this.feed?.hurry();
+    if (!this.team.leads) this.team.say({ t: "hurry" });
   }
 
+  /** Whether this tab holds the connection for all. */
   get leads(): boolean {
     return this.team.leads;
   }
 
-  private tell(): void {
-    this.version += 1;
+  private tell(part: Part): void {
+    this.versions[part] += 1;
     for (const watcher of this.watchers) watcher();
+  }
+
+  private tellSoon(): void {
+    this.soon ??= setTimeout(() => {
+      this.soon = null;
+      this.tell("windows");
+    }, FRAME);
   }
 
   private setLink(change: Partial<Link>): void {
     this.link = { ...this.link, ...change };
-    this.tell();
+    this.tell("link");
+  }
+
+  /** What the leader knows of the connection, for all tabs. */
+  private share(change: Partial<Link>): void {
+    this.setLink(change);
+    this.team.say({ t: "link", link: this.link });
   }
 
   private heard(word: Word): void {
+    const { leads, tab } = this.team;
     switch (word.t) {
       case "hello":
-        if (!this.team.leads) return;
+        if (!leads) return;
         this.team.say({
           t: "snapshot",
           to: word.tab,
@@ -103,78 +116,59 @@ export class Store {
         });
         return;
       case "bye":
-        if (this.wanted.delete(word.tab)) this.gather();
+        this.watchlist.drop(word.tab);
         return;
       case "watch":
-        if (!this.team.leads) return;
-        this.wanted.set(word.tab, new Map(word.runs));
-        this.gather();
+        if (leads) this.watchlist.put(word.tab, new Map(word.runs));
         return;
       case "lead":
         this.watch(this.windows.wanted());
-        if (!this.world.ready) this.team.say({ t: "hello", tab: this.team.tab });
         return;
       case "watching":
-        this.windows.watching(new Set(word.runs));
+        if (!leads) this.windows.watching(new Set(word.runs));
         return;
       case "snapshot":
-        if (word.to !== this.team.tab || this.team.leads) return;
+        if (word.to !== tab || leads) return;
         this.world = word.world;
         this.lastId = word.lastId;
+        this.tell("world");
         this.setLink(word.link);
         return;
       case "frames":
-        if (this.team.leads) return;
+        if (leads) return;
         this.lastId = word.lastId;
         this.take(word.frames);
         return;
       case "link":
-        if (!this.team.leads) this.setLink(word.link);
+        if (!leads) this.setLink(word.link);
+        return;
+      case "hurry":
+        this.feed?.hurry();
         return;
     }
   }
 
   /** What this tab follows; the leader gathers it from all tabs. */
-  private watch(runs: Map<string, string | null>): void {
-    if (this.team.leads) {
-      this.wanted.set(this.team.tab, runs);
-      this.gather();
-    } else {
-      this.team.say({ t: "watch", tab: this.team.tab, runs: [...runs] });
-    }
+  private watch(runs: Watched): void {
+    if (this.team.leads) this.watchlist.put(this.team.tab, runs);
+    else this.team.say({ t: "watch", tab: this.team.tab, runs: [...runs] });
   }
 
-  private gather(): void {
-    if (this.gathering !== null) return;
-    this.gathering = setTimeout(() => {
-      this.gathering = null;
-      void this.settle();
-    }, GATHER);
-  }
-
-  private async settle(): Promise<void> {
-    const there = await this.team.tabs();
-    if (there) for (const tab of this.wanted.keys()) if (!there.has(tab)) this.wanted.delete(tab);
+  private follow(union: Watched): void {
     const feed = this.feed;
     if (feed === null) return;
     const known = new Set(feed.watched().keys());
-    const all = new Map<string, string | null>();
-    for (const runs of this.wanted.values()) {
-      for (const [run, after] of runs) if (!all.has(run)) all.set(run, after);
-    }
-    const few = new Map([...all].slice(-32));
-    feed.watch(new Map(few));
-    this.team.say({ t: "watching", runs: [...few.keys()] });
+    feed.watch(new Map(union));
+    this.team.say({ t: "watching", runs: [...union.keys()] });
     // What was followed already may have gone on since this tab read its part.
-    this.windows.watching(new Set([...few.keys()].filter((run) => known.has(run))));
+    this.windows.watching(new Set([...union.keys()].filter((run) => known.has(run))));
   }
 
   private async lead(signal: AbortSignal): Promise<void> {
-    this.wanted.set(this.team.tab, this.windows.wanted());
-    // Another tab may have a word to say about what it watches before the connection is made.
-    await new Promise((done) => setTimeout(done, GATHER));
+    this.watchlist.put(this.team.tab, this.windows.wanted());
     while (!signal.aborted) {
-      await this.follow(signal);
+      await this.connect(signal);
+      if (signal.aborted) return;
       // The token was refused; another one may come.
       await new Promise<void>((done) => {
         const stop = onToken(() => {
@@ -183,32 +177,31 @@ export class Store {
           done();
         });
         signal.addEventListener("abort", () => done());
-        if (token() !== null && this.link.state !== "refused") done();
       });
       if (!signal.aborted) this.share({ state: "connecting", problem: null });
     }
   }
 
-  private async follow(signal: AbortSignal): Promise<void> {
-    let lost = this.link.epoch > 0 || this.lastId !== null;
+  private async connect(signal: AbortSignal): Promise<void> {
+    let lost = this.lastId !== null;
+    const pass = (frames: Frame[]) => {
+      this.lastId = feed.lastId;
+      this.team.say({ t: "frames", frames, lastId: feed.lastId });
+      this.take(frames);
+    };
     const feed = new Feed(token, {
       opened: () => {
-        this.opening = newOpening();
+        pass([{ event: "opened", data: null }]);
         this.readProject();
       },
-      beat: () => {
-        this.link = { ...this.link, heard: Date.now() };
-        this.team.say({ t: "link", link: this.link });
-      },
+      beat: () => this.beat(),
       frames: (frames) => {
-        this.lastId = feed.lastId;
-        this.team.say({ t: "frames", frames, lastId: feed.lastId });
-        this.take(frames);
+        pass(frames);
         const ready = frames.find((frame) => frame.event === "ready");
         if (ready === undefined) return;
         const epoch = this.link.epoch + (lost ? 1 : 0);
         lost = false;
-        this.share({ state: "live", epoch, problem: null, build: this.build(ready) });
+        this.share({ state: "live", epoch, problem: null, build: this.build(ready), heard: Date.now() });
       },
       lost: (problem) => {
         lost = true;
@@ -220,51 +213,54 @@ export class Store {
     this.feed = feed;
     const stop = () => feed.close();
     signal.addEventListener("abort", stop);
-    this.gather();
+    this.watchlist.settle();
     await feed.run();
     signal.removeEventListener("abort", stop);
-    this.feed = null;
+    if (this.feed === feed) this.feed = null;
+  }
+
+  private beat(): void {
+    const now = Date.now();
+    this.link.heard = now;
+    if (now - this.beatAt < BEAT) return;
+    this.beatAt = now;
+    this.share({ heard: now });
   }
 
   private build(ready: Frame): Link["build"] {
-    const now = (ready.data as { build?: string }).build ?? this.world.project?.build;
+    const now = (ready.data as { build?: string }).build;
     return now === undefined ? this.link.build : { first: this.link.build?.first ?? now, now };
-  }
-
-  private share(change: Partial<Link>): void {
-    this.setLink(change);
-    this.team.say({ t: "link", link: this.link });
   }
 
   private take(frames: Frame[]): void {
     let costs = false;
     for (const frame of frames) {
+      if (frame.event === "opened") this.opening = newOpening();
       apply(this.world, frame, this.opening);
       if (frame.event === "ready") this.opening = null;
-      if (frame.event === "fact") {
-        const fact = (frame.data as { fact?: { type?: string } }).fact?.type;
-        if (fact !== undefined && COSTS.has(fact)) costs = true;
-      }
-      this.windows.take(frame);
+      const fact =
+        frame.event === "fact" ? (frame.data as { fact?: { type?: string } }).fact?.type : undefined;
+      if (fact !== undefined && COSTS.has(fact)) costs = true;
     }
+    this.windows.take(frames);
     if (costs && this.team.leads) this.readProject();
-    this.tell();
+    this.tell("world");
   }
 
   /** Reads the project's numbers, soon but not often. */
   private readProject(): void {
-    if (this.projectTimer !== null || !token()) return;
+    if (token() === null) return;
     const wait = Math.max(0, this.projectAt + PROJECT_EVERY - Date.now());
-    this.projectTimer = setTimeout(async () => {
+    this.projectTimer ??= setTimeout(async () => {
       this.projectTimer = null;
       this.projectAt = Date.now();
       try {
-        const asked = Date.now();
         const project = await take(api.GET("/api/v1/project"));
+        const skew = project.now - (this.projectAt + Date.now()) / 2;
         const frames = [{ event: "project", data: project }];
         this.team.say({ t: "frames", frames, lastId: this.lastId });
         this.take(frames);
-        this.share({ skew: project.now - (asked + Date.now()) / 2 });
+        this.share({ skew });
       } catch {
         // The feed tells whether the server is there; the numbers come with the next change.
       }

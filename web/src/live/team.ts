@@ -13,7 +13,9 @@ export type Word =
   | { t: "watching"; runs: string[] }
   | { t: "frames"; frames: Frame[]; lastId: string | null }
   | { t: "snapshot"; to: string; world: World; link: Link; lastId: string | null }
-  | { t: "link"; link: Link };
+  | { t: "link"; link: Link }
+  /** Somebody wants to reach the server at once. */
+  | { t: "hurry" };
 
 /** How the project is reached. */
 export interface Link {
@@ -34,6 +36,11 @@ const CHANNEL = "musher.live";
 const LEADER = "musher.leader";
 /** A leader that says nothing for so long is frozen, and a tab that is looked at takes over. */
 const FROZEN = 45_000;
+/** A new tab that hears nothing at all waits no longer than this. */
+const UNHEARD = 8_000;
+
+/** What only a leader says of the world. */
+const OF_THE_LEADER = new Set<Word["t"]>(["frames", "link", "watching", "snapshot"]);
 
 export interface TeamEvents {
   heard(word: Word): void;
@@ -45,6 +52,8 @@ export class Team {
   readonly tab: string = crypto.randomUUID();
   private readonly channel = "BroadcastChannel" in globalThis ? new BroadcastChannel(CHANNEL) : null;
   private leaderHeard = Date.now();
+  /** Whether a leader has answered to this tab. */
+  private joined = false;
   private leading = false;
   private ended = false;
   private stop: AbortController | null = null;
@@ -52,7 +61,11 @@ export class Team {
   constructor(private readonly events: TeamEvents) {
     if (this.channel) {
       this.channel.onmessage = ({ data }: MessageEvent<Word>) => {
-        this.leaderHeard = Date.now();
+        if (data.t === "snapshot" && data.to === this.tab) this.joined = true;
+        // Before the leader's answer this tab could make nothing of what it hears.
+        if (!this.joined && !this.leading && OF_THE_LEADER.has(data.t)) return;
+        if (OF_THE_LEADER.has(data.t)) this.leaderHeard = Date.now();
+        if (data.t === "lead" && !this.joined) this.say({ t: "hello", tab: this.tab });
         this.events.heard(data);
       };
     }
@@ -76,7 +89,7 @@ export class Team {
     void locks.request(`${LEADER}.tab.${this.tab}`, () => new Promise<void>(() => {}));
     void this.stand({});
     setInterval(() => {
-      const frozen = Date.now() - this.leaderHeard > FROZEN;
+      const frozen = Date.now() - this.leaderHeard > (this.joined ? FROZEN : UNHEARD);
       if (frozen && !this.leading && document.visibilityState === "visible") {
         this.leaderHeard = Date.now();
         void this.stand({ steal: true });
@@ -114,6 +127,7 @@ export class Team {
     const stop = new AbortController();
     this.stop = stop;
     this.leading = true;
+    this.joined = true;
     this.say({ t: "lead", tab: this.tab });
     try {
       await this.events.lead(stop.signal);

@@ -131,37 +131,64 @@ export class Windows {
   }
 
   /** Takes in what the feed says of the runs that are open. */
-  take(frame: Frame): void {
-    const data = frame.data as {
-      run?: string;
-      id?: string;
-      event?: RunEvent;
-      delta?: Delta;
-      cursor?: string;
+  take(frames: Frame[]): void {
+    const grown = new Map<string, [RunEvent, string][]>();
+    const settle = (run: string) => {
+      const window = this.open.get(run);
+      const list = grown.get(run);
+      grown.delete(run);
+      if (window && list) this.grow(window, list);
     };
-    const window = data?.run === undefined ? undefined : this.open.get(data.run);
-    if (!window) return;
-    if (frame.event === "run" && data.event && data.id) this.event(window, data.event, data.id);
-    else if (frame.event === "delta" && data.delta) this.delta(window, data.delta);
-    else if (frame.event === "end") this.put({ ...window, over: true, deltas: new Map() });
-    else if (frame.event === "reset" && data.cursor) this.reset(window, data.cursor);
+    for (const frame of frames) {
+      const data = frame.data as {
+        run?: string;
+        id?: string;
+        event?: RunEvent;
+        delta?: Delta;
+        cursor?: string;
+      } | null;
+      if (data?.run === undefined || !this.open.has(data.run)) continue;
+      if (frame.event === "run" && data.event && data.id) {
+        const list = grown.get(data.run) ?? [];
+        list.push([data.event, data.id]);
+        grown.set(data.run, list);
+        continue;
+      }
+      // What is no event of the log must find the events before it in their place.
+      settle(data.run);
+      const window = this.open.get(data.run);
+      if (!window) continue;
+      if (frame.event === "delta" && data.delta) this.delta(window, data.delta);
+      else if (frame.event === "end") this.put({ ...window, over: true, deltas: new Map() });
+      else if (frame.event === "reset" && data.cursor) this.reset(window, data.cursor);
+    }
+    for (const run of [...grown.keys()]) settle(run);
   }
 
-  private event(window: Window, event: RunEvent, cursor: string): void {
-    const last = window.events.at(-1)?.seq ?? window.head;
-    const head = Math.max(window.head, event.seq);
-    const over = window.over || event.type === "session_ended";
-    const deltas = settled(window.deltas, event);
-    const next = { ...window, head, cursor, over, deltas };
-    if (!window.atEnd || event.seq <= last) {
-      this.put(next);
-    } else if (event.seq === last + 1 || window.events.length === 0) {
-      this.put({ ...next, events: this.trim([...window.events, event], "start").events });
-    } else {
-      // Something is missing in between; the page is read from where it ends.
-      this.put(next);
-      void this.newer(window.run);
+  /** Events of one run, in their order. Those that are known already are heard again after a connection was lost. */
+  private grow(window: Window, list: [RunEvent, string][]): void {
+    let last = window.events.at(-1)?.seq ?? window.head;
+    let { head, cursor, over, deltas } = window;
+    const fresh: RunEvent[] = [];
+    let gap = false;
+    for (const [event, at] of list) {
+      head = Math.max(head, event.seq);
+      cursor = at;
+      over = over || event.type === "session_ended";
+      deltas = settled(deltas, event);
+      if (!window.atEnd || event.seq <= last) continue;
+      if (event.seq === last + 1 || (last === 0 && window.events.length === 0)) {
+        fresh.push(event);
+        last = event.seq;
+      } else {
+        gap = true;
+      }
     }
+    const events =
+      fresh.length === 0 ? window.events : this.trim([...window.events, ...fresh], "start").events;
+    this.put({ ...window, events, head, cursor, over, deltas });
+    // Something is missing in between; it is read from where the stretch ends.
+    if (gap) void this.newer(window.run);
   }
 
   private delta(window: Window, delta: Delta): void {

@@ -13,6 +13,14 @@ Object.assign(globalThis, {
   },
 });
 
+// Node knows no page against which an address could be relative.
+const Whole = globalThis.Request;
+globalThis.Request = class extends Whole {
+  constructor(input: RequestInfo | URL, init?: RequestInit) {
+    super(typeof input === "string" ? new URL(input, "http://127.0.0.1:7070/") : input, init);
+  }
+};
+
 // A channel that is open keeps Node from ending.
 Reflect.deleteProperty(globalThis, "BroadcastChannel");
 
