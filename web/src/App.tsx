@@ -3,6 +3,7 @@ import { type ComponentType, lazy, Suspense, useEffect, useSyncExternalStore } f
 import { Redirect, Route, Switch, useLocation } from "wouter";
 import { onToken, token } from "./api/token";
 import { useLink, useLive } from "./live/hooks";
+import { store } from "./live/store";
 import { useInboxCount } from "./pages/inbox/items";
 import { setPageTitle } from "./shell/attention";
 import { Door } from "./shell/Door";
@@ -32,16 +33,40 @@ function load(page: () => Promise<Page>): ComponentType {
   return lazy(() => patient(page));
 }
 
-/** A page may be asked for while the server starts again. */
+/** A page that is asked for while the server is away, or is another one by now, comes with a new load of everything. */
 async function patient(page: () => Promise<Page>): Promise<Page> {
-  for (const wait of [500, 1000, 2000, 4000]) {
-    try {
-      return await page();
-    } catch {
-      await new Promise((done) => setTimeout(done, wait));
-    }
+  try {
+    return await page();
+  } catch (error) {
+    // A browser remembers that a script could not be fetched, so that asking again is of no use.
+    await live();
+    if (!mayReload()) throw error;
+    location.reload();
+    return new Promise(() => {});
   }
-  return page();
+}
+
+/** Waits until the server is there. */
+function live(): Promise<void> {
+  return new Promise((done) => {
+    const look = () => {
+      if (store.link.state !== "live") return;
+      stop();
+      done();
+    };
+    const stop = store.subscribe(look);
+    setTimeout(look, 0);
+  });
+}
+
+const RELOADED = "musher.reloaded";
+
+/** Not again and again: a page that cannot be had even so is told as a fault. */
+function mayReload(): boolean {
+  const last = Number(sessionStorage.getItem(RELOADED) ?? 0);
+  if (Date.now() - last < 30_000) return false;
+  sessionStorage.setItem(RELOADED, String(Date.now()));
+  return true;
 }
 
 /** Fetches all pages once there is time, so that they are there when the server is not, or is another one. */
