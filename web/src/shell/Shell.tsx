@@ -5,6 +5,7 @@ import { Palette } from "../keys/Palette";
 import { press, useActions } from "../keys/registry";
 import { Sheet } from "../keys/Sheet";
 import { useInboxCount } from "../pages/inbox/items";
+import { StoryDialogs } from "../ui/story/StoryDialogs";
 import { Toasts, undoLast } from "../ui/toast";
 import { watchAttention } from "./attention";
 import { Banner } from "./Banner";
@@ -57,6 +58,7 @@ export function Shell({ children }: { children: ReactNode }) {
       </div>
       <Palette open={open === "palette"} onClose={() => setOpen(null)} />
       <Sheet open={open === "sheet"} onClose={() => setOpen(null)} />
+      <StoryDialogs />
       <Toasts />
       <div className="unseen" aria-live="assertive" data-testid="attention">
         {words}

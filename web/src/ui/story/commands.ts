@@ -1,0 +1,72 @@
+// What can be done with a story, as commands of the server.
+import { api, take } from "../../api/client";
+import { made, ProblemError } from "../../api/problem";
+import type { Receipt } from "../../api/words";
+
+const of = (story: string) => ({ path: { story } });
+
+/** Adds a story and gives its id. The key makes sure that it is added once, however often it is sent. */
+export async function add(title: string, text: string, key: string): Promise<string> {
+  const body = text.trim() === "" ? { title } : { title, text };
+  const receipt = await take(api.POST("/api/v1/stories", { body, headers: { "idempotency-key": key } }));
+  if (receipt.status === "added") return receipt.story;
+  throw odd(receipt);
+}
+
+export interface StartWish {
+  agent: string;
+  model?: string;
+  prompt?: string;
+}
+
+/** Queues a run and gives its id. */
+export async function start(story: string, wish: StartWish): Promise<string> {
+  const body = {
+    agent: wish.agent,
+    ...(wish.model ? { model: wish.model } : {}),
+    ...(wish.prompt ? { prompt: wish.prompt } : {}),
+  };
+  const receipt = await take(api.POST("/api/v1/stories/{story}/start", { params: of(story), body }));
+  if (receipt.status === "queued") return receipt.run;
+  throw odd(receipt);
+}
+
+export function retry(run: string) {
+  return take(api.POST("/api/v1/runs/{run}/retry", { params: { path: { run } }, body: {} }));
+}
+
+export function stop(run: string) {
+  return take(api.POST("/api/v1/runs/{run}/stop", { params: { path: { run } }, body: {} }));
+}
+
+export function done(story: string) {
+  return take(api.POST("/api/v1/stories/{story}/done", { params: of(story), body: {} }));
+}
+
+export function reopen(story: string) {
+  return take(api.POST("/api/v1/stories/{story}/reopen", { params: of(story), body: {} }));
+}
+
+export function archive(story: string) {
+  return take(api.POST("/api/v1/stories/{story}/archive", { params: of(story), body: {} }));
+}
+
+/** A merge that takes long is asked after, with its own key, so often. */
+const PATIENCE = 60;
+
+/** Merges a branch of a story and waits until that is done. */
+export async function merge(story: string, branch: number | null): Promise<void> {
+  const headers = { "idempotency-key": crypto.randomUUID() };
+  const body = branch === null ? {} : { branch };
+  for (let turn = 0; turn < PATIENCE; turn += 1) {
+    const sent = api.POST("/api/v1/stories/{story}/merge", { params: of(story), body, headers });
+    const receipt = await take(sent);
+    if (receipt.status !== "pending") return;
+    await new Promise((again) => setTimeout(again, 500));
+  }
+}
+
+function odd(receipt: Receipt): ProblemError {
+  const detail = `the server replied "${receipt.status}"`;
+  return new ProblemError(made("odd_reply", 200, detail, "look at the board to see what became of it"));
+}

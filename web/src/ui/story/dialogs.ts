@@ -1,0 +1,47 @@
+// Which dialog about a story is open. Any page can open one; the shell shows it.
+import { useSyncExternalStore } from "react";
+import type { Problem } from "../../api/problem";
+
+export type StoryDialog =
+  | { kind: "new" }
+  | { kind: "start"; story: string; given?: { agent?: string; problem?: Problem } }
+  | { kind: "finish"; story: string }
+  | { kind: "sure"; title: string; about: string; yes: string; run(): Promise<unknown> };
+
+let open: StoryDialog | null = null;
+const watchers = new Set<() => void>();
+
+export function show(dialog: StoryDialog | null): void {
+  open = dialog;
+  for (const watcher of watchers) watcher();
+}
+
+/** One line for a new story, and more if somebody wants. */
+export function newStory(): void {
+  show({ kind: "new" });
+}
+
+/** Who is to work on a story. */
+export function startStory(story: string, given?: { agent?: string; problem?: Problem }): void {
+  show({ kind: "start", story, ...(given === undefined ? {} : { given }) });
+}
+
+/** How a story is to end: merged, or without that. */
+export function finishStory(story: string): void {
+  show({ kind: "finish", story });
+}
+
+/** Asks once more, and says what will happen. */
+export function ask(title: string, about: string, yes: string, run: () => Promise<unknown>): void {
+  show({ kind: "sure", title, about, yes, run });
+}
+
+export function useStoryDialog(): StoryDialog | null {
+  return useSyncExternalStore(
+    (watcher) => {
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    },
+    () => open,
+  );
+}

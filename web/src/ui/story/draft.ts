@@ -1,0 +1,66 @@
+// The story that somebody is writing: one draft for the line on the board and for the dialog, kept until it is sent.
+import { useSyncExternalStore } from "react";
+
+export interface Draft {
+  title: string;
+  text: string;
+  /** Sent again with the same key, it is added once. */
+  key: string;
+}
+
+const KEY = "musher.new-story";
+/** Longer texts are not kept over a reload. */
+const LONGEST = 200_000;
+
+const watchers = new Set<() => void>();
+let draft = read();
+
+function fresh(): Draft {
+  return { title: "", text: "", key: crypto.randomUUID() };
+}
+
+function read(): Draft {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "{}") as Partial<Draft>;
+    return { ...fresh(), ...kept };
+  } catch {
+    return fresh();
+  }
+}
+
+function put(next: Draft): void {
+  draft = next;
+  const whole = JSON.stringify(next);
+  if (next.title === "" && next.text === "") sessionStorage.removeItem(KEY);
+  else if (whole.length <= LONGEST) sessionStorage.setItem(KEY, whole);
+  for (const watcher of watchers) watcher();
+}
+
+/** Another text is another story, with a key of its own. */
+export function setDraft(change: Partial<Pick<Draft, "title" | "text">>): void {
+  put({ ...draft, ...change, key: crypto.randomUUID() });
+}
+
+export function clearDraft(): void {
+  put(fresh());
+}
+
+export function useDraft(): Draft {
+  return useSyncExternalStore(
+    (watcher) => {
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    },
+    () => draft,
+  );
+}
+
+/** Several lines that were pasted into one: the first is the title, the others the text. */
+export function takeLines(pasted: string): boolean {
+  const lines = pasted.trim().split(/\r?\n/);
+  if (lines.length < 2) return false;
+  const rest = lines.slice(1).join("\n").trim();
+  const title = `${draft.title} ${lines[0]}`.trim();
+  setDraft({ title, text: [draft.text, rest].filter((part) => part !== "").join("\n\n") });
+  return true;
+}
