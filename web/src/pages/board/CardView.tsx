@@ -1,0 +1,103 @@
+// A card of the board: what is wanted, what happens, who is at it, for how long, at what cost.
+import { type DragEvent, type KeyboardEvent, memo } from "react";
+import { Link } from "wouter";
+import { Button } from "../../ui/Button";
+import { Age, Elapsed, Money, PlusMinus } from "../../ui/Numbers";
+import { oneLine } from "../../ui/plain";
+import { Line } from "../../ui/Text";
+import type { Card } from "./cards";
+
+/** What cards tell the board. These stay the same, so that a card is drawn only when it changes. */
+export interface CardEvents {
+  choose(id: string): void;
+  preview(id: string): void;
+  menu(id: string): void;
+  dragging(id: string | null): void;
+}
+
+interface Props {
+  card: Card;
+  chosen: boolean;
+  events: CardEvents;
+}
+
+export const CardView = memo(function CardView({ card, chosen, events }: Props) {
+  const start = (event: DragEvent) => {
+    event.dataTransfer.effectAllowed = "move";
+    event.dataTransfer.setData("text/plain", card.id);
+    events.dragging(card.id);
+  };
+  return (
+    <div className="card-place">
+      <article
+        className={`card ${card.tone}${chosen ? " chosen" : ""}`}
+        data-story={card.id}
+        draggable
+        onDragStart={start}
+        onDragEnd={() => events.dragging(null)}
+      >
+        <CardLink card={card} chosen={chosen} events={events} />
+        <CardMenu card={card} chosen={chosen} events={events} />
+        {card.now !== "" && (
+          <p className="card-now">
+            <Line text={card.now} longest={200} />
+          </p>
+        )}
+        <CardFacts card={card} />
+      </article>
+    </div>
+  );
+});
+
+/** The title, which opens the story; the whole card is its face. */
+export function CardLink({ card, chosen, events }: Props) {
+  const press = (event: KeyboardEvent) => {
+    if (event.key !== " " || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    events.preview(card.id);
+  };
+  return (
+    <Link
+      href={`/stories/${card.id}`}
+      className="card-link"
+      tabIndex={chosen ? 0 : -1}
+      draggable={false}
+      onFocus={() => events.choose(card.id)}
+      onKeyDown={press}
+    >
+      <bdi>{oneLine(card.title, 200)}</bdi>
+    </Link>
+  );
+}
+
+export function CardMenu({ card, chosen, events }: Props) {
+  return (
+    <Button
+      kind="icon"
+      label={`Move or act on ${oneLine(card.title, 60)}`}
+      excludeFromTabOrder={!chosen}
+      onPress={() => events.menu(card.id)}
+    >
+      ⋯
+    </Button>
+  );
+}
+
+export function CardFacts({ card }: { card: Card }) {
+  const [first, ...others] = card.agents;
+  const known = first !== undefined || card.since !== null || card.ended !== null || card.lines !== null;
+  if (!known) return null;
+  return (
+    <p className="card-facts">
+      {first !== undefined && (
+        <span className="card-agent">
+          <Line text={others.length === 0 ? first : `${first} +${others.length}`} longest={40} />
+        </span>
+      )}
+      {card.since !== null && <Elapsed from={card.since} />}
+      {card.ended !== null && card.column !== "done" && <Age at={card.ended} sentence />}
+      {card.lines !== null && <PlusMinus lines={card.lines} />}
+      {card.story.runs.all > 0 && <Money spent={card.story.spent} />}
+    </p>
+  );
+}

@@ -1,0 +1,161 @@
+// The cards of the board: one for each story, made anew only when something on it has changed.
+import type { Activity, Ask, Run, Story } from "../../api/words";
+import { useLive } from "../../live/hooks";
+import type { World } from "../../live/world";
+import { asked } from "../../ui/asked";
+import { type Column, columnOf } from "./columns";
+
+export interface Card {
+  id: string;
+  title: string;
+  column: Column;
+  story: Story;
+  /** Its runs that are not over. */
+  live: readonly Run[];
+  /** What its runs wait for. */
+  asks: readonly Ask[];
+  /** Who works on it, or did so last. */
+  agents: readonly string[];
+  /** What happens or happened last, in one line. */
+  now: string;
+  tone: "plain" | "warn" | "bad";
+  lines: { added: number; removed: number } | null;
+  /** When its run began, while it goes on. */
+  since: number | null;
+  /** When it ended. */
+  ended: number | null;
+}
+
+interface Made {
+  from: readonly unknown[];
+  card: Card;
+}
+
+const OUTCOMES: Record<string, string> = {
+  completed: "completed",
+  failed: "failed",
+  stopped: "stopped",
+  interrupted: "interrupted",
+  timed_out: "timed out",
+  out_of_turns: "out of turns",
+  out_of_budget: "out of budget",
+  lost: "lost",
+};
+
+const PHASES: Record<string, string> = {
+  queued: "waits for a place",
+  preparing: "its worktree is prepared",
+  starting: "starts",
+  live: "works",
+  closing: "ends",
+  finishing: "its work is kept",
+};
+
+/** Makes cards, and gives the same card again as long as nothing on it is new. */
+export class Cards {
+  private made = new Map<string, Made>();
+
+  of(world: World): Card[] {
+    const live = grouped([...world.runs.values()].filter((run) => run.phase !== "over"));
+    const asks = grouped([...world.asks.values()].filter((ask) => ask.state === "open"));
+    const made = new Map<string, Made>();
+    for (const story of world.stories.values()) {
+      const runs = live.get(story.id) ?? [];
+      const open = asks.get(story.id) ?? [];
+      const activities = runs.map((run) => world.activity.get(run.id));
+      const last = story.latest == null ? undefined : world.runs.get(story.latest.run);
+      const from = [story, last, ...runs, ...open, ...activities];
+      const before = this.made.get(story.id);
+      const same = before !== undefined && equal(before.from, from);
+      made.set(story.id, same ? before : { from, card: make(story, runs, open, activities, last) });
+    }
+    this.made = made;
+    return [...made.values()].map(({ card }) => card).sort(newest);
+  }
+}
+
+/** The newest story first, which does not jump while an agent works; of what is done, what was done last. */
+function newest(a: Card, b: Card): number {
+  if (a.column === "done" && b.column === "done") return b.story.updated_at - a.story.updated_at;
+  return b.story.n - a.story.n;
+}
+
+function grouped<T extends { story: string }>(items: readonly T[]): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(item.story);
+    if (group) group.push(item);
+    else groups.set(item.story, [item]);
+  }
+  return groups;
+}
+
+function equal(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, at) => item === b[at]);
+}
+
+function make(
+  story: Story,
+  live: readonly Run[],
+  asks: readonly Ask[],
+  activities: readonly (Activity | undefined)[],
+  last: Run | undefined,
+): Card {
+  const column = columnOf(story, live, asks);
+  const working = live.map((run) => run.agent);
+  const latest = story.latest;
+  const agents = working.length > 0 ? [...new Set(working)] : latest == null ? [] : [latest.agent];
+  const activity = activities.findLast((one) => one !== undefined);
+  const lines = activity?.lines ?? last?.lines ?? latest?.lines ?? null;
+  const starts = live.map((run) => run.started_at ?? run.queued_at);
+  const over = live.length === 0 ? (last?.ended_at ?? latest?.ended_at ?? null) : null;
+  return {
+    id: story.id,
+    title: story.title ?? story.id,
+    column,
+    story,
+    live,
+    asks,
+    agents,
+    ...happening(story, column, live, asks, activity),
+    lines: lines !== null && lines.added + lines.removed > 0 ? lines : null,
+    since: starts.length > 0 ? Math.min(...starts) : null,
+    ended: over,
+  };
+}
+
+function happening(
+  story: Story,
+  column: Column,
+  live: readonly Run[],
+  asks: readonly Ask[],
+  activity: Activity | undefined,
+): Pick<Card, "now" | "tone"> {
+  const [ask] = asks;
+  if (ask !== undefined) {
+    const more = asks.length > 1 ? ` (and ${asks.length - 1} more)` : "";
+    return { now: `${asked(ask)}${more}`, tone: "warn" };
+  }
+  const latest = story.latest;
+  if (latest?.parked === true) return { now: "lost too often; shall it go on?", tone: "warn" };
+  if (column === "done") {
+    return { now: story.merged == null ? "" : `merged as ${story.merged.slice(0, 8)}`, tone: "plain" };
+  }
+  const [run] = live;
+  if (run !== undefined) {
+    const text = run.note ?? (activity?.text || PHASES[run.phase]) ?? run.phase;
+    return { now: text, tone: run.note == null ? "plain" : "warn" };
+  }
+  if (latest == null || column === "queued" || column === "running") return { now: "", tone: "plain" };
+  const outcome = latest.outcome ?? "lost";
+  const words = OUTCOMES[outcome] ?? outcome.replaceAll("_", " ");
+  const bad = column === "needs";
+  return { now: latest.error == null ? words : `${words}: ${latest.error}`, tone: bad ? "bad" : "plain" };
+}
+
+const cards = new Cards();
+
+/** All cards, the newest story first. */
+export function useCards(): Card[] {
+  return useLive((world) => cards.of(world));
+}
