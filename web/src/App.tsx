@@ -20,7 +20,6 @@ const PAGES: { path: string; title: string; page: ComponentType }[] = [
   { path: "/inbox/:run?/:ask?", title: "Inbox", page: load(() => import("./pages/inbox/Inbox")) },
   { path: "/board", title: "Board", page: load(() => import("./pages/board/Board")) },
   { path: "/stories/:story/:tab?", title: "Story", page: load(() => import("./pages/story/Story")) },
-  { path: "/runs/:run/changes", title: "Changes", page: load(() => import("./pages/changes/Changes")) },
   { path: "/runs/:run/:tab?", title: "Run", page: load(() => import("./pages/run/Run")) },
   { path: "/agents", title: "Agents", page: load(() => import("./pages/agents/Agents")) },
   { path: "/costs", title: "Costs", page: load(() => import("./pages/costs/Costs")) },

@@ -64,6 +64,12 @@ export interface Delta {
   channel: "text" | "reasoning" | "tool_input" | "tool_output";
   text: string;
   scope?: Scope;
+  /** How many bytes of the item came before this piece. */
+  from?: number;
+  /** The last event before it: the text is shown once that was seen. */
+  after?: number;
+  /** How many bytes have come, kept by whoever joins the pieces. */
+  bytes?: number;
 }
 
 /** The last action of a live run in one line. */

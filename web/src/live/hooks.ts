@@ -100,5 +100,15 @@ export function useEvents(run: string): Transcript {
 
 function nothing(run: string): Stretch {
   const deltas = new Map();
-  return { run, events: [], head: 0, atEnd: false, loading: true, problem: null, over: false, deltas };
+  return {
+    run,
+    events: [],
+    first: 1,
+    head: 0,
+    atEnd: false,
+    loading: true,
+    problem: null,
+    over: false,
+    deltas,
+  };
 }

@@ -15,6 +15,8 @@ const LONGEST_DELTA = 64 * 1024;
 export interface Stretch {
   run: string;
   events: readonly RunEvent[];
+  /** The number of the first event that the log still has: not 1 when old ones were cleaned away. */
+  first: number;
   /** The number of the last event in the log, as far as is known. */
   head: number;
   /** Whether the stretch reaches to the end of the log and grows with it. */
@@ -31,6 +33,13 @@ export interface WindowsEvents {
   changed(): void;
   /** These runs are to be followed, each after a place. */
   watch(runs: Map<string, string | null>): void;
+}
+
+interface Page {
+  events: RunEvent[];
+  next: string;
+  end: boolean;
+  first?: number | null;
 }
 
 interface Window extends Stretch {
@@ -87,7 +96,8 @@ export class Windows {
     return this.read(run, async (window) => {
       const page = await this.page(run, { last: PAGE });
       const head = Math.max(seqOf(page.next), this.open.get(run)?.head ?? window.head);
-      this.change(run, { events: page.events, cursor: page.next, head, atEnd: page.end });
+      const first = page.first ?? window.first;
+      this.change(run, { events: page.events, cursor: page.next, first, head, atEnd: page.end });
       this.events.watch(this.wanted());
       if (!page.end) await this.fill(run);
     });
@@ -97,20 +107,18 @@ export class Windows {
   older(run: string): Promise<void> {
     return this.read(run, async (window) => {
       const first = window.events[0]?.seq ?? 1;
-      if (first <= 1) return;
-      const from = Math.max(0, first - 1 - PAGE);
-      const before: RunEvent[] = [];
-      // A page may be shorter than was asked for, because its events are long.
-      while ((before.at(-1)?.seq ?? from) < first - 1) {
-        const after = before.at(-1)?.seq ?? from;
-        const page = await this.page(run, { after: place(window, after), limit: first - 1 - after });
-        if (page.events.length === 0) break;
-        before.push(...page.events);
+      if (first <= window.first) return;
+      const page = await this.page(run, { before: first, limit: PAGE });
+      // A page may be shorter than was asked for because its events are long, but never has a hole before `first`.
+      const before = page.events;
+      if (before.length === 0 || before.at(-1)?.seq !== first - 1) {
+        this.change(run, { first });
+        return;
       }
       const now = this.open.get(run);
       if (!now || now.events[0]?.seq !== first) return;
       const { events, cut } = this.trim([...before, ...now.events], "end");
-      this.change(run, { events, atEnd: now.atEnd && !cut });
+      this.change(run, { events, first: page.first ?? now.first, atEnd: now.atEnd && !cut });
     });
   }
 
@@ -126,7 +134,7 @@ export class Windows {
     return this.read(run, async (window) => {
       const page = await this.page(run, { after: place(window, Math.max(0, seq - PAGE / 2)), limit: PAGE });
       const head = Math.max(this.open.get(run)?.head ?? window.head, seqOf(page.next));
-      this.change(run, { events: page.events, atEnd: page.end, head });
+      if (page.events.length > 0) this.change(run, { events: page.events, atEnd: page.end, head });
     });
   }
 
@@ -193,9 +201,9 @@ export class Windows {
 
   private delta(window: Window, delta: Delta): void {
     const deltas = new Map(window.deltas);
-    const before = deltas.get(delta.item);
-    const text = ((before?.text ?? "") + delta.text).slice(-LONGEST_DELTA);
-    deltas.set(delta.item, { ...delta, text });
+    const joined = join(deltas.get(delta.item), delta);
+    if (joined === null) deltas.delete(delta.item);
+    else deltas.set(delta.item, joined);
     this.put({ ...window, deltas });
   }
 
@@ -223,9 +231,9 @@ export class Windows {
     }
   }
 
-  private page(run: string, query: { last?: number; after?: string; limit?: number }) {
+  private page(run: string, query: { last?: number; after?: string; before?: number; limit?: number }) {
     const read = api.GET("/api/v1/runs/{run}/events", { params: { path: { run }, query } });
-    return take(read).then((page) => ({ ...page, events: page.events as unknown as RunEvent[] }));
+    return take(read as Promise<{ data?: Page; error?: unknown; response: Response }>);
   }
 
   /** One reading at a time for each run; who comes meanwhile waits for it and then takes a turn. */
@@ -264,6 +272,7 @@ function fresh(run: string): Window {
   return {
     run,
     events: [],
+    first: 1,
     head: 0,
     atEnd: false,
     loading: true,
@@ -283,6 +292,19 @@ function place(window: Window, seq: number): string {
 
 function seqOf(cursor: string): number {
   return Number(cursor.split(".")[1] ?? 0);
+}
+
+/**
+ * Text in flight with one more piece. A piece says how many bytes came before it: the first one begins anew, as after a
+ * reconnect, and one that does not follow what is here shows that some was missed, so that only its event is whole.
+ */
+function join(before: Delta | undefined, piece: Delta): Delta | null {
+  const size = new TextEncoder().encode(piece.text).length;
+  const from = piece.from ?? before?.bytes ?? 0;
+  if (from === 0) return { ...piece, bytes: size };
+  if (before === undefined || before.bytes !== from) return null;
+  const text = (before.text + piece.text).slice(-LONGEST_DELTA);
+  return { ...piece, after: before.after ?? piece.after ?? 0, text, bytes: from + size };
 }
 
 /** What is left in flight after an event. */

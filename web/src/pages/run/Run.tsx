@@ -1,39 +1,55 @@
-// A run: its log as it grows.
-import { Link, useParams } from "wouter";
+// A run: what was said and done in it, what it changed, and where its time went.
+import { type ComponentType, lazy, Suspense } from "react";
+import { useParams } from "wouter";
+import { api, take } from "../../api/client";
 import { asProblem } from "../../api/problem";
-import { useEvents, useRun } from "../../live/hooks";
-import { Phase } from "../../ui/Badge";
-import { Button } from "../../ui/Button";
-import { Loading, ProblemBox } from "../../ui/states";
-import { Line } from "../../ui/Text";
-import { VirtualList } from "../../ui/VirtualList";
+import { useQuery } from "../../api/query";
+import { useRun, useStory } from "../../live/hooks";
+import { Empty, Loading, ProblemBox } from "../../ui/states";
+import { Frame } from "../story/Frame";
+import { useStoryRuns } from "../story/useStoryRuns";
+import { Composer } from "./Composer";
+import { Timeline } from "./timeline/Timeline";
+import { Transcript } from "./transcript/Transcript";
+
+const Changes = lazy(() => import("../changes/Changes")) as unknown as ComponentType<{ run: string }>;
 
 export default function RunPage() {
-  const { run: id = "" } = useParams();
+  const { run: id = "", tab = "transcript" } = useParams();
   const { run, problem } = useRun(id);
-  const log = useEvents(id);
-  if (problem !== null && run === undefined) return <ProblemBox problem={asProblem(problem)} />;
-  if (run === undefined) return <Loading what="the run" />;
+  const live = useStory(run?.story ?? "");
+  // A story that was put away is not in the store.
+  const read = useQuery(run !== undefined && live === undefined ? run.story : null, () =>
+    take(api.GET("/api/v1/stories/{story}", { params: { path: { story: run?.story ?? "" } } })),
+  );
+  const { runs } = useStoryRuns(run?.story ?? "");
+  const story = live ?? read.data;
+  if (run === undefined) {
+    if (problem !== null) return <ProblemBox problem={asProblem(problem)} />;
+    return <Loading what="the run" />;
+  }
+  if (story === undefined) {
+    if (read.problem) return <ProblemBox problem={read.problem} retry={read.reload} />;
+    return <Loading what="the story" />;
+  }
   return (
-    <div className="run">
-      <h2>
-        {run.agent} on <Link href={`/stories/${run.story}`}>{run.story}</Link> <Phase run={run} />
-      </h2>
-      <p>
-        <Link href={`/runs/${id}/changes`}>Changes</Link>
-      </p>
-      {(log.events[0]?.seq ?? 1) > 1 && <Button onPress={log.older}>Earlier</Button>}
-      <VirtualList
-        items={log.events}
-        id={(event) => event.seq}
-        estimate={28}
-        label="Events"
-        row={(event) => (
-          <div className="run-row">
-            <span className="quiet">{event.type}</span> <Line text={JSON.stringify(event)} />
-          </div>
-        )}
-      />
-    </div>
+    <Frame
+      story={story}
+      runs={runs}
+      run={run}
+      foot={tab !== "changes" && <Composer key={id} run={run} story={story} />}
+    >
+      {tab === "transcript" ? (
+        <Transcript key={id} run={run} />
+      ) : tab === "timeline" ? (
+        <Timeline key={id} run={run} />
+      ) : tab === "changes" ? (
+        <Suspense fallback={<Loading what="the changes" />}>
+          <Changes key={id} run={id} />
+        </Suspense>
+      ) : (
+        <Empty title="There is no such view">A run has a transcript, changes and a timeline.</Empty>
+      )}
+    </Frame>
   );
 }

@@ -1,0 +1,192 @@
+// Where a person speaks to the agent: what is sent now, and what will come of it, is said before it is sent.
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { useLocation } from "wouter";
+import { api, take } from "../../api/client";
+import { asProblem, type Problem } from "../../api/problem";
+import type { Run, Story } from "../../api/words";
+import { useActions } from "../../keys/registry";
+import { useLink } from "../../live/hooks";
+import { Button } from "../../ui/Button";
+import { Menu } from "../../ui/Menu";
+import { plain } from "../../ui/plain";
+import { capital } from "../../ui/states";
+import { say } from "../../ui/toast";
+import { useDraft } from "./draft";
+
+type How = "queue" | "steer" | "interrupt";
+
+interface Props {
+  run: Run;
+  story: Story | undefined;
+}
+
+export function Composer({ run, story }: Props) {
+  const [text, setText] = useDraft(run.id);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [, go] = useLocation();
+  const live = useLink((link) => link.state === "live");
+  const box = useRef<HTMLTextAreaElement>(null);
+  useGrow(box, text);
+  const able = abilities(run, story);
+
+  const send = async (how: How) => {
+    const words = text.trim();
+    if (words === "" || busy || able.why !== null || (how !== "queue" && !able.now)) return;
+    setBusy(true);
+    setProblem(null);
+    try {
+      const next = await deliver(run.id, words, how);
+      setText("");
+      if (next !== null) go(`/runs/${next}`);
+    } catch (error) {
+      setProblem(asProblem(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const press = (event: KeyboardEvent) => {
+    if (event.key === "Escape") {
+      box.current?.blur();
+      return;
+    }
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    void send((event.ctrlKey || event.metaKey) && able.now ? "steer" : "queue");
+  };
+  useActions("Run", [
+    { id: "run.say", words: `Say something to ${run.agent}`, keys: ["m"], run: () => box.current?.focus() },
+  ]);
+  const empty = text.trim() === "";
+  return (
+    <section className="composer" aria-label={`Say something to ${run.agent}`}>
+      <div className="composer-row">
+        <textarea
+          ref={box}
+          rows={1}
+          aria-label={`Message to ${run.agent}`}
+          aria-describedby="composer-what"
+          placeholder={able.why ?? `Say something to ${run.agent}`}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={press}
+        />
+        <Button
+          kind="primary"
+          hint="Enter"
+          isDisabled={busy || empty || able.why !== null}
+          onPress={() => void send("queue")}
+        >
+          {able.verb}
+        </Button>
+        {able.now && (
+          <Button hint="Ctrl+Enter" isDisabled={busy || empty} onPress={() => void send("steer")}>
+            Steer
+          </Button>
+        )}
+        {able.now && (
+          <Menu
+            label="Other ways to say it"
+            face="⋯"
+            actions={[
+              {
+                id: "interrupt",
+                words: "Interrupt, then say it",
+                about: "Ends this turn now and begins the next one with your words. The session is kept.",
+                disabled: busy || empty,
+                run: () => void send("interrupt"),
+              },
+            ]}
+          />
+        )}
+      </div>
+      <p
+        id="composer-what"
+        className={problem === null ? "quiet" : "t-bad"}
+        role={problem ? "alert" : undefined}
+      >
+        {problem !== null
+          ? `${capital(plain(problem.detail))}. ${capital(plain(problem.hint))}. Your text is kept.`
+          : `${able.about}${live ? "" : " The server is not reached just now; your text is kept."}`}
+      </p>
+    </section>
+  );
+}
+
+interface Able {
+  /** Why nothing can be said. */
+  why: string | null;
+  verb: string;
+  about: string;
+  /** There is a turn to speak into. */
+  now: boolean;
+}
+
+function abilities(run: Run, story: Story | undefined): Able {
+  const able = { why: null, verb: "Queue", now: false };
+  if (story?.state === "archived") {
+    const why = "The story is archived";
+    return { ...able, why, about: `${why}: add a new story for more work.` };
+  }
+  if (run.wish != null || run.phase === "closing" || run.phase === "finishing") {
+    return { ...able, why: "The run is ending", about: "Once it has ended, you can go on with its session." };
+  }
+  switch (run.phase) {
+    case "live":
+      return {
+        ...able,
+        now: true,
+        about: "Enter: will be said after this turn. Ctrl+Enter: said into this turn, at its next step.",
+      };
+    case "over":
+      if (story?.state === "done") {
+        const why = "The story is done";
+        return { ...able, why, about: `${why}: reopen it to go on.` };
+      }
+      return {
+        ...able,
+        verb: "Go on",
+        about: "The run is over: a new run goes on with its session, and begins with your words.",
+      };
+    default:
+      return { ...able, about: "The run has not started yet: will be said after its first turn." };
+  }
+}
+
+/** Sends the words; gives the run that goes on with them, if it is another one. */
+async function deliver(run: string, text: string, how: How): Promise<string | null> {
+  const path = { run };
+  if (how === "steer") {
+    try {
+      await take(api.POST("/api/v1/runs/{run}/steer", { params: { path }, body: { text } }));
+      say("Said into the turn.");
+      return null;
+    } catch (error) {
+      // Its runtime cannot be spoken to within a turn, so the turn is ended first.
+      if (!/cannot be steered/.test(asProblem(error).detail)) throw error;
+      how = "interrupt";
+    }
+  }
+  if (how === "interrupt") {
+    // The words are queued first, so that they are there when the turn ends.
+    await take(api.POST("/api/v1/runs/{run}/prompt", { params: { path }, body: { text } }));
+    await take(api.POST("/api/v1/runs/{run}/interrupt", { params: { path }, body: {} }));
+    say("Interrupted; your words begin the next turn.");
+    return null;
+  }
+  const receipt = await take(api.POST("/api/v1/runs/{run}/prompt", { params: { path }, body: { text } }));
+  if (receipt.status === "queued") return receipt.run;
+  say(receipt.status === "pending" ? "On its way to the agent." : "Will be said after this turn.");
+  return null;
+}
+
+/** The box is as high as its text, up to a third of the window. */
+function useGrow(box: { current: HTMLTextAreaElement | null }, text: string): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another text has another height.
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    element.style.height = "auto";
+    element.style.height = `${Math.min(element.scrollHeight + 2, window.innerHeight / 3)}px`;
+  }, [text, box]);
+}

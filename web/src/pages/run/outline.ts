@@ -1,0 +1,80 @@
+// The outline of a run: its turns, what stands out in it, and where its time went, as the server counts it.
+import { useEffect, useState } from "react";
+import { takeRaw } from "../../api/client";
+import { type Query, useQuery } from "../../api/query";
+
+export interface OutlineTurn {
+  turn: number;
+  seq: number;
+  at: number;
+  ended_at: number | null;
+  end_seq: number | null;
+  trigger: string;
+  prompt: string | null;
+  outcome: string | null;
+  cost_usd: number | null;
+  tools: number;
+  tokens: number;
+}
+
+export interface Mark {
+  seq: number;
+  at: number;
+  kind: "error" | "approval" | "question" | "denied" | "compaction" | "notice";
+  text: string;
+  open: boolean;
+}
+
+export interface Span {
+  seq: number;
+  at: number;
+  until: number | null;
+  kind: "tool" | "wait";
+  name: string;
+  failed: boolean;
+}
+
+export interface Outline {
+  turns: OutlineTurn[];
+  marks: Mark[];
+  spans: Span[];
+  /** Some are left out, because there were too many. */
+  thinned: boolean;
+}
+
+/** While a run goes on its outline is read again at most this often. */
+const EVERY = 3_000;
+
+/** The outline of a run, read again as its log grows. */
+export function useOutline(run: string, head: number): Query<Outline> {
+  const seen = useSlow(head, EVERY);
+  const query = useQuery(`${run}`, () => takeRaw<Outline>(`/runs/${run}/outline`));
+  const { reload } = query;
+  useEffect(() => {
+    if (seen > 0) reload();
+  }, [seen, reload]);
+  return query;
+}
+
+/** A number that follows another one, but changes seldom. */
+function useSlow(value: number, every: number): number {
+  const [slow, setSlow] = useState(value);
+  useEffect(() => {
+    if (value === slow) return;
+    // The first one that is known counts at once: it was read with everything else.
+    const timer = setTimeout(() => setSlow(value), slow === 0 ? 0 : every);
+    return () => clearTimeout(timer);
+  }, [value, slow, every]);
+  return slow;
+}
+
+/** What people jump to with one key: what went wrong, and what was asked. */
+export function stops(outline: Outline): Mark[] {
+  return outline.marks.filter((mark) => mark.kind !== "compaction" && mark.kind !== "notice");
+}
+
+/** The nearest number after or before a place, or null. */
+export function next(numbers: readonly number[], from: number, back: boolean): number | null {
+  if (back) return numbers.findLast((seq) => seq < from) ?? null;
+  return numbers.find((seq) => seq > from) ?? null;
+}

@@ -1,0 +1,164 @@
+// The rows of a transcript of which only those in view are drawn; it stays where it is whatever comes before or after.
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef } from "react";
+import type { Transcript } from "../../../live/hooks";
+import { innerKey } from "./fold";
+import { RowView } from "./RowView";
+import type { Placed } from "./rows";
+
+/** So near to its end the list counts as being at the end. */
+const NEAR = 48;
+/** So many rows before the edge, more are read. */
+const AHEAD = 15;
+
+export interface View {
+  first: number;
+  last: number;
+  /** Whether the end of the log is seen, so that the list goes on with it. */
+  bottom: boolean;
+}
+
+export interface Handle {
+  /** Brings a row into view, and the focus to it. */
+  show(index: number, align: "center" | "start" | "end" | "auto"): void;
+  /** The row that has the focus, or the first that is seen. */
+  current(): number;
+  focus(): void;
+}
+
+interface Props {
+  log: Transcript;
+  rows: readonly Placed[];
+  opened: ReadonlySet<string>;
+  target: string | null;
+  active: string | null;
+  handle: Ref<Handle>;
+  onView(view: View): void;
+  toggle(key: string): void;
+}
+
+/** About how high a row is before it was measured. */
+function estimate(placed: Placed | undefined): number {
+  const row = placed?.row;
+  if (row === undefined) return 28;
+  if (row.kind === "text") return 32 + Math.min(20, row.text.length / 90) * 20;
+  if (row.kind === "user") return 56 + Math.min(12, row.text.length / 90) * 20;
+  if (row.kind === "ask") return row.closed === null ? 220 : 28;
+  return row.kind === "turn" ? 40 : 28;
+}
+
+export function List({ log, rows, opened, target, active, handle, onView, toggle }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  /** Rows that come because somebody scrolls on are no news, and nobody is taken along to their end. */
+  const wasAtEnd = useRef(false);
+  const list = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: (at) => estimate(rows[at]),
+    getItemKey: (at) => rows[at]?.row.key ?? at,
+    overscan: 6,
+    anchorTo: "end",
+    followOnAppend: wasAtEnd.current,
+    scrollEndThreshold: NEAR,
+    useAnimationFrameWithResizeObserver: false,
+  });
+  useLayoutEffect(() => {
+    wasAtEnd.current = log.atEnd;
+  }, [log.atEnd]);
+
+  const filled = rows.length > 0;
+  const begun = useRef(false);
+  useLayoutEffect(() => {
+    if (!filled || begun.current) return;
+    begun.current = true;
+    if (target === null) list.scrollToEnd();
+  }, [filled, list, target]);
+
+  const items = list.getVirtualItems();
+  const scrolled = list.scrollOffset ?? 0;
+  const height = list.scrollRect?.height ?? 0;
+  const seen = items.filter((item) => item.end > scrolled && item.start < scrolled + height);
+  const first = seen[0]?.index ?? 0;
+  const last = seen.at(-1)?.index ?? 0;
+  const bottom = filled && log.atEnd && list.isAtEnd(NEAR);
+  useEffect(() => onView({ first, last, bottom }), [first, last, bottom, onView]);
+
+  const start = log.events[0]?.seq ?? 1;
+  const { older, newer } = log;
+  useEffect(() => {
+    if (log.loading || log.problem !== null || !filled) return;
+    if (first < AHEAD && start > log.first) older();
+    else if (last > rows.length - AHEAD && !log.atEnd) newer();
+  }, [first, last, start, filled, rows.length, log, older, newer]);
+
+  useImperativeHandle(
+    handle,
+    () => ({
+      show(index, align) {
+        if (index < 0 || index >= rows.length) return;
+        list.scrollToIndex(index, { align });
+        focusRow(box.current, index);
+      },
+      current() {
+        const place = document.activeElement?.closest("[data-index]");
+        const index =
+          place !== null && box.current?.contains(place ?? null) ? place?.getAttribute("data-index") : null;
+        return index == null ? first : Number(index);
+      },
+      focus: () => box.current?.focus(),
+    }),
+    [list, rows.length, first],
+  );
+
+  return (
+    <div
+      ref={box}
+      className="virtual transcript-list"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls.
+      tabIndex={0}
+      role="list"
+      aria-label="Transcript"
+      data-events={log.events.length}
+      data-head={log.head}
+    >
+      <div className="virtual-inside" style={{ height: list.getTotalSize() }} role="presentation">
+        {items.map((item) => {
+          const placed = rows[item.index];
+          if (placed === undefined) return null;
+          const { row } = placed;
+          const delta = row.kind === "tool" ? log.deltas.get(row.call) : undefined;
+          return (
+            <div
+              key={item.key}
+              ref={list.measureElement}
+              data-index={item.index}
+              role="listitem"
+              className="virtual-row"
+              style={{ transform: `translateY(${item.start}px)` }}
+            >
+              <RowView
+                placed={placed}
+                run={log.run}
+                open={opened.has(row.key)}
+                innerOpen={opened.has(innerKey(row.key))}
+                target={row.key === target}
+                active={row.key === active}
+                output={delta?.channel === "tool_output" ? delta.text : null}
+                toggle={toggle}
+              />
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** Focuses a row once it is there, which takes a few frames when it was far away. */
+function focusRow(box: HTMLElement | null, index: number, tries = 20): void {
+  requestAnimationFrame(() => {
+    const row = box?.querySelector<HTMLElement>(`[data-index="${index}"] .t-row`);
+    if (row) row.focus({ preventScroll: true });
+    else if (tries > 0) focusRow(box, index, tries - 1);
+  });
+}

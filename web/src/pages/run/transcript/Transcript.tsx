@@ -1,0 +1,144 @@
+// What an agent said and did, as far back as anybody wants to look, and live at its end.
+import { useCallback, useMemo, useRef, useState } from "react";
+import type { Run } from "../../../api/words";
+import { useNow } from "../../../live/clock";
+import { useEvents } from "../../../live/hooks";
+import { Button } from "../../../ui/Button";
+import { Empty, Loading, ProblemBox } from "../../../ui/states";
+import { useOutline } from "../outline";
+import { Bar } from "./Bar";
+import { fold, inFlight, placed } from "./fold";
+import { type Handle, List, type View } from "./List";
+import { Minimap } from "./Minimap";
+import { isBad } from "./rows";
+import { Search } from "./Search";
+import { useGo } from "./useGo";
+import { useKeys } from "./useKeys";
+
+export function Transcript({ run }: { run: Run }) {
+  const log = useEvents(run.id);
+  const outline = useOutline(run.id, log.head).data ?? null;
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const [all, setAll] = useState(false);
+  const [searching, setSearching] = useState(false);
+  const [view, setView] = useState<View>({ first: 0, last: 0, bottom: true });
+  const list = useRef<Handle>(null);
+
+  const folded = useMemo(() => fold(log.events), [log.events]);
+  const last = log.events.at(-1)?.seq ?? 0;
+  const lastAt = log.events.at(-1)?.at ?? 0;
+  const flight = useMemo(
+    () => (log.atEnd ? inFlight(log.deltas, last, lastAt) : []),
+    [log.atEnd, log.deltas, last, lastAt],
+  );
+  const rows = useMemo(
+    () => placed({ ...folded, rows: [...folded.rows, ...flight] }, opened, all),
+    [folded, flight, opened, all],
+  );
+
+  const toggle = useCallback((key: string) => {
+    setOpened((old) => {
+      const next = new Set(old);
+      if (!next.delete(key)) next.add(key);
+      return next;
+    });
+  }, []);
+  const { target, go } = useGo({ log, folded, rows, list, setOpened, setAll });
+
+  // What came since the end was last seen.
+  const seen = useRef(0);
+  if (view.bottom || seen.current === 0) seen.current = Math.max(seen.current, log.head);
+  const below = log.atEnd
+    ? rows.reduce((sum, { row }) => sum + (row.seq > seen.current ? 1 : 0), 0)
+    : log.head - seen.current;
+
+  const marks = useMemo(() => {
+    const known = new Set<number>();
+    for (const { row } of rows) if (row.kind === "ask" || isBad(row)) known.add(row.seq);
+    for (const mark of outline?.marks ?? []) {
+      if (mark.kind !== "compaction" && mark.kind !== "notice") known.add(mark.seq);
+    }
+    return [...known].sort((a, b) => a - b);
+  }, [rows, outline]);
+  const turns = useMemo(() => {
+    const known = new Set<number>(outline?.turns.map((turn) => turn.seq));
+    for (const { row } of rows) if (row.kind === "turn" && row.trigger !== "end") known.add(row.seq);
+    return [...known].sort((a, b) => a - b);
+  }, [rows, outline]);
+
+  const toEnd = useCallback(() => {
+    if (log.atEnd) list.current?.show(rows.length - 1, "end");
+    else log.toEnd();
+  }, [log, rows.length]);
+  useKeys({ list, rows, marks, turns, go, toEnd, toggle, setOpened, search: () => setSearching(true) });
+
+  const active = useMemo(() => {
+    const here = rows.slice(view.first, view.last + 1);
+    return here.find(({ row }) => row.kind === "ask" && row.closed === null)?.row.key ?? null;
+  }, [rows, view.first, view.last]);
+
+  if (rows.length === 0) {
+    if (log.problem !== null) return <ProblemBox problem={log.problem} retry={log.toEnd} />;
+    if (log.loading) return <Loading what="the transcript" />;
+    return <Nothing run={run} />;
+  }
+  return (
+    <section className="transcript" aria-label="Transcript">
+      <Bar
+        run={run}
+        rows={rows}
+        first={view.first}
+        outline={outline}
+        all={all}
+        setAll={setAll}
+        searching={searching}
+        setSearching={setSearching}
+      />
+      {searching && <Search run={run.id} go={go} onClose={() => setSearching(false)} />}
+      {log.problem !== null && (
+        <div className="t-problem" role="alert">
+          <span>More of the transcript cannot be read: {log.problem.detail}.</span>
+          <Button onPress={log.newer}>Try again</Button>
+        </div>
+      )}
+      <div className="t-middle">
+        <List
+          log={log}
+          rows={rows}
+          opened={opened}
+          target={target}
+          active={active}
+          handle={list}
+          onView={setView}
+          toggle={toggle}
+        />
+        <Minimap
+          head={log.head}
+          marks={outline?.marks ?? []}
+          from={rows[view.first]?.row.seq ?? 0}
+          to={rows[view.last]?.row.seq ?? 0}
+          go={go}
+        />
+        {!view.bottom && (
+          <div className="t-below">
+            <Button kind={below > 0 ? "primary" : "normal"} hint="f" onPress={toEnd}>
+              {below > 0 ? `${below.toLocaleString("en")} new below` : "To the end"}
+            </Button>
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Nothing({ run }: { run: Run }) {
+  const now = useNow();
+  const waits = run.phase === "queued" || run.phase === "preparing" || run.phase === "starting";
+  if (!waits) return <Empty title="Nothing was said">This run has left no events.</Empty>;
+  const seconds = Math.max(0, Math.floor((now - run.queued_at) / 1000));
+  return (
+    <Empty title={run.phase === "queued" ? "Waits for its place" : "Gets ready"}>
+      {run.note ?? `What ${run.agent} says and does appears here. It has waited for ${seconds} s.`}
+    </Empty>
+  );
+}

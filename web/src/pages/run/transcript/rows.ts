@@ -1,0 +1,153 @@
+// What a transcript is made of: one row for each thing that people look at, however many events told of it.
+import type { AskBody, Scope } from "../../../api/words";
+
+export interface Base {
+  /** A name that stays as the log grows, so that rows keep their place and their height. */
+  key: string;
+  /** The event that it began with. */
+  seq: number;
+  at: number;
+  turn: number | null;
+  /** The helper of the agent that did it; none when it was the agent itself. */
+  scope: Scope | null;
+}
+
+export interface UserRow extends Base {
+  kind: "user";
+  text: string;
+  origin: string;
+}
+
+export interface TurnRow extends Base {
+  kind: "turn";
+  trigger: string;
+  end: TurnEnd | null;
+}
+
+export interface TurnEnd {
+  seq: number;
+  at: number;
+  outcome: string;
+  calls: number;
+  ms: number | null;
+  error: Failure | null;
+  reason: string | null;
+}
+
+export interface Failure {
+  class: string;
+  message: string;
+  hint: string | null;
+}
+
+export interface TextRow extends Base {
+  kind: "text" | "thought";
+  text: string;
+  /** It was broken off, or taken back. */
+  mark: "aborted" | "retracted" | null;
+  /** Still in flight. */
+  live: boolean;
+}
+
+export interface ToolRow extends Base {
+  kind: "tool";
+  call: string;
+  phase: string;
+  name: string | null;
+  tool: string | null;
+  subject: string | null;
+  input: unknown;
+  output: { text: string; exit_code?: number; structured?: unknown } | null;
+  ms: number | null;
+  reason: string | null;
+  edits: Edit[];
+  /** The event that holds the input, and the one that holds the output. */
+  inputSeq: number;
+  outputSeq: number | null;
+  outputRaw: RawPlace | null;
+}
+
+export interface Edit {
+  path: string;
+  old?: string | null;
+  new: string;
+}
+
+export interface RawPlace {
+  offset: number;
+  len: number;
+}
+
+export interface AskRow extends Base {
+  kind: "ask";
+  ask: string;
+  body: AskBody;
+  deadline: number | null;
+  /** Nobody needed to look. */
+  settled: boolean;
+  closed: { seq: number; at: number; by: string; answer: Answered | null } | null;
+}
+
+export interface Answered {
+  decision: string;
+  reason?: string;
+  rule?: string;
+  replies?: { chosen?: string[]; text?: string }[];
+  content?: Record<string, unknown>;
+}
+
+export interface PlanRow extends Base {
+  kind: "plan";
+  entries: { text: string; status: string }[];
+}
+
+export interface NoteRow extends Base {
+  kind: "note";
+  tone: "plain" | "warn" | "bad";
+  what: string;
+  text: string;
+  hint: string | null;
+  /** Seldom of use; shown when everything is wanted. */
+  minor: boolean;
+}
+
+export interface EndRow extends Base {
+  kind: "end";
+  outcome: string;
+  error: Failure | null;
+  turns: number;
+  ms: number;
+  cost: number | null;
+  stderr: string | null;
+}
+
+export type Row = UserRow | TurnRow | TextRow | ToolRow | AskRow | PlanRow | NoteRow | EndRow;
+
+/** A row as it is listed: how deep it stands, and what stands under it. */
+export interface Placed {
+  row: Row;
+  depth: number;
+  /** How many rows of a helper hang on this call. */
+  inner: number;
+}
+
+/** A call is over when nothing more will be heard of it. */
+export function isOver(row: ToolRow): boolean {
+  return ["completed", "failed", "denied", "cancelled"].includes(row.phase);
+}
+
+/** Whether people are led to a row that looks for what went wrong. */
+export function isBad(row: Row): boolean {
+  switch (row.kind) {
+    case "tool":
+      return row.phase === "failed" || row.phase === "denied";
+    case "note":
+      return row.tone === "bad";
+    case "turn":
+      return row.end !== null && row.end.outcome === "failed";
+    case "end":
+      return row.error !== null;
+    default:
+      return false;
+  }
+}

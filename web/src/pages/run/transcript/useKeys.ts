@@ -1,0 +1,100 @@
+// The keys of a transcript.
+import type { RefObject } from "react";
+import { useActions } from "../../../keys/registry";
+import { copy } from "../../../ui/copy";
+import { say } from "../../../ui/toast";
+import { next } from "../outline";
+import type { Handle } from "./List";
+import type { Placed } from "./rows";
+
+interface Parts {
+  list: RefObject<Handle | null>;
+  rows: readonly Placed[];
+  /** Numbers of events that are worth a jump, in their order. */
+  marks: readonly number[];
+  turns: readonly number[];
+  go(seq: number): void;
+  toEnd(): void;
+  toggle(key: string): void;
+  setOpened(change: (old: ReadonlySet<string>) => ReadonlySet<string>): void;
+  search(): void;
+}
+
+export function useKeys(parts: Parts): void {
+  const { list, rows, marks, turns, go, toEnd, toggle, setOpened, search } = parts;
+  const here = () => rows[list.current?.current() ?? 0];
+  const jump = (numbers: readonly number[], back: boolean, none: string) => {
+    const found = next(numbers, here()?.row.seq ?? 0, back);
+    if (found === null) say(none);
+    else go(found);
+  };
+  const step = (by: number) => list.current?.show((list.current?.current() ?? 0) + by, "auto");
+  useActions("Transcript", [
+    { id: "t.next", words: "Next row", keys: ["j"], repeat: true, run: () => step(1) },
+    { id: "t.back", words: "Row before", keys: ["k"], repeat: true, run: () => step(-1) },
+    {
+      id: "t.open",
+      words: "Open or fold the row",
+      keys: ["Enter", "o"],
+      shown: "Enter / o",
+      run: () => {
+        const row = here()?.row;
+        if (row) toggle(row.key);
+      },
+    },
+    {
+      id: "t.all",
+      words: "Open or fold all tool calls that are here",
+      keys: ["O"],
+      run: () => setOpened(flip(rows)),
+    },
+    { id: "t.end", words: "To the end, and follow", keys: ["f", "G"], run: toEnd },
+    { id: "t.search", words: "Search in the run", keys: ["/"], run: search },
+    {
+      id: "t.error",
+      words: "Next error or ask",
+      keys: ["e"],
+      run: () => jump(marks, false, "No error and no ask follows."),
+    },
+    {
+      id: "t.error-back",
+      words: "Error or ask before",
+      keys: ["E"],
+      run: () => jump(marks, true, "No error and no ask stands before this."),
+    },
+    {
+      id: "t.turn",
+      words: "Next turn",
+      keys: ["]"],
+      run: () => jump(turns, false, "This is the last turn."),
+    },
+    {
+      id: "t.turn-back",
+      words: "Turn before",
+      keys: ["["],
+      run: () => jump(turns, true, "This is the first turn."),
+    },
+    {
+      id: "t.link",
+      words: "Copy the link to the row",
+      keys: ["y"],
+      run: () => {
+        const seq = here()?.row.seq;
+        if (seq !== undefined) void copy(`${location.origin}${location.pathname}#e=${seq}`, "the link");
+      },
+    },
+  ]);
+}
+
+function flip(rows: readonly Placed[]) {
+  const calls = rows.filter(({ row }) => row.kind === "tool").map(({ row }) => row.key);
+  return (old: ReadonlySet<string>) => {
+    const some = calls.some((key) => old.has(key));
+    const next = new Set(old);
+    for (const key of calls) {
+      if (some) next.delete(key);
+      else next.add(key);
+    }
+    return next;
+  };
+}

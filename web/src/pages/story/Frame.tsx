@@ -1,0 +1,151 @@
+// The frame of a story and of its runs: who, what, where it stands, what can be done, and the tabs.
+import { type ReactNode, useState } from "react";
+import { Link, useLocation } from "wouter";
+import type { Run, Story } from "../../api/words";
+import { useActions } from "../../keys/registry";
+import { Badge, Phase } from "../../ui/Badge";
+import { Button } from "../../ui/Button";
+import { Confirm, type Question } from "../../ui/Confirm";
+import { Menu } from "../../ui/Menu";
+import { Elapsed, Money, PlusMinus } from "../../ui/Numbers";
+import { oneLine } from "../../ui/plain";
+import { Tabs } from "../../ui/Tabs";
+import { type Deed, runDeeds } from "../run/actions";
+import { storyDeeds } from "./deeds";
+import { Title } from "./Title";
+
+interface Props {
+  story: Story;
+  runs: readonly Run[];
+  /** The run that is looked at. */
+  run: Run | undefined;
+  children: ReactNode;
+  /** What stands at the bottom. */
+  foot?: ReactNode;
+}
+
+const SHOWN = 3;
+
+export function Frame({ story, runs, run, children, foot }: Props) {
+  const [, go] = useLocation();
+  const [question, setQuestion] = useState<Question | null>(null);
+  const own = run === undefined ? [] : runDeeds(run, story, go);
+  const deeds = [...own, ...storyDeeds(story, runs, run)];
+  const tabs = [
+    { path: `/stories/${story.id}`, words: "Overview", key: "v o" },
+    ...(run === undefined
+      ? []
+      : [
+          { path: `/runs/${run.id}`, words: "Transcript", key: "v t" },
+          { path: `/runs/${run.id}/changes`, words: "Changes", key: "v c" },
+          { path: `/runs/${run.id}/timeline`, words: "Timeline", key: "v l" },
+        ]),
+  ];
+  const act = (deed: Deed) => ({
+    id: `${own.includes(deed) ? "run" : "story"}.${deed.id}`,
+    words: own.includes(deed) ? `${deed.words} the run…` : `${deed.words}: the story…`,
+    keys: [deed.keys],
+    run: () => setQuestion(deed.question),
+  });
+  useActions("Story", [
+    ...tabs.map((tab) => ({
+      id: `tab.${tab.words}`,
+      words: `Show ${tab.words.toLowerCase()}`,
+      keys: [tab.key],
+      run: () => go(tab.path),
+    })),
+    ...deeds.map(act),
+  ]);
+  const few = deeds.slice(0, SHOWN);
+  const many = deeds.slice(SHOWN);
+  return (
+    <div className="story-page">
+      <header className="story-head">
+        <div className="story-line">
+          <span className="story-id quiet">{story.id}</span>
+          <Title story={story} />
+          <StoryState story={story} />
+          <div className="story-deeds">
+            {few.map((deed) => (
+              <Button
+                key={deed.id}
+                kind={deed.danger ? "danger" : "normal"}
+                hint={deed.keys}
+                onPress={() => setQuestion(deed.question)}
+              >
+                {deed.words}…
+              </Button>
+            ))}
+            {many.length > 0 && (
+              <Menu
+                label="More to do with it"
+                face="⋯"
+                actions={many.map((deed) => ({
+                  id: deed.id,
+                  words: `${deed.words}…`,
+                  hint: deed.keys,
+                  danger: deed.danger ?? false,
+                  run: () => setQuestion(deed.question),
+                }))}
+              />
+            )}
+          </div>
+        </div>
+        {run !== undefined && <RunLine run={run} runs={runs} />}
+        <Tabs label="Views of the story" tabs={tabs} />
+      </header>
+      <div className="story-pane">{children}</div>
+      {foot}
+      <Confirm question={question} onClose={() => setQuestion(null)} />
+    </div>
+  );
+}
+
+function StoryState({ story }: { story: Story }) {
+  if (story.merged != null) return <Badge tone="good">merged</Badge>;
+  if (story.state === "done") return <Badge tone="good">done</Badge>;
+  if (story.state === "archived") return <Badge>archived</Badge>;
+  return <Badge tone={story.runs.live > 0 ? "info" : "plain"}>open</Badge>;
+}
+
+/** The run that is looked at, with its numbers, and the others to choose from. */
+function RunLine({ run, runs }: { run: Run; runs: readonly Run[] }) {
+  const [here, go] = useLocation();
+  const tab = here.startsWith("/runs/") ? (here.split("/")[3] ?? "") : "";
+  const others = runs.some((one) => one.id === run.id) ? runs : [run, ...runs];
+  return (
+    <div className="run-line">
+      {others.length > 1 ? (
+        <select
+          aria-label="Run"
+          value={run.id}
+          onChange={(event) => go(`/runs/${event.target.value}${tab === "" ? "" : `/${tab}`}`)}
+        >
+          {others.slice(0, 100).map((one) => (
+            <option key={one.id} value={one.id}>
+              {one.id} · {one.agent} · {one.phase === "over" ? (one.outcome ?? "over") : one.phase}
+              {one.line === "fork" ? " · fork" : ""}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <Link href={`/runs/${run.id}`}>{run.id}</Link>
+      )}
+      <span>{run.agent}</span>
+      {run.model != null && <span className="quiet">{oneLine(run.model, 60)}</span>}
+      <Phase run={run} />
+      {run.wish != null && run.phase !== "over" && <Badge tone="warn">will {run.wish}</Badge>}
+      {run.open_asks > 0 && <Badge tone="warn">waits for you</Badge>}
+      {run.started_at != null && (
+        <span className="quiet">
+          <Elapsed from={run.started_at} to={run.ended_at ?? null} />
+        </span>
+      )}
+      <span className="quiet">
+        <Money spent={run.spent} />
+      </span>
+      {run.lines != null && <PlusMinus lines={run.lines} />}
+      {run.note != null && <span className="run-note">{oneLine(run.note, 200)}</span>}
+    </div>
+  );
+}

@@ -1,0 +1,113 @@
+// What can be done with a story, each with the sentence that says what it will do.
+import { api, take } from "../../api/client";
+import type { Run, Story } from "../../api/words";
+import { plain } from "../../ui/plain";
+import { attempt, say } from "../../ui/toast";
+import type { Deed } from "../run/actions";
+
+/** The number at the end of a branch's name, by which a merge names it. */
+export function branchNumber(branch: string): number | null {
+  const found = /(\d+)$/.exec(branch)?.[1];
+  return found === undefined ? null : Number(found);
+}
+
+/** The branches of a story's runs, the newest first. */
+function branchesOf(runs: readonly Run[]): string[] {
+  return [...new Set(runs.map((run) => run.branch).filter((branch) => branch != null))];
+}
+
+/** What a person can do with this story now; `chosen` is the run that is looked at, whose branch is meant. */
+export function storyDeeds(story: Story, runs: readonly Run[], chosen: Run | undefined): Deed[] {
+  const path = { story: story.id };
+  const busy = story.runs.live > 0;
+  const branches = branchesOf(runs);
+  const branch = chosen?.branch ?? branches[0];
+  const deeds: Deed[] = [];
+  if (story.state !== "archived" && story.merged == null && !busy && branch !== undefined) {
+    const number = branches.length > 1 ? branchNumber(branch) : null;
+    deeds.push({
+      id: "merge",
+      words: "Merge",
+      keys: "s m",
+      question: {
+        title: `Merge ${story.id}`,
+        about: (
+          <>
+            <p>
+              Brings <code>{plain(branch)}</code> into the project's own branch with a merge commit, and marks
+              the story as done. If the two do not fit, nothing is changed and you are told what conflicts.
+            </p>
+            {branches.length > 1 && (
+              <p className="quiet">
+                The story has {branches.length} branches. This merges the one of the run that you look at.
+              </p>
+            )}
+          </>
+        ),
+        yes: "Merge",
+        run: () =>
+          attempt(async () => {
+            const body = number === null ? {} : { branch: number };
+            await take(api.POST("/api/v1/stories/{story}/merge", { params: { path }, body }));
+            say(`Merged ${story.id}.`);
+          }),
+      },
+    });
+  }
+  if (story.state === "open" && !busy) {
+    deeds.push({
+      id: "done",
+      words: "Done",
+      keys: "s d",
+      question: {
+        title: `${story.id} is done`,
+        about:
+          "Marks the story as done without merging anything. It takes no more runs until you reopen it; its branch and worktree stay.",
+        yes: "Mark as done",
+        run: () =>
+          attempt(async () => {
+            await take(api.POST("/api/v1/stories/{story}/done", { params: { path }, body: {} }));
+            say(`${story.id} is done.`);
+          }),
+      },
+    });
+  }
+  if (story.state === "done") {
+    deeds.push({
+      id: "reopen",
+      words: "Reopen",
+      keys: "s o",
+      question: {
+        title: `Reopen ${story.id}`,
+        about: "The story takes runs again. What was merged stays merged.",
+        yes: "Reopen",
+        run: () =>
+          attempt(async () => {
+            await take(api.POST("/api/v1/stories/{story}/reopen", { params: { path }, body: {} }));
+            say(`${story.id} is open again.`);
+          }),
+      },
+    });
+  }
+  if (story.state !== "archived" && !busy) {
+    deeds.push({
+      id: "archive",
+      words: "Archive",
+      keys: "s a",
+      danger: true,
+      question: {
+        title: `Archive ${story.id}`,
+        about:
+          "Puts the story away for good: it leaves the board, and its worktrees are given to other stories. Its branches and the logs of its runs are kept. This cannot be taken back.",
+        yes: "Archive",
+        danger: true,
+        run: () =>
+          attempt(async () => {
+            await take(api.POST("/api/v1/stories/{story}/archive", { params: { path }, body: {} }));
+            say(`Archived ${story.id}.`);
+          }),
+      },
+    });
+  }
+  return deeds;
+}
