@@ -163,7 +163,7 @@ fn tls(needed: bool, environment: &Environment) -> Result<ClientConfig, String> 
         };
         roots.add_parsable_certificates(found.certs);
     }
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| format!("TLS cannot be used: {error}"))?
