@@ -200,7 +200,9 @@ impl Agent {
 
     /// Works on every prompt. What cannot be kept ends the session; what else goes wrong ends its turn.
     async fn turns(&mut self) -> Result<(), ErrorInfo> {
-        if !self.spec.mcp_servers.is_empty() {
+        // A host that offers its tools in process names its own server for agents that cannot have them so.
+        let own = usize::from(self.spec.tools.is_some());
+        if self.spec.mcp_servers.len() > own {
             let text = format!("{} uses no tool servers but our own", self.service.name);
             // A host that is gone needs to hear nothing.
             let _ending = self.notice(Level::Warning, "no_tool_servers", text).await;
