@@ -33,6 +33,7 @@ mod document;
 mod done;
 mod edit;
 mod events;
+mod export;
 mod feed;
 mod file_diff;
 mod follow;
@@ -48,6 +49,7 @@ mod mcp;
 mod memory;
 mod merge;
 mod news;
+mod outline;
 mod page;
 mod place;
 mod problem;
@@ -64,6 +66,7 @@ mod retry;
 mod revoke;
 mod routes;
 mod runs;
+mod search;
 mod serve;
 mod sse;
 mod start;
@@ -146,6 +149,7 @@ struct Shared {
     memory: memory::Memory,
     lines: lines::Lines,
     activities: activity::Activities,
+    outlines: outline::Outlines,
     /// What goes on when the one who asked has left.
     tasks: TaskTracker,
     streams: Arc<Semaphore>,
@@ -180,6 +184,7 @@ impl Api {
             memory: memory::Memory::default(),
             lines: lines::Lines::default(),
             activities: activity::Activities::default(),
+            outlines: outline::Outlines::default(),
             tasks: TaskTracker::new(),
             streams,
             document,

@@ -19,14 +19,14 @@ use super::request::LONGEST_BODY;
 use super::{Api, Context, access};
 use super::{
     add, agents, answer, archive, asks, cap, change, checks, diff, document, done, edit, events,
-    feed, fork, health, interrupt, kill, local, mcp, merge, page, project, project_file, prompt,
-    raw, reload, reopen, resume, retry, revoke, runs, start, steer, stop, stories, stream, token,
-    tokens, usage,
+    export, feed, fork, health, interrupt, kill, local, mcp, merge, outline, page, project,
+    project_file, prompt, raw, reload, reopen, resume, retry, revoke, runs, search, start, steer,
+    stop, stories, stream, token, tokens, usage,
 };
 
 /// A request has this long, streams aside.
 const WITHIN: Duration = Duration::from_secs(30);
-/// How many diffs are made at once, and how long each may take.
+/// How many of the heavy ones are at work at once, and how long each may take.
 const HEAVY: usize = 8;
 const HEAVY_WITHIN: Duration = Duration::from_secs(120);
 
@@ -77,14 +77,20 @@ fn commands() -> OpenApiRouter<Api> {
         .routes(routes!(tokens::revoke::revoke_token))
 }
 
-/// What starts programs, of which only a few may run at once.
+/// What starts programs or reads much, of which only a few may be at work at once.
 fn heavy() -> OpenApiRouter<Api> {
-    OpenApiRouter::new().routes(routes!(diff::diff))
+    OpenApiRouter::new()
+        .routes(routes!(diff::diff))
+        .routes(routes!(search::search))
+        .routes(routes!(outline::outline))
 }
 
 /// What lasts as long as its client does.
 fn lasting() -> OpenApiRouter<Api> {
-    OpenApiRouter::new().routes(routes!(stream::stream)).routes(routes!(feed::feed))
+    OpenApiRouter::new()
+        .routes(routes!(stream::stream))
+        .routes(routes!(feed::feed))
+        .routes(routes!(export::export))
 }
 
 /// What assistants speak through; a reply may last.

@@ -17,6 +17,9 @@ pub(super) struct UsageParams {
     /// By what it is summed; by story when left out.
     #[param(inline)]
     by: Option<UsageBy>,
+    /// By what each sum is split into parts; by nothing when left out.
+    #[param(inline)]
+    split: Option<UsageBy>,
     /// Only what was spent since then, in Unix milliseconds.
     since: Option<i64>,
 }
@@ -24,6 +27,7 @@ pub(super) struct UsageParams {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct UsageReply {
     by: UsageBy,
+    split: Option<UsageBy>,
     rows: Vec<UsageRow>,
 }
 
@@ -42,6 +46,7 @@ pub(super) async fn usage(
 ) -> Result<Json<UsageReply>, Problem> {
     let by = params.by.unwrap_or(UsageBy::Story);
     let since = params.since.unwrap_or(0);
-    let rows = api.view(move |views| views.usage(by, since)).await?;
-    Ok(Json(UsageReply { by, rows }))
+    let split = params.split;
+    let rows = api.view(move |views| views.usage_split(by, split, since)).await?;
+    Ok(Json(UsageReply { by, split, rows }))
 }

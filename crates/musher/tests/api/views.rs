@@ -158,6 +158,16 @@ async fn usage_is_summed_by_what_is_asked_for_and_unknown_cost_stays_unknown() {
         (json!("s1"), json!("coder"))
     );
     assert_eq!(by("day").await.as_array().unwrap().len(), 1);
+    let split = rig.get("/api/v1/usage?by=day&split=model").await.json();
+    let parts: Vec<_> = split["rows"].as_array().unwrap().iter().map(|row| &row["part"]).collect();
+    assert_eq!(parts, ["m1", "m2"]);
+    assert_eq!(split["split"], "model");
+    assert_eq!(split["rows"][0]["key"], split["rows"][1]["key"]);
+    assert_eq!(split["rows"][0]["spent"]["cost_usd"], 0.25);
+    for (by, part) in [("agent", "coder"), ("story", "s1")] {
+        let split = rig.get(&format!("/api/v1/usage?by=day&split={by}")).await.json();
+        assert_eq!(split["rows"][0]["part"], part, "{split}");
+    }
     let day = rig.get("/api/v1/project").await.json()["day"].clone();
     assert_eq!((&day["spent_usd"], &day["unknown"]), (&json!(0.25), &json!(true)));
     assert_eq!(rig.get("/api/v1/usage?by=run&since=9999999999999").await.json()["rows"], json!([]));

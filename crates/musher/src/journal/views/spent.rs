@@ -43,37 +43,61 @@ pub enum UsageBy {
     Day,
 }
 
+impl UsageBy {
+    fn column(self) -> &'static str {
+        match self {
+            Self::Run => "usage.run",
+            Self::Story => "runs.story",
+            Self::Agent => "runs.agent",
+            Self::Model => "usage.model",
+            Self::Day => "usage.at",
+        }
+    }
+}
+
 /// The sum for one run, story, agent, model or day.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct UsageRow {
     /// The run, story, agent or model, or the day as Unix milliseconds of its begin; absent for an unnamed model.
     pub key: Option<String>,
+    /// The part of it, if it was split; written as a key is.
+    pub part: Option<String>,
     pub spent: Spent,
 }
 
 impl Views {
     /// What was spent since a moment (Unix milliseconds), in the order of the keys.
     pub fn usage(&self, by: UsageBy, since: i64) -> Result<Vec<UsageRow>, JournalError> {
+        self.usage_split(by, None, since)
+    }
+
+    /// The same, with each sum split into parts.
+    pub fn usage_split(
+        &self,
+        by: UsageBy,
+        split: Option<UsageBy>,
+        since: i64,
+    ) -> Result<Vec<UsageRow>, JournalError> {
         self.read(|db| {
-            let key = match by {
-                UsageBy::Run => "usage.run",
-                UsageBy::Story => "runs.story",
-                UsageBy::Agent => "runs.agent",
-                UsageBy::Model => "usage.model",
-                UsageBy::Day => "usage.at",
-            };
+            let key = by.column();
+            let part = split.map_or("NULL", UsageBy::column);
             let sql = format!(
-                "SELECT usage.*, {key} AS key FROM usage JOIN runs ON runs.id = usage.run
+                "SELECT usage.*, {key} AS key, {part} AS part FROM usage JOIN runs ON runs.id = usage.run
                     WHERE usage.at >= ?1"
             );
-            let mut sums: BTreeMap<Key, Sum> = BTreeMap::new();
+            let mut sums: BTreeMap<(Key, Option<Key>), Sum> = BTreeMap::new();
             let mut sql = db.prepare_cached(&sql)?;
             let mut found = sql.query([since])?;
             while let Some(row) = found.next()? {
-                sums.entry(Key::read(row, by)?).or_default().add(spend(row)?);
+                let part = split.map(|split| Key::read(row, "part", split)).transpose()?;
+                sums.entry((Key::read(row, "key", by)?, part)).or_default().add(spend(row)?);
             }
-            let rows = sums.into_iter();
-            Ok(rows.map(|(key, sum)| UsageRow { key: key.text(), spent: sum.spent() }).collect())
+            let row = |((key, part), sum): ((Key, Option<Key>), Sum)| UsageRow {
+                key: key.text(),
+                part: part.and_then(Key::text),
+                spent: sum.spent(),
+            };
+            Ok(sums.into_iter().map(row).collect())
         })
     }
 }
@@ -129,12 +153,12 @@ enum Key {
 }
 
 impl Key {
-    fn read(row: &Row<'_>, by: UsageBy) -> rusqlite::Result<Self> {
+    fn read(row: &Row<'_>, column: &str, by: UsageBy) -> rusqlite::Result<Self> {
         Ok(match by {
-            UsageBy::Run => Self::Run(rows::get_run(row, "key")?),
-            UsageBy::Story | UsageBy::Agent | UsageBy::Model => Self::Name(row.get("key")?),
+            UsageBy::Run => Self::Run(rows::get_run(row, column)?),
+            UsageBy::Story | UsageBy::Agent | UsageBy::Model => Self::Name(row.get(column)?),
             UsageBy::Day => {
-                let at: i64 = row.get("key")?;
+                let at: i64 = row.get(column)?;
                 Self::Day(at - at.rem_euclid(DAY_MS))
             }
         })
