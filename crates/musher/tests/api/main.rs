@@ -21,6 +21,7 @@ mod grants;
 mod mcp;
 mod outline;
 mod problems;
+mod retention;
 mod rig;
 mod search;
 mod serving;
