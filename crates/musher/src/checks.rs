@@ -44,9 +44,12 @@ pub(crate) struct Findings {
 }
 
 impl Site {
-    /// Looks at the machine and the project. Parts of it block for a moment.
+    /// Looks at the machine and the project.
     pub(crate) async fn examine(&self) -> Findings {
-        let mut checks = machine::checks(self);
+        let site = self.clone();
+        // A disk that hangs must not hold up others.
+        let machine = tokio::task::spawn_blocking(move || machine::checks(&site));
+        let mut checks = machine.await.unwrap_or_default();
         let (project, found) = project::checks(self).await;
         checks.extend(found);
         Findings { checks, project }

@@ -184,9 +184,8 @@ async fn look(api: &Api, mut eyes: HashMap<RunId, Eye>) -> Result<HashMap<RunId,
     seen.runs.retain(|run, _| eyes.contains_key(run));
     for (run, eye) in &mut eyes {
         let lines = api.lines.live(*run);
-        if eye.has_news() {
-            api.want_live_lines(*run);
-        }
+        // What cannot be counted yet is counted later, even if nothing more happens.
+        eye.news = eye.news && !api.want_live_lines(*run);
         let Some((at, text)) = &eye.last else { continue };
         let now = Activity { run: *run, at: *at, text: text.clone(), lines };
         if seen.runs.get(run) != Some(&now) {

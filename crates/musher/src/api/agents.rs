@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use axum::Json;
 use axum::extract::State;
+use futures_util::future::join_all;
 use musher_core::{RunId, StoryId};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -73,9 +74,10 @@ pub(super) async fn agents(State(api): State<Api>) -> Result<Json<AgentsReply>, 
     let live = api.view(move |views| views.runs(&query)).await?.runs;
     let memory = api.memory(live.iter().map(|run| run.id).collect()).await?;
     let project = api.project.borrow().clone();
+    let needs = project.agents.iter().map(|agent| api.program(Need::of(agent, api.git.root())));
+    let programs = join_all(needs).await;
     let mut agents = Vec::new();
-    for agent in &project.agents {
-        let program = api.program(Need::of(agent, api.git.root())).await;
+    for (agent, program) in project.agents.iter().zip(programs) {
         let own = live.iter().filter(|run| run.agent == agent.name);
         let Program { place, version, fitness, says, fix, .. } = program;
         agents.push(AgentNow {

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use futures_util::future::join_all;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -71,10 +72,8 @@ pub(super) async fn checks(State(api): State<Api>) -> Result<Json<ChecksReply>, 
             needs.push(need);
         }
     }
-    let mut runtimes = Vec::new();
-    for need in needs {
-        runtimes.push(RuntimeNow::from(api.program(need).await));
-    }
+    let programs = join_all(needs.into_iter().map(|need| api.program(need))).await;
+    let runtimes = programs.into_iter().map(RuntimeNow::from).collect();
     Ok(Json(ChecksReply { checks, runtimes }))
 }
 

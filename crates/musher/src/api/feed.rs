@@ -55,7 +55,7 @@ pub(super) struct FeedParams {
         of each live run in one line, with the lines that it has changed so far: at the beginning, and as the runs go on, \
         at most once a second for each; once more, without a text, when the lines of a run that is over were counted. `run` (with \
         the run's id, the place and the line of its log), `end` when such a run is over, `reset` when what came after \
-        a place in its log was lost, `delta` for text in flight, `problem` when a log cannot be read. A headline \
+        your place in its log was lost or cleaned away, `delta` for text in flight, `problem` when a log cannot be read. A headline \
         replaces what you had under the same id. The ids are opaque; send the last one as `Last-Event-ID`.",
     params(FeedParams, ("last-event-id" = Option<String>, Header, description = "Where to go on")),
     responses((status = 200, content_type = "text/event-stream", body = String), Problem)

@@ -97,12 +97,14 @@ impl Api {
         })
     }
 
-    /// Wants a live run to be counted, unless that was done a moment ago.
-    pub(super) fn want_live_lines(&self, run: RunId) {
+    /// Wants a live run to be counted; `false` if that was done a moment ago.
+    pub(super) fn want_live_lines(&self, run: RunId) -> bool {
         let known = self.lines.counted().live.get(&run).copied();
-        if known.is_none_or(|live| live.counted_at.elapsed() >= AGAIN) {
+        let is_due = known.is_none_or(|live| live.counted_at.elapsed() >= AGAIN);
+        if is_due {
             self.count(run);
         }
+        is_due
     }
 
     fn count(&self, run: RunId) {

@@ -33,7 +33,7 @@ pub(super) struct StreamParams {
     operation_id = "stream",
     summary = "A run's log as it grows, as server-sent events",
     description = "Each event has its place as its id (`epoch.seq`) and the line of the log as its data. \
-        `reset`: what came after its cursor was lost in a crash; go on from there. `end`: the run is over. \
+        `reset`: what came after your place was lost in a crash or cleaned away; go on from its cursor. `end`: the run is over. \
         `problem`: the log cannot be read. `delta`: text in flight.",
     params(
         OfRun,

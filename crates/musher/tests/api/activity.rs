@@ -117,3 +117,17 @@ async fn a_feed_hears_when_the_lines_of_a_run_that_is_over_were_counted() {
     let told = next(&mut feed, run).await;
     assert_eq!((&told["lines"], &told["text"]), (&json!({"added": 2, "removed": 0}), &json!("")));
 }
+
+#[tokio::test]
+async fn nobody_looks_at_the_logs_when_no_feed_is_open() {
+    let rig = Rig::new().await;
+    let run = rig.live().await;
+    rig.log(run).append(text("Hello."));
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let before = tasks();
+    let mut feed = Sse::open(&rig, "/api/v1/feed", None).await;
+    feed.until("ready").await;
+    assert!(tasks() > before);
+    drop(feed);
+    until("the end of the watch", async || tasks() == before).await;
+}

@@ -29,5 +29,6 @@ mod reload;
 mod resume_stream;
 mod rig;
 mod seat;
+mod shown;
 mod trouble;
 mod verbs;

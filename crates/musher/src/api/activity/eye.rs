@@ -29,7 +29,8 @@ pub(super) struct Eye {
     /// The last event that was looked at. No file is held open for a run that says little.
     at: Option<Cursor>,
     kinds: Kinds,
-    news: bool,
+    /// Whether anything has happened since its lines were last wanted.
+    pub(super) news: bool,
     /// When the last thing was done, and what it was.
     pub(super) last: Option<(i64, String)>,
 }
@@ -47,11 +48,6 @@ impl Eye {
             news: false,
             last: None,
         }
-    }
-
-    /// Whether anything has happened since this was asked last.
-    pub(super) fn has_news(&mut self) -> bool {
-        std::mem::take(&mut self.news)
     }
 
     /// Looks at what is new. This blocks for a moment.
