@@ -238,7 +238,7 @@ fn no_vendor_is_named_outside_its_own_folder() {
             let rest = rest.and_then(|rest| rest.strip_prefix(*folder));
             rest.is_some_and(|rest| rest.starts_with(['/', '.']))
         };
-        if VENDOR_FOLDERS.iter().any(|folder| inside(folder)) {
+        if VENDOR_FOLDERS.iter().any(inside) {
             continue;
         }
         for (number, line) in numbered(&read(&path)) {
