@@ -11,8 +11,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The web UI; the addresses of its pages and of its files lead here too */
-        get: operations["page"];
+        /** A page that says what this is */
+        get: operations["welcome"];
         put?: never;
         post?: never;
         delete?: never;
@@ -70,6 +70,43 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/local": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was granted and capped while working */
+        get: operations["local"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/local/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take a grant back
+         * @description Runs that have begun keep it; runs that begin from now on ask again.
+         */
+        delete: operations["revoke"];
         options?: never;
         head?: never;
         patch?: never;
@@ -480,9 +517,47 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Exchange the one-time code for the token */
+        /** Exchange the one-time code for a token of your own */
         post: operations["token"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tokens that browsers and programs hold */
+        get: operations["tokens"];
+        put?: never;
+        /** Make a token */
+        post: operations["add_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take a token back
+         * @description Whoever shows it from then on gets 401 `token_revoked`, and the streams that it opened end.
+         */
+        delete: operations["revoke_token"];
         options?: never;
         head?: never;
         patch?: never;
@@ -517,6 +592,28 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What an MCP session of the older generation is told beside its replies */
+        get: operations["mcp_get"];
+        put?: never;
+        /**
+         * One message of an MCP client
+         * @description Streamable HTTP of the Model Context Protocol, 2025-11-25 with sessions and 2026-07-28 without.
+         */
+        post: operations["mcp_post"];
+        /** End an MCP session of the older generation */
+        delete: operations["mcp_delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -567,6 +664,18 @@ export interface components {
             text?: string | null;
             title: string;
         };
+        AddTokenReply: {
+            id: string;
+            name: string;
+            scope: components["schemas"]["TokenScope"];
+            /** @description It is told this once. */
+            token: string;
+        };
+        AddTokenRequest: {
+            /** @description What it is for, in your words. */
+            name: string;
+            scope: components["schemas"]["TokenScope"];
+        };
         /** @description A seat on the team. */
         AgentNow: {
             model?: string | null;
@@ -588,6 +697,11 @@ export interface components {
         } | {
             /** @enum {string} */
             decision: "allow_always";
+            /**
+             * @description What is granted to the agent from now on, in this run and in later ones: the ask's `rule`, or a narrower
+             *     one. Left out, the agent's own offer is taken, which holds for its session.
+             */
+            rule?: string | null;
         } | {
             /** @enum {string} */
             decision: "deny";
@@ -617,6 +731,8 @@ export interface components {
              * @description Unix milliseconds after which the default answers.
              */
             deadline?: number | null;
+            /** @description The tool rule that `allow_always` would grant; absent when there is none that is safe. */
+            rule?: string | null;
         };
         /**
          * @description Where an ask is.
@@ -648,6 +764,14 @@ export interface components {
             phase: string;
             run: string;
             story: string;
+        };
+        /** @description What may be spent. */
+        CapsNow: {
+            /**
+             * Format: double
+             * @description By all runs together on one day (UTC).
+             */
+            day_usd?: number | null;
         };
         /** @description How much there is at this moment. */
         Counts: {
@@ -717,6 +841,20 @@ export interface components {
              */
             status: string;
         };
+        /** @description A tool rule that a person granted to an agent. */
+        GrantNow: {
+            agent: string;
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            at?: number | null;
+            rule: string;
+            /** @description In which run it was asked. */
+            run?: string | null;
+            /** @description On which story it was asked. */
+            story?: string | null;
+        };
         /** @description A run of lines that changed, with the lines around them. */
         Hunk: {
             lines: components["schemas"]["Line"][];
@@ -751,6 +889,13 @@ export interface components {
             /** @description It is the last of its file and has no line end. */
             no_newline?: boolean;
             text: string;
+        };
+        /** @description What was granted and capped while working. */
+        LocalReply: {
+            caps: components["schemas"]["CapsNow"];
+            grants: components["schemas"]["GrantNow"][];
+            /** @description The file that holds it, in the state directory. */
+            path: string;
         };
         MergeRequest: {
             /**
@@ -826,6 +971,11 @@ export interface components {
         ReplyBody: {
             chosen?: string[];
             text?: string | null;
+        };
+        RevokeRequest: {
+            agent: string;
+            /** @description The rule as it was granted. */
+            rule: string;
         };
         /** @description A run, with what it waits for outside of itself. */
         RunNow: components["schemas"]["RunView"] & {
@@ -984,12 +1134,39 @@ export interface components {
             /** @description Absent when it was erased. */
             text?: string | null;
         };
+        /** @description A token; what it is, only its holder knows. */
+        TokenNow: {
+            /** @description Whether this request was made with it. */
+            current: boolean;
+            id: string;
+            /**
+             * Format: int64
+             * @description Unix milliseconds, to the minute.
+             */
+            last_used_at?: number | null;
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            made_at: number;
+            name: string;
+            scope: components["schemas"]["TokenScope"];
+        };
         TokenReply: {
             token: string;
         };
         TokenRequest: {
             /** @description What stands after the `#` of the address that `musher serve` printed. */
             code: string;
+        };
+        /**
+         * @description What a token opens.
+         * @enum {string}
+         */
+        TokenScope: "full" | "operator";
+        TokensReply: {
+            /** @description In the order in which they were made. The one in the state directory is not among them. */
+            tokens: components["schemas"]["TokenNow"][];
         };
         /**
          * @description By what usage is summed.
@@ -1019,7 +1196,7 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    page: {
+    welcome: {
         parameters: {
             query?: never;
             header?: never;
@@ -1129,6 +1306,66 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    local: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LocalReply"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevokeRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
                 };
             };
             /** @description What went wrong, and what to do about it */
@@ -2192,6 +2429,97 @@ export interface operations {
             };
         };
     };
+    tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokensReply"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddTokenRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddTokenReply"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A token's id, such as `t3` */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     usage: {
         parameters: {
             query?: {
@@ -2240,6 +2568,92 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+        };
+    };
+    mcp_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    mcp_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    mcp_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };

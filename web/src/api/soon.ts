@@ -28,17 +28,10 @@ export interface RunSoon {
 export interface AskSoon {
   change?: FileDiff[] | null;
   change_note?: string | null;
-  rule?: string | null;
 }
 
 export interface ProjectSoon {
   repo?: string;
   build?: string;
   day?: { date: string; spent_usd: number; unknown: boolean; cap_usd?: number | null };
-}
-
-/** "Always", with the rule that was shown. */
-export interface AnswerSoon {
-  decision: "allow_always";
-  rule: string;
 }

@@ -1,4 +1,6 @@
 // The inbox: everything that waits for a person, answered by keyboard, by one of several tabs, or too late.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { accessible, expect, test } from "./rig";
 
@@ -19,9 +21,18 @@ save = "colour"
 [[step]]
 say = "It will be \${colour}."
 `;
+const LISTS = '[[step]]\nrun = "ls -a"\nask_first = true\n\n[[step]]\nsay = "Listed."\n';
 const FAILS = '[[step]]\nfail = "the provider is down"\nclass = "overloaded"\n';
 
-test.use({ scripts: { asker: ASKS, curious: QUESTION, unlucky: FAILS, quick: '[[step]]\nsay = "Done."\n' } });
+test.use({
+  scripts: {
+    asker: ASKS,
+    curious: QUESTION,
+    lister: LISTS,
+    unlucky: FAILS,
+    quick: '[[step]]\nsay = "Done."\n',
+  },
+});
 
 /** The words of a run, read as another client reads them. */
 async function words(
@@ -83,6 +94,31 @@ test("a denial tells the agent why, and the next item takes the focus", async ({
   expect(await words(server, second.run)).not.toContain("ask_closed");
 });
 
+test("always shows the exact rule first, grants it outside the repository, and the like is not asked again", async ({
+  page,
+  server,
+}) => {
+  const first = await server.begin("The first", "lister");
+  await page.goto(`${server.url}/inbox`);
+  await expect(page.getByRole("heading", { name: "lister wants to do something" })).toBeVisible();
+  await page.keyboard.press("A");
+  const dialog = page.getByRole("dialog", { name: "Always allow" });
+  const { asks } = await server.ask<{ asks: { rule: string }[] }>("GET", "/asks");
+  expect(asks[0]?.rule).toContain("ls -a");
+  await expect(dialog).toContainText(asks[0]?.rule ?? "?");
+  await accessible(page);
+  await page.keyboard.press("Escape");
+  await expect(dialog).toHaveCount(0);
+  await page.keyboard.press("A");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => words(server, first.run)).toContain("Listed.");
+  const second = await server.begin("The second", "lister");
+  await expect.poll(() => words(server, second.run)).toContain("Listed.");
+  expect(await words(server, second.run)).not.toContain('"by":"person"');
+  expect(server.git("status", "--porcelain")).toBe("");
+  expect(readFileSync(join(server.state, "local.toml"), "utf8")).toContain("ls -a");
+});
+
 test("a question is answered by number, and by words of one's own, without a mouse", async ({
   page,
   server,
@@ -93,9 +129,9 @@ test("a question is answered by number, and by words of one's own, without a mou
   await accessible(page);
   await page.keyboard.press("2");
   await expect.poll(() => words(server, blue.run)).toContain("It will be Blue.");
+  await expect(page.getByRole("heading", { name: "A run has finished" })).toBeVisible();
+  await page.keyboard.press("e");
   const green = await server.begin("Paint it again", "curious");
-  await page.keyboard.press("j");
-  await page.goto(`${server.url}/inbox`);
   await page.getByLabel("Own words for question 1").focus();
   await page.keyboard.type("Green");
   await page.keyboard.press("Enter");

@@ -140,13 +140,8 @@ export class Server {
 
   /** Ends everything that was started here and removes it. */
   async stop(): Promise<void> {
-    if (this.url !== "") {
-      try {
-        this.musher("kill", "--all");
-      } catch {
-        // There was nothing to end, or no server to ask.
-      }
-    }
+    // Agents outlive a server; this ends them with and without one.
+    if (this.url !== "") this.musher("kill", "--all");
     await this.end("SIGTERM");
     rmSync(this.top, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }

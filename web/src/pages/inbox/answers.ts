@@ -2,7 +2,6 @@
 import { useSyncExternalStore } from "react";
 import { api, take } from "../../api/client";
 import { asProblem } from "../../api/problem";
-import type { AnswerSoon } from "../../api/soon";
 import { token } from "../../api/token";
 import { type Answer, type Ask, askKey } from "../../api/words";
 import { serverNow } from "../../live/clock";
@@ -18,7 +17,7 @@ const SETTLED = 15_000;
 
 interface Held {
   ask: Ask;
-  answer: Answer | AnswerSoon;
+  answer: Answer;
   timer: ReturnType<typeof setTimeout>;
   toast: number;
 }
@@ -50,7 +49,7 @@ export function useAnsweredHere(): ReadonlySet<string> {
 }
 
 /** Answers an ask, with a moment to take it back. */
-export function give(ask: Ask, answer: Answer | AnswerSoon, words: string): void {
+export function give(ask: Ask, answer: Answer, words: string): void {
   const key = askKey(ask);
   if (waiting.has(key)) return;
   show(key, false);
@@ -80,11 +79,11 @@ function flush(key: string): void {
   void send(held.ask, held.answer);
 }
 
-async function send(ask: Ask, answer: Answer | AnswerSoon): Promise<void> {
+async function send(ask: Ask, answer: Answer): Promise<void> {
   const key = askKey(ask);
   const path = { run: ask.run, ask: ask.ask };
   try {
-    const body = { answer: answer as Answer };
+    const body = { answer };
     await take(api.POST("/api/v1/runs/{run}/asks/{ask}/answer", { params: { path }, body }));
     setTimeout(() => show(key, true), SETTLED);
   } catch (error) {
