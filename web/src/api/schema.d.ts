@@ -92,6 +92,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/local/caps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set what may be spent
+         * @description While what was spent today and what running runs may still spend reach the cap, no queued run starts. A run that starts may spend what is left of the day, or its own budget if that is less.
+         */
+        put: operations["cap"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/local/grants": {
         parameters: {
             query?: never;
@@ -123,6 +143,43 @@ export interface paths {
         get: operations["project"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/project/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The project file as it stands, with what is wrong with it */
+        get: operations["project_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/project/reload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read the project file again
+         * @description It takes effect for what starts afterwards; what runs goes on as it began. It is refused if there is a mistake in it, or if it may do what nobody has agreed to.
+         */
+        post: operations["reload"];
         delete?: never;
         options?: never;
         head?: never;
@@ -765,6 +822,13 @@ export interface components {
             run: string;
             story: string;
         };
+        CapRequest: {
+            /**
+             * Format: double
+             * @description What all runs together may spend on one day (UTC), in dollars above 0; `null` lifts the cap.
+             */
+            day_usd: number | null;
+        };
         /** @description What may be spent. */
         CapsNow: {
             /**
@@ -840,6 +904,18 @@ export interface components {
              * @example type_changed
              */
             status: string;
+        };
+        /** @description A mistake in the file. */
+        FileProblem: {
+            /** @description From 1, in characters. */
+            column: number;
+            /** @description The file, as seen from the repository: the project file or a prompt file. */
+            file: string;
+            /** @description What to do about it. */
+            help?: string | null;
+            /** @description From 1; a mistake of the whole file is told at its beginning. */
+            line: number;
+            message: string;
         };
         /** @description A tool rule that a person granted to an agent. */
         GrantNow: {
@@ -925,6 +1001,19 @@ export interface components {
             /** @description The kind of the problem as a URI. */
             type: string;
         };
+        /** @description The project file as it stands on the disk. */
+        ProjectFileReply: {
+            /** @description Changes with the file and with every prompt file that it names. */
+            hash: string;
+            /** @description Whether what the server runs is this. */
+            in_force: boolean;
+            path: string;
+            problems: components["schemas"]["FileProblem"][];
+            /** @description Empty if it cannot be read; then the problems say why. */
+            text: string;
+            /** @description Whether a person has agreed to what it may do. */
+            trusted: boolean;
+        };
         /** @description The project at a glance. */
         ProjectReply: {
             /** @description The branch that stories start from and are merged into. */
@@ -967,6 +1056,13 @@ export interface components {
             /** @enum {string} */
             status: "pending";
         };
+        /** @description What is in force now. */
+        ReloadReply: {
+            /** @description Keys whose new values count only after the server has begun anew. */
+            after_restart: string[];
+            /** @description As in `GET /project/file`. */
+            hash: string;
+        };
         /** @description The answer to one question: labels chosen, or words of one's own. */
         ReplyBody: {
             chosen?: string[];
@@ -979,7 +1075,7 @@ export interface components {
         };
         /** @description A run, with what it waits for outside of itself. */
         RunNow: components["schemas"]["RunView"] & {
-            /** @description Such as that it is paused because the disk is full. */
+            /** @description Such as that it is paused because the disk is full, or waits because the day's cap is reached. */
             note?: string | null;
         };
         /** @description A run. */
@@ -1027,6 +1123,11 @@ export interface components {
             story: string;
             /** @description `stop` or `kill`, if a person wants it to end. */
             wish?: string | null;
+        };
+        /** @description A run, with the place of its work. */
+        RunWhole: components["schemas"]["RunNow"] & {
+            /** @description The folder on the server's machine in which its branch is, while it has one. */
+            worktree?: string | null;
         };
         /** @description A page of runs: those that are not over, then those that are, each the newest first. */
         RunsReply: {
@@ -1347,6 +1448,38 @@ export interface operations {
             };
         };
     };
+    cap: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CapRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     revoke: {
         parameters: {
             query?: never;
@@ -1394,6 +1527,66 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProjectReply"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    project_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectFileReply"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Nothing"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReloadReply"];
                 };
             };
             /** @description What went wrong, and what to do about it */
@@ -1463,7 +1656,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunNow"];
+                    "application/json": components["schemas"]["RunWhole"];
                 };
             };
             /** @description What went wrong, and what to do about it */

@@ -21,13 +21,13 @@ class Log {
   reply(url: URL): Response {
     this.reads += 1;
     const query = url.searchParams;
-    const last = query.get("last");
     const limit = Math.min(Number(query.get("limit") ?? 200), this.longest);
-    const after =
-      last === null
-        ? Number(query.get("after")?.split(".")[1] ?? 0)
-        : Math.max(0, this.length - Number(last));
-    const to = Math.min(this.length, after + limit);
+    const [last, before] = [query.get("last"), query.get("before")];
+    let after = Number(query.get("after")?.split(".")[1] ?? 0);
+    if (last !== null) after = Math.max(0, this.length - Number(last));
+    let to = Math.min(this.length, after + limit);
+    // A page before an event ends right before it, however short it is.
+    if (before !== null) [after, to] = [Math.max(0, Number(before) - 1 - limit), Number(before) - 1];
     const events = Array.from({ length: Math.max(0, to - after) }, (_, n) => this.event(after + 1 + n));
     return Response.json({ events, next: `1.${to}`, end: to === this.length, reset: false });
   }
