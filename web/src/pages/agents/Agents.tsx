@@ -1,40 +1,111 @@
-// The team, and what each of them is at.
+// The team: who there is, whether each can work, and what each is at.
+import { useMemo } from "react";
 import { Link } from "wouter";
-import { api, take } from "../../api/client";
-import { useQuery } from "../../api/query";
-import { useLive } from "../../live/hooks";
-import { Loading, ProblemBox } from "../../ui/states";
+import { useActions } from "../../keys/registry";
+import { Button } from "../../ui/Button";
+import { Fix } from "../../ui/CopyText";
+import { Health } from "../../ui/Health";
+import { Time } from "../../ui/Numbers";
+import { plain } from "../../ui/plain";
+import { capital, Empty, Loading, ProblemBox } from "../../ui/states";
+import { type Member, useTeam } from "../../ui/story/team";
 import { Table } from "../../ui/Table";
+import { Line } from "../../ui/Text";
+import { Limits, Memory, RunsOf, useAtWork } from "./AtWork";
 
 export default function Agents() {
-  const agents = useQuery("agents", () => take(api.GET("/api/v1/agents")));
-  const live = useLive((world) => [...world.runs.values()].filter((run) => run.phase !== "over"));
-  if (agents.problem) return <ProblemBox problem={agents.problem} retry={agents.reload} />;
-  if (!agents.data) return <Loading what="the agents" />;
+  const { data, problem, reload } = useTeam();
+  const atWork = useAtWork();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the team was looked at when it came.
+  const looked = useMemo(() => Date.now(), [data]);
+  useActions("Agents", [
+    { id: "agents.again", words: "Look again at programs and memory", keys: ["r"], run: reload },
+  ]);
+  if (problem && !data) return <ProblemBox problem={problem} retry={reload} />;
+  if (!data) return <Loading what="the agents" />;
   return (
     <div className="agents">
-      <h2>Agents</h2>
-      <Table
-        caption="Agents"
-        rows={agents.data.agents}
-        id={(agent) => agent.name}
-        columns={[
-          { name: "Name", cell: (agent) => agent.name },
-          { name: "Runtime", cell: (agent) => agent.runtime },
-          { name: "Model", cell: (agent) => agent.model ?? "its own choice" },
-          {
-            name: "At work on",
-            cell: (agent) =>
-              live
-                .filter((run) => run.agent === agent.name)
-                .map((run) => (
-                  <span key={run.id}>
-                    <Link href={`/runs/${run.id}`}>{run.story}</Link>{" "}
-                  </span>
-                )),
-          },
-        ]}
-      />
+      <header className="agents-head">
+        <h2>Agents</h2>
+        <Limits />
+        <span className="grow" />
+        <span className="quiet">
+          memory as of <Time at={looked} />
+        </span>
+        <Button hint="r" onPress={reload}>
+          Look again
+        </Button>
+      </header>
+      {problem && <p className="story-problem">{plain(problem.detail)}. What you see may be old.</p>}
+      {data.length === 0 ? (
+        <Empty title="No agent yet" action={<Link href="/settings">See the project file</Link>}>
+          The project file names nobody. Add an agent there.
+        </Empty>
+      ) : (
+        <Table
+          caption="Agents"
+          rows={data}
+          id={(member) => member.name}
+          columns={[
+            { name: "Agent", cell: (member) => <Name member={member} /> },
+            { name: "Played by", cell: (member) => <PlayedBy member={member} /> },
+            { name: "Health", cell: (member) => <HealthOf member={member} /> },
+            {
+              name: "At work on",
+              cell: (member) => <RunsOf member={member} runs={atWork.get(member.name) ?? []} />,
+            },
+            {
+              name: "Memory",
+              number: true,
+              cell: (member) => <Memory member={member} runs={atWork.get(member.name) ?? []} />,
+            },
+          ]}
+        />
+      )}
     </div>
+  );
+}
+
+function Name({ member }: { member: Member }) {
+  return (
+    <span className="agent-cell">
+      <strong>
+        <Line text={member.name} longest={60} />
+      </strong>
+      {member.role != null && member.role !== "" && (
+        <span className="quiet">
+          <Line text={member.role} longest={80} />
+        </span>
+      )}
+    </span>
+  );
+}
+
+function PlayedBy({ member }: { member: Member }) {
+  return (
+    <span className="agent-cell">
+      <Line text={[member.runtime, member.version].filter(Boolean).join(" ")} longest={80} />
+      <span className="quiet">
+        <Line text={member.model ?? "its own choice of model"} longest={80} />
+      </span>
+    </span>
+  );
+}
+
+function HealthOf({ member }: { member: Member }) {
+  const { health } = member;
+  return (
+    <span className="agent-cell">
+      <span>
+        <Health health={health} />
+      </span>
+      {health !== undefined && health.state !== "ok" && <span>{plain(capital(health.detail))}</span>}
+      {health?.fix != null && (
+        <span className="quiet">
+          <Fix text={capital(health.fix)} />
+        </span>
+      )}
+      {health?.state === "ok" && <span className="quiet agent-detail">{plain(health.detail)}</span>}
+    </span>
   );
 }

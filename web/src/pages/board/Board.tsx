@@ -1,5 +1,5 @@
 // The board: every story where its work stands, live, moved by pointer or by keys.
-import { useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useActions } from "../../keys/registry";
 import { useLive } from "../../live/hooks";
@@ -66,6 +66,11 @@ export default function Board() {
   };
   const off = card === null;
   const preview = previewing && card !== null && !narrow;
+  useEffect(() => {
+    // The preview takes room from the columns.
+    if (preview)
+      document.activeElement?.closest(".column")?.scrollIntoView({ inline: "nearest", block: "nearest" });
+  }, [preview]);
   useActions("Board", [
     {
       id: "board.down",

@@ -83,6 +83,13 @@ export function CardMenu({ card, chosen, events }: Props) {
   );
 }
 
+/** While a run goes on, its cost is shown as soon as something of it is known. */
+export function CardCost({ card }: { card: Card }) {
+  const { spent, runs } = card.story;
+  if (runs.all === 0 || (card.since !== null && spent.known_cost_usd === 0)) return null;
+  return <Money spent={spent} />;
+}
+
 export function CardFacts({ card }: { card: Card }) {
   const [first, ...others] = card.agents;
   const known = first !== undefined || card.since !== null || card.ended !== null || card.lines !== null;
@@ -97,7 +104,7 @@ export function CardFacts({ card }: { card: Card }) {
       {card.since !== null && <Elapsed from={card.since} />}
       {card.ended !== null && card.column !== "done" && <Age at={card.ended} sentence />}
       {card.lines !== null && <PlusMinus lines={card.lines} />}
-      {card.story.runs.all > 0 && <Money spent={card.story.spent} />}
+      <CardCost card={card} />
     </p>
   );
 }

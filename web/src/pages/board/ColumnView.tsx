@@ -40,7 +40,7 @@ export function ColumnView({ column, cards, chosen, events, handle, dragged, dro
   const state = dragged === null || own ? "" : can ? (over ? " can over" : " can") : " cannot";
   return (
     <section
-      className={`column${state}`}
+      className={`column${cards.length === 0 ? " none" : ""}${state}`}
       aria-labelledby={`column-${column}`}
       data-column={column}
       onDragOver={hover}

@@ -1,10 +1,10 @@
 // All stories in one list, for when there are too many for columns.
 import { memo, type Ref } from "react";
 import { Badge, type Tone } from "../../ui/Badge";
-import { Age, Elapsed, Money, PlusMinus } from "../../ui/Numbers";
+import { Age, Elapsed, PlusMinus } from "../../ui/Numbers";
 import { Line } from "../../ui/Text";
 import { type ListHandle, VirtualList } from "../../ui/VirtualList";
-import { type CardEvents, CardLink, CardMenu } from "./CardView";
+import { CardCost, type CardEvents, CardLink, CardMenu } from "./CardView";
 import type { Card } from "./cards";
 import { type Column, columnWords } from "./columns";
 
@@ -79,7 +79,9 @@ const StoryRow = memo(function StoryRow(props: { card: Card; chosen: boolean; ev
           <Age at={card.ended ?? card.story.created_at} />
         )}
       </span>
-      <span className="number">{card.story.runs.all > 0 && <Money spent={card.story.spent} />}</span>
+      <span className="number">
+        <CardCost card={card} />
+      </span>
       <CardMenu {...props} />
     </div>
   );

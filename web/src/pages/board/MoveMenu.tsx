@@ -44,13 +44,11 @@ export function MoveMenu({ card, anchor, onClose, pick, open }: Props) {
       >
         {moves.map((move) => (
           <MenuItem key={move.kind} id={move.kind} textValue={move.words} className="item">
-            <Text slot="label">
-              {oneLine(move.words, 60)}
-              {move.to !== null && move.to !== card?.column && (
-                <span className="quiet"> → {columnWords(move.to)}</span>
-              )}
+            <Text slot="label">{oneLine(move.words, 60)}</Text>
+            <Text slot="description">
+              {move.to !== null && move.to !== card?.column && `→ ${columnWords(move.to)}. `}
+              {oneLine(move.about, 120)}
             </Text>
-            <Text slot="description">{oneLine(move.about, 120)}</Text>
             {move.hint !== undefined && <kbd aria-hidden="true">{move.hint}</kbd>}
           </MenuItem>
         ))}

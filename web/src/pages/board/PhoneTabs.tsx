@@ -16,6 +16,11 @@ interface Props {
   choose(column: Column): void;
 }
 
+/** The chosen one may stand beyond the edge. */
+function intoView(tab: HTMLElement | null): void {
+  tab?.scrollIntoView({ inline: "center", block: "nearest" });
+}
+
 export function PhoneTabs({ cards, columns, chosen, choose }: Props) {
   return (
     <nav className="phone-tabs" aria-label="Columns">
@@ -24,6 +29,7 @@ export function PhoneTabs({ cards, columns, chosen, choose }: Props) {
           key={id}
           type="button"
           aria-current={id === chosen ? "true" : undefined}
+          ref={id === chosen ? intoView : undefined}
           onClick={() => choose(id)}
         >
           {words} <span className="column-count">{cards.filter((card) => card.column === id).length}</span>

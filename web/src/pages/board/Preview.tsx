@@ -5,10 +5,9 @@ import { useQuery } from "../../api/query";
 import { Badge, Phase } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { Markdown } from "../../ui/Markdown";
-import { Age, Elapsed, Money } from "../../ui/Numbers";
+import { Age, Elapsed, Money, PlusMinus } from "../../ui/Numbers";
 import { oneLine } from "../../ui/plain";
 import { Line } from "../../ui/Text";
-import { CardFacts } from "./CardView";
 import type { Card } from "./cards";
 import { columnWords } from "./columns";
 import { type Move, movesOf } from "./moves";
@@ -44,7 +43,6 @@ export function Preview({ card, pick, onClose }: Props) {
           <Line text={card.now} longest={400} />
         </p>
       )}
-      <CardFacts card={card} />
       <Runs card={card} />
       <div className="preview-text">
         {whole.data?.text ? (
@@ -86,6 +84,8 @@ function Runs({ card }: { card: Card }) {
         </Link>
         <Phase run={latest} />
         {latest.ended_at != null && <Age at={latest.ended_at} sentence />}
+        {card.lines !== null && <PlusMinus lines={card.lines} />}
+        <Money spent={card.story.spent} />
       </p>
     );
   }

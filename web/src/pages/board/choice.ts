@@ -43,8 +43,10 @@ export function useChoice(lists: readonly (readonly Card[])[], box: RefObject<HT
     let tries = 20;
     const take = () => {
       const link = box.current?.querySelector<HTMLElement>(`[data-story="${CSS.escape(id)}"] .card-link`);
-      if (link) link.focus({ preventScroll: true });
-      else if (tries > 0) {
+      if (link) {
+        link.focus({ preventScroll: true });
+        link.closest(".column")?.scrollIntoView({ inline: "nearest", block: "nearest" });
+      } else if (tries > 0) {
         tries -= 1;
         requestAnimationFrame(take);
       }

@@ -46,6 +46,7 @@ export function Finish({ story: id, onClose }: { story: string; onClose(): void 
   const [problem, setProblem] = useState<Problem | null>(null);
   const branches = branchesOf((query.data?.runs ?? []) as Run[]);
   const chosen = branches.find((branch) => branch.n === picked) ?? branches[0];
+  const empty = chosen?.run.lines != null && chosen.run.lines.added + chosen.run.lines.removed === 0;
   const send = async (what: "merge" | "done") => {
     if (busy !== null) return;
     setBusy(what);
@@ -66,7 +67,7 @@ export function Finish({ story: id, onClose }: { story: string; onClose(): void 
   };
   return (
     <div className="story-form">
-      <p>
+      <p className="story-about">
         <Line text={story?.title ?? id} longest={160} />
       </p>
       {query.loading && <Loading what="its branches" />}
@@ -92,19 +93,25 @@ export function Finish({ story: id, onClose }: { story: string; onClose(): void 
         <p className="quiet">
           {branches.length === 0
             ? "No agent has worked on it, so there is nothing to merge."
-            : `Merging makes one commit on ${base} in your repository. Without merging, the branch stays as it is.`}
+            : empty
+              ? "Nothing was changed, so there is nothing to merge."
+              : `Merging makes one commit on ${base} in your repository. Without merging, the branch stays as it is.`}
         </p>
       )}
       <ProblemLine problem={problem} />
       <div className="story-buttons">
-        {branches.length > 0 && (
+        {branches.length > 0 && !empty && (
           <Button kind="primary" autoFocus isDisabled={busy !== null} onPress={() => void send("merge")}>
             {busy === "merge" ? "Merging…" : `Merge into ${oneLine(base, 30)}`}
           </Button>
         )}
         {story?.state !== "done" && (
-          <Button isDisabled={busy !== null} onPress={() => void send("done")}>
-            {branches.length > 0 ? "Done without merging" : "It is done"}
+          <Button
+            kind={empty ? "primary" : "normal"}
+            isDisabled={busy !== null}
+            onPress={() => void send("done")}
+          >
+            {branches.length > 0 && !empty ? "Done without merging" : "It is done"}
           </Button>
         )}
         <Button kind="quiet" hint="Esc" onPress={onClose}>

@@ -72,7 +72,7 @@ export function NewStory({ onClose }: { onClose(): void }) {
       <ProblemLine problem={problem} />
       <div className="story-buttons">
         <Button kind="primary" hint="Enter" isDisabled={empty || busy} onPress={() => void send(false)}>
-          Add to backlog
+          Add
         </Button>
         <Button hint="Ctrl+Enter" isDisabled={empty || busy || agent === ""} onPress={() => void send(true)}>
           Add and start

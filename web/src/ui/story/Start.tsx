@@ -60,7 +60,7 @@ export function Start({ story: id, given, onClose }: Props) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: Enter in any of its fields starts the agent.
     <div className="story-form" onKeyDown={press}>
-      <p className="quiet">
+      <p className="story-about">
         on <Line text={story?.title ?? id} longest={120} />
         {story?.state === "done" && ", which is taken up again"}
       </p>

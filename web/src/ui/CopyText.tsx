@@ -1,0 +1,44 @@
+// A text that is meant for a terminal, with a button that copies it.
+import { Button } from "./Button";
+import { plain } from "./plain";
+import { say } from "./toast";
+
+export function CopyText({ text }: { text: string }) {
+  const shown = plain(text);
+  return (
+    <span className="copy-text">
+      <code>{shown}</code>
+      <Button kind="quiet" label={`Copy ${shown}`} onPress={() => void copy(shown)}>
+        Copy
+      </Button>
+    </span>
+  );
+}
+
+/** Browsers may refuse the clipboard, as on an address that is not this machine. */
+async function copy(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    say("Copied.");
+  } catch {
+    say("This browser does not let pages copy. Mark the text and copy it by hand.", { tone: "bad" });
+  }
+}
+
+const COMMAND = /^(sudo|musher|systemctl|systemd-run|npm|cargo|apt|apt-get|brew|chmod|git|curl|pip) /;
+
+/** What to do about something: the commands in it, which stand between backticks, can be copied. */
+export function Fix({ text }: { text: string }) {
+  if (COMMAND.test(text) && !text.includes("`")) return <CopyText text={text} />;
+  return (
+    <span className="fix">
+      {plain(text)
+        .split("`")
+        .map((part, at) => {
+          // Parts never move: a text is split in the same way each time.
+          const key = at;
+          return at % 2 === 1 ? <CopyText key={key} text={part} /> : <span key={key}>{part}</span>;
+        })}
+    </span>
+  );
+}
