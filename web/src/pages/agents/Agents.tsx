@@ -7,7 +7,7 @@ import { Fix } from "../../ui/CopyText";
 import { Health } from "../../ui/Health";
 import { Time } from "../../ui/Numbers";
 import { plain } from "../../ui/plain";
-import { capital, Empty, Loading, ProblemBox } from "../../ui/states";
+import { Empty, Loading, ProblemBox } from "../../ui/states";
 import { type Member, useTeam } from "../../ui/story/team";
 import { Table } from "../../ui/Table";
 import { Line } from "../../ui/Text";
@@ -85,9 +85,11 @@ function PlayedBy({ member }: { member: Member }) {
   return (
     <span className="agent-cell">
       <Line text={[member.runtime, member.version].filter(Boolean).join(" ")} longest={80} />
-      <span className="quiet">
-        <Line text={member.model ?? "its own choice of model"} longest={80} />
-      </span>
+      {member.model != null && (
+        <span className="quiet">
+          <Line text={member.model} longest={80} />
+        </span>
+      )}
     </span>
   );
 }
@@ -99,13 +101,12 @@ function HealthOf({ member }: { member: Member }) {
       <span>
         <Health health={health} />
       </span>
-      {health !== undefined && health.state !== "ok" && <span>{plain(capital(health.detail))}</span>}
+      {health !== undefined && health.state !== "ok" && <span>{plain(health.detail)}</span>}
       {health?.fix != null && (
-        <span className="quiet">
-          <Fix text={capital(health.fix)} />
+        <span>
+          <Fix text={health.fix} />
         </span>
       )}
-      {health?.state === "ok" && <span className="quiet agent-detail">{plain(health.detail)}</span>}
     </span>
   );
 }

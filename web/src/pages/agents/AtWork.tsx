@@ -84,7 +84,12 @@ function RunRow({ run }: { run: Run }) {
 export function Memory({ member, runs }: { member: Member; runs: readonly Run[] }) {
   const known = member.runs.filter((run) => runs.some((other) => other.id === run.run));
   const bytes = known.reduce((sum, run) => sum + (run.memory_bytes ?? 0), 0);
-  return <span>{bytes > 0 ? size(bytes) : "–"}</span>;
+  if (bytes === 0) return <span className="not-on-phone">–</span>;
+  return (
+    <span>
+      {size(bytes)} <span className="phone-only">of memory</span>
+    </span>
+  );
 }
 
 export function size(bytes: number): string {

@@ -6,6 +6,7 @@ import { useLive } from "../../live/hooks";
 import { Button } from "../../ui/Button";
 import { useNarrow } from "../../ui/narrow";
 import { Empty, Loading } from "../../ui/states";
+import { useStoryDialog } from "../../ui/story/dialogs";
 import type { CardEvents } from "./CardView";
 import { ColumnView } from "./ColumnView";
 import { type Card, useCards } from "./cards";
@@ -40,7 +41,8 @@ export default function Board() {
   const one = look.column !== null && columns.includes(look.column) ? look.column : firstColumn(shown);
   const visible = list ? [] : narrow ? [one] : columns;
   const lists = list ? [inOrder(shown)] : visible.map((id) => shown.filter((card) => card.column === id));
-  const choice = useChoice(lists, box);
+  const covered = useStoryDialog() !== null || menu !== null;
+  const choice = useChoice(lists, box, covered);
   const { card } = choice;
 
   const choose = choice.choose;

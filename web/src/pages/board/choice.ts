@@ -3,6 +3,11 @@ import { type RefObject, useCallback, useEffect, useRef, useState } from "react"
 import type { ListHandle } from "../../ui/VirtualList";
 import type { Card } from "./cards";
 
+/** What can stand before the board. */
+const COVERS = ".overlay, .popover";
+/** A dialog that closes is gone after this long. */
+const LEAVING = 150;
+
 /** Who comes back to the board finds it as it was left. */
 let remembered: string | null = null;
 
@@ -17,8 +22,12 @@ export interface Choice {
   list(at: number): (handle: ListHandle | null) => void;
 }
 
-/** `lists` are the columns as they are shown, `box` is what holds them. */
-export function useChoice(lists: readonly (readonly Card[])[], box: RefObject<HTMLElement | null>): Choice {
+/** `lists` are the columns as they are shown, `box` is what holds them, `covered` whether a dialog stands before it. */
+export function useChoice(
+  lists: readonly (readonly Card[])[],
+  box: RefObject<HTMLElement | null>,
+  covered: boolean,
+): Choice {
   const [chosen, set] = useState<string | null>(remembered);
   const handles = useRef<(ListHandle | null)[]>([]);
   const setters = useRef<((handle: ListHandle | null) => void)[]>([]);
@@ -76,25 +85,26 @@ export function useChoice(lists: readonly (readonly Card[])[], box: RefObject<HT
     const element = box.current;
     if (!element) return;
     const within = (event: FocusEvent) => {
-      focused.current = element.contains(event.target as Node);
-    };
-    const gone = (event: FocusEvent) => {
-      if (event.relatedTarget !== null) focused.current = element.contains(event.relatedTarget as Node);
+      const target = event.target as Element;
+      // What stands before the board gives the focus back.
+      if (target.closest(COVERS) === null) focused.current = element.contains(target);
     };
     document.addEventListener("focusin", within);
-    element.addEventListener("focusout", gone);
-    return () => {
-      document.removeEventListener("focusin", within);
-      element.removeEventListener("focusout", gone);
-    };
-  }, [box]);
+    return () => document.removeEventListener("focusin", within);
+  });
   const id = card?.id ?? null;
   const column = at?.column ?? null;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the place is what may have changed.
   useEffect(() => {
-    if (id === null || !focused.current || document.activeElement !== document.body) return;
-    if (document.querySelector(".overlay, .popover") === null) focusOn(id);
-  }, [id, column]);
+    if (id === null || covered) return;
+    const look = () => {
+      if (!focused.current || document.activeElement !== document.body) return;
+      if (document.querySelector(COVERS) === null) focusOn(id);
+    };
+    look();
+    const later = setTimeout(look, LEAVING);
+    return () => clearTimeout(later);
+  }, [id, column, covered]);
 
   const list = (index: number) => {
     setters.current[index] ??= (handle) => {

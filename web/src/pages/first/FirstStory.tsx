@@ -1,5 +1,5 @@
 // The first story: written already, started with one button, and followed here until it is over.
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { Link } from "wouter";
 import { asProblem, type Problem } from "../../api/problem";
 import { useLive, useStory } from "../../live/hooks";
@@ -35,7 +35,9 @@ export function FirstStory({ team, begun }: { team: readonly Member[]; begun(sto
   const member = team.find((one) => one.name === agent);
   const [typed, type] = useState<{ title?: string; text?: string }>({});
   const { title, text } = { ...(member && rehearses(member) ? REHEARSAL : REAL), ...typed };
-  const [key] = useState(() => crypto.randomUUID());
+  // Another text is another story, though the same form sends it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key belongs to the words.
+  const key = useMemo(() => crypto.randomUUID(), [title, text]);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const go = async () => {
@@ -43,7 +45,7 @@ export function FirstStory({ team, begun }: { team: readonly Member[]; begun(sto
     setBusy(true);
     setProblem(null);
     try {
-      const story = await add(title, text, `${key} ${hash(title + text)}`);
+      const story = await add(title, text, key);
       await start(story, { agent });
       remember(agent, "");
       begun(story);
@@ -78,13 +80,6 @@ export function FirstStory({ team, begun }: { team: readonly Member[]; begun(sto
       </div>
     </form>
   );
-}
-
-/** Another text is another story, though the same form sends it. */
-function hash(text: string): number {
-  let sum = 7;
-  for (const letter of text) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) | 0;
-  return sum;
 }
 
 /** The first story as it goes on. */

@@ -17,8 +17,8 @@ export function Machine() {
   return (
     <>
       <ul className="found" aria-label="Runtimes">
-        {data.runtimes.map((runtime) => (
-          <RuntimeRow key={`${runtime.runtime} ${runtime.program} ${runtime.detail}`} runtime={runtime} />
+        {grouped(data.runtimes).map((found) => (
+          <RuntimeRow key={found[0]?.runtime} found={found} />
         ))}
       </ul>
       {amiss.length > 0 && (
@@ -43,16 +43,37 @@ export function Machine() {
   );
 }
 
-function RuntimeRow({ runtime }: { runtime: Runtime }) {
+const BEST = ["ok", "untested", "missing"];
+
+/** What was found of each runtime, the best first: its usual program, and those that the team names. */
+function grouped(runtimes: readonly Runtime[]): Runtime[][] {
+  const groups = new Map<string, Runtime[]>();
+  for (const one of runtimes) groups.set(one.runtime, [...(groups.get(one.runtime) ?? []), one]);
+  return [...groups.values()].map((group) =>
+    group.sort((a, b) => BEST.indexOf(a.state) - BEST.indexOf(b.state)),
+  );
+}
+
+/** So many programs of a runtime are named. */
+const NAMED = 4;
+
+function RuntimeRow({ found }: { found: readonly Runtime[] }) {
+  const [best] = found;
+  if (best === undefined) return null;
   return (
     <li>
-      <Health health={runtime} />
+      <Health health={best} />
       <span className="found-what">
         <strong>
-          <Line text={[runtime.runtime, runtime.version].filter(Boolean).join(" ")} longest={80} />
+          <Line text={[best.runtime, best.version].filter(Boolean).join(" ")} longest={80} />
         </strong>
-        <span className="quiet">{plain(capital(runtime.detail))}</span>
-        {runtime.fix != null && <Fix text={capital(runtime.fix)} />}
+        {found.slice(0, NAMED).map((one) => (
+          <span key={one.detail} className="quiet">
+            {plain(one.detail)}
+          </span>
+        ))}
+        {found.length > NAMED && <span className="quiet">and {found.length - NAMED} more</span>}
+        {best.fix != null && <Fix text={best.fix} />}
       </span>
     </li>
   );
@@ -70,7 +91,7 @@ function CheckRow({ check }: { check: Check }) {
       <Badge tone={tone}>{words}</Badge>
       <span className="found-what">
         <strong>{capital(plain(check.name))}</strong>
-        <span className="quiet">{plain(capital(check.detail))}</span>
+        <span className="quiet">{plain(check.detail)}</span>
         {check.fix != null && <Fix text={check.fix} />}
       </span>
     </li>

@@ -1,0 +1,247 @@
+// The board by keyboard and by pointer, with filters, with hundreds of stories, and on a phone.
+import { accessible, expect, rows, test } from "./rig";
+
+const ASKS =
+  '[[step]]\nrun = "true"\nask_first = true\n\n[[step]]\nwrite = "greet.sh"\ncontent = "echo hi\\n"\n\n[[step]]\nsay = "Done."\n';
+const WRITES =
+  '[[step]]\nwrite = "notes.md"\ncontent = "one\\ntwo\\n"\n\n[[step]]\nusage = { input = 10, output = 2, cost_usd = 0.25 }\n\n[[step]]\nsay = "Written."\n';
+const SLOW =
+  'pace_ms = 400\n[[step]]\nsay = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"\n';
+
+test.use({ scripts: { writer: WRITES, greeter: ASKS, slow: SLOW } });
+
+const column = (page: import("@playwright/test").Page, name: string) =>
+  page.getByRole("region", { name, exact: true });
+
+test("a story is created and started by keyboard alone, from any page, and its card is live", async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.url}/costs`);
+  await page.keyboard.press("c");
+  await page.keyboard.type("Write some notes");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await page.keyboard.press("g");
+  await page.keyboard.press("b");
+  await expect(column(page, "Backlog").getByRole("link", { name: "Write some notes" })).toBeVisible();
+  await page.keyboard.press("j");
+  await expect(page.getByRole("link", { name: "Write some notes" })).toBeFocused();
+  await page.keyboard.press("s");
+  await expect(page.getByRole("dialog", { name: "Start an agent" })).toBeVisible();
+  await expect(page.getByRole("radio", { name: /writer/ })).toBeFocused();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await expect(page.getByRole("radio", { name: /slow/ })).toBeChecked();
+  await page.keyboard.press("Enter");
+  const running = column(page, "Running");
+  await expect(running.getByRole("link", { name: "Write some notes" })).toBeVisible();
+  await expect(running.getByText("slow", { exact: true })).toBeVisible();
+  await expect(running.getByText(/^\d+s$/)).toBeVisible();
+  // The focus went along with the card.
+  await expect(page.getByRole("link", { name: "Write some notes" })).toBeFocused();
+  await expect(column(page, "Review").getByText("completed")).toBeVisible({ timeout: 30_000 });
+  // Whoever was chosen is offered first the next time.
+  await page.keyboard.press("c");
+  await expect(page.getByLabel("Agent")).toHaveValue("slow");
+  await page.keyboard.press("Escape");
+});
+
+test("a story that is added and started at once shows its lines, cost and agent, and is merged from the board", async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.url}/board`);
+  await page.keyboard.press("c");
+  await page.keyboard.type("Notes to merge");
+  await page.getByLabel("Agent").selectOption("writer");
+  await page.getByRole("button", { name: "Add and start" }).click();
+  const review = column(page, "Review");
+  await expect(review.getByRole("link", { name: "Notes to merge" })).toBeVisible();
+  await expect(review.getByText("writer", { exact: true })).toBeVisible();
+  await expect(review.getByText("$0.25")).toBeVisible();
+  await review.getByRole("link", { name: "Notes to merge" }).focus();
+  await page.keyboard.press("x");
+  const dialog = page.getByRole("dialog", { name: "Finish the story" });
+  await expect(dialog.getByText(/musher\/.+\/1/)).toBeVisible();
+  await expect(dialog.getByText("+2")).toBeVisible();
+  await expect(dialog.getByRole("button", { name: "Merge into main" })).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(column(page, "Done").getByText(/merged as/)).toBeVisible();
+  expect(server.git("ls-tree", "--name-only", "main")).toContain("notes.md");
+});
+
+test("cards are moved by keys, and each move says what it does", async ({ page, server }) => {
+  const { story } = await server.ask<{ story: string }>("POST", "/stories", { title: "Wanders" });
+  await page.goto(`${server.url}/board`);
+  await page.keyboard.press("j");
+  await page.keyboard.press("m");
+  const menu = page.getByRole("menu");
+  await expect(menu).toContainText("Start…");
+  await expect(menu).toContainText("→ Done. It needs no agent any more.");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await expect(column(page, "Done").getByRole("link", { name: "Wanders" })).toBeFocused();
+  await page.keyboard.press("m");
+  await expect(menu).toContainText("Reopen");
+  await page.keyboard.press("Enter");
+  await expect(column(page, "Backlog").getByRole("link", { name: "Wanders" })).toBeVisible();
+  await page.keyboard.press("z");
+  await expect(column(page, "Done").getByRole("link", { name: "Wanders" })).toBeVisible();
+  expect((await server.ask<{ state: string }>("GET", `/stories/${story}`)).state).toBe("done");
+});
+
+test("a card that is dragged says what a drop does, and does it", async ({ page, server }) => {
+  await server.ask("POST", "/stories", { title: "Dragged" });
+  await server.ask("POST", "/stories", { title: "Stays" });
+  await page.goto(`${server.url}/board`);
+  const card = page.getByRole("article").filter({ hasText: "Dragged" });
+  await card.hover();
+  await page.mouse.down();
+  await column(page, "Review").hover();
+  await column(page, "Review").hover();
+  await expect(column(page, "Review").getByText("Only an agent’s work brings a story here.")).toBeVisible();
+  await expect(column(page, "Running").getByText("Choose who works on it.")).toBeVisible();
+  await page.mouse.up();
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await card.dragTo(column(page, "Running"));
+  await expect(page.getByRole("dialog", { name: "Start an agent" })).toContainText("Dragged");
+  await page.keyboard.press("Escape");
+  await card.dragTo(column(page, "Done"));
+  await expect(column(page, "Done").getByRole("link", { name: "Dragged" })).toBeVisible();
+});
+
+test("an ask puts the card under what needs a person, whom it leads to the ask", async ({ page, server }) => {
+  await server.begin("Asks something", "greeter");
+  await page.goto(`${server.url}/board`);
+  const needs = column(page, "Needs you");
+  await expect(needs.getByText("run: true")).toBeVisible();
+  await page.keyboard.press("j");
+  await page.keyboard.press("m");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/inbox\/.+\/.+/);
+});
+
+test("filters stand in the address and survive a reload", async ({ page, server }) => {
+  await server.ask("POST", "/stories", { title: "Red apple" });
+  await server.ask("POST", "/stories", { title: "Green apple" });
+  await server.begin("Red pear", "writer");
+  await page.goto(`${server.url}/board`);
+  await expect(column(page, "Review").getByRole("link", { name: "Red pear" })).toBeVisible();
+  await page.keyboard.press("/");
+  await page.keyboard.type("red");
+  await expect(page).toHaveURL(/q=red/);
+  await expect(page.getByRole("link", { name: "Green apple" })).toHaveCount(0);
+  await page.getByRole("button", { name: "Add a filter" }).click();
+  await page.getByRole("menuitem", { name: "writer" }).click();
+  await expect(page.getByRole("article")).toHaveCount(1);
+  await page.reload();
+  await expect(page.getByRole("article")).toHaveCount(1);
+  await expect(page.getByRole("list", { name: "Filters" })).toContainText("agent: writer");
+  await page.getByRole("button", { name: "Remove the filter agent: writer" }).click();
+  await expect(page.getByRole("article")).toHaveCount(2);
+  await page.getByRole("button", { name: "Waits for me" }).click();
+  await expect(page).toHaveURL(/mine=1/);
+  await expect(page.getByRole("article")).toHaveCount(1);
+  await page.getByRole("button", { name: "Clear" }).click();
+  await expect(page.getByRole("article")).toHaveCount(3);
+  await page.keyboard.press("v");
+  await expect(page).toHaveURL(/view=list/);
+  await page.reload();
+  await expect(page.getByRole("list", { name: "Stories" }).getByRole("listitem")).toHaveCount(3);
+});
+
+test("the preview shows the story beside the board and follows the keys", async ({ page, server }) => {
+  await server.ask("POST", "/stories", { title: "First", text: "The **first** text." });
+  await server.ask("POST", "/stories", { title: "Second", text: "The second text." });
+  await page.goto(`${server.url}/board`);
+  await page.keyboard.press("j");
+  await page.keyboard.press("Space");
+  const preview = page.getByRole("complementary");
+  await expect(preview).toContainText("The second text.");
+  await page.keyboard.press("j");
+  await expect(preview).toContainText("The first text.");
+  await accessible(page);
+  await page.keyboard.press("Escape");
+  await expect(preview).toHaveCount(0);
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/stories\//);
+});
+
+test("with 500 stories few rows are in the page, and no list is fetched while the feed is live", async ({
+  page,
+  server,
+}) => {
+  test.setTimeout(180_000);
+  const titles = Array.from({ length: 500 }, (_, n) => `Story number ${n}`);
+  for (let at = 0; at < titles.length; at += 20) {
+    await Promise.all(titles.slice(at, at + 20).map((title) => server.ask("POST", "/stories", { title })));
+  }
+  await page.goto(`${server.url}/board`);
+  await expect(column(page, "Backlog").getByText("500", { exact: true })).toBeVisible({ timeout: 30_000 });
+  expect(await rows(page)).toBeLessThanOrEqual(300);
+  await accessible(page);
+  const lists: string[] = [];
+  page.on("request", (request) => {
+    const { pathname } = new URL(request.url());
+    if (/\/api\/v1\/(stories|runs|asks|agents|feed)$/.test(pathname) && request.method() === "GET")
+      lists.push(pathname);
+  });
+  await server.ask("POST", "/stories", { title: "The newest of them" });
+  await expect(page.getByRole("link", { name: "The newest of them" })).toBeVisible();
+  await page.getByText("A list shows more of them at once.").waitFor();
+  await page.getByRole("button", { name: "Show a list" }).click();
+  const list = page.getByRole("list", { name: "Stories" });
+  await expect(list.getByRole("link", { name: "The newest of them" })).toBeVisible();
+  expect(await rows(page)).toBeLessThanOrEqual(300);
+  await page.keyboard.press("j");
+  for (let n = 0; n < 60; n += 1) await page.keyboard.press("j");
+  const focused = page.locator(".card-link:focus");
+  await expect(focused).toBeInViewport();
+  await server.begin("At work among many", "writer");
+  await list.evaluate((box) => box.scrollTo(0, 0));
+  await expect(list.getByText("Review")).toBeVisible();
+  expect(await rows(page)).toBeLessThanOrEqual(300);
+  expect(lists).toEqual([]);
+});
+
+test("what somebody typed outlives a refusal, a reload and a server that is away", async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.url}/board`);
+  await page.keyboard.press("c");
+  await page.keyboard.type("Half a thought");
+  await page.keyboard.press("Escape");
+  await expect(page.getByLabel("A new story in one line")).toHaveValue("Half a thought");
+  await page.reload();
+  await expect(page.getByLabel("A new story in one line")).toHaveValue("Half a thought");
+  await page.getByLabel("A new story in one line").fill("x".repeat(5_000));
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("alert")).toBeVisible();
+  await expect(page.getByLabel("A new story in one line")).toHaveValue("x".repeat(5_000));
+  await page.getByLabel("A new story in one line").fill("A whole thought");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("link", { name: "A whole thought" })).toHaveCount(1);
+  await expect(page.getByLabel("A new story in one line")).toHaveValue("");
+});
+
+test.describe("on a phone", () => {
+  test.use({ viewport: { width: 390, height: 844 }, hasTouch: true });
+  test("one column is shown at a time, and a card is moved by its menu", async ({ page, server }) => {
+    await server.begin("Needs an answer", "greeter");
+    await server.ask("POST", "/stories", { title: "Not begun" });
+    await page.goto(`${server.url}/board`);
+    await expect(page.getByRole("link", { name: "Needs an answer" })).toBeVisible();
+    await expect(page.getByRole("link", { name: "Not begun" })).toHaveCount(0);
+    await page.getByRole("button", { name: /^Backlog/ }).tap();
+    await expect(page).toHaveURL(/column=backlog/);
+    await page.getByRole("button", { name: /Move or act on Not begun/ }).tap();
+    await page.getByRole("menuitem", { name: /^Start/ }).tap();
+    await page.getByRole("radio", { name: /writer/ }).check();
+    await page.getByRole("button", { name: /^Start/ }).tap();
+    await expect(page.getByRole("button", { name: /^Review 1/ })).toBeVisible();
+    await accessible(page);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  });
+});
