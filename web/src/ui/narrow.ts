@@ -1,15 +1,14 @@
-// Whether the screen is as narrow as a phone's, as the style sheets have it.
+// Whether the screen has no room for two things beside each other; unless told otherwise, as narrow as a phone's.
 import { useSyncExternalStore } from "react";
 
-const NARROW = "(max-width: 640px)";
-
-export function useNarrow(): boolean {
+export function useNarrow(pixels = 640): boolean {
+  const query = `(max-width: ${pixels}px)`;
   return useSyncExternalStore(
     (watcher) => {
-      const query = matchMedia(NARROW);
-      query.addEventListener("change", watcher);
-      return () => query.removeEventListener("change", watcher);
+      const media = matchMedia(query);
+      media.addEventListener("change", watcher);
+      return () => media.removeEventListener("change", watcher);
     },
-    () => matchMedia(NARROW).matches,
+    () => matchMedia(query).matches,
   );
 }

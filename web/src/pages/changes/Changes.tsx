@@ -1,25 +1,32 @@
-// What a run has changed, file by file.
-import { useParams } from "wouter";
-import { api, take } from "../../api/client";
-import { useQuery } from "../../api/query";
-import { PlusMinus } from "../../ui/Numbers";
-import { Empty, Loading, ProblemBox } from "../../ui/states";
+// What a run has changed: the files, the lines of one of them, and comments that go back to the agent.
+import { Link, useParams } from "wouter";
+import { asProblem } from "../../api/problem";
+import { useRun } from "../../live/hooks";
+import { Phase } from "../../ui/Badge";
+import { Loading, ProblemBox } from "../../ui/states";
 import { Line } from "../../ui/Text";
+import { Review } from "./Review";
 
-export default function Changes() {
-  const { run = "" } = useParams();
-  const diff = useQuery(run, () => take(api.GET("/api/v1/runs/{run}/diff", { params: { path: { run } } })));
-  if (diff.problem) return <ProblemBox problem={diff.problem} retry={diff.reload} />;
-  if (!diff.data) return <Loading what="the changes" />;
-  if (diff.data.files.length === 0)
-    return <Empty title="Nothing has changed">The branch is as it was.</Empty>;
+/** As a page of its own it says whose changes these are; as a part of another page, that does. */
+export default function Changes({ run: given }: { run?: string }) {
+  const { run: named = "" } = useParams();
+  const id = given ?? named;
+  const { run, problem } = useRun(id);
+  if (run === undefined) {
+    if (problem !== null) return <ProblemBox problem={asProblem(problem)} />;
+    return <Loading what="the run" />;
+  }
   return (
-    <ul className="changes">
-      {diff.data.files.slice(0, 200).map((file) => (
-        <li key={file.path}>
-          <Line text={file.path} /> <PlusMinus lines={file} />
-        </li>
-      ))}
-    </ul>
+    <div className="changes">
+      {given === undefined && (
+        <h2 className="changes-title">
+          <Link href={`/runs/${id}`}>
+            <Line text={run.agent} />
+          </Link>{" "}
+          on <Link href={`/stories/${run.story}`}>{run.story}</Link> <Phase run={run} />
+        </h2>
+      )}
+      <Review key={id} run={run} />
+    </div>
   );
 }

@@ -1,0 +1,104 @@
+// Merging a story: what it will do, and what keeps it from being done, with a way to hand that to the agent.
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { api, take } from "../../api/client";
+import { asProblem, type Problem } from "../../api/problem";
+import type { Run } from "../../api/words";
+import { useLive } from "../../live/hooks";
+import { Button } from "../../ui/Button";
+import { Dialog } from "../../ui/Dialog";
+import { PlusMinus } from "../../ui/Numbers";
+import { plain } from "../../ui/plain";
+import { capital } from "../../ui/states";
+import { attempt, say } from "../../ui/toast";
+
+interface Props {
+  run: Run;
+  files: number;
+  lines: { added: number; removed: number };
+  open: boolean;
+  onClose(): void;
+}
+
+export function Merge(props: Props) {
+  return (
+    <Dialog title={`Merge story ${plain(props.run.story)}`} open={props.open} onClose={props.onClose}>
+      {props.open && <Inside {...props} />}
+    </Dialog>
+  );
+}
+
+/** The number of a story's branch, which is the last part of its name. */
+function branchNumber(branch: string | null | undefined): number | null {
+  const found = /(?:^|[/-])(\d+)$/.exec(branch ?? "")?.[1];
+  return found === undefined ? null : Number(found);
+}
+
+function Inside({ run, files, lines, onClose }: Props) {
+  const base = useLive((world) => world.project?.base_branch ?? "the project's branch");
+  const [, go] = useLocation();
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const send = (branch: number | null) => {
+    const body = branch === null ? {} : { branch };
+    return take(api.POST("/api/v1/stories/{story}/merge", { params: { path: { story: run.story } }, body }));
+  };
+  const merge = async () => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      const receipt = await send(null).catch((error: unknown) => {
+        // The story has several branches; this is about the one that the run worked on.
+        const own = asProblem(error).code === "which_branch" ? branchNumber(run.branch) : null;
+        if (own === null) throw error;
+        return send(own);
+      });
+      say(
+        receipt.status === "pending" ? "The merge is under way." : `Merged story ${run.story} into ${base}.`,
+      );
+      onClose();
+    } catch (error) {
+      setProblem(asProblem(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const hand = async () => {
+    const text = `Your branch does not merge into ${base}: ${problem?.detail ?? ""}.\n\nMerge ${base} into your branch, resolve the conflicts there, and see that everything still works.`;
+    const worked = await attempt(async () => {
+      const path = { run: run.id };
+      const receipt = await take(api.POST("/api/v1/runs/{run}/prompt", { params: { path }, body: { text } }));
+      if (receipt.status === "queued") go(`/runs/${receipt.run}`);
+    });
+    if (worked) onClose();
+  };
+  const conflict = problem?.code === "merge_failed";
+  return (
+    <>
+      <p>
+        Brings <code>{plain(run.branch ?? "the story's branch")}</code> into <code>{plain(base)}</code>:{" "}
+        {files} {files === 1 ? "file" : "files"}, <PlusMinus lines={lines} />. The story is done then. If
+        anything conflicts, nothing is changed.
+      </p>
+      {problem !== null && (
+        <div className="merge-problem" role="alert">
+          <strong>Not merged.</strong> {capital(plain(problem.detail))}.
+          <p className="quiet">What to do: {plain(problem.hint)}.</p>
+        </div>
+      )}
+      <div className="dialog-foot">
+        <Button kind="primary" autoFocus isDisabled={busy} onPress={() => void merge()}>
+          {busy ? "Merging…" : problem === null ? `Merge into ${plain(base)}` : "Try again"}
+        </Button>
+        {conflict && (
+          <Button isDisabled={busy} onPress={() => void hand()}>
+            Let {plain(run.agent)} resolve it
+          </Button>
+        )}
+        <Button kind="quiet" hint="Esc" onPress={onClose}>
+          Back
+        </Button>
+      </div>
+    </>
+  );
+}
