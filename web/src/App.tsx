@@ -1,7 +1,7 @@
 // Which page an address shows. Each page is fetched when it is first opened.
 import { type ComponentType, lazy, Suspense, useEffect, useSyncExternalStore } from "react";
 import { Redirect, Route, Switch, useLocation } from "wouter";
-import { onToken, token } from "./api/token";
+import { onToken, token, whyLost } from "./api/token";
 import { useLink, useLive } from "./live/hooks";
 import { store } from "./live/store";
 import { useInboxCount } from "./pages/inbox/items";
@@ -82,7 +82,7 @@ export function App({ why }: { why: string | null }) {
     const timer = setTimeout(fetchAll, 300);
     return () => clearTimeout(timer);
   }, [ready]);
-  if (known === null) return <Door why={refused ?? why} />;
+  if (known === null) return <Door why={whyLost() ?? refused ?? why} lost={whyLost() !== null} />;
   return (
     <Shell>
       <Fault>

@@ -31,8 +31,10 @@ async function send(request: Request): Promise<Response> {
   return checked(await fetch(request), request);
 }
 
-function checked(reply: Response, request: Request): Response {
-  if (reply.status === 401) lose(request.headers.get("authorization")?.slice("Bearer ".length) ?? "");
+async function checked(reply: Response, request: Request): Promise<Response> {
+  if (reply.status !== 401) return reply;
+  const given = request.headers.get("authorization")?.slice("Bearer ".length) ?? "";
+  lose(given, (await readProblem(reply.clone())).detail);
   return reply;
 }
 

@@ -4,6 +4,7 @@ import { ProblemError, readProblem } from "./problem";
 const KEY = "musher.token";
 
 let revoked = false;
+let reason: string | null = null;
 const watchers = new Set<() => void>();
 
 export function token(): string | null {
@@ -21,15 +22,22 @@ function tell(): void {
 }
 
 /** The server no longer takes the token. It is forgotten, and the page says so instead of asking again and again. */
-export function lose(given: string): void {
+export function lose(given: string, why: string): void {
   if (localStorage.getItem(KEY) === given) localStorage.removeItem(KEY);
   revoked = true;
+  reason ??= why;
   tell();
+}
+
+/** Why the token was lost under the open page, if it was. */
+export function whyLost(): string | null {
+  return reason;
 }
 
 export function keep(given: string): void {
   localStorage.setItem(KEY, given);
   revoked = false;
+  reason = null;
   tell();
 }
 
@@ -85,6 +93,7 @@ if (typeof window !== "undefined") {
   window.addEventListener("storage", (event) => {
     if (event.key !== KEY) return;
     revoked = event.newValue === null;
+    if (!revoked) reason = null;
     tell();
   });
 }

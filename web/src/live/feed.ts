@@ -95,8 +95,9 @@ export class Feed {
     try {
       const reply = await fetch(this.address(), { headers, signal: abort.signal, cache: "no-store" });
       if (!reply.ok || reply.body === null) {
-        if (reply.status === 401) lose(token ?? "");
-        throw new ProblemError(await readProblem(reply));
+        const problem = await readProblem(reply);
+        if (reply.status === 401) lose(token ?? "", problem.detail);
+        throw new ProblemError(problem);
       }
       this.events.opened();
       heard();

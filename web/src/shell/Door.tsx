@@ -6,9 +6,9 @@ import { Button } from "../ui/Button";
 import { plain } from "../ui/plain";
 import { capital } from "../ui/states";
 
-export function Door({ why }: { why: string | null }) {
+export function Door({ why, lost }: { why: string | null; lost: boolean }) {
   const [text, setText] = useState("");
-  const [problem, setProblem] = useState<string | null>(why);
+  const [problem, setProblem] = useState<string | null>(null);
   const enter = async (event: FormEvent) => {
     event.preventDefault();
     try {
@@ -17,14 +17,18 @@ export function Door({ why }: { why: string | null }) {
       setProblem(asProblem(error).detail);
     }
   };
+  const said = problem ?? why;
   return (
     <main className="door" id="main">
       <h1>Musher</h1>
-      {problem !== null && <p role="alert">{capital(plain(problem))}.</p>}
+      {said !== null && <p role="alert">{capital(plain(said))}.</p>}
       <p>
-        This browser is not known to the server yet. Open the link that <code>musher serve</code> printed when
-        it started: it works once. For another browser, paste the content of the file <code>token</code> in
-        the state directory, which <code>musher serve</code> also names.
+        {lost
+          ? "The server no longer lets this browser in. What you typed is kept here until you are back; agents go on. "
+          : "This browser is not known to the server yet. "}
+        Open the link that <code>musher serve</code> printed when it started: it works once. For another
+        browser, paste the content of the file <code>token</code> in the state directory, which{" "}
+        <code>musher serve</code> also names.
       </p>
       <form onSubmit={enter}>
         <label>
