@@ -1,25 +1,31 @@
 // Calls a person when an agent needs one: a sound and a notice while nobody looks, words for those who listen.
-import { type Ask, askKey } from "../api/words";
-import { openAsks } from "../live/hooks";
 import { store } from "../live/store";
-import { inboxItems } from "../pages/inbox/items";
+import { type Item, inboxItems } from "../pages/inbox/items";
 import { asked } from "../ui/asked";
 import { oneLine } from "../ui/plain";
+
+/** What a person can be called for. */
+export type CallKind = "approval" | "question" | "failed" | "finished";
 
 export interface Notices {
   sound: boolean;
   notice: boolean;
   /** No sound and no notice from one hour of the day to another, such as 22 to 7. */
   quiet: { from: number; to: number } | null;
+  /** For what. */
+  kinds: Record<CallKind, boolean>;
 }
+
+const KINDS: Notices["kinds"] = { approval: true, question: true, failed: true, finished: false };
 
 const KEY = "musher.notices";
 const FOCUS = "musher.focus";
 
 export function notices(): Notices {
-  const fallback: Notices = { sound: true, notice: true, quiet: null };
+  const fallback: Notices = { sound: true, notice: true, quiet: null, kinds: KINDS };
   try {
-    return { ...fallback, ...(JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Notices>) };
+    const kept = JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Notices>;
+    return { ...fallback, ...kept, kinds: { ...KINDS, ...kept.kinds } };
   } catch {
     return fallback;
   }
@@ -92,11 +98,13 @@ export function watchAttention(events: AttentionEvents): () => void {
   window.addEventListener("blur", tell);
   tell();
   const look = () => {
-    const open = openAsks(store.world);
-    paint(inboxItems(store.world).length);
+    const items = inboxItems(store.world);
+    paint(items.length);
     if (!store.world.ready) return;
-    const fresh = known === null ? [] : open.filter((ask) => !known?.has(askKey(ask)));
-    known = new Set(open.map(askKey));
+    // What was known once is never new again, also when it comes back into the inbox.
+    const fresh = known === null ? [] : items.filter((item) => !known?.has(item.key));
+    known ??= new Set();
+    for (const item of items) known.add(item.key);
     if (fresh.length === 0) return;
     events.say(words(fresh));
     const looked = document.hasFocus() || focused.size > 0;
@@ -112,25 +120,36 @@ export function watchAttention(events: AttentionEvents): () => void {
   };
 }
 
-function call(fresh: Ask[]): void {
-  const wanted = notices();
-  if (isQuiet(wanted.quiet, new Date().getHours())) return;
-  if (wanted.sound) chime();
-  const first = fresh[0];
-  if (!wanted.notice || first === undefined) return;
-  const path = fresh.length === 1 ? `/inbox/${askKey(first)}` : "/inbox";
-  notify(
-    fresh.length === 1 ? `${first.agent} needs you` : `${fresh.length} agents need you`,
-    words(fresh),
-    path,
-  );
+export function kindOf(item: Item): CallKind {
+  if (item.kind === "ended") return item.failed ? "failed" : "finished";
+  return item.ask.body?.kind === "approval" ? "approval" : "question";
 }
 
-function words(fresh: Ask[]): string {
+function call(all: Item[]): void {
+  const wanted = notices();
+  const fresh = all.filter((item) => wanted.kinds[kindOf(item)]);
+  const first = fresh[0];
+  if (first === undefined || isQuiet(wanted.quiet, new Date().getHours())) return;
+  if (wanted.sound) chime();
+  if (!wanted.notice) return;
+  const path = fresh.length === 1 ? `/inbox/${first.key}` : "/inbox";
+  notify(fresh.length === 1 ? title(first) : `${fresh.length} things need you`, words(fresh), path);
+}
+
+function title(item: Item): string {
+  if (item.kind === "ask") return `${item.ask.agent} needs you`;
+  return `Story ${item.story}: a run has ${item.failed ? "failed" : "finished"}`;
+}
+
+function words(fresh: Item[]): string {
   const first = fresh[0];
   if (first === undefined) return "";
   const more = fresh.length > 1 ? `, and ${fresh.length - 1} more` : "";
-  return `${first.agent} asks: ${oneLine(asked(first), 120)}${more}`;
+  const about =
+    first.kind === "ask"
+      ? `${first.ask.agent} asks: ${oneLine(asked(first.ask), 120)}`
+      : `Run ${first.run} on story ${first.story}: ${first.outcome.replaceAll("_", " ")}`;
+  return `${about}${more}`;
 }
 
 let painted = -1;

@@ -207,7 +207,7 @@ function columns(by: By, total: number, title: (row: UsageRow) => string): Colum
       cell: (row) => (
         <span className="share">
           <span className="share-bar" aria-hidden="true">
-            <span style={{ inlineSize: `${share(row) * 100}%` }} />
+            <span className="share-fill" style={{ inlineSize: `${share(row) * 100}%` }} />
           </span>
           {Math.round(share(row) * 100)}%
         </span>

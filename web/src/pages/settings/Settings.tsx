@@ -1,42 +1,89 @@
-// How this browser looks and calls.
-import { useState } from "react";
-import { chime, notices, setNotices } from "../../shell/attention";
-import { setTheme, type Theme, theme } from "../../shell/theme";
-import { Button } from "../../ui/Button";
+// The settings: the project's file and its local rules, who may come in, and how this browser looks and calls.
+import { type ReactNode, useEffect } from "react";
+import { useActions } from "../../keys/registry";
+import { Cap } from "../costs/Cap";
+import { Browser } from "./Browser";
+import { Grants } from "./Grants";
+import { NoticesPart } from "./Notices";
+import { ProjectFile } from "./ProjectFile";
+import { Tokens } from "./Tokens";
+
+const PARTS: readonly { id: string; words: string; about: string; part: ReactNode }[] = [
+  {
+    id: "project",
+    words: "Project file",
+    about: "Who is on the team and what each may do. It belongs to the repository; edit it there.",
+    part: <ProjectFile />,
+  },
+  {
+    id: "rules",
+    words: "Local rules",
+    about: "What you allowed for good by answering “always”. They stay on this machine.",
+    part: <Grants />,
+  },
+  { id: "cap", words: "Day cap", about: "What all runs together may spend in a day.", part: <Cap /> },
+  {
+    id: "tokens",
+    words: "Tokens",
+    about: "The browsers and programs that may come in. Taking one back puts it out at once.",
+    part: <Tokens />,
+  },
+  {
+    id: "notices",
+    words: "Notices",
+    about: "How this browser calls you while no page of Musher is in front.",
+    part: <NoticesPart />,
+  },
+  { id: "browser", words: "This browser", about: "How pages look, and what opens files.", part: <Browser /> },
+];
+
+function go(id: string): void {
+  const part = document.getElementById(id);
+  part?.scrollIntoView({ block: "start" });
+  part?.focus({ preventScroll: true });
+}
 
 export default function Settings() {
-  const [look, setLook] = useState(theme());
-  const [calls, setCalls] = useState(notices());
+  useActions(
+    "Settings",
+    PARTS.map(({ id, words }, at) => ({
+      id: `settings.${id}`,
+      words: `Go to ${words.toLowerCase()}`,
+      keys: [String(at + 1)],
+      run: () => go(id),
+    })),
+  );
+  useEffect(() => {
+    const named = location.hash.slice(1);
+    if (named !== "") go(named);
+  }, []);
   return (
     <div className="settings">
-      <h2>Settings</h2>
-      <label>
-        Look{" "}
-        <select
-          value={look}
-          onChange={(event) => {
-            setTheme(event.target.value as Theme);
-            setLook(event.target.value as Theme);
-          }}
-        >
-          <option value="system">As the system</option>
-          <option value="light">Light</option>
-          <option value="dark">Dark</option>
-        </select>
-      </label>
-      <label>
-        <input
-          type="checkbox"
-          checked={calls.sound}
-          onChange={(event) => {
-            const next = { ...calls, sound: event.target.checked };
-            setNotices(next);
-            setCalls(next);
-          }}
-        />{" "}
-        A sound when an agent needs me
-      </label>
-      <Button onPress={chime}>Try the sound</Button>
+      <nav className="settings-parts" aria-label="Settings">
+        {PARTS.map(({ id, words }) => (
+          <a
+            key={id}
+            href={`#${id}`}
+            onClick={(event) => {
+              event.preventDefault();
+              go(id);
+            }}
+          >
+            {words}
+          </a>
+        ))}
+      </nav>
+      <div className="settings-all">
+        {PARTS.map(({ id, words, about, part }) => (
+          <section key={id} id={id} tabIndex={-1} aria-labelledby={`${id}-head`} className="settings-part">
+            <header>
+              <h2 id={`${id}-head`}>{words}</h2>
+              <p className="quiet">{about}</p>
+            </header>
+            {part}
+          </section>
+        ))}
+      </div>
     </div>
   );
 }
