@@ -88,7 +88,7 @@ interface Props {
 }
 
 function Files({ run, diff, since, turn, stale, chosen, onFile, onSince, onRefresh }: Props) {
-  const narrow = useNarrow();
+  const narrow = useNarrow(760);
   const [view, setView] = useKept("diff-view", "unified");
   const [whole, setWhole] = useState(false);
   const [dialog, setDialog] = useState<"send" | "merge" | null>(null);

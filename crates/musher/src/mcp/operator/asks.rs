@@ -66,7 +66,7 @@ impl TryFrom<String> for AskName {
     }
 }
 
-/// What the person decided.
+/// What the person decided. A grant that lasts is theirs to give by their own hand.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 enum Answer {
@@ -75,8 +75,6 @@ enum Answer {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<BTreeMap<String, Json>>,
     },
-    /// Yes, and do not ask for the like again.
-    AllowAlways,
     /// No; the agent is told why and may go on with something else.
     Deny { reason: String },
     /// No, and end the turn.

@@ -16,7 +16,12 @@ fn generations() -> [(Json, &'static str); 2] {
 }
 
 /// Runs the client with what it is told, and gives what it has to say.
-async fn client(mut told: Json) -> Json {
+async fn client(told: Json) -> Json {
+    try_client(told.clone()).await.unwrap_or_else(|errors| panic!("{told:#}\n{errors}"))
+}
+
+/// The same; what goes wrong is given back.
+async fn try_client(mut told: Json) -> Result<Json, String> {
     told["package"] = json!(require_mcp_client());
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/spine/mcp/client.mjs");
     let mut node = Command::new("node");
@@ -24,9 +29,10 @@ async fn client(mut told: Json) -> Json {
     let mut child = node.kill_on_drop(true).spawn().unwrap();
     child.stdin.take().unwrap().write_all(told.to_string().as_bytes()).await.unwrap();
     let output = tokio::time::timeout(PATIENCE, child.wait_with_output()).await.unwrap().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told:#}\n{errors}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    match output.status.success() {
+        true => Ok(serde_json::from_slice(&output.stdout).unwrap()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
 }
 
 fn names(heard: &Json) -> Vec<&str> {
@@ -82,9 +88,17 @@ async fn the_official_client_operates_a_project_over_http_in_both_generations() 
     let server = project.serve().await;
     // It never ends, so that a wait for it can be cancelled.
     server.begin("[[work hang=1]]").await;
-    let transport = json!({ "url": format!("{}/mcp", server.url), "token": server.token });
+    let made = project.cli(&["token", "add", "assistant", "--scope", "operator", "--json"]).await;
+    let made: Json = serde_json::from_str(&made).unwrap();
+    let transport = json!({ "url": format!("{}/mcp", server.url), "token": made["token"] });
     for ((mode, version), story) in generations().into_iter().zip(["one", "two"]) {
         operates(&project, transport.clone(), mode, version, story).await;
+    }
+    assert!(project.cli(&["token", "list"]).await.contains("assistant"));
+    project.cli(&["token", "revoke", made["id"].as_str().unwrap()]).await;
+    for (mode, _) in generations() {
+        let errors = try_client(json!({ "transport": transport, "mode": mode })).await.unwrap_err();
+        assert!(errors.contains("401") || errors.contains("nauthorized"), "{errors}");
     }
 }
 
