@@ -15,7 +15,9 @@ test("the first run leads from an empty project to a finished story", async ({ p
   await page.getByRole("button", { name: "Start the rehearsal" }).click();
   await page.getByRole("link", { name: "Answer it" }).click();
   await expect(page).toHaveURL(/\/inbox\//);
+  await expect(page.getByRole("button", { name: "Approve" })).toBeVisible();
   await page.keyboard.press("a");
+  await expect(page.getByText("Nothing waits for you")).toBeVisible();
   await page.goBack();
   await expect(page.getByText("The first story is finished.")).toBeVisible({ timeout: 20_000 });
   await page.getByRole("link", { name: "Go to the board" }).click();

@@ -1,5 +1,5 @@
 // The first steps in a new project: what is here, who can work, and a first story, on one page.
-import { useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { Link } from "wouter";
 import { useLive } from "../../live/hooks";
 import { Health } from "../../ui/Health";
@@ -19,13 +19,15 @@ export default function First() {
   const team = useTeam();
   const [kept, keep] = useState(() => sessionStorage.getItem(KEY));
   const story = useLive((world) => (kept !== null && world.stories.has(kept) ? kept : null));
+  const top = useRef<HTMLDivElement>(null);
   const begun = (id: string) => {
     sessionStorage.setItem(KEY, id);
     keep(id);
+    top.current?.scrollIntoView();
   };
   if (!ready) return <Loading what="the project" />;
   return (
-    <div className="first">
+    <div className="first" ref={top}>
       <header>
         <h2>First steps</h2>
         <p className="quiet">
@@ -33,6 +35,7 @@ export default function First() {
           must, and leaves a branch for you to look at.
         </p>
       </header>
+      {story !== null && <Underway story={story} />}
       <Step n={1} title="The repository">
         <p>
           <strong>{oneLine(project?.name ?? "…", 80)}</strong>{" "}
@@ -69,25 +72,21 @@ export default function First() {
           </ul>
         )}
       </Step>
-      <Step n={4} title="The first story">
-        {story !== null ? (
-          <Underway story={story} />
-        ) : (
-          <>
-            {count > 0 && (
-              <p>
-                There are stories already, on <Link href="/board">the board</Link>. This adds another one.
-              </p>
-            )}
-            {team.data !== undefined && team.data.length > 0 && <FirstStory team={team.data} begun={begun} />}
-          </>
-        )}
-      </Step>
+      {story === null && (
+        <Step n={4} title="The first story">
+          {count > 0 && (
+            <p>
+              There are stories already, on <Link href="/board">the board</Link>. This adds another one.
+            </p>
+          )}
+          {team.data !== undefined && team.data.length > 0 && <FirstStory team={team.data} begun={begun} />}
+        </Step>
+      )}
     </div>
   );
 }
 
-function Step({ n, title, children }: { n: number; title: string; children: React.ReactNode }) {
+function Step({ n, title, children }: { n: number; title: string; children: ReactNode }) {
   return (
     <section className="step" aria-labelledby={`step-${n}`}>
       <span className="step-number" aria-hidden="true">

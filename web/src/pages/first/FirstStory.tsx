@@ -97,7 +97,7 @@ export function Underway({ story: id }: { story: string }) {
   });
   const over = run?.phase === "over";
   return (
-    <div className="underway">
+    <section className="underway" aria-label="The first story">
       <p role="status">
         {over
           ? run.outcome === "completed"
@@ -137,6 +137,6 @@ export function Underway({ story: id }: { story: string }) {
         {run && over && <Link href={`/runs/${run.id}/changes`}>See the changes</Link>}
         <Link href="/board">Go to the board</Link>
       </div>
-    </div>
+    </section>
   );
 }
