@@ -4,7 +4,7 @@ import { Autocomplete, Input, Menu, MenuItem, Text, TextField } from "react-aria
 import { useLocation } from "wouter";
 import { useLive } from "../live/hooks";
 import { Dialog } from "../ui/Dialog";
-import { oneLine } from "../ui/plain";
+import { storyEntries } from "../ui/story/palette";
 import { type Action, keyLabel, useGroups } from "./registry";
 
 /** So many are shown; more letters show others. */
@@ -39,13 +39,7 @@ function Inside({ onClose }: { onClose(): void }) {
       .flatMap((group) =>
         group.actions.filter((action) => !action.off).map((action) => entry(action, group.name)),
       );
-    const found = stories.map((story) => ({
-      id: `story:${story.id}`,
-      words: oneLine(story.title ?? story.id, 120),
-      about: `Story ${story.id}`,
-      hint: "",
-      run: () => go(`/stories/${story.id}`),
-    }));
+    const found = storyEntries(stories, words.trim() !== "", go);
     const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = (one: Entry) =>
       wanted.every((word) => `${one.words} ${one.about}`.toLowerCase().includes(word));

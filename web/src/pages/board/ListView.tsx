@@ -34,7 +34,10 @@ interface Props {
 
 export function ListView({ cards, chosen, events, handle }: Props) {
   return (
-    <section className="story-list" aria-label="All stories">
+    <section className="story-list" aria-labelledby="story-list">
+      <h2 className="unseen" id="story-list">
+        All stories
+      </h2>
       <div className="story-row head" aria-hidden="true">
         <span>State</span>
         <span>Story</span>
