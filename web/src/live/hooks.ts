@@ -67,6 +67,19 @@ export function useRun(id: string): { run: Run | undefined; problem: unknown } {
       wanted = false;
     };
   }, [id, missing]);
+  // What a run has changed is counted after its end.
+  const fresh = run?.phase === "over" && Date.now() - (run.ended_at ?? 0) < 60_000;
+  useEffect(() => {
+    if (!fresh) return;
+    const timer = setTimeout(() => {
+      const read = take(api.GET("/api/v1/runs/{run}", { params: { path: { run: id } } }));
+      read.then(
+        (found) => store.addRun(found as Run),
+        () => {},
+      );
+    }, 1_500);
+    return () => clearTimeout(timer);
+  }, [id, fresh]);
   return { run, problem: failed?.id === id ? failed.error : null };
 }
 

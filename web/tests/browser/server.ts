@@ -121,6 +121,25 @@ export class Server {
     return { story, run };
   }
 
+  /** Waits until a run is over. */
+  async over(run: string): Promise<void> {
+    for (let turn = 0; turn < 300; turn += 1) {
+      const { phase } = await this.ask<{ phase: string }>("GET", `/runs/${run}`);
+      if (phase === "over") return;
+      await new Promise((done) => setTimeout(done, 100));
+    }
+    throw new Error(`${run} is not over`);
+  }
+
+  /** Puts a log of so many events in the place of that of a run that is over, by the log's own writer. */
+  async lengthen(run: string, events: number): Promise<void> {
+    await this.over(run);
+    await this.kill();
+    const program = process.env.MUSHER_LONG_LOG ?? join(dirname(MUSHER), "examples/long-log");
+    execFileSync(program, [join(this.state, "runs", run), run, String(events)]);
+    await this.start();
+  }
+
   /** Kills the server as by a crash. Agents go on. */
   async kill(): Promise<void> {
     await this.end("SIGKILL");

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from "react";
 import { Link, useLocation } from "wouter";
 import type { Run, Story } from "../../api/words";
 import { useActions } from "../../keys/registry";
+import { useLive } from "../../live/hooks";
 import { Badge, Phase } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { Confirm, type Question } from "../../ui/Confirm";
@@ -112,6 +113,8 @@ function StoryState({ story }: { story: Story }) {
 function RunLine({ run, runs }: { run: Run; runs: readonly Run[] }) {
   const [here, go] = useLocation();
   const tab = here.startsWith("/runs/") ? (here.split("/")[3] ?? "") : "";
+  const activity = useLive((world) => world.activity.get(run.id));
+  const lines = activity?.lines ?? run.lines;
   const others = runs.some((one) => one.id === run.id) ? runs : [run, ...runs];
   return (
     <div className="run-line">
@@ -144,7 +147,7 @@ function RunLine({ run, runs }: { run: Run; runs: readonly Run[] }) {
       <span className="quiet">
         <Money spent={run.spent} />
       </span>
-      {run.lines != null && <PlusMinus lines={run.lines} />}
+      {lines != null && lines.added + lines.removed > 0 && <PlusMinus lines={lines} />}
       {run.note != null && <span className="run-note">{oneLine(run.note, 200)}</span>}
     </div>
   );

@@ -16,8 +16,8 @@ const KINDS: Record<string, string> = {
 
 export function Runs({ runs, older }: { runs: readonly Run[]; older: (() => void) | null }) {
   return (
-    <section className="story-runs" aria-labelledby="story-runs-title">
-      <h3 id="story-runs-title">Runs</h3>
+    <div className="story-runs">
+      <h3>Runs</h3>
       <Table
         caption="Runs"
         rows={runs.slice(0, 200)}
@@ -55,7 +55,7 @@ export function Runs({ runs, older }: { runs: readonly Run[]; older: (() => void
         ]}
       />
       {older !== null && <Button onPress={older}>Older runs</Button>}
-    </section>
+    </div>
   );
 }
 

@@ -1,5 +1,5 @@
 // The rows of a transcript of which only those in view are drawn; it stays where it is whatever comes before or after.
-import { useVirtualizer } from "@tanstack/react-virtual";
+import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef } from "react";
 import type { Transcript } from "../../../live/hooks";
 import { innerKey } from "./fold";
@@ -60,6 +60,12 @@ export function List({ log, rows, opened, target, active, handle, onView, toggle
     anchorTo: "end",
     followOnAppend: wasAtEnd.current,
     scrollEndThreshold: NEAR,
+    // An open ask stays drawn, so that nothing that is typed into it gets lost while somebody looks elsewhere.
+    rangeExtractor: (range) => {
+      const seen = defaultRangeExtractor(range);
+      const asks = openAsks(rows).filter((at) => at < range.startIndex || at > range.endIndex);
+      return asks.length === 0 ? seen : [...new Set([...seen, ...asks])].sort((a, b) => a - b);
+    },
     useAnimationFrameWithResizeObserver: false,
   });
   useLayoutEffect(() => {
@@ -80,7 +86,14 @@ export function List({ log, rows, opened, target, active, handle, onView, toggle
   const seen = items.filter((item) => item.end > scrolled && item.start < scrolled + height);
   const first = seen[0]?.index ?? 0;
   const last = seen.at(-1)?.index ?? 0;
-  const bottom = filled && log.atEnd && list.isAtEnd(NEAR);
+  const bottom = useBottom(filled && log.atEnd, scrolled, height, () => list.isAtEnd(NEAR));
+  const { scrollToEnd } = list;
+  const low = useRef(height);
+  useLayoutEffect(() => {
+    // A window that becomes lower, as when a keyboard opens, does not take the end away.
+    if (height < low.current && bottom) scrollToEnd();
+    low.current = height;
+  }, [height, bottom, scrollToEnd]);
   useEffect(() => onView({ first, last, bottom }), [first, last, bottom, onView]);
 
   const start = log.events[0]?.seq ?? 1;
@@ -142,6 +155,7 @@ export function List({ log, rows, opened, target, active, handle, onView, toggle
                 open={opened.has(row.key)}
                 innerOpen={opened.has(innerKey(row.key))}
                 target={row.key === target}
+                same={minute(row.at) === minute(rows[item.index - 1]?.row.at)}
                 active={row.key === active}
                 output={delta?.channel === "tool_output" ? delta.text : null}
                 toggle={toggle}
@@ -152,6 +166,32 @@ export function List({ log, rows, opened, target, active, handle, onView, toggle
       </div>
     </div>
   );
+}
+
+/**
+ * Whether the end is seen. It is lost only when somebody scrolls back: what comes in, or a lower window, puts the list off
+ * its end for a moment, in which nothing may flicker.
+ */
+function useBottom(possible: boolean, scrolled: number, height: number, isAtEnd: () => boolean): boolean {
+  const last = useRef({ bottom: true, scrolled: 0, height: 0 });
+  const back = scrolled < last.current.scrolled - 1 && height === last.current.height;
+  const bottom = possible && ((last.current.bottom && !back) || isAtEnd());
+  last.current = { bottom, scrolled, height };
+  return bottom;
+}
+
+/** Rows of asks that wait. There are few, and they stand near the end. */
+function openAsks(rows: readonly Placed[]): number[] {
+  const found: number[] = [];
+  for (let at = rows.length - 1; at >= Math.max(0, rows.length - 500); at -= 1) {
+    const row = rows[at]?.row;
+    if (row?.kind === "ask" && row.closed === null) found.push(at);
+  }
+  return found;
+}
+
+function minute(at: number | undefined): number {
+  return Math.floor((at ?? 0) / 60_000);
 }
 
 /** Focuses a row once it is there, which takes a few frames when it was far away. */

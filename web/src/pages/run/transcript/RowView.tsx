@@ -19,6 +19,8 @@ export interface RowProps {
   target: boolean;
   /** Its keys answer the ask, because it is the one that is seen. */
   active: boolean;
+  /** Its minute is that of the row before, and need not be said again. */
+  same: boolean;
   /** What a tool has said so far. */
   output: string | null;
   toggle(key: string): void;
@@ -29,12 +31,17 @@ export const RowView = memo(function RowView(props: RowProps) {
   const name = row.scope?.name ?? row.scope?.agent;
   return (
     <div
-      className={`t-row ${row.kind}${props.target ? " target" : ""}${depth > 0 ? " inner" : ""}`}
+      className={`t-row k-${row.kind}${props.target ? " target" : ""}${depth > 0 ? " inner" : ""}`}
       data-seq={row.seq}
       data-depth={Math.min(depth, 3)}
       tabIndex={-1}
     >
-      <a className="t-time" href={`#e=${row.seq}`} aria-label={`Link to event ${row.seq}`} tabIndex={-1}>
+      <a
+        className={props.same ? "t-time same" : "t-time"}
+        href={`#e=${row.seq}`}
+        aria-label={`Link to event ${row.seq}`}
+        tabIndex={-1}
+      >
         <Time at={row.at} />
       </a>
       <div className="t-body">

@@ -1,8 +1,9 @@
 // What an agent said and did, as far back as anybody wants to look, and live at its end.
 import { useCallback, useMemo, useRef, useState } from "react";
 import type { Run } from "../../../api/words";
+import { useActions } from "../../../keys/registry";
 import { useNow } from "../../../live/clock";
-import { useEvents } from "../../../live/hooks";
+import { useEvents, useLive } from "../../../live/hooks";
 import { Button } from "../../../ui/Button";
 import { Empty, Loading, ProblemBox } from "../../../ui/states";
 import { useOutline } from "../outline";
@@ -77,6 +78,21 @@ export function Transcript({ run }: { run: Run }) {
     return here.find(({ row }) => row.kind === "ask" && row.closed === null)?.row.key ?? null;
   }, [rows, view.first, view.last]);
 
+  // The oldest ask that waits and is not seen.
+  const waiting = useLive((world) =>
+    [...world.asks.values()].find((ask) => ask.run === run.id && ask.state === "open" && ask.seq != null),
+  );
+  const hidden = active === null && waiting?.seq != null ? waiting.seq : null;
+  useActions("Transcript", [
+    {
+      id: "t.waiting",
+      words: "To what waits for you",
+      keys: ["w"],
+      off: waiting?.seq == null,
+      run: () => waiting?.seq != null && go(waiting.seq),
+    },
+  ]);
+
   if (rows.length === 0) {
     if (log.problem !== null) return <ProblemBox problem={log.problem} retry={log.toEnd} />;
     if (log.loading) return <Loading what="the transcript" />;
@@ -119,11 +135,18 @@ export function Transcript({ run }: { run: Run }) {
           to={rows[view.last]?.row.seq ?? 0}
           go={go}
         />
-        {!view.bottom && (
+        {(!view.bottom || hidden !== null) && (
           <div className="t-below">
-            <Button kind={below > 0 ? "primary" : "normal"} hint="f" onPress={toEnd}>
-              {below > 0 ? `${below.toLocaleString("en")} new below` : "To the end"}
-            </Button>
+            {hidden !== null && (
+              <Button kind="primary" hint="w" onPress={() => go(hidden)}>
+                {run.agent} waits for you
+              </Button>
+            )}
+            {!view.bottom && (
+              <Button kind={below > 0 ? "primary" : "normal"} hint="f" onPress={toEnd}>
+                {below > 0 ? `${below.toLocaleString("en")} new below` : "To the end"}
+              </Button>
+            )}
           </div>
         )}
       </div>
