@@ -47,6 +47,9 @@ export class Store {
   start(): void {
     this.team.start();
     window.addEventListener("online", () => this.feed?.hurry());
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "visible" && this.link.state === "reconnecting") this.tryNow();
+    });
   }
 
   subscribe = (watcher: () => void): (() => void) => {

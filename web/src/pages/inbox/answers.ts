@@ -15,6 +15,9 @@ const HASTE = 10_000;
 /** An answer that was sent leaves the list by the feed; if that does not come, the ask is shown again. */
 const SETTLED = 15_000;
 
+/** A key that is pressed so soon after was meant for the item before. */
+const STARTLED = 700;
+
 interface Held {
   ask: Ask;
   answer: Answer;
@@ -52,6 +55,10 @@ export function useAnsweredHere(): ReadonlySet<string> {
 export function give(ask: Ask, answer: Answer, words: string): void {
   const key = askKey(ask);
   if (waiting.has(key)) return;
+  if (Date.now() - changedAt < STARTLED) {
+    say("Another item took this place just now. Look at it, and press again.");
+    return;
+  }
   show(key, false);
   if (ask.deadline != null && ask.deadline - serverNow() < HASTE) {
     void send(ask, answer);
@@ -126,8 +133,11 @@ export function watchElsewhere(ask: Ask): () => void {
   return store.subscribe(() => {
     if (!store.world.ready || store.world.asks.has(key) || hidden.has(key) || told.has(key)) return;
     told.add(key);
+    changedAt = Date.now();
     say(`What ${ask.agent} asked was settled elsewhere.`);
   });
 }
 
 const told = new Set<string>();
+/** When an item went away under somebody's hand, so that another stood in its place. */
+let changedAt = 0;
