@@ -15,6 +15,8 @@ interface Props {
   since: Since;
   view: "unified" | "split";
   narrow: boolean;
+  /** A file fills a narrow screen. */
+  reading: boolean;
   stale: boolean;
   comments: number;
   onSince(since: Since): void;
@@ -25,12 +27,12 @@ interface Props {
 }
 
 export function Bar(props: Props) {
-  const { run, diff, viewed, since, view, narrow, stale, comments } = props;
+  const { run, diff, viewed, since, view, narrow, reading, stale, comments } = props;
   const base = useLive((world) => oneLine(world.project?.base_branch ?? "the base", 24));
   const merged = useLive((world) => world.stories.get(run.story)?.merged != null);
   const files = diff.files.length;
   return (
-    <div className="changes-bar">
+    <div className={reading ? "changes-bar reading" : "changes-bar"}>
       <span className="changes-sum">
         <strong>
           {files.toLocaleString("en")} {files === 1 ? "file" : "files"}

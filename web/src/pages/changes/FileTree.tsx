@@ -159,7 +159,11 @@ const File = memo(function File({ row, chosen, viewed, comments, onChoose, onVie
           </span>
         )}
         <span className="grow" />
-        {file.binary ? <span className="quiet">binary</span> : <PlusMinus lines={file} />}
+        {file.binary ? (
+          <span className="quiet">binary</span>
+        ) : (
+          file.added + file.removed > 0 && <PlusMinus lines={file} />
+        )}
       </button>
     </div>
   );

@@ -170,6 +170,7 @@ function Files({ run, diff, since, turn, stale, chosen, onFile, onSince, onRefre
       since={since}
       view={split ? "split" : "unified"}
       narrow={narrow}
+      reading={narrow && told !== undefined}
       stale={stale}
       comments={ready}
       onSince={onSince}

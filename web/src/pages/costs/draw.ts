@@ -34,6 +34,7 @@ export function draw(element: HTMLElement, drawing: Drawing): () => void {
       axes: [
         {
           ...axis,
+          size: 32,
           grid: { show: false },
           incrs: [1, 2, 7, 14, 28, 56, 112, 224],
           space: 64,

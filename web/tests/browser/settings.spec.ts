@@ -1,0 +1,111 @@
+// The settings: the project file with its mistakes, local rules, tokens, and what is chosen for the browser.
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { accessible, expect, test } from "./rig";
+
+const ASKS = `
+[[step]]
+run = "git status"
+ask_first = true
+
+[[step]]
+say = "Done."
+`;
+
+test.use({ scripts: { asks: ASKS } });
+
+test("the project file is shown with its mistakes at their lines, and put in force when they are gone", async ({
+  page,
+  server,
+}) => {
+  const path = join(server.repo, ".musher/project.toml");
+  const good = readFileSync(path, "utf8");
+  await page.goto(`${server.url}/settings`);
+  await expect(page.locator(".badge", { hasText: "in force" })).toBeVisible();
+  await expect(page.getByRole("list", { name: "The project file" })).toContainText('name = "asks"');
+  writeFileSync(path, `${good}\n[nonsense]\n`);
+  await page.getByRole("button", { name: "Look again" }).click();
+  await expect(page.getByText("1 mistake")).toBeVisible();
+  const line = good.split("\n").length + 1;
+  await page.getByRole("button", { name: `Line ${line}` }).click();
+  const wrong = page.locator(".project-line.bad");
+  await expect(wrong).toContainText("[nonsense]");
+  await expect(wrong).toContainText(String(line));
+  await accessible(page);
+  writeFileSync(path, good);
+  appendFileSync(path, "\n# A remark changes nothing.\n");
+  await page.getByRole("button", { name: "Look again" }).click();
+  const force = page.getByRole("button", { name: "Put it in force" });
+  const trust = page.getByText("musher trust");
+  await expect(force.or(trust).first()).toBeVisible();
+  if (await force.isVisible()) await force.click();
+});
+
+test("a rule that was granted is listed and taken back", async ({ page, server }) => {
+  const { run } = await server.begin("Ask", "asks");
+  await expect.poll(async () => (await server.ask<{ asks: unknown[] }>("GET", "/asks")).asks.length).toBe(1);
+  const { asks } = await server.ask<{ asks: { ask: string; rule: string }[] }>("GET", "/asks");
+  const [ask] = asks;
+  await server.ask("POST", `/runs/${run}/asks/${ask?.ask}/answer`, {
+    answer: { decision: "allow_always", rule: ask?.rule },
+  });
+  await page.goto(`${server.url}/settings#rules`);
+  const row = page.getByRole("row", { name: /git status/ });
+  await expect(row).toContainText("asks");
+  await accessible(page);
+  await row.getByRole("button", { name: "Take back" }).click();
+  await expect(page.getByText("Nothing was granted.")).toBeVisible();
+  expect((await server.ask<{ grants: unknown[] }>("GET", "/local")).grants).toEqual([]);
+});
+
+test("a token is made, told once and taken back; one's own is marked and asked about", async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.url}/settings#tokens`);
+  const own = page.getByRole("row", { name: /this browser/ });
+  await expect(own).toBeVisible();
+  await page.getByLabel("A name for a new token").fill("My <i>program</i>");
+  await page.reload();
+  await expect(page.getByLabel("A name for a new token")).toHaveValue("My <i>program</i>");
+  await page.getByRole("button", { name: "Make a token" }).click();
+  const told = page.getByRole("dialog").locator(".token-once");
+  const token = (await told.textContent()) ?? "";
+  await accessible(page);
+  const project = () =>
+    fetch(`${server.url}/api/v1/project`, { headers: { authorization: `Bearer ${token}` } });
+  expect((await project()).status).toBe(200);
+  await page.keyboard.press("Escape");
+  await expect(told).toHaveCount(0);
+  const made = page.getByRole("row", { name: /My <i>program<\/i>/ });
+  await made.getByRole("button", { name: "Take back" }).click();
+  await expect(made).toHaveCount(0);
+  expect((await project()).status).toBe(401);
+  await page.getByLabel("A name for a new token").fill("Half a na");
+  await own.getByRole("button", { name: "Take back" }).click();
+  await page.getByRole("button", { name: "Put this browser out" }).click();
+  await expect(page.getByRole("alert")).toContainText("taken back");
+  await page.getByLabel("The link or the token").fill(server.token());
+  await page.getByRole("button", { name: "Come in" }).click();
+  await expect(page.getByLabel("A name for a new token")).toHaveValue("Half a na");
+});
+
+test("notices, the look and the editor are chosen and stay chosen", async ({ page, context, server }) => {
+  await context.grantPermissions(["notifications"]);
+  await page.goto(`${server.url}/settings`);
+  await page.getByLabel("A run has finished").check();
+  await page.getByLabel("Quiet hours").check();
+  await page.getByLabel("From").selectOption("23");
+  await page.getByRole("button", { name: "Try it" }).click();
+  await expect(page.getByText(/^That was a sound/)).toBeVisible();
+  await page.getByRole("button", { name: "Dark" }).click();
+  await page.getByLabel("Files and folders open in").selectOption("zed");
+  await page.reload();
+  await expect(page.getByLabel("A run has finished")).toBeChecked();
+  await expect(page.getByLabel("From")).toHaveValue("23");
+  await expect(page.getByLabel("Files and folders open in")).toHaveValue("zed");
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+  await page.keyboard.press("5");
+  await expect(page.getByRole("heading", { name: "Notices" })).toBeInViewport();
+  await accessible(page);
+});
