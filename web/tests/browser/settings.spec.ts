@@ -106,6 +106,6 @@ test("notices, the look and the editor are chosen and stay chosen", async ({ pag
   await expect(page.getByLabel("Files and folders open in")).toHaveValue("zed");
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
   await page.keyboard.press("5");
-  await expect(page.getByRole("heading", { name: "Notices" })).toBeInViewport();
+  await expect(page.getByRole("heading", { name: "Sound and notices" })).toBeInViewport();
   await accessible(page);
 });

@@ -27,7 +27,7 @@ export function Grants() {
         <p>Nothing was granted. An approval in the inbox offers “always” with the exact rule.</p>
       ) : (
         <Table
-          caption="Local rules"
+          caption="Granted rules"
           rows={grants.slice(0, 200)}
           id={(grant) => `${grant.agent} ${grant.rule}`}
           columns={[

@@ -30,7 +30,7 @@ const PARTS: readonly { id: string; words: string; about: string; part: ReactNod
   },
   {
     id: "notices",
-    words: "Notices",
+    words: "Sound and notices",
     about: "How this browser calls you while no page of Musher is in front.",
     part: <NoticesPart />,
   },

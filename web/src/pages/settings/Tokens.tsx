@@ -35,7 +35,7 @@ export function Tokens() {
         <p>No browser and no program has a token of its own.</p>
       ) : (
         <Table
-          caption="Tokens"
+          caption="Tokens of browsers and programs"
           rows={tokens.slice(0, 100)}
           id={(token) => token.id}
           columns={[
