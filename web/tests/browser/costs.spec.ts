@@ -46,7 +46,7 @@ test("the costs by day, model, agent and story are what the server has counted",
     })
     .toBe(1.75);
   await page.goto(`${server.url}/costs`);
-  const table = page.getByRole("region", { name: /^Costs by/ }).getByRole("table");
+  const table = page.getByRole("table", { name: /^Costs by/ });
   await expect(page.locator(".chart canvas")).toBeVisible();
   await expect(page.locator(".cap-sum")).toContainText("$1.75");
   for (const by of ["model", "agent", "story"]) {
