@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use musher_core::Usd;
 use musher_core::pool::Slot;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -115,6 +116,6 @@ async fn today(api: &Api, now: i64) -> Result<Day, Problem> {
         date: date.strftime("%Y-%m-%d").to_string(),
         spent_usd: spent.map_or(0.0, |spent| spent.known_cost_usd),
         unknown: spent.is_some_and(|spent| spent.cost_usd.is_none()),
-        cap_usd: None,
+        cap_usd: api.settings.caps().day_usd.map(Usd::dollars),
     })
 }
