@@ -82,20 +82,30 @@ fn event(seq: u64, count: u64) -> anyhow::Result<Event> {
 fn inner(place: u64, block: u64, seq: u64, call: &str) -> Json {
     let failed = block % 37 == 5;
     match place {
-        2 | 8 => json!({"type": "item_done", "item": format!("item-{seq}"), "body": {"kind": "text",
-            "text": format!("Line {seq}: I look at part **{block}** of the work, and go on with the next one.")}}),
-        3 => json!({"type": "item_done", "item": format!("item-{seq}"), "body": {"kind": "reasoning",
-            "text": format!("Part {block} may need another look.")}}),
-        4 => json!({"type": "tool", "call": call, "phase": "proposed", "name": "run", "kind": "execute",
+        2 | 8 => {
+            json!({"type": "item_done", "item": format!("item-{seq}"), "body": {"kind": "text",
+            "text": format!("Line {seq}: I look at part **{block}** of the work, and go on with the next one.")}})
+        }
+        3 => {
+            json!({"type": "item_done", "item": format!("item-{seq}"), "body": {"kind": "reasoning",
+            "text": format!("Part {block} may need another look.")}})
+        }
+        4 => {
+            json!({"type": "tool", "call": call, "phase": "proposed", "name": "run", "kind": "execute",
             "subject": format!("cargo test part_{block}"), "input": {"command": format!("cargo test part_{block}")},
-            "by": "agent"}),
+            "by": "agent"})
+        }
         5 => json!({"type": "tool", "call": call, "phase": "running", "by": "agent"}),
-        6 => json!({"type": "tool", "call": call, "phase": if failed { "failed" } else { "completed" }, "by": "agent",
+        6 => {
+            json!({"type": "tool", "call": call, "phase": if failed { "failed" } else { "completed" }, "by": "agent",
             "output": {"text": format!("test part_{block} … {}", if failed { "FAILED" } else { "ok" }),
-                "exit_code": i32::from(failed)}, "elapsed_ms": 300}),
-        _ => json!({"type": "usage", "of": "model_call", "cumulative": false, "model": "script", "input": 120,
+                "exit_code": i32::from(failed)}, "elapsed_ms": 300})
+        }
+        _ => {
+            json!({"type": "usage", "of": "model_call", "cumulative": false, "model": "script", "input": 120,
             "cache_read": 0, "cache_write_5m": 0, "cache_write_1h": 0, "cache_write_other": 0, "output": 40,
-            "reasoning": 0, "cost_usd": 0.001, "cost_basis": "reported"}),
+            "reasoning": 0, "cost_usd": 0.001, "cost_basis": "reported"})
+        }
     }
 }
 
@@ -104,10 +114,14 @@ fn helper(place: u64, turn: u64) -> Json {
     let parent = format!("helper-{turn}");
     let scope = json!({"kind": "subagent", "agent": "h1", "parent_call": parent, "name": "Looker"});
     match place {
-        0 => json!({"type": "tool", "call": parent, "phase": "proposed", "name": "Helper", "kind": "subagent",
-            "subject": format!("look around in turn {turn}"), "input": {"task": "look around"}, "by": "agent"}),
-        9 => json!({"type": "tool", "call": parent, "phase": "completed", "by": "agent", "elapsed_ms": 900,
-            "output": {"text": "It looked around."}}),
+        0 => {
+            json!({"type": "tool", "call": parent, "phase": "proposed", "name": "Helper", "kind": "subagent",
+            "subject": format!("look around in turn {turn}"), "input": {"task": "look around"}, "by": "agent"})
+        }
+        9 => {
+            json!({"type": "tool", "call": parent, "phase": "completed", "by": "agent", "elapsed_ms": 900,
+            "output": {"text": "It looked around."}})
+        }
         _ => json!({"type": "item_done", "item": format!("helper-{turn}-{place}"), "scope": scope,
             "body": {"kind": "text", "text": format!("Helper step {place} of turn {turn}.")}}),
     }

@@ -67,7 +67,7 @@ async fn turns_marks_and_spans_are_told_and_read_on_as_the_log_grows() {
     put(&mut log, 1, call("c1", None, ToolPhase::Failed));
     let body = Ask::Plan { plan: "Shall I?".into() };
     let (ask, deadline, settled) = ("a1".into(), None, false);
-    put(&mut log, 1, EventKind::AskOpened { ask, body, deadline, settled });
+    put(&mut log, 1, EventKind::AskOpened { ask, body, deadline, rule: None, settled });
     let seen = outline(&rig, run).await;
     assert_eq!(
         seen["marks"],
