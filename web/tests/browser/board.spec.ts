@@ -1,4 +1,5 @@
 // The board by keyboard and by pointer, with filters, with hundreds of stories, and on a phone.
+import type { Page } from "@playwright/test";
 import { accessible, expect, rows, test } from "./rig";
 
 const ASKS =
@@ -10,15 +11,21 @@ const SLOW =
 
 test.use({ scripts: { writer: WRITES, greeter: ASKS, slow: SLOW } });
 
-const column = (page: import("@playwright/test").Page, name: string) =>
-  page.getByRole("region", { name, exact: true });
+/** Opens the dialog for a new story by its key. */
+async function begin(page: Page): Promise<void> {
+  await expect(page.getByText("live", { exact: true })).toBeVisible();
+  await page.keyboard.press("c");
+  await expect(page.getByLabel("What do you want, in one line?")).toBeFocused();
+}
+
+const column = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
 
 test("a story is created and started by keyboard alone, from any page, and its card is live", async ({
   page,
   server,
 }) => {
   await page.goto(`${server.url}/costs`);
-  await page.keyboard.press("c");
+  await begin(page);
   await page.keyboard.type("Write some notes");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("dialog")).toHaveCount(0);
@@ -52,7 +59,7 @@ test("a story that is added and started at once shows its lines, cost and agent,
   server,
 }) => {
   await page.goto(`${server.url}/board`);
-  await page.keyboard.press("c");
+  await begin(page);
   await page.keyboard.type("Notes to merge");
   await page.getByLabel("Agent").selectOption("writer");
   await page.getByRole("button", { name: "Add and start" }).click();
@@ -74,6 +81,7 @@ test("a story that is added and started at once shows its lines, cost and agent,
 test("cards are moved by keys, and each move says what it does", async ({ page, server }) => {
   const { story } = await server.ask<{ story: string }>("POST", "/stories", { title: "Wanders" });
   await page.goto(`${server.url}/board`);
+  await expect(page.getByRole("article").first()).toBeVisible();
   await page.keyboard.press("j");
   await page.keyboard.press("m");
   const menu = page.getByRole("menu");
@@ -155,6 +163,7 @@ test("the preview shows the story beside the board and follows the keys", async 
   await server.ask("POST", "/stories", { title: "First", text: "The **first** text." });
   await server.ask("POST", "/stories", { title: "Second", text: "The second text." });
   await page.goto(`${server.url}/board`);
+  await expect(page.getByRole("article").first()).toBeVisible();
   await page.keyboard.press("j");
   await page.keyboard.press("Space");
   const preview = page.getByRole("complementary");
@@ -199,6 +208,7 @@ test("with 500 stories few rows are in the page, and no list is fetched while th
   const focused = page.locator(".card-link:focus");
   await expect(focused).toBeInViewport();
   await server.begin("At work among many", "writer");
+  await expect(page.getByRole("link", { name: /Inbox.*waiting: 1/ })).toBeVisible();
   await list.evaluate((box) => box.scrollTo(0, 0));
   await expect(list.getByText("Review")).toBeVisible();
   expect(await rows(page)).toBeLessThanOrEqual(300);
@@ -210,7 +220,7 @@ test("what somebody typed outlives a refusal, a reload and a server that is away
   server,
 }) => {
   await page.goto(`${server.url}/board`);
-  await page.keyboard.press("c");
+  await begin(page);
   await page.keyboard.type("Half a thought");
   await page.keyboard.press("Escape");
   await expect(page.getByLabel("A new story in one line")).toHaveValue("Half a thought");

@@ -46,14 +46,18 @@ export function useChoice(
 
   const focusOn = (id: string) => {
     focused.current = true;
+    const linkOf = () =>
+      box.current?.querySelector<HTMLElement>(`[data-story="${CSS.escape(id)}"] .card-link`);
     const where = find(lists, id);
-    if (where !== null) handles.current[where.column]?.scrollToIndex(where.row, { align: "auto" });
-    // The row may come into the page only after the scroll.
+    // A row that is far away comes into the page only after the scroll.
+    if (where !== null && !linkOf())
+      handles.current[where.column]?.scrollToIndex(where.row, { align: "auto" });
     let tries = 20;
     const take = () => {
-      const link = box.current?.querySelector<HTMLElement>(`[data-story="${CSS.escape(id)}"] .card-link`);
+      const link = linkOf();
       if (link) {
         link.focus({ preventScroll: true });
+        link.closest(".virtual-row")?.scrollIntoView({ inline: "nearest", block: "nearest" });
         link.closest(".column")?.scrollIntoView({ inline: "nearest", block: "nearest" });
       } else if (tries > 0) {
         tries -= 1;
