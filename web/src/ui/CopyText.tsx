@@ -32,7 +32,7 @@ export function Fix({ text }: { text: string }) {
   if (COMMAND.test(text) && !text.includes("`")) return <CopyText text={text} />;
   return (
     <span className="fix">
-      <span className="quiet">To do: </span>
+      <span className="quiet">What to do: </span>
       {plain(text)
         .split("`")
         .map((part, at) => {

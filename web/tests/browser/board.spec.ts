@@ -1,82 +1,8 @@
 // The board by keyboard and by pointer, with filters, with hundreds of stories, and on a phone.
-import type { Page } from "@playwright/test";
+import { column, SCRIPTS } from "./cards";
 import { accessible, expect, rows, test } from "./rig";
 
-const ASKS =
-  '[[step]]\nrun = "true"\nask_first = true\n\n[[step]]\nwrite = "greet.sh"\ncontent = "echo hi\\n"\n\n[[step]]\nsay = "Done."\n';
-const WRITES =
-  '[[step]]\nwrite = "notes.md"\ncontent = "one\\ntwo\\n"\n\n[[step]]\nusage = { input = 10, output = 2, cost_usd = 0.25 }\n\n[[step]]\nsay = "Written."\n';
-const SLOW =
-  'pace_ms = 400\n[[step]]\nsay = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"\n';
-
-test.use({ scripts: { writer: WRITES, greeter: ASKS, slow: SLOW } });
-
-/** Opens the dialog for a new story by its key. */
-async function begin(page: Page): Promise<void> {
-  await expect(page.getByText("live", { exact: true })).toBeVisible();
-  await page.keyboard.press("c");
-  await expect(page.getByLabel("What do you want, in one line?")).toBeFocused();
-}
-
-const column = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
-
-test("a story is created and started by keyboard alone, from any page, and its card is live", async ({
-  page,
-  server,
-}) => {
-  await page.goto(`${server.url}/costs`);
-  await begin(page);
-  await page.keyboard.type("Write some notes");
-  await page.keyboard.press("Enter");
-  await expect(page.getByRole("dialog")).toHaveCount(0);
-  await page.keyboard.press("g");
-  await page.keyboard.press("b");
-  await expect(column(page, "Backlog").getByRole("link", { name: "Write some notes" })).toBeVisible();
-  await page.keyboard.press("j");
-  await expect(page.getByRole("link", { name: "Write some notes" })).toBeFocused();
-  await page.keyboard.press("s");
-  await expect(page.getByRole("dialog", { name: "Start an agent" })).toBeVisible();
-  await expect(page.getByRole("radio", { name: /writer/ })).toBeFocused();
-  await page.keyboard.press("ArrowDown");
-  await page.keyboard.press("ArrowDown");
-  await expect(page.getByRole("radio", { name: /slow/ })).toBeChecked();
-  await page.keyboard.press("Enter");
-  const running = column(page, "Running");
-  await expect(running.getByRole("link", { name: "Write some notes" })).toBeVisible();
-  await expect(running.getByText("slow", { exact: true })).toBeVisible();
-  await expect(running.getByText(/^\d+s$/)).toBeVisible();
-  // The focus went along with the card.
-  await expect(page.getByRole("link", { name: "Write some notes" })).toBeFocused();
-  await expect(column(page, "Review").getByText("completed")).toBeVisible({ timeout: 30_000 });
-  // Whoever was chosen is offered first the next time.
-  await page.keyboard.press("c");
-  await expect(page.getByLabel("Agent")).toHaveValue("slow");
-  await page.keyboard.press("Escape");
-});
-
-test("a story that is added and started at once shows its lines, cost and agent, and is merged from the board", async ({
-  page,
-  server,
-}) => {
-  await page.goto(`${server.url}/board`);
-  await begin(page);
-  await page.keyboard.type("Notes to merge");
-  await page.getByLabel("Agent").selectOption("writer");
-  await page.getByRole("button", { name: "Add and start" }).click();
-  const review = column(page, "Review");
-  await expect(review.getByRole("link", { name: "Notes to merge" })).toBeVisible();
-  await expect(review.getByText("writer", { exact: true })).toBeVisible();
-  await expect(review.getByText("$0.25")).toBeVisible();
-  await review.getByRole("link", { name: "Notes to merge" }).focus();
-  await page.keyboard.press("x");
-  const dialog = page.getByRole("dialog", { name: "Finish the story" });
-  await expect(dialog.getByText(/musher\/.+\/1/)).toBeVisible();
-  await expect(dialog.getByText("+2")).toBeVisible();
-  await expect(dialog.getByRole("button", { name: "Merge into main" })).toBeFocused();
-  await page.keyboard.press("Enter");
-  await expect(column(page, "Done").getByText(/merged as/)).toBeVisible();
-  expect(server.git("ls-tree", "--name-only", "main")).toContain("notes.md");
-});
+test.use({ scripts: SCRIPTS });
 
 test("cards are moved by keys, and each move says what it does", async ({ page, server }) => {
   const { story } = await server.ask<{ story: string }>("POST", "/stories", { title: "Wanders" });
@@ -213,27 +139,6 @@ test("with 500 stories few rows are in the page, and no list is fetched while th
   await expect(list.getByText("Review")).toBeVisible();
   expect(await rows(page)).toBeLessThanOrEqual(300);
   expect(lists).toEqual([]);
-});
-
-test("what somebody typed outlives a refusal, a reload and a server that is away", async ({
-  page,
-  server,
-}) => {
-  await page.goto(`${server.url}/board`);
-  await begin(page);
-  await page.keyboard.type("Half a thought");
-  await page.keyboard.press("Escape");
-  await expect(page.getByLabel("A new story in one line")).toHaveValue("Half a thought");
-  await page.reload();
-  await expect(page.getByLabel("A new story in one line")).toHaveValue("Half a thought");
-  await page.getByLabel("A new story in one line").fill("x".repeat(5_000));
-  await page.keyboard.press("Enter");
-  await expect(page.getByRole("alert")).toBeVisible();
-  await expect(page.getByLabel("A new story in one line")).toHaveValue("x".repeat(5_000));
-  await page.getByLabel("A new story in one line").fill("A whole thought");
-  await page.keyboard.press("Enter");
-  await expect(page.getByRole("link", { name: "A whole thought" })).toHaveCount(1);
-  await expect(page.getByLabel("A new story in one line")).toHaveValue("");
 });
 
 test.describe("on a phone", () => {

@@ -27,7 +27,7 @@ test("the first run leads from an empty project to a finished story", async ({ p
 test("what is missing is said with what to do about it", async ({ page, server }) => {
   await page.goto(`${server.url}/first`);
   await expect(page.getByText("Sandbox", { exact: true })).toBeVisible();
-  await expect(page.getByText("To do:").first()).toBeVisible();
+  await expect(page.getByText("What to do:").first()).toBeVisible();
 });
 
 test("a failed start keeps the first story's words and is told", async ({ page, server }) => {
@@ -46,8 +46,10 @@ test("the team shows who can work, what each is at, and leads to the runs", asyn
   const worker = page.getByRole("row").filter({ hasText: "worker" }).last();
   await expect(worker.getByText("running")).toBeVisible();
   await expect(worker.getByText(/line \d+/)).toBeVisible();
-  await page.getByRole("button", { name: "Look again" }).click();
-  await expect(worker.getByText(/MiB/)).toBeVisible();
+  await expect(async () => {
+    await page.getByRole("button", { name: "Look again" }).click();
+    await expect(worker.getByText(/MiB/)).toBeVisible({ timeout: 3_000 });
+  }).toPass();
   await accessible(page);
   await worker.getByRole("link", { name: "Counts" }).click();
   await expect(page).toHaveURL(new RegExp(`/runs/${run}`));

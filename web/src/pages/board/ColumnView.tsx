@@ -1,6 +1,7 @@
 // One column of the board: its name, how many are in it, its cards, and what a card that is dragged over it would do.
 import { type DragEvent, type Ref, useState } from "react";
 import { useLive } from "../../live/hooks";
+import { oneLine } from "../../ui/plain";
 import { type ListHandle, VirtualList } from "../../ui/VirtualList";
 import { type CardEvents, CardView } from "./CardView";
 import type { Card } from "./cards";
@@ -49,14 +50,18 @@ export function ColumnView({ column, cards, chosen, events, handle, dragged, dro
     >
       <header className="column-head">
         <h2 id={`column-${column}`}>{words}</h2>
-        <span className="column-count">
-          {cards.length}
-          {column === "running" && <Limit />}
-        </span>
+        <span className="column-count">{cards.length}</span>
+        {column === "running" && <Places />}
       </header>
       {what !== null && !own && (
         <p className="column-drop" role="status">
-          {typeof what === "string" ? what : `${what.words} ${what.about}`}
+          {typeof what === "string" ? (
+            what
+          ) : (
+            <>
+              <strong>{oneLine(what.words, 60)}</strong> {oneLine(what.about, 120)}
+            </>
+          )}
         </p>
       )}
       {cards.length === 0 ? (
@@ -75,9 +80,16 @@ export function ColumnView({ column, cards, chosen, events, handle, dragged, dro
   );
 }
 
-/** How many may run at the same time. */
-function Limit() {
-  const limit = useLive((world) => world.project?.limits.runs ?? null);
+/** How many places are taken, also by runs that wait for a person, and how many there are. */
+function Places() {
+  const { taken, limit } = useLive((world) => ({
+    taken: [...world.runs.values()].filter((run) => run.phase !== "over" && run.phase !== "queued").length,
+    limit: world.project?.limits.runs ?? null,
+  }));
   if (limit === null) return null;
-  return <span className="quiet"> of {limit} places</span>;
+  return (
+    <span className="column-count column-places">
+      {taken} of {limit} places
+    </span>
+  );
 }

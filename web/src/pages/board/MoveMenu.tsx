@@ -18,6 +18,7 @@ interface Props {
 export function MoveMenu({ card, anchor, onClose, pick, open }: Props) {
   const trigger = useMemo(() => ({ current: anchor }), [anchor]);
   const moves = card === null ? [] : movesOf(card);
+  const label = card === null ? "Moves" : `Moves of ${oneLine(card.title, 60)}`;
   const act = (kind: string) => {
     onClose();
     if (card === null) return;
@@ -28,6 +29,7 @@ export function MoveMenu({ card, anchor, onClose, pick, open }: Props) {
   return (
     <Popover
       className="popover"
+      aria-label={label}
       triggerRef={trigger}
       isOpen={card !== null}
       onOpenChange={(now) => {
@@ -37,7 +39,7 @@ export function MoveMenu({ card, anchor, onClose, pick, open }: Props) {
     >
       <Menu
         className="menu move-menu"
-        aria-label={card === null ? "Moves" : `Moves of ${oneLine(card.title, 60)}`}
+        aria-label={label}
         autoFocus="first"
         onAction={(kind) => act(String(kind))}
         onClose={onClose}

@@ -93,7 +93,7 @@ function stopping(card: Card, who: string): Move {
     kind: "stop",
     words: queued ? "Take out of the queue" : "Stop…",
     about: queued ? "It has not begun." : `${who} ends step by step; its work is kept.`,
-    to: queued ? "backlog" : "review",
+    to: queued || card.lines === null ? "backlog" : "review",
     hint: "S",
   };
 }

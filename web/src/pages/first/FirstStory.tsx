@@ -116,7 +116,7 @@ export function Underway({ story: id }: { story: string }) {
             {run.lines != null && <PlusMinus lines={run.lines} />} {over && <Money spent={run.spent} />}
           </p>
         )}
-        {!over && activity && (
+        {!over && !ask && activity && (
           <p className="quiet underway-now">
             <Line text={activity} longest={200} />
           </p>
