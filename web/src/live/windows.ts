@@ -9,6 +9,8 @@ import type { Frame } from "./frames";
 export const MOST_EVENTS = 5_000;
 /** Events that are read at once. */
 const PAGE = 200;
+/** Events that are read at once when somebody scrolls on. */
+const MORE = 500;
 
 /** A stretch of one run's log, as pages see it. Each change makes a new one. */
 export interface Stretch {
@@ -107,7 +109,7 @@ export class Windows {
     return this.read(run, async (window) => {
       const first = window.events[0]?.seq ?? 1;
       if (first <= window.first) return;
-      const page = await this.page(run, { before: first, limit: PAGE });
+      const page = await this.page(run, { before: first, limit: MORE });
       // A page may be shorter than was asked for because its events are long, but never has a hole before `first`.
       const before = page.events;
       if (before.length === 0 || before.at(-1)?.seq !== first - 1) {
@@ -219,7 +221,7 @@ export class Windows {
       const window = this.open.get(run);
       if (!window) return;
       const last = window.events.at(-1)?.seq ?? 0;
-      const page = await this.page(run, { after: place(window, last), limit: PAGE });
+      const page = await this.page(run, { after: place(window, last), limit: MORE });
       const now = this.open.get(run);
       if (!now || (now.events.at(-1)?.seq ?? 0) !== last) return;
       const { events } = this.trim([...now.events, ...page.events], "start");

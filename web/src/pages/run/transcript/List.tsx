@@ -1,6 +1,6 @@
 // The rows of a transcript of which only those in view are drawn; it stays where it is whatever comes before or after.
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
-import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef } from "react";
+import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from "react";
 import type { Transcript } from "../../../live/hooks";
 import { innerKey } from "./fold";
 import { RowView } from "./RowView";
@@ -23,7 +23,8 @@ export interface Handle {
   show(index: number, align: "center" | "start" | "end" | "auto"): void;
   /** The row that has the focus, or the first that is seen. */
   current(): number;
-  focus(): void;
+  /** Shows the end, and goes on with it. */
+  end(): void;
 }
 
 interface Props {
@@ -32,6 +33,8 @@ interface Props {
   opened: ReadonlySet<string>;
   target: string | null;
   active: string | null;
+  /** Somebody is on the way to another place, so that nothing is read around this one. */
+  leaving: boolean;
   handle: Ref<Handle>;
   onView(view: View): void;
   toggle(key: string): void;
@@ -47,7 +50,7 @@ function estimate(placed: Placed | undefined): number {
   return row.kind === "turn" ? 40 : 28;
 }
 
-export function List({ log, rows, opened, target, active, handle, onView, toggle }: Props) {
+export function List({ log, rows, opened, target, active, leaving, handle, onView, toggle }: Props) {
   const box = useRef<HTMLDivElement>(null);
   /** Rows that come because somebody scrolls on are no news, and nobody is taken along to their end. */
   const wasAtEnd = useRef(false);
@@ -98,19 +101,29 @@ export function List({ log, rows, opened, target, active, handle, onView, toggle
 
   const start = log.events[0]?.seq ?? 1;
   const { older, newer } = log;
+  const current = useRef(rows);
+  current.current = rows;
+  /** The row that the list is on its way to. Until it is there nothing is read that would move it. */
+  const [heading, setHeading] = useState<string | null>(null);
   useEffect(() => {
-    if (log.loading || log.problem !== null || !filled) return;
+    if (log.loading || log.problem !== null || !filled || heading !== null || leaving) return;
     if (first < AHEAD && start > log.first) older();
     else if (last > rows.length - AHEAD && !log.atEnd) newer();
-  }, [first, last, start, filled, rows.length, log, older, newer]);
+  }, [first, last, start, filled, rows.length, log, older, newer, heading, leaving]);
 
   useImperativeHandle(
     handle,
     () => ({
       show(index, align) {
-        if (index < 0 || index >= rows.length) return;
-        list.scrollToIndex(index, { align });
-        focusRow(box.current, index);
+        const key = rows[index]?.row.key;
+        if (key === undefined) return;
+        setHeading(key);
+        const scroll = () => {
+          const now = current.current.findIndex(({ row }) => row.key === key);
+          if (now >= 0) list.scrollToIndex(now, { align });
+        };
+        scroll();
+        arrive(box.current, key, scroll, () => setHeading((old) => (old === key ? null : old)));
       },
       current() {
         const place = document.activeElement?.closest("[data-index]");
@@ -118,9 +131,12 @@ export function List({ log, rows, opened, target, active, handle, onView, toggle
           place !== null && box.current?.contains(place ?? null) ? place?.getAttribute("data-index") : null;
         return index == null ? first : Number(index);
       },
-      focus: () => box.current?.focus(),
+      end() {
+        list.scrollToEnd();
+        box.current?.focus({ preventScroll: true });
+      },
     }),
-    [list, rows.length, first],
+    [list, rows, first],
   );
 
   return (
@@ -194,11 +210,28 @@ function minute(at: number | undefined): number {
   return Math.floor((at ?? 0) / 60_000);
 }
 
-/** Focuses a row once it is there, which takes a few frames when it was far away. */
-function focusRow(box: HTMLElement | null, index: number, tries = 20): void {
-  requestAnimationFrame(() => {
-    const row = box?.querySelector<HTMLElement>(`[data-index="${index}"] .t-row`);
-    if (row) row.focus({ preventScroll: true });
-    else if (tries > 0) focusRow(box, index, tries - 1);
-  });
+/** So many frames a row may take until it stands still; rows on the way are measured as they are drawn. */
+const FRAMES = 60;
+const STILL = 5;
+
+/** Waits until a row is seen and stands still, scrolls on as long as it is not, and gives it the focus. */
+function arrive(box: HTMLElement | null, key: string, scroll: () => void, done: () => void): void {
+  let [left, still, top] = [FRAMES, 0, Number.NaN];
+  const look = () => {
+    left -= 1;
+    const row = box?.querySelector<HTMLElement>(`.t-row[data-key="${CSS.escape(key)}"]`);
+    const place = row?.getBoundingClientRect();
+    const frame = box?.getBoundingClientRect();
+    const seen = place && frame && place.top < frame.bottom && place.bottom > frame.top;
+    still = seen && Math.abs(place.top - top) < 1 ? still + 1 : 0;
+    top = place?.top ?? Number.NaN;
+    if (still >= STILL || left <= 0 || !box?.isConnected) {
+      row?.focus({ preventScroll: true });
+      done();
+      return;
+    }
+    if (!seen) scroll();
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
 }

@@ -33,6 +33,7 @@ export const RowView = memo(function RowView(props: RowProps) {
     <div
       className={`t-row k-${row.kind}${props.target ? " target" : ""}${depth > 0 ? " inner" : ""}`}
       data-seq={row.seq}
+      data-key={row.key}
       data-depth={Math.min(depth, 3)}
       tabIndex={-1}
     >

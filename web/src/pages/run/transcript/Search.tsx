@@ -39,10 +39,10 @@ interface Found {
   /** From where to search on; null when the log was searched to its end. */
   next: number | null;
   problem: string | null;
-  busy: boolean;
+  state: "idle" | "busy" | "done";
 }
 
-const NOTHING: Found = { matches: [], next: null, problem: null, busy: false };
+const NOTHING: Found = { matches: [], next: null, problem: null, state: "idle" };
 
 export function Search({ run, go, onClose }: { run: string; go(seq: number): void; onClose(): void }) {
   const [words, setWords] = useState("");
@@ -52,13 +52,15 @@ export function Search({ run, go, onClose }: { run: string; go(seq: number): voi
   const box = useRef<HTMLInputElement>(null);
   const list = useRef<ListHandle>(null);
   const turn = useRef(0);
+  /** Enter was pressed before anything was found: the first place is gone to when it comes. */
+  const hasty = useRef(false);
   useEffect(() => box.current?.focus(), []);
 
   const read = async (after: number | null, before: Match[]) => {
     turn.current += 1;
     const mine = turn.current;
     const query = KINDS.find((one) => one.id === kind)?.query ?? "";
-    setFound({ matches: before, next: null, problem: null, busy: true });
+    setFound({ matches: before, next: null, problem: null, state: "busy" });
     try {
       const from = after === null ? "" : `&after=${after}`;
       const page = await takeRaw<Page>(
@@ -66,15 +68,22 @@ export function Search({ run, go, onClose }: { run: string; go(seq: number): voi
       );
       if (mine !== turn.current) return;
       const matches = [...before, ...page.matches].slice(0, MOST);
-      setFound({ matches, next: matches.length < MOST ? page.next : null, problem: null, busy: false });
+      setFound({ matches, next: matches.length < MOST ? page.next : null, problem: null, state: "done" });
+      const first = matches[0];
+      if (hasty.current && first !== undefined) {
+        setAt(0);
+        go(first.seq);
+      }
+      hasty.current = false;
     } catch (error) {
       if (mine !== turn.current) return;
-      setFound({ matches: before, next: after, problem: asProblem(error).detail, busy: false });
+      setFound({ matches: before, next: after, problem: asProblem(error).detail, state: "done" });
     }
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: other words are another search.
   useEffect(() => {
     turn.current += 1;
+    hasty.current = false;
     setAt(-1);
     setFound(NOTHING);
     if (words.trim() === "" && kind === "all") return;
@@ -91,7 +100,10 @@ export function Search({ run, go, onClose }: { run: string; go(seq: number): voi
   };
   const step = (by: number) => {
     const count = found.matches.length;
-    if (count === 0) return;
+    if (count === 0) {
+      hasty.current = found.state !== "done";
+      return;
+    }
     if (at + by >= count && found.next !== null) void read(found.next, found.matches);
     visit((at + by + count) % count);
   };
@@ -190,7 +202,7 @@ export function Search({ run, go, onClose }: { run: string; go(seq: number): voi
 }
 
 function counted(found: Found, at: number, asked: boolean): string {
-  if (found.busy) return "searching…";
+  if (asked && found.state !== "done") return "searching…";
   if (!asked || found.problem !== null) return "";
   const count = found.matches.length.toLocaleString("en");
   const more = found.next !== null ? "+" : "";

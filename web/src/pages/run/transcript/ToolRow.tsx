@@ -88,14 +88,14 @@ function Inside({ run, row, output }: { run: string; row: ToolRow; output: strin
     <div className="t-inside">
       {row.reason !== null && <p className="t-bad">{plain(row.reason)}</p>}
       {row.input !== undefined && (
-        <section aria-label="Input">
+        <div className="t-part">
           <h4>Input</h4>
           <Input row={row} />
-        </section>
+        </div>
       )}
       {row.edits.length > 0 && <Change run={run} row={row} />}
       {row.output !== null ? (
-        <section aria-label="Output">
+        <div className="t-part">
           <h4>Output{exit === undefined || exit === 0 ? "" : `, exit code ${exit}`}</h4>
           {row.output.text === "" ? (
             <p className="quiet">It gave nothing back.</p>
@@ -103,13 +103,13 @@ function Inside({ run, row, output }: { run: string; row: ToolRow; output: strin
             <Lines text={row.output.text} lines={30} />
           )}
           <Whole run={run} text={row.output.text} raw={row.outputRaw} />
-        </section>
+        </div>
       ) : (
         output !== null && (
-          <section aria-label="Output so far">
+          <div className="t-part">
             <h4>Output so far</h4>
             <Lines text={output} lines={200} />
-          </section>
+          </div>
         )
       )}
     </div>
@@ -145,7 +145,7 @@ function Change({ run, row }: { run: string; row: ToolRow }) {
   );
   const { change: files, change_note: note } = change.data ?? {};
   return (
-    <section aria-label="Change">
+    <div className="t-part">
       <h4>Change</h4>
       {files != null && <DiffLines files={files} />}
       {note != null && <p className="quiet">{plain(note)}</p>}
@@ -158,7 +158,7 @@ function Change({ run, row }: { run: string; row: ToolRow }) {
           </Button>
         </p>
       )}
-    </section>
+    </div>
   );
 }
 

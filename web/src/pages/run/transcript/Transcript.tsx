@@ -1,5 +1,5 @@
 // What an agent said and did, as far back as anybody wants to look, and live at its end.
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Run } from "../../../api/words";
 import { useActions } from "../../../keys/registry";
 import { useNow } from "../../../live/clock";
@@ -44,7 +44,7 @@ export function Transcript({ run }: { run: Run }) {
       return next;
     });
   }, []);
-  const { target, go } = useGo({ log, folded, rows, list, setOpened, setAll });
+  const { target, leaving, go } = useGo({ log, folded, rows, list, setOpened, setAll });
 
   // What came since the end was last seen.
   const seen = useRef(0);
@@ -67,11 +67,29 @@ export function Transcript({ run }: { run: Run }) {
     return [...known].sort((a, b) => a - b);
   }, [rows, outline]);
 
+  // The end may have to be read first.
+  const [ending, setEnding] = useState(false);
   const toEnd = useCallback(() => {
-    if (log.atEnd) list.current?.show(rows.length - 1, "end");
-    else log.toEnd();
-  }, [log, rows.length]);
-  useKeys({ list, rows, marks, turns, go, toEnd, toggle, setOpened, search: () => setSearching(true) });
+    setEnding(true);
+    if (!log.atEnd) log.toEnd();
+  }, [log]);
+  useEffect(() => {
+    if (!ending || !log.atEnd) return;
+    setEnding(false);
+    list.current?.end();
+  }, [ending, log.atEnd]);
+  useKeys({
+    list,
+    rows,
+    marks,
+    turns,
+    whole: outline !== null,
+    go,
+    toEnd,
+    toggle,
+    setOpened,
+    search: () => setSearching(true),
+  });
 
   const active = useMemo(() => {
     const here = rows.slice(view.first, view.last + 1);
@@ -124,6 +142,7 @@ export function Transcript({ run }: { run: Run }) {
           opened={opened}
           target={target}
           active={active}
+          leaving={leaving || ending}
           handle={list}
           onView={setView}
           toggle={toggle}

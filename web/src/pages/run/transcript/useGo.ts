@@ -77,7 +77,7 @@ export function useGo({ log, folded, rows, list, setOpened, setAll }: Parts) {
     }
   }, [wanted, here, folded, rows, list, setOpened, setAll]);
 
-  return { target: target === "" && wanted === null ? null : target, go };
+  return { target: target === "" && wanted === null ? null : target, leaving: wanted !== null, go };
 }
 
 /** The last row that began at or before an event. */

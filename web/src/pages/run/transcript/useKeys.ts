@@ -13,6 +13,8 @@ interface Parts {
   /** Numbers of events that are worth a jump, in their order. */
   marks: readonly number[];
   turns: readonly number[];
+  /** Whether these are all that there are. */
+  whole: boolean;
   go(seq: number): void;
   toEnd(): void;
   toggle(key: string): void;
@@ -21,12 +23,12 @@ interface Parts {
 }
 
 export function useKeys(parts: Parts): void {
-  const { list, rows, marks, turns, go, toEnd, toggle, setOpened, search } = parts;
+  const { list, rows, marks, turns, whole, go, toEnd, toggle, setOpened, search } = parts;
   const here = () => rows[list.current?.current() ?? 0];
   const jump = (numbers: readonly number[], back: boolean, none: string) => {
     const found = next(numbers, here()?.row.seq ?? 0, back);
-    if (found === null) say(none);
-    else go(found);
+    if (found !== null) go(found);
+    else say(whole ? none : "The outline of the run is still being read. Try again in a moment.");
   };
   const step = (by: number) => list.current?.show((list.current?.current() ?? 0) + by, "auto");
   useActions("Transcript", [
