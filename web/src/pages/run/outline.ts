@@ -68,9 +68,13 @@ function useSlow(value: number, every: number): number {
   return slow;
 }
 
-/** What people jump to with one key: what went wrong, and what was asked. */
-export function stops(outline: Outline): Mark[] {
-  return outline.marks.filter((mark) => mark.kind !== "compaction" && mark.kind !== "notice");
+/** What stands out: the marks, and the calls that failed, in their order. */
+export function standsOut(outline: Outline): Mark[] {
+  const known = new Set(outline.marks.map((mark) => mark.seq));
+  const failed = outline.spans
+    .filter((one) => one.failed && !known.has(one.seq))
+    .map((one): Mark => ({ seq: one.seq, at: one.at, kind: "error", text: one.name, open: false }));
+  return [...outline.marks, ...failed].sort((a, b) => a.seq - b.seq);
 }
 
 /** The nearest number after or before a place, or null. */

@@ -3,7 +3,7 @@ import type { MouseEvent } from "react";
 import { useMemo } from "react";
 import { money, span } from "../../../ui/format";
 import { oneLine } from "../../../ui/plain";
-import type { Outline } from "../outline";
+import { type Outline, standsOut } from "../outline";
 import { type By, merged, type Piece, PLACES, type Scale, scaleOf } from "./scale";
 
 interface Props {
@@ -92,7 +92,7 @@ function lanesOf(outline: Outline, scale: Scale, now: number, head: number): Lan
           title: `${oneLine(one.name, 80)}, ${span(until - one.at)}`,
         };
       });
-  const marks = outline.marks.map((mark): Piece => {
+  const marks = standsOut(outline).map((mark): Piece => {
     const from = scale.place(mark.at, mark.seq);
     const kind = mark.open ? "open" : mark.kind;
     return { from, to: from + 2, seq: mark.seq, kind, title: `${mark.kind}: ${oneLine(mark.text, 120)}` };

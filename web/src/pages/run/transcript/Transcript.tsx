@@ -6,7 +6,7 @@ import { useNow } from "../../../live/clock";
 import { useEvents, useLive } from "../../../live/hooks";
 import { Button } from "../../../ui/Button";
 import { Empty, Loading, ProblemBox } from "../../../ui/states";
-import { useOutline } from "../outline";
+import { standsOut, useOutline } from "../outline";
 import { Bar } from "./Bar";
 import { fold, inFlight, placed } from "./fold";
 import { type Handle, List, type View } from "./List";
@@ -53,14 +53,13 @@ export function Transcript({ run }: { run: Run }) {
     ? rows.reduce((sum, { row }) => sum + (row.seq > seen.current ? 1 : 0), 0)
     : log.head - seen.current;
 
+  const loud = useMemo(() => (outline === null ? [] : standsOut(outline)), [outline]);
   const marks = useMemo(() => {
     const known = new Set<number>();
     for (const { row } of rows) if (row.kind === "ask" || isBad(row)) known.add(row.seq);
-    for (const mark of outline?.marks ?? []) {
-      if (mark.kind !== "compaction" && mark.kind !== "notice") known.add(mark.seq);
-    }
+    for (const mark of loud) if (mark.kind !== "compaction" && mark.kind !== "notice") known.add(mark.seq);
     return [...known].sort((a, b) => a - b);
-  }, [rows, outline]);
+  }, [rows, loud]);
   const turns = useMemo(() => {
     const known = new Set<number>(outline?.turns.map((turn) => turn.seq));
     for (const { row } of rows) if (row.kind === "turn" && row.trigger !== "end") known.add(row.seq);
@@ -149,7 +148,7 @@ export function Transcript({ run }: { run: Run }) {
         />
         <Minimap
           head={log.head}
-          marks={outline?.marks ?? []}
+          marks={loud}
           from={rows[view.first]?.row.seq ?? 0}
           to={rows[view.last]?.row.seq ?? 0}
           go={go}
