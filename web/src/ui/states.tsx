@@ -44,3 +44,9 @@ export function ProblemBox({ problem, retry }: { problem: Problem; retry?: () =>
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
+
+/** Somebody else's words as a sentence of their own. */
+export function sentence(text: string): string {
+  const words = capital(plain(text).trim());
+  return /[.?!…]$/.test(words) ? words : `${words}.`;
+}

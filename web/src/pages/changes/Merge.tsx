@@ -9,7 +9,7 @@ import { Button } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
 import { PlusMinus } from "../../ui/Numbers";
 import { plain } from "../../ui/plain";
-import { capital } from "../../ui/states";
+import { sentence } from "../../ui/states";
 import { attempt, say } from "../../ui/toast";
 
 interface Props {
@@ -82,8 +82,8 @@ function Inside({ run, files, lines, onClose }: Props) {
       </p>
       {problem !== null && (
         <div className="merge-problem" role="alert">
-          <strong>Not merged.</strong> {capital(plain(problem.detail))}.
-          <p className="quiet">What to do: {plain(problem.hint)}.</p>
+          <strong>Not merged.</strong> {sentence(problem.detail)}
+          <p className="quiet">{sentence(problem.hint)}</p>
         </div>
       )}
       <div className="dialog-foot">

@@ -8,7 +8,7 @@ import { Button } from "../../ui/Button";
 import { copy } from "../../ui/copy";
 import { editor } from "../../ui/editor";
 import { plain } from "../../ui/plain";
-import { capital, Loading, ProblemBox } from "../../ui/states";
+import { Loading, ProblemBox, sentence } from "../../ui/states";
 import { say } from "../../ui/toast";
 import { type ListHandle, VirtualList } from "../../ui/VirtualList";
 import { type FileProblem, type ProjectFileNow, readProjectFile, reloadProject } from "./data";
@@ -77,7 +77,7 @@ export function ProjectFile() {
       </div>
       {refused !== null && (
         <p className="settings-bad" role="alert">
-          {capital(plain(refused.detail))}. {capital(plain(refused.hint))}.
+          {sentence(refused.detail)} {sentence(refused.hint)}
         </p>
       )}
       {problems.length > 0 && !in_force && (
@@ -131,7 +131,7 @@ function Text({ file }: { file: ProjectFileNow }) {
                   {plain(problem.file ?? "")}:{problem.line}
                 </code>
               )}{" "}
-              {capital(plain(problem.message))}.
+              {sentence(problem.message)}
             </li>
           ))}
         </ol>
@@ -155,8 +155,8 @@ function Text({ file }: { file: ProjectFileNow }) {
               {row.problems.map((problem) => (
                 <p key={`${problem.column} ${problem.message}`} className="project-wrong">
                   <span className="unseen">Line {row.n}: </span>
-                  {capital(plain(problem.message))}.
-                  {problem.help != null && ` ${capital(plain(problem.help))}.`}
+                  {sentence(problem.message)}
+                  {problem.help != null && ` ${sentence(problem.help)}`}
                 </p>
               ))}
             </div>
