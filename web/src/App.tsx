@@ -82,7 +82,7 @@ export function App({ why }: { why: string | null }) {
     const timer = setTimeout(fetchAll, 300);
     return () => clearTimeout(timer);
   }, [ready]);
-  if (known === null) return <Door why={whyLost() ?? refused ?? why} lost={whyLost() !== null} />;
+  if (known === null) return <Door why={whyLost() ?? why ?? refused} lost={whyLost() !== null} />;
   return (
     <Shell>
       <Fault>

@@ -25,7 +25,8 @@ function tell(): void {
 export function lose(given: string, why: string): void {
   if (localStorage.getItem(KEY) === given) localStorage.removeItem(KEY);
   revoked = true;
-  reason ??= why;
+  // Who never had one has lost nothing.
+  if (given !== "") reason ??= why;
   tell();
 }
 

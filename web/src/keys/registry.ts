@@ -88,6 +88,19 @@ function label(key: string): string {
 /** The second key of two in a row comes within this. */
 const PAUSE = 1_200;
 let prefix: { key: string; at: number } | null = null;
+/** A key that does something by itself and may also be the first of two waits this long for the second. */
+const DOUBT = 400;
+let waiting: { id: string; key: string; timer: ReturnType<typeof setTimeout> } | null = null;
+
+/** Does what waits for a second key, unless that has come. */
+function settle(wanted: boolean): void {
+  if (waiting === null) return;
+  const { id, key, timer } = waiting;
+  waiting = null;
+  prefix = null;
+  clearTimeout(timer);
+  if (wanted) findAction(id)?.run(key);
+}
 
 /** Finds what a key does and does it. */
 export function press(event: KeyboardEvent): void {
@@ -109,13 +122,13 @@ export function press(event: KeyboardEvent): void {
   const fits = (action: Action, key: string) => {
     return action.keys?.includes(key) && (!typing || action.typing) && (!event.repeat || action.repeat);
   };
-  const found =
-    (before !== null ? actions.find((action) => fits(action, `${before} ${name}`)) : undefined) ??
-    actions.find((action) => fits(action, name));
-  if (found) {
-    event.preventDefault();
-    found.run(name);
-  } else if (!typing && actions.some((action) => action.keys?.some((key) => key.startsWith(`${name} `)))) {
+  const pair = before === null ? undefined : actions.find((action) => fits(action, `${before} ${name}`));
+  settle(pair === undefined);
+  const found = pair ?? actions.find((action) => fits(action, name));
+  const first = !typing && actions.some((action) => action.keys?.some((key) => key.startsWith(`${name} `)));
+  if (found) event.preventDefault();
+  if (pair === undefined && first) {
     prefix = { key: name, at: Date.now() };
-  }
+    if (found) waiting = { id: found.id, key: name, timer: setTimeout(() => settle(true), DOUBT) };
+  } else found?.run(name);
 }

@@ -118,6 +118,12 @@ test("files are marked as viewed by key, and a file that changes afterwards is n
   await expect.poll(async () => (await server.ask<{ asks: unknown[] }>("GET", "/asks")).asks.length).toBe(1);
   await page.goto(`${server.url}/runs/${run}/changes`);
   await expect(page.getByText("0 of 2 viewed")).toBeVisible();
+  // The same key begins the ways to other views; only alone does it mark.
+  await page.keyboard.press("v");
+  await page.keyboard.press("t");
+  await expect(page).toHaveURL(new RegExp(`/runs/${run}$`));
+  await page.goBack();
+  await expect(page.getByText("0 of 2 viewed")).toBeVisible();
   await expect(page.locator(".diff-code", { hasText: "one" })).toBeVisible();
   await page.keyboard.press("v");
   await expect(page.locator(".diff-code", { hasText: "two" })).toBeVisible();
@@ -128,7 +134,7 @@ test("files are marked as viewed by key, and a file that changes afterwards is n
   const { asks } = await server.ask<{ asks: { ask: string }[] }>("GET", "/asks");
   await server.ask("POST", `/runs/${run}/asks/${asks[0]?.ask}/answer`, { answer: { decision: "allow" } });
   await over(server, run);
-  await page.keyboard.press("r");
+  await page.keyboard.press("R");
   await expect(page.getByText("1 of 2 viewed")).toBeVisible();
   await expect(page.getByRole("checkbox", { name: "Viewed a.txt" })).not.toBeChecked();
   await expect(page.getByRole("checkbox", { name: "Viewed b.txt" })).toBeChecked();

@@ -67,7 +67,7 @@ export function Bar(props: Props) {
       )}
       <span className="grow" />
       {stale && (
-        <Button hint="r" onPress={props.onRefresh}>
+        <Button hint="R" onPress={props.onRefresh}>
           {isLive(run) ? "Show newer changes" : "Show the last changes"}
         </Button>
       )}

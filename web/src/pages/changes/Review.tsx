@@ -152,7 +152,7 @@ function Files({ run, diff, since, turn, stale, chosen, onFile, onSince, onRefre
       keys: ["x"],
       run: () => setWhole(!whole),
     },
-    { id: "changes.refresh", words: "Read the changes again", keys: ["r"], run: onRefresh },
+    { id: "changes.refresh", words: "Read the changes again", keys: ["R"], run: onRefresh },
     {
       id: "changes.send",
       words: "Send the comments to the agent",
