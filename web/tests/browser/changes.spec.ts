@@ -177,10 +177,7 @@ test("comments on lines are kept while they are written and reach the agent as o
   await expect(page.getByRole("button", { name: "No comments yet" })).toBeVisible();
 });
 
-test("several lines are commented on together, and a live run gets the comments too", async ({
-  page,
-  server,
-}) => {
+test("comments on several files go together, and a live run gets them too", async ({ page, server }) => {
   prepare(server);
   const { run } = await server.begin(
     "Write",
