@@ -1,28 +1,18 @@
 // A text that is meant for a terminal, with a button that copies it.
 import { Button } from "./Button";
+import { copy } from "./copy";
 import { plain } from "./plain";
-import { say } from "./toast";
 
 export function CopyText({ text }: { text: string }) {
   const shown = plain(text);
   return (
     <span className="copy-text">
       <code>{shown}</code>
-      <Button kind="quiet" label={`Copy ${shown}`} onPress={() => void copy(shown)}>
+      <Button kind="quiet" label={`Copy ${shown}`} onPress={() => void copy(shown, "the command")}>
         Copy
       </Button>
     </span>
   );
-}
-
-/** Browsers may refuse the clipboard, as on an address that is not this machine. */
-async function copy(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    say("Copied.");
-  } catch {
-    say("This browser does not let pages copy. Mark the text and copy it by hand.", { tone: "bad" });
-  }
 }
 
 const COMMAND = /^(sudo|musher|systemctl|systemd-run|npm|cargo|apt|apt-get|brew|chmod|git|curl|pip) /;
