@@ -3,14 +3,20 @@
 mod messages;
 
 use crate::model::{Service, start};
-use crate::{Capabilities, Runtime, Session, SessionSpec};
+use crate::{Capabilities, ModelService, Runtime, Session, SessionSpec};
+
+/// What can be known of the service without speaking to it.
+pub const ABOUT: ModelService = ModelService {
+    base_url: "https://api.anthropic.com",
+    base_variable: "ANTHROPIC_BASE_URL",
+    key_variables: &["ANTHROPIC_API_KEY"],
+    wires: &["messages"],
+};
 
 /// What this runtime is for: the vendor's service, reached without a program of the vendor.
 pub(crate) const SERVICE: Service = Service {
     name: "anthropic",
-    base_url: "https://api.anthropic.com",
-    base_variable: "ANTHROPIC_BASE_URL",
-    key_variables: &["ANTHROPIC_API_KEY"],
+    about: ABOUT,
     banned: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
     model: "claude-sonnet-5-5",
     prices: include_str!("anthropic/prices.toml"),

@@ -3,14 +3,20 @@
 mod generate;
 
 use crate::model::{Service, start};
-use crate::{Capabilities, Runtime, Session, SessionSpec};
+use crate::{Capabilities, ModelService, Runtime, Session, SessionSpec};
+
+/// What can be known of the service without speaking to it.
+pub const ABOUT: ModelService = ModelService {
+    base_url: "https://generativelanguage.googleapis.com",
+    base_variable: "GOOGLE_GEMINI_BASE_URL",
+    key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    wires: &["generate"],
+};
 
 /// What this runtime is for.
 pub(crate) const SERVICE: Service = Service {
     name: "gemini",
-    base_url: "https://generativelanguage.googleapis.com",
-    base_variable: "GOOGLE_GEMINI_BASE_URL",
-    key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    about: ABOUT,
     banned: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     model: "gemini-3.1-pro-preview",
     prices: include_str!("gemini/prices.toml"),

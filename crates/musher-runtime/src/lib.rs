@@ -28,6 +28,7 @@ mod task;
 pub mod tools;
 
 pub use clock::now_ms;
+pub use model::ModelService;
 pub use musher_core::{self as core, Event, EventKind, Outcome};
 pub use once::{RunResult, run_once};
 pub use process::{

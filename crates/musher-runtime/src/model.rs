@@ -25,21 +25,29 @@ use std::sync::Arc;
 use crate::session::{self, Profile};
 use crate::{Capabilities, KeySource, Session, SessionSpec};
 
+/// What can be known of a vendor's service without speaking to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelService {
+    pub base_url: &'static str,
+    /// The variable that names another base address.
+    pub base_variable: &'static str,
+    /// The variables that usually hold the key, the first one first.
+    pub key_variables: &'static [&'static str],
+    /// The wire formats, the usual one first.
+    pub wires: &'static [&'static str],
+}
+
 /// What a vendor's service is to the loop.
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) name: &'static str,
-    pub(crate) base_url: &'static str,
-    /// The variable that names another base address.
-    pub(crate) base_variable: &'static str,
-    /// The variables that usually hold the key, the first one first.
-    pub(crate) key_variables: &'static [&'static str],
+    pub(crate) about: ModelService,
     /// Variables that no command of the agent gets to see.
     pub(crate) banned: &'static [&'static str],
     /// The model when none is named.
     pub(crate) model: &'static str,
     pub(crate) prices: &'static str,
-    /// The wire formats by name, the usual one first.
+    /// How each wire format is spoken.
     pub(crate) wires: &'static [(&'static str, MakeWire)],
 }
 
@@ -58,11 +66,12 @@ pub(crate) fn start(service: &'static Service, mut spec: SessionSpec) -> Session
     if spec.model_options.key.is_none() {
         let is_set =
             |name: &&&str| spec.environment.get(name).is_some_and(|value| !value.is_empty());
-        let found = service.key_variables.iter().find(is_set);
+        let found = service.about.key_variables.iter().find(is_set);
         spec.model_options.key = found.map(|name| KeySource::Env((*name).to_owned()));
     }
     if spec.model_options.base_url.is_none() {
-        let named = spec.environment.get(service.base_variable).and_then(|value| value.to_str());
+        let named =
+            spec.environment.get(service.about.base_variable).and_then(|value| value.to_str());
         let named = named.map(str::trim).filter(|value| !value.is_empty());
         spec.model_options.base_url = named.map(str::to_owned);
     }

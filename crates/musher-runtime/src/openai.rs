@@ -5,14 +5,20 @@ mod refusal;
 mod responses;
 
 use crate::model::{Service, start};
-use crate::{Capabilities, Runtime, Session, SessionSpec};
+use crate::{Capabilities, ModelService, Runtime, Session, SessionSpec};
+
+/// What can be known of the service without speaking to it.
+pub const ABOUT: ModelService = ModelService {
+    base_url: "https://api.openai.com/v1",
+    base_variable: "OPENAI_BASE_URL",
+    key_variables: &["OPENAI_API_KEY"],
+    wires: &["responses", "chat"],
+};
 
 /// What this runtime is for. The format is `responses`; local servers mostly speak `chat`.
 pub(crate) const SERVICE: Service = Service {
     name: "openai",
-    base_url: "https://api.openai.com/v1",
-    base_variable: "OPENAI_BASE_URL",
-    key_variables: &["OPENAI_API_KEY"],
+    about: ABOUT,
     banned: &["OPENAI_API_KEY"],
     model: "gpt-5.5",
     prices: include_str!("openai/prices.toml"),

@@ -5,6 +5,7 @@ mod file;
 pub mod init;
 mod keys;
 pub mod local;
+mod model;
 mod nearest;
 mod problem;
 mod raw;
@@ -22,12 +23,16 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 pub use agent::{Agent, Context, EnvValue, Rendered, Story, SystemTemplate};
+pub use model::ModelChoice;
 pub use nearest::nearest;
 pub use problem::{ConfigErrors, Place, Problem};
 pub use template::{DEFAULT_CONTINUE_PROMPT, DEFAULT_PROMPT, Template, TemplateError};
 
 /// Where the project file is, as seen from the repository.
 pub const PROJECT_FILE: &str = ".musher/project.toml";
+
+/// The name of a runtime, and the wire formats that it has if it speaks to a model itself.
+pub type Known<'a> = (&'a str, &'a [&'a str]);
 
 /// A project file that holds no mistake, with every default filled in.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,23 +104,23 @@ pub struct Look {
     pub project: Result<Project, ConfigErrors>,
 }
 
-/// Looks at the project file of a repository; `runtimes` are the names that an agent may give as its runtime.
-pub fn look(repo: &Path, runtimes: &[&str]) -> Look {
+/// Looks at the project file of a repository; `runtimes` are those that an agent may name.
+pub fn look(repo: &Path, runtimes: &[Known<'_>]) -> Look {
     match file::project(repo) {
         Ok(source) => Look { project: resolved(&source, repo, runtimes), text: Some(source.text) },
         Err(errors) => Look { text: None, project: Err(errors) },
     }
 }
 
-/// Reads the project file of a repository; `runtimes` are the names that an agent may give as its runtime.
-pub fn load(repo: &Path, runtimes: &[&str]) -> Result<Project, ConfigErrors> {
+/// Reads the project file of a repository; `runtimes` are those that an agent may name.
+pub fn load(repo: &Path, runtimes: &[Known<'_>]) -> Result<Project, ConfigErrors> {
     resolved(&file::project(repo)?, repo, runtimes)
 }
 
 fn resolved(
     source: &source::Source,
     repo: &Path,
-    runtimes: &[&str],
+    runtimes: &[Known<'_>],
 ) -> Result<Project, ConfigErrors> {
     let (raw, mut problems) = raw::read(source);
     let project = raw.and_then(|raw| resolve::resolve(&raw, source, repo, runtimes, &mut problems));

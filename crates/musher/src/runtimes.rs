@@ -2,15 +2,24 @@
 
 use std::path::PathBuf;
 
-use musher_runtime::anthropic::Anthropic;
+use musher_runtime::anthropic::{self, Anthropic};
 use musher_runtime::claude_code::ClaudeCode;
-use musher_runtime::gemini::Gemini;
-use musher_runtime::openai::OpenAi;
+use musher_runtime::gemini::{self, Gemini};
+use musher_runtime::openai::{self, OpenAi};
 use musher_runtime::script::Script;
-use musher_runtime::{Environment, Runtime};
+use musher_runtime::{Environment, ModelService, Runtime};
 
-/// The names that can be used.
-pub const BUILT: &[&str] = &["claude-code", "openai", "gemini", "anthropic", "script"];
+/// The names that can be used, and the wire formats of those that speak to a model themselves.
+pub const BUILT: &[(&str, &[&str])] = &[
+    ("claude-code", &[]),
+    ("openai", openai::ABOUT.wires),
+    ("gemini", gemini::ABOUT.wires),
+    ("anthropic", anthropic::ABOUT.wires),
+    ("script", &[]),
+];
+/// The runtimes that speak to a model themselves.
+pub const MODELS: &[(&str, ModelService)] =
+    &[("openai", openai::ABOUT), ("gemini", gemini::ABOUT), ("anthropic", anthropic::ABOUT)];
 const TO_COME: &[&str] = &["codex", "gemini-cli", "acp", "terminal"];
 /// The runtimes that need a program on this machine, with its name.
 pub const PROGRAMS: &[(&str, &str)] = &[("claude-code", "claude")];
@@ -35,7 +44,8 @@ pub enum NoRuntime {
 impl NoRuntime {
     /// What can be used instead.
     pub fn hint(&self) -> String {
-        format!("use one of {}", BUILT.join(", "))
+        let names: Vec<&str> = BUILT.iter().map(|(name, _)| *name).collect();
+        format!("use one of {}", names.join(", "))
     }
 }
 

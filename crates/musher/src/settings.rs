@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::config::local::{Caps, LocalFile};
 use crate::config::trust::{self, Powers, Trust, TrustError};
-use crate::config::{self, Agent, ConfigErrors, Look, Project};
+use crate::config::{self, Agent, ConfigErrors, Known, Look, Project};
 use crate::pool::{PoolError, PoolHandle};
 
 /// The settings of one server. What changes takes effect for what starts afterwards; what runs goes on as it began.
@@ -17,7 +17,7 @@ pub struct Settings {
     repo: PathBuf,
     state: PathBuf,
     /// The runtimes that an agent may name.
-    runtimes: &'static [&'static str],
+    runtimes: &'static [Known<'static>],
     local: LocalFile,
     caps: Mutex<Caps>,
     /// The project file as the server began with it: some of it cannot be changed under a server.
@@ -61,7 +61,7 @@ impl Settings {
     pub fn begin(
         repo: &Path,
         state: &Path,
-        runtimes: &'static [&'static str],
+        runtimes: &'static [Known<'static>],
         project: Project,
     ) -> Result<Self, ConfigErrors> {
         let local = LocalFile::new(state);

@@ -85,11 +85,11 @@ async fn prepare(service: &'static Service, mut attempt: Attempt) -> Result<Agen
     let mode = mode.map_err(Ended::failed)?;
     let prices = Prices::load(service.prices, spec.model_options.prices.as_deref());
     let prices = prices.map_err(Ended::failed)?;
-    let door = Door::open(&spec, service.base_url, service.base_variable);
+    let door = Door::open(&spec, service.about.base_url, service.about.base_variable);
     let mut door = door.map_err(Ended::failed)?;
-    let key = key::find(&attempt, service.key_variables).await.map_err(Ended::failed)?;
+    let key = key::find(&attempt, service.about.key_variables).await.map_err(Ended::failed)?;
     if key.is_none() && !door.own {
-        let variable = service.key_variables.first().copied().unwrap_or_default();
+        let variable = service.about.key_variables.first().copied().unwrap_or_default();
         let message = format!("there is no key for {}: {variable} is not set", service.name);
         let error = ErrorInfo::new(ErrorClass::Auth, message)
             .with_hint("set it, or name a file or a command that gives the key");

@@ -97,6 +97,8 @@ fn frame(words: &'static [&'static str]) -> impl Strategy<Value = Json> {
 
 /// A history of any other format is told in this one, with every call before its result.
 pub(crate) fn every_history_can_be_told(service: &Service) {
+    let names: Vec<&str> = service.wires.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, service.about.wires, "what is told of the service is what it has");
     let call = Wanted {
         id: "call_1".into(),
         name: "read_file".into(),

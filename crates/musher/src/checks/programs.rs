@@ -48,8 +48,8 @@ impl Need {
 
     /// What each runtime needs when its agents name nothing else.
     pub(crate) fn usual_ones() -> impl Iterator<Item = Self> {
-        let need = |runtime: &&str| Self { runtime: (*runtime).into(), program: usual(runtime) };
-        runtimes::BUILT.iter().map(need)
+        let need = |runtime: &str| Self { runtime: runtime.into(), program: usual(runtime) };
+        runtimes::BUILT.iter().map(move |(runtime, _)| need(runtime))
     }
 
     /// Looks for the program. This reads files, so it blocks for a moment.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::model::ModelChoice;
 use super::template::{self, Template, TemplateError};
 use musher_core::{AgentName, ToolRules};
 use musher_runtime::{AskPolicy, Limits, SystemPrompt};
@@ -27,6 +28,7 @@ pub struct Agent {
     pub limits: Limits,
     pub asks: AskPolicy,
     pub linger: Duration,
+    pub model_choice: ModelChoice,
 }
 
 /// Instructions beside the prompt, with blanks.

@@ -145,6 +145,19 @@ const FIRST_AGENT: &str = r#"# The model, in the runtime's own words. Default: t
 # args = ["--verbose"]
 # env = { MODE = "fast", API_KEY = { from = "TEAM_API_KEY" } }
 
+# For a runtime that speaks to a model itself: where that is served, the wire format, where the key is found, and what
+# else is sent. Default: the vendor's own service, and the key in its usual variable.
+# base_url = "http://127.0.0.1:11434/v1"
+# wire = "chat"
+# key = { env = "TEAM_API_KEY" }
+# headers = { X-Team = "blue" }
+# How that model is asked, how much it can look at, and a table of prices, as seen from .musher/.
+# temperature = 0.2
+# effort = "high"
+# max_output = 8192
+# window = 131072
+# prices = "prices.toml"
+
 # What it may do by itself, what it must ask about, what it may not do.
 rules = { allow = ["read(./**)", "search(./**)", "edit(./**)"], ask = ["execute", "fetch", "mcp"], deny = ["edit(.musher/**)", "edit(.git/**)"] }
 # Its own permission mode, in its own words. Default: its own default.

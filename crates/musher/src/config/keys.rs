@@ -38,12 +38,36 @@ pub(super) const AGENT: Table = Table {
         "ask_deadline",
         "ask_default",
         "linger",
+        "base_url",
+        "wire",
+        "key",
+        "headers",
+        "temperature",
+        "effort",
+        "max_output",
+        "window",
+        "prices",
     ],
 };
 
+/// Those of an agent that are for runtimes which speak to a model themselves.
+pub(super) const MODEL: &[&str] = &[
+    "base_url",
+    "wire",
+    "key",
+    "headers",
+    "temperature",
+    "effort",
+    "max_output",
+    "window",
+    "prices",
+];
+
+pub(super) const KEY: Table = Table { name: "key", keys: &["env", "file", "command"] };
+
 pub(super) const RULES: Table = Table { name: "rules", keys: &["allow", "ask", "deny"] };
 
-pub(super) const VARIABLE: Table = Table { name: "a variable of env", keys: &["from"] };
+pub(super) const VARIABLE: Table = Table { name: "a value with a source", keys: &["from"] };
 
 pub(super) const WORKTREE: Table = Table { name: "[worktree]", keys: &["setup", "copy", "keep"] };
 

@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys;
+use super::model::{self, RawModel};
 use super::problem::{Problem, Problems};
 use super::reader::{At, Fields, Reader, Wrong, shown};
 use super::source::Source;
@@ -49,6 +51,7 @@ pub(super) struct Agent {
     pub(super) ask_deadline: Option<At<String>>,
     pub(super) ask_default: Option<At<String>>,
     pub(super) linger: Option<At<String>>,
+    pub(super) model_choice: RawModel,
 }
 
 #[derive(Debug)]
@@ -202,6 +205,7 @@ fn agent(reader: &mut Reader<'_>, fields: &Fields<'_, '_>) -> Agent {
         ask_deadline: reader.text(fields, "ask_deadline"),
         ask_default: reader.text(fields, "ask_default"),
         linger: reader.text(fields, "linger"),
+        model_choice: model::read(reader, fields),
     }
 }
 
@@ -214,26 +218,35 @@ fn env(reader: &mut Reader<'_>, fields: &Fields<'_, '_>) -> Vec<(At<String>, Var
         if reader.parse(&name, value::variable).is_none() {
             continue;
         }
-        let variable = match value.get_ref() {
+        let variable = reader.variable(value, &name.value);
+        found.extend(variable.map(|variable| (name, variable)));
+    }
+    found
+}
+
+impl Reader<'_> {
+    /// A text, or where it comes from.
+    pub(super) fn variable(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        name: &str,
+    ) -> Option<Variable> {
+        match value.get_ref() {
             DeValue::Table(table) => {
-                let fields = reader.open(table, value.span(), keys::VARIABLE);
+                let fields = self.open(table, value.span(), keys::VARIABLE);
                 let fix = "name the server's variable, as in { from = \"API_KEY\" }";
-                reader.require(&fields, "from", fix);
-                reader.text(&fields, "from").map(Variable::From)
+                self.require(&fields, "from", fix);
+                self.text(&fields, "from").map(Variable::From)
             }
-            DeValue::String(_) => {
-                reader.as_text(value, &name.value).map(|text| Variable::Text(text.value))
-            }
+            DeValue::String(_) => self.as_text(value, name).map(|text| Variable::Text(text.value)),
             DeValue::Integer(_)
             | DeValue::Float(_)
             | DeValue::Boolean(_)
             | DeValue::Datetime(_)
             | DeValue::Array(_) => {
-                reader.mistyped(value, &name.value, "a string or { from = \"NAME\" }");
+                self.mistyped(value, name, "a string or { from = \"NAME\" }");
                 None
             }
-        };
-        found.extend(variable.map(|variable| (name, variable)));
+        }
     }
-    found
 }

@@ -137,15 +137,21 @@ impl Reader<'_> {
     /// An amount above 0.
     pub(super) fn amount(&mut self, fields: &Fields<'_, '_>, key: &str) -> Option<f64> {
         let value = fields.get(key)?;
-        let whole = value.get_ref().as_integer().filter(|number| number.radix() == 10);
-        let broken = value.get_ref().as_float().map(|number| number.as_str());
-        let written = whole.map(|number| number.as_str()).or(broken);
-        let amount = written.and_then(|text| text.parse::<f64>().ok());
-        let amount = amount.filter(|amount| amount.is_finite() && *amount > 0.0);
+        let amount = written(value).filter(|amount| amount.is_finite() && *amount > 0.0);
         if amount.is_none() {
             self.mistyped(value, key, "a number above 0 such as 2.50");
         }
         amount
+    }
+
+    /// How freely a model may speak: any number from 0 up.
+    pub(super) fn temperature(&mut self, fields: &Fields<'_, '_>, key: &str) -> Option<f64> {
+        let value = fields.get(key)?;
+        let number = written(value).filter(|number| number.is_finite() && *number >= 0.0);
+        if number.is_none() {
+            self.mistyped(value, key, "a number from 0 up such as 0.2");
+        }
+        number
     }
 
     /// A moment in time, in Unix milliseconds.
@@ -261,10 +267,32 @@ impl<'t, 'i> Fields<'t, 'i> {
         self.get(key).is_some_and(|value| value.get_ref().as_array().is_some_and(|a| a.is_empty()))
     }
 
+    /// Where the table is.
+    pub(super) fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+
+    /// Where the value of a key is, if it is there.
+    pub(super) fn span_of(&self, key: &str) -> Option<Range<usize>> {
+        self.get(key).map(Spanned::span)
+    }
+
+    /// What a key holds, whatever it is.
+    pub(super) fn value(&self, key: &str) -> Option<&'t Spanned<DeValue<'i>>> {
+        self.get(key)
+    }
+
     fn get(&self, key: &str) -> Option<&'t Spanned<DeValue<'i>>> {
         debug_assert!(self.what.keys.contains(&key), "{} has no {key}", self.what.name);
         self.table.get(key)
     }
+}
+
+/// A number, with or without a fraction.
+fn written(value: &Spanned<DeValue<'_>>) -> Option<f64> {
+    let whole = value.get_ref().as_integer().filter(|number| number.radix() == 10);
+    let broken = value.get_ref().as_float().map(|number| number.as_str());
+    whole.map(|number| number.as_str()).or(broken)?.parse().ok()
 }
 
 /// A word from the file, short enough for a message and harmless on a terminal.

@@ -13,7 +13,7 @@ use super::problem::Problems;
 use super::reader::{At, Reader, Wrong, shown};
 use super::source::{Source, offset_in_raw};
 use super::template::{DEFAULT_CONTINUE_PROMPT, DEFAULT_PROMPT, Fault, Template};
-use super::{Limits, Project, Server, Worktree, file, nearest, raw, value};
+use super::{Known, Limits, Project, Server, Worktree, file, model, nearest, raw, value};
 
 /// Which of the two ways to give the same text was taken.
 const BOTH: &str = "keep one of them";
@@ -23,7 +23,7 @@ pub(super) fn resolve(
     raw: &raw::Project,
     source: &Source,
     repo: &Path,
-    runtimes: &[&str],
+    runtimes: &[Known<'_>],
     problems: &mut Problems,
 ) -> Option<Project> {
     let reader = Reader { source, problems: std::mem::take(problems) };
@@ -43,7 +43,7 @@ enum Mode {
 struct Resolver<'a> {
     reader: Reader<'a>,
     repo: &'a Path,
-    runtimes: &'a [&'a str],
+    runtimes: &'a [Known<'a>],
     /// Of the project file and all prompt files read so far.
     hash: Sha256,
     /// The names given so far, and where.
@@ -110,17 +110,14 @@ impl Resolver<'_> {
         let default = self.given(raw.ask_default.as_ref(), |text| value::choice(text, &decisions));
         let asks = AskPolicy::Wait { deadline, default: default.unwrap_or_default() };
         let env = raw.env.iter().filter_map(|(name, variable)| {
-            let value = match variable {
-                raw::Variable::Text(text) => EnvValue::Text(text.clone()),
-                raw::Variable::From(from) => {
-                    EnvValue::From(self.reader.parse(from, value::variable)?)
-                }
-            };
-            Some((name.value.clone(), value))
+            Some((name.value.clone(), EnvValue::of(variable, &mut self.reader)?))
         });
         let env = env.collect();
         let permission_mode = self.given(raw.permission_mode.as_ref(), value::word);
         let linger = self.given(raw.linger.as_ref(), value::time_or_none);
+        let known = runtimes.iter().find(|(name, _)| Some(*name) == runtime.as_deref());
+        let wires = known.map(|(_, wires)| *wires);
+        let model_choice = model::resolve(&raw.model_choice, wires, &mut self.reader);
         Some(Agent {
             name: name?,
             runtime: runtime?,
@@ -138,6 +135,7 @@ impl Resolver<'_> {
             limits,
             asks,
             linger: linger.unwrap_or_default(),
+            model_choice,
         })
     }
 
@@ -270,7 +268,8 @@ impl Resolver<'_> {
     }
 }
 
-fn runtime(text: &str, runtimes: &[&str]) -> Result<String, Wrong> {
+fn runtime(text: &str, runtimes: &[Known<'_>]) -> Result<String, Wrong> {
+    let runtimes: Vec<&str> = runtimes.iter().map(|(name, _)| *name).collect();
     if runtimes.contains(&text) {
         return Ok(text.to_owned());
     }

@@ -10,11 +10,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use musher_core::{Decision, Usd};
-use musher_runtime::{AskPolicy, SystemPrompt};
+use musher_runtime::{AskPolicy, KeySource, SystemPrompt};
 
 use super::*;
 
-const RUNTIMES: &[&str] = &["script", "terminal", "fake-code"];
+const RUNTIMES: &[Known<'static>] =
+    &[("script", &[]), ("terminal", &[]), ("fake-code", &[]), ("fake-model", &["plain", "chat"])];
 
 /// The least that a project needs.
 const LEAST: &str = "[[agent]]\nname = \"coder\"\nruntime = \"script\"\n";
@@ -52,6 +53,19 @@ runtime = "script"
 prompt_file = "prompts/review.md"
 system_prompt = "Be brief."
 budget_usd = 3
+
+[[agent]]
+name = "talker"
+runtime = "fake-model"
+base_url = "http://127.0.0.1:11434/v1"
+wire = "chat"
+key = { file = "~/key" }
+headers = { X-Team = "blue", Authorization = { from = "TEAM_AUTH" } }
+temperature = 0
+effort = "high"
+max_output = 4096
+window = 65536
+prices = "prices.toml"
 
 [worktree]
 setup = ["npm ci"]
@@ -151,6 +165,21 @@ fn an_agent_is_read_with_all_its_words_and_bounds() {
 }
 
 #[test]
+fn an_agent_says_how_its_model_is_reached_and_asked() {
+    let project = good(MOST);
+    let choice = &project.agents[2].model_choice;
+    assert_eq!(choice.base_url.as_deref(), Some("http://127.0.0.1:11434/v1"));
+    assert_eq!(choice.wire.as_deref(), Some("chat"));
+    assert_eq!(choice.key, Some(KeySource::File("~/key".into())));
+    assert_eq!(choice.headers["X-Team"], EnvValue::Text("blue".into()));
+    assert_eq!(choice.headers["Authorization"], EnvValue::From("TEAM_AUTH".into()));
+    assert_eq!((choice.temperature, choice.effort.as_deref()), (Some(0.0), Some("high")));
+    assert_eq!((choice.max_output, choice.window), (Some(4096), Some(65536)));
+    assert_eq!(choice.prices.as_deref(), Some(Path::new(".musher/prices.toml")));
+    assert_eq!(project.agents[0].model_choice, ModelChoice::default());
+}
+
+#[test]
 fn a_bare_command_is_left_to_the_path() {
     let project = good(format!("{LEAST}command = \"agent\"\n"));
     assert_eq!(project.agents[0].program(Path::new("/repo")), Some("agent".into()));
@@ -184,7 +213,7 @@ fn the_hash_changes_with_the_file_and_with_its_prompt_files() {
 #[test]
 fn line_ends_of_windows_and_a_byte_order_mark_are_read_over() {
     let project = good(format!("\u{feff}{}", MOST.replace('\n', "\r\n")));
-    assert_eq!(project.agents.len(), 2);
+    assert_eq!(project.agents.len(), 3);
     let errors = load_text("\u{feff}base = 1\r\n").unwrap_err();
     let place = errors.problems[0].place.clone().unwrap();
     assert_eq!((place.line, place.column, place.excerpt.as_str()), (1, 1, "base = 1"));

@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use musher_core::{Decision, Rule};
-use musher_runtime::AskPolicy;
+use musher_runtime::{AskPolicy, KeySource};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -70,6 +70,21 @@ struct AgentPowers {
     deny: Vec<String>,
     permission_mode: Option<String>,
     asks: Unanswered,
+    /// Where the agent's words are sent, and what is sent with them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    base_url: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<KeyFrom>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    headers: BTreeMap<String, Source>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KeyFrom {
+    Env(String),
+    File(PathBuf),
+    Command(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -153,15 +168,16 @@ impl Powers {
 impl AgentPowers {
     fn of(agent: &Agent) -> Self {
         let rules = |rules: &[Rule]| sorted(&rules.iter().map(Rule::to_string).collect::<Vec<_>>());
-        let source = |value: &EnvValue| match value {
-            EnvValue::Text(text) => Source::Text(text.clone()),
-            EnvValue::From(name) => Source::From(name.clone()),
+        let source = |(name, value): (&String, &EnvValue)| match value {
+            EnvValue::Text(text) => (name.clone(), Source::Text(text.clone())),
+            EnvValue::From(from) => (name.clone(), Source::From(from.clone())),
         };
+        let model = &agent.model_choice;
         Self {
             runtime: agent.runtime.clone(),
             command: agent.command.clone(),
             args: agent.args.iter().map(|arg| arg.as_str().to_owned()).collect(),
-            env: agent.env.iter().map(|(name, value)| (name.clone(), source(value))).collect(),
+            env: agent.env.iter().map(source).collect(),
             allow: rules(&agent.rules.allow),
             ask: rules(&agent.rules.ask),
             deny: rules(&agent.rules.deny),
@@ -175,6 +191,13 @@ impl AgentPowers {
                         .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
                 },
             },
+            base_url: model.base_url.clone(),
+            key: model.key.clone().map(|source| match source {
+                KeySource::Env(name) => KeyFrom::Env(name),
+                KeySource::File(path) => KeyFrom::File(path),
+                KeySource::Command(command) => KeyFrom::Command(command),
+            }),
+            headers: model.headers.iter().map(source).collect(),
         }
     }
 
@@ -200,6 +223,18 @@ impl AgentPowers {
             Unanswered::Allowed { after_ms: Some(ms) } => {
                 lines.push(format!("unanswered asks allowed after {} s", *ms as f64 / 1000.0));
             }
+        }
+        lines.extend(self.base_url.iter().map(|url| format!("model at {url:?}")));
+        lines.extend(self.key.iter().map(|key| match key {
+            KeyFrom::Env(name) => format!("key from {name}"),
+            KeyFrom::File(path) => format!("key from the file {path:?}"),
+            KeyFrom::Command(command) => format!("key from the command {command:?}"),
+        }));
+        for (name, source) in &self.headers {
+            lines.push(match source {
+                Source::Text(text) => format!("header {name:?} = {text:?}"),
+                Source::From(from) => format!("header {name:?} from {from}"),
+            });
         }
         lines
     }

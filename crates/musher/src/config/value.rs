@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use musher_core::Rule;
 
+use super::model::odd;
 use super::nearest;
 use super::reader::{Wrong, shown};
 
@@ -128,6 +129,43 @@ pub(super) fn variable(text: &str) -> Result<String, Wrong> {
         return Err(Wrong::new("variables that begin with MUSHER_ are Musher's own"));
     }
     Ok(text.to_owned())
+}
+
+/// The address of a service, without anything that only its owner should know.
+pub(super) fn base_url(text: &str) -> Result<String, Wrong> {
+    let wrong = |why: &str| Err(odd(text, &format!("the address of a service: {why}")));
+    let url = match reqwest::Url::parse(text) {
+        Ok(url) => url,
+        Err(error) => return wrong(&error.to_string()),
+    };
+    if !matches!(url.scheme(), "http" | "https") {
+        return wrong("it must begin with http:// or https://");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Wrong::new("an address in the project file may not hold a user or a password")
+            .with_fix("send it as a header: headers = { Authorization = { from = \"NAME\" } }"));
+    }
+    if url.fragment().is_some() || url.query().is_some() {
+        return wrong("it must end with its path");
+    }
+    Ok(text.to_owned())
+}
+
+/// The name of a header.
+pub(super) fn header_name(text: &str) -> Result<String, Wrong> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    match !text.is_empty() && text.bytes().all(plain) {
+        true => Ok(text.to_owned()),
+        false => Err(odd(text, "a name for a header").with_fix("use letters, digits and `-`")),
+    }
+}
+
+/// The value of a header.
+pub(super) fn header(text: &str) -> Result<String, Wrong> {
+    match text.bytes().all(|b| b == b' ' || b == b'\t' || b.is_ascii_graphic()) {
+        true => Ok(text.to_owned()),
+        false => Err(Wrong::new("a header may hold printable ASCII alone")),
+    }
 }
 
 /// An address of this machine that no other machine can reach.

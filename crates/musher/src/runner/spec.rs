@@ -1,5 +1,7 @@
 //! What a runner is told: everything about one run, in one file, so that it needs nobody else.
 
+mod model;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,6 +14,8 @@ use musher_runtime::{
     SystemPrompt,
 };
 use serde::{Deserialize, Serialize};
+
+pub use model::{KeyFrom, ModelSpec};
 
 /// The version of the file that this build writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
@@ -41,6 +45,9 @@ pub struct RunSpec {
     pub cwd: PathBuf,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// How the model is reached and asked, for runtimes that speak to one themselves.
+    #[serde(default, skip_serializing_if = "ModelSpec::is_empty")]
+    pub model_options: ModelSpec,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<SystemWords>,
     #[serde(default)]
@@ -108,6 +115,12 @@ pub struct Resuming {
     pub fresh_prompt: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub totals: BTreeMap<String, Spend>,
+    /// Go on from the end of this turn, where the runtime can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u32>,
+    /// Where the earlier run kept the session, if its runtime leaves that to us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_dir: Option<PathBuf>,
 }
 
 /// A spec that cannot be used.
@@ -125,6 +138,12 @@ pub enum SpecError {
         "the agent's variable {name} is to come from {from}, which is not set; set it where the server is started"
     )]
     NoVariable { name: String, from: String },
+    #[error(
+        "the header {name} is to come from {from}, which is not set; set it where the server is started"
+    )]
+    NoHeader { name: String, from: String },
+    #[error("the key is in {0}, and HOME is not set; name the whole path")]
+    NoHome(PathBuf),
 }
 
 impl RunSpec {
@@ -158,11 +177,13 @@ impl RunSpec {
                 }
             };
         }
+        let model_options = self.model_options.options(&environment)?;
         let millis = |ms: Option<u64>| ms.map(Duration::from_millis);
         let mut spec = SessionSpec::new(self.prompt.clone(), self.cwd.clone(), environment);
         let waiting = |Pending { id, text }: Pending| PendingPrompt { id, text };
         spec.pending = self.pending.iter().cloned().map(waiting).collect();
         spec.model.clone_from(&self.model);
+        spec.model_options = model_options;
         spec.system_prompt = self.system_prompt.clone().map(|words| match words {
             SystemWords::Append(text) => SystemPrompt::Append(text),
             SystemWords::Replace(text) => SystemPrompt::Replace(text),
@@ -183,6 +204,8 @@ impl RunSpec {
             fork: resuming.fork,
             fresh_prompt: resuming.fresh_prompt,
             totals: resuming.totals,
+            turn: resuming.turn,
+            session_dir: resuming.session_dir,
             ..Resume::of(resuming.session)
         });
         spec.program.clone_from(&self.program);

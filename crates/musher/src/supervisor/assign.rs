@@ -9,12 +9,14 @@ use musher_core::{
     BranchRef, Decision, ErrorClass, ErrorInfo, Opening, RunId, RunPlan, StoryId, ToolRules, Usd,
     Words,
 };
-use musher_runtime::{AskPolicy, SystemPrompt, control_group, find_program};
+use musher_runtime::{AskPolicy, KeySource, SystemPrompt, control_group, find_program};
 
 use super::Ground;
 use crate::config::{self, Agent, EnvValue, Project};
 use crate::journal::JournalError;
-use crate::runner::spec::{self, Bounds, Resuming, RunSpec, SystemWords, VERSION};
+use crate::runner::spec::{
+    self, Bounds, KeyFrom, ModelSpec, Resuming, RunSpec, SystemWords, VERSION,
+};
 use crate::runtimes;
 
 /// What a run is to be, as the pool has planned it.
@@ -119,6 +121,7 @@ impl Ground {
             pending: unsaid.pending,
             cwd: worktree.to_owned(),
             model,
+            model_options: model_options(agent, self.git.root()),
             system_prompt: rendered.system_prompt.map(|words| match words {
                 SystemPrompt::Append(text) => SystemWords::Append(text),
                 SystemPrompt::Replace(text) => SystemWords::Replace(text),
@@ -131,6 +134,8 @@ impl Ground {
                 fork,
                 fresh_prompt: Some(fresh_prompt),
                 totals,
+                turn: None,
+                session_dir: None,
             }),
             program: agent.program(self.git.root()),
             args: rendered.args,
@@ -185,6 +190,32 @@ fn variable(value: &EnvValue) -> spec::EnvValue {
     match value {
         EnvValue::Text(text) => spec::EnvValue::Value(text.clone()),
         EnvValue::From(from) => spec::EnvValue::From(from.clone()),
+    }
+}
+
+fn model_options(agent: &Agent, repo: &Path) -> ModelSpec {
+    let choice = agent.model_choice.clone();
+    let key = choice.key.map(|source| match source {
+        KeySource::Env(name) => KeyFrom::Env(name),
+        // The runner knows where its user is at home.
+        KeySource::File(path) if path.starts_with("~") => KeyFrom::File(path),
+        KeySource::File(path) => KeyFrom::File(repo.join(path)),
+        KeySource::Command(command) => KeyFrom::Command(command),
+    });
+    ModelSpec {
+        base_url: choice.base_url,
+        wire: choice.wire,
+        key,
+        headers: choice
+            .headers
+            .iter()
+            .map(|(name, value)| (name.clone(), variable(value)))
+            .collect(),
+        temperature: choice.temperature,
+        effort: choice.effort,
+        max_output: choice.max_output,
+        window: choice.window,
+        prices: choice.prices.map(|path| repo.join(path)),
     }
 }
 

@@ -74,7 +74,7 @@ impl Rig {
         }
         let repo = repo.canonicalize().unwrap();
         let home = Home::open(&top.path().join("state"), &repo).unwrap();
-        let project = config::load(&repo, &["script"]).unwrap();
+        let project = config::load(&repo, &[("script", &[])]).unwrap();
         let path = std::env::var_os("PATH").unwrap_or_default();
         let env = GitEnv::new([("PATH".into(), path.clone()), ("HOME".into(), top.path().into())])
             .with("GIT_CONFIG_NOSYSTEM", "1");
@@ -88,7 +88,7 @@ impl Rig {
         let limits = PoolLimits { runs: 64, runs_per_agent: 64, runs_per_story: 8, day_usd: None };
         let team = Team { agents: vec![seat, other], limits };
         let (pool, _thread) = Pool::start(journal, team, now, drop).unwrap();
-        let settings = Settings::begin(&repo, home.path(), &["script"], project).unwrap();
+        let settings = Settings::begin(&repo, home.path(), &[("script", &[])], project).unwrap();
         let settings = Arc::new(settings);
         let bus = Bus::start(home.runs());
         let closing = CancellationToken::new();

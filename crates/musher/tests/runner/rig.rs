@@ -40,6 +40,7 @@ impl Rig {
             pending: Vec::new(),
             cwd: folder.path().join("work"),
             model: None,
+            model_options: Default::default(),
             system_prompt: None,
             rules: Default::default(),
             permission_mode: None,

@@ -14,7 +14,7 @@ fn loaded(text: &str) -> Result<Project, ConfigErrors> {
     fs::write(repo.path().join(PROJECT_FILE), text).unwrap();
     fs::write(folder.join("prompt.md"), "Do {{ story.title }}.").unwrap();
     fs::write(folder.join("system.md"), "You are {{ agent.name }}.").unwrap();
-    load(repo.path(), &["script", "one", "Two.X", "NAME"])
+    load(repo.path(), &[("script", &[]), ("one", &["chat"]), ("Two.X", &[]), ("NAME", &[])])
 }
 
 fn found(runtime: &str) -> Detected {

@@ -64,6 +64,10 @@ fn every_example_of_the_reference_is_a_good_file() {
         }
         let folder = repo(example);
         fs::write(folder.path().join(".musher/review.md"), "Review {{ branch }}.").unwrap();
-        load(folder.path(), RUNTIMES).unwrap_or_else(|errors| panic!("{errors}"));
+        // The reference names real runtimes, of which this module knows nothing.
+        let named = example.lines().filter_map(|line| line.strip_prefix("runtime = \""));
+        let known = named.map(|rest| (rest.trim_end_matches('"'), &["chat"][..]));
+        load(folder.path(), &known.collect::<Vec<Known<'_>>>())
+            .unwrap_or_else(|errors| panic!("{errors}"));
     }
 }

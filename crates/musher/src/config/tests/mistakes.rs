@@ -26,6 +26,44 @@ fn a_complaint_shows_the_place_the_line_and_the_right_word() {
 }
 
 #[test]
+fn every_mistake_about_a_model_is_named_with_what_to_write() {
+    const TALKER: &str = "[[agent]]\nname = \"t\"\nruntime = \"fake-model\"\n";
+    for (line, parts) in [
+        ("base_url = \"localhost:1\"", &["4:12", "is not the address of a service"][..]),
+        ("base_url = \"ftp://a/b\"", &["http:// or https://"]),
+        ("base_url = \"https://me:secret@a/\"", &["may not hold a user or a password", "header"]),
+        ("base_url = \"https://a/?k=v\"", &["it must end with its path"]),
+        ("wire = \"chta\"", &["is not one of plain, chat", "did you mean \"chat\"?"]),
+        ("key = \"sk-1234\"", &["4:7", "may not be written in the project file", "{ env = "]),
+        ("key = {}", &["4:7", "the key has no source", "{ env = "]),
+        ("key = { env = \"A\", file = \"b\" }", &["4:7", "several sources"]),
+        ("key = { env = \"A-B\" }", &["4:15", "is not a name for a variable"]),
+        ("key = { command = \" \" }", &["this is empty"]),
+        ("key = { envv = \"A\", env = \"B\" }", &["key has no key `envv`", "did you mean `env`?"]),
+        ("key = 3", &["must be a table, not a number"]),
+        ("headers = { \"a b\" = \"c\" }", &["4:13", "is not a name for a header"]),
+        ("headers = { A = \"b\\nc\" }", &["4:17", "printable ASCII"]),
+        ("headers = { A = { from = \"B C\" } }", &["is not a name for a variable"]),
+        ("headers = { A = 1 }", &["must be a string or { from = \"NAME\" }"]),
+        ("temperature = -0.1", &["must be a number from 0 up"]),
+        ("temperature = nan", &["must be a number from 0 up"]),
+        ("effort = \"\"", &["this is empty"]),
+        ("max_output = 0", &["whole and 1 or more"]),
+        ("window = \"big\"", &["whole and 1 or more"]),
+        ("prices = \"../prices.toml\"", &["may not climb"]),
+        ("prices = \"/prices.toml\"", &["absolute"]),
+    ] {
+        let errors = load_text(format!("{TALKER}{line}\n")).expect_err(line);
+        assert_eq!(errors.problems.len(), 1, "{line}: {errors}");
+        says(&errors.to_string(), parts);
+    }
+    says(
+        &complaint("wire = \"chat\"\nkey = { env = \"A\" }"),
+        &["4:8", "`wire` is for runtimes that speak to a model themselves", "leave it out"],
+    );
+}
+
+#[test]
 fn every_mistake_of_an_agent_is_named_with_what_to_write() {
     for (line, parts) in [
         ("colour = 1", &["has no key `colour`", "it may hold name, runtime"][..]),

@@ -30,7 +30,8 @@ fn project(text: &str) -> Project {
     let repo = tempfile::tempdir().unwrap();
     fs::create_dir(repo.path().join(".musher")).unwrap();
     fs::write(repo.path().join(PROJECT_FILE), text).unwrap();
-    load(repo.path(), &["script", "other"]).unwrap_or_else(|errors| panic!("{errors}"))
+    load(repo.path(), &[("script", &[]), ("other", &[]), ("model", &["plain"])])
+        .unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 /// What a person is shown after a change of the accepted file.
@@ -134,6 +135,22 @@ fn every_change_that_can_run_a_command_or_widen_powers_needs_consent() {
             ":8080\"",
             ":8080\", \"http://127.0.0.1:3000\"",
             &["+ server: origin http://127.0.0.1:3000"],
+        ),
+        (
+            "[worktree]",
+            "[[agent]]\nname = \"m\"\nruntime = \"model\"\nbase_url = \"http://localhost:1/v1\"\nkey = { env = \"K\" }\nheaders = { A = \"b\", C = { from = \"D\" } }\n[worktree]",
+            &[
+                "+ agent m: runtime model",
+                "+ agent m: model at \"http://localhost:1/v1\"",
+                "+ agent m: key from K",
+                "+ agent m: header \"A\" = \"b\"",
+                "+ agent m: header \"C\" from D",
+            ],
+        ),
+        (
+            "[worktree]",
+            "[[agent]]\nname = \"m\"\nruntime = \"model\"\nkey = { command = \"pass k\" }\n[worktree]",
+            &["+ agent m: runtime model", "+ agent m: key from the command \"pass k\""],
         ),
         (
             "[worktree]",
