@@ -55,7 +55,10 @@ fn a_story_goes_from_its_title_to_its_merge_by_commands() {
     assert!(archived.contains("is archived for good"), "{archived}");
     served.refuses(&["story", "reopen", "greet"], 2, &["is archived", "add a new story"]);
     let shown = served.does(&["show", "greet"]).out;
-    assert!(place(&shown).unwrap().join("made.txt").exists(), "until another story has it: {shown}");
+    assert!(
+        place(&shown).unwrap().join("made.txt").exists(),
+        "until another story has it: {shown}"
+    );
     assert!(served.does(&["story", "list", "--archived"]).out.contains("■ archived  greet"));
     assert!(served.does(&["doctor"]).out.contains("answers, version"));
 }

@@ -51,7 +51,7 @@ async fn a_queued_run_waits_for_money_says_so_and_begins_when_the_cap_is_raised(
     // Twenty cents are left, so the second run begins and ends by them.
     let over = server.until_over(&second).await;
     assert_eq!(over["outcome"], "out_of_budget", "{over:#}");
-    assert!(over["error"].to_string().contains("$0.2000"), "{over:#}");
+    assert!(over["error"].to_string().contains("$0.20 "), "{over:#}");
 
     let (_, third) = server.begin("").await;
     server.until(&third, waits).await;

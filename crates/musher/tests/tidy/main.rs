@@ -1,8 +1,14 @@
 //! Keeps the shape of the tree: what ARCHITECTURE.md forbids and no compiler refuses is refused here.
 
+mod tables;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+use tables::{
+    API, Exception, IMPORTS, Lines, PRODUCT_IMPORTS, VENDOR_EXCEPTIONS, VENDOR_FOLDERS, VENDORS,
+};
 
 /// Files are read from the top, in one sitting.
 const LONGEST: usize = 500;
@@ -20,126 +26,6 @@ const BANNED_CODE: &[(&str, &str)] = &[
     (concat!("todo", "!("), "finish it, or leave it out"),
     (concat!("unimplemented", "!("), "finish it, or leave it out"),
 ];
-
-const VENDORS: &[&str] = &["claude", "anthropic", "codex", "openai", "gemini"];
-
-/// The folders of the vendors, each with a file of its name beside it.
-const VENDOR_FOLDERS: &[&str] = &["anthropic", "claude_code", "gemini", "openai"];
-
-/// Where a vendor may be named outside its own folder, and why.
-const VENDOR_EXCEPTIONS: &[Exception] = &[
-    Exception {
-        file: "crates/musher-runtime/src/lib.rs",
-        lines: Lines::Containing("pub mod claude_code;"),
-        reason: "a runtime's folder has to be declared",
-    },
-    Exception {
-        file: "crates/musher-runtime/src/lib.rs",
-        lines: Lines::Containing("pub mod anthropic;"),
-        reason: "a runtime's folder has to be declared",
-    },
-    Exception {
-        file: "crates/musher-runtime/src/lib.rs",
-        lines: Lines::Containing("pub mod gemini;"),
-        reason: "a runtime's folder has to be declared",
-    },
-    Exception {
-        file: "crates/musher-runtime/src/lib.rs",
-        lines: Lines::Containing("pub mod openai;"),
-        reason: "a runtime's folder has to be declared",
-    },
-    Exception {
-        file: "crates/musher-runtime/src/runtime.rs",
-        lines: Lines::Docs,
-        reason: "the example has to start some runtime",
-    },
-    Exception {
-        file: "crates/musher-runtime/src/once.rs",
-        lines: Lines::Docs,
-        reason: "the example has to start some runtime",
-    },
-    Exception {
-        file: "crates/musher/src/runtimes.rs",
-        lines: Lines::All,
-        reason: "the one table from names to runtimes",
-    },
-    Exception {
-        file: "crates/musher/src/cli/run.rs",
-        lines: Lines::Containing("default_value = "),
-        reason: "the default of --runtime is a name from that table",
-    },
-];
-
-struct Exception {
-    file: &'static str,
-    lines: Lines,
-    reason: &'static str,
-}
-
-enum Lines {
-    All,
-    Docs,
-    Containing(&'static str),
-}
-
-/// Which modules of musher-runtime a part may name.
-const IMPORTS: &[(&str, &[&str])] = &[
-    ("process", &["process", "task"]),
-    ("session", &["session", "process", "task", "clock", "tools", API]),
-    ("peer", &["peer"]),
-    ("claude_code", &["claude_code", "session", "process", "peer", API]),
-    ("script", &["script", "session", "process", "peer", API]),
-    ("tools", &["tools", "process", "task", API]),
-    ("model", &["model", "session", "process", "tools", "clock", API]),
-    ("anthropic", &["model", API]),
-    ("gemini", &["model", API]),
-    ("openai", &["model", API]),
-];
-/// Which modules of musher a part may name. The command line is the top and may name all.
-const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
-    ("git", &["git"]),
-    ("worktree", &["worktree", "git"]),
-    ("config", &["config"]),
-    ("home", &["home"]),
-    ("runtimes", &[]),
-    ("ballast", &[]),
-    ("checks", &["checks", "config", "git", "home", "runtimes"]),
-    ("mcp", &["mcp", "client"]),
-    ("runner", &["runner", "runtimes", "mcp", "ballast"]),
-    ("bus", &["runner"]),
-    ("journal", &["journal", "ballast"]),
-    ("pool", &["pool", "journal", "fail"]),
-    ("settings", &["config", "pool"]),
-    ("client", &["client"]),
-    (
-        "api",
-        &[
-            "api", "bus", "checks", "config", "git", "home", "journal", "mcp", "pool", "runner",
-            "settings", "worktree",
-        ],
-    ),
-    (
-        "supervisor",
-        &[
-            "supervisor",
-            "fail",
-            "api",
-            "bus",
-            "checks",
-            "config",
-            "git",
-            "home",
-            "journal",
-            "pool",
-            "runner",
-            "runtimes",
-            "settings",
-            "worktree",
-        ],
-    ),
-];
-/// The types that the crate shows to others.
-const API: &str = "(public types)";
 
 #[test]
 fn every_file_begins_with_a_line_that_says_what_it_is_for() {

@@ -1,0 +1,121 @@
+//! What ARCHITECTURE.md allows: who may import whom, and where a vendor may be named.
+
+pub(crate) const VENDORS: &[&str] = &["claude", "anthropic", "codex", "openai", "gemini"];
+
+/// The folders of the vendors, each with a file of its name beside it.
+pub(crate) const VENDOR_FOLDERS: &[&str] = &["anthropic", "claude_code", "gemini", "openai"];
+
+/// Where a vendor may be named outside its own folder, and why.
+pub(crate) const VENDOR_EXCEPTIONS: &[Exception] = &[
+    Exception {
+        file: "crates/musher-runtime/src/lib.rs",
+        lines: Lines::Containing("pub mod claude_code;"),
+        reason: "a runtime's folder has to be declared",
+    },
+    Exception {
+        file: "crates/musher-runtime/src/lib.rs",
+        lines: Lines::Containing("pub mod anthropic;"),
+        reason: "a runtime's folder has to be declared",
+    },
+    Exception {
+        file: "crates/musher-runtime/src/lib.rs",
+        lines: Lines::Containing("pub mod gemini;"),
+        reason: "a runtime's folder has to be declared",
+    },
+    Exception {
+        file: "crates/musher-runtime/src/lib.rs",
+        lines: Lines::Containing("pub mod openai;"),
+        reason: "a runtime's folder has to be declared",
+    },
+    Exception {
+        file: "crates/musher-runtime/src/runtime.rs",
+        lines: Lines::Docs,
+        reason: "the example has to start some runtime",
+    },
+    Exception {
+        file: "crates/musher-runtime/src/once.rs",
+        lines: Lines::Docs,
+        reason: "the example has to start some runtime",
+    },
+    Exception {
+        file: "crates/musher/src/runtimes.rs",
+        lines: Lines::All,
+        reason: "the one table from names to runtimes",
+    },
+    Exception {
+        file: "crates/musher/src/cli/run.rs",
+        lines: Lines::Containing("default_value = "),
+        reason: "the default of --runtime is a name from that table",
+    },
+];
+
+pub(crate) struct Exception {
+    pub(crate) file: &'static str,
+    pub(crate) lines: Lines,
+    pub(crate) reason: &'static str,
+}
+
+pub(crate) enum Lines {
+    All,
+    Docs,
+    Containing(&'static str),
+}
+
+/// Which modules of musher-runtime a part may name.
+pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
+    ("process", &["process", "task"]),
+    ("session", &["session", "process", "task", "clock", "tools", API]),
+    ("peer", &["peer"]),
+    ("claude_code", &["claude_code", "session", "process", "peer", API]),
+    ("script", &["script", "session", "process", "peer", API]),
+    ("tools", &["tools", "process", "task", API]),
+    ("model", &["model", "session", "process", "tools", "clock", API]),
+    ("anthropic", &["model", API]),
+    ("gemini", &["model", API]),
+    ("openai", &["model", API]),
+];
+/// Which modules of musher a part may name. The command line is the top and may name all.
+pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
+    ("git", &["git"]),
+    ("worktree", &["worktree", "git"]),
+    ("config", &["config"]),
+    ("home", &["home"]),
+    ("runtimes", &[]),
+    ("ballast", &[]),
+    ("checks", &["checks", "config", "git", "home", "runtimes"]),
+    ("mcp", &["mcp", "client"]),
+    ("runner", &["runner", "runtimes", "mcp", "ballast"]),
+    ("bus", &["runner"]),
+    ("journal", &["journal", "ballast"]),
+    ("pool", &["pool", "journal", "fail"]),
+    ("settings", &["config", "pool"]),
+    ("client", &["client"]),
+    (
+        "api",
+        &[
+            "api", "bus", "checks", "config", "git", "home", "journal", "mcp", "pool", "runner",
+            "settings", "worktree",
+        ],
+    ),
+    (
+        "supervisor",
+        &[
+            "supervisor",
+            "fail",
+            "api",
+            "bus",
+            "checks",
+            "config",
+            "git",
+            "home",
+            "journal",
+            "pool",
+            "runner",
+            "runtimes",
+            "settings",
+            "worktree",
+        ],
+    ),
+];
+/// The types that the crate shows to others.
+pub(crate) const API: &str = "(public types)";
