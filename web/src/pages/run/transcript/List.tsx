@@ -105,6 +105,7 @@ export function List({ log, rows, opened, target, active, leaving, handle, onVie
   current.current = rows;
   /** The row that the list is on its way to. Until it is there nothing is read that would move it. */
   const [heading, setHeading] = useState<string | null>(null);
+  const near = useRef<string | null>(null);
   useEffect(() => {
     if (log.loading || log.problem !== null || !filled || heading !== null || leaving) return;
     if (first < AHEAD && start > log.first) older();
@@ -118,14 +119,21 @@ export function List({ log, rows, opened, target, active, leaving, handle, onVie
         const key = rows[index]?.row.key;
         if (key === undefined) return;
         setHeading(key);
+        near.current = key;
         const scroll = () => {
           const now = current.current.findIndex(({ row }) => row.key === key);
           if (now >= 0) list.scrollToIndex(now, { align });
         };
         scroll();
-        arrive(box.current, key, scroll, () => setHeading((old) => (old === key ? null : old)));
+        arrive(box.current, key, scroll, () => {
+          setHeading((old) => (old === key ? null : old));
+          if (near.current === key) near.current = null;
+        });
       },
       current() {
+        // A key that follows a jump means the row that was jumped to, though the focus is not there yet.
+        const next = current.current.findIndex(({ row }) => row.key === near.current);
+        if (near.current !== null && next >= 0) return next;
         const place = document.activeElement?.closest("[data-index]");
         const index =
           place !== null && box.current?.contains(place ?? null) ? place?.getAttribute("data-index") : null;
