@@ -91,7 +91,7 @@ test("the inbox holds asks and ended runs, the oldest first, without what was st
 
 test("a story at work, done or merged has no ended run in the inbox", () => {
   const world = emptyWorld();
-  const latest = { run: "r1", agent: "a", phase: "over", outcome: "completed", ended_at: 3 };
+  const latest = { run: "r1", agent: "a", phase: "over", outcome: "completed", ended_at: 3, parked: false };
   for (const more of [{ runs: { all: 2, live: 1 } }, { state: "done" as const }, { merged: "abc" }]) {
     apply(world, { event: "headline", data: { story: story("s1", { latest, ...more }) } }, null);
     assert.deepEqual(inboxItems(world, new Set()), []);
