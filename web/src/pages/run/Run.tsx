@@ -1,5 +1,5 @@
 // A run: what was said and done in it, what it changed, and where its time went.
-import { type ComponentType, lazy, Suspense } from "react";
+import { lazy, Suspense } from "react";
 import { useParams } from "wouter";
 import { api, take } from "../../api/client";
 import { asProblem } from "../../api/problem";
@@ -12,7 +12,7 @@ import { Composer } from "./Composer";
 import { Timeline } from "./timeline/Timeline";
 import { Transcript } from "./transcript/Transcript";
 
-const Changes = lazy(() => import("../changes/Changes")) as unknown as ComponentType<{ run: string }>;
+const Changes = lazy(() => import("../changes/Changes"));
 
 export default function RunPage() {
   const { run: id = "", tab = "transcript" } = useParams();
