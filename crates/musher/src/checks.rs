@@ -1,6 +1,7 @@
 //! What a server needs of its machine and its project, looked at one by one: what `musher doctor` and the API tell.
 
 mod check;
+mod keys;
 mod machine;
 mod programs;
 mod project;
@@ -15,6 +16,7 @@ use crate::config::Project;
 use crate::git::GitEnv;
 
 pub(crate) use check::{Check, Verdict};
+pub(crate) use keys::usual as usual_key;
 pub(crate) use programs::{Fitness, Need, Program};
 pub(crate) use version::version_of;
 
@@ -52,6 +54,7 @@ impl Site {
         let mut checks = machine.await.unwrap_or_default();
         let (project, found) = project::checks(self).await;
         checks.extend(found);
+        checks.extend(keys::checks(self, project.as_ref()));
         Findings { checks, project }
     }
 

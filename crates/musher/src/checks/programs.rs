@@ -6,6 +6,7 @@ use musher_runtime::find_program;
 
 use super::Site;
 use super::check::Check;
+use super::keys::usual as usual_key;
 use super::version::version_of;
 use crate::config::{Agent, Project};
 use crate::runtimes;
@@ -56,7 +57,7 @@ impl Need {
     pub(crate) fn look(&self, site: &Site) -> Program {
         let runtime = &self.runtime;
         let Some(program) = &self.program else {
-            return self.found(None, Fitness::Ok, format!("{runtime} needs no program"), None);
+            return self.without_program(site);
         };
         // Whatever is no program of its own is read by the runner.
         if usual(runtime).is_none() {
@@ -86,6 +87,22 @@ impl Need {
                 self.found(None, Fitness::Missing, format!("{runtime}: {error}"), Some(fix))
             }
         }
+    }
+
+    /// A runtime without a program either speaks to a model, for which it needs a key, or needs nothing.
+    fn without_program(&self, site: &Site) -> Program {
+        let runtime = &self.runtime;
+        let Some((_, service)) = runtimes::MODELS.iter().find(|(name, _)| name == runtime) else {
+            return self.found(None, Fitness::Ok, format!("{runtime} needs no program"), None);
+        };
+        let says = match usual_key(service, &site.environment) {
+            Some(name) => format!("{runtime} needs no program; {name} is set"),
+            None => {
+                let names = service.key_variables.join(" and ");
+                format!("{runtime} needs no program, but a key: {names} is not set")
+            }
+        };
+        self.found(None, Fitness::Ok, says, None)
     }
 
     fn found(

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::place::{Place, PlaceArgs};
 use super::{CliError, Exit, out};
-use crate::checks::version_of;
-use crate::config::init::{Detected, detect, draft};
+use crate::checks::{usual_key, version_of};
+use crate::config::init::{Detected, Means, detect, draft};
 use crate::config::{self, PROJECT_FILE, trust};
 use crate::git::Git;
 use crate::home::Home;
@@ -52,12 +52,22 @@ fn already_there(path: &Path) -> CliError {
     )
 }
 
-/// The programs on this machine that can play an agent.
+/// What on this machine can play an agent.
 fn agents(place: &Place) -> Vec<Detected> {
     let path = place.environment.get("PATH").unwrap_or_default();
     let mut found = detect(path, runtimes::PROGRAMS);
     for agent in &mut found {
-        agent.version = version_of(&agent.program);
+        if let Means::Program { path, version } = &mut agent.means {
+            *version = version_of(path);
+        }
+    }
+    // Whoever has set a key for a model can use it without any program.
+    for (runtime, service) in runtimes::MODELS {
+        let key = usual_key(service, &place.environment);
+        found.extend(key.map(|variable| Detected {
+            runtime: (*runtime).to_owned(),
+            means: Means::Key { variable: variable.to_owned() },
+        }));
     }
     found
 }
@@ -98,7 +108,13 @@ fn write(path: &Path, text: &str) -> Result<(), CliError> {
 }
 
 fn document(path: &Path, found: &[Detected]) -> String {
-    let agent = |agent: &Detected| json!({ "runtime": agent.runtime, "program": agent.program, "version": agent.version });
+    let agent = |agent: &Detected| match &agent.means {
+        Means::Program { path, version } => {
+            json!({ "runtime": agent.runtime, "program": path, "version": version })
+        }
+        Means::Key { variable } => json!({ "runtime": agent.runtime, "key": variable }),
+        Means::Nothing => json!({ "runtime": agent.runtime }),
+    };
     json!({ "project": path, "found": found.iter().map(agent).collect::<Vec<_>>() }).to_string()
 }
 
@@ -108,8 +124,16 @@ fn text(path: &Path, found: &[Detected]) -> String {
         text += "\n  No program that can play an agent was found on PATH, so the one agent plays a script.";
     }
     for agent in found {
-        let version = agent.version.as_deref().unwrap_or("version unknown");
-        text += &format!("\n  found {} ({version}) at {}", agent.runtime, agent.program.display());
+        text += &match &agent.means {
+            Means::Program { path, version } => {
+                let version = version.as_deref().unwrap_or("version unknown");
+                format!("\n  found {} ({version}) at {}", agent.runtime, path.display())
+            }
+            Means::Key { variable } => {
+                format!("\n  found {}, whose key is in {variable}", agent.runtime)
+            }
+            Means::Nothing => String::new(),
+        };
     }
     text + "\nLook at the file and commit it. Next:\n  musher serve\n  musher story add \"What you want\""
 }

@@ -5,13 +5,25 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// A program on this machine that can play an agent.
+/// What on this machine can play an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detected {
     pub runtime: String,
-    pub program: PathBuf,
-    /// Known only to who has asked the program.
-    pub version: Option<String>,
+    pub means: Means,
+}
+
+/// By what an agent can be played.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Means {
+    Program {
+        path: PathBuf,
+        /// Known only to who has asked the program.
+        version: Option<String>,
+    },
+    /// A model whose key is in this variable.
+    Key { variable: String },
+    /// Nothing is needed.
+    Nothing,
 }
 
 /// Looks for programs on `PATH` without running any. The table goes from runtimes to the names of their programs; what
@@ -31,8 +43,8 @@ pub fn detect(path_var: &OsStr, table: &[(&str, &str)]) -> Vec<Detected> {
     table
         .iter()
         .filter_map(|(runtime, name)| {
-            let (runtime, program) = ((*runtime).to_owned(), find(name)?);
-            Some(Detected { runtime, program, version: None })
+            let means = Means::Program { path: find(name)?, version: None };
+            Some(Detected { runtime: (*runtime).to_owned(), means })
         })
         .collect()
 }
@@ -54,8 +66,7 @@ pub fn draft(detected: &[Detected], base_branch: Option<&str>) -> String {
     match found.next() {
         Some(first) => text += &first_agent("coder", first),
         None => {
-            let script =
-                Detected { runtime: "script".into(), program: PathBuf::new(), version: None };
+            let script = Detected { runtime: "script".into(), means: Means::Nothing };
             text += NOTHING_FOUND;
             text += &first_agent("rehearsal", &script);
             text += EXAMPLE;
@@ -86,11 +97,15 @@ fn name_for(runtime: &str) -> String {
 }
 
 fn runtime_line(agent: &Detected) -> String {
-    let version = agent.version.iter().map(|version| {
-        let version: String = version.chars().filter(|c| !c.is_control()).take(40).collect();
-        format!(" # found here in version {version}")
-    });
-    format!("runtime = {}{}\n", quoted(&agent.runtime), version.collect::<String>())
+    let found = match &agent.means {
+        Means::Program { version: Some(version), .. } => {
+            let version: String = version.chars().filter(|c| !c.is_control()).take(40).collect();
+            format!(" # found here in version {version}")
+        }
+        Means::Key { variable } => format!(" # its key is in {variable}"),
+        Means::Program { version: None, .. } | Means::Nothing => String::new(),
+    };
+    format!("runtime = {}{found}\n", quoted(&agent.runtime))
 }
 
 fn quoted(text: &str) -> String {

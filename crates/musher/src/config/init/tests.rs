@@ -20,8 +20,7 @@ fn loaded(text: &str) -> Result<Project, ConfigErrors> {
 fn found(runtime: &str) -> Detected {
     Detected {
         runtime: runtime.into(),
-        program: "/bin/x".into(),
-        version: Some("1.2\n[[agent]]".into()),
+        means: Means::Program { path: "/bin/x".into(), version: Some("1.2\n[[agent]]".into()) },
     }
 }
 
@@ -145,7 +144,8 @@ fn programs_are_found_on_the_path_without_being_run() {
     let table = [("c", "three"), ("b", "two"), ("a", "one"), ("d", "four")];
     let mut path = std::ffi::OsString::from(":.:bin:/nowhere:");
     path.push(folder.path());
-    let expected = Detected { runtime: "a".into(), program: one, version: None };
+    let means = Means::Program { path: one, version: None };
+    let expected = Detected { runtime: "a".into(), means };
     assert_eq!(detect(&path, &table), [expected]);
     assert_eq!(detect(OsStr::new(""), &table), []);
 }

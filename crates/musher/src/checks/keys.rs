@@ -1,0 +1,144 @@
+//! The keys of models: whether each is where it should be. No value is ever told, and no command is run.
+
+use std::path::{Path, PathBuf};
+
+use musher_runtime::{Environment, KeySource, ModelService};
+
+use super::Site;
+use super::check::Check;
+use crate::config::{Agent, Project};
+use crate::runtimes;
+
+const NAME: &str = "key";
+
+/// The keys of the team; without a project, those that are found here.
+pub(super) fn checks(site: &Site, project: Option<&Project>) -> Vec<Check> {
+    let mut checks: Vec<Check> = Vec::new();
+    match project {
+        Some(project) => {
+            for agent in &project.agents {
+                let service = runtimes::MODELS.iter().find(|(name, _)| *name == agent.runtime);
+                let check = service.map(|(_, service)| of(agent, service, site));
+                checks.extend(check.filter(|check| !checks.contains(check)));
+            }
+        }
+        None => {
+            for (runtime, service) in runtimes::MODELS {
+                let found = usual(service, &site.environment);
+                checks
+                    .extend(found.map(|name| Check::ok(NAME, format!("{runtime}: {name} is set"))));
+            }
+        }
+    }
+    checks
+}
+
+/// The variable that holds the key of a service, if it is set.
+pub(crate) fn usual(service: &ModelService, environment: &Environment) -> Option<&'static str> {
+    service.key_variables.iter().copied().find(|name| is_set(environment, name))
+}
+
+fn is_set(environment: &Environment, name: &str) -> bool {
+    environment.get(name).is_some_and(|value| !value.is_empty())
+}
+
+fn of(agent: &Agent, service: &ModelService, site: &Site) -> Check {
+    let (runtime, environment) = (&agent.runtime, &site.environment);
+    match &agent.model_choice.key {
+        Some(KeySource::Env(name)) if is_set(environment, name) => {
+            Check::ok(NAME, format!("{runtime}: {name} is set"))
+        }
+        Some(KeySource::Env(name)) => {
+            let fix = format!("set {name} where the server is started");
+            Check::bad(NAME, format!("{runtime}: {name} is not set"), fix)
+        }
+        Some(KeySource::File(path)) => {
+            let path = at(path, site);
+            match path.is_file() {
+                true => Check::ok(NAME, format!("{runtime}: {} is there", path.display())),
+                false => {
+                    let fix = "write the key into it, or name another file";
+                    Check::bad(NAME, format!("{runtime}: there is no file {}", path.display()), fix)
+                }
+            }
+        }
+        Some(KeySource::Command(_)) => {
+            Check::ok(NAME, format!("{runtime}: a command gives it when a run begins"))
+        }
+        None => {
+            let elsewhere =
+                agent.model_choice.base_url.is_some() || is_set(environment, service.base_variable);
+            match usual(service, environment) {
+                Some(name) => Check::ok(NAME, format!("{runtime}: {name} is set")),
+                None if elsewhere => {
+                    Check::ok(NAME, format!("{runtime}: none is found, and none is sent"))
+                }
+                None => missing(runtime, service),
+            }
+        }
+    }
+}
+
+fn missing(runtime: &str, service: &ModelService) -> Check {
+    let names = service.key_variables.join(" or ");
+    let fix =
+        format!("set {names} where the server is started, or say where the key is with `key`");
+    Check::bad(NAME, format!("{runtime}: no key is found"), fix)
+}
+
+fn at(path: &Path, site: &Site) -> PathBuf {
+    match (path.strip_prefix("~"), site.environment.get("HOME"), &site.repo) {
+        (Ok(rest), Some(home), _) => Path::new(home).join(rest),
+        (Err(_), _, Ok(repo)) => repo.join(path),
+        (Ok(_), None, _) | (Err(_), _, Err(_)) => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::{Trouble, Verdict};
+    use crate::config;
+
+    fn verdicts(agent: &str, environment: Environment) -> Vec<(Verdict, String)> {
+        let repo = tempfile::tempdir().unwrap();
+        std::fs::create_dir(repo.path().join(".musher")).unwrap();
+        let (name, service) = runtimes::MODELS[0];
+        let text = format!("[[agent]]\nname = 'a'\nruntime = '{name}'\n{agent}\n");
+        std::fs::write(repo.path().join(config::PROJECT_FILE), text).unwrap();
+        std::fs::write(repo.path().join("there"), "secret-in-a-file").unwrap();
+        let project = config::load(repo.path(), runtimes::BUILT).unwrap();
+        let site = Site {
+            repo: Ok(repo.path().to_owned()),
+            state: Err(Trouble { says: String::new(), fix: String::new() }),
+            git_env: crate::git::GitEnv::default(),
+            environment,
+        };
+        assert!(!service.key_variables.is_empty());
+        let told = |check: Check| (check.verdict, format!("{} {:?}", check.says, check.fix));
+        checks(&site, Some(&project)).into_iter().map(told).collect()
+    }
+
+    #[test]
+    fn a_key_is_found_or_missed_and_never_shown() {
+        let usual = runtimes::MODELS[0].1.key_variables[0];
+        let none = Environment::default();
+        let set = none.clone().set(usual, "secret-in-a-variable").set("MINE", "secret-of-mine");
+        for (agent, environment, verdict) in [
+            ("", &set, Verdict::Ok),
+            ("", &none, Verdict::Bad),
+            ("base_url = 'http://localhost:1'", &none, Verdict::Ok),
+            ("key = { env = 'MINE' }", &set, Verdict::Ok),
+            ("key = { env = 'MINE' }", &none, Verdict::Bad),
+            ("key = { file = 'there' }", &none, Verdict::Ok),
+            ("key = { file = 'nowhere' }", &set, Verdict::Bad),
+            ("key = { command = 'echo secret-by-command' }", &none, Verdict::Ok),
+        ] {
+            let told = verdicts(agent, environment.clone());
+            assert_eq!(told.len(), 1, "{agent}: {told:?}");
+            assert_eq!(told[0].0, verdict, "{agent}: {told:?}");
+            assert!(!told[0].1.contains("secret"), "{agent}: {told:?}");
+            assert_eq!(told[0].1.contains("Some("), verdict == Verdict::Bad, "{agent}: {told:?}");
+        }
+    }
+}
