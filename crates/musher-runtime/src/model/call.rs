@@ -82,11 +82,11 @@ impl Agent {
                 Again::After(wait) if wait <= PATIENCE => wait,
                 Again::Never | Again::After(_) => {
                     self.limits(&refusal).await?;
-                    return Err(Broken::Failed(refusal.error));
+                    return Err(Broken::Failed(self.advised(refusal.error)));
                 }
             };
             if tries >= most {
-                return Err(Broken::Failed(refusal.error));
+                return Err(Broken::Failed(self.advised(refusal.error)));
             }
             tries += 1;
             self.outbox
@@ -99,6 +99,34 @@ impl Agent {
                 .await?;
             self.inbox.during(tokio::time::sleep(wait)).await?;
         }
+    }
+
+    /// The error with what a person can do about it, where we know that.
+    fn advised(&self, error: ErrorInfo) -> ErrorInfo {
+        let about = &self.service.about;
+        let address = format!("`base_url` or {}", about.base_variable);
+        let hint = match (error.class, error.http) {
+            _ if error.hint.is_some() => return error,
+            (ErrorClass::Auth, _) => {
+                let variable = about.key_variables.first().copied().unwrap_or_default();
+                format!("see that the key is right: {variable}, or what `key` of the agent names")
+            }
+            (ErrorClass::ModelNotFound, _) => {
+                format!("give a model that the service has; its address is {address}")
+            }
+            (ErrorClass::Network, _) => {
+                format!(
+                    "see that the service can be reached, and that its address is right: {address}"
+                )
+            }
+            (ErrorClass::Protocol, _) | (_, Some(404 | 405)) => {
+                format!(
+                    "see that the address ({address}) and the wire format are those of the service"
+                )
+            }
+            (_, _) => return error,
+        };
+        error.with_hint(hint)
     }
 
     /// Says that a model call begins, unless the run may make no more.
