@@ -34,7 +34,14 @@ pub enum RunKind {
     /// The session of an ended run goes on.
     Resume { of: RunId, session: SessionId },
     /// A copy of a session goes on beside it, in a copy of its worktree.
-    Fork { of: RunId, session: SessionId, from: SlotId },
+    Fork {
+        of: RunId,
+        session: SessionId,
+        from: SlotId,
+        /// The turn at whose end the copy begins; else it is of the whole session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<u32>,
+    },
     /// The pool starts again what was lost.
     Restart { of: RunId, opening: Opening },
 }
@@ -45,7 +52,9 @@ impl RunKind {
         match self {
             Self::Fresh | Self::Retry { .. } => Opening::Fresh,
             Self::Resume { session, .. } => Opening::Resume { session: session.clone() },
-            Self::Fork { session, .. } => Opening::Fork { session: session.clone() },
+            Self::Fork { session, turn, .. } => {
+                Opening::Fork { session: session.clone(), turn: *turn }
+            }
             Self::Restart { opening, .. } => opening.clone(),
         }
     }
@@ -67,8 +76,14 @@ impl RunKind {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Opening {
     Fresh,
-    Resume { session: SessionId },
-    Fork { session: SessionId },
+    Resume {
+        session: SessionId,
+    },
+    Fork {
+        session: SessionId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<u32>,
+    },
 }
 
 /// Whether a run is the one run of its agent on its story, or stands beside it.

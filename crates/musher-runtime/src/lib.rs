@@ -28,7 +28,7 @@ mod task;
 pub mod tools;
 
 pub use clock::now_ms;
-pub use model::ModelService;
+pub use model::{ModelService, has_session};
 pub use musher_core::{self as core, Event, EventKind, Outcome};
 pub use once::{RunResult, run_once};
 pub use process::{

@@ -20,7 +20,10 @@ mod sse;
 pub(crate) mod wire;
 mod work;
 
+use std::path::Path;
 use std::sync::Arc;
+
+use musher_core::SessionId;
 
 use crate::session::{self, Profile};
 use crate::{Capabilities, KeySource, Session, SessionSpec};
@@ -49,6 +52,11 @@ pub(crate) struct Service {
     pub(crate) prices: &'static str,
     /// How each wire format is spoken.
     pub(crate) wires: &'static [(&'static str, MakeWire)],
+}
+
+/// Whether a session of a runtime that keeps its own is in this folder.
+pub fn has_session(folder: &Path, session: &SessionId) -> bool {
+    history::is_in(folder, session)
 }
 
 type MakeWire = fn() -> Box<dyn wire::Wire>;

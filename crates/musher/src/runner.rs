@@ -15,5 +15,5 @@ pub mod spec;
 pub mod tools;
 pub mod wire;
 
-pub use folder::RunFolder;
+pub use folder::{RunFolder, sessions};
 pub use host::{HostError, host};

@@ -72,5 +72,7 @@ pub enum Command {
     Fork {
         run: RunRef,
         text: Option<String>,
+        /// The turn at whose end the copy begins; else it is of the whole session.
+        turn: Option<u32>,
     },
 }

@@ -86,6 +86,6 @@ fn obey(draft: &mut Draft<'_>, id: &CommandId, command: Command) -> Result<Reply
         Command::Answer { run, ask, answer } => answers::answer(draft, id, run, &ask, &answer),
         Command::Resume { past, text } => starts::resume(draft, id, past, text),
         Command::Retry { past } => starts::retry(draft, id, past),
-        Command::Fork { run, text } => starts::fork(draft, id, run, text),
+        Command::Fork { run, text, turn } => starts::fork(draft, id, run, text, turn),
     }
 }

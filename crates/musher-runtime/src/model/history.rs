@@ -2,6 +2,8 @@
 
 mod file;
 
+use std::path::Path;
+
 use musher_core::{ErrorClass, ErrorInfo, SessionId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -182,6 +184,11 @@ impl History {
     fn write(&mut self, record: &Record) -> Result<(), ErrorInfo> {
         self.file.as_mut().map_or(Ok(()), |file| file.append(record)).map_err(|why| lost(&why))
     }
+}
+
+/// Whether the file of a session is in this folder.
+pub(super) fn is_in(folder: &Path, session: &SessionId) -> bool {
+    file::path(folder, session).is_some_and(|path| path.is_file())
 }
 
 fn lost(why: &str) -> ErrorInfo {

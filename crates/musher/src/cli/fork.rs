@@ -13,6 +13,9 @@ pub(crate) struct Fork {
     run: RunName,
     /// What to do; the agent is told to go on when it is left out. `-` reads it from standard input.
     text: Option<String>,
+    /// Begin at the end of this turn of its session, and not at the end of all; 0 is the beginning.
+    #[arg(long, value_name = "N")]
+    turn: Option<u32>,
     #[command(flatten)]
     place: PlaceArgs,
 }
@@ -20,7 +23,7 @@ pub(crate) struct Fork {
 impl Fork {
     pub(crate) async fn run(self) -> Result<Exit, CliError> {
         let text = self.text.map(|text| words::read("text", Some(text), None)).transpose()?;
-        let body = text.map_or_else(|| json!({}), |text| json!({ "text": text }));
+        let body = json!({ "text": text, "turn": self.turn });
         let done = format!("{} is forked", self.run);
         receipt::send(&self.place.place(), &self.run, "fork", &body, &done).await
     }

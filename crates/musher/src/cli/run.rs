@@ -42,6 +42,9 @@ pub(crate) struct Run {
     /// The model to use.
     #[arg(short, long)]
     model: Option<String>,
+    /// The wire format, for runtimes that speak to a model themselves and know several, such as `chat`.
+    #[arg(long, value_name = "NAME")]
+    wire: Option<String>,
     /// The agent's own permission mode, in its own words.
     #[arg(long, value_name = "MODE")]
     permission_mode: Option<String>,
@@ -51,6 +54,9 @@ pub(crate) struct Run {
     /// Leave that session as it is and go on in a copy.
     #[arg(long, requires = "resume")]
     fork: bool,
+    /// Go on from the end of this turn of that session; 0 is its beginning. Not every runtime can.
+    #[arg(long, value_name = "N", requires = "resume")]
+    turn: Option<u32>,
     /// End after this many model calls.
     #[arg(long, value_name = "N")]
     max_turns: Option<u32>,
@@ -91,6 +97,7 @@ impl Run {
         let mut spec = SessionSpec::new(prompt.clone(), self.cwd.clone(), environment);
         spec.session_dir = sessions;
         spec.model = self.model;
+        spec.model_options.wire = self.wire;
         spec.program = self.program.map(absolute);
         spec.permission_mode = self.permission_mode;
         spec.rules =
@@ -107,6 +114,7 @@ impl Run {
         };
         spec.resume = self.resume.map(|session| Resume {
             fork: self.fork,
+            turn: self.turn,
             fresh_prompt: Some(prompt),
             ..Resume::of(SessionId::new(session))
         });

@@ -94,6 +94,7 @@ pub enum Wish {
     Fork {
         run: RunName,
         text: Option<String>,
+        turn: Option<u32>,
     },
 }
 
@@ -172,7 +173,7 @@ pub(super) fn resolve(
         }
         Wish::Resume { run, text } => Command::Resume { past: find.past(run)?, text },
         Wish::Retry { run } => Command::Retry { past: find.past(run)? },
-        Wish::Fork { run, text } => Command::Fork { run: find.run(run)?, text },
+        Wish::Fork { run, text, turn } => Command::Fork { run: find.run(run)?, text, turn },
     })
 }
 

@@ -10,6 +10,11 @@ use tokio::net::{UnixListener, UnixStream};
 /// The socket's name in the folder. Paths of sockets may have 107 bytes at most, so it is reached through the folder.
 const SOCKET: &str = "s";
 
+/// Where a run keeps its session, if its runtime leaves that to us.
+pub fn sessions(folder: &Path) -> PathBuf {
+    folder.join("sessions")
+}
+
 /// The folder of one run.
 #[derive(Debug)]
 pub struct RunFolder {

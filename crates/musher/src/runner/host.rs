@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use super::deltas::Deltas;
-use super::folder::RunFolder;
+use super::folder::{RunFolder, sessions};
 use super::log::raw::RawWriter;
 use super::log::{Lock, LockError, LogError, Urgency, Writer, close_short};
 use super::socket::{self, Door};
@@ -77,7 +77,7 @@ pub async fn host(
         session.mcp_servers.push(endpoint);
         session.tools = Some(tools.in_process());
         session.keeper = Some(Keeper { raw: raw_in, durable: watched });
-        session.session_dir = runtimes::sessions(&environment);
+        session.session_dir = Some(sessions(path));
         let runtime =
             runtimes::find(&spec.runtime, &environment).map_err(|error| error.to_string())?;
         Ok(runtime.start(session))

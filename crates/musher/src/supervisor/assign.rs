@@ -1,19 +1,22 @@
 //! From the pool's plan and the project file to what a runner is told.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use musher_core::pool::TextKey;
 use musher_core::{
-    BranchRef, Decision, ErrorClass, ErrorInfo, Opening, RunId, RunPlan, StoryId, ToolRules, Usd,
-    Words,
+    BranchRef, Decision, ErrorClass, ErrorInfo, Opening, RunId, RunPlan, SessionId, StoryId,
+    ToolRules, Usd, Words,
 };
-use musher_runtime::{AskPolicy, KeySource, SystemPrompt, control_group, find_program};
+use musher_runtime::{
+    AskPolicy, KeySource, SystemPrompt, control_group, find_program, has_session,
+};
 
 use super::Ground;
 use crate::config::{self, Agent, EnvValue, Project};
 use crate::journal::JournalError;
+use crate::runner::sessions;
 use crate::runner::spec::{
     self, Bounds, KeyFrom, ModelSpec, Resuming, RunSpec, SystemWords, VERSION,
 };
@@ -47,6 +50,11 @@ impl Ground {
                 ErrorInfo::new(ErrorClass::Unavailable, error.to_string())
                     .with_hint(format!("install it, or name it as `command` of {}", agent.name))
             })?;
+        }
+        let from_turn = matches!(plan.kind.opening(), Opening::Fork { turn: Some(_), .. });
+        if from_turn && !runtimes::MODELS.iter().any(|(name, _)| *name == agent.runtime) {
+            let message = format!("{} cannot go on from a turn of its choice", agent.runtime);
+            return Err(config_error(message).with_hint("fork the whole session"));
         }
         for (name, value) in &agent.env {
             if let EnvValue::From(from) = value
@@ -99,11 +107,11 @@ impl Ground {
         };
         let resume = match plan.kind.opening() {
             Opening::Fresh => None,
-            Opening::Resume { session } => Some((session, false)),
-            Opening::Fork { session } => Some((session, true)),
+            Opening::Resume { session } => Some((session, false, None)),
+            Opening::Fork { session, turn } => Some((session, true, turn)),
         };
         let totals = match &resume {
-            Some((session, _)) => self.views.session_totals(session).map_err(|e| broken(&e))?,
+            Some((session, _, _)) => self.views.session_totals(session).map_err(|e| broken(&e))?,
             None => BTreeMap::new(),
         };
         let model = plan.model.clone().or_else(|| agent.model.clone());
@@ -129,19 +137,30 @@ impl Ground {
             rules: self.rules(agent),
             permission_mode: agent.permission_mode.clone(),
             bounds: bounds(agent, *budget),
-            resume: resume.map(|(session, fork)| Resuming {
+            resume: resume.map(|(session, fork, turn)| Resuming {
+                session_dir: plan.kind.of().and_then(|of| self.kept(of, &session)),
                 session,
                 fork,
                 fresh_prompt: Some(fresh_prompt),
                 totals,
-                turn: None,
-                session_dir: None,
+                turn,
             }),
             program: agent.program(self.git.root()),
             args: rendered.args,
             env: agent.env.iter().map(|(name, value)| (name.clone(), variable(value))).collect(),
             setup: if *setup { project.worktree.setup.clone() } else { Vec::new() },
         })
+    }
+
+    /// Where a session is kept whose runtime leaves that to us: in the folder of this run, or where that one had it from.
+    fn kept(&self, of: RunId, session: &SessionId) -> Option<PathBuf> {
+        let folder = self.home.run(of);
+        let own = sessions(&folder);
+        if has_session(&own, session) {
+            return Some(own);
+        }
+        // It may have been lost before it came to its session.
+        RunSpec::read(&folder).ok()?.resume?.session_dir
     }
 
     /// The agent's rules, with what a person granted it since. A file of grants with a mistake in it grants nothing.

@@ -91,6 +91,7 @@ pub(super) fn fork(
     command: &CommandId,
     run: RunRef,
     text: Option<String>,
+    turn: Option<u32>,
 ) -> Result<Reply, Refusal> {
     let of = run.id();
     let (pair, model, session, from) = match run {
@@ -107,7 +108,7 @@ pub(super) fn fork(
         story: pair.story,
         agent: pair.agent,
         model,
-        kind: RunKind::Fork { of, session, from },
+        kind: RunKind::Fork { of, session, from, turn },
         line: Line::Fork,
         words: own_or_continue(text.as_ref()),
         slot: None,

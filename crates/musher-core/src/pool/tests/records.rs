@@ -64,7 +64,10 @@ pub(super) fn samples() -> Vec<Fact> {
         queued(RunKind::Fresh, Words::Own),
         queued(RunKind::Retry { of }, Words::Of { run }),
         queued(RunKind::Resume { of, session: session.clone() }, Words::Continue),
-        queued(RunKind::Fork { of, session: session.clone(), from: SlotId(1) }, Words::Continue),
+        queued(
+            RunKind::Fork { of, session: session.clone(), from: SlotId(1), turn: Some(2) },
+            Words::Continue,
+        ),
         queued(restart.clone(), Words::Story),
         Fact::RunWaits { run, wait: Wait::DayCap { cap: Usd::from_dollars(5.0) } },
         Fact::RunWaits { run, wait: Wait::Place },
@@ -177,7 +180,7 @@ fn busy() -> Scene {
     scene.hear(live, 6, Heard::AskClosed { ask, by: ClosedBy::Deadline, command: None });
     let answer = Answer::Allow { input: None };
     scene.reply(Command::Answer { run: live, ask: AskId::new("a1"), answer }).unwrap();
-    scene.reply(Command::Fork { run: RunRef::Live(live), text: None }).unwrap();
+    scene.reply(Command::Fork { run: RunRef::Live(live), text: None, turn: None }).unwrap();
     scene.reply(Command::Stop { run: run(2) }).unwrap();
     let second = scene.live("s2", "bob");
     for n in 0..4 {

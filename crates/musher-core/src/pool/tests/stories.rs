@@ -119,7 +119,7 @@ fn a_story_with_several_branches_is_merged_by_name() {
     let mut scene = Scene::with_story();
     let first = scene.live("s1", "ada");
     scene.name_session(first, 1, "x");
-    scene.reply(Command::Fork { run: RunRef::Live(first), text: None }).unwrap();
+    scene.reply(Command::Fork { run: RunRef::Live(first), text: None, turn: None }).unwrap();
     let second = crate::RunId::minted(2);
     scene.go_live(second);
     scene.end(first, Outcome::Completed);

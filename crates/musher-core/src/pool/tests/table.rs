@@ -135,7 +135,7 @@ fn inputs(at: At) -> Vec<Input> {
         Command::Answer { run, ask: ask(), answer: Answer::Allow { input: None } },
         Command::Resume { past: past.clone(), text: None },
         Command::Retry { past: past.clone() },
-        Command::Fork { run: of(), text: None },
+        Command::Fork { run: of(), text: None, turn: None },
     ];
     let heard = [
         Heard::Session { session: SessionId::new("y") },

@@ -110,7 +110,7 @@ fn a_run_without_a_session_cannot_be_gone_on_with_but_tried_again() {
 fn a_fork_of_a_live_run_stands_beside_it_in_a_copy_of_its_worktree() {
     let mut scene = Scene::with_story();
     let first = scene.live("s1", "ada");
-    let fork = || Command::Fork { run: RunRef::Live(run(1)), text: None };
+    let fork = || Command::Fork { run: RunRef::Live(run(1)), text: None, turn: None };
     assert_eq!(scene.reply(fork()), Err(Refusal::NoSession { run: first }));
     scene.name_session(first, 1, "x");
     let decision = scene.tell(fork());

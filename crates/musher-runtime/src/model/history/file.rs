@@ -30,7 +30,7 @@ pub(super) struct SessionFile {
 }
 
 /// Only what looks like an id of ours becomes a file name.
-fn path(folder: &Path, session: &SessionId) -> Option<PathBuf> {
+pub(super) fn path(folder: &Path, session: &SessionId) -> Option<PathBuf> {
     let id = Uuid::parse_str(session.as_str()).ok()?;
     Some(folder.join(format!("{id}.jsonl")))
 }

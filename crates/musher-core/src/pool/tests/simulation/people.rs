@@ -64,7 +64,7 @@ pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Comm
                 Some(past) => RunRef::Past(past),
                 None => RunRef::Live(dice.pick(&runs)?),
             };
-            Command::Fork { run, text: None }
+            Command::Fork { run, text: None, turn: None }
         }
     };
     Some(command)
