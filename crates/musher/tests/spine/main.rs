@@ -24,6 +24,7 @@ mod limits;
 mod loss;
 mod mcp;
 mod memory;
+mod models;
 mod real;
 mod reload;
 mod resume_stream;
