@@ -11,8 +11,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A page that says what this is */
-        get: operations["welcome"];
+        /** The web UI; the addresses of its pages and of its files lead here too */
+        get: operations["page"];
         put?: never;
         post?: never;
         delete?: never;
@@ -55,6 +55,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the machine and the project lack, with what would mend it */
+        get: operations["checks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/feed": {
         parameters: {
             query?: never;
@@ -64,7 +81,7 @@ export interface paths {
         };
         /**
          * Everything that one client follows, as server-sent events
-         * @description First `headline` for every story, every run that is not over and every open ask, then `ready`. From then on `fact` (with the number, the time and the fact) and again `headline` for what it touched; `run` (with the run's id, the place and the line of its log), `end` when such a run is over, `reset` when what came after a place in its log was lost, `delta` for text in flight, `problem` when a log cannot be read. A headline replaces what you had under the same id. The ids are opaque; send the last one as `Last-Event-ID`.
+         * @description First `headline` for every story, every run that is not over and every open ask, then `ready` (with the number of the last fact, and the build and version of the server). From then on `fact` (with the number, the time and the fact) and again `headline` for what it touched. Headlines of kind `activity` tell the last action of each live run in one line, with the lines that it has changed so far: at the beginning, and as the runs go on, at most once a second for each; once more, without a text, when the lines of a run that is over were counted. `run` (with the run's id, the place and the line of its log), `end` when such a run is over, `reset` when what came after your place in its log was lost or cleaned away, `delta` for text in flight, `problem` when a log cannot be read. A headline replaces what you had under the same id. The ids are opaque; send the last one as `Last-Event-ID`.
          */
         get: operations["feed"];
         put?: never;
@@ -280,9 +297,43 @@ export interface paths {
         };
         /**
          * A run's log as it grows, as server-sent events
-         * @description Each event has its place as its id (`epoch.seq`) and the line of the log as its data. `reset`: what came after its cursor was lost in a crash; go on from there. `end`: the run is over. `problem`: the log cannot be read. `delta`: text in flight.
+         * @description Each event has its place as its id (`epoch.seq`) and the line of the log as its data. `reset`: what came after your place was lost in a crash or cleaned away; go on from its cursor. `end`: the run is over. `problem`: the log cannot be read. `delta`: text in flight.
          */
         get: operations["stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/events/{seq}/change": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a tool call changes in files, by its own words */
+        get: operations["event_change"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A whole run as a file */
+        get: operations["export"];
         put?: never;
         post?: never;
         delete?: never;
@@ -336,6 +387,23 @@ export interface paths {
         put?: never;
         /** End a run by force */
         post: operations["kill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/outline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The shape of a run: its turns, what is worth a look, and what took its time */
+        get: operations["outline"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -404,6 +472,23 @@ export interface paths {
         put?: never;
         /** Try a run again from its prompt */
         post: operations["retry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Look for words in a run's log */
+        get: operations["search"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -735,12 +820,18 @@ export interface components {
         };
         /** @description A seat on the team. */
         AgentNow: {
+            health: components["schemas"]["Health"];
             model?: string | null;
             name: string;
+            /** @description Where its program is; absent when it needs none or it was not found. */
+            program?: string | null;
+            /** @description The role that its prompts speak of. */
+            prompt_role?: string | null;
             role?: string | null;
             /** @description Its runs that are not over. */
             runs: components["schemas"]["AtWork"][];
             runtime: string;
+            version?: string | null;
         };
         AgentsReply: {
             /** @description In the order of the project file; the first is meant when none is named. */
@@ -780,7 +871,7 @@ export interface components {
             answer: components["schemas"]["AnswerBody"];
         };
         /** @description An ask, with what it says. */
-        AskNow: components["schemas"]["AskView"] & {
+        AskNow: components["schemas"]["AskView"] & components["schemas"]["Change"] & {
             /** @description What is asked, as in the event `ask_opened`; absent when the run's log was cleaned away. */
             body?: Record<string, never> | null;
             /**
@@ -818,8 +909,20 @@ export interface components {
             asks: components["schemas"]["AskNow"][];
         };
         AtWork: {
+            /**
+             * Format: int64
+             * @description What all processes of the agent hold together, files that they share aside; absent when it has none.
+             */
+            memory_bytes?: number | null;
+            /**
+             * Format: int64
+             * @description How many of its asks wait for a person.
+             */
+            open_asks: number;
             phase: string;
             run: string;
+            /** Format: int64 */
+            started_at?: number | null;
             story: string;
         };
         CapRequest: {
@@ -837,6 +940,26 @@ export interface components {
              */
             day_usd?: number | null;
         };
+        /** @description What an act changes in files. */
+        Change: {
+            /** @description File by file; absent when it changes none, or nobody can tell. */
+            change?: components["schemas"]["FileDiff"][] | null;
+            /** @description Why something of it is missing. */
+            change_note?: string | null;
+        };
+        /** @description One thing that was looked at. */
+        CheckNow: {
+            detail: string;
+            /** @description What the person can do about it. */
+            fix?: string | null;
+            name: string;
+            state: components["schemas"]["StateNow"];
+        };
+        ChecksReply: {
+            checks: components["schemas"]["CheckNow"][];
+            /** @description What can play an agent here: each runtime with its usual program, and the programs that the team names. */
+            runtimes: components["schemas"]["RuntimeNow"][];
+        };
         /** @description How much there is at this moment. */
         Counts: {
             /** @description Asks that wait for a person. */
@@ -850,6 +973,23 @@ export interface components {
             slots: number;
             /** @description Stories that are not archived. */
             stories: number;
+        };
+        /** @description What was spent today, in UTC. */
+        Day: {
+            /**
+             * Format: double
+             * @description What may be spent in a day; absent when there is no such bound.
+             */
+            cap_usd?: number | null;
+            /** @description Such as `2026-01-31`. */
+            date: string;
+            /**
+             * Format: double
+             * @description The least that it can have cost.
+             */
+            spent_usd: number;
+            /** @description Whether a part of the cost is not known. */
+            unknown: boolean;
         };
         /** @description What a run's branch changes. */
         DiffReply: {
@@ -876,9 +1016,24 @@ export interface components {
             end: boolean;
             /** @description The events as they stand in the log. */
             events: Record<string, never>[];
+            /**
+             * Format: int64
+             * @description The numbers of the first and the last event of the log. The first is not 1 when old ones were cleaned away.
+             */
+            first?: number | null;
+            /** Format: int64 */
+            last?: number | null;
             /** @description What to give as `after` for the next page. */
             next: string;
-            /** @description Whether what came after your `after` was lost in a crash, so that the page begins before it. */
+            /**
+             * Format: int64
+             * @description What to give as `before` for the page before this one; absent when there is none, or when `before` was not given.
+             */
+            prev?: number | null;
+            /**
+             * @description Whether the page does not follow your `after`: what came after it was lost in a crash, so that the page begins
+             *     before it, or was cleaned away, so that the page begins with what is still there.
+             */
             reset: boolean;
         };
         /** @description The changes of one file. */
@@ -917,6 +1072,11 @@ export interface components {
             line: number;
             message: string;
         };
+        /**
+         * @description Whether a program can play its part.
+         * @enum {string}
+         */
+        FitnessNow: "ok" | "untested" | "missing";
         /** @description What the copy is told, and where it begins. */
         ForkRequest: {
             text?: string | null;
@@ -940,6 +1100,13 @@ export interface components {
             /** @description On which story it was asked. */
             story?: string | null;
         };
+        /** @description Whether an agent can be started. */
+        Health: {
+            detail: string;
+            /** @description What the person can do about it. */
+            fix?: string | null;
+            state: components["schemas"]["FitnessNow"];
+        };
         /** @description A run of lines that changed, with the lines around them. */
         Hunk: {
             lines: components["schemas"]["Line"][];
@@ -954,6 +1121,19 @@ export interface components {
             /** @description What git takes for the heading of the place, such as a function. */
             section: string;
         };
+        /** @description The newest run of a story: enough for a board, which then needs no list of runs. */
+        LatestRun: {
+            agent: string;
+            /** Format: int64 */
+            ended_at?: number | null;
+            /** @description Why it failed, on one line. */
+            error?: string | null;
+            lines?: components["schemas"]["LineCount"] | null;
+            outcome?: string | null;
+            parked: boolean;
+            phase: string;
+            run: string;
+        };
         /** @description How many runs there may be at the same time. */
         Limits: {
             /** Format: int32 */
@@ -965,15 +1145,32 @@ export interface components {
         };
         /** @description One line of a hunk. */
         Line: {
+            /** @description Its end is missing, because it is longer than 4,000 letters. */
+            cut?: boolean;
             /**
              * @example context
              * @example added
              * @example removed
              */
             kind: string;
+            /**
+             * @description Which words differ from the line that this one replaces, or that replaces it: each from where to where, counted
+             *     in UTF-16 units. Absent where the lines have little in common.
+             */
+            marks?: [
+                number,
+                number
+            ][];
             /** @description It is the last of its file and has no line end. */
             no_newline?: boolean;
             text: string;
+        };
+        /** @description How many lines were changed. */
+        LineCount: {
+            /** Format: int64 */
+            added: number;
+            /** Format: int64 */
+            removed: number;
         };
         /** @description What was granted and capped while working. */
         LocalReply: {
@@ -981,6 +1178,34 @@ export interface components {
             grants: components["schemas"]["GrantNow"][];
             /** @description The file that holds it, in the state directory. */
             path: string;
+        };
+        /** @description A place that is worth a look. */
+        Mark: {
+            /** Format: int64 */
+            at: number;
+            kind: components["schemas"]["MarkKind"];
+            /** @description Whether it still waits for a person. */
+            open: boolean;
+            /** Format: int64 */
+            seq: number;
+            text: string;
+        };
+        /**
+         * @description Why a place is worth a look; those that people would miss least come first.
+         * @enum {string}
+         */
+        MarkKind: "notice" | "compaction" | "denied" | "error" | "question" | "approval";
+        /** @description An event in which the words were found. */
+        Match: {
+            /** Format: int64 */
+            at: number;
+            /** @description The words with a little of what is around them, on one line. */
+            excerpt: string;
+            /** Format: int64 */
+            seq: number;
+            /** Format: int32 */
+            turn?: number | null;
+            type: string;
         };
         MergeRequest: {
             /**
@@ -991,6 +1216,16 @@ export interface components {
         };
         /** @description The body of a command that says nothing beyond its path. */
         Nothing: Record<string, never>;
+        /** @description The shape of a run. */
+        Outline: {
+            /** @description What is worth a look, in the order of the log. */
+            marks: components["schemas"]["Mark"][];
+            /** @description What took its time, in the order of the log. */
+            spans: components["schemas"]["Span"][];
+            /** @description There were more than 2,000 of something, and the least useful were left out. */
+            thinned: boolean;
+            turns: components["schemas"]["Turn"][];
+        };
         /** @description The body of a command that may bring a text for an agent. */
         PerhapsWords: {
             text?: string | null;
@@ -1027,7 +1262,10 @@ export interface components {
         ProjectReply: {
             /** @description The branch that stories start from and are merged into. */
             base_branch: string;
+            /** @description What tells this build of the server from others; it changes when the server was replaced. */
+            build: string;
             counts: components["schemas"]["Counts"];
+            day: components["schemas"]["Day"];
             limits: components["schemas"]["Limits"];
             name: string;
             /**
@@ -1035,6 +1273,8 @@ export interface components {
              * @description The server's clock, Unix milliseconds.
              */
             now: number;
+            /** @description The repository's folder on the server's machine. */
+            repo: string;
             /** @description Musher's own version. */
             version: string;
         };
@@ -1084,8 +1324,11 @@ export interface components {
         };
         /** @description A run, with what it waits for outside of itself. */
         RunNow: components["schemas"]["RunView"] & {
+            lines?: components["schemas"]["LineCount"] | null;
             /** @description Such as that it is paused because the disk is full, or waits because the day's cap is reached. */
             note?: string | null;
+            /** @description Its folder on the server's machine, as long as it is there with what the run made of it. */
+            worktree?: string | null;
         };
         /** @description A run. */
         RunView: {
@@ -1121,6 +1364,8 @@ export interface components {
             phase: string;
             /** Format: int64 */
             prepared_at?: number | null;
+            /** @description The head of the words that it began with, where they were a person's own and not the story's. */
+            prompt?: string | null;
             /** Format: int64 */
             queued_at: number;
             session?: string | null;
@@ -1133,22 +1378,63 @@ export interface components {
             /** @description `stop` or `kill`, if a person wants it to end. */
             wish?: string | null;
         };
-        /** @description A run, with the place of its work. */
-        RunWhole: components["schemas"]["RunNow"] & {
-            /** @description The folder on the server's machine in which its branch is, while it has one. */
-            worktree?: string | null;
-        };
         /** @description A page of runs: those that are not over, then those that are, each the newest first. */
         RunsReply: {
             /** @description What to give as `before` for the next page. */
             next?: string | null;
             runs: components["schemas"]["RunNow"][];
         };
+        /** @description One runtime, and the program that it needs. */
+        RuntimeNow: {
+            detail: string;
+            /** @description What the person can do about it. */
+            fix?: string | null;
+            /** @description Where its program is; absent when it needs none or it was not found. */
+            program?: string | null;
+            runtime: string;
+            state: components["schemas"]["FitnessNow"];
+            version?: string | null;
+        };
+        /** @description Some of the matches, in the order of the log. */
+        SearchReply: {
+            matches: components["schemas"]["Match"][];
+            /**
+             * Format: int64
+             * @description What to give as `after` to look on; absent when the whole log was looked through.
+             */
+            next?: number | null;
+            /**
+             * Format: int64
+             * @description How many events were looked at this time.
+             */
+            scanned: number;
+        };
         /**
          * @description What the changes are counted from.
          * @enum {string}
          */
         Since: "base" | "start";
+        /** @description Something that took its time. */
+        Span: {
+            /** Format: int64 */
+            at: number;
+            failed: boolean;
+            kind: components["schemas"]["SpanKind"];
+            /** @description The tool, or what was waited for. */
+            name: string;
+            /** Format: int64 */
+            seq: number;
+            /**
+             * Format: int64
+             * @description Absent when it goes on.
+             */
+            until?: number | null;
+        };
+        /**
+         * @description What the time was for.
+         * @enum {string}
+         */
+        SpanKind: "tool" | "wait";
         /** @description Tokens in disjoint buckets, and what they cost. */
         Spent: {
             /** Format: int64 */
@@ -1190,6 +1476,11 @@ export interface components {
             /** @description What to do; the story says it when left out. */
             prompt?: string | null;
         };
+        /**
+         * @description How a thing stands.
+         * @enum {string}
+         */
+        StateNow: "ok" | "degraded" | "missing";
         /** @description A page of stories, the newest first. */
         StoriesPage: {
             /**
@@ -1219,6 +1510,7 @@ export interface components {
             /** Format: int64 */
             created_at: number;
             id: string;
+            latest?: components["schemas"]["LatestRun"] | null;
             /** @description The commit that its merge made. */
             merged?: string | null;
             /**
@@ -1278,6 +1570,49 @@ export interface components {
             /** @description In the order in which they were made. The one in the state directory is not among them. */
             tokens: components["schemas"]["TokenNow"][];
         };
+        /** @description A turn. */
+        Turn: {
+            /** Format: int64 */
+            at: number;
+            /**
+             * Format: double
+             * @description Absent when a part of it is unknown.
+             */
+            cost_usd?: number | null;
+            /**
+             * Format: int64
+             * @description The event with which it ended.
+             */
+            end_seq?: number | null;
+            /** Format: int64 */
+            ended_at?: number | null;
+            outcome?: string | null;
+            /** @description The head of what the agent was asked. */
+            prompt: string;
+            /**
+             * Format: int64
+             * @description The event with which it began.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description All billed tokens.
+             */
+            tokens: number;
+            /**
+             * Format: int64
+             * @description How many calls of tools it made.
+             */
+            tools: number;
+            /**
+             * @example prompt
+             * @example background
+             * @example unknown
+             */
+            trigger: string;
+            /** Format: int32 */
+            turn: number;
+        };
         /**
          * @description By what usage is summed.
          * @enum {string}
@@ -1286,11 +1621,14 @@ export interface components {
         UsageReply: {
             by: components["schemas"]["UsageBy"];
             rows: components["schemas"]["UsageRow"][];
+            split?: components["schemas"]["UsageBy"] | null;
         };
         /** @description The sum for one run, story, agent, model or day. */
         UsageRow: {
             /** @description The run, story, agent or model, or the day as Unix milliseconds of its begin; absent for an unnamed model. */
             key?: string | null;
+            /** @description The part of it, if it was split; written as a key is. */
+            part?: string | null;
             spent: components["schemas"]["Spent"];
         };
         /** @description The body of a command that is a text for an agent. */
@@ -1306,7 +1644,7 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    welcome: {
+    page: {
         parameters: {
             query?: never;
             header?: never;
@@ -1377,6 +1715,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AsksReply"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    checks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChecksReply"];
                 };
             };
             /** @description What went wrong, and what to do about it */
@@ -1665,7 +2031,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunWhole"];
+                    "application/json": components["schemas"]["RunNow"];
                 };
             };
             /** @description What went wrong, and what to do about it */
@@ -1734,6 +2100,12 @@ export interface operations {
             query?: {
                 /** @description Since when; since the branch left the project's own when left out. */
                 since?: "base" | "start";
+                /** @description `only` for every file with its numbers and without its lines. */
+                files?: "only";
+                /** @description One file alone, by the path that the list of files gives it. */
+                path?: string;
+                /** @description With `path`: how many lines are shown around each change (3 when left out). */
+                context?: number;
             };
             header?: never;
             path: {
@@ -1770,6 +2142,8 @@ export interface operations {
                 after?: string;
                 /** @description Begin with the last so many events instead. */
                 last?: number;
+                /** @description The events that stand before this number instead: those nearest to it, in their order. */
+                before?: number;
                 /** @description At most so many events (200 when left out, 5000 at most). */
                 limit?: number;
                 /** @description Only these kinds, with commas in between. */
@@ -1831,6 +2205,73 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    event_change: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A run's id (`r12`), or `STORY` or `STORY:AGENT` for the latest run there */
+                run: string;
+                /** @description The number of an event */
+                seq: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Change"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export: {
+        parameters: {
+            query?: {
+                /** @description `markdown` for people, `jsonl` for programs; `markdown` when left out. */
+                as?: "markdown" | "jsonl";
+            };
+            header?: never;
+            path: {
+                /** @description A run's id (`r12`), or `STORY` or `STORY:AGENT` for the latest run there */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/markdown": string;
                 };
             };
             /** @description What went wrong, and what to do about it */
@@ -1967,6 +2408,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    outline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A run's id (`r12`), or `STORY` or `STORY:AGENT` for the latest run there */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Outline"];
                 };
             };
             /** @description What went wrong, and what to do about it */
@@ -2139,6 +2611,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The words, as they stand; upper and lower case are the same. Left out, every event that is not ruled out below
+                 *     is found.
+                 */
+                q?: string;
+                /** @description Only these kinds, with commas in between. */
+                kinds?: string;
+                /** @description Only calls of this tool. */
+                tool?: string;
+                /** @description `1` for what went wrong alone: errors, calls and turns that failed. */
+                errors?: number;
+                /** @description Begin after this event. */
+                after?: number;
+                /** @description At most so many matches (50 when left out, 500 at most). */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description A run's id (`r12`), or `STORY` or `STORY:AGENT` for the latest run there */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchReply"];
                 };
             };
             /** @description What went wrong, and what to do about it */
@@ -2727,6 +3246,8 @@ export interface operations {
             query?: {
                 /** @description By what it is summed; by story when left out. */
                 by?: "run" | "story" | "agent" | "model" | "day";
+                /** @description By what each sum is split into parts; by nothing when left out. */
+                split?: "run" | "story" | "agent" | "model" | "day";
                 /** @description Only what was spent since then, in Unix milliseconds. */
                 since?: number;
             };

@@ -87,7 +87,7 @@ fn a_run_that_never_was_is_refused() {
         prompt(run, "go"),
         Wish::Resume { run: RunName::Id(run), text: None },
         Wish::Retry { run: RunName::Id(run) },
-        Wish::Fork { run: RunName::Id(run), text: None },
+        Wish::Fork { run: RunName::Id(run), text: None, turn: None },
         Wish::Kill { run: RunName::Id(run) },
         answer(run, "ask"),
     ] {

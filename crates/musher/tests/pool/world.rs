@@ -164,7 +164,7 @@ impl World {
             15 => Wish::Interrupt { run },
             16 => Wish::Resume { run, text },
             17 => Wish::Retry { run },
-            18 => Wish::Fork { run, text },
+            18 => Wish::Fork { run, text, turn: None },
             _ => {
                 let open = state
                     .runs
