@@ -1,14 +1,13 @@
 // The nouns of the API under short names, and the shapes that its document leaves open.
 import type { components } from "./schema";
-import type { AskSoon, ProjectSoon, RunSoon, StorySoon } from "./soon";
 
 type Schemas = components["schemas"];
 
-export type Story = Schemas["StoryView"] & StorySoon;
-export type StoryWhole = Schemas["StoryWhole"] & StorySoon;
-export type Run = Schemas["RunNow"] & RunSoon;
-export type Ask = Omit<Schemas["AskNow"], "body"> & { body?: AskBody | null } & AskSoon;
-export type Project = Schemas["ProjectReply"] & ProjectSoon;
+export type Story = Schemas["StoryView"];
+export type StoryWhole = Schemas["StoryWhole"];
+export type Run = Schemas["RunNow"];
+export type Ask = Omit<Schemas["AskNow"], "body"> & { body?: AskBody | null };
+export type Project = Schemas["ProjectReply"];
 export type Agent = Schemas["AgentNow"];
 export type FileDiff = Schemas["FileDiff"];
 export type Hunk = Schemas["Hunk"];
