@@ -159,9 +159,12 @@ export class Server {
 
   /** Ends everything that was started here and removes it. */
   async stop(): Promise<void> {
-    // Agents outlive a server; this ends them with and without one.
-    if (this.url !== "") this.musher("kill", "--all");
-    await this.end("SIGTERM");
-    rmSync(this.top, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+    try {
+      // Agents outlive a server; this ends them with and without one.
+      if (this.url !== "") this.musher("kill", "--all");
+    } finally {
+      await this.end("SIGTERM");
+      rmSync(this.top, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+    }
   }
 }
