@@ -65,6 +65,10 @@ pub(super) fn samples() -> Vec<Fact> {
         queued(RunKind::Retry { of }, Words::Of { run }),
         queued(RunKind::Resume { of, session: session.clone() }, Words::Continue),
         queued(
+            RunKind::Fork { of, session: session.clone(), from: SlotId(1), turn: None },
+            Words::Continue,
+        ),
+        queued(
             RunKind::Fork { of, session: session.clone(), from: SlotId(1), turn: Some(2) },
             Words::Continue,
         ),
