@@ -1,5 +1,4 @@
 // One ask in full: what is wanted, why, what happened before, and the ways to answer.
-import { useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import type { Ask } from "../../api/words";
 import { useActions } from "../../keys/registry";
@@ -9,67 +8,22 @@ import { Button } from "../../ui/Button";
 import { Age, Countdown } from "../../ui/Numbers";
 import { capital } from "../../ui/states";
 import { Line } from "../../ui/Text";
-import { Always } from "./Always";
-import { give, watchElsewhere } from "./answers";
-import { Body } from "./Body";
-import { Deny } from "./Deny";
-import { FormAsk } from "./FormAsk";
-import { QuestionForm } from "./QuestionForm";
+import { Answering } from "./Answering";
 import { Recent } from "./Recent";
 
 export function AskDetail({ ask }: { ask: Ask }) {
   const [, go] = useLocation();
-  const [open, setOpen] = useState<"deny" | "always" | null>(null);
-  const body = ask.body;
-  const yesOrNo = body?.kind === "approval" || body?.kind === "plan" || body == null;
-  const approve = () => give(ask, { decision: "allow" }, `Approved for ${ask.agent}.`);
-  useEffect(() => watchElsewhere(ask), [ask]);
-  useActions("Inbox", [
-    { id: "inbox.approve", words: "Approve", keys: ["a"], off: !yesOrNo, run: approve },
-    { id: "inbox.deny", words: "Deny, with a reason", keys: ["d"], run: () => setOpen("deny") },
-    {
-      id: "inbox.always",
-      words: "Always allow the like of it",
-      keys: ["A"],
-      off: body?.kind !== "approval",
-      run: () => setOpen("always"),
-    },
-    { id: "inbox.open", words: "Open the run", keys: ["o"], run: () => go(`/runs/${ask.run}`) },
-  ]);
+  const openRun = () => go(`/runs/${ask.run}`);
+  useActions("Inbox", [{ id: "inbox.open", words: "Open the run", keys: ["o"], run: openRun }]);
   return (
     <article className="ask">
       <Head ask={ask} />
-      {body?.kind === "question" ? (
-        <QuestionForm ask={ask} questions={body.questions} />
-      ) : body?.kind === "form" ? (
-        <FormAsk ask={ask} form={body} />
-      ) : (
-        <Body ask={ask} />
-      )}
-      {open === "deny" ? (
-        <Deny ask={ask} onClose={() => setOpen(null)} />
-      ) : (
-        <div className="ask-buttons">
-          {yesOrNo && (
-            <Button kind="primary" hint="a" onPress={approve}>
-              Approve
-            </Button>
-          )}
-          <Button kind="danger" hint="d" onPress={() => setOpen("deny")}>
-            Deny…
-          </Button>
-          {body?.kind === "approval" && (
-            <Button hint="A" onPress={() => setOpen("always")}>
-              Always…
-            </Button>
-          )}
-          <Button kind="quiet" hint="o" onPress={() => go(`/runs/${ask.run}`)}>
-            Open run
-          </Button>
-        </div>
-      )}
+      <Answering ask={ask} group="Inbox">
+        <Button kind="quiet" hint="o" onPress={openRun}>
+          Open run
+        </Button>
+      </Answering>
       <Recent run={ask.run} before={ask.seq ?? null} />
-      <Always ask={ask} open={open === "always"} onClose={() => setOpen(null)} />
     </article>
   );
 }

@@ -1,19 +1,12 @@
 // An ask where it was put: open, it is answered in place with the keys of the inbox; closed, it says what was answered.
-import { useEffect, useState } from "react";
 import { type Ask, askKey } from "../../../api/words";
-import { useActions } from "../../../keys/registry";
 import { useLive } from "../../../live/hooks";
 import { Badge } from "../../../ui/Badge";
-import { Button } from "../../../ui/Button";
 import { Age, Countdown } from "../../../ui/Numbers";
 import { oneLine, plain } from "../../../ui/plain";
 import { Line } from "../../../ui/Text";
-import { Always } from "../../inbox/Always";
-import { give, useAnsweredHere, watchElsewhere } from "../../inbox/answers";
-import { Body } from "../../inbox/Body";
-import { Deny } from "../../inbox/Deny";
-import { FormAsk } from "../../inbox/FormAsk";
-import { QuestionForm } from "../../inbox/QuestionForm";
+import { Answering } from "../../inbox/Answering";
+import { useAnsweredHere } from "../../inbox/answers";
 import type { AskRow } from "./rows";
 
 export function AskRowView({ run, row, active }: { run: string; row: AskRow; active: boolean }) {
@@ -27,28 +20,6 @@ export function AskRowView({ run, row, active }: { run: string; row: AskRow; act
 }
 
 function Open({ ask, active }: { ask: Ask; active: boolean }) {
-  const [open, setOpen] = useState<"deny" | "always" | null>(null);
-  const body = ask.body;
-  const yesOrNo = body?.kind === "approval" || body?.kind === "plan" || body == null;
-  const approve = () => give(ask, { decision: "allow" }, `Approved for ${ask.agent}.`);
-  useEffect(() => watchElsewhere(ask), [ask]);
-  useActions("Ask", [
-    { id: "ask.approve", words: "Approve", keys: ["a"], off: !active || !yesOrNo, run: approve },
-    {
-      id: "ask.deny",
-      words: "Deny, with a reason",
-      keys: ["d"],
-      off: !active,
-      run: () => setOpen("deny"),
-    },
-    {
-      id: "ask.always",
-      words: "Always allow the like of it",
-      keys: ["A"],
-      off: !active || body?.kind !== "approval",
-      run: () => setOpen("always"),
-    },
-  ]);
   return (
     <section className="t-ask" aria-label="Waits for you">
       <header>
@@ -62,33 +33,7 @@ function Open({ ask, active }: { ask: Ask; active: boolean }) {
           </span>
         )}
       </header>
-      {body?.kind === "question" ? (
-        <QuestionForm ask={ask} questions={body.questions} />
-      ) : body?.kind === "form" ? (
-        <FormAsk ask={ask} form={body} />
-      ) : (
-        <Body ask={ask} />
-      )}
-      {open === "deny" ? (
-        <Deny ask={ask} onClose={() => setOpen(null)} />
-      ) : (
-        <div className="ask-buttons">
-          {yesOrNo && (
-            <Button kind="primary" hint="a" onPress={approve}>
-              Approve
-            </Button>
-          )}
-          <Button kind="danger" hint="d" onPress={() => setOpen("deny")}>
-            Deny…
-          </Button>
-          {body?.kind === "approval" && (
-            <Button hint="A" onPress={() => setOpen("always")}>
-              Always…
-            </Button>
-          )}
-        </div>
-      )}
-      <Always ask={ask} open={open === "always"} onClose={() => setOpen(null)} />
+      <Answering ask={ask} group="Ask" active={active} />
     </section>
   );
 }
