@@ -1,5 +1,6 @@
 //! `musher demo`: three scripted agents work on three stories at once, in a repository made for it.
 
+mod answers;
 mod stage;
 mod watch;
 
@@ -8,19 +9,19 @@ use std::time::Duration;
 use anstyle::AnsiColor;
 use clap::Args;
 use musher_core::pool::Reply;
-use musher_core::{AgentName, Answer, Ask, CommandId, Outcome, RunId, StoryId, Usd};
-use tokio::signal::unix::{SignalKind, signal};
+use musher_core::{AgentName, CommandId, Outcome, RunId, StoryId, Usd};
 use uuid::Uuid;
 
 use super::diff::unified;
-use super::run::answer::{self, Dialog, Meaning};
+use super::door::Web;
+use super::signals::Signals;
 use super::terminal::Typed;
-use super::text::plain;
-use super::{CliError, Exit, ask, money, out, tell, terminal};
+use super::{CliError, Exit, money, out, tell, terminal};
 use crate::client::views::Diff;
 use crate::journal::Views;
 use crate::pool::{Accepted, RunName, Wish};
 use crate::runner::launch;
+use answers::{is_closed, marked, own_answer, typed, until_closed};
 use stage::Stage;
 use watch::{Asked, Watched};
 
@@ -39,31 +40,45 @@ pub(crate) struct Demo {
     /// Answer every ask with yes, and every question with its first option.
     #[arg(short, long)]
     yes: bool,
+    /// Stay open until Ctrl-C, even if nobody is at the terminal.
+    #[arg(long)]
+    stay: bool,
+    #[command(flatten)]
+    web: Web,
 }
 
 impl Demo {
     pub(crate) async fn run(self) -> Result<Exit, CliError> {
-        let mut interrupts = signal(SignalKind::interrupt())
-            .map_err(|error| CliError::Unavailable(error.to_string()))?;
-        let stage = Stage::set().await?;
+        let mut signals = Signals::heed();
+        let (stage, door) = Stage::set(self.web.site()).await?;
+        let latch = door.latch();
         out::prose(&format!(
             "Three scripted agents work at once in {}, which is removed at the end.",
             stage.repo().display()
         ))?;
         let unattended = self.yes || !terminal::can_ask();
+        let stays = self.stay || !unattended;
         if unattended {
             out::prose("Nobody is asked: the demonstration answers for you, and says so.")?;
         }
+        if stays {
+            out::line(&format!("Watch it in a browser: {}\n", door.link()))?;
+        }
         let mut show = Show { stage, unattended, typed: Typed::default(), cast: Vec::new() };
-        let played = tokio::select! {
-            played = show.play() => played,
-            _struck = interrupts.recv() => {
-                tell("Ending everything.");
-                Ok(Exit::Stopped)
-            }
+        let played = async {
+            let played = tokio::select! {
+                played = show.play(stays) => played,
+                () = signals.told_to_end() => {
+                    tell("Ending everything.");
+                    Ok(Exit::Stopped)
+                }
+            };
+            latch.close();
+            played
         };
+        let (served, played) = tokio::join!(door.serve(), played);
         show.end().await;
-        played
+        served.and(played)
     }
 }
 
@@ -75,7 +90,7 @@ struct Show {
 }
 
 impl Show {
-    async fn play(&mut self) -> Result<Exit, CliError> {
+    async fn play(&mut self, stays: bool) -> Result<Exit, CliError> {
         for (title, agent, colour) in STORIES {
             let add = Wish::AddStory { id: None, title: (*title).into(), text: String::new() };
             let Reply::Story(story) = self.wish(add).await? else { return Err(odd()) };
@@ -109,9 +124,25 @@ impl Show {
             self.finished(watched.run).await?;
         }
         self.show_work().await?;
+        if stays {
+            self.stay().await?;
+        }
         let completed =
             |(_, watched): &(StoryId, Watched)| watched.outcome == Some(Outcome::Completed);
         Ok(if self.cast.iter().all(completed) { Exit::Completed } else { Exit::Failed })
+    }
+
+    /// Lets people look around in the browser until they have seen enough.
+    async fn stay(&mut self) -> Result<(), CliError> {
+        if self.unattended {
+            out::line("\nThe web UI stays open. Ctrl-C ends everything.")?;
+            return std::future::pending().await;
+        }
+        // What is typed once the words are there counts.
+        self.typed.listen();
+        out::line("\nThe web UI stays open: read, review, start more. Enter ends everything.")?;
+        self.typed.next().await;
+        Ok(())
     }
 
     async fn answer(&mut self, asked: Asked) -> Result<(), CliError> {
@@ -129,15 +160,29 @@ impl Show {
             false => {
                 out::line("")?;
                 out::line(&format!("{} asks:", watched.agent))?;
-                let answer = typed(&asked.body, &mut self.typed).await?;
+                let pool = self.stage.supervisor.pool();
+                let answer = tokio::select! {
+                    answer = typed(&asked.body, &mut self.typed) => Some(answer?),
+                    () = until_closed(pool, asked.run, &asked.ask) => None,
+                };
+                let Some(answer) = answer else {
+                    return out::line("› answered in the browser\n");
+                };
                 out::line("")?;
                 answer
             }
         };
         let run = RunName::Id(asked.run);
-        self.stage.supervisor.pool().until_heard(&run, &asked.ask).await;
-        let wish = Wish::Answer { run, ask: asked.ask, answer };
-        self.wish(wish).await.map(|_| ())
+        let pool = self.stage.supervisor.pool();
+        pool.until_heard(&run, &asked.ask).await;
+        let wish = Wish::Answer { run, ask: asked.ask.clone(), answer };
+        match self.wish(wish).await {
+            // The browser was quicker.
+            Err(_) if is_closed(pool, asked.run, &asked.ask).await => {
+                out::line("› answered in the browser\n")
+            }
+            answered => answered.map(|_| ()),
+        }
     }
 
     /// Waits until what a run left is committed.
@@ -207,77 +252,16 @@ impl Show {
         reply.map_err(|error| CliError::user(error.to_string()))
     }
 
-    /// Ends whatever is still at work, and takes the stage away.
+    /// Ends whatever is still at work, also what was started in the browser, and takes the stage away.
     async fn end(self) {
-        for (_, watched) in self.cast.iter().filter(|(_, watched)| watched.outcome.is_none()) {
+        // A run that ends makes room for one that waits, so they are looked at anew each time.
+        while let Some(run) = self.stage.supervisor.live().await.pop() {
             // It may have ended by itself in the meantime.
-            let _ended = self.wish(Wish::Kill { run: RunName::Id(watched.run) }).await;
-            let _ended = self.finished(watched.run).await;
+            let _ended = self.wish(Wish::Kill { run: RunName::Id(run) }).await;
+            let _ended = self.finished(run).await;
         }
         self.stage.strike().await;
         launch::reap();
-    }
-}
-
-/// What the demonstration says when nobody is there: yes, or the first option.
-fn own_answer(ask: &Ask) -> (Answer, String) {
-    match ask {
-        Ask::Question { questions } => {
-            let first = |question: &musher_core::Question| {
-                question.options.first().map(|option| option.label.clone()).unwrap_or_default()
-            };
-            let chosen: Vec<String> = questions.iter().map(first).collect();
-            let said = chosen.join(", ");
-            let reply = |label: String| musher_core::Reply { chosen: vec![label], text: None };
-            (Answer::Replies { replies: chosen.into_iter().map(reply).collect() }, said)
-        }
-        Ask::Approval(_) | Ask::Plan { .. } => (Answer::Allow { input: None }, "yes".into()),
-        Ask::Form { .. } => (Answer::Deny { reason: "Nobody is there.".into() }, "no".into()),
-    }
-}
-
-/// The whole ask, with a mark at every option that the answer takes.
-fn marked(ask: &Ask, answer: &Answer) -> String {
-    let taken = |label: &str| match answer {
-        Answer::Replies { replies } => {
-            replies.iter().flat_map(|reply| &reply.chosen).any(|chosen| chosen == label)
-        }
-        Answer::Allow { .. }
-        | Answer::AllowAlways { .. }
-        | Answer::Deny { .. }
-        | Answer::DenyAndInterrupt { .. }
-        | Answer::Form { .. } => false,
-    };
-    let Ask::Question { questions } = ask else { return ask::described(ask) };
-    let mut lines = Vec::new();
-    for question in questions {
-        lines.push(format!("? {}", plain(&question.text)));
-        for option in &question.options {
-            let mark = if taken(&option.label) { "●" } else { "○" };
-            lines.push(format!("  {mark} {}", plain(&option.label)));
-        }
-    }
-    lines.join("\n")
-}
-
-/// Asks the person at the terminal until the answer is understood.
-async fn typed(ask: &Ask, typed: &mut Typed) -> Result<Answer, CliError> {
-    let mut dialog = Dialog::Start;
-    // What was typed before the question is no answer to it; what is typed after it is.
-    typed.listen();
-    out::line(&answer::put(ask))?;
-    loop {
-        let Some(line) = typed.next().await else {
-            return Ok(Answer::Deny { reason: "Nobody is at the terminal.".into() });
-        };
-        match answer::understand(ask, &dialog, &line) {
-            Meaning::Answer(answer) => return Ok(answer),
-            Meaning::Next(next, question) => {
-                dialog = next;
-                out::line(&question)?;
-            }
-            Meaning::Again(why) => out::line(&why)?,
-        }
     }
 }
 

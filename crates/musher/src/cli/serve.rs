@@ -2,23 +2,20 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
 use musher_runtime::Environment;
-use musher_web::Site;
 use serde_json::json;
-use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio_util::sync::CancellationToken;
 
+use super::door::{self, Door, Web, broken, refused};
+use super::signals::Signals;
 use super::{CliError, Exit, tell};
 use crate::config::trust::{self, Trust};
 use crate::config::{self, Project};
-use crate::home::{self, Home, HomeError, ServerFile, Token, Tokens};
+use crate::home::{self, Home};
 use crate::runner::launch;
 use crate::supervisor::{self, Supervisor};
-use crate::{api, fail, runtimes};
+use crate::{fail, runtimes};
 
 /// Serves one project.
 #[derive(Debug, Args)]
@@ -35,10 +32,8 @@ pub(super) struct Serve {
     /// Print one line of JSON when it is ready, and nothing else.
     #[arg(long)]
     json: bool,
-    /// Serve the web UI from a folder that its bundler writes, instead of the built-in one.
-    #[cfg(debug_assertions)]
-    #[arg(long, hide = true, value_name = "DIR")]
-    web_dir: Option<PathBuf>,
+    #[command(flatten)]
+    web: Web,
     /// Die at a named point, as by a kill.
     #[arg(long, hide = true, value_name = "POINT")]
     die_at: Option<String>,
@@ -55,51 +50,24 @@ impl Serve {
         launch::open_many_files();
         let config = self.config()?;
         let (home, project) = (config.home.clone(), config.project.clone());
-        let listen = self.listen.unwrap_or(project.server.listen);
-        if !listen.ip().is_loopback() {
-            return Err(CliError::hinted(
-                format!(
-                    "{listen} can be reached from other machines, and nothing would be encrypted"
-                ),
-                "listen on 127.0.0.1, and come through a tunnel such as `ssh -L`",
-            ));
-        }
-        let listener = TcpListener::bind(listen).await.map_err(|error| {
-            CliError::hinted(
-                format!("nothing can listen on {listen}: {error}"),
-                "end what listens there, or take a free port with --listen 127.0.0.1:0",
-            )
-        })?;
-        let address = listener.local_addr().map_err(|error| broken(&error))?;
+        let listener = door::listen(self.listen.unwrap_or(project.server.listen)).await?;
         let supervisor = Supervisor::start(config)
             .await
             .map_err(|error| CliError::hinted(error.to_string(), error.hint()))?;
-        let (token, code) = (
-            home.token().map_err(|error| refused(&error))?,
-            Token::mint().map_err(|e| broken(&e))?,
-        );
-        let closing = CancellationToken::new();
-        let tokens = Arc::new(Tokens::open(home.path()).map_err(|error| refused(&error))?);
-        let access = api::Access::new(token, tokens, address.port(), &[], &project.server.origins);
-        let mut context = supervisor.context(access, api::Code::new(code.clone()), closing.clone());
-        context.site = self.site();
-        let url = format!("http://{address}");
-        home.announce(&ServerFile { url: url.clone(), pid: std::process::id() })
-            .map_err(|error| refused(&error))?;
-        self.say_ready(&url, &code, home.path(), supervisor.live().await.len());
-        let door = api::serve(listener, api::router(context), closing.clone());
+        let origins = &project.server.origins;
+        let door = Door::open(listener, &supervisor, &home, origins, self.web.site())?;
+        let latch = door.latch();
+        self.say_ready(&door, home.path(), supervisor.live().await.len());
         let watched = async {
             let why = tokio::select! {
                 why = supervisor.broken() => Some(why),
                 () = signals.told_to_end() => None,
             };
-            home.retract();
-            closing.cancel();
+            latch.close();
             why
         };
-        // The door ends when it is told to, after the replies that are under way.
-        let (ended, why) = tokio::join!(door, watched);
-        ended.map_err(|error| broken(&error))?;
+        let (ended, why) = tokio::join!(door.serve(), watched);
+        ended?;
         let live = supervisor.live().await.len();
         supervisor.end().await;
         match why {
@@ -131,24 +99,14 @@ impl Serve {
         Ok(supervisor::Config { repo, home, project, program, environment, runner_vars })
     }
 
-    #[cfg(debug_assertions)]
-    fn site(&self) -> Site {
-        self.web_dir.clone().map_or(Site::Embedded, Site::Folder)
-    }
-
-    #[cfg(not(debug_assertions))]
-    fn site(&self) -> Site {
-        Site::Embedded
-    }
-
-    fn say_ready(&self, url: &str, code: &Token, state: &Path, live: usize) {
+    fn say_ready(&self, door: &Door, state: &Path, live: usize) {
         if self.json {
             let pid = std::process::id();
-            let ready = json!({ "url": url, "state": state, "pid": pid, "runs": live });
+            let ready = json!({ "url": door.url(), "state": state, "pid": pid, "runs": live });
             anstream::println!("{ready}");
             return;
         }
-        anstream::println!("Musher listens at {url}/#{}", code.as_str());
+        anstream::println!("Musher listens at {}", door.link());
         tell(&format!("State directory: {}", state.display()));
         match live {
             0 => {}
@@ -185,53 +143,5 @@ fn say_ended(live: usize) {
         0 => tell("The server has ended; no agent was at work."),
         1 => tell(&format!("The server has ended; 1 agent goes on. {rest}")),
         live => tell(&format!("The server has ended; {live} agents go on. {rest}")),
-    }
-}
-
-fn refused(error: &HomeError) -> CliError {
-    CliError::hinted(error.to_string(), error.hint())
-}
-
-fn broken(error: &std::io::Error) -> CliError {
-    CliError::Unavailable(error.to_string())
-}
-
-/// The signals that a server heeds, from its first moment on.
-struct Signals {
-    interrupts: Option<Signal>,
-    terms: Option<Signal>,
-    hangups: Option<Signal>,
-    children: Option<Signal>,
-}
-
-impl Signals {
-    fn heed() -> Self {
-        Self {
-            interrupts: signal(SignalKind::interrupt()).ok(),
-            terms: signal(SignalKind::terminate()).ok(),
-            hangups: signal(SignalKind::hangup()).ok(),
-            children: signal(SignalKind::child()).ok(),
-        }
-    }
-
-    /// Waits until somebody wants the server to end, and takes in runners that have ended meanwhile.
-    async fn told_to_end(&mut self) {
-        loop {
-            tokio::select! {
-                () = next(&mut self.interrupts) => return,
-                () = next(&mut self.terms) => return,
-                () = next(&mut self.hangups) => return,
-                () = next(&mut self.children) => launch::reap(),
-            }
-        }
-    }
-}
-
-async fn next(signal: &mut Option<Signal>) {
-    match signal {
-        Some(signal) => {
-            signal.recv().await;
-        }
-        None => std::future::pending().await,
     }
 }

@@ -1,5 +1,11 @@
 //! Prompts from everywhere, and what pipes see.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::musher::Place;
 
 const ECHO: &str = "[[step]]\nsay = 'You said: ${prompt}'";
@@ -94,4 +100,25 @@ fn the_demo_does_real_work_and_leaves_nothing_behind() {
     assert!(ran.out.contains("The bill: $0.0349"), "{}", ran.out);
     let left = std::fs::read_dir(place.work.path()).unwrap().count();
     assert_eq!(left, 0, "the demo's repository was left behind");
+}
+
+#[test]
+fn the_demo_stays_open_when_told_to_and_ends_with_everything_when_told_to_end() {
+    let place = Place::new();
+    let mut command = place.musher(&["demo", "--yes", "--stay"]);
+    command.env("TMPDIR", place.work.path()).stdout(Stdio::piped());
+    let mut demo = command.spawn().unwrap();
+    let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let link = lines.find(|line| line.starts_with("Watch it in a browser: ")).unwrap();
+    let page = link.trim_start_matches("Watch it in a browser: http://");
+    let mut door = TcpStream::connect(page.split_once('/').unwrap().0).unwrap();
+    lines.find(|line| line == "The web UI stays open. Ctrl-C ends everything.").unwrap();
+    door.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+    let mut reply = String::new();
+    door.read_to_string(&mut reply).unwrap();
+    assert!(reply.starts_with("HTTP/1.0 ") || reply.starts_with("HTTP/1.1 "), "{reply}");
+    let pid = Pid::from_child(&demo);
+    kill_process(pid, Signal::TERM).unwrap();
+    assert_eq!(demo.wait().unwrap().code(), Some(4));
+    assert_eq!(std::fs::read_dir(place.work.path()).unwrap().count(), 0);
 }

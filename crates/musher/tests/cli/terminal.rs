@@ -229,12 +229,15 @@ fn the_demo_asks_at_a_terminal_and_not_with_yes() {
         let (_, keys) = asks.remove(terminal.until_one(&words));
         terminal.type_in(keys);
     }
+    terminal.until("Enter ends everything");
+    terminal.type_in("\n");
     let (code, screen) = terminal.close();
     assert_eq!(code, Some(0), "{screen}");
     assert!(screen.contains("It counts lines."), "{screen}");
+    assert!(screen.contains("Watch it in a browser: http://127.0.0.1:"), "{screen}");
     let (code, screen) = Terminal::open(&place, &["demo", "--yes"]).close();
     assert_eq!(code, Some(0), "{screen}");
-    assert!(!screen.contains("[y] yes"), "{screen}");
+    assert!(!screen.contains("[y] yes") && !screen.contains("stays open"), "{screen}");
 }
 
 #[test]

@@ -1,11 +1,13 @@
-//! The stage of the demonstration: a repository in a folder of its own, and the server of it.
+//! The stage of the demonstration: a repository in a folder of its own, and the server of it with its door.
 
 use std::path::{Path, PathBuf};
 
 use musher_runtime::Environment;
+use musher_web::Site;
 use tempfile::TempDir;
 
 use super::super::CliError;
+use super::super::door::{self, Door};
 use crate::git::Git;
 use crate::home::Home;
 use crate::supervisor::{self, Supervisor, git_env};
@@ -26,7 +28,8 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) async fn set() -> Result<Self, CliError> {
+    /// The stage, and the door through which a browser looks at it.
+    pub(super) async fn set(site: Site) -> Result<(Self, Door), CliError> {
         let folder = tempfile::Builder::new().prefix("musher-demo-").tempdir();
         let folder = folder.map_err(|error| unmade(&error))?;
         let repo = folder.path().join("tools");
@@ -45,11 +48,14 @@ impl Stage {
         let home = Home::open(&folder.path().join("state"), &repo)
             .map_err(|error| CliError::Unavailable(error.to_string()))?;
         let program = std::env::current_exe().map_err(|error| unmade(&error))?;
+        let listener = door::listen(project.server.listen).await?;
+        let (origins, announced) = (project.server.origins.clone(), home.clone());
         let config = supervisor::Config { repo, home, project, program, environment, runner_vars };
         let supervisor = Supervisor::start(config)
             .await
             .map_err(|error| CliError::Unavailable(error.to_string()))?;
-        Ok(Self { folder, supervisor })
+        let door = Door::open(listener, &supervisor, &announced, &origins, site)?;
+        Ok((Self { folder, supervisor }, door))
     }
 
     pub(super) fn repo(&self) -> PathBuf {

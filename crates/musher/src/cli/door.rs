@@ -1,0 +1,128 @@
+//! The HTTP door of a server: it is opened where it was asked for, and announced in the state directory.
+
+use std::net::SocketAddr;
+#[cfg(debug_assertions)]
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use musher_web::Site;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::CliError;
+use crate::api;
+use crate::home::{Home, HomeError, ServerFile, Token, Tokens};
+use crate::supervisor::Supervisor;
+
+/// Where the web UI comes from.
+#[derive(Debug, Args)]
+pub(super) struct Web {
+    /// Serve the web UI from a folder that its bundler writes, instead of the built-in one.
+    #[cfg(debug_assertions)]
+    #[arg(long, hide = true, value_name = "DIR")]
+    web_dir: Option<PathBuf>,
+}
+
+impl Web {
+    #[cfg(debug_assertions)]
+    pub(super) fn site(&self) -> Site {
+        self.web_dir.clone().map_or(Site::Embedded, Site::Folder)
+    }
+
+    #[cfg(not(debug_assertions))]
+    pub(super) fn site(&self) -> Site {
+        Site::Embedded
+    }
+}
+
+/// Takes an address before anything else is done, so that one that is in use costs nothing.
+pub(super) async fn listen(at: SocketAddr) -> Result<TcpListener, CliError> {
+    if !at.ip().is_loopback() {
+        return Err(CliError::hinted(
+            format!("{at} can be reached from other machines, and nothing would be encrypted"),
+            "listen on 127.0.0.1, and come through a tunnel such as `ssh -L`",
+        ));
+    }
+    TcpListener::bind(at).await.map_err(|error| {
+        CliError::hinted(
+            format!("nothing can listen on {at}: {error}"),
+            "end what listens there, or take a free port with --listen 127.0.0.1:0",
+        )
+    })
+}
+
+/// A door that is announced, and lets people in once it is served.
+pub(super) struct Door {
+    listener: TcpListener,
+    context: api::Context,
+    closing: CancellationToken,
+    home: Home,
+    url: String,
+    code: Token,
+}
+
+/// Closes a door from elsewhere.
+pub(super) struct Latch {
+    closing: CancellationToken,
+    home: Home,
+}
+
+impl Door {
+    pub(super) fn open(
+        listener: TcpListener,
+        supervisor: &Supervisor,
+        home: &Home,
+        origins: &[String],
+        site: Site,
+    ) -> Result<Self, CliError> {
+        let address = listener.local_addr().map_err(|error| broken(&error))?;
+        let token = home.token().map_err(|error| refused(&error))?;
+        let code = Token::mint().map_err(|error| broken(&error))?;
+        let tokens = Arc::new(Tokens::open(home.path()).map_err(|error| refused(&error))?);
+        let access = api::Access::new(token, tokens, address.port(), &[], origins);
+        let closing = CancellationToken::new();
+        let mut context = supervisor.context(access, api::Code::new(code.clone()), closing.clone());
+        context.site = site;
+        let url = format!("http://{address}");
+        home.announce(&ServerFile { url: url.clone(), pid: std::process::id() })
+            .map_err(|error| refused(&error))?;
+        Ok(Self { listener, context, closing, home: home.clone(), url, code })
+    }
+
+    /// Where programs find it.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Where a browser finds it; the code in it lets one browser in.
+    pub(super) fn link(&self) -> String {
+        format!("{}/#{}", self.url, self.code.as_str())
+    }
+
+    pub(super) fn latch(&self) -> Latch {
+        Latch { closing: self.closing.clone(), home: self.home.clone() }
+    }
+
+    /// Serves until the latch falls, and then the replies that are under way.
+    pub(super) async fn serve(self) -> Result<(), CliError> {
+        api::serve(self.listener, api::router(self.context), self.closing)
+            .await
+            .map_err(|error| broken(&error))
+    }
+}
+
+impl Latch {
+    pub(super) fn close(&self) {
+        self.home.retract();
+        self.closing.cancel();
+    }
+}
+
+pub(super) fn refused(error: &HomeError) -> CliError {
+    CliError::hinted(error.to_string(), error.hint())
+}
+
+pub(super) fn broken(error: &std::io::Error) -> CliError {
+    CliError::Unavailable(error.to_string())
+}
