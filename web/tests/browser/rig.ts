@@ -11,6 +11,8 @@ interface Options {
   project: string;
   /** More keys of an agent, by its name. */
   keys: Record<string, string>;
+  /** More variables of the server; `HOME` in them is its home folder. */
+  vars: Record<string, string>;
 }
 
 interface Rig {
@@ -59,8 +61,9 @@ export const test = base.extend<Options & Rig>({
   scripts: [{ quick: QUICK }, { option: true }],
   project: ["", { option: true }],
   keys: [{}, { option: true }],
-  server: async ({ scripts, project, keys }, use) => {
-    const server = new Server(scripts, project, keys);
+  vars: [{}, { option: true }],
+  server: async ({ scripts, project, keys, vars }, use) => {
+    const server = new Server(scripts, project, keys, vars);
     await server.start();
     await use(server);
     await server.stop();

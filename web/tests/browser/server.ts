@@ -26,11 +26,20 @@ export class Server {
   private process: ChildProcess | null = null;
   private readonly environment: Record<string, string>;
 
-  /** `more` holds further keys of an agent in the project file, `extra` further tables. */
-  constructor(scripts: Scripts, extra = "", more: Record<string, string> = {}) {
+  /**
+   * `more` holds further keys of an agent in the project file, `extra` further tables, `vars` further variables of the
+   * server, in which `HOME` means its home folder.
+   */
+  constructor(
+    scripts: Scripts,
+    extra = "",
+    more: Record<string, string> = {},
+    vars: Record<string, string> = {},
+  ) {
     if (MUSHER === "") throw new Error("MUSHER_BIN must name the musher program");
     const home = join(this.top, "home");
     this.environment = {
+      ...Object.fromEntries(Object.entries(vars).map(([name, value]) => [name, value.replace("HOME", home)])),
       PATH: process.env.PATH ?? "",
       HOME: home,
       LANG: "C.UTF-8",
