@@ -33,7 +33,8 @@ export function Banner() {
     return (
       <div className="banner" role="status">
         <span>
-          Another version of Musher serves this page now. Reload it when nothing you typed is unsent.
+          Another version of Musher serves this page now. Until you reload it, some of it may not work; what
+          you typed stays.
         </span>
         <Button onPress={() => location.reload()}>Reload</Button>
       </div>

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from "react";
 import { useActions } from "../keys/registry";
 import { Button } from "./Button";
 import { Dialog } from "./Dialog";
+import { useKept } from "./kept";
 
 export interface Question {
   title: string;
@@ -20,13 +21,13 @@ export interface Question {
 export function Confirm({ question, onClose }: { question: Question | null; onClose(): void }) {
   return (
     <Dialog title={question?.title ?? ""} open={question !== null} onClose={onClose}>
-      {question !== null && <Inside question={question} onClose={onClose} />}
+      {question !== null && <Inside key={question.title} question={question} onClose={onClose} />}
     </Dialog>
   );
 }
 
 function Inside({ question, onClose }: { question: Question; onClose(): void }) {
-  const [words, setWords] = useState("");
+  const [words, setWords] = useKept(`confirm.${question.title}`);
   const [busy, setBusy] = useState(false);
   const missing = question.words?.needed === true && words.trim() === "";
   const yes = async () => {
@@ -34,7 +35,9 @@ function Inside({ question, onClose }: { question: Question; onClose(): void }) 
     setBusy(true);
     const worked = await question.run(words.trim());
     setBusy(false);
-    if (worked) onClose();
+    if (!worked) return;
+    setWords("");
+    onClose();
   };
   useActions(
     "Confirm",

@@ -1,18 +1,16 @@
-// A no with a reason, which the agent is told. What was typed stays as long as the page does.
-import { type KeyboardEvent, useEffect, useRef, useState } from "react";
-import { type Ask, askKey } from "../../api/words";
+// A no with a reason, which the agent is told. What was typed stays until it was sent.
+import { type KeyboardEvent, useEffect, useRef } from "react";
+import type { Ask } from "../../api/words";
 import { Button } from "../../ui/Button";
 import { give } from "./answers";
-
-const drafts = new Map<string, string>();
+import { useDraft } from "./drafts";
 
 export function Deny({ ask, onClose }: { ask: Ask; onClose(): void }) {
-  const key = askKey(ask);
-  const [reason, setReason] = useState(drafts.get(key) ?? "");
+  const [draft, change] = useDraft(ask);
+  const reason = draft.reason ?? "";
   const box = useRef<HTMLTextAreaElement>(null);
   useEffect(() => box.current?.focus(), []);
   const deny = (decision: "deny" | "deny_and_interrupt") => {
-    drafts.delete(key);
     give(ask, { decision, reason: reason.trim() || "A person said no." }, `Denied for ${ask.agent}.`);
     onClose();
   };
@@ -30,10 +28,7 @@ export function Deny({ ask, onClose }: { ask: Ask; onClose(): void }) {
           ref={box}
           rows={2}
           value={reason}
-          onChange={(event) => {
-            drafts.set(key, event.target.value);
-            setReason(event.target.value);
-          }}
+          onChange={(event) => change({ reason: event.target.value })}
           onKeyDown={press}
         />
       </label>

@@ -5,6 +5,7 @@ import { Button } from "../../ui/Button";
 import { Markdown } from "../../ui/Markdown";
 import { plain } from "../../ui/plain";
 import { give } from "./answers";
+import { useDraft } from "./drafts";
 
 type FormBody = Extract<AskBody, { kind: "form" }>;
 
@@ -19,8 +20,9 @@ interface Field {
 
 export function FormAsk({ ask, form }: { ask: Ask; form: FormBody }) {
   const fields = fieldsOf(form.schema);
-  const [values, setValues] = useState<Record<string, string | boolean>>({});
-  const [json, setJson] = useState("{}");
+  const [draft, change] = useDraft(ask);
+  const values = draft.fields ?? {};
+  const json = draft.json ?? "{}";
   const [problem, setProblem] = useState<string | null>(null);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -32,7 +34,7 @@ export function FormAsk({ ask, form }: { ask: Ask; form: FormBody }) {
       setProblem(error instanceof Error ? error.message : String(error));
     }
   };
-  const put = (name: string, value: string | boolean) => setValues((old) => ({ ...old, [name]: value }));
+  const put = (name: string, value: string | boolean) => change({ fields: { ...values, [name]: value } });
   return (
     <form className="questions" onSubmit={submit}>
       <p className="quiet">{plain(form.server)} asks:</p>
@@ -48,7 +50,7 @@ export function FormAsk({ ask, form }: { ask: Ask; form: FormBody }) {
           <textarea
             rows={6}
             value={json}
-            onChange={(event) => setJson(event.target.value)}
+            onChange={(event) => change({ json: event.target.value })}
             spellCheck={false}
           />
         </label>

@@ -6,16 +6,14 @@ import { Button } from "../../ui/Button";
 import { Markdown } from "../../ui/Markdown";
 import { plain } from "../../ui/plain";
 import { give } from "./answers";
+import { type Reply, useDraft } from "./drafts";
 
-interface Reply {
-  chosen: string[];
-  text: string;
-}
-
+const NO_REPLY: Reply = { chosen: [], text: "" };
 const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
 export function QuestionForm({ ask, questions }: { ask: Ask; questions: Question[] }) {
-  const [replies, setReplies] = useState<Reply[]>(() => questions.map(() => ({ chosen: [], text: "" })));
+  const [draft, change] = useDraft(ask);
+  const replies = questions.map((_, n) => draft.replies?.[n] ?? NO_REPLY);
   const [at, setAt] = useState(0);
   const current = questions[at];
   const send = (all: Reply[]) => {
@@ -26,7 +24,7 @@ export function QuestionForm({ ask, questions }: { ask: Ask; questions: Question
   };
   const put = (question: number, reply: Reply): Reply[] => {
     const all = replies.map((old, n) => (n === question ? reply : old));
-    setReplies(all);
+    change({ replies: all });
     return all;
   };
   const answered = (reply: Reply | undefined) =>
@@ -38,7 +36,7 @@ export function QuestionForm({ ask, questions }: { ask: Ask; questions: Question
     else setAt(open);
   };
   const choose = (question: number, label: string) => {
-    const old = replies[question] ?? { chosen: [], text: "" };
+    const old = replies[question] ?? NO_REPLY;
     if (questions[question]?.multi) {
       const chosen = old.chosen.includes(label)
         ? old.chosen.filter((one) => one !== label)

@@ -7,6 +7,7 @@ import { type Answer, type Ask, askKey } from "../../api/words";
 import { serverNow } from "../../live/clock";
 import { store } from "../../live/store";
 import { complain, dismiss, say } from "../../ui/toast";
+import { dropDraft } from "./drafts";
 
 /** How long an answer can be taken back. */
 const HOLD = 3_000;
@@ -92,11 +93,13 @@ async function send(ask: Ask, answer: Answer): Promise<void> {
   try {
     const body = { answer };
     await take(api.POST("/api/v1/runs/{run}/asks/{ask}/answer", { params: { path }, body }));
+    dropDraft(key);
     setTimeout(() => show(key, true), SETTLED);
   } catch (error) {
     show(key, true);
     const { code } = asProblem(error);
     if (code === "already_answered" || code === "ask_closed" || code === "no_such_ask") {
+      dropDraft(key);
       say("Somebody else was first: this was answered already. Your answer was not used.", {
         tone: "bad",
         ms: 12_000,

@@ -64,7 +64,7 @@ export function Frame({ story, runs, run, children, foot }: Props) {
       <header className="story-head">
         <div className="story-line">
           <span className="story-id quiet">{story.id}</span>
-          <Title story={story} />
+          <Title key={story.id} story={story} />
           <StoryState story={story} />
           <div className="story-deeds">
             {few.map((deed) => (

@@ -6,19 +6,30 @@ import { useActions } from "../../keys/registry";
 import { Button } from "../../ui/Button";
 import { Line } from "../../ui/Text";
 import { attempt } from "../../ui/toast";
+import { useDraft } from "../run/draft";
 
 export function Title({ story }: { story: Story }) {
-  const [draft, setDraft] = useState<string | null>(null);
+  const [draft, setDraft] = useDraft(`title.${story.id}`);
+  // A draft that was left behind, by a reload or a crash, is taken up again.
+  const [open, setOpen] = useState(draft !== "");
   const [busy, setBusy] = useState(false);
   const title = story.title ?? story.id;
   const fixed = story.state === "archived";
+  const begin = () => {
+    setDraft(title);
+    setOpen(true);
+  };
+  const leave = () => {
+    setDraft("");
+    setOpen(false);
+  };
   useActions("Story", [
-    { id: "story.title", words: "Change the title", keys: ["t"], off: fixed, run: () => setDraft(title) },
+    { id: "story.title", words: "Change the title", keys: ["t"], off: fixed, run: begin },
   ]);
   const save = async () => {
-    const next = (draft ?? "").trim();
+    const next = draft.trim();
     if (next === "" || next === title) {
-      setDraft(null);
+      leave();
       return;
     }
     setBusy(true);
@@ -27,22 +38,22 @@ export function Title({ story }: { story: Story }) {
       take(api.PATCH("/api/v1/stories/{story}", { params: { path }, body: { title: next } })),
     );
     setBusy(false);
-    if (worked) setDraft(null);
+    if (worked) leave();
   };
   const press = (event: KeyboardEvent) => {
     if (event.key === "Enter" && !event.nativeEvent.isComposing) void save();
-    else if (event.key === "Escape") setDraft(null);
+    else if (event.key === "Escape") leave();
     else return;
     event.preventDefault();
   };
-  if (draft === null) {
+  if (!open) {
     return (
       <div className="story-title">
         <h2>
           <Line text={title} />
         </h2>
         {!fixed && (
-          <Button kind="icon" label="Change the title" onPress={() => setDraft(title)}>
+          <Button kind="icon" label="Change the title" onPress={begin}>
             ✎
           </Button>
         )}
@@ -62,7 +73,7 @@ export function Title({ story }: { story: Story }) {
       <Button kind="primary" hint="Enter" isDisabled={busy} onPress={() => void save()}>
         Save
       </Button>
-      <Button kind="quiet" hint="Esc" onPress={() => setDraft(null)}>
+      <Button kind="quiet" hint="Esc" onPress={leave}>
         Back
       </Button>
     </div>

@@ -3,6 +3,7 @@ import { type KeyboardEvent, useState } from "react";
 import { asProblem, type Problem } from "../../api/problem";
 import { useStory } from "../../live/hooks";
 import { Button } from "../Button";
+import { useKept } from "../kept";
 import { oneLine } from "../plain";
 import { Line } from "../Text";
 import { say } from "../toast";
@@ -17,15 +18,13 @@ interface Props {
   onClose(): void;
 }
 
-/** Words that were typed for a story and not sent stay as long as the page does. */
-const prompts = new Map<string, string>();
-
 export function Start({ story: id, given, onClose }: Props) {
   const story = useStory(id);
   const team = useTeam();
   const [picked, pick] = useState<string | null>(null);
   const [typed, setModel] = useState<string | null>(null);
-  const [prompt, setPrompt] = useState(prompts.get(id) ?? "");
+  // Words that were typed for a story and not sent are there the next time.
+  const [prompt, setPrompt] = useKept(`start.${id}`);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(given.problem ?? null);
   const members = team.data ?? [];
@@ -41,7 +40,7 @@ export function Start({ story: id, given, onClose }: Props) {
       if (story?.state === "done") await reopen(id);
       await start(id, { agent, model: model.trim(), prompt: prompt.trim() });
       remember(agent, model.trim());
-      prompts.delete(id);
+      setPrompt("");
       onClose();
       say(`${oneLine(agent, 40)} starts on ${id}.`);
     } catch (error) {
@@ -77,14 +76,7 @@ export function Start({ story: id, given, onClose }: Props) {
         <span>
           What to do <span className="quiet">(the story says it if left empty)</span>
         </span>
-        <textarea
-          rows={2}
-          value={prompt}
-          onChange={(event) => {
-            prompts.set(id, event.target.value);
-            setPrompt(event.target.value);
-          }}
-        />
+        <textarea rows={2} value={prompt} onChange={(event) => setPrompt(event.target.value)} />
       </label>
       <label className="story-field">
         <span>
