@@ -1,6 +1,14 @@
 // A project in a folder of its own, and the real server that serves it. Nothing is built here and nothing is faked.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  constants,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -79,13 +87,20 @@ export class Server {
     return execFileSync(MUSHER, all, { cwd: this.repo, env: this.environment, encoding: "utf8" });
   }
 
+  /** Another build of the same program: a file of its own is all that tells builds apart. */
+  newer(): string {
+    const copy = join(this.top, "newer");
+    copyFileSync(MUSHER, copy, constants.COPYFILE_FICLONE);
+    return copy;
+  }
+
   /** Starts the server; at the same address as before, if it ran before. */
-  async start(): Promise<void> {
+  async start(program = MUSHER): Promise<void> {
     const port = this.url === "" ? "0" : new URL(this.url).port;
     const web = process.env.MUSHER_WEB_DIR;
     const own = web === undefined ? [] : ["--web-dir", web];
     const args = ["serve", ...own, "--state", this.state, "--listen", `127.0.0.1:${port}`];
-    const child = spawn(MUSHER, args, {
+    const child = spawn(program, args, {
       cwd: this.repo,
       env: this.environment,
       stdio: ["ignore", "pipe", "pipe"],
