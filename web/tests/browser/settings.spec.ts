@@ -38,6 +38,51 @@ test("the project file is shown with its mistakes at their lines, until they are
   await expect(wrong).toHaveCount(0);
 });
 
+test("an edited project file is put in force once its mistakes are mended, and a new agent joins the team", async ({
+  page,
+  server,
+}) => {
+  const path = join(server.repo, ".musher/project.toml");
+  const good = readFileSync(path, "utf8").replace("runs = 32", "runs = 7");
+  const badge = (words: RegExp) => page.locator(".badge", { hasText: words });
+  const inForce = page.getByRole("button", { name: "Put it in force" });
+  await page.goto(`${server.url}/settings`);
+  await expect(badge(/in force$/)).toBeVisible();
+  writeFileSync(path, good.replace("runs = 7", "runs = 0"));
+  await page.keyboard.press("r");
+  const line = good.slice(0, good.indexOf("runs = 7")).split("\n").length;
+  await expect(page.getByRole("button", { name: `Line ${line}` })).toBeVisible();
+  await expect(page.locator(".project-line.bad")).toContainText("runs = 0");
+  await expect(page.getByText("the server goes on with the file as it was")).toBeVisible();
+  await expect(inForce).toHaveCount(0);
+  writeFileSync(path, good);
+  await page.keyboard.press("r");
+  await expect(badge(/changed, not in force yet/)).toBeVisible();
+  await expect(page.locator(".project-line.bad")).toHaveCount(0);
+  await expect(page.getByText("0/32 running")).toBeVisible();
+  await accessible(page);
+  await inForce.click();
+  await expect(page.getByText("The project file is in force for what starts from now on.")).toBeVisible();
+  await expect(badge(/in force$/)).toBeVisible();
+  await expect(page.getByText("0/7 running")).toBeVisible();
+
+  // Who is on the team is agreed to at the machine itself, which also puts it in force.
+  writeFileSync(
+    path,
+    good.replace("[limits]", '[[agent]]\nname = "newcomer"\nruntime = "script"\n\n[limits]'),
+  );
+  await page.keyboard.press("r");
+  await expect(badge(/not trusted/)).toBeVisible();
+  await expect(page.getByText("Read it, then run musher trust")).toBeVisible();
+  await expect(inForce).toHaveCount(0);
+  server.musher("trust");
+  await page.keyboard.press("r");
+  await expect(badge(/in force$/)).toBeVisible();
+  await page.keyboard.press("g");
+  await page.keyboard.press("a");
+  await expect(page.getByRole("row").filter({ hasText: "newcomer" })).toContainText("ready");
+});
+
 test("a rule that was granted is listed and taken back", async ({ page, server }) => {
   const { run } = await server.begin("Ask", "asks");
   await expect.poll(async () => (await server.ask<{ asks: unknown[] }>("GET", "/asks")).asks.length).toBe(1);

@@ -3,6 +3,7 @@ import { useMemo, useRef, useState } from "react";
 import { asProblem, type Problem } from "../../api/problem";
 import { useQuery } from "../../api/query";
 import { useActions } from "../../keys/registry";
+import { store } from "../../live/store";
 import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { copy } from "../../ui/copy";
@@ -23,6 +24,11 @@ export function ProjectFile() {
   const file = useQuery("project file", readProjectFile);
   const [refused, setRefused] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
+  /** The limits above the page are part of what the file says. */
+  const look = () => {
+    file.reload();
+    store.refreshProject();
+  };
   const again = async () => {
     setBusy(true);
     setRefused(null);
@@ -34,10 +40,10 @@ export function ProjectFile() {
       setRefused(asProblem(error));
     }
     setBusy(false);
-    file.reload();
+    look();
   };
   useActions("Settings", [
-    { id: "settings.look", words: "Look at the project file again", keys: ["r"], run: file.reload },
+    { id: "settings.look", words: "Look at the project file again", keys: ["r"], run: look },
   ]);
   if (file.problem !== undefined && file.data === undefined) {
     if (file.problem.status === 404)
@@ -66,7 +72,7 @@ export function ProjectFile() {
             Open in {opens.name}
           </a>
         )}
-        <Button hint="r" onPress={file.reload}>
+        <Button hint="r" onPress={look}>
           Look again
         </Button>
         {!in_force && problems.length === 0 && trusted && (
