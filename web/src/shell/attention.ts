@@ -88,6 +88,8 @@ export function watchAttention(events: AttentionEvents): () => void {
   const me = crypto.randomUUID();
   const channel = "BroadcastChannel" in window ? new BroadcastChannel(FOCUS) : null;
   const tell = () => channel?.postMessage({ tab: me, focused: document.hasFocus() });
+  // A page that is left in front is not told that it loses the focus.
+  const leave = () => channel?.postMessage({ tab: me, focused: false });
   if (channel) {
     channel.onmessage = ({ data }: MessageEvent<{ tab: string; focused: boolean }>) => {
       if (data.focused) focused.add(data.tab);
@@ -96,6 +98,8 @@ export function watchAttention(events: AttentionEvents): () => void {
   }
   window.addEventListener("focus", tell);
   window.addEventListener("blur", tell);
+  window.addEventListener("pagehide", leave);
+  window.addEventListener("pageshow", tell);
   tell();
   const look = () => {
     const items = inboxItems(store.world);
@@ -114,9 +118,12 @@ export function watchAttention(events: AttentionEvents): () => void {
   look();
   return () => {
     stop();
+    leave();
     channel?.close();
     window.removeEventListener("focus", tell);
     window.removeEventListener("blur", tell);
+    window.removeEventListener("pagehide", leave);
+    window.removeEventListener("pageshow", tell);
   };
 }
 
