@@ -4,7 +4,7 @@ import { api, take } from "../api/client";
 import type { Ask, Run, Story } from "../api/words";
 import { type Part, store } from "./store";
 import type { Link } from "./team";
-import type { Stretch } from "./windows";
+import { type Stretch, unread } from "./windows";
 import type { World } from "./world";
 
 /** Equal, or lists and plain objects of the same things. */
@@ -108,20 +108,5 @@ export function useEvents(run: string): Transcript {
   const newer = useCallback(() => void store.windows.newer(run), [run]);
   const toEnd = useCallback(() => void store.windows.toEnd(run), [run]);
   const jump = useCallback((seq: number) => store.windows.jump(run, seq), [run]);
-  return { ...(stretch ?? nothing(run)), older, newer, toEnd, jump };
-}
-
-function nothing(run: string): Stretch {
-  const deltas = new Map();
-  return {
-    run,
-    events: [],
-    first: 1,
-    head: 0,
-    atEnd: false,
-    loading: true,
-    problem: null,
-    over: false,
-    deltas,
-  };
+  return { ...(stretch ?? unread(run)), older, newer, toEnd, jump };
 }

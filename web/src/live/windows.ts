@@ -269,7 +269,9 @@ export class Windows {
   }
 }
 
-function fresh(run: string): Window {
+/** A log of which nothing is known yet. */
+export function unread(run: string): Stretch {
+  const deltas = new Map();
   return {
     run,
     events: [],
@@ -279,7 +281,13 @@ function fresh(run: string): Window {
     loading: true,
     problem: null,
     over: false,
-    deltas: new Map(),
+    deltas,
+  };
+}
+
+function fresh(run: string): Window {
+  return {
+    ...unread(run),
     users: 1,
     cursor: null,
     busy: null,

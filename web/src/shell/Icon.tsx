@@ -1,4 +1,6 @@
-// The signs of the rail, drawn as lines in the colour of their text.
+// The signs of the rail.
+import { Sign } from "../ui/Sign";
+
 export type IconName = "inbox" | "board" | "agents" | "costs" | "settings" | "search";
 
 const PATHS: Record<IconName, string> = {
@@ -12,16 +14,5 @@ const PATHS: Record<IconName, string> = {
 };
 
 export function Icon({ name }: { name: IconName }) {
-  return (
-    <svg className="icon" viewBox="0 0 24 24" width="20" height="20" aria-hidden="true">
-      <path
-        d={PATHS[name]}
-        fill="none"
-        stroke="currentColor"
-        strokeWidth="1.75"
-        strokeLinejoin="round"
-        strokeLinecap="round"
-      />
-    </svg>
-  );
+  return <Sign className="icon" path={PATHS[name]} size={20} />;
 }

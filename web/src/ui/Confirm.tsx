@@ -1,9 +1,11 @@
 // Asks once more before something is done, and says in a sentence what that will be.
 import { type ReactNode, useState } from "react";
+import { asProblem, type Problem } from "../api/problem";
 import { useActions } from "../keys/registry";
 import { Button } from "./Button";
 import { Dialog } from "./Dialog";
 import { useKept } from "./kept";
+import { ProblemLine } from "./ProblemLine";
 
 export interface Question {
   title: string;
@@ -14,30 +16,36 @@ export interface Question {
   danger?: boolean;
   /** Words that go along, if some can. */
   words?: { label: string; needed?: boolean };
-  /** Does it; gives whether it worked, so that a failure keeps what was typed. */
-  run(words: string): Promise<boolean>;
+  /** Does it. What goes wrong is told in the dialog, which keeps what was typed. */
+  run(words: string): Promise<unknown>;
 }
 
 export function Confirm({ question, onClose }: { question: Question | null; onClose(): void }) {
   return (
     <Dialog title={question?.title ?? ""} open={question !== null} onClose={onClose}>
-      {question !== null && <Inside key={question.title} question={question} onClose={onClose} />}
+      {question !== null && <Sure key={question.title} question={question} onClose={onClose} />}
     </Dialog>
   );
 }
 
-function Inside({ question, onClose }: { question: Question; onClose(): void }) {
+/** What stands in the dialog. */
+export function Sure({ question, onClose }: { question: Question; onClose(): void }) {
   const [words, setWords] = useKept(`confirm.${question.title}`);
   const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
   const missing = question.words?.needed === true && words.trim() === "";
   const yes = async () => {
     if (busy || missing) return;
     setBusy(true);
-    const worked = await question.run(words.trim());
-    setBusy(false);
-    if (!worked) return;
-    setWords("");
-    onClose();
+    setProblem(null);
+    try {
+      await question.run(words.trim());
+      setWords("");
+      onClose();
+    } catch (error) {
+      setProblem(asProblem(error));
+      setBusy(false);
+    }
   };
   useActions(
     "Confirm",
@@ -56,7 +64,8 @@ function Inside({ question, onClose }: { question: Question; onClose(): void }) 
           <textarea rows={3} autoFocus value={words} onChange={(event) => setWords(event.target.value)} />
         </label>
       )}
-      <div className="confirm-buttons">
+      <ProblemLine problem={problem} />
+      <div className="dialog-foot">
         <Button
           kind={question.danger ? "danger" : "primary"}
           autoFocus={question.words === undefined}

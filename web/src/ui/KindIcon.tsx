@@ -1,4 +1,5 @@
-// The sign of what a tool does, drawn as lines in the colour of its text.
+// The sign of what a tool does.
+import { Sign } from "./Sign";
 
 const PATHS: Record<string, string> = {
   read: "M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6",
@@ -10,21 +11,10 @@ const PATHS: Record<string, string> = {
   subagent: "M12 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM5 20c0-4 3-6.5 7-6.5s7 2.5 7 6.5",
   question: "M9 9a3 3 0 1 1 4 2.8c-.7.3-1 .8-1 1.7M12 17v.2M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18z",
   plan: "M4 6h2M9 6h11M4 12h2M9 12h11M4 18h2M9 18h11",
-  thought: "M9 19h6M10 22h4M8 15c-2-1.3-3-3.3-3-5.5a7 7 0 0 1 14 0c0 2.2-1 4.200-3 5.5v1H8z",
+  thought: "M9 19h6M10 22h4M8 15c-2-1.3-3-3.3-3-5.5a7 7 0 0 1 14 0c0 2.2-1 4.2-3 5.5v1H8z",
   other: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 3v3M12 18v3M3 12h3M18 12h3",
 };
 
 export function KindIcon({ kind }: { kind: string | null }) {
-  return (
-    <svg className="kind-icon" viewBox="0 0 24 24" width="16" height="16" aria-hidden="true">
-      <path
-        d={PATHS[kind ?? "other"] ?? PATHS.other}
-        fill="none"
-        stroke="currentColor"
-        strokeWidth="1.75"
-        strokeLinejoin="round"
-        strokeLinecap="round"
-      />
-    </svg>
-  );
+  return <Sign className="kind-icon" path={PATHS[kind ?? "other"] ?? PATHS.other} size={16} />;
 }

@@ -46,12 +46,12 @@ export function perform(card: Card, move: Move, go: (path: string) => void): voi
       });
       return;
     case "archive":
-      ask(
-        "Put a story away",
-        `“${title}” leaves the board and cannot be worked on any more. Its runs and their logs stay.`,
-        "Put it away",
-        () => archive(card.id),
-      );
+      ask({
+        title: "Put a story away",
+        about: `“${title}” leaves the board and cannot be worked on any more. Its runs and their logs stay.`,
+        yes: "Put it away",
+        run: () => archive(card.id),
+      });
       return;
   }
 }
@@ -69,10 +69,10 @@ function stopping(card: Card, title: string): void {
   }
   const what =
     runs.length === 1 ? `${card.agents.join(", ")} ends its work` : `${runs.length} runs end their work`;
-  ask(
-    runs.length === 1 ? "Stop the run" : "Stop the runs",
-    `${what} on “${title}” step by step. What was changed is kept on its branch, and a run can be resumed.`,
-    "Stop",
-    all,
-  );
+  ask({
+    title: runs.length === 1 ? "Stop the run" : "Stop the runs",
+    about: `${what} on “${title}” step by step. What was changed is kept on its branch, and a run can be resumed.`,
+    yes: "Stop",
+    run: all,
+  });
 }

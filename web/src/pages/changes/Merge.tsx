@@ -10,6 +10,7 @@ import { Dialog } from "../../ui/Dialog";
 import { PlusMinus } from "../../ui/Numbers";
 import { plain } from "../../ui/plain";
 import { sentence } from "../../ui/states";
+import { branchNumber, merge } from "../../ui/story/commands";
 import { attempt, say } from "../../ui/toast";
 
 interface Props {
@@ -28,34 +29,22 @@ export function Merge(props: Props) {
   );
 }
 
-/** The number of a story's branch, which is the last part of its name. */
-function branchNumber(branch: string | null | undefined): number | null {
-  const found = /(?:^|[/-])(\d+)$/.exec(branch ?? "")?.[1];
-  return found === undefined ? null : Number(found);
-}
-
 function Inside({ run, files, lines, onClose }: Props) {
   const base = useLive((world) => world.project?.base_branch ?? "the project's branch");
   const [, go] = useLocation();
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const send = (branch: number | null) => {
-    const body = branch === null ? {} : { branch };
-    return take(api.POST("/api/v1/stories/{story}/merge", { params: { path: { story: run.story } }, body }));
-  };
-  const merge = async () => {
+  const bring = async () => {
     setBusy(true);
     setProblem(null);
     try {
-      const receipt = await send(null).catch((error: unknown) => {
+      await merge(run.story, null).catch((error: unknown) => {
         // The story has several branches; this is about the one that the run worked on.
-        const own = asProblem(error).code === "which_branch" ? branchNumber(run.branch) : null;
+        const own = asProblem(error).code === "which_branch" ? branchNumber(run.branch ?? "") : null;
         if (own === null) throw error;
-        return send(own);
+        return merge(run.story, own);
       });
-      say(
-        receipt.status === "pending" ? "The merge is under way." : `Merged story ${run.story} into ${base}.`,
-      );
+      say(`Merged story ${run.story} into ${base}.`);
       onClose();
     } catch (error) {
       setProblem(asProblem(error));
@@ -87,7 +76,7 @@ function Inside({ run, files, lines, onClose }: Props) {
         </div>
       )}
       <div className="dialog-foot">
-        <Button kind="primary" autoFocus isDisabled={busy} onPress={() => void merge()}>
+        <Button kind="primary" autoFocus isDisabled={busy} onPress={() => void bring()}>
           {busy ? "Merging…" : problem === null ? `Merge into ${plain(base)}` : "Try again"}
         </Button>
         {conflict && (

@@ -7,10 +7,10 @@ import { asked } from "../../ui/asked";
 import { Phase } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { Elapsed, Money, PlusMinus } from "../../ui/Numbers";
+import { ProblemLine } from "../../ui/ProblemLine";
 import { oneLine } from "../../ui/plain";
 import { AgentChoice } from "../../ui/story/AgentChoice";
 import { add, start } from "../../ui/story/commands";
-import { ProblemLine } from "../../ui/story/ProblemLine";
 import { type Member, rehearses, remember, usual } from "../../ui/story/team";
 import { Line } from "../../ui/Text";
 

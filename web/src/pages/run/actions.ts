@@ -2,7 +2,7 @@
 import { api, take } from "../../api/client";
 import type { Receipt, Run, Story } from "../../api/words";
 import type { Question } from "../../ui/Confirm";
-import { attempt, say } from "../../ui/toast";
+import { say } from "../../ui/toast";
 
 export interface Deed {
   id: string;
@@ -18,14 +18,13 @@ const live = (run: Run) => run.phase !== "over";
 export function runDeeds(run: Run, story: Story | undefined, go: (path: string) => void): Deed[] {
   const path = { run: run.id };
   const deeds: Deed[] = [];
-  const works = (work: () => Promise<Receipt>, words: string) =>
-    attempt(async () => {
-      const receipt = await work();
-      if (receipt.status === "queued") {
-        say(`Queued ${receipt.run}.`);
-        go(`/runs/${receipt.run}`);
-      } else say(words);
-    });
+  const works = async (work: () => Promise<Receipt>, words: string) => {
+    const receipt = await work();
+    if (receipt.status === "queued") {
+      say(`Queued ${receipt.run}.`);
+      go(`/runs/${receipt.run}`);
+    } else say(words);
+  };
   if (live(run)) {
     if (run.phase === "live") {
       deeds.push({

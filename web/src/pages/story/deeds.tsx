@@ -1,15 +1,9 @@
 // What can be done with a story, each with the sentence that says what it will do.
-import { api, take } from "../../api/client";
 import type { Run, Story } from "../../api/words";
 import { plain } from "../../ui/plain";
-import { attempt, say } from "../../ui/toast";
+import { archive, branchNumber, done, merge, reopen } from "../../ui/story/commands";
+import { say } from "../../ui/toast";
 import type { Deed } from "../run/actions";
-
-/** The number at the end of a branch's name, by which a merge names it. */
-export function branchNumber(branch: string): number | null {
-  const found = /(\d+)$/.exec(branch)?.[1];
-  return found === undefined ? null : Number(found);
-}
 
 /** The branches of a story's runs, the newest first. */
 function branchesOf(runs: readonly Run[]): string[] {
@@ -18,7 +12,6 @@ function branchesOf(runs: readonly Run[]): string[] {
 
 /** What a person can do with this story now; `chosen` is the run that is looked at, whose branch is meant. */
 export function storyDeeds(story: Story, runs: readonly Run[], chosen: Run | undefined): Deed[] {
-  const path = { story: story.id };
   const busy = story.runs.live > 0;
   const branches = branchesOf(runs);
   const branch = chosen?.branch ?? branches[0];
@@ -45,12 +38,10 @@ export function storyDeeds(story: Story, runs: readonly Run[], chosen: Run | und
           </>
         ),
         yes: "Merge",
-        run: () =>
-          attempt(async () => {
-            const body = number === null ? {} : { branch: number };
-            await take(api.POST("/api/v1/stories/{story}/merge", { params: { path }, body }));
-            say(`Merged ${story.id}.`);
-          }),
+        run: async () => {
+          await merge(story.id, number);
+          say(`Merged ${story.id}.`);
+        },
       },
     });
   }
@@ -64,11 +55,10 @@ export function storyDeeds(story: Story, runs: readonly Run[], chosen: Run | und
         about:
           "Marks the story as done without merging anything. It takes no more runs until you reopen it; its branch and worktree stay.",
         yes: "Mark as done",
-        run: () =>
-          attempt(async () => {
-            await take(api.POST("/api/v1/stories/{story}/done", { params: { path }, body: {} }));
-            say(`${story.id} is done.`);
-          }),
+        run: async () => {
+          await done(story.id);
+          say(`${story.id} is done.`);
+        },
       },
     });
   }
@@ -81,11 +71,10 @@ export function storyDeeds(story: Story, runs: readonly Run[], chosen: Run | und
         title: `Reopen ${story.id}`,
         about: "The story takes runs again. What was merged stays merged.",
         yes: "Reopen",
-        run: () =>
-          attempt(async () => {
-            await take(api.POST("/api/v1/stories/{story}/reopen", { params: { path }, body: {} }));
-            say(`${story.id} is open again.`);
-          }),
+        run: async () => {
+          await reopen(story.id);
+          say(`${story.id} is open again.`);
+        },
       },
     });
   }
@@ -101,11 +90,10 @@ export function storyDeeds(story: Story, runs: readonly Run[], chosen: Run | und
           "Puts the story away for good: it leaves the board, and its worktrees are given to other stories. Its branches and the logs of its runs are kept. This cannot be taken back.",
         yes: "Archive",
         danger: true,
-        run: () =>
-          attempt(async () => {
-            await take(api.POST("/api/v1/stories/{story}/archive", { params: { path }, body: {} }));
-            say(`Archived ${story.id}.`);
-          }),
+        run: async () => {
+          await archive(story.id);
+          say(`Archived ${story.id}.`);
+        },
       },
     });
   }

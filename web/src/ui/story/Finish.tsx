@@ -9,12 +9,12 @@ import { useLive, useStory } from "../../live/hooks";
 import { Phase } from "../Badge";
 import { Button } from "../Button";
 import { PlusMinus } from "../Numbers";
+import { ProblemLine } from "../ProblemLine";
 import { oneLine } from "../plain";
 import { Loading } from "../states";
 import { Line } from "../Text";
 import { say } from "../toast";
-import { done, merge, reopen } from "./commands";
-import { ProblemLine } from "./ProblemLine";
+import { branchNumber, done, merge, reopen } from "./commands";
 
 interface Branch {
   n: number;
@@ -28,9 +28,8 @@ function branchesOf(runs: readonly Run[]): Branch[] {
   const found = new Map<number, Branch>();
   const newest = [...runs].sort((a, b) => b.queued_at - a.queued_at);
   for (const run of newest) {
-    const n = Number(run.branch?.split("/").at(-1));
-    if (run.branch != null && Number.isInteger(n) && !found.has(n))
-      found.set(n, { n, name: run.branch, run });
+    const n = branchNumber(run.branch ?? "");
+    if (run.branch != null && n !== null && !found.has(n)) found.set(n, { n, name: run.branch, run });
   }
   return [...found.values()];
 }

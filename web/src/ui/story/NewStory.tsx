@@ -2,12 +2,12 @@
 import { type ClipboardEvent, type KeyboardEvent, useState } from "react";
 import { asProblem, type Problem } from "../../api/problem";
 import { Button } from "../Button";
+import { ProblemLine } from "../ProblemLine";
 import { oneLine } from "../plain";
 import { say } from "../toast";
 import { add, archive, start } from "./commands";
 import { startStory } from "./dialogs";
 import { clearDraft, setDraft, takeLines, useDraft } from "./draft";
-import { ProblemLine } from "./ProblemLine";
 import { remember, rememberedModel, useTeam, usual } from "./team";
 
 export function NewStory({ onClose }: { onClose(): void }) {

@@ -4,12 +4,12 @@ import { asProblem, type Problem } from "../../api/problem";
 import { useStory } from "../../live/hooks";
 import { Button } from "../Button";
 import { useKept } from "../kept";
+import { ProblemLine } from "../ProblemLine";
 import { oneLine } from "../plain";
 import { Line } from "../Text";
 import { say } from "../toast";
 import { AgentChoice } from "./AgentChoice";
 import { reopen, start } from "./commands";
-import { ProblemLine } from "./ProblemLine";
 import { type Member, remember, rememberedModel, useTeam, usual } from "./team";
 
 interface Props {

@@ -1,11 +1,11 @@
 // The dialogs about stories, which open over any page; `c` begins a new story from everywhere.
 import { useActions } from "../../keys/registry";
+import { Sure } from "../Confirm";
 import { Dialog } from "../Dialog";
 import { newStory, type StoryDialog, show, useStoryDialog } from "./dialogs";
 import { Finish } from "./Finish";
 import { NewStory } from "./NewStory";
 import { Start } from "./Start";
-import { Sure } from "./Sure";
 
 export function StoryDialogs() {
   const open = useStoryDialog();
@@ -27,7 +27,7 @@ function Inside({ dialog, onClose }: { dialog: StoryDialog; onClose(): void }) {
     case "finish":
       return <Finish key={dialog.story} story={dialog.story} onClose={onClose} />;
     case "sure":
-      return <Sure about={dialog.about} yes={dialog.yes} run={dialog.run} onClose={onClose} />;
+      return <Sure question={dialog.question} onClose={onClose} />;
   }
 }
 
@@ -40,7 +40,7 @@ function titleOf(dialog: StoryDialog | null): string {
     case "finish":
       return "Finish the story";
     case "sure":
-      return dialog.title;
+      return dialog.question.title;
     case undefined:
       return "Story";
   }

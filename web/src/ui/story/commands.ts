@@ -51,6 +51,12 @@ export function archive(story: string) {
   return take(api.POST("/api/v1/stories/{story}/archive", { params: of(story), body: {} }));
 }
 
+/** The number at the end of a branch's name, by which a merge names it. */
+export function branchNumber(branch: string): number | null {
+  const found = /\/(\d+)$/.exec(branch)?.[1];
+  return found === undefined ? null : Number(found);
+}
+
 /** A merge that takes long is asked after, with its own key, so often. */
 const PATIENCE = 60;
 
@@ -64,6 +70,8 @@ export async function merge(story: string, branch: number | null): Promise<void>
     if (receipt.status !== "pending") return;
     await new Promise((again) => setTimeout(again, 500));
   }
+  const hint = "it goes on by itself; look at the story again in a while";
+  throw new ProblemError(made("still_merging", 202, "the merge is not over yet", hint));
 }
 
 function odd(receipt: Receipt): ProblemError {

@@ -1,12 +1,13 @@
 // Which dialog about a story is open. Any page can open one; the shell shows it.
 import { useSyncExternalStore } from "react";
 import type { Problem } from "../../api/problem";
+import type { Question } from "../Confirm";
 
 export type StoryDialog =
   | { kind: "new" }
   | { kind: "start"; story: string; given?: { agent?: string; problem?: Problem } }
   | { kind: "finish"; story: string }
-  | { kind: "sure"; title: string; about: string; yes: string; run(): Promise<unknown> };
+  | { kind: "sure"; question: Question };
 
 let open: StoryDialog | null = null;
 const watchers = new Set<() => void>();
@@ -32,8 +33,8 @@ export function finishStory(story: string): void {
 }
 
 /** Asks once more, and says what will happen. */
-export function ask(title: string, about: string, yes: string, run: () => Promise<unknown>): void {
-  show({ kind: "sure", title, about, yes, run });
+export function ask(question: Question): void {
+  show({ kind: "sure", question });
 }
 
 export function useStoryDialog(): StoryDialog | null {

@@ -1,7 +1,7 @@
 // What went wrong, inside a dialog that keeps what was typed.
-import type { Problem } from "../../api/problem";
-import { plain } from "../plain";
-import { capital } from "../states";
+import type { Problem } from "../api/problem";
+import { plain } from "./plain";
+import { capital } from "./states";
 
 export function ProblemLine({ problem }: { problem: Problem | null }) {
   if (problem === null) return null;
