@@ -19,9 +19,9 @@ export function Code({ text, path, lines = 200 }: { text: string; path?: string;
     if (path === undefined || shown.length > LONGEST) return;
     let wanted = true;
     import("./highlight").then(
-      async ({ highlight }) => {
-        const found = await highlight(shown, path);
-        if (wanted) setPieces(found);
+      async ({ painterFor }) => {
+        const painter = await painterFor(path);
+        if (wanted && painter !== null) setPieces(painter(shown));
       },
       () => {},
     );

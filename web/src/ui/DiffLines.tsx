@@ -1,5 +1,7 @@
 // The changes of a few files, line by line, as the server counted them.
 import type { FileDiff, Hunk } from "../api/words";
+import { usePainter } from "./colours";
+import { DiffText } from "./DiffText";
 import { PlusMinus } from "./Numbers";
 import { plain } from "./plain";
 import { Line } from "./Text";
@@ -17,14 +19,15 @@ export function DiffLines({ files }: { files: readonly FileDiff[] }) {
           <header>
             <Line text={file.path} /> <span className="quiet">{file.status}</span> <PlusMinus lines={file} />
           </header>
-          {file.binary ? <p className="quiet">Not text.</p> : <Hunks hunks={file.hunks} />}
+          {file.binary ? <p className="quiet">Not text.</p> : <Hunks hunks={file.hunks} path={file.path} />}
         </section>
       ))}
     </div>
   );
 }
 
-function Hunks({ hunks }: { hunks: readonly Hunk[] }) {
+function Hunks({ hunks, path }: { hunks: readonly Hunk[]; path: string }) {
+  const painter = usePainter(path);
   const rows = hunks.flatMap(numbered);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls to the side.
@@ -36,7 +39,9 @@ function Hunks({ hunks }: { hunks: readonly Hunk[] }) {
               <td className="diff-number">{row.old}</td>
               <td className="diff-number">{row.now}</td>
               <td className="diff-sign">{row.sign}</td>
-              <td className="diff-text">{row.text}</td>
+              <td className="diff-text">
+                <DiffText text={row.text} kind={row.kind} marks={row.marks} painter={painter} />
+              </td>
             </tr>
           ))}
         </tbody>
@@ -53,6 +58,7 @@ interface Row {
   now: number | "";
   sign: string;
   text: string;
+  marks: Hunk["lines"][number]["marks"];
 }
 
 const SIGNS: Record<string, string> = { added: "+", removed: "−", context: " " };
@@ -66,7 +72,8 @@ function numbered(hunk: Hunk): Row[] {
       old: line.kind === "added" ? "" : old,
       now: line.kind === "removed" ? "" : now,
       sign: SIGNS[line.kind] ?? "",
-      text: plain(line.text.length > LONGEST ? `${line.text.slice(0, LONGEST)}…` : line.text),
+      text: line.text.length > LONGEST ? `${line.text.slice(0, LONGEST)}…` : line.text,
+      marks: line.marks,
     };
     if (line.kind !== "added") old += 1;
     if (line.kind !== "removed") now += 1;

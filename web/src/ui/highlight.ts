@@ -3,6 +3,7 @@
 import type { LanguageFn } from "highlight.js";
 import hljs from "highlight.js/lib/core";
 import type { Piece } from "./Code";
+import type { Painter } from "./colours";
 
 const LANGUAGES: Record<string, () => Promise<{ default: LanguageFn }>> = {
   bash: () => import("highlight.js/lib/languages/bash"),
@@ -56,12 +57,21 @@ const ENDINGS: Record<string, string> = {
   yaml: "yaml",
 };
 
-/** The pieces of a code, by the ending of its path; one piece if the language is none of ours. */
-export async function highlight(text: string, path: string): Promise<Piece[]> {
-  const language = ENDINGS[path.split(".").pop()?.toLowerCase() ?? ""];
+/** Painters by their language, one each, so that lines that were painted are known again. */
+const painters = new Map<string, Painter>();
+
+/** What finds the pieces of code, by the ending of its path; null if the language is none of ours. */
+export async function painterFor(path: string): Promise<Painter | null> {
+  const language = ENDINGS[path.split(/[./]/).pop()?.toLowerCase() ?? ""];
   const load = language === undefined ? undefined : LANGUAGES[language];
-  if (language === undefined || load === undefined) return [{ text }];
+  if (language === undefined || load === undefined) return null;
   if (hljs.getLanguage(language) === undefined) hljs.registerLanguage(language, (await load()).default);
+  const painter = painters.get(language) ?? ((text) => pieces(text, language));
+  painters.set(language, painter);
+  return painter;
+}
+
+function pieces(text: string, language: string): Piece[] {
   const { _emitter } = hljs.highlight(text, { language, ignoreIllegals: true });
   return flat((_emitter as unknown as { rootNode: Node }).rootNode, undefined, []);
 }

@@ -24,6 +24,24 @@ run = "git mv docs/old.md docs/new.md && chmod +x tool.sh && printf '\\\\000\\\\
 say = "Done."
 `;
 
+const CODER = `
+[[step]]
+edit = "src/deep/main.rs"
+old = "let line_20 = 20;"
+new = 'let line_20 = "twenty"; // in words'
+
+[[step]]
+write = "src/wide.rs"
+content = "${"let x = 1; ".repeat(300)}\\nlet y = 2;\\n"
+
+[[step]]
+write = "words.unknown"
+content = "let nothing be coloured\\n"
+
+[[step]]
+say = "Done."
+`;
+
 const MANY = `
 [[step]]
 run = "mkdir -p many && for n in $(seq 1 5000); do echo $n > many/file-$n.txt; done; head -c 65536 /dev/zero | tr '\\\\0' x > a-long-line.txt"
@@ -65,7 +83,7 @@ function file(page: Page, name: string) {
   return page.getByRole("navigation", { name: "Changed files" }).getByRole("button", { name });
 }
 
-test.use({ scripts: { editor: EDITOR, many: MANY } });
+test.use({ scripts: { editor: EDITOR, coder: CODER, many: MANY } });
 
 test("every kind of change is shown, in lines below or beside each other, with the changed words marked", async ({
   page,
@@ -102,6 +120,30 @@ test("every kind of change is shown, in lines below or beside each other, with t
   await file(page, "gone.txt").click();
   await expect(page.locator(".diff-half.removed")).toContainText("soon gone");
   await accessible(page);
+});
+
+test("code is coloured by the name of its file, under the marks of its words, and a very long line is not", async ({
+  page,
+  server,
+}) => {
+  prepare(server);
+  const { run } = await server.begin("Change things", "coder");
+  await over(server, run);
+  await page.goto(`${server.url}/runs/${run}/changes`);
+  await file(page, "main.rs").click();
+  const now = page.locator(".diff-half.added .diff-code").first();
+  await expect(now.locator(".hljs-keyword")).toHaveText("let");
+  await expect(now.locator("ins .hljs-string")).toContainText("twenty");
+  expect(await now.textContent()).toBe('let line_20 = "twenty"; // in words');
+  await accessible(page);
+  await file(page, "wide.rs").click();
+  const wide = page.locator(".diff-half.added .diff-code");
+  await expect(wide.nth(1).locator(".hljs-keyword")).toHaveText("let");
+  await expect(wide.first()).toContainText("let x = 1; let x = 1;");
+  await expect(wide.first().locator("span")).toHaveCount(0);
+  await file(page, "words.unknown").click();
+  await expect(page.getByText("let nothing be coloured")).toBeVisible();
+  await expect(page.locator(".diff-code span")).toHaveCount(0);
 });
 
 test("files are marked as viewed by key, and a file that changes afterwards is not viewed any more", async ({

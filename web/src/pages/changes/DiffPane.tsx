@@ -1,6 +1,7 @@
 // The lines of one file, with a cursor for the keys and comments where they belong.
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useActions } from "../../keys/registry";
+import { usePainter } from "../../ui/colours";
 import { plain } from "../../ui/plain";
 import { Empty } from "../../ui/states";
 import { type ListHandle, VirtualList } from "../../ui/VirtualList";
@@ -34,6 +35,7 @@ export function DiffPane({ run, file, split, comments }: Props) {
   const [cursor, setCursor] = useState<Cursor | null>(null);
   const [byKeys, setByKeys] = useState(false);
   const [open, setOpen] = useState<string | null>(null);
+  const painter = usePainter(file.path);
   const lines = useMemo(() => fileRows(file, split), [file, split]);
   const rows = useMemo(() => withComments(lines, comments), [lines, comments]);
   const at = cursor === null ? -1 : rows.findIndex((row) => rowIsAt(row, cursor.at));
@@ -165,6 +167,7 @@ export function DiffPane({ run, file, split, comments }: Props) {
             stop={here || (at < 0 && index === first)}
             chosen={chosen}
             focus={here && byKeys}
+            painter={painter}
             onPick={pick}
           />
         );

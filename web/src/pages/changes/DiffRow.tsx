@@ -1,5 +1,7 @@
 // One line of a diff, or the old and the new beside each other, with its numbers to click and its changed words marked.
-import { type MouseEvent, memo, type ReactNode, useEffect, useRef } from "react";
+import { type MouseEvent, memo, useEffect, useRef } from "react";
+import type { Painter } from "../../ui/colours";
+import { DiffText } from "../../ui/DiffText";
 import { plain } from "../../ui/plain";
 import { type Anchor, anchorOf, type Cell, type DiffRow } from "./rows";
 
@@ -16,10 +18,11 @@ interface Props {
   chosen: boolean;
   /** Takes the focus when the keys come here. */
   focus: boolean;
+  painter: Painter | null;
   onPick(anchor: Anchor, more: boolean): void;
 }
 
-export const LineRow = memo(function LineRow({ row, cursor, stop, chosen, focus, onPick }: Props) {
+export const LineRow = memo(function LineRow({ row, cursor, stop, chosen, focus, painter, onPick }: Props) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!focus) return;
@@ -36,6 +39,7 @@ export const LineRow = memo(function LineRow({ row, cursor, stop, chosen, focus,
           cell={cell}
           side={split ? at : null}
           stop={stop}
+          painter={painter}
           onPick={onPick}
         />
       ))}
@@ -48,10 +52,11 @@ interface HalfProps {
   /** 0 for the old, 1 for the new, null where both stand under each other. */
   side: number | null;
   stop: boolean;
+  painter: Props["painter"];
   onPick: Props["onPick"];
 }
 
-function Half({ cell, side, stop, onPick }: HalfProps) {
+function Half({ cell, side, stop, painter, onPick }: HalfProps) {
   if (cell === null) return <div className="diff-half nothing" />;
   const anchor: Anchor = side === 0 && cell.old !== null ? { side: "old", line: cell.old } : anchorOf(cell);
   const pick = (event: MouseEvent) => onPick(anchor, event.shiftKey);
@@ -72,7 +77,7 @@ function Half({ cell, side, stop, onPick }: HalfProps) {
         {SIGNS[cell.kind] ?? " "}
       </span>
       <code className="diff-code">
-        {marked(cell)}
+        <DiffText text={cell.text} kind={cell.kind} marks={cell.marks} painter={painter} />
         {cell.cut && <span className="diff-note">… the rest of this line is too long to be shown</span>}
         {cell.no_newline && <span className="diff-note"> no line end</span>}
       </code>
@@ -84,21 +89,4 @@ function spoken(cell: Cell, anchor: Anchor): string {
   const kind = KINDS[cell.kind];
   const words = plain(cell.text.slice(0, 160)).trim();
   return `Line ${anchor.line}${kind === undefined ? "" : `, ${kind}`}: ${words === "" ? "empty" : words}. Comment`;
-}
-
-/** The text with its changed words as elements of their own. */
-function marked(cell: Cell): ReactNode {
-  const marks = cell.marks ?? [];
-  if (marks.length === 0) return plain(cell.text);
-  const Mark = cell.kind === "removed" ? "del" : "ins";
-  const out: ReactNode[] = [];
-  let from = 0;
-  for (const [start, end] of marks) {
-    if (start < from || end <= start) continue;
-    out.push(plain(cell.text.slice(from, start)));
-    out.push(<Mark key={start}>{plain(cell.text.slice(start, end))}</Mark>);
-    from = end;
-  }
-  out.push(plain(cell.text.slice(from)));
-  return out;
 }
