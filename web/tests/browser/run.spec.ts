@@ -101,6 +101,30 @@ test("keys go to the next error, to turns, and open rows", async ({ page, server
   await expect(page.locator(".t-row:focus")).toContainText("All done.");
 });
 
+test("words that are searched for are marked wherever they are seen, and stay text", async ({
+  page,
+  server,
+}) => {
+  const marked = () =>
+    page.evaluate(() => [...(CSS.highlights.get("found") ?? [])].map((range) => (range as Range).toString()));
+  const { run } = await server.begin("Greet people", "work");
+  await page.goto(`${server.url}/runs/${run}`);
+  await expect(row(page, "run completed")).toBeVisible();
+  const before = await list(page).innerHTML();
+  await page.keyboard.press("/");
+  // In the row the words run through an element of their own.
+  await page.keyboard.type("i LOOK  around");
+  await expect.poll(marked).toEqual(["I look around"]);
+  await page.getByRole("searchbox").fill("echo");
+  await expect.poll(async () => (await marked()).length).toBeGreaterThan(2);
+  expect(new Set(await marked())).toEqual(new Set(["echo"]));
+  await page.getByRole("searchbox").fill("(e|<b>");
+  await expect(page.getByRole("search")).toContainText("nothing found");
+  await expect.poll(marked).toEqual([]);
+  await page.getByRole("searchbox").press("Escape");
+  expect(await list(page).innerHTML()).toBe(before);
+});
+
 test("following never steals the scroll, and says how much is new below", async ({ page, server }) => {
   const { run } = await server.begin("Long", "worker", "[[work lines=60]] [[work lines=400 every_ms=40]]");
   await page.goto(`${server.url}/runs/${run}`);

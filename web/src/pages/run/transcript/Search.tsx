@@ -8,6 +8,7 @@ import { Time } from "../../../ui/Numbers";
 import { plain } from "../../../ui/plain";
 import { Line } from "../../../ui/Text";
 import { type ListHandle, VirtualList } from "../../../ui/VirtualList";
+import { useFound } from "./found";
 
 interface Match {
   seq: number;
@@ -55,6 +56,7 @@ export function Search({ run, go, onClose }: { run: string; go(seq: number): voi
   /** Enter was pressed before anything was found: the first place is gone to when it comes. */
   const hasty = useRef(false);
   useEffect(() => box.current?.focus(), []);
+  useFound(box, ".transcript", words);
 
   const read = async (after: number | null, before: Match[]) => {
     turn.current += 1;
