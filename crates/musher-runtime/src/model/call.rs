@@ -157,7 +157,7 @@ impl Agent {
     }
 
     /// Tells of a limit that will not pass soon.
-    async fn limits(&self, refusal: &Refusal) -> Result<(), Broken> {
+    pub(super) async fn limits(&self, refusal: &Refusal) -> Result<(), Broken> {
         let error = &refusal.error;
         if !matches!(error.class, ErrorClass::UsageLimit | ErrorClass::RateLimit) {
             return Ok(());

@@ -134,7 +134,10 @@ fn deliver<F: Format>(
         let pieces = if reply.ending == Ending::Complete { pieces } else { halve(pieces) };
         (JSON, Usage::default(), pieces)
     };
-    let pieces = if talk.stream && reply.ending == Ending::Half { halve(pieces) } else { pieces };
+    let half = talk.stream && reply.ending == Ending::Half;
+    // Half of the first event tells nothing.
+    let told = if half && pieces.len() == 1 { Usage::default() } else { told };
+    let pieces = if half { halve(pieces) } else { pieces };
     desk.answered(line, 200, told);
     let receipt = (reply.ending == Ending::Complete).then(|| Receipt {
         desk: Arc::clone(desk),

@@ -87,9 +87,9 @@ impl Scene<'_> {
         Answer::Reply(Reply::new(vec![Block::text(&text)], self.usage()))
     }
 
-    /// A reply that is broken off while its last block is open.
+    /// A reply that is broken off while its last block is open, or before its first.
     fn broken(&self, ending: Ending) -> Answer {
-        let count = self.marker.number("blocks", 1).max(1);
+        let count = self.marker.number("blocks", 1);
         let text = "This answer will not be finished, whatever";
         let blocks = (0..count).map(|_| Block::text(text)).collect();
         let mut reply = Reply::new(blocks, self.usage());

@@ -23,6 +23,8 @@ const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
 const LAST: Duration = Duration::from_millis(100);
 /// Of an event that cannot be read, this much is shown.
 const SHOWN: usize = 2000;
+/// What a person can do about an answer that broke off.
+const GO_ON: &str = "what was said is kept: resume the session and tell the model to go on";
 
 /// An answer on its way.
 #[derive(Debug)]
@@ -32,6 +34,8 @@ struct Incoming {
     open: BTreeMap<u32, (Channel, String)>,
     /// Whether anything of the answer was told.
     begun: bool,
+    /// The text that was told.
+    said: String,
     /// What the items of this try are named after.
     name: String,
     /// Nobody is told of it.
@@ -56,6 +60,7 @@ impl Agent {
             reader: self.wire.reader(),
             open: BTreeMap::new(),
             begun: false,
+            said: String::new(),
             name: self.mint("item"),
             quiet: self.quiet,
             failed: None,
@@ -166,9 +171,9 @@ impl Agent {
         incoming.failed.take().map_or(Ok(()), |refusal| Err(refusal.into()))
     }
 
-    /// An answer did not come to its end: what was begun of it is told as such, and what it used is entered.
+    /// An answer did not come to its end: what was begun of it is told as such, and what it used is entered. Once a
+    /// person has seen a part of it, it is not asked for again; that part stays in the conversation.
     async fn broken_off(&mut self, mut incoming: Incoming, miss: Miss) -> Miss {
-        let said = incoming.said();
         let signals = incoming.abort();
         if let Err(broken) = self.outbox.send(signals, None).await {
             return broken.into();
@@ -178,23 +183,36 @@ impl Agent {
         {
             return broken.into();
         }
-        // What a person has read before the interrupt stays a part of the conversation.
-        if let Miss::Broken(Broken::Interrupted) = &miss
-            && !said.is_empty()
-            && !self.quiet
-        {
-            self.said_so_far(said.clone());
-            let entry = Entry::Model {
-                wire: String::new(),
-                raw: Vec::new(),
-                text: said,
-                calls: Vec::new(),
-            };
-            if let Err(error) = self.history.push(entry) {
-                return Broken::Failed(error).into();
-            }
+        if self.quiet || !incoming.begun {
+            return miss;
         }
-        miss
+        match miss {
+            Miss::Broken(Broken::Interrupted) => {
+                self.keep_what_was_said(incoming.said).err().unwrap_or(Broken::Interrupted).into()
+            }
+            Miss::Refused(refusal) => {
+                if let Err(broken) = self.limits(&refusal).await {
+                    return broken.into();
+                }
+                let kept = self.keep_what_was_said(incoming.said);
+                let error = match refusal.error {
+                    error if error.hint.is_some() => error,
+                    error => error.with_hint(GO_ON),
+                };
+                kept.err().unwrap_or(Broken::Failed(error)).into()
+            }
+            Miss::Broken(broken) => broken.into(),
+        }
+    }
+
+    /// Half an answer, without the calls that it may have been about to make.
+    fn keep_what_was_said(&mut self, text: String) -> Result<(), Broken> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.said_so_far(text.clone());
+        let (wire, raw, calls) = (String::new(), Vec::new(), Vec::new());
+        self.history.push(Entry::Model { wire, raw, text, calls }).map_err(Broken::Failed)
     }
 
     /// Copies a frame for a host that keeps what came, and tells where it stands in the copy.
@@ -240,7 +258,9 @@ impl Incoming {
                 }
                 Piece::Done { block, body } => {
                     self.begun = true;
-                    self.open.remove(&block);
+                    if let (None, ItemBody::Text { text }) = (self.open.remove(&block), &body) {
+                        self.said.push_str(text);
+                    }
                     let (item, aborted) = (self.item(block), false);
                     let kind = EventKind::ItemDone { item, body, aborted };
                     signals.push(Signal::Event { kind, scope: Scope::Main, raw });
@@ -270,18 +290,15 @@ impl Incoming {
         self.bytes += text.len();
         let open = self.open.entry(block).or_insert_with(|| (channel, String::new()));
         open.1.push_str(&text);
+        if channel == Channel::Text {
+            self.said.push_str(&text);
+        }
         let item = self.item(block);
         signals.push(Signal::Delta(Delta { item, channel, text, scope: Scope::Main }));
     }
 
     fn item(&self, block: u32) -> ItemId {
         ItemId::new(format!("{}-{block}", self.name))
-    }
-
-    /// The text that was told of blocks that are not whole.
-    fn said(&self) -> String {
-        let texts = self.open.values().filter(|(channel, _)| *channel == Channel::Text);
-        texts.map(|(_, text)| text.as_str()).collect()
     }
 
     /// What was begun ends here.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use musher_runtime::Resume;
 use musher_runtime::core::{ErrorClass, EventKind, Outcome, TurnOutcome};
 
 use super::{assert_bill, everywhere, retries};
@@ -50,10 +51,10 @@ async fn a_service_that_recovers_is_no_failure() {
         "err status=503 retry_after_ms=10",
         "err status=429 retry_after_ms=10",
         "rate retry_after_ms=10 retry_after=0.01",
-        "cut",
-        "eof",
-        "half",
-        "inline_err",
+        "cut blocks=0",
+        "eof blocks=0",
+        "half blocks=0",
+        "inline_err blocks=0",
         "garbage",
     ] {
         everywhere(&format!("[[scn:{scenario} n=1]] go"), |wire, ended, rig| {
@@ -68,18 +69,56 @@ async fn a_service_that_recovers_is_no_failure() {
 }
 
 #[tokio::test]
-async fn what_was_begun_before_the_stream_broke_is_marked_and_begun_anew() {
-    everywhere("[[scn:cut n=1]] go", |wire, ended, _| {
-        let aborted = ended.events.iter().filter_map(|event| match &event.kind {
-            EventKind::ItemDone { item, aborted, .. } => Some((item.clone(), *aborted)),
-            _ => None,
-        });
-        let items: Vec<_> = aborted.collect();
-        assert_eq!(items.len(), 2, "{wire:?}:\n{}", ended.text());
-        assert!(items[0].1 && !items[1].1, "{wire:?}: {items:?}");
-        assert_ne!(items[0].0, items[1].0, "{wire:?}");
-    })
-    .await;
+async fn an_answer_that_breaks_off_after_its_first_word_is_not_asked_for_again() {
+    for (scenario, class) in [
+        ("cut", ErrorClass::Network),
+        ("cut blocks=2", ErrorClass::Network),
+        ("eof", ErrorClass::Network),
+        ("half", ErrorClass::Network),
+        ("inline_err", ErrorClass::Overloaded),
+        ("inline_err kind=rate", ErrorClass::RateLimit),
+    ] {
+        everywhere(&format!("[[scn:{scenario} n=1]] go"), |wire, ended, rig| {
+            let text = ended.text();
+            failed(wire, ended, class);
+            assert_eq!(retries(ended), 0, "{wire:?} {scenario}:\n{text}");
+            assert_eq!(rig.server.ledger().requests(), 1, "{wire:?} {scenario}");
+            assert_eq!(ended.turns()[0].outcome, TurnOutcome::Failed, "{wire:?}:\n{text}");
+            let error = ended.end.error.as_ref().unwrap();
+            let hint = error.hint.as_deref().unwrap_or_default();
+            assert!(hint.contains("tell the model to go on"), "{wire:?}: {error:?}");
+            let aborted: Vec<bool> = ended
+                .events
+                .iter()
+                .filter_map(|event| match &event.kind {
+                    EventKind::ItemDone { aborted, .. } => Some(*aborted),
+                    _ => None,
+                })
+                .collect();
+            assert_eq!(aborted.last(), Some(&true), "{wire:?} {scenario}:\n{text}");
+            assert!(aborted.iter().rev().skip(1).all(|aborted| !aborted), "{wire:?}:\n{text}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_said_before_an_answer_broke_off_stays_in_the_conversation() {
+    for wire in Wire::ALL {
+        for scenario in ["cut", "cut blocks=2", "inline_err"] {
+            let rig = ModelRig::new(wire).await;
+            let ended = rig.run(&format!("[[scn:{scenario} n=1]] go")).await;
+            failed(wire, &ended, ended.end.error.as_ref().unwrap().class);
+            let mut spec = rig.free("[[scn:echo]] go on");
+            spec.resume = Some(Resume::of(ended.end.session.clone().unwrap()));
+            let next = rig.begin(spec).end().await;
+            assert_eq!(next.end.outcome, Outcome::Completed, "{wire:?}:\n{}", next.text());
+            let request = rig.server.requests().last().unwrap().json().to_string();
+            let said = request.matches("This answer will not be finished").count();
+            let told = if scenario == "cut blocks=2" { 2 } else { 1 };
+            assert_eq!(said, told, "{wire:?} {scenario}: {request}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -128,8 +167,8 @@ async fn a_model_that_cannot_call_a_tool_is_told_so_a_few_times() {
 }
 
 #[tokio::test]
-async fn a_service_that_falls_silent_is_asked_again_and_then_given_up() {
-    for scenario in ["hang", "hang_mid"] {
+async fn a_service_that_falls_silent_is_asked_again_unless_it_has_begun_to_speak() {
+    for (scenario, asked_again) in [("hang", 1), ("hang_mid blocks=0", 1), ("hang_mid", 0)] {
         for wire in Wire::ALL {
             let rig = ModelRig::new(wire).await;
             let mut spec = rig.free(&format!("[[scn:{scenario}]] go"));
@@ -138,7 +177,7 @@ async fn a_service_that_falls_silent_is_asked_again_and_then_given_up() {
             let ended = rig.begin(spec).end().await;
             failed(wire, &ended, ErrorClass::Network);
             assert_eq!(ended.end.error.as_ref().unwrap().code.as_deref(), Some("idle"));
-            assert_eq!(retries(&ended), 1, "{wire:?}");
+            assert_eq!(retries(&ended), asked_again, "{wire:?} {scenario}");
         }
     }
 }
