@@ -1,11 +1,9 @@
 //! The generateContent format: how a request is written, and how its stream is put together.
 
-use std::time::Duration;
-
 use musher_core::{ErrorClass, ItemBody, Tokens};
 use serde_json::{Value as Json, json};
 
-use crate::model::refusal::{Again, Refusal, Refused};
+use crate::model::refusal::{Again, Refusal, Refused, of_seconds};
 use crate::model::wire::{
     Answer, CallResult, Entry, Input, Outgoing, Piece, Reader, Request, Stop, ToolChoice, Wanted,
     Wire, mint_call,
@@ -201,7 +199,7 @@ fn classify(refusal: &mut Refusal, error: &Json) {
     refusal.error.class = class;
     let delay = details().find_map(|detail| detail["retryDelay"].as_str());
     let delay = delay.and_then(|text| text.trim_end_matches('s').parse::<f64>().ok());
-    if let Some(delay) = delay.and_then(|delay| Duration::try_from_secs_f64(delay).ok())
+    if let Some(delay) = delay.and_then(of_seconds)
         && refusal.again != Again::Never
     {
         refusal.again = Again::After(delay);

@@ -26,6 +26,8 @@ const LONGEST_REFUSAL: usize = 256 * 1024;
 pub(crate) struct Door {
     client: Client,
     base: String,
+    /// The address as it may be told: without a name or a password.
+    host: String,
     headers: HeaderMap,
     idle: Duration,
     /// The service is on this machine or was named by the person, so that it may need no key.
@@ -68,6 +70,7 @@ impl Door {
         })?;
         Ok(Self {
             client,
+            host: host(&url),
             base: base.trim_end_matches('/').to_owned(),
             headers: headers(options.headers.iter().map(|(k, v)| (k.as_str(), v.as_str())))?,
             idle: options.idle.filter(|idle| !idle.is_zero()).unwrap_or(IDLE),
@@ -97,7 +100,7 @@ impl Door {
             .body(body);
         match tokio::time::timeout(self.idle, request.send()).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(failure(&error)),
+            Ok(Err(error)) => Err(self.failure(&error)),
             Err(_) => Err(self.silent()),
         }
     }
@@ -106,7 +109,7 @@ impl Door {
     pub(crate) async fn chunk(&self, response: &mut Response) -> Result<Option<Bytes>, Refusal> {
         match tokio::time::timeout(self.idle, response.chunk()).await {
             Ok(Ok(chunk)) => Ok(chunk),
-            Ok(Err(error)) => Err(failure(&error)),
+            Ok(Err(error)) => Err(self.failure(&error)),
             Err(_) => Err(self.silent()),
         }
     }
@@ -125,8 +128,32 @@ impl Door {
     }
 
     fn silent(&self) -> Refusal {
-        let message = format!("the service said nothing for {:?}", self.idle);
+        let message = format!("the service at {} said nothing for {:?}", self.host, self.idle);
         Refusal::later(ErrorClass::Network, message).with_code(Some("idle"))
+    }
+
+    /// What went wrong on the way. What a certificate refuses, it refuses again.
+    fn failure(&self, error: &reqwest::Error) -> Refusal {
+        if let Some(tls) = tls_error(error) {
+            let (why, hint) = mistrust(tls);
+            let message = format!("the service at {} cannot be trusted: {why}", self.host);
+            let mut refusal = Refusal::never(ErrorClass::Network, message).with_code(Some("tls"));
+            refusal.error.hint = Some(hint.into());
+            return refusal;
+        }
+        let (host, why) = (&self.host, cause(error));
+        let (message, again) = if error.is_builder() {
+            (format!("the request to {host} could not be made: {why}"), Again::Never)
+        } else if error.is_connect() {
+            (format!("the service at {host} could not be reached: {why}"), Again::Later)
+        } else {
+            (format!("the connection to {host} broke: {why}"), Again::Later)
+        };
+        let mut refusal = Refusal { error: ErrorInfo::new(ErrorClass::Network, message), again };
+        if error.is_connect() {
+            refusal.error.hint = Some("look at the base address and at the network".into());
+        }
+        refusal
     }
 }
 
@@ -195,30 +222,6 @@ fn proxies(environment: &Environment) -> Result<Vec<Proxy>, String> {
     Ok(proxies)
 }
 
-/// What went wrong on the way. What a certificate refuses, it refuses again.
-fn failure(error: &reqwest::Error) -> Refusal {
-    let why = cause(error);
-    if let Some(tls) = tls_error(error) {
-        let message = format!("the service cannot be trusted: {tls}");
-        let mut refusal = Refusal::never(ErrorClass::Network, message).with_code(Some("tls"));
-        refusal.error.hint =
-            Some("look at the address and its certificate; SSL_CERT_FILE names others".into());
-        return refusal;
-    }
-    let (message, again) = if error.is_builder() {
-        (format!("the request could not be made: {why}"), Again::Never)
-    } else if error.is_connect() {
-        (format!("the service could not be reached: {why}"), Again::Later)
-    } else {
-        (format!("the connection broke: {why}"), Again::Later)
-    };
-    let mut refusal = Refusal { error: ErrorInfo::new(ErrorClass::Network, message), again };
-    if error.is_connect() {
-        refusal.error.hint = Some("look at the base address and at the network".into());
-    }
-    refusal
-}
-
 /// The innermost words of an error. The outer ones name the address, which may hold a password.
 fn cause(error: &reqwest::Error) -> String {
     let mut words = String::new();
@@ -230,7 +233,7 @@ fn cause(error: &reqwest::Error) -> String {
     if words.is_empty() { "nobody knows why".into() } else { words }
 }
 
-fn tls_error(error: &reqwest::Error) -> Option<String> {
+fn tls_error(error: &reqwest::Error) -> Option<&rustls::Error> {
     let mut source = error.source();
     while let Some(outer) = source {
         let mut inner: &(dyn std::error::Error + 'static) = outer;
@@ -240,9 +243,42 @@ fn tls_error(error: &reqwest::Error) -> Option<String> {
             inner = wrapped;
         }
         if let Some(tls) = inner.downcast_ref::<rustls::Error>() {
-            return Some(tls.to_string());
+            return Some(tls);
         }
         source = outer.source();
     }
     None
+}
+
+/// Why a service is not trusted, and what can be done about it.
+fn mistrust(error: &rustls::Error) -> (String, &'static str) {
+    use rustls::CertificateError as Bad;
+    const ISSUER: &str = "if it is the right service, put the certificate of its issuer into a file that SSL_CERT_FILE names";
+    const ADDRESS: &str = "look at the address; the certificate of the service must name it";
+    const DATE: &str =
+        "look at the clock of this machine; else the service needs a new certificate";
+    const PLAIN: &str =
+        "look at the address and its port; a service without TLS begins with http://";
+    match error {
+        rustls::Error::InvalidCertificate(Bad::UnknownIssuer) => {
+            ("nobody whom this machine trusts has issued its certificate".into(), ISSUER)
+        }
+        rustls::Error::InvalidCertificate(
+            Bad::NotValidForName | Bad::NotValidForNameContext { .. },
+        ) => ("its certificate is for another name".into(), ADDRESS),
+        rustls::Error::InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. }) => {
+            ("its certificate has expired".into(), DATE)
+        }
+        rustls::Error::InvalidCertificate(Bad::NotValidYet | Bad::NotValidYetContext { .. }) => {
+            ("its certificate is not valid yet".into(), DATE)
+        }
+        rustls::Error::InvalidCertificate(_) => (error.to_string(), ISSUER),
+        rustls::Error::InvalidMessage(_) => ("it does not speak TLS".into(), PLAIN),
+        _ => (error.to_string(), PLAIN),
+    }
+}
+
+fn host(url: &Url) -> String {
+    let name = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| name.to_owned(), |port| format!("{name}:{port}"))
 }

@@ -93,13 +93,13 @@ impl Refused<'_> {
 
     /// How long the service wants to be left alone.
     pub(crate) fn later(&self) -> Again {
-        let millis = self.header("retry-after-ms").and_then(|text| text.parse::<f64>().ok());
-        let seconds = self.header("retry-after").and_then(|text| text.parse::<f64>().ok());
-        let wait = millis.map(|millis| millis / 1000.0).or(seconds);
-        match wait.and_then(|wait| Duration::try_from_secs_f64(wait).ok()) {
-            Some(wait) => Again::After(wait),
-            None => Again::Later,
-        }
+        let millis = self.header("retry-after-ms").and_then(|text| text.trim().parse::<f64>().ok());
+        let wait = match (millis, self.header("retry-after")) {
+            (Some(millis), _) => of_seconds(millis / 1000.0),
+            (None, Some(text)) => retry_after(text, crate::clock::now_ms()),
+            (None, None) => None,
+        };
+        wait.map_or(Again::Later, Again::After)
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
@@ -118,6 +118,24 @@ impl Refused<'_> {
     }
 }
 
+/// What the standard header says: seconds, or the date until which to wait. A date that is past says nothing.
+fn retry_after(text: &str, now_ms: i64) -> Option<Duration> {
+    let text = text.trim();
+    if let Ok(seconds) = text.parse() {
+        return of_seconds(seconds);
+    }
+    let date = httpdate::parse_http_date(text).ok()?;
+    let now = Duration::from_millis(u64::try_from(now_ms).ok()?);
+    let wait = date.duration_since(std::time::UNIX_EPOCH).ok()?.checked_sub(now)?;
+    (!wait.is_zero()).then_some(wait)
+}
+
+/// So many seconds; more than fit are as good as for ever.
+pub(crate) fn of_seconds(seconds: f64) -> Option<Duration> {
+    let longest = Duration::MAX.as_secs_f64();
+    if seconds >= longest { Some(Duration::MAX) } else { Duration::try_from_secs_f64(seconds).ok() }
+}
+
 /// What a status means by itself, and whether asking again can help.
 fn by_status(status: u16) -> (ErrorClass, bool) {
     match status {
@@ -131,5 +149,34 @@ fn by_status(status: u16) -> (ErrorClass, bool) {
         500..=599 => (ErrorClass::Server, true),
         300..=399 => (ErrorClass::Config, false),
         _ => (ErrorClass::InvalidRequest, false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wed, 21 Oct 2026 07:28:00 GMT.
+    const NOW: i64 = 1_792_567_680_000;
+
+    #[test]
+    fn a_service_names_a_time_in_seconds_or_by_a_date() {
+        let wait = |text| retry_after(text, NOW);
+        assert_eq!(wait("2"), Some(Duration::from_secs(2)));
+        assert_eq!(wait(" 1.5 "), Some(Duration::from_millis(1500)));
+        assert_eq!(wait("0"), Some(Duration::ZERO));
+        assert_eq!(wait("Wed, 21 Oct 2026 07:28:30 GMT"), Some(Duration::from_secs(30)));
+        assert_eq!(wait("Wednesday, 21-Oct-26 07:29:00 GMT"), Some(Duration::from_secs(60)));
+        assert_eq!(wait("Wed Oct 21 08:28:00 2026"), Some(Duration::from_secs(3600)));
+        assert_eq!(wait("1e300"), Some(Duration::MAX));
+        assert_eq!(wait("inf"), Some(Duration::MAX));
+    }
+
+    #[test]
+    fn a_time_that_is_past_or_none_at_all_says_nothing() {
+        let dates = ["Wed, 21 Oct 2026 07:28:00 GMT", "Tue, 20 Oct 2015 07:28:00 GMT"];
+        for text in dates.into_iter().chain(["", "-1", "NaN", "soon", "Wed, 99 Oct 2026"]) {
+            assert_eq!(retry_after(text, NOW), None, "{text}");
+        }
     }
 }

@@ -9,6 +9,7 @@ mod sessions;
 mod settings;
 mod talk;
 mod tools;
+mod trust;
 
 use musher_runtime::core::{EventKind, Tokens};
 use musher_testkit::model::Usage;

@@ -103,23 +103,6 @@ async fn an_address_that_is_none_is_refused_and_one_where_nobody_is_is_tried_aga
 }
 
 #[tokio::test]
-async fn a_service_that_cannot_be_trusted_is_not_spoken_to() {
-    let rig = ModelRig::new(Wire::Messages).await;
-    // A server that speaks no TLS where TLS is expected.
-    let mut spec = rig.spec("[[scn:text]] go");
-    spec.model_options.base_url = Some(rig.server.url().replace("http://", "https://"));
-    let ended = rig.begin(spec).end().await;
-    let error = ended.end.error.clone().unwrap();
-    assert_eq!(
-        (error.class, error.code.as_deref()),
-        (ErrorClass::Network, Some("tls")),
-        "{error:?}"
-    );
-    assert_eq!(super::retries(&ended), 0, "what cannot be trusted is not asked again");
-    assert_eq!(rig.server.ledger().requests(), 0);
-}
-
-#[tokio::test]
 async fn settings_that_nobody_knows_are_refused() {
     let rig = ModelRig::new(Wire::Messages).await;
     let settings: [fn(&mut SessionSpec); 4] = [

@@ -69,6 +69,34 @@ async fn a_service_that_recovers_is_no_failure() {
 }
 
 #[tokio::test]
+async fn a_date_until_which_to_wait_is_kept_to_and_one_that_is_far_away_is_told_instead() {
+    let past = "[[scn:rate n=1 retry_after=\"Tue, 20 Oct 2015 07:28:00 GMT\"]] go";
+    everywhere(past, |wire, ended, _| {
+        assert_eq!(ended.end.outcome, Outcome::Completed, "{wire:?}:\n{}", ended.text());
+        assert_eq!(retries(ended), 1, "{wire:?}");
+    })
+    .await;
+    let far = "[[scn:rate n=1 retry_after=\"Fri, 31 Dec 2100 23:59:59 GMT\"]] go";
+    everywhere(far, |wire, ended, rig| {
+        // One vendor names the time in its answer and never in a header.
+        if wire == Wire::Generate {
+            return;
+        }
+        failed(wire, ended, ErrorClass::RateLimit);
+        assert_eq!(retries(ended), 0, "{wire:?}");
+        assert_eq!(rig.server.ledger().requests(), 1, "{wire:?}");
+        let resets = ended.events.iter().find_map(|event| match &event.kind {
+            EventKind::RateLimit(limit) => limit.resets_at,
+            _ => None,
+        });
+        // The last second of the year 2100, as near as two clocks agree.
+        let away = resets.unwrap_or_default().abs_diff(4_133_980_799_000);
+        assert!(away < 60_000, "{wire:?}: {resets:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_answer_that_breaks_off_after_its_first_word_is_not_asked_for_again() {
     for (scenario, class) in [
         ("cut", ErrorClass::Network),
