@@ -64,7 +64,8 @@ impl Demo {
         if stays {
             out::line(&format!("Watch it in a browser: {}\n", door.link()))?;
         }
-        let mut show = Show { stage, unattended, typed: Typed::default(), cast: Vec::new() };
+        let (link, typed) = (door.link(), Typed::default());
+        let mut show = Show { stage, link, unattended, typed, cast: Vec::new() };
         let played = async {
             let played = tokio::select! {
                 played = show.play(stays) => played,
@@ -84,6 +85,8 @@ impl Demo {
 
 struct Show {
     stage: Stage,
+    /// Where a browser sees it.
+    link: String,
     unattended: bool,
     typed: Typed,
     cast: Vec<(StoryId, Watched)>,
@@ -135,12 +138,13 @@ impl Show {
     /// Lets people look around in the browser until they have seen enough.
     async fn stay(&mut self) -> Result<(), CliError> {
         if self.unattended {
-            out::line("\nThe web UI stays open. Ctrl-C ends everything.")?;
+            out::line(&format!("\nThe web UI stays open: {}\nCtrl-C ends everything.", self.link))?;
             return std::future::pending().await;
         }
         // What is typed once the words are there counts.
         self.typed.listen();
-        out::line("\nThe web UI stays open: read, review, start more. Enter ends everything.")?;
+        out::line(&format!("\nThe web UI stays open: {}", self.link))?;
+        out::line("Read, review, start more there. Enter ends everything.")?;
         self.typed.next().await;
         Ok(())
     }
