@@ -1,15 +1,9 @@
 // The real Claude Code, with a scripted model at its other end: from a story that is typed in to work that is shown.
 import { begin } from "./cards";
-import { Model, requireClaude } from "./model";
+import { requireClaude } from "./model";
 import { test as base, expect } from "./rig";
 
-const test = base.extend<{ model: Model }>({
-  // biome-ignore lint/correctness/noEmptyPattern: the test runner reads the names from here.
-  model: async ({}, use) => {
-    const model = await Model.start();
-    await use(model);
-    await model.stop();
-  },
+const test = base.extend({
   // biome-ignore lint/correctness/noEmptyPattern: the test runner reads the names from here.
   project: async ({}, use) => {
     const rules = 'rules = { ask = ["execute"] }';

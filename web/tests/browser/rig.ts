@@ -1,6 +1,7 @@
 // What every browser test is given: a server of its own, a page with a token, and a watch over what pages must never do.
 import { AxeBuilder } from "@axe-core/playwright";
 import { type BrowserContext, test as base, expect, type Page } from "@playwright/test";
+import { Model } from "./model";
 import { type Scripts, Server } from "./server";
 
 export { expect };
@@ -16,6 +17,8 @@ interface Options {
 }
 
 interface Rig {
+  /** A scripted model, for agents that speak to one. */
+  model: Model;
   server: Server;
   /** A second page of the same browser, watched like the first. */
   tab(path?: string): Promise<Page>;
@@ -67,6 +70,12 @@ export const test = base.extend<Options & Rig>({
     await server.start();
     await use(server);
     await server.stop();
+  },
+  // biome-ignore lint/correctness/noEmptyPattern: the test runner reads the names from here.
+  model: async ({}, use) => {
+    const model = await Model.start();
+    await use(model);
+    await model.stop();
   },
   // biome-ignore lint/correctness/noEmptyPattern: the test runner reads the names from here.
   watch: async ({}, use) => {

@@ -46,9 +46,9 @@ export function Answering(props: {
   return (
     <>
       {body?.kind === "question" ? (
-        <QuestionForm ask={ask} questions={body.questions} />
+        <QuestionForm ask={ask} questions={body.questions} group={group} active={active} />
       ) : body?.kind === "form" ? (
-        <FormAsk ask={ask} form={body} />
+        <FormAsk ask={ask} form={body} group={group} active={active} />
       ) : (
         <Body ask={ask} />
       )}

@@ -1,6 +1,7 @@
 // A form that a tool server wants filled in, made from its schema as far as that is simple, else as JSON.
-import { type FormEvent, useId, useState } from "react";
+import { type FormEvent, useId, useRef, useState } from "react";
 import type { Ask, AskBody } from "../../api/words";
+import { useActions } from "../../keys/registry";
 import { Button } from "../../ui/Button";
 import { Markdown } from "../../ui/Markdown";
 import { plain } from "../../ui/plain";
@@ -18,7 +19,17 @@ interface Field {
   required: boolean;
 }
 
-export function FormAsk({ ask, form }: { ask: Ask; form: FormBody }) {
+interface Props {
+  ask: Ask;
+  form: FormBody;
+  /** The heading under which the sheet of keys names them. */
+  group: string;
+  /** Whether the keys mean this one. */
+  active: boolean;
+}
+
+export function FormAsk({ ask, form, group, active }: Props) {
+  const box = useRef<HTMLFormElement>(null);
   const fields = fieldsOf(form.schema);
   const [draft, change] = useDraft(ask);
   const values = draft.fields ?? {};
@@ -35,8 +46,17 @@ export function FormAsk({ ask, form }: { ask: Ask; form: FormBody }) {
     }
   };
   const put = (name: string, value: string | boolean) => change({ fields: { ...values, [name]: value } });
+  useActions(group, [
+    {
+      id: "inbox.fill",
+      words: "Fill in the form",
+      keys: ["i"],
+      off: !active,
+      run: () => box.current?.querySelector<HTMLElement>("input, select, textarea")?.focus(),
+    },
+  ]);
   return (
-    <form className="questions" onSubmit={submit}>
+    <form className="questions" ref={box} onSubmit={submit}>
       <p className="quiet">{plain(form.server)} asks:</p>
       <Markdown text={form.message} />
       {form.url !== undefined && /^https?:/.test(form.url) && (
@@ -59,7 +79,7 @@ export function FormAsk({ ask, form }: { ask: Ask; form: FormBody }) {
       )}
       {problem !== null && <p role="alert">{problem}</p>}
       <div className="ask-buttons">
-        <Button kind="primary" type="submit">
+        <Button kind="primary" type="submit" hint="Enter">
           Send
         </Button>
       </div>
@@ -126,22 +146,24 @@ function fieldsOf(schema: unknown): Field[] | null {
     required?: string[];
   };
   if (typeof properties !== "object" || properties === null) return null;
+  const needs: unknown[] = Array.isArray(required) ? required : [];
   const fields: Field[] = [];
   for (const [name, about] of Object.entries(properties)) {
     const kind = Array.isArray(about.enum) ? "choice" : KINDS[about.type ?? ""];
     if (kind === undefined) return null;
     const choices = (about.enum ?? []).map(String);
-    const needed = Array.isArray(required) && required.includes(name);
     fields.push({
       name,
       title: about.title ?? name,
       about: about.description ?? "",
       kind,
       choices,
-      required: needed,
+      required: needs.includes(name),
     });
   }
-  return fields;
+  // What is needed comes first, in the order in which the schema needs it.
+  const place = ({ name, required }: Field) => (required ? needs.indexOf(name) : needs.length);
+  return fields.sort((a, b) => place(a) - place(b));
 }
 
 const KINDS: Record<string, Field["kind"]> = {

@@ -1,5 +1,5 @@
 // Questions, answered by a number, several numbers, or words of one's own.
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useRef, useState } from "react";
 import type { Ask, Question } from "../../api/words";
 import { useActions } from "../../keys/registry";
 import { Button } from "../../ui/Button";
@@ -11,7 +11,17 @@ import { type Reply, useDraft } from "./drafts";
 const NO_REPLY: Reply = { chosen: [], text: "" };
 const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
-export function QuestionForm({ ask, questions }: { ask: Ask; questions: Question[] }) {
+interface Props {
+  ask: Ask;
+  questions: Question[];
+  /** The heading under which the sheet of keys names them. */
+  group: string;
+  /** Whether the keys mean this one. */
+  active: boolean;
+}
+
+export function QuestionForm({ ask, questions, group, active }: Props) {
+  const form = useRef<HTMLFormElement>(null);
   const [draft, change] = useDraft(ask);
   const replies = questions.map((_, n) => draft.replies?.[n] ?? NO_REPLY);
   const [at, setAt] = useState(0);
@@ -32,8 +42,17 @@ export function QuestionForm({ ask, questions }: { ask: Ask; questions: Question
   /** Goes on to the next question that has no answer; after the last one the answers are sent. */
   const onward = (all: Reply[]) => {
     const open = all.findIndex((reply) => !answered(reply));
-    if (open === -1) send(all);
-    else setAt(open);
+    if (open === -1) {
+      send(all);
+      return;
+    }
+    setAt(open);
+    // Where there is nothing to choose, words are all that can follow.
+    if ((questions[open]?.options ?? []).length === 0) focusWords(open);
+  };
+  const focusWords = (question: number) => {
+    const field = form.current?.elements.namedItem(`words-${question}`);
+    if (field instanceof HTMLElement) field.focus();
   };
   const choose = (question: number, label: string) => {
     const old = replies[question] ?? NO_REPLY;
@@ -51,13 +70,13 @@ export function QuestionForm({ ask, questions }: { ask: Ask; questions: Question
     event?.preventDefault();
     onward(replies);
   };
-  useActions("Inbox", [
+  useActions(group, [
     {
       id: "inbox.choose",
       words: "Choose an answer",
       keys: DIGITS,
       shown: "1–9",
-      off: (current?.options ?? []).length === 0,
+      off: !active || (current?.options ?? []).length === 0,
       run: (key) => {
         const option = current?.options?.[Number(key) - 1];
         if (option) choose(at, option.label);
@@ -67,12 +86,19 @@ export function QuestionForm({ ask, questions }: { ask: Ask; questions: Question
       id: "inbox.send",
       words: "Send the answers",
       keys: ["Enter"],
-      off: !replies.some(answered),
+      off: !active || !replies.some(answered),
       run: () => submit(),
+    },
+    {
+      id: "inbox.words",
+      words: "Answer in your own words",
+      keys: ["i"],
+      off: !active,
+      run: () => focusWords(at),
     },
   ]);
   return (
-    <form className="questions" onSubmit={submit}>
+    <form className="questions" ref={form} onSubmit={submit}>
       {questions.map((question, n) => (
         // Questions of an ask never change their order.
         <fieldset key={n} className={n === at ? "question-box current" : "question-box"}>
@@ -98,6 +124,7 @@ export function QuestionForm({ ask, questions }: { ask: Ask; questions: Question
             ))}
           </div>
           <input
+            name={`words-${n}`}
             aria-label={`Own words for question ${n + 1}`}
             placeholder={(question.options ?? []).length > 0 ? "or in your own words" : "your answer"}
             value={replies[n]?.text ?? ""}
