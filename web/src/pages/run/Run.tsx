@@ -40,7 +40,7 @@ export default function RunPage() {
       foot={tab !== "changes" && <Composer key={id} run={run} story={story} />}
     >
       {tab === "transcript" ? (
-        <Transcript key={id} run={run} />
+        <Transcript key={id} run={run} open={story.state === "open"} />
       ) : tab === "timeline" ? (
         <Timeline key={id} run={run} />
       ) : tab === "changes" ? (

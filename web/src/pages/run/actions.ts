@@ -14,17 +14,23 @@ export interface Deed {
 
 const live = (run: Run) => run.phase !== "over";
 
+/** Does something, says so, and goes to the run that came of it. */
+export async function works(
+  work: () => Promise<Receipt>,
+  words: string,
+  go: (path: string) => void,
+): Promise<void> {
+  const receipt = await work();
+  if (receipt.status === "queued") {
+    say(`Queued ${receipt.run}.`);
+    go(`/runs/${receipt.run}`);
+  } else say(words);
+}
+
 /** What a person can do with this run now. `go` opens another run. */
 export function runDeeds(run: Run, story: Story | undefined, go: (path: string) => void): Deed[] {
   const path = { run: run.id };
   const deeds: Deed[] = [];
-  const works = async (work: () => Promise<Receipt>, words: string) => {
-    const receipt = await work();
-    if (receipt.status === "queued") {
-      say(`Queued ${receipt.run}.`);
-      go(`/runs/${receipt.run}`);
-    } else say(words);
-  };
   if (live(run)) {
     if (run.phase === "live") {
       deeds.push({
@@ -40,6 +46,7 @@ export function runDeeds(run: Run, story: Story | undefined, go: (path: string) 
             works(
               () => take(api.POST("/api/v1/runs/{run}/interrupt", { params: { path }, body: {} })),
               "Interrupted.",
+              go,
             ),
         },
       });
@@ -54,7 +61,11 @@ export function runDeeds(run: Run, story: Story | undefined, go: (path: string) 
           "Ends the run gently: the agent may finish its step, then it is asked to leave, step by step. What it changed is kept on its branch, and its session can be gone on with.",
         yes: "Stop",
         run: () =>
-          works(() => take(api.POST("/api/v1/runs/{run}/stop", { params: { path }, body: {} })), "Stopping."),
+          works(
+            () => take(api.POST("/api/v1/runs/{run}/stop", { params: { path }, body: {} })),
+            "Stopping.",
+            go,
+          ),
       },
     });
     deeds.push({
@@ -69,7 +80,11 @@ export function runDeeds(run: Run, story: Story | undefined, go: (path: string) 
         yes: "Kill",
         danger: true,
         run: () =>
-          works(() => take(api.POST("/api/v1/runs/{run}/kill", { params: { path }, body: {} })), "Killed."),
+          works(
+            () => take(api.POST("/api/v1/runs/{run}/kill", { params: { path }, body: {} })),
+            "Killed.",
+            go,
+          ),
       },
     });
   } else if (story?.state === "open") {
@@ -92,6 +107,7 @@ export function runDeeds(run: Run, story: Story | undefined, go: (path: string) 
                 }),
               ),
             "Resumed.",
+            go,
           ),
       },
     });
@@ -105,7 +121,11 @@ export function runDeeds(run: Run, story: Story | undefined, go: (path: string) 
           "Queues a new run with the same prompt and a fresh session. What this run changed stays on the branch.",
         yes: "Retry",
         run: () =>
-          works(() => take(api.POST("/api/v1/runs/{run}/retry", { params: { path }, body: {} })), "Queued."),
+          works(
+            () => take(api.POST("/api/v1/runs/{run}/retry", { params: { path }, body: {} })),
+            "Queued.",
+            go,
+          ),
       },
     });
   }
@@ -127,6 +147,7 @@ export function runDeeds(run: Run, story: Story | undefined, go: (path: string) 
                 api.POST("/api/v1/runs/{run}/fork", { params: { path }, body: text === "" ? {} : { text } }),
               ),
             "Forked.",
+            go,
           ),
       },
     });

@@ -38,6 +38,9 @@ interface Props {
   handle: Ref<Handle>;
   onView(view: View): void;
   toggle(key: string): void;
+  fork(turn: number): void;
+  /** The last turn from which the run can be forked; 0 if from none. */
+  forkable: number;
 }
 
 /** About how high a row is before it was measured. */
@@ -50,7 +53,19 @@ function estimate(placed: Placed | undefined): number {
   return row.kind === "turn" ? 40 : 28;
 }
 
-export function List({ log, rows, opened, target, active, leaving, handle, onView, toggle }: Props) {
+export function List({
+  log,
+  rows,
+  opened,
+  target,
+  active,
+  leaving,
+  handle,
+  onView,
+  toggle,
+  fork,
+  forkable,
+}: Props) {
   const box = useRef<HTMLDivElement>(null);
   /** Rows that come because somebody scrolls on are no news, and nobody is taken along to their end. */
   const wasAtEnd = useRef(false);
@@ -183,6 +198,7 @@ export function List({ log, rows, opened, target, active, leaving, handle, onVie
                 active={row.key === active}
                 output={delta?.channel === "tool_output" ? delta.text : null}
                 toggle={toggle}
+                fork={row.kind === "turn" && (row.turn ?? 0) <= forkable ? fork : null}
               />
             </div>
           );

@@ -1,6 +1,7 @@
 // How each kind of row looks.
 import { memo, type ReactNode } from "react";
 import { Badge, type Tone } from "../../../ui/Badge";
+import { Button } from "../../../ui/Button";
 import { money, span } from "../../../ui/format";
 import { KindIcon } from "../../../ui/KindIcon";
 import { Markdown } from "../../../ui/Markdown";
@@ -24,6 +25,8 @@ export interface RowProps {
   /** What a tool has said so far. */
   output: string | null;
   toggle(key: string): void;
+  /** Forks the run from the end of a turn, where that is possible. */
+  fork: ((turn: number) => void) | null;
 }
 
 export const RowView = memo(function RowView(props: RowProps) {
@@ -60,7 +63,7 @@ function Body({ row, ...props }: RowProps & { row: Row }): ReactNode {
     case "user":
       return <User row={row} />;
     case "turn":
-      return <Turn row={row} />;
+      return <Turn row={row} fork={props.fork} />;
     case "text":
       return <Said row={row} />;
     case "thought":
@@ -104,13 +107,19 @@ export const TURN_TONES: Record<string, Tone> = {
   out_of_budget: "warn",
 };
 
-function Turn({ row }: { row: TurnRow }) {
+function Turn({ row, fork }: { row: TurnRow; fork: RowProps["fork"] }) {
   if (row.trigger !== "end" || row.end === null) {
+    const { turn } = row;
     const why = row.trigger === "background" ? "woken by its own background work" : "";
     return (
       <div className="t-turn">
         <h3>Turn {row.turn ?? "?"}</h3>
-        <span className="quiet">{why}</span>
+        <span className="quiet grow">{why}</span>
+        {fork !== null && turn !== null && (
+          <Button kind="quiet" label={`Fork from here… the end of turn ${turn}`} onPress={() => fork(turn)}>
+            Fork from here…
+          </Button>
+        )}
       </div>
     );
   }

@@ -1,11 +1,16 @@
 // What an agent said and did, as far back as anybody wants to look, and live at its end.
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useLocation } from "wouter";
 import type { Run } from "../../../api/words";
 import { useActions } from "../../../keys/registry";
 import { useNow } from "../../../live/clock";
 import { useEvents, useLive } from "../../../live/hooks";
 import { Button } from "../../../ui/Button";
+import { Confirm, type Question } from "../../../ui/Confirm";
 import { Empty, Loading, ProblemBox } from "../../../ui/states";
+import { useTeam } from "../../../ui/story/team";
+import { say } from "../../../ui/toast";
+import { forkQuestion, whyNoTurns } from "../forkTurn";
 import { standsOut, useOutline } from "../outline";
 import { Bar } from "./Bar";
 import { fold, inFlight, placed } from "./fold";
@@ -16,7 +21,9 @@ import { Search } from "./Search";
 import { useGo } from "./useGo";
 import { useKeys } from "./useKeys";
 
-export function Transcript({ run }: { run: Run }) {
+export function Transcript({ run, open }: { run: Run; open: boolean }) {
+  const [, visit] = useLocation();
+  const team = useTeam();
   const log = useEvents(run.id);
   const outline = useOutline(run.id, log.head).data ?? null;
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
@@ -77,6 +84,15 @@ export function Transcript({ run }: { run: Run }) {
     setEnding(false);
     list.current?.end();
   }, [ending, log.atEnd]);
+  // A turn that is not over has no end from which something could go on.
+  const [forking, setForking] = useState<Question | null>(null);
+  const whyNot = whyNoTurns(run, team.data, open);
+  const over = useMemo(() => {
+    const counted = (outline?.turns ?? []).map((turn) => (turn.outcome != null ? turn.turn : 0));
+    const seen = rows.map(({ row }) => (row.kind === "turn" && row.end !== null ? (row.turn ?? 0) : 0));
+    return Math.max(0, ...counted, ...seen);
+  }, [outline, rows]);
+  const fork = useCallback((turn: number) => setForking(forkQuestion(run, turn, visit)), [run, visit]);
   useKeys({
     list,
     rows,
@@ -88,6 +104,11 @@ export function Transcript({ run }: { run: Run }) {
     toggle,
     setOpened,
     search: () => setSearching(true),
+    fork: (turn) => {
+      if (whyNot !== null) say(whyNot);
+      else if (turn === null || turn > over) say("This turn is not over yet.");
+      else fork(turn);
+    },
   });
 
   const active = useMemo(() => {
@@ -145,6 +166,8 @@ export function Transcript({ run }: { run: Run }) {
           handle={list}
           onView={setView}
           toggle={toggle}
+          fork={fork}
+          forkable={whyNot === null ? over : 0}
         />
         <Minimap
           head={log.head}
@@ -168,6 +191,7 @@ export function Transcript({ run }: { run: Run }) {
           </div>
         )}
       </div>
+      <Confirm question={forking} onClose={() => setForking(null)} />
     </section>
   );
 }

@@ -20,10 +20,11 @@ interface Parts {
   toggle(key: string): void;
   setOpened(change: (old: ReadonlySet<string>) => ReadonlySet<string>): void;
   search(): void;
+  fork(turn: number | null): void;
 }
 
 export function useKeys(parts: Parts): void {
-  const { list, rows, marks, turns, whole, go, toEnd, toggle, setOpened, search } = parts;
+  const { list, rows, marks, turns, whole, go, toEnd, toggle, setOpened, search, fork } = parts;
   const here = () => rows[list.current?.current() ?? 0];
   const jump = (numbers: readonly number[], back: boolean, none: string) => {
     const found = next(numbers, here()?.row.seq ?? 0, back);
@@ -77,6 +78,12 @@ export function useKeys(parts: Parts): void {
       run: () => jump(turns, true, "This is the first turn."),
     },
     {
+      id: "t.fork",
+      words: "Fork from the turn of the row…",
+      keys: ["F"],
+      run: () => fork(turnOf(rows, list.current?.current() ?? 0)),
+    },
+    {
       id: "t.link",
       words: "Copy the link to the row",
       keys: ["y"],
@@ -86,6 +93,12 @@ export function useKeys(parts: Parts): void {
       },
     },
   ]);
+}
+
+/** The turn of a row; of what stands between turns, the one that it leads to, or else the last. */
+function turnOf(rows: readonly Placed[], at: number): number | null {
+  const has = ({ row }: Placed) => row.turn !== null;
+  return (rows.slice(at).find(has) ?? rows.findLast(has))?.row.turn ?? null;
 }
 
 function flip(rows: readonly Placed[]) {
