@@ -1,7 +1,7 @@
 // The changes of a few files, line by line, as the server counted them.
 import type { FileDiff, Hunk } from "../api/words";
+import { CodeLine } from "./CodeLine";
 import { usePainter } from "./colours";
-import { DiffText } from "./DiffText";
 import { PlusMinus } from "./Numbers";
 import { plain } from "./plain";
 import { Line } from "./Text";
@@ -40,7 +40,7 @@ function Hunks({ hunks, path }: { hunks: readonly Hunk[]; path: string }) {
               <td className="diff-number">{row.now}</td>
               <td className="diff-sign">{row.sign}</td>
               <td className="diff-text">
-                <DiffText text={row.text} kind={row.kind} marks={row.marks} painter={painter} />
+                <CodeLine text={row.text} kind={row.kind} marks={row.marks} painter={painter} />
               </td>
             </tr>
           ))}

@@ -7,6 +7,7 @@ const DAY = 24 * HOUR;
 /** A length of time in its two largest parts, such as `3m 20s`. */
 export function span(ms: number): string {
   const left = Math.max(0, ms);
+  if (left > 0 && left < 1_000) return "<1s";
   if (left < MINUTE) return `${Math.floor(left / 1000)}s`;
   if (left < HOUR) return `${Math.floor(left / MINUTE)}m ${Math.floor((left % MINUTE) / 1000)}s`;
   if (left < DAY) return `${Math.floor(left / HOUR)}h ${Math.floor((left % HOUR) / MINUTE)}m`;

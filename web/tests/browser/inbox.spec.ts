@@ -52,9 +52,9 @@ test("an approval is given with one key, and the command is shown as it is", asy
   await expect(page).toHaveTitle(/^\(1\)/);
   await page.keyboard.press("g");
   await page.keyboard.press("i");
-  await expect(page.getByRole("heading", { name: "asker wants to do something" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "asker wants to run a command" })).toBeVisible();
   await expect(
-    page.getByLabel("asker wants to do something").getByText("echo hello > out.txt").first(),
+    page.getByLabel("asker wants to run a command").getByText("echo hello > out.txt").first(),
   ).toBeVisible();
   await accessible(page);
   await page.keyboard.press("a");
@@ -100,7 +100,7 @@ test("always shows the exact rule first, grants it outside the repository, and t
 }) => {
   const first = await server.begin("The first", "lister");
   await page.goto(`${server.url}/inbox`);
-  await expect(page.getByRole("heading", { name: "lister wants to do something" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "lister wants to run a command" })).toBeVisible();
   await page.keyboard.press("A");
   const dialog = page.getByRole("dialog", { name: "Always allow" });
   const { asks } = await server.ask<{ asks: { rule: string }[] }>("GET", "/asks");

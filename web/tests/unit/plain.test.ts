@@ -51,8 +51,9 @@ test("numbers are short, and what costs something never looks like nothing", () 
     "$12.50",
     "$1,234.50",
   ]);
-  assert.deepEqual([0, 59_000, 61_000, 3_700_000, 90_000_000].map(span), [
+  assert.deepEqual([0, 400, 59_000, 61_000, 3_700_000, 90_000_000].map(span), [
     "0s",
+    "<1s",
     "59s",
     "1m 1s",
     "1h 1m",

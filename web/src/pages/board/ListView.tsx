@@ -14,7 +14,7 @@ const TONES: Record<Column, Tone> = {
   running: "info",
   needs: "warn",
   review: "good",
-  done: "plain",
+  done: "good",
 };
 
 /** What needs somebody stands first. */

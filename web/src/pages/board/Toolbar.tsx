@@ -2,6 +2,7 @@
 import { type ClipboardEvent, type FormEvent, type Ref, useEffect, useRef, useState } from "react";
 import { Button } from "../../ui/Button";
 import { Menu, type MenuAction } from "../../ui/Menu";
+import { useNarrow } from "../../ui/narrow";
 import { oneLine } from "../../ui/plain";
 import { add } from "../../ui/story/commands";
 import { newStory } from "../../ui/story/dialogs";
@@ -87,6 +88,7 @@ const PAUSE = 150;
 function Search({ look, search, leave }: { look: Look; search: Ref<HTMLInputElement>; leave(): void }) {
   const { text } = look.filters;
   const [typed, setTyped] = useState(text);
+  const narrow = useNarrow();
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => setTyped(text), [text]);
   useEffect(() => () => clearTimeout(timer.current), []);
@@ -100,7 +102,7 @@ function Search({ look, search, leave }: { look: Look; search: Ref<HTMLInputElem
       ref={search}
       type="search"
       aria-label="Stories with these words"
-      placeholder="Find  /"
+      placeholder={narrow ? "Find" : "Find  /"}
       value={typed}
       onChange={(event) => change(event.target.value)}
       onKeyDown={(event) => {

@@ -1,7 +1,7 @@
 // One line of a diff, or the old and the new beside each other, with its numbers to click and its changed words marked.
 import { type MouseEvent, memo, useEffect, useRef } from "react";
+import { CodeLine } from "../../ui/CodeLine";
 import type { Painter } from "../../ui/colours";
-import { DiffText } from "../../ui/DiffText";
 import { plain } from "../../ui/plain";
 import { type Anchor, anchorOf, type Cell, type DiffRow } from "./rows";
 
@@ -77,7 +77,7 @@ function Half({ cell, side, stop, painter, onPick }: HalfProps) {
         {SIGNS[cell.kind] ?? " "}
       </span>
       <code className="diff-code">
-        <DiffText text={cell.text} kind={cell.kind} marks={cell.marks} painter={painter} />
+        <CodeLine text={cell.text} kind={cell.kind} marks={cell.marks} painter={painter} />
         {cell.cut && <span className="diff-note">… the rest of this line is too long to be shown</span>}
         {cell.no_newline && <span className="diff-note"> no line end</span>}
       </code>

@@ -145,7 +145,7 @@ function Sums({ by, since, today, rows, days }: SumsProps) {
   const partName = (part: string) => {
     if (by !== "story" || part === OTHERS) return part;
     const known = titles.get(part)?.title;
-    return known == null ? part : oneLine(`${part} ${known}`, 40);
+    return known == null ? part : oneLine(`${part} ${known}`, 64);
   };
   const pages = Math.ceil(sorted.length / PAGE);
   const shown = sorted.slice(page * PAGE, (page + 1) * PAGE);

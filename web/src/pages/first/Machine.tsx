@@ -45,13 +45,14 @@ export function Machine() {
 
 const BEST = ["ok", "untested", "missing"];
 
-/** What was found of each runtime, the best first: its usual program, and those that the team names. */
+/** What was found of each runtime, the best of all first: its usual program, and those that the team names. */
 function grouped(runtimes: readonly Runtime[]): Runtime[][] {
   const groups = new Map<string, Runtime[]>();
   for (const one of runtimes) groups.set(one.runtime, [...(groups.get(one.runtime) ?? []), one]);
-  return [...groups.values()].map((group) =>
-    group.sort((a, b) => BEST.indexOf(a.state) - BEST.indexOf(b.state)),
-  );
+  const rank = (one: Runtime | undefined) => BEST.indexOf(one?.state ?? "missing");
+  return [...groups.values()]
+    .map((group) => group.sort((a, b) => rank(a) - rank(b)))
+    .sort(([a], [b]) => rank(a) - rank(b));
 }
 
 /** So many programs of a runtime are named. */
@@ -60,6 +61,8 @@ const NAMED = 4;
 function RuntimeRow({ found }: { found: readonly Runtime[] }) {
   const [best] = found;
   if (best === undefined) return null;
+  // Beside the best one, only what is amiss needs words.
+  const told = found.filter((one) => one === best || one.state !== "ok");
   return (
     <li>
       <Health health={best} />
@@ -67,12 +70,12 @@ function RuntimeRow({ found }: { found: readonly Runtime[] }) {
         <strong>
           <Line text={[best.runtime, best.version].filter(Boolean).join(" ")} longest={80} />
         </strong>
-        {found.slice(0, NAMED).map((one) => (
+        {told.slice(0, NAMED).map((one) => (
           <span key={one.detail} className="quiet">
             {plain(one.detail)}
           </span>
         ))}
-        {found.length > NAMED && <span className="quiet">and {found.length - NAMED} more</span>}
+        {told.length > NAMED && <span className="quiet">and {told.length - NAMED} more</span>}
         {best.fix != null && <Fix text={best.fix} />}
       </span>
     </li>

@@ -28,12 +28,24 @@ export function AskDetail({ ask }: { ask: Ask }) {
   );
 }
 
+const WISHES: Record<string, string> = {
+  execute: "wants to run a command",
+  edit: "wants to change a file",
+  read: "wants to read something",
+  fetch: "wants to fetch something",
+};
+
 const TITLES: Record<string, string> = {
   approval: "wants to do something",
   question: "has a question",
   plan: "wants a yes before it goes on",
   form: "needs something filled in",
 };
+
+function titleOf(ask: Ask): string {
+  const wish = ask.body?.kind === "approval" ? WISHES[ask.body.tool_kind] : undefined;
+  return wish ?? TITLES[askKind(ask)] ?? "waits";
+}
 
 function Head({ ask }: { ask: Ask }) {
   const story = useStory(ask.story);
@@ -43,7 +55,7 @@ function Head({ ask }: { ask: Ask }) {
         ‹ Inbox
       </Link>
       <h2 id="inbox-title">
-        {ask.agent} {TITLES[askKind(ask)] ?? "waits"}
+        {ask.agent} {titleOf(ask)}
       </h2>
       <p className="quiet">
         <Link href={`/stories/${ask.story}`}>

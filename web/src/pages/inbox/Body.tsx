@@ -11,13 +11,15 @@ export function Body({ ask }: { ask: Ask }) {
   if (body?.kind !== "approval") {
     return <p className="quiet">What it asked is no longer in its log. It can still be answered.</p>;
   }
+  // The change of a single file names it already.
+  const named = ask.change?.length === 1 && ask.change[0]?.path === body.subject;
   const rest = without(body.input, body.subject_field);
   return (
     <div className="ask-body">
       <h3>
-        {plain(body.tool)} <span className="quiet">({body.tool_kind})</span>
+        {plain(body.tool)} {body.tool !== body.tool_kind && <span className="quiet">({body.tool_kind})</span>}
       </h3>
-      {body.subject !== undefined && <Lines text={body.subject} lines={60} />}
+      {body.subject !== undefined && !named && <Lines text={body.subject} lines={60} />}
       {ask.change != null && ask.change.length > 0 && <DiffLines files={ask.change} />}
       {ask.change_note != null && <p className="quiet">{plain(ask.change_note)}</p>}
       {body.human_only && <p>Only a person may say yes to this: no rule and no default can.</p>}

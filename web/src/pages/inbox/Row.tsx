@@ -3,6 +3,7 @@ import { Link } from "wouter";
 import { useStory } from "../../live/hooks";
 import { asked, askKind } from "../../ui/asked";
 import { Age, Countdown } from "../../ui/Numbers";
+import { capital } from "../../ui/states";
 import { Line } from "../../ui/Text";
 import type { Item } from "./items";
 
@@ -18,8 +19,8 @@ const SIGNS: Record<string, string> = {
 export function Row({ item, path, chosen }: { item: Item; path: string; chosen: boolean }) {
   const story = useStory(item.story);
   const kind = item.kind === "ask" ? askKind(item.ask) : item.failed ? "failed" : "finished";
-  const words = item.kind === "ask" ? asked(item.ask) : endedWords(item.outcome);
-  const who = item.kind === "ask" ? item.ask.agent : item.run;
+  const words = item.kind === "ask" ? asked(item.ask) : endedWords(item.outcome, item.why);
+  const who = item.kind === "ask" ? item.ask.agent : item.agent;
   const deadline = item.kind === "ask" ? item.ask.deadline : null;
   return (
     <Link href={path} replace className="inbox-row" aria-current={chosen ? "true" : undefined}>
@@ -41,6 +42,8 @@ export function Row({ item, path, chosen }: { item: Item; path: string; chosen: 
   );
 }
 
-export function endedWords(outcome: string): string {
-  return outcome === "completed" ? "Finished; look at what it did" : `Ended: ${outcome.replaceAll("_", " ")}`;
+function endedWords(outcome: string, why: string | null): string {
+  if (outcome === "completed") return "Finished; look at what it did";
+  const how = capital(outcome.replaceAll("_", " "));
+  return why === null ? how : `${how}: ${why}`;
 }

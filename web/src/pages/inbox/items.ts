@@ -7,7 +7,18 @@ import { answeredHere, useAnsweredHere } from "./answers";
 
 export type Item =
   | { kind: "ask"; key: string; at: number; story: string; ask: Ask }
-  | { kind: "ended"; key: string; at: number; story: string; run: string; failed: boolean; outcome: string };
+  | {
+      kind: "ended";
+      key: string;
+      at: number;
+      story: string;
+      run: string;
+      agent: string;
+      failed: boolean;
+      outcome: string;
+      /** Why it failed, as far as that is known. */
+      why: string | null;
+    };
 
 const KEY = "musher.looked-at";
 /** So many ended runs are remembered as looked at; older ones belong to stories that went on. */
@@ -49,7 +60,7 @@ function subscribe(watcher: () => void): () => void {
   return () => watchers.delete(watcher);
 }
 
-type Latest = Pick<Run, "phase" | "outcome" | "ended_at"> & { run: string };
+type Latest = Pick<Run, "agent" | "phase" | "outcome" | "ended_at"> & { run: string };
 
 /** The newest run of a story, as far as it is known. */
 function latest(world: World, story: Story, ended: ReadonlyMap<string, Run>): Latest | null {
@@ -88,8 +99,10 @@ export function inboxItems(world: World, seen = looked, answered = answeredHere(
       at: last.ended_at,
       story: story.id,
       run: last.run,
+      agent: last.agent,
       failed,
       outcome,
+      why: story.latest?.run === last.run ? (story.latest.error ?? null) : null,
     });
   }
   return items.sort((a, b) => a.at - b.at || a.key.localeCompare(b.key));
@@ -105,10 +118,14 @@ function same(a: Item[], b: Item[]): boolean {
         other !== undefined &&
         item.key === other.key &&
         item.kind === other.kind &&
-        (item.kind !== "ask" || (other.kind === "ask" && item.ask === other.ask))
+        (item.kind === "ask" ? other.kind === "ask" && item.ask === other.ask : sameEnd(item, other))
       );
     })
   );
+}
+
+function sameEnd(a: Item, b: Item): boolean {
+  return a.kind === "ended" && b.kind === "ended" && a.why === b.why;
 }
 
 export function useInbox(): Item[] {

@@ -6,6 +6,8 @@ import { useActions } from "../../keys/registry";
 import { store } from "../../live/store";
 import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
+import { CodeLine } from "../../ui/CodeLine";
+import { usePainter } from "../../ui/colours";
 import { copy } from "../../ui/copy";
 import { editor } from "../../ui/editor";
 import { plain } from "../../ui/plain";
@@ -110,6 +112,7 @@ function isOwn(file: ProjectFileNow, problem: FileProblem): boolean {
 
 function Text({ file }: { file: ProjectFileNow }) {
   const list = useRef<ListHandle>(null);
+  const painter = usePainter("project.toml");
   const lines = useMemo(() => file.text.replace(/\n$/, "").split("\n"), [file.text]);
   const rows = useMemo(() => {
     const at = new Map<number, FileProblem[]>();
@@ -157,7 +160,10 @@ function Text({ file }: { file: ProjectFileNow }) {
               <span className="project-number" aria-hidden="true">
                 {row.n}
               </span>
-              <code>{plain(row.text.length > LONGEST ? `${row.text.slice(0, LONGEST)}…` : row.text)}</code>
+              <code>
+                <CodeLine text={row.text.slice(0, LONGEST)} painter={painter} />
+                {row.text.length > LONGEST && "…"}
+              </code>
               {row.problems.map((problem) => (
                 <p key={`${problem.column} ${problem.message}`} className="project-wrong">
                   <span className="unseen">Line {row.n}: </span>

@@ -41,7 +41,8 @@ export function Runs({ runs, older }: { runs: readonly Run[]; older: (() => void
           { name: "State", cell: (run) => <State run={run} /> },
           {
             name: "Changed",
-            cell: (run) => run.lines != null && <PlusMinus lines={run.lines} />,
+            cell: (run) =>
+              run.lines != null && run.lines.added + run.lines.removed > 0 && <PlusMinus lines={run.lines} />,
             number: true,
           },
           {

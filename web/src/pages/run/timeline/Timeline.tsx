@@ -77,11 +77,11 @@ function Sums({ outline, now }: { outline: Outline; now: number }) {
       </div>
       <div>
         <dt>In tools</dt>
-        <dd>{span(sum("tool"))}</dd>
+        <dd>{spent(sum("tool"))}</dd>
       </div>
       <div>
         <dt>Waited for a person</dt>
-        <dd>{span(sum("wait"))}</dd>
+        <dd>{spent(sum("wait"))}</dd>
       </div>
       <div>
         <dt>Cost of its turns</dt>
@@ -93,6 +93,10 @@ function Sums({ outline, now }: { outline: Outline; now: number }) {
       </div>
     </dl>
   );
+}
+
+function spent(ms: number): string {
+  return ms === 0 ? "no time" : span(ms);
 }
 
 function Turn({ run, turn, now }: { run: string; turn: OutlineTurn; now: number }) {

@@ -1,5 +1,5 @@
 // A tool call in one line; opened, with its input, its output and what it changed.
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { takeRaw } from "../../../api/client";
 import { useQuery } from "../../../api/query";
 import { readText } from "../../../api/raw";
@@ -73,10 +73,13 @@ function Mark({ row }: { row: ToolRow }) {
       {mark !== undefined && <Badge tone={mark[0]}>{mark[1]}</Badge>}
       {row.phase === "completed" && <span className="unseen">completed</span>}
       {!isOver(row) && <Badge tone="info">{row.phase === "proposed" ? "proposed" : "running"}</Badge>}
-      {row.ms !== null && <span className="quiet">{took(row.ms)}</span>}
+      {row.ms !== null && row.ms >= SHORT && <span className="quiet">{took(row.ms)}</span>}
     </span>
   );
 }
+
+/** What is over at once needs no time. */
+const SHORT = 100;
 
 function took(ms: number): string {
   return ms < 10_000 ? `${(ms / 1000).toFixed(1)}s` : span(ms);
@@ -87,12 +90,7 @@ function Inside({ run, row, output }: { run: string; row: ToolRow; output: strin
   return (
     <div className="t-inside">
       {row.reason !== null && <p className="t-bad">{plain(row.reason)}</p>}
-      {row.input !== undefined && (
-        <div className="t-part">
-          <h4>Input</h4>
-          <Input row={row} />
-        </div>
-      )}
+      <Input row={row} />
       {row.edits.length > 0 && <Change run={run} row={row} />}
       {row.output !== null ? (
         <div className="t-part">
@@ -116,23 +114,39 @@ function Inside({ run, row, output }: { run: string; row: ToolRow; output: strin
   );
 }
 
-/** The subject first, as code, then every other field that was given. */
+/** The subject first, as code, then every other field that was given. What the change shows is not said before it. */
 function Input({ row }: { row: ToolRow }) {
   const input = row.input;
+  if (input === undefined) return null;
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
-    return <Lines text={written(input)} lines={30} />;
+    return (
+      <Part>
+        <Lines text={written(input)} lines={30} />
+      </Part>
+    );
   }
   const fields = Object.entries(input);
   const subject = fields.find(([, value]) => value === row.subject);
-  const edited = new Set(row.edits.flatMap((edit) => [edit.old, edit.new]));
+  const edited = new Set(row.edits.flatMap((edit) => [edit.path, edit.old, edit.new]));
   const rest = fields.filter((field) => field !== subject && !edited.has(field[1] as string));
   const words = rest.map(([name, value]) => `${name}: ${written(value)}`).join("\n");
+  const shown = subject !== undefined && !edited.has(String(subject[1]));
+  if (!shown && words === "") return null;
   return (
-    <>
-      {subject !== undefined && row.tool === "execute" && <Code text={String(subject[1])} path="a.sh" />}
-      {subject !== undefined && row.tool !== "execute" && <Lines text={String(subject[1])} lines={10} />}
+    <Part>
+      {shown && row.tool === "execute" && <Code text={String(subject[1])} path="a.sh" />}
+      {shown && row.tool !== "execute" && <Lines text={String(subject[1])} lines={10} />}
       {words !== "" && <Lines text={words} lines={20} />}
-    </>
+    </Part>
+  );
+}
+
+function Part({ children }: { children: ReactNode }) {
+  return (
+    <div className="t-part">
+      <h4>Input</h4>
+      {children}
+    </div>
   );
 }
 

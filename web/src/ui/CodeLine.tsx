@@ -1,4 +1,4 @@
-// The text of a line of a diff: its changed words are marked, its code is coloured, and it is never anything but text.
+// A line of code: it is coloured, the words that a diff has changed are marked, and it is never anything but text.
 import type { ReactNode } from "react";
 import type { Piece } from "./Code";
 import { type Painter, usePieces } from "./colours";
@@ -6,13 +6,14 @@ import { plain } from "./plain";
 
 interface Props {
   text: string;
-  kind: string;
+  /** Of a diff, whether the line was added or removed. */
+  kind?: string;
   /** Which words differ, in UTF-16 units. */
   marks?: readonly (readonly number[])[] | undefined;
   painter: Painter | null;
 }
 
-export function DiffText({ text, kind, marks = [], painter }: Props): ReactNode {
+export function CodeLine({ text, kind, marks = [], painter }: Props): ReactNode {
   const pieces = usePieces(text, painter) ?? [{ text }];
   if (marks.length === 0) return pieces.map(coloured);
   const Mark = kind === "removed" ? "del" : "ins";
