@@ -26,7 +26,7 @@ export interface Ready {
 
 export class Server {
   readonly top = mkdtempSync(join(tmpdir(), "musher-web-"));
-  readonly repo = join(this.top, "repo");
+  readonly repo: string;
   readonly state = join(this.top, "state");
   url = "";
   /** The link with its one-time code. */
@@ -36,14 +36,17 @@ export class Server {
 
   /**
    * `more` holds further keys of an agent in the project file, `extra` further tables, `vars` further variables of the
-   * server, in which `HOME` means its home folder.
+   * server, in which `HOME` means its home folder; `name` is the
+   * repository's.
    */
   constructor(
     scripts: Scripts,
     extra = "",
     more: Record<string, string> = {},
     vars: Record<string, string> = {},
+    name = "repo",
   ) {
+    this.repo = join(this.top, name);
     if (MUSHER === "") throw new Error("MUSHER_BIN must name the musher program");
     const home = join(this.top, "home");
     this.environment = {
