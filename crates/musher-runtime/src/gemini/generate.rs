@@ -1,5 +1,7 @@
 //! The generateContent format: how a request is written, and how its stream is put together.
 
+use std::collections::HashSet;
+
 use musher_core::{ErrorClass, ItemBody, Tokens};
 use serde_json::{Value as Json, json};
 
@@ -221,6 +223,8 @@ struct Stream {
     blocks: u32,
     text: String,
     calls: Vec<Wanted>,
+    /// The ids that were given; a model may make thousands of calls.
+    ids: HashSet<String>,
     finish: Option<String>,
     blocked: Option<String>,
     usage: Option<Tokens>,
@@ -342,7 +346,7 @@ impl Stream {
         if function.is_object() {
             let id = function["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
             // Ids are not promised, nor that they are told apart.
-            let id = id.filter(|id| self.calls.iter().all(|call| call.id != *id));
+            let id = id.filter(|id| self.ids.insert(id.clone()));
             self.calls.push(Wanted {
                 minted: id.is_none(),
                 id: id.unwrap_or_else(mint_call),

@@ -259,7 +259,7 @@ impl Agent {
             self.keep(answer)?;
             if !calls.is_empty() {
                 (bad_calls, no_progress) = (0, 0);
-                let done = self.carry_out(calls).await?;
+                let done = self.carry_out(&calls).await?;
                 if let Some(summary) = done {
                     self.turn.text = Some(summary);
                     return Ok(());

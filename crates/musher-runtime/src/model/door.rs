@@ -251,6 +251,10 @@ fn tls_error(error: &reqwest::Error) -> Option<&rustls::Error> {
 }
 
 /// Why a service is not trusted, and what can be done about it.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the library knows many errors, and only some have words of ours"
+)]
 fn mistrust(error: &rustls::Error) -> (String, &'static str) {
     use rustls::CertificateError as Bad;
     const ISSUER: &str = "if it is the right service, put the certificate of its issuer into a file that SSL_CERT_FILE names";

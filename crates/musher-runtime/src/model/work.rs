@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use musher_core::{ErrorClass, ErrorInfo, EventKind, Executor, ToolOutput, ToolPhase, ToolUpdate};
 
+use serde_json::Value as Json;
+
 use super::agent::{Agent, call_id};
 use super::history::CANCELLED;
 use super::inbox::Broken;
@@ -39,9 +41,10 @@ pub(super) fn tools(attempt: &Attempt) -> Result<Vec<Arc<dyn ToolHost>>, ErrorIn
 
 impl Agent {
     /// Carries out calls and puts their results into the history. Gives the summary of an agent that says it is done.
-    pub(super) async fn carry_out(&mut self, calls: Vec<Wanted>) -> Result<Option<String>, Broken> {
+    pub(super) async fn carry_out(&mut self, calls: &[Wanted]) -> Result<Option<String>, Broken> {
+        let (calls, more) = calls.split_at(calls.len().min(MOST_CALLS));
         let mut desk = Desk::new(calls.len());
-        let worked = self.work(&calls, &mut desk).await;
+        let worked = self.work(calls, more, &mut desk).await;
         desk.stop_all().await;
         let (stages, summary) = desk.finish();
         let results = calls
@@ -53,15 +56,25 @@ impl Agent {
                     result(call, CANCELLED.to_owned(), Failed::Yes)
                 }
             })
+            .chain(more.iter().map(|call| result(call, too_many(), Failed::Yes)))
             .collect();
         self.history.push(Entry::Results { results }).map_err(Broken::Failed)?;
         worked?;
         Ok(summary)
     }
 
-    async fn work(&mut self, calls: &[Wanted], desk: &mut Desk) -> Result<(), Broken> {
+    async fn work(
+        &mut self,
+        calls: &[Wanted],
+        more: &[Wanted],
+        desk: &mut Desk,
+    ) -> Result<(), Broken> {
         for (at, call) in calls.iter().enumerate() {
             self.propose(at, call, desk).await?;
+        }
+        for call in more {
+            self.update(proposed(call, call.input.object())).await?;
+            self.tell_failure(call, too_many()).await?;
         }
         while !desk.is_done() {
             self.start_what_may(calls, desk);
@@ -75,14 +88,12 @@ impl Agent {
         let tool = self.tool(&call.name).cloned();
         let input = call.input.object();
         let subject = tool.as_ref().and_then(|tool| tool.subject_of(&input)).map(str::to_owned);
+        let edits = self.tools.edits(&call.name, &input);
         let proposed = ToolUpdate {
-            name: Some(call.name.clone()),
             kind: tool.as_ref().map(|tool| tool.kind),
             subject: subject.clone(),
-            input: Some(input.clone()),
-            edits: self.tools.edits(&call.name, &input),
-            by: Executor::Host,
-            ..ToolUpdate::phase(call_id(&call.id), ToolPhase::Proposed)
+            edits,
+            ..proposed(call, input.clone())
         };
         self.update(proposed).await?;
         let wrong = match (&tool, &call.input) {
@@ -90,9 +101,6 @@ impl Agent {
                 "the arguments could not be read: {why}; send one JSON object as the tool's schema says"
             )),
             (None, Input::Json(_)) => Some(self.unknown(&call.name)),
-            (Some(_), Input::Json(_)) if at >= MOST_CALLS => Some(format!(
-                "there were more than {MOST_CALLS} calls in one answer; make this one again later"
-            )),
             (Some(_), Input::Json(_)) => None,
         };
         if let Some(why) = wrong {
@@ -122,12 +130,16 @@ impl Agent {
         why: String,
         desk: &mut Desk,
     ) -> Result<(), Broken> {
+        desk.set(at, Stage::Done(result(call, why.clone(), Failed::Yes)));
+        self.tell_failure(call, why).await
+    }
+
+    async fn tell_failure(&self, call: &Wanted, why: String) -> Result<(), Broken> {
         let update = ToolUpdate {
-            output: Some(ToolOutput { text: why.clone(), ..ToolOutput::default() }),
+            output: Some(ToolOutput { text: why, ..ToolOutput::default() }),
             by: Executor::Host,
             ..ToolUpdate::phase(call_id(&call.id), ToolPhase::Failed)
         };
-        desk.set(at, Stage::Done(result(call, why, Failed::Yes)));
         self.update(update).await
     }
 
@@ -141,6 +153,19 @@ impl Agent {
 enum Failed {
     Yes,
     No,
+}
+
+fn too_many() -> String {
+    format!("there were more than {MOST_CALLS} calls in one answer; make this one again later")
+}
+
+fn proposed(call: &Wanted, input: Json) -> ToolUpdate {
+    ToolUpdate {
+        name: Some(call.name.clone()),
+        input: Some(input),
+        by: Executor::Host,
+        ..ToolUpdate::phase(call_id(&call.id), ToolPhase::Proposed)
+    }
 }
 
 fn result(call: &Wanted, mut text: String, failed: Failed) -> CallResult {

@@ -4,6 +4,7 @@ mod bad_input;
 mod compatible;
 mod failures;
 mod kept;
+mod many;
 mod room;
 mod sessions;
 mod settings;

@@ -1,6 +1,6 @@
 //! Tool calls put together from chunks, by every way in which servers number and name them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value as Json, json};
 
@@ -8,11 +8,15 @@ use crate::model::wire::{Input, Piece, Wanted, mint_call};
 
 /// The calls of one answer, in the order in which they began.
 #[derive(Debug, Default)]
-pub(super) struct Calls(Vec<Call>);
+pub(super) struct Calls {
+    calls: Vec<Call>,
+    /// The last call with each id and at each index; a model may make thousands.
+    by_id: HashMap<String, usize>,
+    by_index: HashMap<u64, usize>,
+}
 
 #[derive(Debug)]
 struct Call {
-    index: u64,
     /// The id, once the server gave one.
     id: Option<String>,
     /// What the call is named in deltas until then.
@@ -41,19 +45,22 @@ impl Calls {
         let at = match self.find(index, id, name, &arguments) {
             Some(at) => at,
             None => {
-                self.0.push(Call {
-                    index,
+                self.by_index.insert(index, self.calls.len());
+                self.calls.push(Call {
                     id: None,
                     minted: mint_call(),
                     name: String::new(),
                     arguments: String::new(),
                     more: Map::new(),
                 });
-                self.0.len() - 1
+                self.calls.len() - 1
             }
         };
-        let call = self.0.get_mut(at)?;
-        call.id = call.id.take().or(id.map(str::to_owned));
+        let call = self.calls.get_mut(at)?;
+        if let (None, Some(id)) = (&call.id, id) {
+            call.id = Some(id.to_owned());
+            self.by_id.insert(id.to_owned(), at);
+        }
         // Some servers repeat the name in every chunk.
         if call.name.is_empty() {
             name.clone_into(&mut call.name);
@@ -70,13 +77,11 @@ impl Calls {
 
     /// The call that an entry goes on with; `None` if it begins another.
     fn find(&self, index: u64, id: Option<&str>, name: &str, arguments: &str) -> Option<usize> {
-        if id.is_some()
-            && let Some(at) = self.0.iter().rposition(|call| call.id.as_deref() == id)
-        {
-            return Some(at);
+        if let Some(at) = id.and_then(|id| self.by_id.get(id)) {
+            return Some(*at);
         }
-        let at = self.0.iter().rposition(|call| call.index == index)?;
-        let call = self.0.get(at)?;
+        let at = *self.by_index.get(&index)?;
+        let call = self.calls.get(at)?;
         // Another id at the same index is another call.
         let other_id = id.is_some() && call.id.is_some();
         // So is another name, and the whole of a call after a call that was whole.
@@ -94,7 +99,7 @@ impl Calls {
         let mut known = BTreeSet::new();
         let mut wanted = Vec::new();
         let mut raw = Vec::new();
-        for call in self.0 {
+        for call in self.calls {
             let given = call.id.filter(|id| known.insert(id.clone()));
             let minted = given.is_none();
             let id = given.unwrap_or(call.minted);

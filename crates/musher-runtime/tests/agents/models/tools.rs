@@ -9,7 +9,7 @@ use super::{assert_bill, everywhere};
 use crate::rig::{ModelRig, Wire};
 use crate::story::Ended;
 
-fn updates(ended: &Ended, phase: ToolPhase) -> Vec<ToolUpdate> {
+pub(super) fn updates(ended: &Ended, phase: ToolPhase) -> Vec<ToolUpdate> {
     let update = |kind: &EventKind| match kind {
         EventKind::Tool(update) if update.phase == phase => Some((**update).clone()),
         _ => None,
@@ -22,7 +22,7 @@ fn outputs(ended: &Ended, phase: ToolPhase) -> String {
     texts.map(|output| output.text).collect::<Vec<_>>().join("\n")
 }
 
-fn completed(wire: Wire, ended: &Ended) {
+pub(super) fn completed(wire: Wire, ended: &Ended) {
     assert_eq!(ended.end.outcome, Outcome::Completed, "{wire:?}:\n{}", ended.text());
 }
 
@@ -108,17 +108,6 @@ async fn a_call_that_cannot_be_made_is_told_to_the_model_which_goes_on() {
         })
         .await;
     }
-}
-
-#[tokio::test]
-async fn more_calls_than_anybody_needs_are_not_all_made() {
-    everywhere("[[scn:call n=2000 tool=list_files]] go", |wire, ended, rig| {
-        completed(wire, ended);
-        assert_eq!(updates(ended, ToolPhase::Completed).len(), 128, "{wire:?}");
-        assert_eq!(updates(ended, ToolPhase::Failed).len(), 1872, "{wire:?}");
-        assert_eq!(rig.server.ledger().requests(), 2, "{wire:?}");
-    })
-    .await;
 }
 
 #[tokio::test]

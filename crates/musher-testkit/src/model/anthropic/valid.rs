@@ -175,7 +175,7 @@ fn check_calls(messages: &[Value]) -> Result<(), Refusal> {
                 // A text before the results makes the vendor say that the results are missing.
                 Some(_) if user_text => return unanswered(open_at, &open),
                 Some(index) => {
-                    open.swap_remove(index);
+                    open.remove(index);
                 }
                 None => {
                     return invalid(format!(

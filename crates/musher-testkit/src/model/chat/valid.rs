@@ -99,7 +99,7 @@ fn check_calls(messages: &[Value]) -> Result<(), Invalid> {
             let known = open.iter().position(|call| *call == id);
             match known {
                 Some(index) => {
-                    open.swap_remove(index);
+                    open.remove(index);
                 }
                 None if answering => {
                     return Err(Invalid::new(format!(

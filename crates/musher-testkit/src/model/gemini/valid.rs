@@ -1,5 +1,7 @@
 //! Refuses what the vendor documents as invalid, in the vendor's words where they are known.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::refusal::invalid;
@@ -103,10 +105,13 @@ fn miscounted() -> Refusal {
 
 /// A response is known by its id, or by its place where there is none.
 fn check_names(calls: &[&Value], responses: &[&Value]) -> Result<(), Refusal> {
+    let calls_by_id = calls.iter().rev().copied();
+    let by_id: HashMap<&str, &Value> =
+        calls_by_id.filter_map(|call| Some((call["functionCall"]["id"].as_str()?, call))).collect();
     for (place, response) in responses.iter().enumerate() {
         let response = &response["functionResponse"];
         let call = match response["id"].as_str() {
-            Some(id) => calls.iter().find(|call| call["functionCall"]["id"] == id),
+            Some(id) => by_id.get(id),
             None => calls.get(place),
         };
         let fits = call.is_some_and(|call| call["functionCall"]["name"] == response["name"]);

@@ -1,6 +1,6 @@
 //! Refuses what the vendor documents as invalid, in the vendor's words where they are known.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -129,28 +129,29 @@ fn check_thought(at: &str, item: &Value, forgotten: bool) -> Result<(), Invalid>
 
 /// Every call has an output after it, and every output a call before it.
 fn check_pairs(input: &[Value]) -> Result<(), Invalid> {
-    let mut open = Vec::new();
-    let mut called = HashSet::new();
+    let mut calls = Vec::new();
+    // Whether each has its output.
+    let mut answered = HashMap::new();
     for item in input {
         let id = item["call_id"].as_str().unwrap_or_default();
         match item["type"].as_str() {
             Some("function_call" | "custom_tool_call") => {
-                called.insert(id);
-                open.push(id);
+                calls.push(id);
+                answered.insert(id, false);
             }
             Some("function_call_output" | "custom_tool_call_output") => {
-                if !called.contains(id) {
+                let Some(answered) = answered.get_mut(id) else {
                     return Err(Invalid::new(format!(
                         "No tool call found for function call output with call_id {id}."
                     ))
                     .at("input"));
-                }
-                open.retain(|call| *call != id);
+                };
+                *answered = true;
             }
             _ => {}
         }
     }
-    match open.first() {
+    match calls.iter().find(|call| answered.get(*call) == Some(&false)) {
         Some(id) => {
             Err(Invalid::new(format!("No tool output found for function call {id}.")).at("input"))
         }

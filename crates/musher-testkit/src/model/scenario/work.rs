@@ -42,7 +42,9 @@ pub(super) fn calls(scene: &Scene<'_>) -> Option<Next> {
         }
         ("endless", _) => vec![scene.run("true")],
         ("badtool", 0) => vec![ToolCall::new("NoSuchTool", json!({"why": "nobody offered it"}))],
-        ("call", 0) => (0..marker.number("n", 1)).map(|_| named(scene)).collect(),
+        ("call", step) if (step as u64) < marker.number("steps", 1) => {
+            (0..marker.number("n", 1)).map(|_| named(scene)).collect()
+        }
         ("ask", 0) => vec![question(scene)],
         ("plan", 0) => vec![ToolCall::new(
             "ExitPlanMode",
