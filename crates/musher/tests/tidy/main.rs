@@ -184,13 +184,14 @@ fn musher_runtime_does_not_know_the_product() {
 }
 
 #[test]
-fn nothing_that_ships_depends_on_the_testkit() {
+fn nothing_that_ships_depends_on_the_testkit_or_the_benchmark() {
     for shipped in ["musher-core", "musher-runtime", "musher-web", "musher"] {
         let known = dependencies(shipped);
         assert!(
             !known.iter().any(|name| name == "musher-testkit"),
             "{shipped} may have musher-testkit among its dev-dependencies only: {known:?}"
         );
+        assert!(!known.iter().any(|name| name == "musher-bench"), "{shipped}: {known:?}");
     }
 }
 

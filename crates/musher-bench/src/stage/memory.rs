@@ -1,5 +1,6 @@
 //! What a process takes of the machine's memory, as the kernel counts it.
 
+use std::fmt;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -12,16 +13,16 @@ const STIR: u64 = 64;
 
 /// In KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Memory {
-    pub(crate) rss: u64,
+pub struct Memory {
+    pub rss: u64,
     /// Shared pages are divided among those who share them.
-    pub(crate) pss: u64,
+    pub pss: u64,
     /// What no other process shares and no file holds.
-    pub(crate) private: u64,
+    pub private: u64,
 }
 
 impl Memory {
-    pub(crate) fn of(pid: u32) -> anyhow::Result<Self> {
+    pub fn of(pid: u32) -> anyhow::Result<Self> {
         let path = format!("/proc/{pid}/smaps_rollup");
         let text = std::fs::read_to_string(&path).with_context(|| path.clone())?;
         let field = |name: &str| {
@@ -34,7 +35,7 @@ impl Memory {
     }
 
     /// The memory of a process that has come to rest.
-    pub(crate) async fn at_rest(pid: u32) -> anyhow::Result<Self> {
+    pub async fn at_rest(pid: u32) -> anyhow::Result<Self> {
         let mut last = Self::of(pid)?;
         let mut calm = 0;
         let began = tokio::time::Instant::now();
@@ -49,7 +50,7 @@ impl Memory {
 }
 
 /// What the kernel holds in the buffers of all connections of this machine, in KiB.
-pub(crate) fn of_sockets() -> anyhow::Result<u64> {
+pub fn of_sockets() -> anyhow::Result<u64> {
     let text = std::fs::read_to_string("/proc/net/sockstat")?;
     let tcp = text.lines().find_map(|line| line.strip_prefix("TCP:"));
     let pages = tcp.and_then(|tcp| tcp.split_once(" mem ")?.1.trim().parse::<u64>().ok());
@@ -58,6 +59,22 @@ pub(crate) fn of_sockets() -> anyhow::Result<u64> {
 }
 
 /// KiB as MiB, for people.
-pub(crate) fn mib(kib: u64) -> f64 {
+pub fn mib(kib: u64) -> f64 {
     kib as f64 / 1024.0
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RSS {:.1} MiB, PSS {:.1} MiB", mib(self.rss), mib(self.pss))
+    }
+}
+
+/// What a process has used of the processors, all its threads together.
+pub fn processor_time(pid: u32) -> anyhow::Result<Duration> {
+    let mut nanos = 0;
+    for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        let text = std::fs::read_to_string(task?.path().join("schedstat"))?;
+        nanos += text.split(' ').next().and_then(|run| run.parse::<u64>().ok()).unwrap_or(0);
+    }
+    Ok(Duration::from_nanos(nanos))
 }

@@ -1,12 +1,13 @@
 //! How an agent that works at a steady pace is heard: whether it is held up, and how late its words arrive.
 
+use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::subscriber::{Got, Subscriber, number};
+use super::subscriber::{Got, Subscriber, number};
 
 /// What was seen of one paced run, in milliseconds.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub struct Pace {
     /// Between one line and the next, as the runner took them.
     gaps: Vec<u64>,
     /// Between the runner's taking a line and its arrival here.
@@ -15,7 +16,7 @@ pub(crate) struct Pace {
 
 impl Pace {
     /// Follows a run to its end.
-    pub(crate) async fn of(subscriber: Subscriber) -> anyhow::Result<(Self, Got)> {
+    pub async fn of(subscriber: Subscriber) -> anyhow::Result<(Self, Got)> {
         let mut pace = Self { gaps: Vec::new(), delays: Vec::new() };
         let mut before = None;
         let got = subscriber.watch(|line| {
@@ -28,10 +29,13 @@ impl Pace {
         pace.delays.sort_unstable();
         Ok((pace, got))
     }
+}
 
-    pub(crate) fn shown(&self) -> String {
+impl fmt::Display for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (gaps, delays) = (&self.gaps, &self.delays);
-        format!(
+        write!(
+            f,
             "gaps p50 {} p99 {} max {} ms; arrival p50 {} p99 {} max {} ms",
             at(gaps, 50),
             at(gaps, 99),

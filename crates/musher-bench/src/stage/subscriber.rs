@@ -8,7 +8,7 @@ use memchr::{memchr, memmem};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::place::Place;
+use super::place::Place;
 
 /// How much of a line is looked at.
 const HEAD: usize = 96;
@@ -16,7 +16,7 @@ const BUFFER: usize = 128 * 1024;
 
 /// A connection that has asked for a run's log, and has read nothing so far.
 #[derive(Debug)]
-pub(crate) struct Subscriber {
+pub struct Subscriber {
     stream: TcpStream,
     progress: Arc<AtomicU64>,
     /// What was read of the reply and not looked at yet.
@@ -25,17 +25,17 @@ pub(crate) struct Subscriber {
 
 /// What a subscriber has got.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Got {
+pub struct Got {
     /// The number of the last event.
-    pub(crate) last: u64,
+    pub last: u64,
     /// Events that did not have the number after the last one's.
-    pub(crate) strays: u64,
-    pub(crate) ended: bool,
+    pub strays: u64,
+    pub ended: bool,
 }
 
 impl Subscriber {
     /// Asks for a run's log from its beginning, and returns when the server has begun to reply.
-    pub(crate) async fn connect(place: &Place, run: &str) -> anyhow::Result<Self> {
+    pub async fn connect(place: &Place, run: &str) -> anyhow::Result<Self> {
         let mut stream = TcpStream::connect(&place.address).await?;
         let request = format!(
             "GET /api/v1/runs/{run}/events/stream HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\
@@ -48,12 +48,12 @@ impl Subscriber {
     }
 
     /// Where to look how far it is.
-    pub(crate) fn progress(&self) -> Arc<AtomicU64> {
+    pub fn progress(&self) -> Arc<AtomicU64> {
         self.progress.clone()
     }
 
     /// Reads up to an event, and keeps the connection.
-    pub(crate) async fn read_to(&mut self, event: u64) -> anyhow::Result<Got> {
+    pub async fn read_to(&mut self, event: u64) -> anyhow::Result<Got> {
         let mut lines = Lines::default();
         let mut chunks = self.begin().await?;
         let mut buffer = vec![0; 4096];
@@ -64,7 +64,7 @@ impl Subscriber {
     }
 
     /// Reads to the end of the run.
-    pub(crate) async fn read_all(mut self) -> anyhow::Result<Got> {
+    pub async fn read_all(mut self) -> anyhow::Result<Got> {
         let mut lines = Lines::default();
         let mut chunks = self.begin().await?;
         let mut buffer = vec![0; BUFFER];
@@ -76,7 +76,7 @@ impl Subscriber {
     }
 
     /// Reads to the end of the run and hands on the head of each line.
-    pub(crate) async fn watch(mut self, mut seen: impl FnMut(&[u8])) -> anyhow::Result<Got> {
+    pub async fn watch(mut self, mut seen: impl FnMut(&[u8])) -> anyhow::Result<Got> {
         let mut lines = Lines::default();
         let mut chunks = self.begin().await?;
         let mut buffer = vec![0; BUFFER];
@@ -121,7 +121,7 @@ impl Subscriber {
 
 /// The chunks of a reply.
 #[derive(Debug)]
-enum Chunks {
+pub enum Chunks {
     /// In the line that tells a length.
     Length(Vec<u8>),
     /// In a chunk with so many bytes left, its line end included.
@@ -135,7 +135,7 @@ impl Default for Chunks {
 }
 
 impl Chunks {
-    fn feed(&mut self, mut bytes: &[u8], take: &mut impl FnMut(&[u8])) -> anyhow::Result<()> {
+    pub fn feed(&mut self, mut bytes: &[u8], take: &mut impl FnMut(&[u8])) -> anyhow::Result<()> {
         while !bytes.is_empty() {
             match self {
                 Self::Length(line) => {
@@ -219,7 +219,7 @@ impl Got {
     }
 
     /// Fails unless everything came, in order.
-    pub(crate) fn whole(self, events: u64) -> anyhow::Result<()> {
+    pub fn whole(self, events: u64) -> anyhow::Result<()> {
         let Self { last, strays, .. } = self;
         if last != events || strays > 0 {
             bail!("got {last} of {events} events, {strays} out of order");
@@ -229,7 +229,7 @@ impl Got {
 }
 
 /// The number that a text begins with.
-pub(crate) fn number(text: &[u8]) -> u64 {
+pub fn number(text: &[u8]) -> u64 {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
     digits.fold(0, |number, digit| number * 10 + u64::from(digit - b'0'))
 }

@@ -13,33 +13,31 @@ use musher::{config, runtimes};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
+use super::left::{Left, left_below};
+use crate::setup::Setup;
+
 /// Nothing here takes longer, except what is broken.
 const PATIENCE: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What is measured, and the agent that keeps it busy.
-#[derive(Debug, Clone)]
-pub(crate) struct Programs {
-    pub(crate) musher: PathBuf,
-    pub(crate) worker: PathBuf,
-}
-
 /// A server in a fresh project. All of it is gone when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub struct Place {
     top: TempDir,
+    musher: PathBuf,
     server: Child,
-    pub(crate) address: String,
-    pub(crate) token: String,
+    pub address: String,
+    pub token: String,
     client: Client,
 }
 
 impl Place {
-    pub(crate) async fn open(programs: &Programs) -> anyhow::Result<Self> {
-        let top = TempDir::new()?;
+    /// Makes a project whose one agent does numbered work, and serves it.
+    pub fn open(setup: &Setup) -> anyhow::Result<Self> {
+        let top = TempDir::new_in(&setup.folder)?;
         let repo = top.path().join("repo");
         std::fs::create_dir_all(repo.join(".musher"))?;
-        let worker = programs.worker.display();
+        let worker = setup.programs.worker.display();
         let text = format!(
             "[[agent]]\nname = 'worker'\nruntime = 'claude-code'\ncommand = '{worker}'\n\
              prompt = '{{{{ story.text }}}}'\n[limits]\nruns = 1000\nruns_per_agent = 1000\nruns_per_story = 8\n"
@@ -52,40 +50,55 @@ impl Place {
         std::fs::create_dir_all(&state)?;
         let project = config::load(&repo, runtimes::BUILT).map_err(|e| anyhow::anyhow!("{e}"))?;
         config::trust::grant(&state, &project)?;
-        let mut server = Command::new(&programs.musher)
-            .args(["serve", "--json", "--listen", "127.0.0.1:0", "--state"])
-            .arg(&state)
-            .current_dir(&repo)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", top.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("starting {}", programs.musher.display()))?;
-        let mut line = String::new();
-        let out = server.stdout.take().context("the server has no output")?;
-        BufReader::new(out).read_line(&mut line)?;
-        let ready: Json = serde_json::from_str(&line).context("the server was not ready")?;
-        let url = ready["url"].as_str().context("the server has no address")?;
-        let token = std::fs::read_to_string(state.join("token"))?;
-        let client = Client::new(url, token.trim())?;
-        let address = url.trim_start_matches("http://").to_owned();
-        Ok(Self { top, server, address, token: token.trim().to_owned(), client })
+        let musher = setup.programs.musher.clone();
+        let (server, address, token) = serve(&musher, top.path())?;
+        let client = Client::new(&format!("http://{address}"), &token)?;
+        Ok(Self { top, musher, server, address, token, client })
+    }
+
+    /// Starts the server again after it was killed.
+    pub fn serve_again(&mut self) -> anyhow::Result<()> {
+        let (server, address, token) = serve(&self.musher, self.top.path())?;
+        self.client = Client::new(&format!("http://{address}"), &token)?;
+        (self.server, self.address, self.token) = (server, address, token);
+        Ok(())
+    }
+
+    /// Kills the server; its runs go on.
+    pub fn kill_server(&mut self) -> anyhow::Result<()> {
+        self.server.kill()?;
+        self.server.wait()?;
+        Ok(())
+    }
+
+    /// The folder that holds the repository and the state.
+    pub fn top(&self) -> &Path {
+        self.top.path()
+    }
+
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The processes of this place that still live, the server aside.
+    pub fn left(&self) -> anyhow::Result<Vec<Left>> {
+        let mut left = left_below(self.top.path())?;
+        left.retain(|left| left.pid != self.pid());
+        Ok(left)
     }
 
     /// The server's process.
-    pub(crate) fn pid(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.server.id()
     }
 
     /// How many files the server has open.
-    pub(crate) fn open_files(&self) -> anyhow::Result<usize> {
+    pub fn open_files(&self) -> anyhow::Result<usize> {
         Ok(std::fs::read_dir(format!("/proc/{}/fd", self.pid()))?.count())
     }
 
     /// Starts a run that does what the text says.
-    pub(crate) async fn begin(&self, text: &str) -> anyhow::Result<String> {
+    pub async fn begin(&self, text: &str) -> anyhow::Result<String> {
         let story = json!({ "title": "Work", "text": text });
         let story: Json = self.client.post(&["stories"], &story).await?.read()?;
         let story = story["story"].as_str().context("the story has no name")?.to_owned();
@@ -95,7 +108,7 @@ impl Place {
     }
 
     /// Starts a run that waits for a word before it does what the text says.
-    pub(crate) async fn begin_held(&self, text: &str) -> anyhow::Result<Held> {
+    pub async fn begin_held(&self, text: &str) -> anyhow::Result<Held> {
         let run = self.begin(&format!("[[work ask=go]] {text}")).await?;
         let began = Instant::now();
         loop {
@@ -111,21 +124,21 @@ impl Place {
     }
 
     /// Lets a run go that waits.
-    pub(crate) async fn let_go(&self, held: &Held) -> anyhow::Result<()> {
+    pub async fn let_go(&self, held: &Held) -> anyhow::Result<()> {
         let yes = json!({ "answer": { "decision": "allow" } });
         self.client.post(&["runs", &held.run, "asks", &held.ask, "answer"], &yes).await?;
         Ok(())
     }
 
     /// The number of the last event in a run's log.
-    pub(crate) fn last(&self, run: &str) -> u64 {
+    pub fn last(&self, run: &str) -> u64 {
         let reader = Reader::open(&self.folder(run), None);
         let head = reader.and_then(|reader| reader.head());
         head.ok().flatten().map_or(0, |head| head.seq)
     }
 
     /// Waits until a run's log has so many events.
-    pub(crate) async fn until_logged(&self, run: &str, events: u64) -> anyhow::Result<()> {
+    pub async fn until_logged(&self, run: &str, events: u64) -> anyhow::Result<()> {
         let began = Instant::now();
         while self.last(run) < events {
             if began.elapsed() > PATIENCE {
@@ -137,7 +150,7 @@ impl Place {
     }
 
     /// The process that hosts a run.
-    pub(crate) fn runner(&self, run: &str) -> anyhow::Result<u32> {
+    pub fn runner(&self, run: &str) -> anyhow::Result<u32> {
         let folder = self.folder(run).canonicalize()?;
         let wanted = folder.as_os_str().as_encoded_bytes();
         for entry in std::fs::read_dir("/proc")?.flatten() {
@@ -151,15 +164,15 @@ impl Place {
         bail!("nobody hosts {run}")
     }
 
-    pub(crate) fn folder(&self, run: &str) -> PathBuf {
+    pub fn folder(&self, run: &str) -> PathBuf {
         self.top.path().join("state/runs").join(run)
     }
 }
 
 /// A run that waits for a word.
 #[derive(Debug)]
-pub(crate) struct Held {
-    pub(crate) run: String,
+pub struct Held {
+    pub run: String,
     ask: String,
 }
 
@@ -182,7 +195,30 @@ impl Drop for Place {
     }
 }
 
-fn git(repo: &Path, args: &[&str]) -> anyhow::Result<()> {
+/// Starts the server and waits until it is ready; gives its address and its token too.
+fn serve(musher: &Path, top: &Path) -> anyhow::Result<(Child, String, String)> {
+    let state = top.join("state");
+    let mut server = Command::new(musher)
+        .args(["serve", "--json", "--listen", "127.0.0.1:0", "--state"])
+        .arg(&state)
+        .current_dir(top.join("repo"))
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", top)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("starting {}", musher.display()))?;
+    let mut line = String::new();
+    let out = server.stdout.take().context("the server has no output")?;
+    BufReader::new(out).read_line(&mut line)?;
+    let ready: Json = serde_json::from_str(&line).context("the server was not ready")?;
+    let url = ready["url"].as_str().context("the server has no address")?;
+    let token = std::fs::read_to_string(state.join("token"))?;
+    Ok((server, url.trim_start_matches("http://").to_owned(), token.trim().to_owned()))
+}
+
+pub fn git(repo: &Path, args: &[&str]) -> anyhow::Result<()> {
     let done = Command::new("git")
         .args(["-c", "user.name=M", "-c", "user.email=m@localhost"])
         .args(args)

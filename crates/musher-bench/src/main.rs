@@ -1,0 +1,125 @@
+//! The command line of the benchmark.
+
+#![expect(clippy::print_stdout, reason = "its table is what it is for")]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+
+use musher_bench::bench::{Bench, Found};
+use musher_bench::machine::Machine;
+use musher_bench::report::Report;
+use musher_bench::row::{Needs, Row};
+use musher_bench::rows;
+use musher_bench::setup::{self, Build, Effort, Programs, Setup};
+use musher_bench::slow::Slow;
+use musher_bench::stand_in::StandIn;
+
+/// Prints what Musher costs beside its baselines, and fails below a bar.
+#[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
+struct Args {
+    /// Only these rows.
+    names: Vec<String>,
+    /// Names the rows and what they measure.
+    #[arg(long)]
+    list: bool,
+    /// How many rounds count for each row.
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// A tenth of the work, and three rounds at most: to see that it works.
+    #[arg(long)]
+    quick: bool,
+    /// Writes everything that was found into a file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Where projects and state are made; it must be on a real disk. By default beside this program.
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Measures the programs beside this one as they are.
+    #[arg(long)]
+    no_build: bool,
+    /// Makes ours so many times as slow, to see that its row turns red.
+    #[arg(long, value_name = "NAME=FACTOR", hide = true)]
+    slow: Vec<String>,
+    #[command(subcommand)]
+    other: Option<Other>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Other {
+    /// Plays a baseline.
+    #[command(subcommand, hide = true)]
+    StandIn(StandIn),
+}
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() -> anyhow::Result<ExitCode> {
+    let args = Args::parse();
+    match args.other {
+        Some(Other::StandIn(stand_in)) => stand_in.play().await.map(|()| ExitCode::SUCCESS),
+        None if args.list => {
+            list();
+            Ok(ExitCode::SUCCESS)
+        }
+        None => measure(&args).await,
+    }
+}
+
+fn list() {
+    for row in rows::ROWS {
+        println!("{}: {}", row.name, row.about);
+        for measure in row.measures {
+            let baseline = measure.baseline.map(|name| format!(", beside {name}"));
+            let bar = measure.bar.shown(measure.unit);
+            println!("    {}{}  {bar}", measure.what, baseline.unwrap_or_default());
+        }
+    }
+}
+
+async fn measure(args: &Args) -> anyhow::Result<ExitCode> {
+    let chosen = rows::chosen(&args.names)?;
+    let slowed = args.slow.iter().map(|text| rows::slowed(text)).collect::<Result<Vec<_>, _>>()?;
+    let mut setup = Setup {
+        rounds: if args.quick { args.rounds.min(3) } else { args.rounds }.max(1),
+        effort: if args.quick { Effort::Quick } else { Effort::Whole },
+        ..Setup::default()
+    };
+    let mut machine = None;
+    if chosen.iter().any(|row| row.needs == Needs::Programs) {
+        let build = if args.no_build { Build::Before } else { Build::Now };
+        setup.programs = Programs::find(build)?;
+        setup.files = setup::open_many_files()?;
+        setup.folder = match &args.folder {
+            Some(folder) => folder.clone(),
+            None => setup.programs.bench.with_file_name("bench-state"),
+        };
+        std::fs::create_dir_all(&setup.folder)?;
+        let found = Machine::look(&setup.folder)?;
+        println!("{found}\n");
+        machine = Some(found);
+    }
+    let setup = Arc::new(setup);
+    let mut report = Report::default();
+    for row in chosen {
+        let factor = slowed.iter().find(|(slowed, _)| slowed.name == row.name);
+        let slow = factor.map_or(Slow::NONE, |(_, factor)| Slow::planted(*factor));
+        eprintln!("{}: {}", row.name, row.about);
+        report.add(row, find(row, setup.clone(), slow).await?);
+    }
+    println!("{report}");
+    if let Some(path) = &args.json {
+        let text = serde_json::to_string_pretty(&report.json(machine.as_ref()))?;
+        std::fs::write(path, text + "\n").with_context(|| path.display().to_string())?;
+    }
+    Ok(if report.is_met() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn find(row: &'static Row, setup: Arc<Setup>, slow: Slow) -> anyhow::Result<Found> {
+    let mut bench = Bench::new(row, setup, slow);
+    (row.run)(&mut bench).await.with_context(|| format!("the row {}", row.name))?;
+    Ok(bench.found())
+}

@@ -1,0 +1,95 @@
+//! The baselines that are processes of their own, as what they are compared with is. Each ends with its input.
+
+pub mod feed;
+mod files;
+mod parse;
+
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use anyhow::Context as _;
+use clap::Subcommand;
+use tokio::io::AsyncReadExt as _;
+
+use crate::setup::Setup;
+
+#[derive(Debug, Subcommand)]
+pub enum StandIn {
+    /// Serves one file: `/static` by a file service, `/pread` as a stream of plain reads.
+    Files { file: PathBuf },
+    /// Prints a file.
+    Pour {
+        #[arg(long)]
+        file: PathBuf,
+    },
+    /// Parses every line of its input.
+    Parse,
+    /// An agent that prints a file.
+    Feed {
+        #[arg(long)]
+        file: PathBuf,
+        #[arg(long)]
+        folder: PathBuf,
+    },
+}
+
+impl StandIn {
+    pub async fn play(self) -> anyhow::Result<()> {
+        match self {
+            Self::Files { file } => files::serve(file).await,
+            Self::Pour { file } => feed::pour(&file),
+            Self::Parse => parse::play(),
+            Self::Feed { file, folder } => feed::play(&file, &folder),
+        }
+    }
+}
+
+/// Returns when nobody holds the other end of the input any more.
+async fn input_ends() {
+    let mut input = tokio::io::stdin();
+    let mut buffer = [0; 64];
+    while let Ok(1..) = input.read(&mut buffer).await {}
+}
+
+/// A stand-in at work. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Playing {
+    child: Child,
+    /// Held open while the stand-in is needed.
+    input: Option<ChildStdin>,
+    /// The one line that it printed when it was ready.
+    pub ready: String,
+}
+
+impl Playing {
+    /// Starts a stand-in and waits until it is ready.
+    pub fn start<I, S>(setup: &Setup, args: I) -> anyhow::Result<Self>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<std::ffi::OsStr>,
+    {
+        let mut child = Command::new(&setup.programs.bench)
+            .arg("stand-in")
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("starting a stand-in")?;
+        let out = child.stdout.take().context("the stand-in has no output")?;
+        let mut ready = String::new();
+        BufReader::new(out).read_line(&mut ready)?;
+        anyhow::ensure!(!ready.is_empty(), "the stand-in ended before it was ready");
+        let input = child.stdin.take();
+        Ok(Self { child, input, ready: ready.trim_end().to_owned() })
+    }
+}
+
+impl Drop for Playing {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        // Whatever is dead already is as good.
+        let _dead = self.child.kill();
+        let _dead = self.child.wait();
+    }
+}
