@@ -5,8 +5,11 @@ import type { Delta, RunEvent } from "../api/words";
 import { join, settled } from "./deltas";
 import type { Frame } from "./frames";
 
-/** Events in memory, in all windows together. */
-export const MOST_EVENTS = 5_000;
+/**
+ * Events that all windows hold together. What was drawn last is held a little longer by what draws it, so that about twice
+ * as many are in memory at times, and never more than 5,000.
+ */
+export const MOST_EVENTS = 2_500;
 /** Events that are read at once. */
 const PAGE = 200;
 /** Events that are read at once when somebody scrolls on. */

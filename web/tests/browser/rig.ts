@@ -121,3 +121,23 @@ export async function accessible(page: Page): Promise<void> {
 export function rows(page: Page): Promise<number> {
   return page.locator("li, tr, [role=listitem], [role=row], [role=option]").count();
 }
+
+/** How many events of runs are anywhere in the page's memory, as the browser itself finds them after it has tidied up. */
+export async function eventsHeld(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  const { result } = await session.send("Runtime.evaluate", { expression: "Object.prototype" });
+  const { objects } = await session.send("Runtime.queryObjects", {
+    prototypeObjectId: result.objectId ?? "",
+  });
+  const count = `function () {
+    const has = (thing, name) => Object.getOwnPropertyDescriptor(thing, name)?.value !== undefined;
+    return this.filter((one) => has(one, "seq") && has(one, "at") && has(one, "type")).length;
+  }`;
+  const { result: counted } = await session.send("Runtime.callFunctionOn", {
+    objectId: objects.objectId ?? "",
+    functionDeclaration: count,
+    returnByValue: true,
+  });
+  await session.detach();
+  return counted.value as number;
+}
