@@ -44,8 +44,10 @@ test("a story is typed in, the real agent works on it, asks, is approved by key,
   await expect(page).toHaveTitle(/^\(1\)/, { timeout: 60_000 });
   await page.keyboard.press("g");
   await page.keyboard.press("i");
-  const ask = page.getByLabel("coder wants to do something");
+  const ask = page.getByLabel("coder wants to run a command");
   await expect(ask.getByText("echo hello > greeting.txt; echo written").first()).toBeVisible();
+  // It gives an empty reason, which is none.
+  await expect(ask.getByText("Why it asks:")).toHaveCount(0);
   await page.keyboard.press("a");
   await expect(page.getByRole("heading", { name: "A run has finished" })).toBeVisible({ timeout: 60_000 });
   await page.keyboard.press("o");

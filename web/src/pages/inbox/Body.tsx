@@ -23,9 +23,9 @@ export function Body({ ask }: { ask: Ask }) {
       {ask.change != null && ask.change.length > 0 && <DiffLines files={ask.change} />}
       {ask.change_note != null && <p className="quiet">{plain(ask.change_note)}</p>}
       {body.human_only && <p>Only a person may say yes to this: no rule and no default can.</p>}
-      {body.reason !== undefined && (
+      {(body.reason ?? "").trim() !== "" && (
         <p>
-          <span className="quiet">Why it asks:</span> {plain(body.reason)}
+          <span className="quiet">Why it asks:</span> {plain(body.reason ?? "")}
         </p>
       )}
       {rest !== null && (
