@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { useNow } from "../live/clock";
 import { useLink, useLive } from "../live/hooks";
 import { Button } from "../ui/Button";
-import { money } from "../ui/format";
+import { clock, money } from "../ui/format";
 import { plain } from "../ui/plain";
 import { Icon } from "./Icon";
 
@@ -77,7 +77,7 @@ function Connection() {
   const link = useLink((link) => link);
   const now = useNow() - link.skew;
   const stale = link.state !== "live" && now - link.heard > STALE;
-  const since = new Date(link.heard).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const since = clock(new Date(link.heard));
   const words = link.state === "live" ? "live" : stale ? `stale since ${since}` : link.state;
   return (
     <span className={`connection ${link.state === "live" ? "good" : stale ? "bad" : "warn"}`} role="status">

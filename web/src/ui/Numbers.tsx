@@ -1,14 +1,14 @@
 // Times that go on by themselves, and money that says when a part of it is unknown.
 import type { Spent } from "../api/words";
 import { useNow } from "../live/clock";
-import { age, ago, money, span } from "./format";
+import { age, ago, clock, moment, money, span } from "./format";
 
 /** A moment, by the clock of whoever looks. */
 export function Time({ at }: { at: number }) {
   const date = new Date(at);
   return (
-    <time dateTime={date.toISOString()} title={date.toLocaleString()}>
-      {date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}
+    <time dateTime={date.toISOString()} title={moment(date)}>
+      {clock(date)}
     </time>
   );
 }
@@ -18,7 +18,7 @@ export function Age({ at, sentence = false }: { at: number; sentence?: boolean }
   const now = useNow();
   const date = new Date(at);
   return (
-    <time dateTime={date.toISOString()} title={date.toLocaleString()}>
+    <time dateTime={date.toISOString()} title={moment(date)}>
       {sentence ? ago(now - at) : age(now - at)}
     </time>
   );

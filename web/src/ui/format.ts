@@ -4,6 +4,20 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
+// Made once, for making one takes longer than all that it is used for in a frame.
+const CLOCK = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit" });
+const MOMENT = new Intl.DateTimeFormat([], { dateStyle: "medium", timeStyle: "medium" });
+
+/** The hour and the minute. */
+export function clock(date: Date): string {
+  return CLOCK.format(date);
+}
+
+/** The day and the time. */
+export function moment(date: Date): string {
+  return MOMENT.format(date);
+}
+
 /** A length of time in its two largest parts, such as `3m 20s`. */
 export function span(ms: number): string {
   const left = Math.max(0, ms);

@@ -1,6 +1,6 @@
 // The rows of a transcript of which only those in view are drawn; it stays where it is whatever comes before or after.
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
-import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from "react";
+import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Transcript } from "../../../live/hooks";
 import { innerKey } from "./fold";
 import { RowView } from "./RowView";
@@ -69,6 +69,7 @@ export function List({
   const box = useRef<HTMLDivElement>(null);
   /** Rows that come because somebody scrolls on are no news, and nobody is taken along to their end. */
   const wasAtEnd = useRef(false);
+  const waiting = useMemo(() => openAsks(rows), [rows]);
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
@@ -81,7 +82,7 @@ export function List({
     // An open ask stays drawn, so that nothing that is typed into it gets lost while somebody looks elsewhere.
     rangeExtractor: (range) => {
       const seen = defaultRangeExtractor(range);
-      const asks = openAsks(rows).filter((at) => at < range.startIndex || at > range.endIndex);
+      const asks = waiting.filter((at) => at < range.startIndex || at > range.endIndex);
       return asks.length === 0 ? seen : [...new Set([...seen, ...asks])].sort((a, b) => a - b);
     },
     useAnimationFrameWithResizeObserver: false,
