@@ -10,10 +10,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 
 /** The programs, as the Rust tests built them. */
-export const MUSHER = process.env.MUSHER_BIN ?? "";
+export const MUSHER = process.env.MUSHER_BIN ? resolve(process.env.MUSHER_BIN) : "";
 const WORKER = process.env.MUSHER_WORKER_AGENT ?? join(dirname(MUSHER), "worker-agent");
 
 /** Scripts that agents of the runtime `script` play, by the name of the agent. */
