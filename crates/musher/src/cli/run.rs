@@ -15,6 +15,7 @@ use musher_runtime::{
 
 use super::render::{Json, People, View};
 use super::{CliError, Exit, terminal};
+use crate::runner::Alone;
 use crate::runtimes;
 
 pub(crate) use host::host;
@@ -119,9 +120,17 @@ impl Run {
             ..Resume::of(SessionId::new(session))
         });
         spec.containment = Containment { host: Host::Dedicated, sweep: Sweep::Tree };
+        let tools = Alone::new(&spec.prompt).and_then(|tools| {
+            tools.offer(&mut spec)?;
+            Ok(tools)
+        });
+        let tools = tools.map_err(|error| {
+            let message = format!("the tools of the agent's own run cannot be served: {error}");
+            CliError::hinted(message, "see that TMPDIR names a folder in which you can write")
+        })?;
         let view: Box<dyn View> =
             if self.json { Box::new(Json::default()) } else { Box::new(People::default()) };
-        Ok(host(runtime.as_ref(), spec, view).await)
+        Ok(host(runtime.as_ref(), spec, tools, view).await)
     }
 
     fn reads_stdin(&self) -> bool {

@@ -105,24 +105,24 @@ pub(super) async fn serve(stream: UnixStream, door: Door) {
         () = writing => None,
     };
     if let Some(secret) = secret {
-        bridged(&secret, &door, read, write).await;
+        bridged(&secret, &door.tools, read, write).await;
     }
 }
 
 /// Serves the run's own tools to a bridge that knows the secret.
-async fn bridged(
+pub(super) async fn bridged(
     secret: &str,
-    door: &Door,
+    tools: &OwnTools,
     read: BufReader<OwnedReadHalf>,
     mut write: OwnedWriteHalf,
 ) {
-    let admitted = door.tools.admits(secret);
+    let admitted = tools.admits(secret);
     let refused = (!admitted).then(|| Refused {
         code: "wrong_secret".into(),
         message: "this is not the secret of a run that is under way".into(),
     });
     if say(&mut write, &FromRunner::Tools { refused }).await.is_ok() && admitted {
-        door.tools.serve(read, write).await;
+        tools.serve(read, write).await;
     }
 }
 
@@ -150,7 +150,7 @@ async fn take(message: ToRunner, door: &Door, lines: &mpsc::Sender<FromRunner>) 
     }
 }
 
-async fn say(write: &mut OwnedWriteHalf, said: &FromRunner) -> std::io::Result<()> {
+pub(super) async fn say(write: &mut OwnedWriteHalf, said: &FromRunner) -> std::io::Result<()> {
     let mut line = serde_json::to_vec(said)?;
     line.push(b'\n');
     write.write_all(&line).await

@@ -49,13 +49,16 @@ pub(super) struct Prepared {
 
 impl Prepared {
     pub(super) fn new(spec: &RunSpec) -> std::io::Result<Self> {
-        let story = Story {
-            run: spec.run.to_string(),
-            story: spec.story.to_string(),
-            agent: spec.agent.to_string(),
+        Self::about(Story {
+            run: Some(spec.run.to_string()),
+            story: Some(spec.story.to_string()),
+            agent: Some(spec.agent.to_string()),
             title: spec.title.clone(),
             text: spec.text.clone(),
-        };
+        })
+    }
+
+    pub(super) fn about(story: Story) -> std::io::Result<Self> {
         Ok(Self { secret: Secret::mint()?, story })
     }
 

@@ -30,9 +30,9 @@ async fn every_model_over_its_own_api_reads_its_story_in_process_and_asks_nobody
         let prompt = format!("[[scn:script file={}]] go", script.display());
         let mut spec = SessionSpec::new(prompt, folder.path(), environment);
         spec.tools = Some(Arc::new(Story {
-            run: "r1".into(),
-            story: "s1".into(),
-            agent: "coder".into(),
+            run: Some("r1".into()),
+            story: Some("s1".into()),
+            agent: Some("coder".into()),
             title: "A story".into(),
             text: "What is wanted.".into(),
         }));

@@ -11,10 +11,18 @@ use super::super::render::View;
 use super::super::terminal::Typed;
 use super::super::{Exit, tell};
 use super::answer::{self, Dialog, Meaning};
+use crate::runner::Alone;
 
 /// Runs a session to its end and tells how the command should exit.
-pub(crate) async fn host(runtime: &dyn Runtime, spec: SessionSpec, view: Box<dyn View>) -> Exit {
+pub(crate) async fn host(
+    runtime: &dyn Runtime,
+    spec: SessionSpec,
+    tools: Alone,
+    view: Box<dyn View>,
+) -> Exit {
     let mut session = runtime.start(spec);
+    // The agent's own tools are there for as long as it is.
+    let _served = tools.open(session.handle());
     let mut host = Hosting {
         handle: session.handle(),
         view,

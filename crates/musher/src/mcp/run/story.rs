@@ -10,12 +10,15 @@ use crate::mcp::input;
 
 const NAME: &str = "story";
 
-/// What a run is about.
+/// What a run is about. One without a server has no ids.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Story {
-    pub run: String,
-    pub story: String,
-    pub agent: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub story: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     pub title: String,
     pub text: String,
 }
@@ -38,7 +41,11 @@ impl ToolHost for Story {
             Ok(Nothing {}) => {
                 let Self { story, title, text, .. } = self;
                 let structured = serde_json::to_value(self).unwrap_or_default();
-                ToolReply::done(format!("{story}: {title}\n\n{text}")).with_structured(structured)
+                let told = match story {
+                    Some(story) => format!("{story}: {title}\n\n{text}"),
+                    None => text.clone(),
+                };
+                ToolReply::done(told).with_structured(structured)
             }
         };
         Box::pin(std::future::ready(reply))

@@ -43,6 +43,11 @@ pub(super) struct Endpoint {
 impl Endpoint {
     /// Waits until the agent of a run was given it.
     pub(super) async fn of(project: &Project, run: &str) -> Self {
+        Self::in_folder(project, &format!("/{run}")).await
+    }
+
+    /// Waits until an agent was given one whose folder holds these words.
+    pub(super) async fn in_folder(project: &Project, words: &str) -> Self {
         let began = Instant::now();
         loop {
             let files = std::fs::read_dir(project.worker_home()).unwrap().flatten();
@@ -53,11 +58,12 @@ impl Endpoint {
                 let config: Json = serde_json::from_str(&text).unwrap();
                 let endpoint: Self =
                     serde_json::from_value(config["mcpServers"]["musher"].clone()).unwrap();
-                if endpoint.args.last().is_some_and(|folder| folder.ends_with(&format!("/{run}"))) {
+                let folder = endpoint.args.last().map_or("", String::as_str);
+                if folder.ends_with(words) || folder.contains(&format!("{words}-")) {
                     return endpoint;
                 }
             }
-            assert!(began.elapsed() < PATIENCE, "{run} was given no tools");
+            assert!(began.elapsed() < PATIENCE, "nobody was given the tools of {words}");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
