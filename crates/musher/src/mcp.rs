@@ -14,10 +14,12 @@ mod door;
 mod input;
 pub mod office;
 pub mod operator;
+mod pace;
 pub mod run;
 #[cfg(test)]
 mod tests;
 mod wire;
 
 pub use door::Door;
+pub use pace::Caller;
 pub use wire::serve;

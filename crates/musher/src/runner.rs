@@ -3,6 +3,7 @@
 //! A runner stands between the server and the agent. It owns the agent's process tree, writes the run's log, listens
 //! on a socket in the run's folder, keeps the limits, and records the outcome; the server may come and go.
 
+mod alone;
 pub mod bridge;
 mod deltas;
 mod folder;
@@ -15,5 +16,6 @@ pub mod spec;
 pub mod tools;
 pub mod wire;
 
+pub use alone::{Alone, Served};
 pub use folder::{RunFolder, sessions};
 pub use host::{HostError, host};

@@ -15,12 +15,13 @@ use serde_json::Value as Json;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
+use super::access::Bearer;
 use super::problem::Problem;
 use super::request::LONGEST_BODY;
 use super::{Api, bounds};
-use crate::mcp::Door;
 use crate::mcp::office::{News, Office, Refused, Replying, Wanted};
 use crate::mcp::operator::{INSTRUCTIONS, Operator};
+use crate::mcp::{Caller, Door};
 
 /// Sessions of the older generation that may be open at once; the newer one has none.
 const SESSIONS: usize = 1000;
@@ -109,8 +110,13 @@ pub(super) async fn delete(
 }
 
 /// A reply may last as long as its client does, so it has the place of a stream.
-async fn serve(api: &Api, operators: Operators, request: Request) -> Result<Response, Problem> {
+async fn serve(api: &Api, operators: Operators, mut request: Request) -> Result<Response, Problem> {
     let place = bounds::place(&api.streams)?;
+    let caller = match request.extensions().get::<Bearer>() {
+        Some(Bearer::Holder { id, .. }) => Caller(id.clone()),
+        Some(Bearer::Owner | Bearer::Anybody) | None => Caller::default(),
+    };
+    request.extensions_mut().insert(caller);
     let response = operators.service.handle(request).await;
     Ok(response.map(|body| {
         Body::new(body.map_frame(move |frame| {

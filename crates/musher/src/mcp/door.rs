@@ -1,5 +1,6 @@
 //! Offers the tools of a host over MCP; both generations of the protocol come from the library.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,13 +13,18 @@ use rmcp::model::{
     ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use tokio::sync::{Semaphore, mpsc};
+use tokio::time::Instant;
+
+use super::pace::{Caller, Pace};
 
 /// Tools on a page of the list.
 const PAGE: usize = 50;
 /// Calls at work at once through one door; one more is refused at once.
 pub(super) const CALLS: usize = 64;
+/// The shortest wait that is worth a word.
+const LEAST: Duration = Duration::from_millis(100);
 /// Words of progress that may wait to be passed on.
 const WORDS: usize = 32;
 /// A call that says nothing gives a sign of life this often, so that its client does not give it up.
@@ -31,11 +37,36 @@ pub struct Door {
     /// What a model is told of the tools as a whole.
     instructions: &'static str,
     calls: Arc<Semaphore>,
+    pace: Arc<Pace>,
+    /// The tools by name; calls of others are counted together.
+    names: Arc<HashSet<String>>,
 }
 
 impl Door {
     pub fn new(host: impl ToolHost + 'static, instructions: &'static str) -> Self {
-        Self { host: Arc::new(host), instructions, calls: Arc::new(Semaphore::new(CALLS)) }
+        let names = host.tools().into_iter().map(|tool| tool.name.into_owned()).collect();
+        Self {
+            host: Arc::new(host),
+            instructions,
+            calls: Arc::new(Semaphore::new(CALLS)),
+            pace: Arc::new(Pace::default()),
+            names: Arc::new(names),
+        }
+    }
+
+    /// Counts a call; one that comes too soon is told when it may come again.
+    fn count(&self, name: &str, context: &RequestContext<RoleServer>) -> Result<(), ToolReply> {
+        let request = context.extensions.get::<axum::http::request::Parts>();
+        let caller = request.and_then(|request| request.extensions.get::<Caller>());
+        let caller = caller.cloned().unwrap_or_default();
+        let tool = if self.names.contains(name) { name } else { "" };
+        self.pace.take(&caller, tool, Instant::now()).map_err(|wait| {
+            let wait = wait.max(LEAST);
+            let seconds = wait.as_secs_f64();
+            let text = format!("this tool was called too often; call it again in {seconds:.1} s");
+            let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            ToolReply::failed(text).with_structured(json!({ "retry_after_ms": millis }))
+        })
     }
 }
 
@@ -76,6 +107,9 @@ impl ServerHandler for Door {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if let Err(too_soon) = self.count(&request.name, &context) {
+            return Ok(result(too_soon).into());
+        }
         let Ok(_place) = self.calls.try_acquire() else {
             let busy = ToolReply::failed("too many calls are at work; wait for one of them to end");
             return Ok(result(busy).into());

@@ -117,6 +117,31 @@ async fn tools_are_listed_page_by_page_in_the_same_order_every_time() {
 }
 
 #[tokio::test]
+async fn a_tool_that_is_called_too_often_says_when_to_call_it_again_and_others_are_not_slowed() {
+    for lifecycle in both() {
+        let stage = stage(lifecycle).await;
+        let mut made = 0;
+        let refused = loop {
+            let result = stage.client.call_tool(call("tool_1")).await.unwrap();
+            if result.is_error == Some(true) {
+                break result;
+            }
+            made += 1;
+            assert!(made < 10_000, "a flood was let through");
+        };
+        assert!(made >= 240, "a burst of {made} was not let through");
+        assert!(text(&refused).contains("call it again in 0.1 s"), "{}", text(&refused));
+        assert_eq!(refused.structured_content, Some(json!({ "retry_after_ms": 100 })));
+        let other = stage.client.call_tool(call("tool_2")).await.unwrap();
+        assert_eq!(other.is_error, Some(false));
+        // Whoever waits as long as it was told is let in.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let again = stage.client.call_tool(call("tool_1")).await.unwrap();
+        assert_eq!(again.is_error, Some(false), "{}", text(&again));
+    }
+}
+
+#[tokio::test]
 async fn a_result_comes_as_text_and_as_a_structure() {
     let stage = stage(ClientLifecycleMode::Initialize).await;
     let input = json!({ "a": 1 }).as_object().unwrap().clone();

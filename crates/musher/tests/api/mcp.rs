@@ -122,3 +122,32 @@ async fn a_message_that_is_none_is_refused_and_breaks_nothing() {
     request.headers_mut().insert("mcp-method", "tools/call".parse().unwrap());
     assert!(rig.send(request).await.status.is_client_error());
 }
+
+#[tokio::test]
+async fn a_flood_with_one_token_is_slowed_and_does_not_slow_another() {
+    let rig = Rig::new().await;
+    let body = json!({ "name": "assistant", "scope": "operator" });
+    let made = rig.post("/api/v1/tokens", &body).await.json();
+    let token = made["token"].as_str().unwrap_or_else(|| panic!("{made:#}"));
+    let listed = async |token: &str| {
+        let params = json!({ "name": "list_agents", "arguments": {} });
+        let mut request = message("tools/call", &params);
+        let bearer = format!("Bearer {token}").parse().unwrap();
+        request.headers_mut().insert(header::AUTHORIZATION, bearer);
+        last(&rig.send(request).await)["result"].clone()
+    };
+    let mut calls = 0;
+    let refused = loop {
+        let result = listed(token).await;
+        if result["isError"] == true {
+            break result;
+        }
+        calls += 1;
+        assert!(calls < 10_000, "a flood was let through");
+    };
+    assert!(calls >= 240, "a burst of {calls} was not let through");
+    let text = refused["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("called too often") && text.contains("again in"), "{refused:#}");
+    assert!(refused["structuredContent"]["retry_after_ms"].is_u64(), "{refused:#}");
+    assert_eq!(listed(TOKEN).await["isError"], false);
+}
