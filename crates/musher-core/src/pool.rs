@@ -63,6 +63,8 @@ pub struct Seat {
     pub model: Option<String>,
     /// What one run of it may spend.
     pub budget: Option<Usd>,
+    /// Whether its sessions can be gone on with from the end of any turn.
+    pub turns: bool,
 }
 
 /// How many runs may have a place at once, and what they may spend. Nothing starts while a limit is 0.

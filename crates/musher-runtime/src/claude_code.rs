@@ -28,7 +28,7 @@ impl Runtime for ClaudeCode {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::ALL
+        Capabilities { turns: false, ..Capabilities::ALL }
     }
 
     fn start(&self, spec: SessionSpec) -> Session {

@@ -36,6 +36,8 @@ pub trait Runtime: Send + Sync {
 pub struct Capabilities {
     pub resume: bool,
     pub fork: bool,
+    /// A session can be gone on with from the end of any of its turns.
+    pub turns: bool,
     pub steer: bool,
     pub interrupt: bool,
     pub approvals: bool,
@@ -52,6 +54,7 @@ impl Capabilities {
     pub const ALL: Self = Self {
         resume: true,
         fork: true,
+        turns: true,
         steer: true,
         interrupt: true,
         approvals: true,

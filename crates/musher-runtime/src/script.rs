@@ -47,7 +47,7 @@ impl Runtime for Script {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { set_mode: false, ..Capabilities::ALL }
+        Capabilities { set_mode: false, turns: false, ..Capabilities::ALL }
     }
 
     fn start(&self, spec: SessionSpec) -> Session {

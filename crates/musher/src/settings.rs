@@ -130,6 +130,11 @@ impl Settings {
             name: agent.name.clone(),
             model: agent.model.clone(),
             budget: agent.limits.budget,
+            // Sessions of models are ours; those of programs are theirs.
+            turns: self
+                .runtimes
+                .iter()
+                .any(|(name, wires)| *name == agent.runtime && !wires.is_empty()),
         };
         let limits = PoolLimits {
             runs: project.limits.runs,

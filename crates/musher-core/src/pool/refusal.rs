@@ -61,6 +61,10 @@ pub enum Refusal {
     RunEnding { run: RunId },
     #[error("run {run} has no session that could be gone on with")]
     NoSession { run: RunId },
+    #[error(
+        "agent {agent} cannot go on from a turn of its choice, because its program keeps its sessions"
+    )]
+    NoTurns { agent: AgentName },
     #[error("the worktree of run {run} is no longer there")]
     NoWorktree { run: RunId },
     #[error("run {run} has no ask {ask}")]
@@ -108,6 +112,7 @@ impl Refusal {
             Self::NotStarted { .. } => "not_started",
             Self::RunEnding { .. } => "run_ending",
             Self::NoSession { .. } => "no_session",
+            Self::NoTurns { .. } => "no_turns",
             Self::NoWorktree { .. } => "no_worktree",
             Self::NoSuchAsk { .. } => "no_such_ask",
             Self::AlreadyAnswered { .. } => "already_answered",
@@ -136,6 +141,7 @@ impl Refusal {
             | Self::NotStarted { .. }
             | Self::RunEnding { .. }
             | Self::NoSession { .. }
+            | Self::NoTurns { .. }
             | Self::NoWorktree { .. }
             | Self::AlreadyAnswered { .. }
             | Self::AskClosed { .. }
@@ -176,6 +182,7 @@ impl Refusal {
             Self::NoSuchRun { .. } => "list the runs to see their ids".into(),
             Self::NotStarted { run } => format!("wait until run {run} is live, or stop it"),
             Self::RunEnding { run } => format!("prompt run {run} again when it is over"),
+            Self::NoTurns { .. } => "fork the whole session: leave the turn out".into(),
             Self::NoSession { .. } => "start a new run, or retry this one".into(),
             Self::NoWorktree { .. } => "start a new run on the story".into(),
             Self::NoSuchAsk { .. } => "list the open asks to see their ids".into(),

@@ -67,7 +67,7 @@ pub(crate) fn start(profile: Profile, mut session_spec: SessionSpec, backend: Ba
     let dropped = CancellationToken::new();
     let session = Session::new(receiver, requests, dropped.clone());
     let folder = crate::process::folder(&session_spec.cwd);
-    let refused = spec::check(&session_spec).err().or_else(|| {
+    let refused = spec::check(&session_spec, &profile).err().or_else(|| {
         folder.as_ref().err().map(|e| ErrorInfo::new(ErrorClass::Config, e.to_string()))
     });
     if let Ok(folder) = folder {

@@ -11,6 +11,7 @@ use musher_core::{Decision, ErrorClass, ErrorInfo, PromptId, SessionId, Spend, T
 
 use tokio::sync::{mpsc, watch};
 
+use super::driver::Profile;
 use super::options::ModelOptions;
 use crate::process::{self, Containment, Environment};
 use crate::tools::ToolHost;
@@ -231,7 +232,7 @@ pub(super) fn check_prompt(prompt: &str) -> Result<(), String> {
 }
 
 /// Refuses a session that could not run as asked.
-pub(super) fn check(spec: &SessionSpec) -> Result<(), ErrorInfo> {
+pub(super) fn check(spec: &SessionSpec, profile: &Profile) -> Result<(), ErrorInfo> {
     let refuse = |message: String| Err(ErrorInfo::new(ErrorClass::Config, message));
     let waiting = spec.pending.iter().map(|prompt| prompt.text.as_str());
     for prompt in std::iter::once(spec.prompt.as_str()).chain(waiting) {
@@ -249,6 +250,11 @@ pub(super) fn check(spec: &SessionSpec) -> Result<(), ErrorInfo> {
         let id = resume.session.as_str();
         if id.is_empty() || id.starts_with('-') || id.chars().any(char::is_control) {
             return refuse(format!("`{}` is not a session id", id.escape_debug()));
+        }
+        if resume.turn.is_some() && !profile.capabilities.turns {
+            let message = format!("{} cannot go on from a turn of its choice", profile.name);
+            let error = ErrorInfo::new(ErrorClass::Config, message);
+            return Err(error.with_hint("leave the turn out, and go on from the end"));
         }
         if let Some(Err(why)) = resume.fresh_prompt.as_deref().map(check_prompt) {
             return refuse(why);

@@ -82,9 +82,13 @@ impl Rig {
         let slots = Slots::new(git.clone(), &home.worktrees(), SlotFiles::default()).unwrap();
         let journal = Journal::open(&home.journal(), now()).unwrap();
         let views = journal.views();
-        let seat = Seat { name: "coder".parse().unwrap(), model: None, budget: None };
-        let other =
-            Seat { name: "tester".parse().unwrap(), model: Some("m2".into()), budget: None };
+        let seat = Seat { name: "coder".parse().unwrap(), model: None, budget: None, turns: false };
+        let other = Seat {
+            name: "tester".parse().unwrap(),
+            model: Some("m2".into()),
+            budget: None,
+            turns: true,
+        };
         let limits = PoolLimits { runs: 64, runs_per_agent: 64, runs_per_story: 8, day_usd: None };
         let team = Team { agents: vec![seat, other], limits };
         let (pool, _thread) = Pool::start(journal, team, now, drop).unwrap();

@@ -65,3 +65,32 @@ fn a_link_in_the_place_of_the_folder_leads_nowhere() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
 }
+
+#[test]
+fn a_model_whose_key_is_set_is_offered_by_the_name_of_the_variable_and_never_by_its_value() {
+    let place = Place::repository();
+    let (first, second) = ("sk-secret-4711-of-a-test", "secret-4712-of-a-test");
+    let output = place
+        .musher(&["init", "--json"])
+        .env("OPENAI_API_KEY", first)
+        .env("GOOGLE_API_KEY", second)
+        .env("ANTHROPIC_API_KEY", "")
+        .env("PATH", "/usr/bin:/bin")
+        .output();
+    let ran = Ran::from(output.unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let found = ran.lines()[0]["found"].clone();
+    let keys: Vec<_> =
+        found.as_array().unwrap().iter().map(|f| (&f["runtime"], &f["key"])).collect();
+    let named = |runtime: &str, key: &str| (runtime.into(), key.into());
+    let wanted: [(serde_json::Value, serde_json::Value); 2] =
+        [named("openai", "OPENAI_API_KEY"), named("gemini", "GOOGLE_API_KEY")];
+    assert_eq!(keys, wanted.iter().map(|(a, b)| (a, b)).collect::<Vec<_>>(), "{found:#}");
+    let text = fs::read_to_string(place.project_file()).unwrap();
+    assert!(text.contains("runtime = \"openai\""), "{text}");
+    for secret in [first, second] {
+        assert!(!text.contains(secret) && !ran.out.contains(secret) && !ran.err.contains(secret));
+    }
+    // What was written can be served as it is.
+    assert_eq!(place.run(&["trust", "--show", "--json"]).lines()[0]["was"], "trusted");
+}

@@ -169,7 +169,7 @@ impl Rig {
 }
 
 pub(crate) fn team(agents: &[&str]) -> Team {
-    let seat = |name: &&str| Seat { name: agent(name), model: None, budget: None };
+    let seat = |name: &&str| Seat { name: agent(name), model: None, budget: None, turns: true };
     let limits = PoolLimits { runs: 8, runs_per_agent: 8, runs_per_story: 8, day_usd: None };
     Team { agents: agents.iter().map(seat).collect(), limits }
 }

@@ -7,7 +7,7 @@ use musher_core::{EventKind, ItemBody};
 use musher_testkit::model::ModelServer;
 use serde_json::{Value as Json, json};
 
-use crate::rig::{PATIENCE, Project};
+use crate::rig::{PATIENCE, Project, kill_runner};
 
 const KEY: &str = "dummy-key-4711-for-tests";
 
@@ -27,7 +27,7 @@ fn base_url(runtime: &str, model: &ModelServer) -> String {
 fn project((runtime, wire): (&str, &str), model: &ModelServer) -> Project {
     let url = base_url(runtime, model);
     let mut project = Project::new(&format!(
-        "[[agent]]\nname = 'coder'\nruntime = '{runtime}'\nwire = '{wire}'\nbase_url = '{url}'\nkey = {{ env = 'TEAM_KEY' }}\nprompt = '{{{{ story.text }}}}'\npermission_mode = 'free'\n"
+        "[[agent]]\nname = 'coder'\nruntime = '{runtime}'\nwire = '{wire}'\nbase_url = '{url}'\nkey = {{ env = 'TEAM_KEY' }}\nprompt = '{{{{ story.text }}}}'\ncontinue_prompt = '[[scn:echo]] go on'\npermission_mode = 'free'\n"
     ));
     std::fs::write(project.repo().join("answer.txt"), "The answer is 41.\n").unwrap();
     std::fs::write(project.repo().join("test.sh"), "grep -q 42 answer.txt\n").unwrap();
@@ -173,6 +173,76 @@ async fn a_stop_in_the_middle_of_an_answer_or_of_a_command_leaves_nothing() {
         assert_eq!(over["outcome"], "stopped", "{story}: {over:#}");
         assert_eq!(project.left(), Vec::<i32>::new(), "{story}");
     }
+}
+
+/// Begins a run whose model has had a command started that takes for ever.
+async fn in_a_call(project: &Project, server: &crate::rig::Server) -> String {
+    let (_, run) = server.begin("[[scn:bash_sleep s=600 think=Hm.]] wait").await;
+    let started = project.state().join("worktrees/1/started.txt");
+    let began = Instant::now();
+    while !started.exists() {
+        assert!(began.elapsed() < PATIENCE, "the command was never run");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    run
+}
+
+#[tokio::test]
+async fn a_run_whose_runner_was_killed_in_a_call_goes_on_with_a_conversation_that_is_whole() {
+    for wire in WIRES {
+        let model = ModelServer::start().await.unwrap();
+        let project = project(wire, &model);
+        let server = project.serve().await;
+        let run = in_a_call(&project, &server).await;
+        let session = server.until(&run, |run| run["session"].is_string()).await["session"].clone();
+        kill_runner(&project.run_folder(&run)).unwrap();
+        assert_eq!(server.until_over(&run).await["outcome"], "lost", "{wire:?}");
+        // The model refuses a call without its result and a thought that was changed, so that an end is the proof.
+        let over = server.until_over("r2").await;
+        assert_eq!(over["outcome"], "completed", "{wire:?}: {over:#}");
+        assert_eq!(over["session"], session, "{wire:?}");
+        assert!(said(&project, "r2").contains("2 user text(s)"), "{wire:?}");
+        let request = model.requests().last().unwrap().json().to_string();
+        assert!(
+            request.contains("sleep 600") && request.contains("cancelled"),
+            "{wire:?}: {request}"
+        );
+        assert_eq!(project.left(), Vec::<i32>::new(), "{wire:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_interrupt_leaves_a_conversation_with_which_the_next_prompt_goes_on() {
+    for wire in WIRES {
+        let model = ModelServer::start().await.unwrap();
+        let project = project(wire, &model);
+        let server = project.serve().await;
+        let run = in_a_call(&project, &server).await;
+        server.post(&format!("/runs/{run}/interrupt"), &json!({})).await;
+        let over = server.until_over(&run).await;
+        assert_eq!(over["outcome"], "interrupted", "{wire:?}: {over:#}");
+        assert_eq!(project.left(), Vec::<i32>::new(), "{wire:?}");
+        let body = json!({ "text": "[[scn:echo]]" });
+        let reply = server.post(&format!("/runs/{run}/prompt"), &body).await;
+        let next = reply["run"].as_str().unwrap().to_owned();
+        let over = server.until_over(&next).await;
+        assert_eq!(over["outcome"], "completed", "{wire:?}: {over:#}");
+        assert!(said(&project, &next).contains("2 user text(s)"), "{wire:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_whose_program_keeps_its_sessions_cannot_be_forked_from_a_turn() {
+    let project = Project::of_workers();
+    let server = project.serve().await;
+    let (_, run) = server.begin("[[work lines=1]]").await;
+    server.until_over(&run).await;
+    let (status, problem) =
+        server.try_post(&format!("/runs/{run}/fork"), &json!({ "turn": 1 })).await.unwrap();
+    assert_eq!((status, &problem["code"]), (409, &json!("no_turns")), "{problem:#}");
+    let told = problem.to_string();
+    assert!(told.contains("a turn of its choice") && told.contains("leave the turn out"), "{told}");
+    assert_eq!(project.runs().len(), 1, "nothing was begun");
 }
 
 #[tokio::test]

@@ -99,7 +99,10 @@ pub(super) fn fork(
         RunRef::Past(past) => fork_of_past(past)?,
     };
     stories::takes_runs(draft.base, &pair.story)?;
-    seat(draft.team, &pair.agent)?;
+    let seat = seat(draft.team, &pair.agent)?;
+    if turn.is_some() && !seat.turns {
+        return Err(Refusal::NoTurns { agent: pair.agent });
+    }
     if !draft.base.slots_of(&pair.story).any(|(slot, _)| slot == from) {
         return Err(Refusal::NoWorktree { run: of });
     }

@@ -131,7 +131,7 @@ impl Scene {
 }
 
 pub(super) fn team(names: &[&str]) -> Team {
-    let seat = |name: &&str| Seat { name: agent(name), model: None, budget: None };
+    let seat = |name: &&str| Seat { name: agent(name), model: None, budget: None, turns: true };
     let limits = PoolLimits { runs: 8, runs_per_agent: 4, runs_per_story: 4, day_usd: None };
     Team { agents: names.iter().map(seat).collect(), limits }
 }

@@ -107,6 +107,24 @@ fn a_run_without_a_session_cannot_be_gone_on_with_but_tried_again() {
 }
 
 #[test]
+fn an_agent_whose_sessions_cannot_be_rewound_is_not_forked_from_a_turn() {
+    let mut scene = Scene::with_story();
+    let first = scene.live("s1", "ada");
+    scene.name_session(first, 1, "x");
+    let fork = |turn| Command::Fork { run: RunRef::Live(run(1)), text: None, turn };
+    for seat in &mut scene.team.agents {
+        seat.turns = false;
+    }
+    let refused = Refusal::NoTurns { agent: "ada".parse().unwrap() };
+    assert_eq!(scene.reply(fork(Some(1))), Err(refused));
+    assert_eq!(scene.reply(fork(None)), Ok(Reply::Run(run(2))));
+    for seat in &mut scene.team.agents {
+        seat.turns = true;
+    }
+    assert_eq!(scene.reply(fork(Some(1))), Ok(Reply::Run(run(3))));
+}
+
+#[test]
 fn a_fork_of_a_live_run_stands_beside_it_in_a_copy_of_its_worktree() {
     let mut scene = Scene::with_story();
     let first = scene.live("s1", "ada");

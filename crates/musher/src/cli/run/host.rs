@@ -20,6 +20,14 @@ pub(crate) async fn host(
     tools: Alone,
     view: Box<dyn View>,
 ) -> Exit {
+    // Whoever wants us to end is heard before there is anything to end.
+    let mut interrupts = signal(SignalKind::interrupt()).ok();
+    let mut terms = signal(SignalKind::terminate()).ok();
+    // A terminal that is closed takes its run with it, in good order.
+    let mut hangups = signal(SignalKind::hangup()).ok();
+    let mut quits = signal(SignalKind::quit()).ok();
+    // Orphans of the agent come to us; the dead among them are ours to take in.
+    let mut children = signal(SignalKind::child()).ok();
     let mut session = runtime.start(spec);
     // The agent's own tools are there for as long as it is.
     let _served = tools.open(session.handle());
@@ -31,13 +39,6 @@ pub(crate) async fn host(
         typed: Typed::default(),
         strikes: 0,
     };
-    let mut interrupts = signal(SignalKind::interrupt()).ok();
-    let mut terms = signal(SignalKind::terminate()).ok();
-    // A terminal that is closed takes its run with it, in good order.
-    let mut hangups = signal(SignalKind::hangup()).ok();
-    let mut quits = signal(SignalKind::quit()).ok();
-    // Orphans of the agent come to us; the dead among them are ours to take in.
-    let mut children = signal(SignalKind::child()).ok();
     let mut exit = Exit::Bug;
     loop {
         tokio::select! {
