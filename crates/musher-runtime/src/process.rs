@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cgroup::Cgroup;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 pub use environment::Environment;
 pub(crate) use environment::{SECRET_LEN, password_in, secrets};
@@ -156,8 +156,20 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts the process and the task that owns it.
+    /// Starts the process and the task that owns it. Whoever stops waiting for that leaves nothing behind: what was
+    /// started meanwhile has an owner already, which ends the whole tree.
     pub(crate) async fn start(launch: Launch) -> Result<Self, StartError> {
+        let path = launch.program.clone();
+        let (reply, started) = oneshot::channel();
+        crate::task::detach(async move {
+            // A process that nobody waits for is dropped here.
+            let _unwanted = reply.send(Self::start_owned(launch).await);
+        });
+        let gone = |_| StartError::Spawn { path, source: std::io::ErrorKind::Interrupted.into() };
+        started.await.map_err(gone)?
+    }
+
+    async fn start_owned(launch: Launch) -> Result<Self, StartError> {
         let path = launch.program.clone();
         let failed = |source| StartError::Spawn { path: path.clone(), source };
         let command = command(&launch).map_err(failed)?;

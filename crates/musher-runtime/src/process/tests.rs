@@ -83,6 +83,40 @@ fn root_only() -> Containment {
 }
 
 #[tokio::test]
+async fn a_start_that_nobody_waits_for_leaves_no_process_of_its_tree() {
+    let mark = Mark::new(None);
+    let value = format!("{MARK}={}", mark.value());
+    let mut starting = Box::pin(Process::start(Launch {
+        program: "/bin/sh".into(),
+        args: ["-c", "setsid sleep 300 & setsid sleep 300 & wait"].map(OsString::from).to_vec(),
+        cwd: std::env::temp_dir(),
+        env: Environment::of_this_process().select(&[], &[]),
+        mark,
+        containment: Containment::default(),
+        stdin: Input::Null,
+        stderr: Errors::Tail,
+        weights: Weights::default(),
+        tap: None,
+    }));
+    tokio::select! {
+        biased;
+        started = &mut starting => panic!("{started:?} was started in no time"),
+        () = std::future::ready(()) => {}
+    }
+    let until = async |wanted: fn(usize) -> bool| {
+        let all = async {
+            while !wanted(proc::marked(&value).len()) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(SOON, all).await.unwrap_or_else(|_| panic!("{:?}", proc::marked(&value)));
+    };
+    until(|count| count >= 3).await;
+    drop(starting);
+    until(|count| count == 0).await;
+}
+
+#[tokio::test]
 async fn promise_4_an_exit_never_overtakes_the_last_output() {
     for _ in 0..20 {
         let mut agent = Agent::start(&["lines", "--count", "500"], Input::Null).await;
