@@ -26,6 +26,8 @@ const TEXT_BLOCK: u32 = 1;
 pub(super) struct Chat {
     no_stream_options: bool,
     no_parallel: bool,
+    /// What the model is told first is a part of what the user says first.
+    no_system: bool,
     no_effort: bool,
     no_temperature: bool,
     /// The server calls the limit of an answer by its newer name.
@@ -54,7 +56,7 @@ impl Wire for Chat {
             .collect();
         let mut body = json!({
             "model": request.model,
-            "messages": messages(request),
+            "messages": messages(request, if self.no_system { "user" } else { "system" }),
             "stream": true,
         });
         if !self.no_stream_options {
@@ -99,7 +101,7 @@ impl Wire for Chat {
             return None;
         }
         // The longer name comes first, because it holds the other one's words.
-        let learnt: [(&mut bool, &[&str], &str); 5] = [
+        let learnt: [(&mut bool, &[&str], &str); 6] = [
             (
                 &mut self.no_stream_options,
                 &["stream_options", "include_usage"],
@@ -120,6 +122,17 @@ impl Wire for Chat {
                 &["reasoning_effort", "reasoning effort"],
                 "the server takes no word on how hard to think",
             ),
+            (
+                &mut self.no_system,
+                &[
+                    "system role",
+                    "role 'system'",
+                    "support 'system'",
+                    "role \"system\"",
+                    "system message",
+                ],
+                "the server knows no system role",
+            ),
             (&mut self.no_temperature, &["temperature"], "the server takes no temperature"),
         ];
         for (known, words, told) in learnt {
@@ -133,10 +146,10 @@ impl Wire for Chat {
 }
 
 /// The history as messages. What a user says in several entries is one message.
-fn messages(request: &Request<'_>) -> Vec<Json> {
+fn messages(request: &Request<'_>, first: &str) -> Vec<Json> {
     let mut messages = Vec::new();
     if !request.system.is_empty() {
-        messages.push(json!({ "role": "system", "content": request.system }));
+        messages.push(json!({ "role": first, "content": request.system }));
     }
     let is_user = |entry: &Entry| matches!(entry, Entry::User { .. });
     let last_user = request.entries.iter().rposition(is_user).unwrap_or(0);

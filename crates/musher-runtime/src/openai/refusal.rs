@@ -21,6 +21,10 @@ pub(super) fn refusal(refused: &Refused<'_>) -> Refusal {
         refusal.error.hint =
             Some("look at the base address; for most services it ends with /v1".into());
     }
+    let no_tools = ["not support tool", "not support function", "tools are not supported"];
+    if refused.status == 400 && refusal.names(&no_tools) {
+        refusal.error.hint = Some("an agent needs a model that can call tools; name one".into());
+    }
     classify(&mut refusal);
     refusal
 }

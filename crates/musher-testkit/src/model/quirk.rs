@@ -51,6 +51,10 @@ quirks! {
     UsageUnasked = "usage-unasked",
     /// `stream_options` is refused.
     NoStreamOptions = "no-stream-options",
+    /// The `system` role is refused.
+    NoSystem = "no-system",
+    /// Tools are refused.
+    NoTools = "no-tools",
     /// Error answers are a 200 with the error inside.
     Error200 = "error-200",
     NoDone = "no-done",

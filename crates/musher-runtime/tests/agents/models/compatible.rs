@@ -104,6 +104,28 @@ async fn a_server_that_refuses_a_setting_is_asked_once_more_without_it() {
 }
 
 #[tokio::test]
+async fn a_server_without_a_system_role_is_told_the_same_by_the_user() {
+    let (rig, ended) = chat("[[scn:seq n=2 quirk=no-system]] go").await;
+    let requests = rig.server.requests();
+    let roles = |at: usize| requests[at].json()["messages"][0]["role"].clone();
+    assert_eq!([roles(0), roles(1), roles(2)], ["system", "user", "user"], "it is learnt once");
+    let first = requests[1].json()["messages"][0]["content"].to_string();
+    assert!(first.contains("scn:seq"), "two messages of one user are one: {first}");
+    assert_eq!(ended.tools(ToolPhase::Completed), 2, "{}", ended.text());
+}
+
+#[tokio::test]
+async fn a_model_that_takes_no_tools_is_told_with_what_to_do_about_it() {
+    let rig = ModelRig::new(Wire::Chat).await;
+    let ended = rig.run("[[scn:text quirk=no-tools]] go").await;
+    assert_eq!(ended.end.outcome, Outcome::Failed, "{}", ended.text());
+    let error = ended.end.error.as_ref().unwrap();
+    assert!(error.message.contains("does not support tools"), "{error:?}");
+    assert!(error.hint.as_deref().is_some_and(|hint| hint.contains("can call tools")), "{error:?}");
+    assert_eq!(rig.server.ledger().requests(), 1);
+}
+
+#[tokio::test]
 async fn an_error_inside_a_success_is_an_error() {
     let rig = ModelRig::new(Wire::Chat).await;
     let ended = rig.run("[[scn:nomodel quirk=error-200]] go").await;

@@ -16,6 +16,15 @@ pub(super) fn check(request: &Value, quirks: &Quirks) -> Result<(), Invalid> {
     if !options.is_null() && quirks.has(Quirk::NoStreamOptions) {
         return Err(Invalid::new("Unrecognized request argument supplied: stream_options"));
     }
+    if quirks.has(Quirk::NoSystem)
+        && list(&request["messages"]).iter().any(|message| message["role"] == "system")
+    {
+        return Err(Invalid::new("System role not supported"));
+    }
+    if quirks.has(Quirk::NoTools) && request["tools"].is_array() {
+        let model = request["model"].as_str().unwrap_or_default();
+        return Err(Invalid::new(format!("{model} does not support tools")));
+    }
     if !options.is_null() && request["stream"] != true {
         return Err(Invalid::new(
             "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
