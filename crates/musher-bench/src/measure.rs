@@ -135,6 +135,12 @@ impl Spread {
     }
 }
 
+/// The same values, least first.
+pub fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    values
+}
+
 /// The value below which so many percent of the sorted ones lie.
 pub fn percentile(sorted: &[f64], percent: f64) -> f64 {
     let last = sorted.len().saturating_sub(1);

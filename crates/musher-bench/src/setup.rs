@@ -42,6 +42,7 @@ impl Effort {
 pub struct Programs {
     pub musher: PathBuf,
     pub worker: PathBuf,
+    pub fake: PathBuf,
     pub model: PathBuf,
     /// This program, which plays the baselines.
     pub bench: PathBuf,
@@ -83,6 +84,7 @@ impl Programs {
         Ok(Self {
             musher: found("musher")?,
             worker: found("worker-agent")?,
+            fake: found("fake-agent")?,
             model: found("scripted-model")?,
             bench,
         })

@@ -2,7 +2,11 @@
 
 pub mod feed;
 mod files;
+mod greet;
+mod naive;
 mod parse;
+mod relay;
+pub mod tick;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
@@ -18,6 +22,8 @@ use crate::setup::Setup;
 pub enum StandIn {
     /// Serves one file: `/static` by a file service, `/pread` as a stream of plain reads.
     Files { file: PathBuf },
+    /// The pool that one would write first; its agents print a file.
+    Naive { file: PathBuf },
     /// Prints a file.
     Pour {
         #[arg(long)]
@@ -25,6 +31,20 @@ pub enum StandIn {
     },
     /// Parses every line of its input.
     Parse,
+    /// An agent that says what time it is.
+    Tick {
+        #[arg(long)]
+        conductor: String,
+        #[arg(long, value_enum)]
+        speech: tick::Speech,
+    },
+    /// Copies what such an agent says to a connection.
+    Relay {
+        #[arg(long)]
+        to: String,
+        #[arg(long)]
+        conductor: String,
+    },
     /// An agent that prints a file.
     Feed {
         #[arg(long)]
@@ -38,8 +58,11 @@ impl StandIn {
     pub async fn play(self) -> anyhow::Result<()> {
         match self {
             Self::Files { file } => files::serve(file).await,
+            Self::Naive { file } => naive::serve(file).await,
             Self::Pour { file } => feed::pour(&file),
             Self::Parse => parse::play(),
+            Self::Tick { conductor, speech } => tick::play(&conductor, speech),
+            Self::Relay { to, conductor } => relay::play(&to, &conductor),
             Self::Feed { file, folder } => feed::play(&file, &folder),
         }
     }
@@ -63,6 +86,10 @@ pub struct Playing {
 }
 
 impl Playing {
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Starts a stand-in and waits until it is ready.
     pub fn start<I, S>(setup: &Setup, args: I) -> anyhow::Result<Self>
     where

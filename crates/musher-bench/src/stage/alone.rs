@@ -1,6 +1,6 @@
 //! A runner alone in a folder, without a server, that hosts an agent which prints a corpus.
 
-use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 use super::cores::on_one_core;
 use super::left::left_below;
+use super::place::script;
 use crate::setup::Setup;
 use crate::stand_in::feed::LAST;
 
@@ -34,7 +35,7 @@ pub struct Alone {
 pub struct Took {
     /// From the first byte of the agent's output to its last event in the log.
     pub wall: Duration,
-    /// What the runner itself used of a processor in its whole life.
+    /// What the runner itself used of a processor meanwhile.
     pub processor: Duration,
     pub events: u64,
     pub unparsed: u64,
@@ -43,60 +44,51 @@ pub struct Took {
 impl Alone {
     /// Starts a runner on one core. Its agent waits on another one for the word to begin.
     pub fn start(setup: &Setup, corpus: &Path) -> anyhow::Result<Self> {
+        Self::start_as(setup, &setup.programs.musher, corpus)
+    }
+
+    /// The same with a program that stands for the product.
+    pub fn start_as(setup: &Setup, musher: &Path, corpus: &Path) -> anyhow::Result<Self> {
         let top = TempDir::new_in(&setup.folder)?;
         let run = top.path().join("run");
         std::fs::create_dir(&run)?;
-        let agent = top.path().join("agent");
-        let line = format!(
-            "#!/bin/sh\nexec '{}' stand-in feed --file '{}' --folder '{}'\n",
-            setup.programs.bench.display(),
-            corpus.display(),
-            top.path().display()
-        );
-        std::fs::write(&agent, line)?;
-        std::fs::set_permissions(&agent, std::fs::Permissions::from_mode(0o755))?;
+        let agent = agent_that_feeds(setup, corpus, top.path())?;
         let spec = spec(top.path(), agent)?;
         std::fs::write(run.join("spec.json"), serde_json::to_vec(&spec)?)?;
-        let musher = setup.programs.musher.clone();
-        let folder = run.clone();
-        on_one_core(move || Ok(launch::launch(&musher, &folder, &[])?))?;
-        let name = run.display().to_string();
+        let (musher, folder) = (musher.to_owned(), run.clone());
+        on_one_core(move || Ok(launch::launch_within(PATIENCE, &musher, &folder, &[])?))?;
+        let name = format!("runner {}", run.display());
         let mut left = left_below(top.path())?;
-        left.retain(|left| left.line.starts_with("musher runner") && left.line.ends_with(&name));
+        left.retain(|left| left.line.ends_with(&name));
         let pid = left.first().context("the runner is not there")?.pid;
         Ok(Self { top, pid })
     }
 
     /// Lets the agent print, and waits until its last line is in the log.
     pub async fn take_in(&self) -> anyhow::Result<Took> {
-        let waiting = self.top.path().join("waiting");
-        until(|| Ok(waiting.exists()), "the agent never waited").await?;
-        let reader = Reader::open(&self.run(), None)?;
-        std::fs::remove_file(waiting)?;
-        let began = self.top.path().join("began");
-        until(|| Ok(began.exists()), "the agent never began").await?;
-        until(|| self.is_in(&reader), "the last line never came").await?;
-        let ended = monotonic();
-        // The moment at which it began is what the agent itself wrote down.
-        let began: u64 = std::fs::read_to_string(began)?.trim().parse()?;
-        let wall = Duration::from_nanos(ended.saturating_sub(began));
-        let processor = super::memory::processor_time(self.pid)?;
+        let used = super::memory::processor_time(self.pid)?;
+        let began = let_go(self.top.path()).await?;
+        until(|| has_last(&self.run()), "the last line never came").await?;
+        let wall = Duration::from_nanos(monotonic().saturating_sub(began));
+        let processor = super::memory::processor_time(self.pid)?.saturating_sub(used);
         let (events, unparsed) = self.count()?;
         Ok(Took { wall, processor, events, unparsed })
     }
 
-    fn run(&self) -> PathBuf {
-        self.top.path().join("run")
+    /// Tells the runner to end, and waits until it has.
+    pub async fn end(self) -> anyhow::Result<()> {
+        let pid = i32::try_from(self.pid).ok().and_then(rustix::process::Pid::from_raw);
+        let pid = pid.context("the runner has no number")?;
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
+        let gone = || {
+            launch::reap();
+            Ok(!Path::new("/proc").join(self.pid.to_string()).exists())
+        };
+        until(gone, "the runner does not end").await
     }
 
-    /// Whether the log ends with the agent's last line.
-    fn is_in(&self, reader: &Reader) -> anyhow::Result<bool> {
-        let Some(Head { segment, offset, .. }) = reader.head()? else { return Ok(false) };
-        let file = std::fs::File::open(self.run().join(format!("events-{segment:08}.jsonl")))?;
-        let mut tail = vec![0; TAIL.min(usize::try_from(offset)?)];
-        let from = offset - tail.len() as u64;
-        file.read_exact_at(&mut tail, from)?;
-        Ok(memchr::memmem::find(&tail, LAST.as_bytes()).is_some())
+    fn run(&self) -> PathBuf {
+        self.top.path().join("run")
     }
 
     /// How many events there are, and how many of them are lines that nobody understood.
@@ -131,6 +123,37 @@ impl Drop for Alone {
         }
         launch::reap();
     }
+}
+
+/// Writes an agent program that prints a corpus when it is let go.
+pub fn agent_that_feeds(setup: &Setup, corpus: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
+    let line = format!(
+        "exec '{}' stand-in feed --file '{}' --folder '{}'",
+        setup.programs.bench.display(),
+        corpus.display(),
+        folder.display()
+    );
+    script(&folder.join("agent"), &line)
+}
+
+/// Lets such an agent print; tells when it began, as it wrote that down itself.
+pub async fn let_go(folder: &Path) -> anyhow::Result<u64> {
+    let (waiting, began) = (folder.join("waiting"), folder.join("began"));
+    until(|| Ok(waiting.exists()), "the agent never waited").await?;
+    std::fs::remove_file(waiting)?;
+    until(|| Ok(began.exists()), "the agent never began").await?;
+    Ok(std::fs::read_to_string(began)?.trim().parse()?)
+}
+
+/// Whether a log ends with the last line of such an agent.
+pub fn has_last(run: &Path) -> anyhow::Result<bool> {
+    let head = Reader::open(run, None)?.head()?;
+    let Some(Head { segment, offset, .. }) = head else { return Ok(false) };
+    let file = std::fs::File::open(run.join(format!("events-{segment:08}.jsonl")))?;
+    let mut tail = vec![0; TAIL.min(usize::try_from(offset)?)];
+    let from = offset - tail.len() as u64;
+    file.read_exact_at(&mut tail, from)?;
+    Ok(memchr::memmem::find(&tail, LAST.as_bytes()).is_some())
 }
 
 fn spec(top: &Path, agent: PathBuf) -> anyhow::Result<RunSpec> {

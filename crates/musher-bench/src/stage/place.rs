@@ -1,6 +1,7 @@
 //! A project in a repository of its own, and the server that serves it.
 
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -34,15 +35,26 @@ pub struct Place {
 impl Place {
     /// Makes a project whose one agent does numbered work, and serves it.
     pub fn open(setup: &Setup) -> anyhow::Result<Self> {
+        Self::with_agent(setup, &setup.programs.worker)
+    }
+
+    /// Makes a project whose one agent is this program, and serves it.
+    pub fn with_agent(setup: &Setup, agent: &Path) -> anyhow::Result<Self> {
+        Self::with_files(setup, agent, 0)
+    }
+
+    /// The same with so many files in its repository.
+    pub fn with_files(setup: &Setup, agent: &Path, files: u64) -> anyhow::Result<Self> {
         let top = TempDir::new_in(&setup.folder)?;
         let repo = top.path().join("repo");
         std::fs::create_dir_all(repo.join(".musher"))?;
-        let worker = setup.programs.worker.display();
+        let agent = agent.display();
         let text = format!(
-            "[[agent]]\nname = 'worker'\nruntime = 'claude-code'\ncommand = '{worker}'\n\
+            "[[agent]]\nname = 'worker'\nruntime = 'claude-code'\ncommand = '{agent}'\n\
              prompt = '{{{{ story.text }}}}'\n[limits]\nruns = 1000\nruns_per_agent = 1000\nruns_per_story = 8\n"
         );
         std::fs::write(repo.join(".musher/project.toml"), text)?;
+        write_files(&repo, files)?;
         git(&repo, &["init", "-q", "-b", "main"])?;
         git(&repo, &["add", "."])?;
         git(&repo, &["commit", "-qm", "first"])?;
@@ -58,7 +70,12 @@ impl Place {
 
     /// Starts the server again after it was killed.
     pub fn serve_again(&mut self) -> anyhow::Result<()> {
-        let (server, address, token) = serve(&self.musher, self.top.path())?;
+        self.serve_again_as(&self.musher.clone())
+    }
+
+    /// The same with a program that stands for the product.
+    pub fn serve_again_as(&mut self, musher: &Path) -> anyhow::Result<()> {
+        let (server, address, token) = serve(musher, self.top.path())?;
         self.client = Client::new(&format!("http://{address}"), &token)?;
         (self.server, self.address, self.token) = (server, address, token);
         Ok(())
@@ -68,6 +85,18 @@ impl Place {
     pub fn kill_server(&mut self) -> anyhow::Result<()> {
         self.server.kill()?;
         self.server.wait()?;
+        Ok(())
+    }
+
+    /// Tells the server to end, and waits until it has.
+    pub fn end_server(&mut self) -> anyhow::Result<()> {
+        let pid = rustix::process::Pid::from_child(&self.server);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
+        let began = Instant::now();
+        while self.server.try_wait()?.is_none() {
+            ensure!(began.elapsed() < PATIENCE, "the server does not end");
+            std::thread::sleep(LOOK);
+        }
         Ok(())
     }
 
@@ -99,12 +128,27 @@ impl Place {
 
     /// Starts a run that does what the text says.
     pub async fn begin(&self, text: &str) -> anyhow::Result<String> {
+        let story = self.add(text).await?;
+        self.start(&story).await
+    }
+
+    /// Adds a story.
+    pub async fn add(&self, text: &str) -> anyhow::Result<String> {
         let story = json!({ "title": "Work", "text": text });
         let story: Json = self.client.post(&["stories"], &story).await?.read()?;
-        let story = story["story"].as_str().context("the story has no name")?.to_owned();
-        let run: Json =
-            self.client.post(&["stories", &story, "start"], &json!({})).await?.read()?;
+        Ok(story["story"].as_str().context("the story has no name")?.to_owned())
+    }
+
+    /// Starts a run on a story.
+    pub async fn start(&self, story: &str) -> anyhow::Result<String> {
+        let run: Json = self.client.post(&["stories", story, "start"], &json!({})).await?.read()?;
         Ok(run["run"].as_str().context("the run has no name")?.to_owned())
+    }
+
+    /// Stops a run.
+    pub async fn stop(&self, run: &str) -> anyhow::Result<()> {
+        self.client.post(&["runs", run, "stop"], &json!({})).await?;
+        Ok(())
     }
 
     /// Starts a run that waits for a word before it does what the text says.
@@ -216,6 +260,30 @@ fn serve(musher: &Path, top: &Path) -> anyhow::Result<(Child, String, String)> {
     let url = ready["url"].as_str().context("the server has no address")?;
     let token = std::fs::read_to_string(state.join("token"))?;
     Ok((server, url.trim_start_matches("http://").to_owned(), token.trim().to_owned()))
+}
+
+/// The name of a file of a repository of ours.
+pub fn file_name(nth: u64) -> String {
+    format!("part-{}/file-{nth}.txt", nth % 100)
+}
+
+/// Writes so many files of 100 lines, each of them different.
+pub fn write_files(folder: &Path, count: u64) -> anyhow::Result<()> {
+    for part in 0..count.min(100) {
+        std::fs::create_dir_all(folder.join(format!("part-{part}")))?;
+    }
+    for nth in 0..count {
+        let lines = (0..100).map(|line| format!("line {line} of the file with number {nth}\n"));
+        std::fs::write(folder.join(file_name(nth)), lines.collect::<String>())?;
+    }
+    Ok(())
+}
+
+/// Writes a program of one line.
+pub fn script(path: &Path, line: &str) -> anyhow::Result<PathBuf> {
+    std::fs::write(path, format!("#!/bin/sh\n{line}\n"))?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))?;
+    Ok(path.to_owned())
 }
 
 pub fn git(repo: &Path, args: &[&str]) -> anyhow::Result<()> {

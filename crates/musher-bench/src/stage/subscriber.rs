@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use super::place::Place;
 
 /// How much of a line is looked at.
-const HEAD: usize = 96;
+const HEAD: usize = 512;
 const BUFFER: usize = 128 * 1024;
 
 /// A connection that has asked for a run's log, and has read nothing so far.

@@ -4,8 +4,9 @@ use std::io::{self, BufRead as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
+use super::greet::greet;
 use crate::stage::alone::monotonic;
 use crate::stage::cores;
 
@@ -28,22 +29,11 @@ pub fn pour(file: &Path) -> anyhow::Result<()> {
 pub fn play(file: &Path, folder: &Path) -> anyhow::Result<()> {
     cores::stand_aside()?;
     let corpus = std::fs::read(file)?;
-    let mut input = io::BufReader::new(io::stdin()).lines();
+    let mut input = io::BufReader::new(io::stdin());
     let mut out = io::stdout().lock();
-    for line in input.by_ref() {
-        let told: Json = serde_json::from_str(&line?)?;
-        if told["request"]["subtype"] == "initialize" {
-            let response =
-                json!({ "subtype": "success", "request_id": told["request_id"], "response": {} });
-            writeln!(out, "{}", json!({ "type": "control_response", "response": response }))?;
-            out.flush()?;
-        }
-        if told["type"] == "user" {
-            break;
-        }
-    }
+    greet(&mut input, &mut out)?;
     // What is answered meanwhile is read, so that nobody waits for us.
-    let listening = std::thread::spawn(move || input.for_each(drop));
+    let listening = std::thread::spawn(move || input.lines().for_each(drop));
     let waiting = folder.join("waiting");
     std::fs::write(&waiting, "")?;
     while waiting.exists() {
