@@ -1,5 +1,6 @@
 //! The rows of the table, in its order.
 
+pub mod ingest;
 pub mod memory_history;
 pub mod memory_idle;
 pub mod memory_live;
@@ -13,6 +14,7 @@ use anyhow::{Context as _, bail};
 use crate::row::{Needs, Row};
 
 pub const ROWS: &[&Row] = &[
+    &ingest::ROW,
     &replay::ROW,
     &memory_history::ROW,
     &memory_idle::ROW,
