@@ -1,6 +1,7 @@
 //! The rows of the table, in its order.
 
 pub mod ingest;
+pub mod latency;
 pub mod memory_history;
 pub mod memory_idle;
 pub mod memory_live;
@@ -15,6 +16,7 @@ use crate::row::{Needs, Row};
 
 pub const ROWS: &[&Row] = &[
     &ingest::ROW,
+    &latency::ROW,
     &replay::ROW,
     &memory_history::ROW,
     &memory_idle::ROW,
