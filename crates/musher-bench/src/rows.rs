@@ -1,5 +1,6 @@
 //! The rows of the table, in its order.
 
+pub mod fan_out;
 pub mod ingest;
 pub mod latency;
 pub mod memory_history;
@@ -18,6 +19,7 @@ pub const ROWS: &[&Row] = &[
     &ingest::ROW,
     &latency::ROW,
     &replay::ROW,
+    &fan_out::ROW,
     &memory_history::ROW,
     &memory_idle::ROW,
     &memory_stalled::ROW,

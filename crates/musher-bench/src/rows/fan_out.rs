@@ -1,0 +1,108 @@
+//! One run, read by 1,000 subscribers: what reaches them when each batch must have reached all before the next.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use tempfile::TempDir;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use crate::bench::Bench;
+use crate::measure::{Bar, Measure};
+use crate::row::{Needs, Rounds, Row};
+use crate::stage::conductor::{Conductor, Players, Score};
+use crate::stage::memory::processor_time;
+use crate::stage::place::Place;
+use crate::stage::subscriber::Subscriber;
+use crate::stand_in::tick::told;
+
+pub const ROW: Row = Row {
+    name: "fan-out",
+    about: "SSE to 1,000 subscribers of one run",
+    measures: &[
+        Measure::alone("tens", "in batches of 10", "M events/s", Bar::AtLeast(2.0)),
+        Measure::alone("singles", "singly", "M events/s", Bar::AtLeast(0.25)),
+        Measure::alone("tens_cpu", "in batches of 10, server", "ns/event", Bar::None),
+        Measure::alone("singles_cpu", "singly, server", "ns/event", Bar::None),
+    ],
+    rounds: Rounds::Many,
+    needs: Needs::Programs,
+    run: |bench| Box::pin(run(bench)),
+};
+
+const SUBSCRIBERS: u64 = 1_000;
+const BATCHES: u64 = 200;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Counts what all subscribers together have got.
+#[derive(Debug, Default)]
+struct Count {
+    got: AtomicU64,
+    wanted: AtomicU64,
+    reached: Notify,
+}
+
+impl Count {
+    fn line(&self, line: &[u8]) {
+        if line.starts_with(b"data: ") && told(line).is_some() {
+            let got = self.got.fetch_add(1, Ordering::AcqRel) + 1;
+            if got == self.wanted.load(Ordering::Acquire) {
+                self.reached.notify_one();
+            }
+        }
+    }
+
+    async fn reach(&self, wanted: u64) -> anyhow::Result<()> {
+        self.wanted.store(wanted, Ordering::Release);
+        let waiting = async {
+            while self.got.load(Ordering::Acquire) < wanted {
+                self.reached.notified().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting).await.context("not all subscribers got a batch")
+    }
+}
+
+async fn run(bench: &mut Bench) -> anyhow::Result<()> {
+    let subscribers = bench.setup.effort.of(SUBSCRIBERS);
+    let conductor = Conductor::open().await?;
+    let folder = TempDir::new_in(&bench.setup.folder)?;
+    let place = Place::with_agent(&bench.setup, &conductor.agent(&bench.setup, folder.path())?)?;
+    let run = place.begin("go").await?;
+    let mut players = conductor.gather(1).await?;
+    let count = Arc::new(Count::default());
+    let mut reading = JoinSet::new();
+    for _ in 0..subscribers {
+        let subscriber = Subscriber::connect(&place, &run).await?;
+        let count = count.clone();
+        reading.spawn(subscriber.watch(move |line| count.line(line)));
+    }
+    // The first line, which tells that the agent has started.
+    let mut due = subscribers;
+    count.reach(due).await?;
+    while bench.another_round()? {
+        for (key, cpu, batch) in [("tens", "tens_cpu", 10), ("singles", "singles_cpu", 1)] {
+            let before = processor_time(place.pid())?;
+            let began = Instant::now();
+            for _ in 0..BATCHES * bench.slow.times() as u64 {
+                due += subscribers * batch;
+                deliver(&mut players, &count, batch, due).await?;
+            }
+            let took = began.elapsed().as_secs_f64();
+            let events = (subscribers * batch * BATCHES) as f64;
+            let used = processor_time(place.pid())?.saturating_sub(before);
+            bench.alone(key, events / took / 1e6)?;
+            bench.alone(cpu, used.as_secs_f64() * 1e9 / events)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets the agent say so much at once, and waits until everybody has got it.
+async fn deliver(players: &mut Players, count: &Count, lines: u64, due: u64) -> anyhow::Result<()> {
+    count.wanted.store(due, Ordering::Release);
+    players.speak(Score { lines, every: Duration::ZERO }).await?;
+    count.reach(due).await
+}
