@@ -2,6 +2,7 @@
 
 pub mod fan_out;
 pub mod ingest;
+pub mod journal;
 pub mod latency;
 pub mod memory_history;
 pub mod memory_idle;
@@ -25,6 +26,7 @@ pub const ROWS: &[&Row] = &[
     &memory_stalled::ROW,
     &memory_live::ROW,
     &memory_runner::ROW,
+    &journal::ROW,
     &synthetic::ROW,
 ];
 
