@@ -1,5 +1,6 @@
 //! The rows of the table, in its order.
 
+pub mod api;
 pub mod fan_out;
 pub mod ingest;
 pub mod journal;
@@ -27,6 +28,7 @@ pub const ROWS: &[&Row] = &[
     &memory_live::ROW,
     &memory_runner::ROW,
     &journal::ROW,
+    &api::ROW,
     &synthetic::ROW,
 ];
 
