@@ -1,6 +1,7 @@
 //! The rows of the table, in its order.
 
 pub mod api;
+pub mod diff;
 pub mod fan_out;
 pub mod ingest;
 pub mod journal;
@@ -29,6 +30,7 @@ pub const ROWS: &[&Row] = &[
     &memory_runner::ROW,
     &journal::ROW,
     &api::ROW,
+    &diff::ROW,
     &synthetic::ROW,
 ];
 
