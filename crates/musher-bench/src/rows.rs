@@ -3,6 +3,7 @@
 pub mod api;
 pub mod diff;
 pub mod fan_out;
+pub mod first_byte;
 pub mod ingest;
 pub mod journal;
 pub mod latency;
@@ -31,6 +32,7 @@ pub const ROWS: &[&Row] = &[
     &journal::ROW,
     &api::ROW,
     &diff::ROW,
+    &first_byte::ROW,
     &synthetic::ROW,
 ];
 
