@@ -14,6 +14,7 @@ pub mod memory_runner;
 pub mod memory_stalled;
 pub mod replay;
 pub mod synthetic;
+pub mod worktree;
 
 use anyhow::{Context as _, bail};
 
@@ -33,6 +34,7 @@ pub const ROWS: &[&Row] = &[
     &api::ROW,
     &diff::ROW,
     &first_byte::ROW,
+    &worktree::ROW,
     &synthetic::ROW,
 ];
 
