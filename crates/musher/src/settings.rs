@@ -123,6 +123,12 @@ impl Settings {
         pool.set_team(self.team()).await
     }
 
+    /// Whether the sessions of a runtime can be gone on with from the end of any turn: those of models are ours, those
+    /// of programs are theirs.
+    pub(crate) fn rewinds(&self, runtime: &str) -> bool {
+        self.runtimes.iter().any(|(name, wires)| *name == runtime && !wires.is_empty())
+    }
+
     /// The team as it is in force.
     pub fn team(&self) -> Team {
         let project = self.project();
@@ -130,11 +136,7 @@ impl Settings {
             name: agent.name.clone(),
             model: agent.model.clone(),
             budget: agent.limits.budget,
-            // Sessions of models are ours; those of programs are theirs.
-            turns: self
-                .runtimes
-                .iter()
-                .any(|(name, wires)| *name == agent.runtime && !wires.is_empty()),
+            turns: self.rewinds(&agent.runtime),
         };
         let limits = PoolLimits {
             runs: project.limits.runs,

@@ -820,6 +820,8 @@ export interface components {
         };
         /** @description A seat on the team. */
         AgentNow: {
+            /** @description Whether its runs can be forked from the end of a turn. */
+            forks_turns: boolean;
             health: components["schemas"]["Health"];
             model?: string | null;
             name: string;

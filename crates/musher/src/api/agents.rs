@@ -34,6 +34,8 @@ pub(super) struct AgentNow {
     program: Option<String>,
     version: Option<String>,
     health: Health,
+    /// Whether its runs can be forked from the end of a turn.
+    forks_turns: bool,
     /// Its runs that are not over.
     runs: Vec<AtWork>,
 }
@@ -89,6 +91,7 @@ pub(super) async fn agents(State(api): State<Api>) -> Result<Json<AgentsReply>, 
             program: place.map(|place| place.to_string_lossy().into_owned()),
             version,
             health: Health { state: fitness.into(), detail: says, fix },
+            forks_turns: api.settings.rewinds(&agent.runtime),
             runs: own.map(|run| AtWork::new(run, &memory)).collect(),
         });
     }

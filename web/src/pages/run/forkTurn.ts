@@ -20,9 +20,8 @@ export function whyNoTurns(run: Run, team: readonly Member[] | undefined, open: 
   if (run.session == null) return "The run has no session yet that could be forked.";
   const member = team?.find(({ name }) => name === run.agent);
   if (member === undefined) return "It is not known yet whether this agent can be forked from a turn.";
-  // An agent that is a program, or a script, keeps its session to itself.
-  const own = member.runtime !== "script" && member.program == null && member.health?.state !== "missing";
-  if (!own) return `${run.agent} can only be forked as a whole: it keeps its session to itself.`;
+  if (!member.forks_turns)
+    return `${run.agent} can only be forked as a whole: it keeps its session to itself.`;
   if (run.kind === "fork") return "A fork can only be forked as a whole: its first turns are not its own.";
   return null;
 }
