@@ -115,6 +115,7 @@ async fn the_team_and_the_project_are_shown_with_what_goes_on() {
     let agents = rig.get("/api/v1/agents").await.json();
     let coder = &agents["agents"][0];
     assert_eq!((&coder["name"], &coder["runtime"]), (&json!("coder"), &json!("script")));
+    assert_eq!(coder["forks_turns"], json!(false), "{coder}");
     let at_work = &coder["runs"][0];
     assert_eq!(
         (&at_work["run"], &at_work["story"], &at_work["phase"], &at_work["open_asks"]),
