@@ -43,9 +43,13 @@ export async function heap(bench: Bench): Promise<Found[]> {
 
 /** Waits until the page has heard of so many events. */
 async function reached(page: Page, events: number): Promise<void> {
-  const list = page.locator(".transcript-list");
   const until = Date.now() + PATIENCE;
-  for (let head = 0; head < events; head = Number(await list.getAttribute("data-head"))) {
+  for (let head = 0; head < events; ) {
+    const told = await page.evaluate(
+      () => document.querySelector(".transcript-list")?.getAttribute("data-head") ?? null,
+    );
+    if (told === null) throw new Error(`the transcript is gone:\n${await page.locator("main").innerText()}`);
+    head = Number(told);
     if (Date.now() > until) throw new Error(`the page has heard of ${head} of ${events} events`);
     await page.waitForTimeout(50);
   }

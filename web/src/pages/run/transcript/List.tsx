@@ -113,7 +113,11 @@ export function List({
     if (height < low.current && bottom) scrollToEnd();
     low.current = height;
   }, [height, bottom, scrollToEnd]);
-  useEffect(() => onView({ first, last, bottom }), [first, last, bottom, onView]);
+  useEffect(() => {
+    // Once a frame: told at once, each of many events that come in would be drawn twice, until React gives up.
+    const frame = requestAnimationFrame(() => onView({ first, last, bottom }));
+    return () => cancelAnimationFrame(frame);
+  }, [first, last, bottom, onView]);
 
   const start = log.events[0]?.seq ?? 1;
   const { older, newer } = log;
