@@ -36,6 +36,10 @@ fn two_is_for_what_a_person_must_correct() {
     refused(&["--env", "NOT_SET_HERE", "go"], 2, &["NOT_SET_HERE is not set here"]);
     refused(&["--file", "/no/such/prompt", "--runtime", "script"], 2, &["/no/such/prompt"]);
     refused(&["--resume", "-x", "--runtime", "script", "go"], 2, &["-x"]);
+    for runtime in ["script", "claude-code"] {
+        let args = ["--resume", "x", "--turn", "1", "--runtime", runtime, "go"];
+        refused(&args, 2, &["from a turn of its choice", "leave the turn out"]);
+    }
     refused(&["-z"], 2, &["-z"]);
 }
 
