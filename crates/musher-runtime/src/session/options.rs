@@ -33,7 +33,7 @@ pub struct ModelOptions {
 }
 
 /// Where a key comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum KeySource {
     /// A variable of this name.
     Env(String),

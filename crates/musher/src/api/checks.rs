@@ -66,8 +66,14 @@ pub(super) async fn checks(State(api): State<Api>) -> Result<Json<ChecksReply>, 
     let unit = api.blocking(move || unit::check(None, home.as_deref())).await?;
     let checks = found.checks.iter().chain([&unit]).map(CheckNow::from).collect();
     let project = api.project.borrow().clone();
-    let mut needs: Vec<Need> = Need::usual_ones().collect();
-    for need in project.agents.iter().map(|agent| Need::of(agent, api.git.root())) {
+    let own: Vec<Need> =
+        project.agents.iter().map(|agent| Need::of(agent, api.git.root())).collect();
+    // A key that the team takes from elsewhere is not missed at its usual place.
+    let missed = |usual: &Need| {
+        !usual.is_of_a_model() || own.iter().all(|need| need.runtime != usual.runtime)
+    };
+    let mut needs: Vec<Need> = Need::usual_ones().filter(missed).collect();
+    for need in own {
         if !needs.contains(&need) {
             needs.push(need);
         }

@@ -11,6 +11,21 @@ use crate::runtimes;
 
 const NAME: &str = "key";
 
+/// Where a key is to come from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct KeyNeed {
+    source: Option<KeySource>,
+    /// The agent names a server of its own, which may want none.
+    own_server: bool,
+}
+
+impl KeyNeed {
+    pub(super) fn of(agent: &Agent) -> Self {
+        let choice = &agent.model_choice;
+        Self { source: choice.key.clone(), own_server: choice.base_url.is_some() }
+    }
+}
+
 /// The keys of the team; without a project, those that are found here.
 pub(super) fn checks(site: &Site, project: Option<&Project>) -> Vec<Check> {
     let mut checks: Vec<Check> = Vec::new();
@@ -18,7 +33,8 @@ pub(super) fn checks(site: &Site, project: Option<&Project>) -> Vec<Check> {
         Some(project) => {
             for agent in &project.agents {
                 let service = runtimes::MODELS.iter().find(|(name, _)| *name == agent.runtime);
-                let check = service.map(|(_, service)| of(agent, service, site));
+                let need = KeyNeed::of(agent);
+                let check = service.map(|(name, service)| need.look(name, service, site));
                 checks.extend(check.filter(|check| !checks.contains(check)));
             }
         }
@@ -42,38 +58,44 @@ fn is_set(environment: &Environment, name: &str) -> bool {
     environment.get(name).is_some_and(|value| !value.is_empty())
 }
 
-fn of(agent: &Agent, service: &ModelService, site: &Site) -> Check {
-    let (runtime, environment) = (&agent.runtime, &site.environment);
-    match &agent.model_choice.key {
-        Some(KeySource::Env(name)) if is_set(environment, name) => {
-            Check::ok(NAME, format!("{runtime}: {name} is set"))
-        }
-        Some(KeySource::Env(name)) => {
-            let fix = format!("set {name} where the server is started");
-            Check::bad(NAME, format!("{runtime}: {name} is not set"), fix)
-        }
-        Some(KeySource::File(path)) => {
-            let path = at(path, site);
-            match path.is_file() {
-                true => Check::ok(NAME, format!("{runtime}: {} is there", path.display())),
-                false => {
-                    let fix = "write the key into it, or name another file";
-                    Check::bad(NAME, format!("{runtime}: there is no file {}", path.display()), fix)
+impl KeyNeed {
+    /// Looks whether it is there.
+    pub(super) fn look(&self, runtime: &str, service: &ModelService, site: &Site) -> Check {
+        let environment = &site.environment;
+        match &self.source {
+            Some(KeySource::Env(name)) if is_set(environment, name) => {
+                Check::ok(NAME, format!("{runtime}: {name} is set"))
+            }
+            Some(KeySource::Env(name)) => {
+                let fix = format!("set {name} where the server is started");
+                Check::bad(NAME, format!("{runtime}: {name} is not set"), fix)
+            }
+            Some(KeySource::File(path)) => {
+                let path = at(path, site);
+                match path.is_file() {
+                    true => Check::ok(NAME, format!("{runtime}: {} is there", path.display())),
+                    false => {
+                        let fix = "write the key into it, or name another file";
+                        Check::bad(
+                            NAME,
+                            format!("{runtime}: there is no file {}", path.display()),
+                            fix,
+                        )
+                    }
                 }
             }
-        }
-        Some(KeySource::Command(_)) => {
-            Check::ok(NAME, format!("{runtime}: a command gives it when a run begins"))
-        }
-        None => {
-            let elsewhere =
-                agent.model_choice.base_url.is_some() || is_set(environment, service.base_variable);
-            match usual(service, environment) {
-                Some(name) => Check::ok(NAME, format!("{runtime}: {name} is set")),
-                None if elsewhere => {
-                    Check::ok(NAME, format!("{runtime}: none is found, and none is sent"))
+            Some(KeySource::Command(_)) => {
+                Check::ok(NAME, format!("{runtime}: a command gives it when a run begins"))
+            }
+            None => {
+                let elsewhere = self.own_server || is_set(environment, service.base_variable);
+                match usual(service, environment) {
+                    Some(name) => Check::ok(NAME, format!("{runtime}: {name} is set")),
+                    None if elsewhere => {
+                        Check::ok(NAME, format!("{runtime}: none is found, and none is sent"))
+                    }
+                    None => missing(runtime, service),
                 }
-                None => missing(runtime, service),
             }
         }
     }

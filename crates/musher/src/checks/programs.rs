@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use musher_runtime::find_program;
 
 use super::Site;
-use super::check::Check;
-use super::keys::usual as usual_key;
+use super::check::{Check, Verdict};
+use super::keys::KeyNeed;
 use super::version::version_of;
 use crate::config::{Agent, Project};
 use crate::runtimes;
@@ -32,11 +32,12 @@ pub(crate) struct Program {
     pub(crate) fix: Option<String>,
 }
 
-/// What an agent needs: its runtime, and the program as it was named.
+/// What an agent needs: its runtime, the program as it was named, and the key of its model.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Need {
     pub(crate) runtime: String,
     pub(crate) program: Option<PathBuf>,
+    key: KeyNeed,
 }
 
 impl Need {
@@ -44,13 +45,22 @@ impl Need {
         // Without the `.` that people write, so that two ways to name a file are one.
         let named = agent.program(repo).map(|program| program.components().collect());
         let program = named.or_else(|| usual(&agent.runtime));
-        Self { runtime: agent.runtime.clone(), program }
+        Self { runtime: agent.runtime.clone(), program, key: KeyNeed::of(agent) }
     }
 
     /// What each runtime needs when its agents name nothing else.
     pub(crate) fn usual_ones() -> impl Iterator<Item = Self> {
-        let need = |runtime: &str| Self { runtime: runtime.into(), program: usual(runtime) };
+        let need = |runtime: &str| Self {
+            runtime: runtime.into(),
+            program: usual(runtime),
+            key: KeyNeed::default(),
+        };
         runtimes::BUILT.iter().map(move |(runtime, _)| need(runtime))
+    }
+
+    /// Whether it speaks to a model, so that it needs a key and no program.
+    pub(crate) fn is_of_a_model(&self) -> bool {
+        runtimes::MODELS.iter().any(|(name, _)| *name == self.runtime)
     }
 
     /// Looks for the program. This reads files, so it blocks for a moment.
@@ -95,14 +105,12 @@ impl Need {
         let Some((_, service)) = runtimes::MODELS.iter().find(|(name, _)| name == runtime) else {
             return self.found(None, Fitness::Ok, format!("{runtime} needs no program"), None);
         };
-        let says = match usual_key(service, &site.environment) {
-            Some(name) => format!("{runtime} needs no program; {name} is set"),
-            None => {
-                let names = service.key_variables.join(" and ");
-                format!("{runtime} needs no program, but a key: {names} is not set")
-            }
+        let Check { verdict, says, fix, .. } = self.key.look(runtime, service, site);
+        let fitness = match verdict {
+            Verdict::Ok => Fitness::Ok,
+            Verdict::Warn | Verdict::Bad => Fitness::Missing,
         };
-        self.found(None, Fitness::Ok, says, None)
+        self.found(None, fitness, says, fix)
     }
 
     fn found(

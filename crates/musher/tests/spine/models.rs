@@ -289,7 +289,15 @@ async fn the_doctor_and_the_checks_tell_which_keys_are_found_and_never_what_they
     let mut project = project(WIRES[3], &model);
     project.vars.push(("OPENAI_API_KEY".into(), KEY.into()));
     let server = project.serve().await;
-    let told = server.get("/checks").await.to_string();
+    let checks = server.get("/checks").await;
+    let runtimes = checks["runtimes"].as_array().unwrap().iter();
+    let states: Vec<_> = runtimes.map(|it| (&it["runtime"], &it["state"])).collect();
+    for (runtime, state) in [("gemini", "ok"), ("openai", "ok"), ("anthropic", "missing")] {
+        let expected = (&json!(runtime), &json!(state));
+        let found: Vec<_> = states.iter().filter(|it| *it.0 == runtime).collect();
+        assert_eq!(found, [&expected], "{checks:#}");
+    }
+    let told = checks.to_string();
     assert!(told.contains("TEAM_KEY is set") && told.contains("OPENAI_API_KEY is set"), "{told}");
     assert!(!told.contains(KEY), "{told}");
     let state = project.state().display().to_string();
