@@ -11,18 +11,30 @@ use serde_json::{Value as Json, json};
 use super::agent::{Endpoint, Generation, project, said};
 use crate::rig::{PATIENCE, Project};
 
+/// A command that is killed when its test fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended by itself where the test went well.
+        let _ended = self.0.kill();
+        let _ended = self.0.wait();
+    }
+}
+
 /// `musher run` with an agent that gives away how its tools are reached.
-fn run(project: &Project, prompt: &str) -> Child {
+fn run(project: &Project, prompt: &str) -> Running {
     let agent = project.worker_home().join("agent.sh").display().to_string();
     let home = format!("WORKER_HOME={}", project.worker_home().display());
     let args = ["run", "--json", "--runtime", "claude-code", "--program", &agent, "-e", &home];
     let mut command = project.musher(&args);
-    command.arg(prompt).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    Running(command.arg(prompt).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap())
 }
 
 /// Ends the run and gives what it printed.
-fn stop(mut child: Child) -> Vec<Json> {
-    let pid = rustix::process::Pid::from_child(&child);
+fn stop(mut running: Running) -> Vec<Json> {
+    let child = &mut running.0;
+    let pid = rustix::process::Pid::from_child(child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     let mut text = String::new();
     child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
