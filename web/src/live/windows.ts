@@ -6,10 +6,10 @@ import { join, settled } from "./deltas";
 import type { Frame } from "./frames";
 
 /**
- * Events that all windows hold together. What was drawn last is held a little longer by what draws it, so that about twice
- * as many are in memory at times, and never more than 5,000.
+ * Events that all windows hold together. What draws them holds on to up to two older stretches for a while, so that up to
+ * three times as many are in memory, and never more than 5,000.
  */
-export const MOST_EVENTS = 2_500;
+export const MOST_EVENTS = 1_300;
 /** Events that are read at once. */
 const PAGE = 200;
 /** Events that are read at once when somebody scrolls on. */

@@ -67,7 +67,7 @@ test("the demonstration is watched and answered in the browser, and Enter ends i
   await page.keyboard.press("i");
   const asks = [
     { row: /^What should count.sh count/, head: "counter has a question", key: "2" },
-    { row: /^run: chmod \+x greet.sh/, head: "greeter wants to do something", key: "a" },
+    { row: /^run: chmod \+x greet.sh/, head: "greeter wants to run a command", key: "a" },
   ];
   for (const { row, head, key } of asks) {
     await page.getByRole("link", { name: row }).click();
