@@ -13,6 +13,7 @@ pub mod memory_live;
 pub mod memory_runner;
 pub mod memory_stalled;
 pub mod replay;
+pub mod server_start;
 pub mod synthetic;
 pub mod worktree;
 
@@ -33,6 +34,7 @@ pub const ROWS: &[&Row] = &[
     &journal::ROW,
     &api::ROW,
     &diff::ROW,
+    &server_start::ROW,
     &first_byte::ROW,
     &worktree::ROW,
     &synthetic::ROW,
