@@ -14,6 +14,7 @@ pub mod row;
 pub mod rows;
 pub mod setup;
 pub mod slow;
+pub mod soak;
 pub mod stage;
 pub mod stand_in;
 pub mod steal;

@@ -16,6 +16,7 @@ use musher_bench::row::{Needs, Row};
 use musher_bench::rows;
 use musher_bench::setup::{self, Build, Effort, Programs, Setup};
 use musher_bench::slow::Slow;
+use musher_bench::soak::Soak;
 use musher_bench::stand_in::StandIn;
 
 /// Prints what Musher costs beside its baselines, and fails below a bar.
@@ -54,6 +55,8 @@ enum Other {
     /// Plays a baseline.
     #[command(subcommand, hide = true)]
     StandIn(StandIn),
+    /// Many agents and viewers at work for a while, under faults, with the promises checked all along.
+    Soak(Soak),
 }
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -61,6 +64,7 @@ async fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
     match args.other {
         Some(Other::StandIn(stand_in)) => stand_in.play().await.map(|()| ExitCode::SUCCESS),
+        Some(Other::Soak(soak)) => soak.run().await,
         None if args.list => {
             list();
             Ok(ExitCode::SUCCESS)

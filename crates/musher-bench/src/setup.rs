@@ -72,11 +72,21 @@ impl Programs {
         if build == Build::Now {
             make(target)?;
         }
+        Self::beside(bench)
+    }
+
+    /// The programs that were built together with this one, for release or not.
+    pub fn built() -> anyhow::Result<Self> {
+        Self::beside(std::env::current_exe().context("finding this program")?)
+    }
+
+    fn beside(bench: PathBuf) -> anyhow::Result<Self> {
+        let folder = bench.parent().context("this program is in no folder")?;
         let found = |name: &str| {
             let path = folder.join(name);
             ensure!(
                 path.is_file(),
-                "{} is missing: `cargo build --release -p musher -p musher-testkit --bins`",
+                "{} is missing: build it as this program was built, with `-p musher -p musher-testkit --bins`",
                 path.display()
             );
             Ok(path)

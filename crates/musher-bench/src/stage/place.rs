@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
@@ -20,6 +20,10 @@ use crate::setup::Setup;
 /// Nothing here takes longer, except what is broken.
 const PATIENCE: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(10);
+/// Where agents keep what they remember, if they are told to.
+const WORKER_HOME: &str = "worker";
+/// What the servers have to say.
+const SERVER_LOG: &str = "server.log";
 
 /// A server in a fresh project. All of it is gone when this is dropped.
 #[derive(Debug)]
@@ -38,6 +42,11 @@ impl Place {
         Self::with_agent(setup, &setup.programs.worker)
     }
 
+    /// The same with more lines about the agent, in which `@HOME@` stands for a folder of the agents' own.
+    pub fn open_with(setup: &Setup, more: &str) -> anyhow::Result<Self> {
+        Self::make(setup, &setup.programs.worker, 0, more)
+    }
+
     /// Makes a project whose one agent is this program, and serves it.
     pub fn with_agent(setup: &Setup, agent: &Path) -> anyhow::Result<Self> {
         Self::with_files(setup, agent, 0)
@@ -45,13 +54,21 @@ impl Place {
 
     /// The same with so many files in its repository.
     pub fn with_files(setup: &Setup, agent: &Path, files: u64) -> anyhow::Result<Self> {
+        Self::make(setup, agent, files, "")
+    }
+
+    fn make(setup: &Setup, agent: &Path, files: u64, more: &str) -> anyhow::Result<Self> {
         let top = TempDir::new_in(&setup.folder)?;
         let repo = top.path().join("repo");
         std::fs::create_dir_all(repo.join(".musher"))?;
+        let home = top.path().join(WORKER_HOME);
+        std::fs::create_dir_all(&home)?;
         let agent = agent.display();
+        let more = more.replace("@HOME@", &home.display().to_string());
         let text = format!(
             "[[agent]]\nname = 'worker'\nruntime = 'claude-code'\ncommand = '{agent}'\n\
-             prompt = '{{{{ story.text }}}}'\n[limits]\nruns = 1000\nruns_per_agent = 1000\nruns_per_story = 8\n"
+             prompt = '{{{{ story.text }}}}'\n{more}\
+             [limits]\nruns = 1000\nruns_per_agent = 1000\nruns_per_story = 8\n"
         );
         std::fs::write(repo.join(".musher/project.toml"), text)?;
         write_files(&repo, files)?;
@@ -88,16 +105,28 @@ impl Place {
         Ok(())
     }
 
-    /// Tells the server to end, and waits until it has.
-    pub fn end_server(&mut self) -> anyhow::Result<()> {
+    /// Tells the server to end, and waits until it has; its runs go on.
+    pub fn end_server(&mut self) -> anyhow::Result<ExitStatus> {
         let pid = rustix::process::Pid::from_child(&self.server);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
         let began = Instant::now();
-        while self.server.try_wait()?.is_none() {
+        loop {
+            if let Some(status) = self.server.try_wait()? {
+                return Ok(status);
+            }
             ensure!(began.elapsed() < PATIENCE, "the server does not end");
             std::thread::sleep(LOOK);
         }
-        Ok(())
+    }
+
+    /// What the servers of this place have said of trouble.
+    pub fn server_log(&self) -> PathBuf {
+        self.top.path().join(SERVER_LOG)
+    }
+
+    /// The folder in which the agents keep what they remember, if they are told to.
+    pub fn worker_home(&self) -> PathBuf {
+        self.top.path().join(WORKER_HOME)
     }
 
     /// The folder that holds the repository and the state.
@@ -225,6 +254,9 @@ impl Drop for Place {
         // Whatever is dead already is as good.
         let _dead = self.server.kill();
         let _dead = self.server.wait();
+        if left_below(self.top.path()).is_ok_and(|left| left.is_empty()) {
+            return;
+        }
         let runs = std::fs::read_dir(self.top.path().join("state/runs"));
         for run in runs.into_iter().flatten().flatten() {
             let name = run.file_name().to_string_lossy().into_owned();
@@ -241,7 +273,7 @@ impl Drop for Place {
 
 /// Starts the server and waits until it is ready; gives its address and its token too.
 fn serve(musher: &Path, top: &Path) -> anyhow::Result<(Child, String, String)> {
-    let state = top.join("state");
+    let (state, errors) = (top.join("state"), top.join(SERVER_LOG));
     let mut server = Command::new(musher)
         .args(["serve", "--json", "--listen", "127.0.0.1:0", "--state"])
         .arg(&state)
@@ -251,12 +283,16 @@ fn serve(musher: &Path, top: &Path) -> anyhow::Result<(Child, String, String)> {
         .env("HOME", top)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
+        .stderr(std::fs::File::options().create(true).append(true).open(&errors)?)
         .spawn()
         .with_context(|| format!("starting {}", musher.display()))?;
     let mut line = String::new();
     let out = server.stdout.take().context("the server has no output")?;
     BufReader::new(out).read_line(&mut line)?;
-    let ready: Json = serde_json::from_str(&line).context("the server was not ready")?;
+    let ready: Json = serde_json::from_str(&line).with_context(|| {
+        let said = std::fs::read_to_string(&errors).unwrap_or_default();
+        format!("the server was not ready; it said: {said}")
+    })?;
     let url = ready["url"].as_str().context("the server has no address")?;
     let token = std::fs::read_to_string(state.join("token"))?;
     Ok((server, url.trim_start_matches("http://").to_owned(), token.trim().to_owned()))

@@ -23,7 +23,8 @@ impl Deciding {
         let most = 100_000;
         let limits =
             PoolLimits { runs: most, runs_per_agent: most, runs_per_story: most, day_usd: None };
-        let team = Team { agents: vec![Seat { name, model: None, budget: None, turns: false }], limits };
+        let team =
+            Team { agents: vec![Seat { name, model: None, budget: None, turns: false }], limits };
         let journal = Journal::open(journal, now_ms())?;
         let (handle, thread) = Pool::start(journal, team, now_ms, |_| ())?;
         Ok(Self { handle, thread })

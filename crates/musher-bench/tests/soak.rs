@@ -1,0 +1,73 @@
+//! The soak passes when nothing is broken, and turns red for each thing that is broken on purpose.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the program under test is started as people start it"
+)]
+
+use std::process::{Command, Output};
+
+fn soak(args: &[&str]) -> (Output, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_musher-bench"))
+        .args(["soak", "--no-build", "--seconds", "5", "--agents", "4", "--viewers", "4"])
+        .args(["--kill-server-every", "3", "--seed", "20261115", "--folder"])
+        .arg(folder.path())
+        .args(args)
+        .output()
+        .expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output, said + &errors)
+}
+
+/// Whether a soak with this damage fails with these words, and tells how to have it again.
+fn is_noticed(damage: &str, words: &str) {
+    let (output, said) = soak(&["--break", damage]);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let broken = said.lines().find(|line| line.starts_with("BROKEN: "));
+    assert!(broken.is_some_and(|broken| broken.contains(words)), "{said}");
+    assert!(said.contains("seed 20261115; again with: "), "{said}");
+}
+
+#[test]
+fn nothing_is_broken_when_nothing_is_damaged() {
+    let (output, said) = soak(&[]);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("every promise was kept") && said.contains(" servers killed"), "{said}");
+}
+
+#[test]
+fn an_event_that_a_viewer_does_not_see_is_noticed() {
+    is_noticed("drop-event", "what a viewer sees is the log");
+}
+
+#[test]
+fn an_event_that_a_viewer_sees_twice_is_noticed() {
+    is_noticed("double-event", "what a viewer sees is the log");
+}
+
+#[test]
+fn a_line_that_is_cut_out_of_a_log_is_noticed() {
+    is_noticed("cut-log", "what a viewer sees is the log");
+}
+
+#[test]
+fn a_story_that_was_acknowledged_and_is_gone_is_noticed() {
+    is_noticed("lose-story", "nothing acknowledged is lost");
+}
+
+#[test]
+fn an_agent_that_hears_an_answer_twice_is_noticed() {
+    is_noticed("answer-twice", "every ask is answered once");
+}
+
+#[test]
+fn a_process_that_outlives_its_run_is_noticed() {
+    is_noticed("orphan", "no process outlives its run");
+}
+
+#[test]
+fn a_server_that_takes_more_and_more_memory_is_noticed() {
+    is_noticed("memory", "memory stays flat");
+}
