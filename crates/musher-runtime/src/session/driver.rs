@@ -442,6 +442,7 @@ impl Driver {
     /// Closes all that is open and says the end.
     async fn finish(mut self, mut ended: Ended, outputs: &mpsc::Sender<Parcel>) {
         ended.stderr_tail = ended.stderr_tail.filter(|tail| !tail.is_empty());
+        let owes = self.owes_a_turn();
         self.forget_pending();
         if self.turns.open.is_some() {
             let cut_short = ending::turn_cut_short(&ended, self.ending.as_ref());
@@ -457,7 +458,7 @@ impl Driver {
         let dropped = self.dropped.is_cancelled() && self.ending.is_none() && !self.closed;
         let decided =
             if dropped { Some(Ending::new(Outcome::Stopped, None)) } else { self.ending.take() };
-        let (outcome, error) = ending::conclude(&ended, decided, self.turns.last.as_ref());
+        let (outcome, error) = ending::conclude(&ended, decided, self.turns.last.as_ref(), owes);
         let mut spent = self.ledger.spent();
         if self.turns.model_calls == 0 && spent.tokens.total() == 0 {
             // No model was called, so the cost is known, and it is nothing.

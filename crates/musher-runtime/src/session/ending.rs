@@ -54,11 +54,13 @@ pub(super) fn turn_cut_short(ended: &Ended, decided: Option<&Ending>) -> TurnEnd
     }
 }
 
-/// The outcome of a session, from all the evidence.
+/// The outcome of a session, from all the evidence. One that still `owes` a turn has not done its work, however well its
+/// last turn went.
 pub(super) fn conclude(
     ended: &Ended,
     decided: Option<Ending>,
     last_turn: Option<&TurnEnded>,
+    owes: bool,
 ) -> (Outcome, Option<ErrorInfo>) {
     if let Some(ending) = decided {
         return (ending.outcome, ending.error);
@@ -73,6 +75,12 @@ pub(super) fn conclude(
         );
     };
     let outcome = match turn.outcome {
+        TurnOutcome::Completed | TurnOutcome::Interrupted if owes => {
+            let error =
+                exited_early(ended, ErrorClass::ProcessExit, "before it began its next turn");
+            let lost = ended.signal.is_some();
+            return (if lost { Outcome::Lost } else { Outcome::Failed }, Some(error));
+        }
         TurnOutcome::Completed => Outcome::Completed,
         TurnOutcome::Interrupted => Outcome::Interrupted,
         TurnOutcome::Failed | TurnOutcome::Refused => Outcome::Failed,

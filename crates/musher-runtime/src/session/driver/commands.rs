@@ -129,6 +129,11 @@ impl Driver {
         self.pending.push_back((id, text));
     }
 
+    /// Whether the agent was to begin something that a person was told it would begin.
+    pub(super) fn owes_a_turn(&self) -> bool {
+        !self.closed && !(self.turns.sent.is_empty() && self.pending.is_empty())
+    }
+
     /// Takes the prompts that an earlier session left.
     pub(super) fn hold_pending(&mut self) {
         for PendingPrompt { id, text } in self.spec.pending.clone() {

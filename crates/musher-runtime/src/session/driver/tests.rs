@@ -427,3 +427,23 @@ async fn prompts_that_an_earlier_session_left_are_told_of_at_once_and_begun_in_t
     assert_eq!(begun[1..], [vec!["p1".into()], vec!["p2".into()]]);
     assert_eq!(outcome(&kinds), Outcome::Completed);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_dies_before_it_began_a_prompt_has_not_completed() {
+    for (signal, expected) in [(Some(9), Outcome::Lost), (None, Outcome::Failed)] {
+        let session = play(spec(), move |mut attempt| async move {
+            attempt.port.orders.recv().await;
+            say(&attempt, started()).await;
+            say(&attempt, ended(TurnOutcome::Completed)).await;
+            // It is given the next prompt, and is gone before it says anything of it.
+            assert!(matches!(attempt.port.orders.recv().await, Some(Order::Prompt { .. })));
+            Ended { signal, ..Ended::default() }
+        });
+        session.handle().prompt("and then this").await.unwrap();
+        let kinds = all(session).await;
+        let Some(EventKind::SessionEnded(end)) = kinds.last() else { panic!("no end") };
+        assert_eq!((end.outcome, end.turns), (expected, 1), "{kinds:#?}");
+        let why = end.error.as_ref().unwrap().to_string();
+        assert!(why.contains("before it began its next turn"), "{why}");
+    }
+}
