@@ -7,6 +7,7 @@ mod backend;
 mod control;
 mod frame;
 mod launch;
+mod recording;
 mod tools;
 mod translate;
 
@@ -14,6 +15,8 @@ use std::sync::Arc;
 
 use crate::session::{self, Profile};
 use crate::{Capabilities, Runtime, Session, SessionSpec};
+
+pub use recording::Recording;
 
 /// The version that this runtime was proved against.
 pub const TESTED_VERSION: &str = "2.1.325";

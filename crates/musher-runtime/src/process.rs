@@ -32,9 +32,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use environment::Environment;
 pub(crate) use environment::{SECRET_LEN, password_in, secrets};
-#[cfg(test)]
-pub(crate) use framer::Framer;
-pub(crate) use framer::{Line, LineBody};
+pub(crate) use framer::{Framer, Line, LineBody};
 pub use mark::MARK;
 pub(crate) use mark::{Mark, is_mark};
 pub use memory::{TreeOf, memory};
