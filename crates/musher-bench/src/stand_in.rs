@@ -1,5 +1,6 @@
 //! The baselines that are processes of their own, as what they are compared with is. Each ends with its input.
 
+mod drive;
 pub mod feed;
 mod files;
 mod greet;
@@ -45,6 +46,13 @@ pub enum StandIn {
         #[arg(long)]
         conductor: String,
     },
+    /// Does what a runner does with a file that its agent has printed.
+    Drive {
+        #[arg(long)]
+        file: PathBuf,
+        #[arg(long)]
+        folder: PathBuf,
+    },
     /// An agent that prints a file.
     Feed {
         #[arg(long)]
@@ -63,6 +71,7 @@ impl StandIn {
             Self::Parse => parse::play(),
             Self::Tick { conductor, speech } => tick::play(&conductor, speech),
             Self::Relay { to, conductor } => relay::play(&to, &conductor),
+            Self::Drive { file, folder } => drive::play(&file, &folder),
             Self::Feed { file, folder } => feed::play(&file, &folder),
         }
     }

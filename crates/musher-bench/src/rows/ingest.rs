@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
@@ -30,8 +30,8 @@ pub const ROW: Row = Row {
         Measure::beside("short", "lines of 200 B", "MB/s", PIPED, Bar::None),
         Measure::beside("middle", "lines of 2 KB", "MB/s", PIPED, Bar::None),
         Measure::beside("long", "lines of 200 KB", "MB/s", PIPED, Bar::None),
-        Measure::alone("mixed_cpu", "mixed frames, the runner's own time", "µs/line", Bar::None),
-        Measure::alone("deltas_cpu", "deltas only, the runner's own time", "µs/line", Bar::None),
+        Measure::beside("mixed_cpu", "mixed frames, processor", "µs/line", PIPED, Bar::None),
+        Measure::beside("deltas_cpu", "deltas only, processor", "µs/line", PIPED, Bar::None),
         Measure::alone("unparsed", "frames that nobody understood", "", Bar::AtMost(0.0)),
     ],
     rounds: Rounds::Many,
@@ -47,6 +47,13 @@ struct Feed {
     memory: Option<&'static str>,
     processor: Option<&'static str>,
     corpus: Corpus,
+}
+
+/// What a corpus took, in seconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spent {
+    wall: f64,
+    processor: f64,
 }
 
 async fn run(bench: &mut Bench) -> anyhow::Result<()> {
@@ -81,19 +88,17 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
         for feed in &feeds {
             let path = folder.path().join(feed.key);
             let rate = |seconds: f64| feed.corpus.bytes.len() as f64 / seconds / 1e6;
-            let (mut ours, mut piped, mut memory) = (0.0, 0.0, 0.0);
+            let (mut ours, mut memory) = (Spent::default(), 0.0);
+            let mut piped = Spent::default();
             for side in bench.order() {
                 match side {
                     Side::Ours => {
                         for _ in 0..bench.slow.times() {
                             let took = Alone::start(&bench.setup, &path)?.take_in().await?;
-                            ours += took.wall.as_secs_f64();
+                            ours.wall += took.wall.as_secs_f64();
+                            ours.processor += took.processor.as_secs_f64();
                             unparsed += took.unparsed;
                             ensure!(took.events > 1, "nothing of {} was logged", feed.key);
-                            if let Some(key) = feed.processor {
-                                let each = took.processor.as_secs_f64() / feed.corpus.lines as f64;
-                                bench.alone(key, each * 1e6)?;
-                            }
                         }
                     }
                     Side::Baseline => {
@@ -102,9 +107,13 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
                     }
                 }
             }
-            bench.pair(feed.key, rate(ours), rate(piped))?;
+            bench.pair(feed.key, rate(ours.wall), rate(piped.wall))?;
             if let Some(key) = feed.memory {
-                bench.pair(key, rate(ours), rate(memory))?;
+                bench.pair(key, rate(ours.wall), rate(memory))?;
+            }
+            if let Some(key) = feed.processor {
+                let each = |spent: Spent| spent.processor * 1e6 / feed.corpus.lines as f64;
+                bench.pair(key, each(ours), each(piped))?;
             }
         }
         bench.alone("unparsed", unparsed as f64)?;
@@ -112,8 +121,8 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The same lines through a pipe into a process that only parses them, on one core: the seconds.
-fn parse_piped(setup: &Setup, path: &Path, lines: u64) -> anyhow::Result<f64> {
+/// The same lines through a pipe into a process that only parses them, on one core.
+fn parse_piped(setup: &Setup, path: &Path, lines: u64) -> anyhow::Result<Spent> {
     let mut pour = Command::new(&setup.programs.bench)
         .args(["stand-in", "pour", "--file"])
         .arg(path)
@@ -129,9 +138,10 @@ fn parse_piped(setup: &Setup, path: &Path, lines: u64) -> anyhow::Result<f64> {
     })?;
     pour.wait()?;
     let said = String::from_utf8_lossy(&parsed.stdout).into_owned();
-    let (count, nanos) = said.trim().split_once(' ').context("what parses said nothing")?;
-    ensure!(count.parse::<u64>()? == lines, "{count} of {lines} lines were parsed");
-    Ok(nanos.parse::<f64>()? / 1e9)
+    let said: Vec<u64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [count, wall, processor] = said.as_slice() else { bail!("what parses said {said:?}") };
+    ensure!(*count == lines, "{count} of {lines} lines were parsed");
+    Ok(Spent { wall: *wall as f64 / 1e9, processor: *processor as f64 / 1e9 })
 }
 
 /// The same lines from memory, on one core: the seconds.

@@ -44,19 +44,14 @@ pub struct Took {
 impl Alone {
     /// Starts a runner on one core. Its agent waits on another one for the word to begin.
     pub fn start(setup: &Setup, corpus: &Path) -> anyhow::Result<Self> {
-        Self::start_as(setup, &setup.programs.musher, corpus)
-    }
-
-    /// The same with a program that stands for the product.
-    pub fn start_as(setup: &Setup, musher: &Path, corpus: &Path) -> anyhow::Result<Self> {
         let top = TempDir::new_in(&setup.folder)?;
         let run = top.path().join("run");
         std::fs::create_dir(&run)?;
         let agent = agent_that_feeds(setup, corpus, top.path())?;
         let spec = spec(top.path(), agent)?;
         std::fs::write(run.join("spec.json"), serde_json::to_vec(&spec)?)?;
-        let (musher, folder) = (musher.to_owned(), run.clone());
-        on_one_core(move || Ok(launch::launch_within(PATIENCE, &musher, &folder, &[])?))?;
+        let (musher, folder) = (setup.programs.musher.clone(), run.clone());
+        on_one_core(move || Ok(launch::launch(&musher, &folder, &[])?))?;
         let name = format!("runner {}", run.display());
         let mut left = left_below(top.path())?;
         left.retain(|left| left.line.ends_with(&name));
@@ -73,18 +68,6 @@ impl Alone {
         let processor = super::memory::processor_time(self.pid)?.saturating_sub(used);
         let (events, unparsed) = self.count()?;
         Ok(Took { wall, processor, events, unparsed })
-    }
-
-    /// Tells the runner to end, and waits until it has.
-    pub async fn end(self) -> anyhow::Result<()> {
-        let pid = i32::try_from(self.pid).ok().and_then(rustix::process::Pid::from_raw);
-        let pid = pid.context("the runner has no number")?;
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
-        let gone = || {
-            launch::reap();
-            Ok(!Path::new("/proc").join(self.pid.to_string()).exists())
-        };
-        until(gone, "the runner does not end").await
     }
 
     fn run(&self) -> PathBuf {
@@ -199,6 +182,11 @@ async fn until(
 
 /// The clock that all processes of this machine share, in nanoseconds.
 pub fn monotonic() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    nanoseconds(rustix::time::ClockId::Monotonic)
+}
+
+/// What a clock of the system tells.
+pub fn nanoseconds(clock: rustix::time::ClockId) -> u64 {
+    let now = rustix::time::clock_gettime(clock);
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }

@@ -34,13 +34,17 @@ pub async fn fetch(address: &str, path: &str, token: &str) -> anyhow::Result<Fet
     Ok(Fetched { took: began.elapsed(), bytes })
 }
 
-/// Fetches the body of a reply that comes in chunks.
+/// Fetches the body of a reply.
 pub async fn body(address: &str, path: &str, token: &str) -> anyhow::Result<Vec<u8>> {
     let mut stream = ask(address, path, token).await?;
     let mut reply = Vec::new();
     stream.read_to_end(&mut reply).await?;
     let end = memchr::memmem::find(&reply, b"\r\n\r\n").unwrap_or(0);
     ensure!(reply.starts_with(b"HTTP/1.1 200") && end > 0, "{path} was refused");
+    let head = String::from_utf8_lossy(&reply[..end]).to_lowercase();
+    if !head.contains("transfer-encoding: chunked") {
+        return Ok(reply.split_off(end + 4));
+    }
     let mut body = Vec::with_capacity(reply.len());
     Chunks::default().feed(&reply[end + 4..], &mut |data| body.extend_from_slice(data))?;
     Ok(body)

@@ -44,7 +44,7 @@ impl Place {
 
     /// The same with more lines about the agent, in which `@HOME@` stands for a folder of the agents' own.
     pub fn open_with(setup: &Setup, more: &str) -> anyhow::Result<Self> {
-        Self::make(setup, &setup.programs.worker, 0, more)
+        Self::with_settings(setup, &setup.programs.worker, 0, more)
     }
 
     /// Makes a project whose one agent is this program, and serves it.
@@ -54,10 +54,16 @@ impl Place {
 
     /// The same with so many files in its repository.
     pub fn with_files(setup: &Setup, agent: &Path, files: u64) -> anyhow::Result<Self> {
-        Self::make(setup, agent, files, "")
+        Self::with_settings(setup, agent, files, "")
     }
 
-    fn make(setup: &Setup, agent: &Path, files: u64, more: &str) -> anyhow::Result<Self> {
+    /// The same with more lines about the agent, each with its end; in them `@HOME@` stands for a folder of the agents' own.
+    pub fn with_settings(
+        setup: &Setup,
+        agent: &Path,
+        files: u64,
+        more: &str,
+    ) -> anyhow::Result<Self> {
         let top = TempDir::new_in(&setup.folder)?;
         let repo = top.path().join("repo");
         std::fs::create_dir_all(repo.join(".musher"))?;

@@ -4,12 +4,14 @@ use std::io::{self, Read as _, Write as _};
 
 use serde_json::Value as Json;
 
-use crate::stage::alone::monotonic;
+use crate::stage::alone::{monotonic, nanoseconds};
 
 const PIECE: usize = 32 * 1024;
 
-/// Reads to the end of the input, and prints how many lines there were and how long it took from the first byte.
+/// Reads to the end of the input, and prints how many lines there were, how long it took from the first byte, and what it
+/// used of a processor.
 pub(super) fn play() -> anyhow::Result<()> {
+    let used = processor();
     let mut input = io::stdin().lock();
     let mut buffer: Vec<u8> = Vec::new();
     let (mut lines, mut began, mut scanned) = (0_u64, None, 0);
@@ -33,6 +35,11 @@ pub(super) fn play() -> anyhow::Result<()> {
         scanned = buffer.len();
     }
     let took = monotonic().saturating_sub(began.unwrap_or_default());
-    writeln!(io::stdout(), "{lines} {took}")?;
+    writeln!(io::stdout(), "{lines} {took} {}", processor().saturating_sub(used))?;
     Ok(())
+}
+
+/// What this process has used of a processor, in nanoseconds.
+fn processor() -> u64 {
+    nanoseconds(rustix::time::ClockId::ProcessCPUTime)
 }

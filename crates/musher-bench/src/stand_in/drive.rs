@@ -1,0 +1,39 @@
+//! What a runner does with the output of its agent, in one thread and without processes, so that instructions can be counted.
+
+use std::path::Path;
+
+use anyhow::ensure;
+use musher::runner::log::raw::RawWriter;
+use musher::runner::log::{Lock, Writer};
+use musher_core::{Event, EventKind, Scope};
+use musher_runtime::claude_code::Recording;
+
+/// How much comes at once, and how many events are written at once.
+const PIECE: usize = 32 * 1024;
+const BATCH: usize = 256;
+/// When everything happened.
+const AT: i64 = 1_790_000_000_000;
+
+/// Takes in a corpus: every line is translated, every event logged, every byte copied.
+pub(super) fn play(file: &Path, folder: &Path) -> anyhow::Result<()> {
+    let corpus = std::fs::read(file)?;
+    let mut writer = Writer::create(Lock::take(folder)?, "r1")?;
+    let mut raw = RawWriter::new(folder);
+    let (mut recording, mut said, mut batch) = (Recording::default(), Vec::new(), Vec::new());
+    for piece in corpus.chunks(PIECE) {
+        raw.push(piece)?;
+        recording.read(piece, &mut said);
+        for kind in said.drain(..) {
+            ensure!(!matches!(kind, EventKind::Unparsed { .. }), "a line was not understood");
+            let seq = writer.next_seq() + batch.len() as u64;
+            batch.push(Event { seq, at: AT, kind, turn: None, scope: Scope::Main, raw: None });
+            if batch.len() == BATCH {
+                writer.append(&batch)?;
+                batch.clear();
+            }
+        }
+    }
+    writer.append(&batch)?;
+    writer.sync()?;
+    Ok(raw.flush()?)
+}
