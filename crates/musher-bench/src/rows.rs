@@ -12,6 +12,7 @@ pub mod memory_idle;
 pub mod memory_live;
 pub mod memory_runner;
 pub mod memory_stalled;
+pub mod model_loop;
 pub mod replay;
 pub mod server_start;
 pub mod synthetic;
@@ -37,6 +38,7 @@ pub const ROWS: &[&Row] = &[
     &server_start::ROW,
     &first_byte::ROW,
     &worktree::ROW,
+    &model_loop::ROW,
     &synthetic::ROW,
 ];
 
