@@ -13,6 +13,7 @@ pub mod memory_live;
 pub mod memory_runner;
 pub mod memory_stalled;
 pub mod model_loop;
+pub mod naive;
 pub mod replay;
 pub mod server_start;
 pub mod synthetic;
@@ -39,6 +40,7 @@ pub const ROWS: &[&Row] = &[
     &first_byte::ROW,
     &worktree::ROW,
     &model_loop::ROW,
+    &naive::ROW,
     &synthetic::ROW,
 ];
 
