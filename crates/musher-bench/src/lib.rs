@@ -7,8 +7,11 @@
 #![expect(clippy::print_stdout, reason = "its table is what it is for")]
 
 pub mod bench;
+pub mod callgrind;
+pub mod curves;
 pub mod machine;
 pub mod measure;
+pub mod plot;
 pub mod report;
 pub mod row;
 pub mod rows;

@@ -10,6 +10,8 @@ use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 
 use musher_bench::bench::{Bench, Found};
+use musher_bench::callgrind::Callgrind;
+use musher_bench::curves::Curves;
 use musher_bench::machine::Machine;
 use musher_bench::report::Report;
 use musher_bench::row::{Needs, Row};
@@ -38,10 +40,10 @@ struct Args {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Where projects and state are made; it must be on a real disk. By default beside this program.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", global = true)]
     folder: Option<PathBuf>,
     /// Measures the programs beside this one as they are.
-    #[arg(long)]
+    #[arg(long, global = true)]
     no_build: bool,
     /// Makes ours so many times as slow, to see that its row turns red.
     #[arg(long, value_name = "NAME=FACTOR", hide = true)]
@@ -52,6 +54,8 @@ struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Other {
+    Curves(Curves),
+    Callgrind(Callgrind),
     /// Plays a baseline.
     #[command(subcommand, hide = true)]
     StandIn(StandIn),
@@ -65,6 +69,12 @@ async fn main() -> anyhow::Result<ExitCode> {
     match args.other {
         Some(Other::StandIn(stand_in)) => stand_in.play().await.map(|()| ExitCode::SUCCESS),
         Some(Other::Soak(soak)) => soak.run().await,
+        Some(Other::Curves(ref curves)) => {
+            curves.draw(&ready(&args)?.0).await.map(|()| ExitCode::SUCCESS)
+        }
+        Some(Other::Callgrind(ref callgrind)) => {
+            callgrind.count(&ready(&args)?.0).await.map(|()| ExitCode::SUCCESS)
+        }
         None if args.list => {
             list();
             Ok(ExitCode::SUCCESS)
@@ -84,28 +94,40 @@ fn list() {
     }
 }
 
-async fn measure(args: &Args) -> anyhow::Result<ExitCode> {
-    let chosen = rows::chosen(&args.names)?;
-    let slowed = args.slow.iter().map(|text| rows::slowed(text)).collect::<Result<Vec<_>, _>>()?;
-    let mut setup = Setup {
+/// What was asked for, without anything that is measured.
+fn asked(args: &Args) -> Setup {
+    Setup {
         rounds: if args.quick { args.rounds.min(3) } else { args.rounds }.max(1),
         effort: if args.quick { Effort::Quick } else { Effort::Whole },
         ..Setup::default()
-    };
-    let mut machine = None;
-    if chosen.iter().any(|row| row.needs == Needs::Programs) {
-        let build = if args.no_build { Build::Before } else { Build::Now };
-        setup.programs = Programs::find(build)?;
-        setup.files = setup::open_many_files()?;
-        setup.folder = match &args.folder {
-            Some(folder) => folder.clone(),
-            None => setup.programs.bench.with_file_name("bench-state"),
-        };
-        std::fs::create_dir_all(&setup.folder)?;
-        let found = Machine::look(&setup.folder)?;
-        println!("{found}\n");
-        machine = Some(found);
     }
+}
+
+/// Finds the programs and the disk, and names the machine.
+fn ready(args: &Args) -> anyhow::Result<(Setup, Machine)> {
+    let build = if args.no_build { Build::Before } else { Build::Now };
+    let programs = Programs::find(build)?;
+    let folder = match &args.folder {
+        Some(folder) => folder.clone(),
+        None => programs.bench.with_file_name("bench-state"),
+    };
+    std::fs::create_dir_all(&folder)?;
+    let machine = Machine::look(&folder)?;
+    println!("{machine}\n");
+    let files = setup::open_many_files()?;
+    Ok((Setup { programs, folder, files, ..asked(args) }, machine))
+}
+
+async fn measure(args: &Args) -> anyhow::Result<ExitCode> {
+    let chosen = rows::chosen(&args.names)?;
+    let slowed = args.slow.iter().map(|text| rows::slowed(text)).collect::<Result<Vec<_>, _>>()?;
+    let (setup, machine) = match chosen.iter().any(|row| row.needs == Needs::Programs) {
+        true => {
+            let (setup, machine) = ready(args)?;
+            (setup, Some(machine))
+        }
+        false => (asked(args), None),
+    };
     let setup = Arc::new(setup);
     let mut report = Report::default();
     for row in chosen {
