@@ -55,6 +55,12 @@ impl Mark {
         self.inside.iter().chain([&self.own]).map(String::as_str)
     }
 
+    /// Whether all marks of another value are around this one.
+    pub(super) fn is_inside(&self, value: &[u8]) -> bool {
+        let mut around = self.value.split('/').filter(|part| *part != self.own);
+        value.split(|&byte| byte == b'/').all(|part| around.any(|own| own.as_bytes() == part))
+    }
+
     pub(super) fn is_in(&self, value: &[u8]) -> bool {
         value.split(|&byte| byte == b'/').any(|part| OsStr::from_bytes(part) == self.own.as_str())
     }

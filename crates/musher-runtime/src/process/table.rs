@@ -44,9 +44,26 @@ pub(super) fn entry(pid: i32) -> Option<Entry> {
     Some(Entry { id: Identity { pid, started }, parent, zombie: matches!(state, "Z" | "X") })
 }
 
+/// Whose a process is, as far as its environment tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Belongs {
+    /// It was started with the mark.
+    Here,
+    /// It was started with a mark that has nothing to do with this one.
+    Elsewhere,
+    /// It shows no mark, as does every process in the middle of an exec, or only those that this one is inside of, as
+    /// does one that was just forked off by whoever gives it away.
+    Unknown,
+}
+
 /// Whether the process was started with the mark in its environment.
-pub(super) fn carries(pid: i32, mark: &Mark) -> bool {
-    marks(pid).any(|value| mark.is_in(&value))
+pub(super) fn belongs(pid: i32, mark: &Mark) -> Belongs {
+    marks(pid).fold(Belongs::Unknown, |before, value| match before {
+        Belongs::Here => Belongs::Here,
+        Belongs::Elsewhere | Belongs::Unknown if mark.is_in(&value) => Belongs::Here,
+        Belongs::Elsewhere | Belongs::Unknown if mark.is_inside(&value) => before,
+        Belongs::Elsewhere | Belongs::Unknown => Belongs::Elsewhere,
+    })
 }
 
 /// The marks that the process was started with.
@@ -77,4 +94,48 @@ pub(super) fn own_bytes(pid: i32) -> Option<u64> {
     let (resident, shared) = (pages.next()??, pages.next()??);
     let page = u64::try_from(rustix::param::page_size()).ok()?;
     Some(resident.saturating_sub(shared).saturating_mul(page))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command};
+
+    struct Sleeper(Child);
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            let _dead = self.0.kill();
+            let _dead = self.0.wait();
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a process that nobody of ours has started")]
+    fn sleeper(mark: Option<&str>) -> (Sleeper, i32) {
+        let mut command = Command::new("sleep");
+        command.arg("60").env_remove(MARK);
+        let child = command.envs(mark.map(|mark| (MARK, mark))).spawn().unwrap();
+        let pid = child.id().cast_signed();
+        (Sleeper(child), pid)
+    }
+
+    #[test]
+    fn a_process_belongs_here_elsewhere_or_nobody_knows() {
+        let ours = Mark::named("ours-0001".into(), Some("outer-001".as_ref()));
+        for (mark, belongs_to) in [
+            (Some("ours-0001"), Belongs::Here),
+            (Some("outer-001/ours-0001/inner-01"), Belongs::Here),
+            (Some("other-001"), Belongs::Elsewhere),
+            (Some("outer-001/other-001"), Belongs::Elsewhere),
+            (Some("outer-001"), Belongs::Unknown),
+            (None, Belongs::Unknown),
+        ] {
+            let (_sleeper, pid) = sleeper(mark);
+            let began = std::time::Instant::now();
+            // Until it has become what it is, it shows nothing or what we show.
+            while belongs(pid, &ours) != belongs_to {
+                assert!(began.elapsed().as_secs() < 10, "{mark:?}: {:?}", belongs(pid, &ours));
+            }
+        }
+    }
 }

@@ -173,6 +173,19 @@ async fn promise_3_the_whole_tree_is_gone_after_an_end() {
 }
 
 #[tokio::test]
+async fn the_end_of_one_tree_leaves_another_alone_which_is_then_ended_as_well() {
+    // The second one carries the mark of another run when the first is swept, and is no descendant of it.
+    let mut first = Agent::start(&["daemon", "--stay"], Input::Piped).await;
+    let mut second = Agent::start(&["daemon", "--stay"], Input::Piped).await;
+    let (one, two) = (first.pid().await, second.pid().await);
+    assert_eq!(first.end().await.survivors, Vec::<i32>::new());
+    assert!(!proc::alive(one) && proc::alive(two));
+    assert_eq!(second.end().await.survivors, Vec::<i32>::new());
+    assert!(!proc::alive(two));
+    assert_eq!(proc::marked(&second.mark), Vec::<i32>::new());
+}
+
+#[tokio::test]
 async fn promise_3_an_orphan_without_a_mark_or_a_group_comes_to_a_dedicated_host() {
     let without_group = |host| Containment { host, sweep: Sweep::WithoutGroup };
     let mode = ["clear-env-daemon"];

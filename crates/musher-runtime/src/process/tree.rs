@@ -13,7 +13,7 @@ use rustix::process::{
 
 use super::cgroup::Cgroup;
 use super::mark::Mark;
-use super::table::{self, Entry, Identity};
+use super::table::{self, Belongs, Entry, Identity};
 use super::{Containment, Host, Sweep, roots};
 
 /// How long the kernel gets to take away what was killed.
@@ -30,6 +30,10 @@ pub(super) struct Tree {
     containment: Containment,
     /// Everything ever seen in it.
     seen: HashSet<Identity>,
+    /// What started before this cannot carry the mark, because whoever gives it away did not live.
+    since: u64,
+    /// What carries the marks of others. A thousand runs may end at once, and each looks at all processes.
+    elsewhere: HashSet<Identity>,
 }
 
 impl Tree {
@@ -42,7 +46,10 @@ impl Tree {
     ) -> Self {
         let started = table::entry(root).map_or(0, |entry| entry.id.started);
         let root = Identity { pid: root, started };
-        Self { root, cgroup, mark, containment, seen: HashSet::from([root]) }
+        let me = table::entry(getpid().as_raw_nonzero().get());
+        let since = me.map_or(0, |entry| entry.id.started);
+        let (seen, elsewhere) = (HashSet::from([root]), HashSet::new());
+        Self { root, cgroup, mark, containment, seen, since, elsewhere }
     }
 
     /// What is left of a tree whose root is gone: everything in its group or with its mark, and what descends from it.
@@ -53,7 +60,9 @@ impl Tree {
     ) -> Self {
         // No process has this number, so nothing is taken for the agent itself.
         let root = Identity { pid: 0, started: 0 };
-        Self { root, cgroup, mark, containment, seen: HashSet::new() }
+        let (seen, elsewhere) = (HashSet::new(), HashSet::new());
+        // Whoever gave the mark away may have lived long before us.
+        Self { root, cgroup, mark, containment, seen, since: 0, elsewhere }
     }
 
     /// Sends a signal to all of the tree. Stopped processes are woken, or they would never act on it.
@@ -71,17 +80,21 @@ impl Tree {
             cgroup.kill();
         }
         let deadline = Instant::now() + VERIFY;
-        let mut stopped = HashSet::new();
+        let (mut stopped, mut empty) = (HashSet::new(), 0);
         while Instant::now() < deadline {
+            let members = self.members();
             let fresh: Vec<Identity> =
-                self.members().iter().map(|m| m.id).filter(|id| stopped.insert(*id)).collect();
+                members.iter().map(|m| m.id).filter(|id| stopped.insert(*id)).collect();
+            if members.is_empty() {
+                empty = 1;
+                std::thread::sleep(PAUSE);
+            }
             if fresh.is_empty() {
                 break;
             }
             fresh.iter().for_each(|id| send(*id, Signal::STOP));
         }
         let deadline = Instant::now() + VERIFY;
-        let mut empty = 0;
         loop {
             let members = self.members();
             // In the middle of an exec a process shows no mark, so one empty look proves nothing.
@@ -119,12 +132,16 @@ impl Tree {
                 let held = self.cgroup.as_ref().map(Cgroup::members).unwrap_or_default();
                 self.seen
                     .extend(held.iter().filter_map(|pid| table.get(pid)).map(|entry| entry.id));
-                for entry in table.values() {
-                    if entry.id.pid != me
-                        && !entry.zombie
-                        && table::carries(entry.id.pid, &self.mark)
-                    {
-                        self.seen.insert(entry.id);
+                for Entry { id, zombie, .. } in table.values() {
+                    let settled = self.seen.contains(id) || self.elsewhere.contains(id);
+                    if id.pid == me || *zombie || settled || id.started < self.since {
+                        continue;
+                    }
+                    match table::belongs(id.pid, &self.mark) {
+                        Belongs::Here => _ = self.seen.insert(*id),
+                        // The marks around one that somebody else gave away are not known.
+                        Belongs::Elsewhere if self.since > 0 => _ = self.elsewhere.insert(*id),
+                        Belongs::Elsewhere | Belongs::Unknown => {}
                     }
                 }
             }
