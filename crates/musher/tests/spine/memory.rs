@@ -142,3 +142,11 @@ async fn follow(client: Client, run: String) -> Vec<u64> {
     }
     numbers
 }
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn the_binary_has_a_fixed_address_so_that_runners_share_its_tables() {
+    let head = std::fs::read(env!("CARGO_BIN_EXE_musher")).unwrap();
+    // The kind of an ELF file: 2 is for a fixed address, 3 for any.
+    assert_eq!((&head[..4], head[16]), (&b"\x7fELF"[..], 2));
+}
