@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 use musher_bench::bench::{Bench, Found};
 use musher_bench::callgrind::Callgrind;
 use musher_bench::curves::Curves;
+use musher_bench::load::{self, Load};
 use musher_bench::machine::Machine;
 use musher_bench::report::Report;
 use musher_bench::row::{Needs, Row};
@@ -31,13 +32,13 @@ struct Args {
     #[arg(long)]
     list: bool,
     /// How many rounds count for each row.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, global = true)]
     rounds: usize,
     /// A tenth of the work, and three rounds at most: to see that it works.
-    #[arg(long)]
+    #[arg(long, global = true)]
     quick: bool,
     /// Writes everything that was found into a file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", global = true)]
     json: Option<PathBuf>,
     /// Where projects and state are made; it must be on a real disk. By default beside this program.
     #[arg(long, value_name = "DIR", global = true)]
@@ -46,7 +47,7 @@ struct Args {
     #[arg(long, global = true)]
     no_build: bool,
     /// Makes ours so many times as slow, to see that its row turns red.
-    #[arg(long, value_name = "NAME=FACTOR", hide = true)]
+    #[arg(long, value_name = "NAME=FACTOR", hide = true, global = true)]
     slow: Vec<String>,
     #[command(subcommand)]
     other: Option<Other>,
@@ -59,6 +60,9 @@ enum Other {
     /// Plays a baseline.
     #[command(subcommand, hide = true)]
     StandIn(StandIn),
+    /// Very many of something at once.
+    #[command(subcommand)]
+    Load(Load),
     /// Many agents and viewers at work for a while, under faults, with the promises checked all along.
     Soak(Soak),
 }
@@ -75,11 +79,13 @@ async fn main() -> anyhow::Result<ExitCode> {
         Some(Other::Callgrind(ref callgrind)) => {
             callgrind.count(&ready(&args)?.0).await.map(|()| ExitCode::SUCCESS)
         }
+        Some(Other::Load(ref load)) if !load.is_timed() => load::untimed(args.folder.clone()).await,
+        Some(Other::Load(ref load)) => measure(&args, vec![load.row()], load.plots()).await,
         None if args.list => {
             list();
             Ok(ExitCode::SUCCESS)
         }
-        None => measure(&args).await,
+        None => measure(&args, rows::chosen(&args.names)?, None).await,
     }
 }
 
@@ -118,17 +124,20 @@ fn ready(args: &Args) -> anyhow::Result<(Setup, Machine)> {
     Ok((Setup { programs, folder, files, ..asked(args) }, machine))
 }
 
-async fn measure(args: &Args) -> anyhow::Result<ExitCode> {
-    let chosen = rows::chosen(&args.names)?;
+async fn measure(
+    args: &Args,
+    chosen: Vec<&'static Row>,
+    plots: Option<PathBuf>,
+) -> anyhow::Result<ExitCode> {
     let slowed = args.slow.iter().map(|text| rows::slowed(text)).collect::<Result<Vec<_>, _>>()?;
-    let (setup, machine) = match chosen.iter().any(|row| row.needs == Needs::Programs) {
+    let (setup, machine) = match chosen.iter().any(|row| row.needs != Needs::Nothing) {
         true => {
             let (setup, machine) = ready(args)?;
             (setup, Some(machine))
         }
         false => (asked(args), None),
     };
-    let setup = Arc::new(setup);
+    let setup = Arc::new(Setup { plots, ..setup });
     let mut report = Report::default();
     for row in chosen {
         let factor = slowed.iter().find(|(slowed, _)| slowed.name == row.name);

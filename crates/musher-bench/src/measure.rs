@@ -19,6 +19,8 @@ pub enum Bar {
     None,
     RatioAtLeast(f64),
     RatioAtMost(f64),
+    /// The ratio is at most this, or ours is no more than the baseline itself was in some round.
+    RatioAtMostOrWithin(f64),
     AtLeast(f64),
     AtMost(f64),
     /// Ours may be greater than the baseline by so much.
@@ -88,6 +90,12 @@ impl Bar {
             Self::None => return Verdict::Shown,
             Self::RatioAtLeast(bar) => (ratio().map(|found| (found, bar)), |a, b| a >= b),
             Self::RatioAtMost(bar) => (ratio().map(|found| (found, bar)), |a, b| a <= b),
+            Self::RatioAtMostOrWithin(bar) => {
+                let most = Spread::of(samples.iter().filter_map(|sample| sample.baseline));
+                let within = ours().zip(most).is_some_and(|(ours, base)| ours.median <= base.max);
+                let bar = if within { f64::INFINITY } else { bar };
+                (ratio().map(|found| (found, bar)), |a, b| a <= b)
+            }
             Self::AtLeast(bar) => (ours().map(|found| (found, bar)), |a, b| a >= b),
             Self::AtMost(bar) => (ours().map(|found| (found, bar)), |a, b| a <= b),
             Self::OverAtMost(bar) => (over().map(|found| (found, bar)), |a, b| a <= b),
@@ -104,6 +112,7 @@ impl Bar {
             Self::None => String::new(),
             Self::RatioAtLeast(bar) => format!("≥ {bar}×"),
             Self::RatioAtMost(bar) => format!("≤ {bar}×"),
+            Self::RatioAtMostOrWithin(bar) => format!("≤ {bar}× or within its spread"),
             Self::AtLeast(bar) => format!("≥ {bar} {unit}"),
             Self::AtMost(bar) => format!("≤ {bar} {unit}"),
             Self::OverAtMost(bar) => format!("≤ baseline + {bar} {unit}"),
@@ -170,6 +179,17 @@ mod tests {
         assert_eq!(Bar::OverAtMost(19.0).judge(&samples), Verdict::Missed);
         assert_eq!(Bar::AtMost(40.0).judge(&samples), Verdict::Met);
         assert_eq!(Bar::AtLeast(41.0).judge(&samples), Verdict::Missed);
+    }
+
+    #[test]
+    fn what_is_within_the_spread_of_its_baseline_is_met_whatever_the_ratio() {
+        let noisy = samples(&[(30.0, 10.0), (30.0, 40.0), (60.0, 20.0)]);
+        assert_eq!(Bar::RatioAtMostOrWithin(1.25).judge(&noisy), Verdict::Met);
+        let worse = samples(&[(30.0, 10.0), (30.0, 12.0), (30.0, 20.0)]);
+        assert_eq!(Bar::RatioAtMostOrWithin(1.25).judge(&worse), Verdict::Missed);
+        let close = samples(&[(12.0, 10.0), (12.2, 10.0)]);
+        assert_eq!(Bar::RatioAtMostOrWithin(1.25).judge(&close), Verdict::Met);
+        assert_eq!(Bar::RatioAtMostOrWithin(1.25).judge(&[]), Verdict::Void);
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub enum Rounds {
 pub enum Needs {
     /// The release builds of what is measured, and a real disk.
     Programs,
+    /// The same, and so much of the machine that it is run by name alone.
+    Crowd,
     /// It shows how the others are judged, and is run by name alone.
     Nothing,
 }

@@ -41,6 +41,8 @@ pub const ROWS: &[&Row] = &[
     &worktree::ROW,
     &model_loop::ROW,
     &naive::ROW,
+    &crate::load::runs::ROW,
+    &crate::load::subscribers::ROW,
     &synthetic::ROW,
 ];
 

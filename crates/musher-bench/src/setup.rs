@@ -12,6 +12,8 @@ pub struct Setup {
     pub programs: Programs,
     /// Where projects and their state are made.
     pub folder: PathBuf,
+    /// Where pictures go, if any are wanted.
+    pub plots: Option<PathBuf>,
     pub rounds: usize,
     pub effort: Effort,
     /// How many files this process and a server may open.
