@@ -131,7 +131,8 @@ impl Driver {
 
     /// Whether the agent was to begin something that a person was told it would begin.
     pub(super) fn owes_a_turn(&self) -> bool {
-        !self.closed && !(self.turns.sent.is_empty() && self.pending.is_empty())
+        let told = !self.turns.sent.is_empty() || !self.pending.is_empty();
+        told && !self.closed
     }
 
     /// Takes the prompts that an earlier session left.
