@@ -3,8 +3,8 @@ import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "
 import { api, take } from "../api/client";
 import type { Ask, Run, Story } from "../api/words";
 import { type Part, store } from "./store";
+import { type Stretch, unread } from "./stretch";
 import type { Link } from "./team";
-import { type Stretch, unread } from "./windows";
 import type { World } from "./world";
 
 /** Equal, or lists and plain objects of the same things. */

@@ -1,9 +1,10 @@
 // Windows on run logs: each holds a stretch of events without gaps; together they hold at most so many.
 import { api, take } from "../api/client";
-import { asProblem, type Problem } from "../api/problem";
+import { asProblem } from "../api/problem";
 import type { Delta, RunEvent } from "../api/words";
 import { join, settled } from "./deltas";
 import type { Frame } from "./frames";
+import { type Stretch, unread } from "./stretch";
 
 /**
  * Events that all windows hold together. What draws them holds on to up to two older stretches for a while, so that up to
@@ -14,24 +15,6 @@ export const MOST_EVENTS = 1_300;
 const PAGE = 200;
 /** Events that are read at once when somebody scrolls on. */
 const MORE = 500;
-
-/** A stretch of one run's log, as pages see it. Each change makes a new one. */
-export interface Stretch {
-  run: string;
-  events: readonly RunEvent[];
-  /** The number of the first event that the log still has: not 1 when old ones were cleaned away. */
-  first: number;
-  /** The number of the last event in the log, as far as is known. */
-  head: number;
-  /** Whether the stretch reaches to the end of the log and grows with it. */
-  atEnd: boolean;
-  loading: boolean;
-  problem: Problem | null;
-  /** Whether the run is over and its log whole. */
-  over: boolean;
-  /** Text in flight, by item. */
-  deltas: ReadonlyMap<string, Delta>;
-}
 
 export interface WindowsEvents {
   changed(): void;
@@ -270,22 +253,6 @@ export class Windows {
     this.open.set(window.run, { ...window, users });
     this.events.changed();
   }
-}
-
-/** A log of which nothing is known yet. */
-export function unread(run: string): Stretch {
-  const deltas = new Map();
-  return {
-    run,
-    events: [],
-    first: 1,
-    head: 0,
-    atEnd: false,
-    loading: true,
-    problem: null,
-    over: false,
-    deltas,
-  };
 }
 
 function fresh(run: string): Window {

@@ -1,74 +1,10 @@
 // The changes of a run: the files, the lines, viewed marks, and comments that reach the agent.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
+import { CODER, EDITOR, MANY, prepare } from "./edits";
 import { accessible, expect, rows, test } from "./rig";
 import type { Server } from "./server";
-
-const CODE = Array.from({ length: 40 }, (_, n) => `let line_${n + 1} = ${n + 1};`).join("\n");
-
-const EDITOR = `
-[[step]]
-edit = "src/deep/main.rs"
-old = "let line_20 = 20;"
-new = "let line_20 = twenty();"
-
-[[step]]
-write = "src/new.rs"
-content = "fn new() {}\\n// <img src=x onerror=alert(1)> \u202e hidden\\n"
-
-[[step]]
-run = "git mv docs/old.md docs/new.md && chmod +x tool.sh && printf '\\\\000\\\\001' > image.bin && rm gone.txt"
-
-[[step]]
-say = "Done."
-`;
-
-const CODER = `
-[[step]]
-edit = "src/deep/main.rs"
-old = "let line_20 = 20;"
-new = 'let line_20 = "twenty"; // in words'
-
-[[step]]
-write = "src/wide.rs"
-content = "${"let x = 1; ".repeat(300)}\\nlet y = 2;\\n"
-
-[[step]]
-write = "words.unknown"
-content = "let nothing be coloured\\n"
-
-[[step]]
-say = "Done."
-`;
-
-const MANY = `
-[[step]]
-run = "mkdir -p many && for n in $(seq 1 5000); do echo $n > many/file-$n.txt; done; head -c 65536 /dev/zero | tr '\\\\0' x > a-long-line.txt"
-
-[[step]]
-say = "Done."
-`;
-
-/** Files that the agents find. */
-function prepare(server: Server): void {
-  const put = (path: string, text: string) => {
-    mkdirSync(join(server.repo, path, ".."), { recursive: true });
-    writeFileSync(join(server.repo, path), text);
-  };
-  put("src/deep/main.rs", `${CODE}\n`);
-  put("docs/old.md", "# A page\n\nIt has some words, so that it is known again by another name.\n");
-  put("tool.sh", "echo tool\n");
-  put("gone.txt", "soon gone\n");
-  server.git("add", ".");
-  server.git("commit", "-qm", "more");
-}
-
-async function over(server: Server, run: string): Promise<void> {
-  await expect
-    .poll(async () => (await server.ask<{ phase: string }>("GET", `/runs/${run}`)).phase, { timeout: 30_000 })
-    .toBe("over");
-}
 
 /** What the agent of a run was told. */
 async function told(server: Server, run: string): Promise<string[]> {
@@ -91,7 +27,7 @@ test("every kind of change is shown, in lines below or beside each other, with t
 }) => {
   prepare(server);
   const { run } = await server.begin("Change things", "editor");
-  await over(server, run);
+  await server.over(run);
   await page.goto(`${server.url}/runs/${run}/changes`);
   await expect(page.getByText("6 files")).toBeVisible();
   await file(page, "main.rs").click();
@@ -128,7 +64,7 @@ test("code is coloured by the name of its file, under the marks of its words, an
 }) => {
   prepare(server);
   const { run } = await server.begin("Change things", "coder");
-  await over(server, run);
+  await server.over(run);
   await page.goto(`${server.url}/runs/${run}/changes`);
   await file(page, "main.rs").click();
   const now = page.locator(".diff-half.added .diff-code").first();
@@ -175,7 +111,7 @@ test("files are marked as viewed by key, and a file that changes afterwards is n
   await expect(page.getByText("2 of 2 viewed")).toBeVisible();
   const { asks } = await server.ask<{ asks: { ask: string }[] }>("GET", "/asks");
   await server.ask("POST", `/runs/${run}/asks/${asks[0]?.ask}/answer`, { answer: { decision: "allow" } });
-  await over(server, run);
+  await server.over(run);
   await page.keyboard.press("R");
   await expect(page.getByText("1 of 2 viewed")).toBeVisible();
   await expect(page.getByRole("checkbox", { name: "Viewed a.txt" })).not.toBeChecked();
@@ -188,7 +124,7 @@ test("comments on lines are kept while they are written and reach the agent as o
 }) => {
   prepare(server);
   const { run } = await server.begin("Write", "worker", '[[work write=a.txt text="first line"]]');
-  await over(server, run);
+  await server.over(run);
   await page.goto(`${server.url}/runs/${run}/changes`);
   await expect(page.locator(".diff-code", { hasText: "first line" })).toBeVisible();
   await page.keyboard.press("j");
@@ -211,7 +147,7 @@ test("comments on lines are kept while they are written and reach the agent as o
   await expect(page.getByText("Sent 1 comment to worker")).toBeVisible();
   const { runs } = await server.ask<{ runs: { id: string; of?: string }[] }>("GET", "/runs");
   const next = runs.find((one) => one.of === run)?.id ?? "";
-  await over(server, next);
+  await server.over(next);
   const [text = ""] = await told(server, next);
   expect(text).toContain("1. a.txt, line 1\n```diff\n+first line\n```\nSay it in other words.");
   expect(text).toContain("Thank you so far.");
@@ -241,7 +177,7 @@ test("comments on several files go together, and a live run gets them too", asyn
   await expect(page.getByRole("button", { name: "No comments yet" })).toBeVisible();
   const { asks } = await server.ask<{ asks: { ask: string }[] }>("GET", "/asks");
   await server.ask("POST", `/runs/${run}/asks/${asks[0]?.ask}/answer`, { answer: { decision: "allow" } });
-  await over(server, run);
+  await server.over(run);
   const all = (await told(server, run)).join("\n");
   expect(all).toContain("I have reviewed your changes and have 2 comments.");
   expect(all).toContain("About one.");
@@ -250,7 +186,7 @@ test("comments on several files go together, and a live run gets them too", asyn
 
 test("5,000 files and a line of 64 KB stay usable", async ({ page, server }) => {
   const { run } = await server.begin("Make many", "many");
-  await over(server, run);
+  await server.over(run);
   await page.goto(`${server.url}/runs/${run}/changes`);
   await expect(page.getByText("5,001 files")).toBeVisible();
   expect(await rows(page)).toBeLessThanOrEqual(300);
@@ -274,7 +210,7 @@ test("a merge that conflicts says what conflicts, changes nothing and can be han
   server,
 }) => {
   const { run, story } = await server.begin("Write", "worker", '[[work write=a.txt text="from the agent"]]');
-  await over(server, run);
+  await server.over(run);
   writeFileSync(join(server.repo, "a.txt"), "from a person\n");
   server.git("add", ".");
   server.git("commit", "-qm", "meanwhile");
@@ -295,7 +231,7 @@ test("a merge that conflicts says what conflicts, changes nothing and can be han
 
 test("a token that is revoked under a comment takes nothing of it", async ({ page, server }) => {
   const { run } = await server.begin("Write", "worker", '[[work write=a.txt text="one"]]');
-  await over(server, run);
+  await server.over(run);
   await page.goto(`${server.url}/runs/${run}/changes`);
   await page.getByRole("button", { name: "Line 1, added: one. Comment" }).click();
   await page.keyboard.type("Half a thou");
@@ -311,7 +247,7 @@ test("on a phone the files come first and each leads to its lines", async ({ pag
   prepare(server);
   await page.setViewportSize({ width: 390, height: 844 });
   const { run } = await server.begin("Change things", "editor");
-  await over(server, run);
+  await server.over(run);
   await page.goto(`${server.url}/runs/${run}/changes`);
   await file(page, "main.rs").click();
   await expect(page.locator("ins")).toHaveText("twenty()");
