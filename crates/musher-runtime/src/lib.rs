@@ -16,6 +16,7 @@ pub mod anthropic;
 pub mod claude_code;
 mod clock;
 pub mod gemini;
+mod json;
 mod model;
 mod once;
 pub mod openai;

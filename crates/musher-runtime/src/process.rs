@@ -44,8 +44,8 @@ pub use sweep::{control_group, sweep};
 pub(crate) use tap::{Copying, Tap};
 pub(crate) use weight::{Weight, Weights};
 
-/// Lines that may wait for their reader; when full, the agent's output is not read and the agent waits.
-const LINES: usize = 256;
+/// Reads whose lines may wait for their reader; when full, the agent's output is not read and the agent waits.
+const READS: usize = 16;
 /// Writes that may wait for the agent to read them.
 const WRITES: usize = 64;
 
@@ -110,12 +110,20 @@ pub(crate) enum Errors {
     WithOutput,
 }
 
-/// What comes out of a process.
+/// What was read from a process at once.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// Lines, and what they weigh until whoever they are for has taken them.
+    Lines(Vec<Line>, Weight),
+    /// The last thing heard: it has exited, its output was read to the end, and its tree is gone.
+    Ended(Exit),
+}
+
+/// What comes out of a process, line by line.
 #[derive(Debug)]
 pub(crate) enum Said {
     /// A line, and what it weighs until whoever it is for has taken it.
     Line(Line, Weight),
-    /// The last thing said: it has exited, its output was read to the end, and its tree is gone.
     Ended(Exit),
 }
 
@@ -149,7 +157,9 @@ enum Control {
 /// A running process. Dropping it kills the tree.
 #[derive(Debug)]
 pub(crate) struct Process {
-    output: mpsc::Receiver<Said>,
+    output: mpsc::Receiver<Heard>,
+    /// Lines that were heard and not said yet, with what they weigh together.
+    rest: Option<(std::vec::IntoIter<Line>, Weight)>,
     control: mpsc::Sender<Control>,
 }
 
@@ -177,17 +187,33 @@ impl Process {
         };
         let entrance = cgroup.as_ref().and_then(Cgroup::entrance);
         let child = spawner::spawn(command.command, entrance).await.map_err(failed)?;
-        let (lines, output) = mpsc::channel(LINES);
+        let (lines, output) = mpsc::channel(READS);
         let (control, orders) = mpsc::channel(WRITES);
         let task = task::Task::new(child, cgroup, command.merged, launch, lines, orders)
             .map_err(failed)?;
         crate::task::detach(task.run());
-        Ok(Self { output, control })
+        Ok(Self { output, rest: None, control })
+    }
+
+    /// The next lines, as many as were read at once, or the end; `None` only after the end.
+    pub(crate) async fn hear(&mut self) -> Option<Heard> {
+        self.output.recv().await
     }
 
     /// The next line or the end; `None` only after the end.
     pub(crate) async fn next(&mut self) -> Option<Said> {
-        self.output.recv().await
+        loop {
+            if let Some((lines, weight)) = &mut self.rest
+                && let Some(line) = lines.next()
+            {
+                let share = weight.split(weight::units(line.kept()).min(weight.num_permits()));
+                return share.map(|share| Said::Line(line, share));
+            }
+            match self.output.recv().await? {
+                Heard::Lines(lines, weight) => self.rest = Some((lines.into_iter(), weight)),
+                Heard::Ended(exit) => return Some(Said::Ended(exit)),
+            }
+        }
     }
 
     /// A handle for writing and ending that can live apart from the reader.

@@ -15,6 +15,8 @@ mod setup;
 mod spec;
 mod turns;
 
+use std::collections::VecDeque;
+
 use musher_core::{Answer, Ask, AskId, ClosedBy, CommandId, Delta, Event, PlanEntry, PromptId};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -43,16 +45,20 @@ pub enum Output {
     Delta(Delta),
 }
 
-/// An output on its way, with what it weighs until the host has taken it.
-#[derive(Debug)]
+/// Outputs on their way, with what they weigh until the host has taken them.
+#[derive(Debug, Default)]
 struct Parcel {
-    output: Output,
+    outputs: VecDeque<Output>,
     weight: Option<Weight>,
 }
 
-impl From<Output> for Parcel {
-    fn from(output: Output) -> Self {
-        Self { output, weight: None }
+impl Parcel {
+    /// Adds to what it weighs.
+    fn weigh(&mut self, more: Option<Weight>) {
+        match (&mut self.weight, more) {
+            (Some(weight), Some(more)) => weight.merge(more),
+            (weight, more) => *weight = weight.take().or(more),
+        }
     }
 }
 
@@ -150,6 +156,8 @@ enum Request {
 #[derive(Debug)]
 pub struct Session {
     outputs: mpsc::Receiver<Parcel>,
+    /// What came together with the last output that was taken.
+    rest: Parcel,
     handle: SessionHandle,
     _kill: DropGuard,
 }
@@ -160,14 +168,21 @@ impl Session {
         requests: mpsc::Sender<Request>,
         kill: CancellationToken,
     ) -> Self {
-        Self { outputs, handle: SessionHandle { requests }, _kill: kill.drop_guard() }
+        let (rest, handle) = (Parcel::default(), SessionHandle { requests });
+        Self { outputs, rest, handle, _kill: kill.drop_guard() }
     }
 
     /// The next thing said. The last one is `SessionEnded`; after it comes `None`.
     ///
     /// A session whose outputs are not read makes its agent wait; nothing is dropped.
     pub async fn next(&mut self) -> Option<Output> {
-        self.outputs.recv().await.map(|parcel| parcel.output)
+        loop {
+            if let Some(output) = self.rest.outputs.pop_front() {
+                return Some(output);
+            }
+            self.rest.weight = None;
+            self.rest = self.outputs.recv().await?;
+        }
     }
 
     /// A handle to give to whoever may command the session.

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::launch::{self, Ready};
 use super::translate::{Step, Translator};
-use crate::process::{Exit, Process, ProcessControl, Said, Weight};
+use crate::process::{Exit, Heard, Process, ProcessControl, Weight};
 use crate::session::{Attempt, Batch, Ended, LADDER, Order};
 
 /// Runs one attempt to its end.
@@ -38,7 +38,7 @@ struct Conversation {
 }
 
 enum Wake {
-    Said(Option<Said>),
+    Heard(Option<Heard>),
     Order(Order),
     End,
     Kill,
@@ -71,7 +71,7 @@ impl Conversation {
                 () = port.kill.cancelled(), if !self.killing => Wake::Kill,
                 () = port.end.cancelled(), if !self.ending => Wake::End,
                 Some(order) = port.orders.recv() => Wake::Order(order),
-                said = self.process.next() => Wake::Said(said),
+                heard = self.process.hear() => Wake::Heard(heard),
             };
             match wake {
                 Wake::Kill => self.kill().await,
@@ -81,10 +81,11 @@ impl Conversation {
                     let step = self.translator.order(order);
                     self.carry_out(step, None).await;
                 }
-                Wake::Said(Some(Said::Line(line, weight))) => {
-                    let step = self.translator.line(&line);
-                    // The line may be long, and what it meant is all that is needed from here on.
-                    drop(line);
+                Wake::Heard(Some(Heard::Lines(lines, weight))) => {
+                    // Lines may be long, and what they meant is all that is needed from here on.
+                    let step = lines
+                        .into_iter()
+                        .fold(Step::default(), |step, line| self.translator.read(&line, step));
                     self.carry_out(step, Some(weight)).await;
                     let over = self.translator.unknown_session.is_some()
                         || self.translator.fatal.is_some();
@@ -92,7 +93,7 @@ impl Conversation {
                         self.end().await;
                     }
                 }
-                Wake::Said(Some(Said::Ended(exit))) => {
+                Wake::Heard(Some(Heard::Ended(exit))) => {
                     let refused = self.refused(&exit);
                     return Ended {
                         exit_code: exit.code,
@@ -108,7 +109,7 @@ impl Conversation {
                     };
                 }
                 // The process task ends only after it has said so, or with the whole program.
-                Wake::Said(None) => return Ended::default(),
+                Wake::Heard(None) => return Ended::default(),
             }
         }
     }
@@ -146,7 +147,7 @@ impl Conversation {
             match wake {
                 Wake::Kill => self.kill().await,
                 Wake::End => self.end().await,
-                Wake::Said(_) | Wake::Order(_) => {}
+                Wake::Heard(_) | Wake::Order(_) => {}
             }
         }
     }

@@ -2,18 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value as Json;
+use sonic_rs::JsonValueTrait as _;
 
-/// What kind of frame a line is; read first, whatever the order of its keys.
-#[derive(Debug, Deserialize)]
-pub(super) struct Probe<'a> {
-    #[serde(rename = "type", borrow)]
-    pub(super) kind: std::borrow::Cow<'a, str>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) subtype: Option<String>,
-}
+use crate::json::{self, Piece, Text, count, lenient};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Init {
@@ -37,58 +30,101 @@ pub(super) struct McpServer {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Assistant {
-    pub(super) message: Message,
-    pub(super) uuid: Option<String>,
+pub(super) struct Assistant<'a> {
+    #[serde(borrow)]
+    pub(super) message: Message<'a>,
+    pub(super) uuid: Option<Text<'a>>,
     pub(super) error: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) aborted: bool,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) supersedes: Vec<String>,
-    pub(super) api_error: Option<String>,
+    pub(super) api_error: Option<Text<'a>>,
     pub(super) request_id: Option<String>,
-    pub(super) parent_tool_use_id: Option<String>,
-    pub(super) agent_id: Option<String>,
-    pub(super) subagent_type: Option<String>,
+    pub(super) parent_tool_use_id: Option<Text<'a>>,
+    pub(super) agent_id: Option<Text<'a>>,
+    pub(super) subagent_type: Option<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Message {
+pub(super) struct Message<'a> {
+    #[serde(default, borrow)]
+    pub(super) id: Text<'a>,
     #[serde(default)]
-    pub(super) id: String,
-    #[serde(default)]
-    pub(super) model: String,
-    #[serde(default)]
-    pub(super) content: Content,
+    pub(super) model: Text<'a>,
+    content: Option<Piece<'a>>,
 }
 
 /// Content is a text or a list of blocks.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Content {
+#[derive(Debug)]
+pub(super) enum Content<'a> {
     Text(String),
-    Blocks(Vec<Json>),
+    Blocks(Vec<Block<'a>>),
 }
 
-impl Default for Content {
-    fn default() -> Self {
-        Self::Blocks(Vec::new())
+/// A block of content, of whatever kind. Fields that are not of the expected shape are as good as missing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Block<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Option<Piece<'a>>,
+    pub(super) id: Option<Piece<'a>>,
+    pub(super) name: Option<Piece<'a>>,
+    pub(super) input: Option<Piece<'a>>,
+    pub(super) text: Option<Piece<'a>>,
+    pub(super) thinking: Option<Piece<'a>>,
+    pub(super) signature: Option<Piece<'a>>,
+    pub(super) data: Option<Piece<'a>>,
+    pub(super) tool_use_id: Option<Piece<'a>>,
+    pub(super) content: Option<Piece<'a>>,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) is_error: bool,
+    /// All of it.
+    #[serde(skip)]
+    whole: Piece<'a>,
+}
+
+impl<'a> Message<'a> {
+    /// Nothing, if it is neither.
+    pub(super) fn content(&self) -> Option<Content<'a>> {
+        let Some(content) = &self.content else { return Some(Content::Blocks(Vec::new())) };
+        if content.as_raw_str().starts_with('"') {
+            return json::text(Some(content)).map(Content::Text);
+        }
+        let blocks: Vec<Piece<'a>> = json::read_inside(content)?;
+        Some(Content::Blocks(blocks.into_iter().map(Block::of).collect()))
+    }
+}
+
+impl<'a> Block<'a> {
+    fn of(whole: Piece<'a>) -> Self {
+        let read = json::read_inside(&whole).unwrap_or_default();
+        Self { whole, ..read }
+    }
+
+    pub(super) fn kind(&self) -> &str {
+        self.kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or_default()
+    }
+
+    /// All of it, to be passed on.
+    pub(super) fn free(&self) -> Json {
+        json::read_piece(&self.whole).unwrap_or_default()
     }
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct User {
-    pub(super) message: Message,
-    pub(super) uuid: Option<String>,
+pub(super) struct User<'a> {
+    #[serde(borrow)]
+    pub(super) message: Message<'a>,
+    pub(super) uuid: Option<Text<'a>>,
     #[serde(default, rename = "isReplay", deserialize_with = "lenient")]
     pub(super) is_replay: bool,
-    #[serde(default)]
-    pub(super) tool_use_result: Option<Json>,
+    pub(super) tool_use_result: Option<Piece<'a>>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) tool_result_meta: Vec<ToolResultMeta>,
-    pub(super) parent_tool_use_id: Option<String>,
-    pub(super) agent_id: Option<String>,
-    pub(super) subagent_type: Option<String>,
+    pub(super) parent_tool_use_id: Option<Text<'a>>,
+    pub(super) agent_id: Option<Text<'a>>,
+    pub(super) subagent_type: Option<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -105,29 +141,32 @@ pub(super) struct PermissionDecision {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct StreamEvent {
-    pub(super) event: StreamPart,
-    pub(super) parent_tool_use_id: Option<String>,
-    pub(super) agent_id: Option<String>,
-    pub(super) subagent_type: Option<String>,
+pub(super) struct StreamEvent<'a> {
+    #[serde(borrow)]
+    pub(super) event: StreamPart<'a>,
+    pub(super) parent_tool_use_id: Option<Text<'a>>,
+    pub(super) agent_id: Option<Text<'a>>,
+    pub(super) subagent_type: Option<Text<'a>>,
+}
+
+/// A piece of a message in flight; its kind tells which of the fields are there.
+#[derive(Debug, Deserialize)]
+pub(super) struct StreamPart<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Text<'a>,
+    pub(super) index: Option<u64>,
+    pub(super) message: Option<Piece<'a>>,
+    pub(super) content_block: Option<Piece<'a>>,
+    pub(super) delta: Option<BlockDelta<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum StreamPart {
-    MessageStart {
-        message: StartedMessage,
-    },
-    ContentBlockStart {
-        index: u64,
-        content_block: BlockStart,
-    },
-    ContentBlockDelta {
-        index: u64,
-        delta: BlockDelta,
-    },
-    #[serde(other)]
-    Other,
+pub(super) struct BlockDelta<'a> {
+    #[serde(rename = "type", default, borrow)]
+    pub(super) kind: Text<'a>,
+    pub(super) text: Option<String>,
+    pub(super) thinking: Option<String>,
+    pub(super) partial_json: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -155,26 +194,10 @@ pub(super) struct BlockStart {
     pub(super) id: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum BlockDelta {
-    TextDelta {
-        text: String,
-    },
-    ThinkingDelta {
-        thinking: String,
-    },
-    InputJsonDelta {
-        partial_json: String,
-    },
-    #[serde(other)]
-    Other,
-}
-
 /// The end of a turn. It must be understood whatever else is in it, or the turn would never end.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ResultFrame {
+pub(super) struct ResultFrame<'a> {
     #[serde(deserialize_with = "lenient")]
     pub(super) is_error: Option<bool>,
     #[serde(deserialize_with = "lenient")]
@@ -189,13 +212,24 @@ pub(super) struct ResultFrame {
     pub(super) duration_ms: Option<u64>,
     #[serde(deserialize_with = "lenient")]
     pub(super) permission_denials: Vec<Denial>,
-    pub(super) structured_output: Option<Json>,
-    #[serde(rename = "modelUsage", deserialize_with = "lenient")]
-    pub(super) model_usage: BTreeMap<String, ModelUsage>,
-    #[serde(deserialize_with = "lenient")]
-    pub(super) model_usage_since_last_result: Option<BTreeMap<String, ModelUsage>>,
+    #[serde(borrow)]
+    pub(super) structured_output: Option<Piece<'a>>,
+    #[serde(rename = "modelUsage")]
+    model_usage: Option<Piece<'a>>,
+    model_usage_since_last_result: Option<Piece<'a>>,
     #[serde(deserialize_with = "lenient")]
     pub(super) startup_failure_reason: Option<String>,
+}
+
+impl ResultFrame<'_> {
+    /// What was used, by model, and whether that is the total of the session. The increment is truer where it is told.
+    pub(super) fn usage(&self) -> (BTreeMap<String, ModelUsage>, bool) {
+        let read = |piece: &Option<Piece<'_>>| piece.as_ref().and_then(json::read_piece);
+        match read(&self.model_usage_since_last_result) {
+            Some(increments) => (increments, false),
+            None => (read(&self.model_usage).unwrap_or_default(), true),
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -228,26 +262,11 @@ pub(super) struct ModelUsage {
     pub(super) cost_basis: Option<String>,
 }
 
-/// A value of the expected shape, or nothing: new versions change fields without a word.
-fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: DeserializeOwned + Default,
-{
-    let value = Json::deserialize(deserializer)?;
-    Ok(serde_json::from_value(value).unwrap_or_default())
-}
-
-/// A count, however it is written.
-fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    let value = Json::deserialize(deserializer)?;
-    Ok(value.as_u64().or_else(|| value.as_f64().map(|number| number as u64)).unwrap_or(0))
-}
-
 #[derive(Debug, Deserialize)]
-pub(super) struct ControlRequest {
+pub(super) struct ControlRequest<'a> {
     pub(super) request_id: Json,
-    pub(super) request: Json,
+    #[serde(borrow)]
+    pub(super) request: Piece<'a>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -265,19 +284,49 @@ pub(super) struct CanUseTool {
     pub(super) requires_user_interaction: bool,
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct ControlResponse {
-    pub(super) response: ControlResponseBody,
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct HookCallback {
+    pub(super) input: HookInput,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct HookInput {
+    #[serde(deserialize_with = "lenient")]
+    pub(super) tool_name: String,
+    pub(super) tool_input: Json,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ControlResponseBody {
-    #[serde(default)]
-    pub(super) subtype: String,
+pub(super) struct Elicitation {
+    pub(super) mcp_server_name: Option<String>,
+    pub(super) message: Option<String>,
+    pub(super) requested_schema: Option<Json>,
+    pub(super) url: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ControlResponse<'a> {
+    #[serde(borrow)]
+    pub(super) response: ControlResponseBody<'a>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ControlResponseBody<'a> {
+    #[serde(default, borrow)]
+    pub(super) subtype: Text<'a>,
     pub(super) request_id: Json,
     pub(super) error: Option<String>,
-    #[serde(default)]
-    pub(super) response: Json,
+    pub(super) response: Option<Piece<'a>>,
+}
+
+/// The answer to our first request.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Initialized {
+    #[serde(deserialize_with = "lenient")]
+    pub(super) hooks_applied: bool,
 }
 
 #[derive(Debug, Deserialize)]

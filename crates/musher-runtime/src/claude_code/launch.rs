@@ -105,10 +105,12 @@ pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Ready, E
     let search =
         attempt.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
     let program = process::find(program, search).map_err(|error| start_error(&error))?;
-    let mcp_file = mcp_config(&spec.mcp_servers).transpose().map_err(|error| {
-        let message = format!("the tool servers could not be handed over: {error}");
-        ErrorInfo::new(ErrorClass::Unavailable, message)
-    })?;
+    let mcp_file = mcp_config(&spec.mcp_servers, spec.session_dir.as_deref()).transpose().map_err(
+        |error| {
+            let message = format!("the tool servers could not be handed over: {error}");
+            ErrorInfo::new(ErrorClass::Unavailable, message)
+        },
+    )?;
     let mut env = attempt.env.to_vec();
     env.retain(|(name, _)| !SET.iter().any(|(set, _)| name == set));
     env.extend(SET.iter().map(|(name, value)| (name.into(), value.into())));
@@ -191,8 +193,12 @@ fn arguments(attempt: &Attempt, session: &SessionId, mcp_file: Option<&Path>) ->
     args
 }
 
-/// The tool servers as a file that only we can read: they may hold tokens, and arguments are public.
-fn mcp_config(servers: &[McpServer]) -> Option<std::io::Result<NamedTempFile>> {
+/// The tool servers as a file that only we can read: they may hold tokens, and arguments are public. A host that keeps a
+/// folder for the session finds it there if it is killed; nobody would clear it away from a place that all share.
+fn mcp_config(
+    servers: &[McpServer],
+    folder: Option<&Path>,
+) -> Option<std::io::Result<NamedTempFile>> {
     if servers.is_empty() {
         return None;
     }
@@ -211,7 +217,15 @@ fn mcp_config(servers: &[McpServer]) -> Option<std::io::Result<NamedTempFile>> {
         })
         .collect();
     let write = || {
-        let mut file = tempfile::Builder::new().prefix("musher-mcp-").suffix(".json").tempfile()?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("musher-mcp-").suffix(".json");
+        let mut file = match folder {
+            Some(folder) => {
+                std::fs::create_dir_all(folder)?;
+                builder.tempfile_in(folder)?
+            }
+            None => builder.tempfile()?,
+        };
         file.write_all(json!({ "mcpServers": config }).to_string().as_bytes())?;
         Ok(file)
     };

@@ -2,7 +2,7 @@
 
 use musher_core::EventKind;
 
-use super::translate::Translator;
+use super::translate::{Step, Translator};
 use crate::process::Framer;
 use crate::session::Signal;
 
@@ -18,7 +18,7 @@ impl Recording {
     pub fn read(&mut self, bytes: &[u8], said: &mut Vec<EventKind>) {
         self.framer.buffer().extend_from_slice(bytes);
         while let Some(line) = self.framer.next_line() {
-            for signal in self.translator.line(&line).signals {
+            for signal in self.translator.read(&line, Step::default()).signals {
                 if let Signal::Event { kind, .. } = signal {
                     said.push(kind);
                 }

@@ -15,11 +15,11 @@ use musher_core::{
     AskId, CallId, ErrorClass, ErrorInfo, EventKind, ItemId, OutputStream, PromptId, RawRef, Scope,
     SessionInfo, TurnEnded, TurnOutcome,
 };
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::control::{Asked, Control};
-use super::frame::Probe;
+use crate::json;
 use crate::peer::{self, Id, Peer};
 use crate::process::{Line, LineBody};
 use crate::session::{Order, Signal};
@@ -75,11 +75,11 @@ pub(super) struct Translator {
 /// Where the signals of one frame are gathered.
 struct Frame<'a> {
     raw: RawRef,
-    bytes: &'a [u8],
+    text: &'a str,
     step: Step,
 }
 
-impl Frame<'_> {
+impl<'a> Frame<'a> {
     fn event(&mut self, kind: EventKind) {
         self.event_in(Scope::Main, kind);
     }
@@ -97,14 +97,13 @@ impl Frame<'_> {
     }
 
     /// The frame as the shape that is expected; a frame of another shape becomes native.
-    fn read<T: DeserializeOwned>(&self) -> Option<T> {
-        serde_json::from_slice(self.bytes).ok()
+    fn read<T: Deserialize<'a>>(&self) -> Option<T> {
+        json::read(self.text)
     }
 
     fn native(&mut self, name: String) {
-        let frame = (self.bytes.len() <= NATIVE_KEPT)
-            .then(|| serde_json::from_slice(self.bytes).ok())
-            .flatten();
+        let short = self.text.len() <= NATIVE_KEPT;
+        let frame = short.then(|| json::read(self.text)).flatten();
         self.event(EventKind::Native { name, frame });
     }
 }
@@ -121,30 +120,30 @@ impl Translator {
         self.spoke
     }
 
-    /// Takes in one line. Every line gives at least one signal.
-    pub(super) fn line(&mut self, line: &Line) -> Step {
+    /// Takes in one line, and adds what it leads to. Every line gives at least one signal.
+    pub(super) fn read(&mut self, line: &Line, step: Step) -> Step {
         let raw = RawRef { offset: line.offset, len: line.len };
         let bytes = match &line.body {
             LineBody::Whole(bytes) => bytes,
-            LineBody::Cut { head, tail } => {
-                return self.cut_line(raw, head, tail);
-            }
+            LineBody::Cut { head, tail } => return self.cut_line(raw, head, tail, step),
         };
-        let Ok(probe) = serde_json::from_slice::<Probe<'_>>(bytes) else {
-            let text = String::from_utf8_lossy(&bytes[..bytes.len().min(NATIVE_KEPT)]).into_owned();
-            return unparsed(raw, text, bytes.len() > NATIVE_KEPT);
+        let Ok(text) = std::str::from_utf8(bytes) else { return unparsed_line(raw, bytes, step) };
+        if json::is_too_deep(text) {
+            let (head, tail) = edges(bytes);
+            return self.cut_line(raw, head, tail, step);
+        }
+        let Some(kind) = json::text_in(text, "type") else {
+            return unparsed_line(raw, bytes, step);
         };
-        let name = match &probe.subtype {
-            Some(subtype) => format!("{}/{subtype}", probe.kind),
-            None => probe.kind.to_string(),
-        };
-        let mut frame = Frame { raw, bytes, step: Step::default() };
-        let understood = match &*probe.kind {
+        let subtype = || json::text_in(text, "subtype");
+        let before = step.signals.len();
+        let mut frame = Frame { raw, text, step };
+        let understood = match &*kind {
             "stream_event" => self.stream_event(&mut frame),
             "assistant" => self.assistant(&mut frame),
             "user" => self.user(&mut frame),
             "result" => self.result(&mut frame),
-            "system" => self.system(&mut frame, probe.subtype.as_deref().unwrap_or_default()),
+            "system" => self.system(&mut frame, &subtype().unwrap_or_default()),
             "rate_limit_event" => self.rate_limit(&mut frame),
             "tool_progress" => self.tool_progress(&mut frame),
             "control_request" => self.control_request(&mut frame),
@@ -156,18 +155,25 @@ impl Translator {
             }
             _ => None,
         };
-        if understood.is_none() || frame.step.signals.is_empty() {
+        if understood.is_none() || frame.step.signals.len() == before {
+            if !json::is_whole(text) {
+                return unparsed_line(raw, bytes, frame.step);
+            }
+            let name = match subtype() {
+                Some(subtype) => format!("{}/{}", &*kind, &*subtype),
+                None => kind.to_string(),
+            };
             frame.native(name);
         }
         frame.step
     }
 
-    /// A line too long to be read. If its edges say that it ends the turn, the turn has ended, or it never would.
-    fn cut_line(&mut self, raw: RawRef, head: &[u8], tail: &[u8]) -> Step {
+    /// A line too long or too deep to be read. If its edges say that it ends the turn, the turn has ended, or it never would.
+    fn cut_line(&mut self, raw: RawRef, head: &[u8], tail: &[u8], step: Step) -> Step {
         let text = format!("{} … {}", String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
         let ends = self.turn_open && text.contains(r#""type":"result""#);
         let failed = text.contains(r#""is_error":true"#);
-        let mut step = unparsed(raw, text, true);
+        let mut step = unparsed(raw, text, true, step);
         if ends {
             self.turn_open = false;
             let message = "the turn ended with more than could be read";
@@ -237,11 +243,23 @@ impl Translator {
     }
 }
 
-fn unparsed(raw: RawRef, text: String, truncated: bool) -> Step {
+fn unparsed_line(raw: RawRef, bytes: &[u8], step: Step) -> Step {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(NATIVE_KEPT)]).into_owned();
+    unparsed(raw, text, bytes.len() > NATIVE_KEPT, step)
+}
+
+/// The beginning and the end of a line, without what is between them.
+fn edges(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let head = bytes.len().min(NATIVE_KEPT / 2);
+    let tail = bytes.len().saturating_sub(NATIVE_KEPT / 2).max(head);
+    (&bytes[..head], &bytes[tail..])
+}
+
+fn unparsed(raw: RawRef, text: String, truncated: bool, mut step: Step) -> Step {
     let kind =
         EventKind::Unparsed { stream: OutputStream::Stdout, text, bytes: raw.len, truncated };
-    let signal = Signal::Event { kind, scope: Scope::Main, raw: Some(raw) };
-    Step { signals: vec![signal], replies: Vec::new() }
+    step.signals.push(Signal::Event { kind, scope: Scope::Main, raw: Some(raw) });
+    step
 }
 
 /// Whose frame it is.

@@ -9,6 +9,9 @@ const CAP: u64 = 64 * 1024 * 1024;
 /// How much of a long line's beginning and end is kept.
 const EDGE: usize = 16 * 1024;
 
+/// What a line weighs at least.
+const LEAST: usize = 256;
+
 /// One line of output, without its line ending.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
@@ -31,12 +34,13 @@ pub(crate) enum LineBody {
 }
 
 impl Line {
-    /// How many bytes of it are in memory.
+    /// How many bytes of it are in memory. Also a short line costs something, and what it means costs more.
     pub(crate) fn kept(&self) -> usize {
-        match &self.body {
+        let bytes = match &self.body {
             LineBody::Whole(bytes) => bytes.len(),
             LineBody::Cut { head, tail } => head.len() + tail.len(),
-        }
+        };
+        bytes + LEAST
     }
 }
 

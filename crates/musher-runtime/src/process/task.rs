@@ -20,7 +20,7 @@ use super::linux::ExitWatch;
 use super::tail::Tail;
 use super::tap::{Copying, Tap};
 use super::tree::Tree;
-use super::{Control, Exit, Launch, Said, Weight, Weights};
+use super::{Control, Exit, Heard, Launch, Weight, Weights};
 
 /// After the exit, output that is still in the pipe gets this long before what holds it is swept away.
 const DRAIN: Duration = Duration::from_millis(250);
@@ -47,7 +47,7 @@ pub(super) struct Task {
     errors: Option<pipe::Receiver>,
     error_buffer: BytesMut,
     tail: Tail,
-    lines: mpsc::Sender<Said>,
+    lines: mpsc::Sender<Heard>,
     weights: Weights,
     orders: mpsc::Receiver<Control>,
     step: Step,
@@ -108,7 +108,7 @@ impl Task {
         cgroup: Option<Cgroup>,
         merged: Option<io::PipeReader>,
         launch: Launch,
-        lines: mpsc::Sender<Said>,
+        lines: mpsc::Sender<Heard>,
         orders: mpsc::Receiver<Control>,
     ) -> io::Result<Self> {
         let pid = child.id().cast_signed();
@@ -140,7 +140,7 @@ impl Task {
     }
 
     pub(super) async fn run(mut self) {
-        let mut waiting: VecDeque<Line> = VecDeque::new();
+        let mut waiting: Vec<Line> = Vec::new();
         let mut survivors = Vec::new();
         let lines = self.lines.clone();
         let weights = self.weights.clone();
@@ -161,7 +161,7 @@ impl Task {
                         survivors,
                     };
                     // A reader that is gone does not need to hear of the end.
-                    let _gone = self.lines.send(Said::Ended(exit)).await;
+                    let _gone = self.lines.send(Heard::Ended(exit)).await;
                     return;
                 }
                 Step::Running
@@ -178,11 +178,11 @@ impl Task {
             let wake = tokio::select! {
                 biased;
                 order = self.orders.recv(), if self.attended => Wake::Order(order),
-                room = room(&lines, &weights, waiting.front()), if !waiting.is_empty() => {
-                    match (room, waiting.pop_front()) {
-                        (Some((permit, weight)), Some(line)) => permit.send(Said::Line(line, weight)),
-                        // Nobody will ever read it.
-                        _ => waiting.clear(),
+                room = room(&lines, &weights, &waiting), if !waiting.is_empty() => {
+                    let together = std::mem::take(&mut waiting);
+                    // Without room nobody will ever read them.
+                    if let Some((permit, weight)) = room {
+                        permit.send(Heard::Lines(together, weight));
                     }
                     Wake::HandedOn
                 }
@@ -218,7 +218,7 @@ impl Task {
         }
     }
 
-    fn output_read(&mut self, read: &io::Result<usize>, waiting: &mut VecDeque<Line>) {
+    fn output_read(&mut self, read: &io::Result<usize>, waiting: &mut Vec<Line>) {
         self.heard();
         if let (Ok(count), Some(copying)) = (read, &mut self.copying) {
             copying.push(self.framer.fresh(*count));
@@ -370,7 +370,7 @@ impl Task {
                     if let Some(line) = self.framer.finish()
                         && let Some(weight) = self.weights.room_for(line.kept()).await
                     {
-                        let _gone = self.lines.send(Said::Line(line, weight)).await;
+                        let _gone = self.lines.send(Heard::Lines(vec![line], weight)).await;
                     }
                 }
                 self.step = Step::Swept { status, until: Instant::now() + GIVE_UP };
@@ -452,12 +452,12 @@ async fn write(pipe: &mut Option<pipe::Sender>, bytes: Option<&Bytes>) -> io::Re
     }
 }
 
-/// Waits until there is room for the line, in the channel and by its weight.
+/// Waits until there is room for lines, in the channel and by their weight.
 async fn room<'a>(
-    lines: &'a mpsc::Sender<Said>,
+    lines: &'a mpsc::Sender<Heard>,
     weights: &Weights,
-    line: Option<&Line>,
-) -> Option<(mpsc::Permit<'a, Said>, Weight)> {
-    let weight = weights.room_for(line.map_or(0, Line::kept)).await?;
+    waiting: &[Line],
+) -> Option<(mpsc::Permit<'a, Heard>, Weight)> {
+    let weight = weights.room_for(waiting.iter().map(Line::kept).sum()).await?;
     Some((lines.reserve().await.ok()?, weight))
 }

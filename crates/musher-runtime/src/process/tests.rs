@@ -371,7 +371,7 @@ async fn promise_10_a_reader_that_does_not_read_makes_the_agent_wait() {
     agent.line().await;
     // All that can be in flight: the channel, one read, and the pipe.
     let before = agent.process.output.len();
-    assert!(before <= LINES);
+    assert!(before <= READS);
     agent.process.control().kill().await;
     let (lines, exit) = agent.rest().await;
     assert!(lines.len() < 5_000, "{} lines were read ahead", lines.len());

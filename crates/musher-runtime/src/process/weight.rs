@@ -24,8 +24,12 @@ impl Default for Weights {
 impl Weights {
     /// Waits for room for this many bytes; `None` if there will never be any.
     pub(crate) async fn room_for(&self, bytes: usize) -> Option<Weight> {
-        let units = (bytes / UNIT + 1).min(BYTES / UNIT);
-        let units = u32::try_from(units).unwrap_or(u32::MAX);
+        let units = u32::try_from(units(bytes)).unwrap_or(u32::MAX);
         self.0.clone().acquire_many_owned(units).await.ok()
     }
+}
+
+/// How much room so many bytes take.
+pub(super) fn units(bytes: usize) -> usize {
+    (bytes / UNIT + 1).min(BYTES / UNIT)
 }

@@ -33,11 +33,11 @@ use crate::process::{Mark, Tap, Weights};
 use crate::{Capabilities, clock};
 use hosted::Hosted;
 
-/// Outputs that may wait for the host; when full, the agent is not listened to and waits.
-const OUTPUTS: usize = 128;
+/// Parcels of outputs that may wait for the host; when full, the agent is not listened to and waits.
+const OUTPUTS: usize = 8;
 /// Outputs that may wait in the driver itself before it stops listening.
 const OUTBOX: usize = 64;
-const SIGNALS: usize = 64;
+const SIGNALS: usize = 16;
 const ORDERS: usize = 1024;
 const REQUESTS: usize = 64;
 /// An agent that neither works nor leaves is waited for this long.
@@ -105,7 +105,7 @@ struct Driver {
     _kill_at_the_end: DropGuard,
 
     seq: u64,
-    outbox: VecDeque<Parcel>,
+    outbox: Parcel,
     redactor: Redactor,
 
     session: Option<SessionId>,
@@ -190,7 +190,7 @@ impl Driver {
             _kill_at_the_end: kill.clone().drop_guard(),
             kill,
             seq: 0,
-            outbox: VecDeque::new(),
+            outbox: Parcel::default(),
             turns: Turns::default(),
             tasks: BTreeSet::new(),
             pending: VecDeque::new(),
@@ -222,14 +222,12 @@ impl Driver {
         let mut commanded = true;
         loop {
             let deadline = self.next_deadline();
-            let room = self.outbox.len() < OUTBOX;
+            let room = self.outbox.outputs.len() < OUTBOX;
             let wake = tokio::select! {
                 biased;
-                permit = outputs.reserve(), if !self.outbox.is_empty() => match permit {
+                permit = outputs.reserve(), if !self.outbox.outputs.is_empty() => match permit {
                     Ok(permit) => {
-                        if let Some(output) = self.outbox.pop_front() {
-                            permit.send(output);
-                        }
+                        permit.send(std::mem::take(&mut self.outbox));
                         Wake::HandedOn
                     }
                     Err(_) => Wake::Deaf,
@@ -242,7 +240,7 @@ impl Driver {
             };
             match wake {
                 Wake::HandedOn | Wake::Durable => {}
-                Wake::Deaf => self.outbox.clear(),
+                Wake::Deaf => self.outbox = Parcel::default(),
                 Wake::Dropped => {
                     listening = false;
                     self.kill.cancel();
@@ -342,7 +340,7 @@ impl Driver {
     fn expected_to_speak(&self) -> bool {
         // A host that does not listen keeps the agent silent; that is not the agent's fault.
         let at_work = self.turns.busy() || !self.tasks.is_empty();
-        at_work && !self.asks.any_open() && self.outbox.len() < OUTBOX
+        at_work && !self.asks.any_open() && self.outbox.outputs.len() < OUTBOX
     }
 
     fn deadline_passed(&mut self) {
@@ -425,7 +423,7 @@ impl Driver {
         };
         if let Some(item) = whole {
             let rest = self.redactor.done(item, &scope);
-            self.outbox.extend(rest.into_iter().map(|rest| Output::Delta(rest).into()));
+            self.outbox.outputs.extend(rest.into_iter().map(Output::Delta));
         }
         self.seq += 1;
         let event = Event {
@@ -436,7 +434,7 @@ impl Driver {
             scope,
             raw,
         };
-        self.outbox.push_back(Output::Event(self.redactor.event(event)).into());
+        self.outbox.outputs.push_back(Output::Event(self.redactor.event(event)));
     }
 
     /// Closes all that is open and says the end.
@@ -482,11 +480,8 @@ impl Driver {
             stderr_tail: tail,
             survivors: ended.survivors,
         })));
-        for output in std::mem::take(&mut self.outbox) {
-            if outputs.send(output).await.is_err() {
-                return;
-            }
-        }
+        // A host that is gone does not need to hear of the end.
+        let _gone = outputs.send(self.outbox).await;
     }
 }
 

@@ -1,5 +1,7 @@
 //! Keeps the secrets that an agent was given out of everything it says.
 
+mod scan;
+
 use std::collections::HashMap;
 
 use aho_corasick::{AhoCorasick, MatchKind};
@@ -47,8 +49,6 @@ pub(super) struct Redactor {
 
 #[derive(Debug)]
 struct Finder {
-    /// Secrets as they stand in JSON text, to see quickly whether there is anything to do.
-    escaped: AhoCorasick,
     /// Secrets as they stand in a text: plain, and escaped, because a text may hold JSON.
     plain: AhoCorasick,
     patterns: Vec<String>,
@@ -77,11 +77,9 @@ impl Finder {
         if patterns.is_empty() {
             return None;
         }
-        let build = |patterns: &[String]| {
-            AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(patterns).ok()
-        };
-        let in_json: Vec<String> = patterns.iter().map(|pattern| escape(pattern)).collect();
-        Some(Self { escaped: build(&in_json)?, plain: build(&patterns)?, patterns, replacements })
+        let mut builder = AhoCorasick::builder();
+        let plain = builder.match_kind(MatchKind::LeftmostLongest).build(&patterns).ok()?;
+        Some(Self { plain, patterns, replacements })
     }
 
     fn text(&self, text: &mut String) {
@@ -162,9 +160,7 @@ impl Redactor {
     /// The event without secrets; unchanged, and cheap, when it holds none.
     pub(super) fn event(&self, event: Event) -> Event {
         let Some(finder) = &self.finder else { return event };
-        let suspect =
-            serde_json::to_string(&event).is_ok_and(|json| finder.escaped.is_match(&json));
-        if !suspect {
+        if !scan::holds(&event, &finder.plain) {
             return event;
         }
         let clean = serde_json::to_value(&event).ok().and_then(|mut value| {

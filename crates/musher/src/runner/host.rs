@@ -27,6 +27,10 @@ use crate::runtimes;
 const BATCH: usize = 256;
 /// What is not pressing is made durable after this long.
 const SYNC: Duration = Duration::from_secs(1);
+/// What is pressing is made durable at once; but when one thing presses after another, they share a sync.
+const GATHER: Duration = Duration::from_millis(5);
+/// A copy of the output that is so old is packed with the next sync: packing every few bytes would cost much.
+const FRESH: Duration = Duration::from_millis(100);
 /// How often text in flight is passed on.
 const FRAME: Duration = Duration::from_millis(33);
 /// How often a full disk is tried again.
@@ -88,6 +92,8 @@ pub async fn host(
         durable,
         batch: Vec::new(),
         unsynced: None,
+        rested: Instant::now(),
+        unpacked: None,
         end: None,
         short: None,
         now,
@@ -112,6 +118,10 @@ struct Keeping {
     batch: Vec<Event>,
     /// By when what is written must be durable.
     unsynced: Option<Instant>,
+    /// Before then nothing is synced that can wait for so long.
+    rested: Instant,
+    /// Since when there is a copy of output that is not packed.
+    unpacked: Option<Instant>,
     end: Option<SessionEnded>,
     /// The run is being ended on a full disk: events are no longer written, and of those that are not, these are kept
     /// for its close.
@@ -139,7 +149,7 @@ impl Keeping {
             None => self.writer.append(&self.batch)?,
         };
         let by = match appended.urgency {
-            Urgency::Now => Instant::now(),
+            Urgency::Now => self.rested.max(Instant::now()),
             Urgency::Soon => Instant::now() + SYNC,
         };
         self.unsynced = Some(self.unsynced.map_or(by, |earlier| earlier.min(by)));
@@ -156,10 +166,27 @@ impl Keeping {
     }
 
     fn sync(&mut self) -> Result<(), LogError> {
+        let began = Instant::now();
         self.writer.sync()?;
         self.unsynced = None;
         self.durable.send_replace(self.writer.synced_seq());
-        self.keep_raw(RawWriter::flush)
+        let now = Instant::now();
+        // On a slow disk the agent must be heard, too.
+        self.rested = now + GATHER.max(now - began);
+        if self.unpacked.is_some_and(|since| now - since >= FRESH) { self.pack() } else { Ok(()) }
+    }
+
+    /// Takes a copy of what the agent printed.
+    fn copy(&mut self, bytes: &[u8]) -> Result<(), LogError> {
+        self.unpacked.get_or_insert_with(Instant::now);
+        self.keep_raw(|raw| raw.push(bytes))
+    }
+
+    /// Lets readers find all of the copy.
+    fn pack(&mut self) -> Result<(), LogError> {
+        self.keep_raw(RawWriter::flush)?;
+        self.unpacked = None;
+        Ok(())
     }
 
     /// The raw copy is worth a pause when the disk is full, and no more than that: a run goes on without it.
@@ -275,12 +302,13 @@ impl Hosting {
                 break;
             }
             let sync_at = self.keeping.unsynced;
+            let pack_at = self.keeping.unpacked.map(|since| since + SYNC);
             let pressing = self.deltas.pressing();
             tokio::select! {
                 biased;
                 output = self.session.next(), if !paused && !self.over => self.heard(output)?,
                 Some(bytes) = raw.recv(), if !paused => {
-                    let kept = self.keeping.keep_raw(|raw| raw.push(&bytes));
+                    let kept = self.keeping.copy(&bytes);
                     self.judge(kept)?;
                 }
                 _more = wanted.changed() => {
@@ -304,6 +332,10 @@ impl Hosting {
                     let synced = self.keeping.sync();
                     self.judge(synced)?;
                 }
+                () = until(pack_at), if !paused => {
+                    let packed = self.keeping.pack();
+                    self.judge(packed)?;
+                }
                 () = tokio::time::sleep(RETRY), if paused => self.keep()?,
                 () = tokio::time::sleep_until(flush_at), if pressing => {
                     self.deltas.flush(self.keeping.writer.next_seq() - 1);
@@ -325,9 +357,9 @@ impl Hosting {
         self.door.tools.close();
         while let Ok(bytes) = raw.try_recv() {
             // The run is over; a copy that the disk does not take is not worth waiting for.
-            let _full = self.keeping.keep_raw(|raw| raw.push(&bytes));
+            let _full = self.keeping.copy(&bytes);
         }
-        let _full = self.keeping.keep_raw(RawWriter::flush);
+        let _full = self.keeping.pack();
         let Self { keeping, door, paused, session, .. } = self;
         let kept = keeping.finish().await;
         drop((listener, session));
@@ -368,7 +400,7 @@ impl Hosting {
     fn keep(&mut self) -> Result<(), HostError> {
         let mut kept = self.keeping.write().and_then(|()| self.keeping.sync_if_due());
         if kept.is_ok() && self.paused.borrow().is_some() {
-            kept = self.keeping.keep_raw(RawWriter::flush);
+            kept = self.keeping.pack();
         }
         self.judge(kept)
     }

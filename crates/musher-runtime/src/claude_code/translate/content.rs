@@ -6,10 +6,11 @@ use musher_core::{
 };
 use serde_json::Value as Json;
 
-use super::super::frame::{Assistant, Content, ToolResultMeta, User};
+use super::super::frame::{Assistant, Block, Content, ToolResultMeta, User};
 use super::super::tools;
 use super::stream::item_id;
 use super::{Frame, Translator, scope};
+use crate::json::{self, Piece};
 use crate::session::Signal;
 
 /// More blocks than this in one message are no conversation; the frame is kept as it is.
@@ -19,7 +20,8 @@ const SYNTHETIC: &str = "<synthetic>";
 
 impl Translator {
     pub(super) fn assistant(&mut self, frame: &mut Frame<'_>) -> Option<()> {
-        let said: Assistant = frame.read()?;
+        let said: Assistant<'_> = frame.read()?;
+        let content = said.message.content()?;
         let owner = scope(
             said.parent_tool_use_id.as_deref(),
             said.agent_id.as_deref(),
@@ -28,12 +30,12 @@ impl Translator {
         if !said.supersedes.is_empty() {
             self.retract(frame, &said.supersedes, "superseded");
         }
-        let synthetic = said.message.model == SYNTHETIC;
+        let synthetic = &*said.message.model == SYNTHETIC;
         if owner.is_main() && !synthetic {
             self.model_call(frame, &said.message.id);
         }
         if let Some(code) = &said.error {
-            let text = text_of(&said.message.content);
+            let text = text_of(&content);
             let class = self.trouble.heard(code, said.api_error.as_deref());
             let mut error = ErrorInfo::new(class, text).with_code(code.clone());
             error.request_id = said.request_id;
@@ -41,29 +43,36 @@ impl Translator {
             frame.event_in(owner, EventKind::Error { error });
             return Some(());
         }
-        let blocks = match said.message.content {
-            Content::Text(text) => vec![serde_json::json!({ "type": "text", "text": text })],
+        let blocks = match content {
+            Content::Text(text) => {
+                let body = ItemBody::Text { text };
+                self.said(frame, &said, &owner, body);
+                return Some(());
+            }
             Content::Blocks(blocks) => blocks,
         };
         if blocks.len() > BLOCKS {
             return None;
         }
         for block in blocks {
-            let item = item_id(&said.message.id, self.next_block(&said.message.id));
-            let kind = block["type"].as_str().unwrap_or_default();
-            match kind {
-                "tool_use" | "server_tool_use" => self.proposed(frame, &owner, &block),
-                _ => {
-                    let body = item_body(kind, block.clone());
-                    if let Some(uuid) = &said.uuid {
-                        self.remember(uuid, item.clone());
-                    }
-                    let done = EventKind::ItemDone { item, body, aborted: said.aborted };
-                    frame.event_in(owner.clone(), done);
+            match block.kind() {
+                "tool_use" | "server_tool_use" => {
+                    // Every block has its number, also one that becomes no content.
+                    self.next_block(&said.message.id);
+                    self.proposed(frame, &owner, &block);
                 }
+                kind => self.said(frame, &said, &owner, item_body(kind, &block)),
             }
         }
         Some(())
+    }
+
+    fn said(&mut self, frame: &mut Frame<'_>, said: &Assistant<'_>, owner: &Scope, body: ItemBody) {
+        let item = item_id(&said.message.id, self.next_block(&said.message.id));
+        if let Some(uuid) = &said.uuid {
+            self.remember(uuid, item.clone());
+        }
+        frame.event_in(owner.clone(), EventKind::ItemDone { item, body, aborted: said.aborted });
     }
 
     fn remember(&mut self, uuid: &str, item: musher_core::ItemId) {
@@ -90,10 +99,11 @@ impl Translator {
         frame.event(EventKind::ItemsRetracted { items, why: why.to_owned() });
     }
 
-    fn proposed(&mut self, frame: &mut Frame<'_>, owner: &Scope, block: &Json) {
-        let name = block["name"].as_str().unwrap_or_default();
-        let call = CallId::new(block["id"].as_str().unwrap_or_default());
-        let input = block.get("input").cloned().unwrap_or_default();
+    fn proposed(&mut self, frame: &mut Frame<'_>, owner: &Scope, block: &Block<'_>) {
+        let name = json::text(block.name.as_ref()).unwrap_or_default();
+        let name = name.as_str();
+        let call = CallId::new(json::text(block.id.as_ref()).unwrap_or_default());
+        let input: Json = block.input.as_ref().and_then(json::read_piece).unwrap_or_default();
         let kind = tools::kind(name);
         if kind == ToolKind::Plan
             && let Some(plan) = input["plan"].as_str()
@@ -115,19 +125,20 @@ impl Translator {
     }
 
     pub(super) fn user(&mut self, frame: &mut Frame<'_>) -> Option<()> {
-        let told: User = frame.read()?;
+        let told: User<'_> = frame.read()?;
+        let content = told.message.content()?;
         let owner = scope(
             told.parent_tool_use_id.as_deref(),
             told.agent_id.as_deref(),
             told.subagent_type.as_deref(),
         );
-        if told.uuid.as_ref().is_some_and(|uuid| self.own_prompts.contains(uuid)) {
+        if told.uuid.as_ref().is_some_and(|uuid| self.own_prompts.contains(&**uuid)) {
             // The driver has recorded it when it was sent.
             frame.signal(Signal::Alive);
             return Some(());
         }
         let origin = if told.is_replay { Origin::Replay } else { Origin::Synthetic };
-        let blocks = match told.message.content {
+        let blocks = match content {
             Content::Text(text) => {
                 frame.event_in(owner, EventKind::UserMessage { prompt: None, text, origin });
                 return Some(());
@@ -137,23 +148,25 @@ impl Translator {
         if blocks.len() > BLOCKS {
             return None;
         }
-        let results = blocks.iter().filter(|block| block["type"] == "tool_result").count();
+        let results = blocks.iter().filter(|block| block.kind() == "tool_result").count();
         // The structured result is told once for the whole frame; with several results nobody knows whose it is.
-        let mut structured = told.tool_use_result.filter(|_| results == 1);
-        for mut block in blocks {
-            match block["type"].as_str() {
-                Some("tool_result") => {
-                    let update = tool_result(&mut block, &told.tool_result_meta, structured.take());
+        let structured = told.tool_use_result.filter(|_| results == 1);
+        for block in blocks {
+            match block.kind() {
+                "tool_result" => {
+                    let structured = structured.as_ref().and_then(json::read_piece);
+                    let update = tool_result(&block, &told.tool_result_meta, structured);
                     frame.event_in(owner.clone(), EventKind::Tool(Box::new(update)));
                 }
-                Some("text") => {
-                    let text = block["text"].as_str().unwrap_or_default().to_owned();
+                "text" => {
+                    let text = json::text(block.text.as_ref()).unwrap_or_default();
                     let message = EventKind::UserMessage { prompt: None, text, origin };
                     frame.event_in(owner.clone(), message);
                 }
                 other => {
-                    let name = format!("user/{}", other.unwrap_or("block"));
-                    frame.event_in(owner.clone(), EventKind::Native { name, frame: Some(block) });
+                    let name = format!("user/{}", if other.is_empty() { "block" } else { other });
+                    let native = EventKind::Native { name, frame: Some(block.free()) };
+                    frame.event_in(owner.clone(), native);
                 }
             }
         }
@@ -174,38 +187,35 @@ impl Translator {
     }
 }
 
-fn item_body(kind: &str, mut block: Json) -> ItemBody {
-    let take = |block: &mut Json, key: &str| {
-        let Json::String(text) = block[key].take() else { return String::new() };
-        text
-    };
+fn item_body(kind: &str, block: &Block<'_>) -> ItemBody {
+    let text = |piece: &Option<Piece<'_>>| json::text(piece.as_ref()).unwrap_or_default();
+    let opaque = |piece: &Option<Piece<'_>>| piece.as_ref().and_then(json::read_piece);
     match kind {
-        "text" => ItemBody::Text { text: take(&mut block, "text") },
+        "text" => ItemBody::Text { text: text(&block.text) },
         "thinking" => {
-            let text = take(&mut block, "thinking");
-            let opaque = block.get("signature").cloned();
-            ItemBody::Reasoning { text, opaque }
+            ItemBody::Reasoning { text: text(&block.thinking), opaque: opaque(&block.signature) }
         }
         "redacted_thinking" => {
-            ItemBody::Reasoning { text: String::new(), opaque: block.get("data").cloned() }
+            ItemBody::Reasoning { text: String::new(), opaque: opaque(&block.data) }
         }
-        other => ItemBody::Other { name: other.to_owned(), value: block },
+        other => ItemBody::Other { name: other.to_owned(), value: block.free() },
     }
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "content is a text or a list")]
-fn tool_result(block: &mut Json, metas: &[ToolResultMeta], structured: Option<Json>) -> ToolUpdate {
-    let id = block["tool_use_id"].as_str().unwrap_or_default().to_owned();
-    let text = match block["content"].take() {
-        Json::String(text) => text,
-        other => {
-            let parts = other.as_array().into_iter().flatten();
-            let texts = parts.map(|part| part["text"].as_str().unwrap_or("[not text]"));
-            texts.collect::<Vec<_>>().join("\n")
-        }
-    };
+fn tool_result(
+    block: &Block<'_>,
+    metas: &[ToolResultMeta],
+    structured: Option<Json>,
+) -> ToolUpdate {
+    let id = json::text(block.tool_use_id.as_ref()).unwrap_or_default();
+    let text = json::text(block.content.as_ref()).unwrap_or_else(|| {
+        let parts: Option<Vec<Json>> = block.content.as_ref().and_then(json::read_piece);
+        let parts = parts.unwrap_or_default();
+        let texts = parts.iter().map(|part| part["text"].as_str().unwrap_or("[not text]"));
+        texts.collect::<Vec<_>>().join("\n")
+    });
     let text = unwrapped(text);
-    let failed = block["is_error"].as_bool().unwrap_or(false);
+    let failed = block.is_error;
     let meta = metas.iter().find(|meta| meta.id == id);
     let rejected = meta
         .and_then(|meta| meta.permission_decision.as_ref())
@@ -247,11 +257,12 @@ fn exit_code(structured: &Json) -> Option<i32> {
     i32::try_from(code.as_i64()?).ok()
 }
 
-fn text_of(content: &Content) -> String {
+fn text_of(content: &Content<'_>) -> String {
     match content {
         Content::Text(text) => text.clone(),
         Content::Blocks(blocks) => {
-            blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+            let texts = blocks.iter().filter_map(|block| json::text(block.text.as_ref()));
+            texts.collect::<Vec<_>>().join("\n")
         }
     }
 }

@@ -7,9 +7,12 @@ use musher_core::{
 use serde_json::{Value as Json, json};
 
 use super::super::control::Asked;
-use super::super::frame::{CanUseTool, ControlRequest, ControlResponse};
+use super::super::frame::{
+    CanUseTool, ControlRequest, ControlResponse, Elicitation, HookCallback, Initialized,
+};
 use super::super::tools;
 use super::{Frame, Translator, scope};
+use crate::json;
 use crate::peer::Id;
 use crate::session::{Gate, Signal};
 
@@ -36,28 +39,30 @@ impl Translator {
         let ControlRequest { request_id, request } = frame.read()?;
         let name = name_of(&request_id);
         let id = self.peer.opened(request_id);
-        match request["subtype"].as_str() {
-            Some("can_use_tool") => match serde_json::from_value(request) {
-                Ok(wanted) => self.can_use_tool(frame, AskId::new(name), id, wanted),
-                Err(error) => {
-                    let refusal = self.peer.refuse(&id, &format!("not understood: {error}"));
-                    frame.reply(refusal);
-                    return None;
-                }
+        let subtype = json::text_in(request.as_raw_str(), "subtype");
+        match subtype.as_deref() {
+            Some("can_use_tool") => match json::read_piece(&request) {
+                Some(wanted) => self.can_use_tool(frame, AskId::new(name), id, wanted),
+                None => return self.not_understood(frame, &id),
             },
             Some("hook_callback") => {
-                let input = &request["input"];
-                let tool = input["tool_name"].as_str().unwrap_or_default();
+                let Some(HookCallback { input }) = json::read_piece(&request) else {
+                    return self.not_understood(frame, &id);
+                };
+                let kind = tools::kind(&input.tool_name);
                 frame.signal(Signal::Gate(Gate {
                     gate: name.clone(),
-                    tool: tool.to_owned(),
-                    kind: tools::kind(tool),
-                    subject: tools::subject(tools::kind(tool), &input["tool_input"]).text,
-                    input: input["tool_input"].clone(),
+                    tool: input.tool_name,
+                    kind,
+                    subject: tools::subject(kind, &input.tool_input).text,
+                    input: input.tool_input,
                 }));
                 self.gates.insert(name, id);
             }
-            Some("elicitation") => self.elicitation(frame, AskId::new(name), id, &request),
+            Some("elicitation") => match json::read_piece(&request) {
+                Some(wanted) => self.elicitation(frame, AskId::new(name), id, wanted),
+                None => return self.not_understood(frame, &id),
+            },
             other => {
                 // Whatever is left unanswered would block the agent for ever.
                 let message = format!("Musher does not know `{}`", other.unwrap_or_default());
@@ -67,6 +72,13 @@ impl Translator {
             }
         }
         Some(())
+    }
+
+    /// What cannot be read is refused; the agent would wait for ever.
+    fn not_understood(&mut self, frame: &mut Frame<'_>, id: &Id) -> Option<()> {
+        let refusal = self.peer.refuse(id, "Musher does not understand this request");
+        frame.reply(refusal);
+        None
     }
 
     fn can_use_tool(&mut self, frame: &mut Frame<'_>, ask: AskId, id: Id, wanted: CanUseTool) {
@@ -105,13 +117,12 @@ impl Translator {
         frame.signal(Signal::AskOpened { ask, body, scope: owner, raw: Some(frame.raw) });
     }
 
-    fn elicitation(&mut self, frame: &mut Frame<'_>, ask: AskId, id: Id, request: &Json) {
-        let text = |key: &str| request[key].as_str().map(str::to_owned);
+    fn elicitation(&mut self, frame: &mut Frame<'_>, ask: AskId, id: Id, wanted: Elicitation) {
         let body = Ask::Form {
-            server: text("mcp_server_name").unwrap_or_default(),
-            message: text("message").unwrap_or_default(),
-            schema: request.get("requested_schema").cloned(),
-            url: text("url"),
+            server: wanted.mcp_server_name.unwrap_or_default(),
+            message: wanted.message.unwrap_or_default(),
+            schema: wanted.requested_schema,
+            url: wanted.url,
         };
         let open = OpenAsk { id, input: Json::Null, suggestions: Vec::new(), shape: Shape::Form };
         self.asks.insert(ask.clone(), open);
@@ -141,10 +152,12 @@ impl Translator {
             frame.signal(Signal::Alive);
             return Some(());
         };
-        let refused = (response.subtype == "error").then(|| response.error.unwrap_or_default());
+        let refused = (&*response.subtype == "error").then(|| response.error.unwrap_or_default());
         match (asked, refused) {
             (Asked::Initialize { gated }, refused) => {
-                let applied = response.response["hooks_applied"].as_bool().unwrap_or(false);
+                let answer: Option<Initialized> =
+                    response.response.as_ref().and_then(json::read_piece);
+                let applied = answer.is_some_and(|answer| answer.hooks_applied);
                 if gated && !(refused.is_none() && applied) {
                     // Without its gate the agent would do what the rules forbid.
                     let message = "the agent does not let its tools be held back, so the rules cannot be kept";

@@ -10,6 +10,7 @@ use musher_core::{
 
 use super::super::frame::{ModelUsage, ResultFrame};
 use super::{Frame, Translator};
+use crate::json;
 
 /// What was heard of trouble in this turn.
 #[derive(Debug, Default)]
@@ -68,7 +69,7 @@ fn by_status(status: u16) -> Option<ErrorClass> {
 
 impl Translator {
     pub(super) fn result(&mut self, frame: &mut Frame<'_>) -> Option<()> {
-        let result: ResultFrame = frame.read()?;
+        let result: ResultFrame<'_> = frame.read()?;
         if !self.spoke && self.is_unknown_session(&result) {
             let message = result.errors.first().cloned().unwrap_or_default();
             let error = ErrorInfo::new(ErrorClass::SessionNotFound, message)
@@ -86,7 +87,7 @@ impl Translator {
             outcome,
             native_reason: result.terminal_reason.or(result.startup_failure_reason),
             final_text: result.result.filter(|_| error.is_none()),
-            structured: result.structured_output,
+            structured: result.structured_output.as_ref().and_then(json::read_piece),
             error,
             prompts: Vec::new(),
             model_calls: 0,
@@ -99,7 +100,7 @@ impl Translator {
     }
 
     /// Only its own words tell it apart from other failures to start.
-    fn is_unknown_session(&self, result: &ResultFrame) -> bool {
+    fn is_unknown_session(&self, result: &ResultFrame<'_>) -> bool {
         failed(result)
             && result.errors.iter().any(|error| {
                 error.contains("No conversation found with session ID")
@@ -107,7 +108,7 @@ impl Translator {
             })
     }
 
-    fn outcome(&self, result: &ResultFrame) -> (TurnOutcome, Option<ErrorInfo>) {
+    fn outcome(&self, result: &ResultFrame<'_>) -> (TurnOutcome, Option<ErrorInfo>) {
         let reason = result.terminal_reason.as_deref().unwrap_or_default();
         if reason.starts_with("aborted") {
             return (TurnOutcome::Interrupted, None);
@@ -145,7 +146,7 @@ impl Translator {
 }
 
 /// Whether the turn failed; without a plain word the other fields tell.
-fn failed(result: &ResultFrame) -> bool {
+fn failed(result: &ResultFrame<'_>) -> bool {
     let finished = matches!(result.terminal_reason.as_deref(), None | Some("completed"));
     result
         .is_error
@@ -183,12 +184,9 @@ fn hint(class: ErrorClass) -> Option<&'static str> {
     }
 }
 
-/// What the turn used, by model: the increment where it is told, else the running total.
-fn usage(result: &ResultFrame) -> Vec<UsageReport> {
-    let (models, cumulative) = match &result.model_usage_since_last_result {
-        Some(increments) => (increments, false),
-        None => (&result.model_usage, true),
-    };
+/// What the turn used, by model.
+fn usage(result: &ResultFrame<'_>) -> Vec<UsageReport> {
+    let (models, cumulative) = result.usage();
     models.iter().map(|(model, usage)| report(model, usage, cumulative)).collect()
 }
 

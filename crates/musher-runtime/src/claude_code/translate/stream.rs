@@ -4,8 +4,9 @@ use musher_core::{
     Channel, Context, CostBasis, Delta, EventKind, ItemId, Spend, Tokens, UsageOf, UsageReport,
 };
 
-use super::super::frame::{BlockDelta, StreamEvent, StreamPart};
+use super::super::frame::{BlockStart, StartedMessage, StreamEvent};
 use super::{Frame, Translator, scope};
+use crate::json;
 use crate::session::Signal;
 
 /// A message of which pieces arrive.
@@ -18,12 +19,13 @@ pub(super) struct Streaming {
 
 impl Translator {
     pub(super) fn stream_event(&mut self, frame: &mut Frame<'_>) -> Option<()> {
-        let event: StreamEvent = frame.read()?;
-        let parent = event.parent_tool_use_id.clone();
-        let owner =
-            scope(parent.as_deref(), event.agent_id.as_deref(), event.subagent_type.as_deref());
-        match event.event {
-            StreamPart::MessageStart { message } => {
+        let event: StreamEvent<'_> = frame.read()?;
+        let parent = event.parent_tool_use_id.as_deref();
+        let owner = scope(parent, event.agent_id.as_deref(), event.subagent_type.as_deref());
+        let part = event.event;
+        match &*part.kind {
+            "message_start" => {
+                let message: StartedMessage = json::read_piece(&part.message?)?;
                 let usage = message.usage;
                 let tokens = Tokens {
                     input: usage.input_tokens.unwrap_or(0),
@@ -46,42 +48,37 @@ impl Translator {
                 };
                 frame.event_in(owner, EventKind::Usage(report));
                 let streaming = Streaming { message: message.id, calls: Vec::new() };
-                self.streaming.insert(parent, streaming);
+                self.streaming.insert(parent.map(str::to_owned), streaming);
             }
-            StreamPart::ContentBlockStart { index, content_block } => {
-                if let (Some(streaming), Some(call)) =
-                    (self.streaming.get_mut(&parent), content_block.id)
-                {
-                    streaming.calls.push((index, call));
+            "content_block_start" => {
+                let block: BlockStart = json::read_piece(&part.content_block?)?;
+                let streaming = self.streaming.get_mut(&parent.map(str::to_owned));
+                if let (Some(streaming), Some(call)) = (streaming, block.id) {
+                    streaming.calls.push((part.index?, call));
                 }
                 frame.signal(Signal::Alive);
             }
-            StreamPart::ContentBlockDelta { index, delta } => {
-                let streaming = self.streaming.get(&parent);
-                let text_item = || {
-                    let message = streaming.map_or("", |streaming| streaming.message.as_str());
-                    item_id(message, index)
-                };
-                let call_item = || {
-                    let call = streaming.and_then(|s| s.calls.iter().find(|(at, _)| *at == index));
-                    call.map_or_else(text_item, |(_, call)| ItemId::new(call.clone()))
-                };
-                let (item, channel, text) = match delta {
-                    BlockDelta::TextDelta { text } => (text_item(), Channel::Text, text),
-                    BlockDelta::ThinkingDelta { thinking } => {
-                        (text_item(), Channel::Reasoning, thinking)
-                    }
-                    BlockDelta::InputJsonDelta { partial_json } => {
-                        (call_item(), Channel::ToolInput, partial_json)
-                    }
-                    BlockDelta::Other => {
+            "content_block_delta" => {
+                let (index, delta) = (part.index?, part.delta?);
+                let (channel, text) = match &*delta.kind {
+                    "text_delta" => (Channel::Text, delta.text?),
+                    "thinking_delta" => (Channel::Reasoning, delta.thinking?),
+                    "input_json_delta" => (Channel::ToolInput, delta.partial_json?),
+                    _ => {
                         frame.signal(Signal::Alive);
                         return Some(());
                     }
                 };
+                let streaming = self.streaming.get(&parent.map(str::to_owned));
+                let call = streaming.filter(|_| channel == Channel::ToolInput).and_then(|open| {
+                    open.calls.iter().find(|(at, _)| *at == index).map(|(_, call)| call.clone())
+                });
+                let item = call.map(ItemId::new).unwrap_or_else(|| {
+                    item_id(streaming.map_or("", |streaming| streaming.message.as_str()), index)
+                });
                 frame.signal(Signal::Delta(Delta { item, channel, text, scope: owner }));
             }
-            StreamPart::Other => frame.signal(Signal::Alive),
+            _ => frame.signal(Signal::Alive),
         }
         Some(())
     }

@@ -26,7 +26,7 @@ fn feed_split(translator: &mut Translator, bytes: &[u8], cuts: &[usize]) -> Vec<
         start = cut;
     }
     lines.extend(framer.finish());
-    lines.iter().map(|line| translator.line(line)).collect()
+    lines.iter().map(|line| translator.read(line, Step::default())).collect()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "frames are written where they are fed")]

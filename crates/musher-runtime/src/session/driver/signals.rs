@@ -8,24 +8,22 @@ use musher_core::{
 };
 use tokio::time::Instant;
 
+use super::super::Output;
 use super::super::asks::Fate;
 use super::super::port::{Batch, Order, Signal};
-use super::super::{Output, Parcel};
 use super::{Driver, LINGERING};
 use crate::clock;
 
 impl Driver {
-    /// Takes in what one frame meant; limits are looked at when all of it is known.
+    /// Takes in what frames meant that came together; limits are looked at when all of it is known.
     pub(super) fn hear(&mut self, batch: Batch) {
         self.clocks.heard();
-        let before = self.outbox.len();
+        let before = self.outbox.outputs.len();
         for signal in batch.signals {
             match signal {
                 Signal::Event { kind, scope, raw } => self.happened(kind, scope, raw),
                 Signal::Delta(delta) => {
-                    self.outbox.extend(
-                        self.redactor.delta(delta).map(|delta| Output::Delta(delta).into()),
-                    );
+                    self.outbox.outputs.extend(self.redactor.delta(delta).map(Output::Delta));
                 }
                 Signal::ModelCall => self.turns.model_call(),
                 Signal::AskOpened { ask, body, scope, raw } => self.asked(ask, body, scope, raw),
@@ -43,11 +41,9 @@ impl Driver {
                 Signal::Secret { name, value } => self.redactor.hide(name, value),
             }
         }
-        if self.outbox.len() > before
-            && let Some(parcel) = self.outbox.back_mut()
-        {
-            // What the frame meant weighs as much as the frame, until the host has taken it.
-            parcel.weight = batch.weight;
+        if self.outbox.outputs.len() > before {
+            // What the frames meant weighs as much as the frames, until the host has taken it.
+            self.outbox.weigh(batch.weight);
         }
         self.check_spending();
         self.settle();
@@ -155,7 +151,7 @@ impl Driver {
         let ended = self.turns.end(ended);
         self.emit_from(EventKind::TurnEnded(Box::new(ended)), Scope::Main, raw);
         // The end belongs to the turn that it ends.
-        if let Some(Parcel { output: Output::Event(event), .. }) = self.outbox.back_mut() {
+        if let Some(Output::Event(event)) = self.outbox.outputs.back_mut() {
             event.turn = number;
         }
     }

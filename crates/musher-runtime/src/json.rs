@@ -1,0 +1,173 @@
+//! JSON as agents print it: read once, and only where it is needed.
+//!
+//! What is nested too deep must be turned away first: the fast reader follows it to the end of the stack. Lines are
+//! texts here, because it looks only afterwards whether bytes are UTF-8.
+
+use std::borrow::Cow;
+
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Deserializer};
+use sonic_rs::JsonValueTrait as _;
+
+/// A value that was found and not read yet.
+pub(crate) type Piece<'a> = sonic_rs::LazyValue<'a>;
+
+/// What is nested deeper is not read. It would stand inside an event, and readers of JSON stop at 128.
+const DEEPEST: usize = 100;
+
+/// A text as it stands in the line; a copy only where something in it is escaped.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl std::ops::Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Whether a line is nested deeper than it may be to be read.
+pub(crate) fn is_too_deep(line: &str) -> bool {
+    // Few lines have so many brackets that their order matters. Both kinds differ in one bit, and a byte is wide enough
+    // to count them in a short stretch, so that many are counted at once.
+    let count =
+        |stretch: &[u8]| stretch.iter().map(|byte| u8::from(byte | 0x20 == b'{')).sum::<u8>();
+    let opens: usize = line.as_bytes().chunks(128).map(|stretch| usize::from(count(stretch))).sum();
+    opens > DEEPEST && depth(line) > DEEPEST
+}
+
+/// How deep a line is nested, whether or not it is JSON.
+fn depth(line: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut quoted, mut escaped) = (false, false);
+    for byte in line.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// A line as the shape that is expected of it.
+pub(crate) fn read<'a, T: Deserialize<'a>>(line: &'a str) -> Option<T> {
+    sonic_rs::from_str(line).ok()
+}
+
+/// A part of a line as the shape that is expected of it.
+pub(crate) fn read_piece<T: DeserializeOwned>(piece: &Piece<'_>) -> Option<T> {
+    sonic_rs::from_str(piece.as_raw_str()).ok()
+}
+
+/// The same, for a shape that borrows from the line. A part that is a text with escapes has no such shape.
+pub(crate) fn read_inside<'a, T: Deserialize<'a>>(piece: &Piece<'a>) -> Option<T> {
+    match piece.as_raw_cow() {
+        Cow::Borrowed(raw) => sonic_rs::from_str(raw).ok(),
+        Cow::Owned(_) => None,
+    }
+}
+
+/// The text under a name of an object. What follows it is not looked at, and may not even be JSON.
+pub(crate) fn text_in<'a>(line: &'a str, name: &str) -> Option<Text<'a>> {
+    let found = sonic_rs::get(line, [name]).ok()?;
+    match found.as_raw_cow() {
+        Cow::Borrowed(raw) => sonic_rs::from_str(raw).ok(),
+        Cow::Owned(raw) => sonic_rs::from_str::<String>(&raw).ok().map(|text| Text(text.into())),
+    }
+}
+
+/// Whether all of a line is JSON.
+pub(crate) fn is_whole(line: &str) -> bool {
+    sonic_rs::from_str::<IgnoredAny>(line).is_ok()
+}
+
+/// The text that a part is.
+pub(crate) fn text(piece: Option<&Piece<'_>>) -> Option<String> {
+    piece.and_then(|piece| piece.as_str()).map(str::to_owned)
+}
+
+/// A value of the expected shape, or nothing: new versions change fields without a word.
+pub(crate) fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    let piece = Piece::deserialize(deserializer)?;
+    Ok(read_piece(&piece).unwrap_or_default())
+}
+
+/// A count, however it is written.
+pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let piece = Piece::deserialize(deserializer)?;
+    Ok(piece.as_u64().or_else(|| piece.as_f64().map(|number| number as u64)).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value as Json;
+
+    use super::*;
+
+    fn nested(levels: usize) -> String {
+        format!("{}1{}", "[".repeat(levels), "]".repeat(levels))
+    }
+
+    #[test]
+    fn what_is_read_can_be_read_again_by_everybody_inside_an_event() {
+        let line = nested(DEEPEST);
+        assert!(!is_too_deep(&line));
+        let value: Json = read(&line).unwrap();
+        let inside = serde_json::json!({ "a": { "b": value } }).to_string();
+        assert!(serde_json::from_str::<Json>(&inside).is_ok());
+    }
+
+    #[test]
+    fn only_real_nesting_counts_as_depth() {
+        assert!(is_too_deep(&nested(DEEPEST + 1)));
+        assert!(is_too_deep(&"[{".repeat(1_000_000)));
+        assert!(!is_too_deep(&"[]{}".repeat(1_000)));
+        let text = format!(r#"{{"a":"{}\"{}"}}"#, "[".repeat(500), "{".repeat(500));
+        assert!(!is_too_deep(&text));
+    }
+
+    #[test]
+    fn the_digits_of_a_number_survive() {
+        let text = r#"{"cost":0.09401200000000001,"count":18446744073709551615,"less":-3}"#;
+        assert_eq!(read::<Json>(text).unwrap().to_string(), text);
+    }
+
+    #[test]
+    fn a_text_is_found_wherever_it_stands_and_however_it_is_written() {
+        for line in [
+            r#"{"type":"a b","x":1}"#,
+            r#"{"x":{"type":"no"},"type":"a b"}"#,
+            r#"{ "\u0074ype" : "a\u0020b" }"#,
+            r#"{"type":"a b", and then nothing that is JSON"#,
+        ] {
+            assert_eq!(text_in(line, "type").as_deref(), Some("a b"), "{line}");
+        }
+        for line in [r#"{"type":7}"#, r#"{"x":1}"#, "[1]", "7", "", "{", "\0"] {
+            assert!(text_in(line, "type").is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_to_its_end_is_not_whole() {
+        for line in [r#"{"a":[1,{"b":"\u00e9"}]}"#, "7", " null "] {
+            assert!(is_whole(line), "{line}");
+        }
+        for line in [r#"{"a":1"#, r#"{"a":1}}"#, r#"{"a" 1}"#, "", "nul", r#"{"a":"\x"}"#] {
+            assert!(!is_whole(line), "{line}");
+        }
+    }
+}
