@@ -18,6 +18,7 @@ mod clock;
 pub mod gemini;
 mod json;
 mod model;
+mod needles;
 mod once;
 pub mod openai;
 mod peer;

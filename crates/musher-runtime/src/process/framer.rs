@@ -6,6 +6,9 @@ use bytes::{Buf, Bytes, BytesMut};
 const WHOLE: usize = 4 * 1024 * 1024;
 /// A line is reported at the latest after this many bytes, so that output without a newline is still heard of.
 const CAP: u64 = 64 * 1024 * 1024;
+/// How much is read at once: little from an agent that talks, more from one that floods.
+const READ: usize = 32 * 1024;
+const FLOOD: usize = 64 * 1024;
 /// How much of a long line's beginning and end is kept.
 const EDGE: usize = 16 * 1024;
 
@@ -52,6 +55,8 @@ pub(crate) struct Framer {
     scanned: usize,
     /// Where `buffer` starts in the output.
     offset: u64,
+    /// How much room the next read gets.
+    room: usize,
     long: Option<LongLine>,
 }
 
@@ -73,17 +78,18 @@ impl Default for Framer {
 impl Framer {
     /// A framer whose first byte stands at this place of a longer output.
     pub(crate) fn starting_at(offset: u64) -> Self {
-        Self { buffer: BytesMut::new(), scanned: 0, offset, long: None }
+        Self { buffer: BytesMut::new(), scanned: 0, offset, room: READ, long: None }
     }
 
     /// The last bytes that were read, before any line is taken out.
-    pub(crate) fn fresh(&self, read: usize) -> &[u8] {
+    pub(crate) fn fresh(&mut self, read: usize) -> &[u8] {
+        self.room = if read >= READ { FLOOD } else { READ };
         &self.buffer[self.buffer.len().saturating_sub(read)..]
     }
 
     /// The place to read into; call [`Framer::next_line`] until it gives nothing before reading again.
     pub(crate) fn buffer(&mut self) -> &mut BytesMut {
-        self.buffer.reserve(32 * 1024);
+        self.buffer.reserve(self.room);
         &mut self.buffer
     }
 

@@ -2,6 +2,7 @@
 //!
 //! A mask is as long as what it hides, so that places in the output stay places in the copy.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,17 +10,36 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
+use crate::needles::Needles;
+
 const MASK: u8 = b'*';
 
 /// Where copies go. It lasts for a session, through all of its processes.
 #[derive(Debug, Clone)]
 pub(crate) struct Tap {
     copies: mpsc::Sender<Bytes>,
-    finder: Option<Arc<AhoCorasick>>,
+    finder: Option<Arc<Finder>>,
     secrets: Vec<(String, String)>,
     longest: usize,
     /// How much was printed so far.
     printed: Arc<AtomicU64>,
+}
+
+/// Finds secrets in what was printed.
+#[derive(Debug)]
+struct Finder {
+    needles: Needles,
+    automaton: AhoCorasick,
+}
+
+impl Finder {
+    fn find(&self, bytes: &[u8], from: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
+        if !self.needles.may_be_in(bytes) {
+            return Vec::new();
+        }
+        let found = self.automaton.find_iter(bytes).map(|found| found.range());
+        found.take_while(|found| from(found.start)).collect()
+    }
 }
 
 impl Tap {
@@ -33,9 +53,11 @@ impl Tap {
         patterns.sort();
         patterns.dedup();
         let longest = patterns.iter().map(String::len).max().unwrap_or(0);
-        let finder =
+        let automaton =
             AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
-        let finder = finder.filter(|_| longest > 0).map(Arc::new);
+        let needles = Needles::new(&patterns);
+        let finder = automaton.filter(|_| longest > 0);
+        let finder = finder.map(|automaton| Arc::new(Finder { needles, automaton }));
         Self { copies, finder, secrets: secrets.to_vec(), longest, printed: Arc::default() }
     }
 
@@ -83,11 +105,9 @@ impl Copying {
         // A secret that begins before this place is here whole.
         let sure = (self.held.len() + 1).saturating_sub(self.tap.longest);
         let mut cut = sure;
-        let found: Vec<_> =
-            finder.find_iter(&self.held).take_while(|found| found.start() < sure).collect();
-        for found in found {
-            self.held[found.range()].fill(MASK);
-            cut = cut.max(found.end());
+        for found in finder.find(&self.held, |start| start < sure) {
+            cut = cut.max(found.end);
+            self.held[found].fill(MASK);
         }
         let rest = self.held.split_off(cut);
         let ready = std::mem::replace(&mut self.held, rest);
@@ -97,7 +117,7 @@ impl Copying {
     /// The output has ended; nothing that was begun can go on.
     pub(crate) fn finish(&mut self) {
         if let Some(finder) = &self.tap.finder {
-            let found: Vec<_> = finder.find_iter(&self.held).map(|found| found.range()).collect();
+            let found = finder.find(&self.held, |_| true);
             found.into_iter().for_each(|range| self.held[range].fill(MASK));
         }
         let rest = std::mem::take(&mut self.held);

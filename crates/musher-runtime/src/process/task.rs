@@ -26,6 +26,8 @@ use super::{Control, Exit, Heard, Launch, Weight, Weights};
 const DRAIN: Duration = Duration::from_millis(250);
 /// After the sweep, a pipe that stays open without a word is given up.
 const GIVE_UP: Duration = Duration::from_secs(2);
+/// How much a process may print ahead of us.
+const PIPE: usize = 256 * 1024;
 /// How much may wait for a process to read it; one write may be longer.
 const UNREAD: usize = 64 * 1024 * 1024;
 /// How often a process that does not die is killed before it is given up.
@@ -118,6 +120,10 @@ impl Task {
         let receiver = |fd: Option<OwnedFd>| fd.map(pipe::Receiver::from_owned_fd).transpose();
         let stdout = child.stdout.take().map(OwnedFd::from).or(merged.map(OwnedFd::from));
         let stdin = child.stdin.take().map(OwnedFd::from);
+        if let Some(stdout) = &stdout {
+            // An agent that floods is woken less often. Where so much is not granted, less will do.
+            let _less = rustix::pipe::fcntl_setpipe_size(stdout, PIPE);
+        }
         Ok(Self {
             exit: ExitWatch::of(&child)?,
             input: stdin.map(pipe::Sender::from_owned_fd).transpose()?,

@@ -8,6 +8,8 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use musher_core::{Channel, Delta, Event, ItemId, Scope};
 use serde_json::Value as Json;
 
+use crate::needles::Needles;
+
 /// Fields of an event that hold ids and fixed words. What is matched by them must stay what it is.
 const FIXED: &[&str] = &[
     "ask",
@@ -51,6 +53,8 @@ pub(super) struct Redactor {
 struct Finder {
     /// Secrets as they stand in a text: plain, and escaped, because a text may hold JSON.
     plain: AhoCorasick,
+    /// The same, for a quick look.
+    needles: Needles,
     patterns: Vec<String>,
     replacements: Vec<String>,
 }
@@ -79,11 +83,15 @@ impl Finder {
         }
         let mut builder = AhoCorasick::builder();
         let plain = builder.match_kind(MatchKind::LeftmostLongest).build(&patterns).ok()?;
-        Some(Self { plain, patterns, replacements })
+        Some(Self { plain, needles: Needles::new(&patterns), patterns, replacements })
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        self.needles.may_be_in(text.as_bytes()) && self.plain.is_match(text)
     }
 
     fn text(&self, text: &mut String) {
-        if self.plain.is_match(text.as_str()) {
+        if self.is_in(text) {
             *text = self.plain.replace_all(text, &self.replacements);
         }
     }
@@ -95,7 +103,7 @@ impl Finder {
             Json::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
             Json::Object(fields) => {
                 fields.values_mut().for_each(|field| self.value(field));
-                if fields.keys().any(|name| self.plain.is_match(name.as_str())) {
+                if fields.keys().any(|name| self.is_in(name)) {
                     let renamed = std::mem::take(fields).into_iter().map(|(mut name, value)| {
                         self.text(&mut name);
                         (name, value)
@@ -160,7 +168,7 @@ impl Redactor {
     /// The event without secrets; unchanged, and cheap, when it holds none.
     pub(super) fn event(&self, event: Event) -> Event {
         let Some(finder) = &self.finder else { return event };
-        if !scan::holds(&event, &finder.plain) {
+        if !scan::holds(&event, &|text| finder.is_in(text)) {
             return event;
         }
         let clean = serde_json::to_value(&event).ok().and_then(|mut value| {

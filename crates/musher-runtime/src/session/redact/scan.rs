@@ -2,16 +2,15 @@
 
 use std::fmt;
 
-use aho_corasick::AhoCorasick;
 use serde::ser::{self, Serialize};
 
-/// Whether any text in the value, names of fields included, holds one of what is looked for.
-pub(super) fn holds(value: &impl Serialize, finder: &AhoCorasick) -> bool {
-    value.serialize(Scan(finder)).is_err()
+/// Whether any text in the value, names of fields included, is one in which a secret was found.
+pub(super) fn holds(value: &impl Serialize, found_in: &dyn Fn(&str) -> bool) -> bool {
+    value.serialize(Scan(found_in)).is_err()
 }
 
 #[derive(Clone, Copy)]
-struct Scan<'a>(&'a AhoCorasick);
+struct Scan<'a>(&'a dyn Fn(&str) -> bool);
 
 /// Something was found, or the value cannot be written; both need a closer look.
 #[derive(Debug)]
@@ -61,7 +60,7 @@ impl<'a> ser::Serializer for Scan<'a> {
     );
 
     fn serialize_str(self, text: &str) -> Found {
-        if self.0.is_match(text) { Err(Suspect) } else { Ok(()) }
+        if (self.0)(text) { Err(Suspect) } else { Ok(()) }
     }
 
     fn serialize_none(self) -> Found {
@@ -187,18 +186,18 @@ mod tests {
 
     #[test]
     fn a_secret_is_found_in_every_place_that_a_text_can_stand_in() {
-        let finder = AhoCorasick::new(["s3cret"]).unwrap();
+        let found_in = |text: &str| text.contains("s3cret");
         for value in [
             json!("a s3cret b"),
             json!(["x", ["s3cret"]]),
             json!({ "a": { "b": "s3cret" } }),
             json!({ "the s3cret name": 1 }),
         ] {
-            assert!(holds(&value, &finder), "{value}");
+            assert!(holds(&value, &found_in), "{value}");
         }
-        assert!(holds(&Some(("x", vec!["s3cret"])), &finder));
+        assert!(holds(&Some(("x", vec!["s3cret"])), &found_in));
         for value in [json!(null), json!(7), json!({ "a": ["s3", "cret", true] })] {
-            assert!(!holds(&value, &finder), "{value}");
+            assert!(!holds(&value, &found_in), "{value}");
         }
     }
 }
