@@ -1,5 +1,7 @@
 //! The listener: takes connections, bounds what they cost, and lets them end in peace.
 
+mod socket;
+
 use std::io;
 use std::pin::pin;
 use std::time::Duration;
@@ -11,6 +13,8 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+
+use socket::Socket;
 
 /// A client has this long to say what it wants, and to say the next thing on the same connection.
 const HEADERS_WITHIN: Duration = Duration::from_secs(30);
@@ -70,7 +74,7 @@ async fn connection(stream: TcpStream, router: Router, closing: CancellationToke
         .header_read_timeout(HEADERS_WITHIN)
         .max_header_size(LONGEST_HEADERS)
         .max_buf_size(READ_BUFFER)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(Socket(stream)), TowerToHyperService::new(router));
     let mut served = pin!(served);
     tokio::select! {
         // What went wrong on a client's connection is the client's to know.
