@@ -3,13 +3,18 @@
 //! Nothing of a run is kept here. Whoever wants its events reads its log from a number; the bus only says when.
 
 use std::collections::HashMap;
+use std::future::pending;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use musher_core::RunId;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::sync::{broadcast, watch};
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::runner::log::{Wakes, WatchId};
 
@@ -22,6 +27,7 @@ const DELTAS: usize = 256;
 #[derive(Debug, Clone)]
 pub struct Bus {
     shared: Arc<Shared>,
+    _listening: Arc<AbortOnDropHandle<()>>,
 }
 
 #[derive(Debug)]
@@ -49,18 +55,16 @@ struct Topic {
 }
 
 impl Bus {
-    /// A bus for the runs in this folder, with a thread that waits for the kernel's word. It ends with the bus.
+    /// A bus for the runs in this folder, with a task that waits for the kernel's word. It ends with the bus.
     pub fn start(runs: PathBuf) -> Self {
         let wakes = Wakes::new().ok();
-        let descriptor = wakes.as_ref().and_then(|wakes| rustix::io::dup(wakes).ok());
+        let descriptor =
+            wakes.as_ref().and_then(|wakes| rustix::io::dup(wakes).ok()).and_then(registered);
         let topics = Topics { by_run: HashMap::new(), by_watch: HashMap::new(), wakes };
         let shared = Arc::new(Shared { runs, topics: Mutex::new(topics) });
-        let weak = Arc::downgrade(&shared);
-        std::thread::Builder::new()
-            .name("bus".into())
-            .spawn(move || listen(descriptor.as_ref(), &weak))
-            .map_or_else(|_| (), drop);
-        Self { shared }
+        // Those who wait are tasks too: a thread of its own would be one more to wake before them.
+        let listening = TaskTracker::new().spawn(listen(descriptor, shared.clone()));
+        Self { shared, _listening: Arc::new(AbortOnDropHandle::new(listening)) }
     }
 
     /// The folder of a run.
@@ -109,7 +113,13 @@ impl Bus {
     }
 
     fn topics(&self) -> MutexGuard<'_, Topics> {
-        self.shared.topics.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.topics()
+    }
+}
+
+impl Shared {
+    fn topics(&self) -> MutexGuard<'_, Topics> {
+        self.topics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -171,29 +181,44 @@ impl Topics {
     }
 }
 
-fn listen(descriptor: Option<&std::os::fd::OwnedFd>, shared: &Weak<Shared>) {
-    let mut swept = Instant::now();
+async fn listen(descriptor: Option<AsyncFd<OwnedFd>>, shared: Arc<Shared>) {
+    let mut sweep = interval(SWEEP);
+    sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        let left = SWEEP.saturating_sub(swept.elapsed());
-        match (descriptor, Timespec::try_from(left)) {
-            (Some(descriptor), Ok(left)) => {
-                // A signal or a timeout is as good a reason to look.
-                let _why = poll(&mut [PollFd::new(descriptor, PollFlags::IN)], Some(&left));
+        tokio::select! {
+            biased;
+            _ = sweep.tick() => {
+                let mut topics = shared.topics();
+                topics.grown();
+                topics.sweep(&shared.runs);
             }
-            _ => std::thread::sleep(left),
+            () = readable(descriptor.as_ref()) => shared.topics().grown(),
         }
-        let Some(shared) = shared.upgrade() else { return };
-        let mut topics = shared.topics.lock().unwrap_or_else(PoisonError::into_inner);
-        topics.grown();
-        if swept.elapsed() >= SWEEP {
-            swept = Instant::now();
-            topics.sweep(&shared.runs);
-        }
+    }
+}
+
+#[expect(
+    deprecated,
+    reason = "what succeeds it is unsafe because of types that may lose their descriptor; this one owns it"
+)]
+fn registered(descriptor: OwnedFd) -> Option<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(descriptor, Interest::READABLE).ok()
+}
+
+/// Waits for the kernel's word; for ever, if it gives none.
+async fn readable(descriptor: Option<&AsyncFd<OwnedFd>>) {
+    let Some(descriptor) = descriptor else { return pending().await };
+    match descriptor.readable().await {
+        // All of it is read next, and what comes after that is told anew.
+        Ok(mut ready) => ready.clear_ready(),
+        Err(_) => pending().await,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     #[tokio::test]
