@@ -11,6 +11,9 @@ use rustix::io::Errno;
 
 use super::folder;
 
+/// A read that brings fewer changes than this was not cut short: each takes 272 bytes at most.
+const FILLING: usize = 30;
+
 /// One folder that is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WatchId(u64);
@@ -95,13 +98,19 @@ impl Wakes {
         let mut grown = Vec::new();
         let mut buffer = [MaybeUninit::uninit(); 8192];
         let mut events = inotify::Reader::new(&self.inotify, &mut buffer);
+        let mut read = 0;
         loop {
+            if events.is_buffer_empty() && (1..FILLING).contains(&std::mem::take(&mut read)) {
+                // There was room for more, so that was all; what comes from now on makes the descriptor readable again.
+                break;
+            }
             let event = match events.next() {
                 Ok(event) => event,
                 Err(Errno::WOULDBLOCK) => break,
                 Err(Errno::INTR) => continue,
                 Err(errno) => return Err(errno.into()),
             };
+            read += 1;
             if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
                 // Nobody knows what was missed, so everything may have changed.
                 changed.extend(self.watches.keys());
