@@ -120,6 +120,7 @@ struct Feed {
     /// The run that is looked at first, so that none keeps the others from being heard.
     first: usize,
     beat: Interval,
+    turns: sse::Turns,
     ended: bool,
     _place: OwnedSemaphorePermit,
 }
@@ -147,15 +148,16 @@ impl Feed {
             runs,
             first: 0,
             beat,
+            turns: sse::Turns::default(),
             ended: false,
             _place: permit,
         }
     }
 
     fn pieces(self) -> impl Stream<Item = Result<Bytes, Infallible>> {
-        stream::unfold(self, |mut feed| async move {
+        stream::unfold(Box::new(self), |mut feed| async move {
             let piece = feed.next().await?;
-            sse::take_turns(&piece).await;
+            feed.turns.take(&piece).await;
             Some((Ok(piece), feed))
         })
     }

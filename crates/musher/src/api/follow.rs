@@ -1,14 +1,16 @@
 //! One client that follows one run: events as they are logged, text in flight if it is wanted, and the end.
 
 use std::convert::Infallible;
+use std::future::{pending, poll_fn};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::Bytes;
 use futures_util::{Stream, stream};
 use musher_core::RunId;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::broadcast::{self, error::RecvError};
-use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::Api;
@@ -26,11 +28,11 @@ pub(super) struct Follow {
     api: Api,
     run: RunId,
     place: Place,
-    wakes: watch::Receiver<u64>,
     deltas: Option<broadcast::Receiver<Arc<str>>>,
     beat: Interval,
     /// The place that the client was told last.
     told: Option<Cursor>,
+    turns: sse::Turns,
     ended: bool,
     _place: OwnedSemaphorePermit,
 }
@@ -51,24 +53,32 @@ impl Follow {
         deltas: Option<broadcast::Receiver<Arc<str>>>,
         permit: OwnedSemaphorePermit,
     ) -> Self {
-        let wakes = api.bus.wakes(run);
         let (beat, told) = (beats(HEARTBEAT), place.cursor());
-        Self { api, run, place, wakes, deltas, beat, told, ended: false, _place: permit }
+        Self {
+            api,
+            run,
+            place,
+            deltas,
+            beat,
+            told,
+            turns: sse::Turns::default(),
+            ended: false,
+            _place: permit,
+        }
     }
 
     /// The framed pieces; each is made when the client can take it.
     pub(super) fn pieces(self) -> impl Stream<Item = Result<Bytes, Infallible>> {
-        stream::unfold(self, |mut follow| async move {
+        // What is handed from piece to piece is moved each time, so it had better be small.
+        stream::unfold(Box::new(self), |mut follow| async move {
             let piece = follow.next().await?;
-            sse::take_turns(&piece).await;
+            follow.turns.take(&piece).await;
             Some((Ok(piece), follow))
         })
     }
 
     async fn next(&mut self) -> Option<Bytes> {
         while !self.ended {
-            // Seen before it is looked at, so that what grows in between wakes us again.
-            self.wakes.borrow_and_update();
             match self.place.next() {
                 Ok(Next::Events(events)) if events.is_empty() => {
                     // A long stretch of other kinds must not keep the thread from its other work.
@@ -113,14 +123,27 @@ impl Follow {
     }
 
     async fn wait(&mut self) -> Woken {
-        let no_log_yet = self.place.has_no_log();
+        // The connection is woken when the server ends, and it looks at this whenever it is woken; to be told once more
+        // would cost each of thousands a place in a list that all of them share, each time that a log grows.
+        let api = &self.api;
+        let closing = poll_fn(|_| match api.closing.is_cancelled() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        });
+        let has_no_log = self.place.has_no_log();
+        let look_again = async {
+            match has_no_log {
+                true => tokio::time::sleep(NO_LOG_YET).await,
+                false => pending().await,
+            }
+        };
         tokio::select! {
             biased;
-            () = self.api.closing.cancelled() => Woken::Closing,
-            Ok(()) = self.wakes.changed() => Woken::Grown,
+            () = closing => Woken::Closing,
+            () = self.place.grown() => Woken::Grown,
             Some(line) = delta(&mut self.deltas) => Woken::Delta(line),
             _ = self.beat.tick() => Woken::Beat,
-            () = tokio::time::sleep(NO_LOG_YET), if no_log_yet => Woken::Grown,
+            () = look_again => Woken::Grown,
         }
     }
 

@@ -1,8 +1,10 @@
 //! Where one follower stands in one run's log, and what comes next for it.
 
+use std::future::pending;
 use std::sync::Arc;
 
 use axum::body::Bytes;
+use tokio::sync::watch;
 
 use super::sse;
 use super::tail::{Meeting, PIECE, Pull, Tail};
@@ -12,6 +14,7 @@ use crate::runner::log::{Cursor, Kinds, LogError, Read, Reader};
 #[derive(Debug)]
 pub(super) struct Place {
     tail: Arc<Tail>,
+    wakes: watch::Receiver<u64>,
     stand: Stand,
     kinds: Option<Kinds>,
 }
@@ -43,7 +46,8 @@ pub(super) enum Next {
 
 impl Place {
     pub(super) fn new(tail: Arc<Tail>, after: Option<Cursor>, kinds: Option<Kinds>) -> Self {
-        Self { tail, stand: Stand::Before(after), kinds }
+        let wakes = tail.wakes();
+        Self { tail, wakes, stand: Stand::Before(after), kinds }
     }
 
     /// The last event that was given, or passed over.
@@ -63,8 +67,17 @@ impl Place {
         }
     }
 
+    /// Waits until the log has grown since it was looked at; for ever, if nobody looks after it any more.
+    pub(super) async fn grown(&mut self) {
+        if self.wakes.changed().await.is_err() {
+            pending::<()>().await;
+        }
+    }
+
     /// Reads on, without waiting for anything but the disk.
     pub(super) fn next(&mut self) -> Result<Next, LogError> {
+        // Seen before the log is looked at, so that what grows in between wakes us again.
+        let wake = *self.wakes.borrow_and_update();
         let mut passed = false;
         loop {
             match &mut self.stand {
@@ -84,7 +97,7 @@ impl Place {
                             return Ok(Next::Events(framed.into()));
                         }
                         Read::Reset { to } => return Ok(Next::Reset(to)),
-                        Read::End => match self.tail.meet(reader)? {
+                        Read::End => match self.tail.meet(reader, wake)? {
                             Meeting::Met => self.stand = Stand::Together(reader.cursor()),
                             Meeting::Passed if !passed => passed = true,
                             // The next wake will find it still alone.
@@ -92,7 +105,7 @@ impl Place {
                         },
                     }
                 }
-                Stand::Together(cursor) => match self.tail.pull(*cursor)? {
+                Stand::Together(cursor) => match self.tail.pull(*cursor, wake)? {
                     Pull::Piece(piece) => {
                         *cursor = piece.to;
                         return Ok(Next::Events(sse::chosen(&piece.framed, self.kinds.as_ref())));

@@ -14,8 +14,8 @@ use crate::runner::log::{Kinds, lines};
 pub(super) const CONTENT_TYPE: &str = "text/event-stream";
 /// Keeps proxies and browsers from giving up a silent stream.
 pub(super) const HEARTBEAT: &[u8] = b":\n\n";
-/// Whoever is at the end of a log gets smaller pieces than this.
-const LARGE: usize = 16 * 1024;
+/// So much is given to one client before the others have a turn.
+const TURN: usize = 256 * 1024;
 
 /// Frames the lines of a batch that are of the chosen kinds.
 pub(super) fn frame(
@@ -25,19 +25,33 @@ pub(super) fn frame(
     batch: &[u8],
     kinds: Option<&Kinds>,
 ) {
+    let id = format!("id: {epoch}.");
+    let mut digits = [0; DIGITS];
     for (seq, line) in (first..).zip(lines(batch)) {
         if kinds.is_none_or(|kinds| kinds.has(line)) {
-            numbered(out, format_args!("{epoch}.{seq}"), line);
+            out.extend_from_slice(id.as_bytes());
+            out.extend_from_slice(decimal(seq, &mut digits));
+            out.extend_from_slice(b"\ndata: ");
+            out.extend_from_slice(line);
+            out.extend_from_slice(b"\n\n");
         }
     }
 }
 
-/// One event with the id from which its reader can go on.
-pub(super) fn numbered(out: &mut Vec<u8>, id: impl Display, data: &[u8]) {
-    // Writing to a vector cannot fail.
-    let _infallible = write!(out, "id: {id}\ndata: ");
-    out.extend_from_slice(data);
-    out.extend_from_slice(b"\n\n");
+/// How many digits a number can have.
+const DIGITS: usize = 20;
+
+/// A number as text. A log has very many, and formatting would take as long as all the rest of their framing.
+fn decimal(mut number: u64, digits: &mut [u8; DIGITS]) -> &[u8] {
+    let mut at = DIGITS;
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return &digits[at..];
+        }
+    }
 }
 
 /// One event of a named kind that moves nobody's place.
@@ -83,11 +97,20 @@ pub(super) fn chosen(framed: &Bytes, kinds: Option<&Kinds>) -> Bytes {
     out.into()
 }
 
-/// Lets the others have a turn after each piece that is so large that more must be waiting: many who are far behind would
-/// otherwise keep the threads from those who are not.
-pub(super) async fn take_turns(piece: &Bytes) {
-    if piece.len() >= LARGE {
-        tokio::task::yield_now().await;
+/// Counts what a client was given, and lets the others have a turn now and then: many who are far behind would otherwise
+/// keep the threads from those who are not.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    given: usize,
+}
+
+impl Turns {
+    pub(super) async fn take(&mut self, piece: &Bytes) {
+        self.given += piece.len();
+        if self.given >= TURN {
+            self.given = 0;
+            tokio::task::yield_now().await;
+        }
     }
 }
 
@@ -102,4 +125,21 @@ where
         (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
     ];
     (headers, Body::from_stream(pieces)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_is_framed_with_its_place() {
+        for first in [0, 9, 10, 99, 123_456_789, u64::MAX - 9] {
+            let mut out = Vec::new();
+            frame(&mut out, 7, first, b"{\"a\":1}\n{}\n", None);
+            let second = first + 1;
+            let text =
+                format!("id: 7.{first}\ndata: {{\"a\":1}}\n\nid: 7.{second}\ndata: {{}}\n\n");
+            assert_eq!(String::from_utf8_lossy(&out), text);
+        }
+    }
 }

@@ -58,7 +58,7 @@ pub(super) async fn stream(
     };
     let run = api.run(&run).await?.id;
     let deltas = matches!(params.deltas, Some(1)).then(|| api.bus.deltas(run));
-    let tail = api.tails.of(run, api.bus.folder(run));
+    let tail = api.tails.of(run, &api.bus);
     let stand = Place::new(tail, after, kinds(params.kinds.as_deref()));
     Ok(sse::reply(Follow::new(api, run, stand, deltas, place).pieces()))
 }

@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use axum::body::Bytes;
 use musher_core::RunId;
+use tokio::sync::watch;
 
 use super::sse;
+use crate::bus::Bus;
 use crate::runner::log::{Cursor, LogError, Read, Reader, line_kind};
 
 /// How many bytes of a log are read at once.
@@ -24,13 +26,14 @@ pub(super) struct Tails(Mutex<HashMap<RunId, Weak<Tail>>>);
 
 impl Tails {
     /// The tail of a run, which all its followers share.
-    pub(super) fn of(&self, run: RunId, folder: PathBuf) -> Arc<Tail> {
+    pub(super) fn of(&self, run: RunId, bus: &Bus) -> Arc<Tail> {
         let mut tails = lock(&self.0);
         if let Some(tail) = tails.get(&run).and_then(Weak::upgrade) {
             return tail;
         }
         tails.retain(|_, tail| tail.strong_count() > 0);
-        let tail = Arc::new(Tail { folder, newest: Mutex::default() });
+        let (folder, wakes) = (bus.folder(run), bus.wakes(run));
+        let tail = Arc::new(Tail { folder, wakes, newest: Mutex::default() });
         tails.insert(run, Arc::downgrade(&tail));
         tail
     }
@@ -40,6 +43,8 @@ impl Tails {
 #[derive(Debug)]
 pub(super) struct Tail {
     folder: PathBuf,
+    /// Changes when the log has grown. All followers count the same wakes, because it is held as long as one of them is.
+    wakes: watch::Receiver<u64>,
     newest: Mutex<Option<Newest>>,
 }
 
@@ -50,6 +55,8 @@ struct Newest {
     kept: usize,
     /// Whether the last event was the end of the session, which nothing follows.
     over: bool,
+    /// The wake after which the log was read to its end: until the next one there is nothing to read.
+    read_at: Option<u64>,
 }
 
 /// Whole events, framed.
@@ -82,6 +89,11 @@ pub(super) enum Meeting {
 }
 
 impl Tail {
+    /// Tells when the log has grown.
+    pub(super) fn wakes(&self) -> watch::Receiver<u64> {
+        self.wakes.clone()
+    }
+
     /// A reader of one's own, which shares the open files as far as it can.
     pub(super) fn reader(&self, after: Option<Cursor>) -> Result<Reader, LogError> {
         let mut newest = lock(&self.newest);
@@ -95,17 +107,16 @@ impl Tail {
         }
     }
 
-    /// What comes after a place.
-    pub(super) fn pull(&self, after: Cursor) -> Result<Pull, LogError> {
+    /// What comes after a place, for someone who has seen so many wakes.
+    pub(super) fn pull(&self, after: Cursor, wake: u64) -> Result<Pull, LogError> {
         let mut newest = lock(&self.newest);
         let newest = self.opened(&mut newest)?;
-        if let Some(piece) = newest.pieces.iter().find(|piece| piece.after == after) {
-            return Ok(Pull::Piece(piece.clone()));
-        }
         if newest.reader.cursor() != after {
-            return Ok(Pull::Behind);
+            // Most stand right before the last piece.
+            let piece = newest.pieces.iter().rev().find(|piece| piece.after == after);
+            return Ok(piece.map_or(Pull::Behind, |piece| Pull::Piece(piece.clone())));
         }
-        Ok(match newest.advance()? {
+        Ok(match newest.advance(wake)? {
             Some(piece) => Pull::Piece(piece),
             None if newest.reader.cursor() != after => Pull::Behind,
             None if newest.over => Pull::Over,
@@ -114,12 +125,12 @@ impl Tail {
     }
 
     /// Brings the tail up to someone who has read the log alone.
-    pub(super) fn meet(&self, reader: &Reader) -> Result<Meeting, LogError> {
+    pub(super) fn meet(&self, reader: &Reader, wake: u64) -> Result<Meeting, LogError> {
         let at = reader.cursor();
         let mut newest = lock(&self.newest);
         let newest = self.opened(&mut newest)?;
         while newest.reader.cursor() != at && newest.reader.cursor().seq <= at.seq {
-            if newest.advance()?.is_none() {
+            if newest.advance(wake)?.is_none() {
                 break;
             }
         }
@@ -137,17 +148,27 @@ impl Newest {
     /// Stands at the end of the log, having looked at its last event.
     fn open(folder: &std::path::Path) -> Result<Self, LogError> {
         let reader = Reader::open_last(folder, 1)?;
-        let mut newest = Self { reader, pieces: VecDeque::new(), kept: 0, over: false };
-        newest.advance()?;
+        let mut newest =
+            Self { reader, pieces: VecDeque::new(), kept: 0, over: false, read_at: None };
+        newest.advance(0)?;
+        newest.read_at = None;
         Ok(newest)
     }
 
-    fn advance(&mut self) -> Result<Option<Piece>, LogError> {
+    /// Reads on for someone who has seen so many wakes. What is written after a read brings a wake that nobody had seen
+    /// before it, so the log is read once for each wake, however many wait for it.
+    fn advance(&mut self, wake: u64) -> Result<Option<Piece>, LogError> {
+        if self.read_at.is_some_and(|read_at| read_at >= wake) {
+            return Ok(None);
+        }
         let after = self.reader.cursor();
         let mut lines = Vec::new();
         let batch = match self.reader.read(&mut lines, PIECE)? {
             Read::Lines(batch) => batch,
-            Read::End => return Ok(None),
+            Read::End => {
+                self.read_at = Some(wake);
+                return Ok(None);
+            }
             Read::Reset { .. } => {
                 // Each follower finds out alone what of its own past is gone.
                 self.pieces.clear();
@@ -155,6 +176,7 @@ impl Newest {
                 return Ok(None);
             }
         };
+        self.read_at = batch.end.then_some(wake);
         let lines = &lines[batch.lines];
         let last = lines.len().saturating_sub(1);
         let last = memchr::memrchr(b'\n', &lines[..last]).map_or(0, |end| end + 1);
@@ -180,4 +202,41 @@ impl Newest {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What a panic left half done is only a cache.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use musher_core::{Event, EventKind, Level, Scope};
+
+    use super::*;
+    use crate::runner::log::{Lock, Writer};
+
+    fn say(writer: &mut Writer) {
+        let kind = EventKind::Notice { level: Level::Info, code: None, text: "hello".into() };
+        let (seq, at, turn, scope, raw) = (writer.next_seq(), 1, None, Scope::Main, None);
+        let event = Event { seq, at, kind, turn, scope, raw };
+        writer.append([&event]).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_log_is_read_once_for_each_wake_however_many_wait_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (bus, run) = (Bus::start(folder.path().to_owned()), RunId::minted(1));
+        std::fs::create_dir(bus.folder(run)).unwrap();
+        let mut writer =
+            Writer::create(Lock::take(&bus.folder(run)).unwrap(), &run.to_string()).unwrap();
+        say(&mut writer);
+        let (tails, first) = (Tails::default(), Cursor { epoch: writer.epoch(), seq: 1 });
+        let tail = tails.of(run, &bus);
+        assert!(matches!(tail.pull(first, 1), Ok(Pull::Nothing)));
+        say(&mut writer);
+        // Whoever has seen no other wake than those before him would only find what they have found.
+        assert!(matches!(tail.pull(first, 1), Ok(Pull::Nothing)));
+        let Ok(Pull::Piece(piece)) = tail.pull(first, 2) else { panic!("the wake was not heeded") };
+        assert_eq!(piece.to.seq, 2);
+        say(&mut writer);
+        assert!(matches!(tail.pull(piece.to, 2), Ok(Pull::Nothing)));
+        assert!(matches!(tail.pull(first, 3), Ok(Pull::Piece(_))));
+        assert!(matches!(tail.pull(piece.to, 3), Ok(Pull::Piece(piece)) if piece.to.seq == 3));
+    }
 }

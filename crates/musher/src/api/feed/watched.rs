@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use futures_util::future::pending;
 use musher_core::RunId;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::broadcast;
 
 use super::super::Api;
 use super::super::follow::delta;
@@ -19,7 +18,6 @@ use crate::runner::log::Cursor;
 pub(super) struct Watched {
     pub(super) run: RunId,
     place: Place,
-    wakes: watch::Receiver<u64>,
     deltas: Option<broadcast::Receiver<Arc<str>>>,
     open: bool,
 }
@@ -32,10 +30,9 @@ pub(super) enum News {
 
 impl Watched {
     pub(super) fn new(api: &Api, run: RunId, after: Option<Cursor>, deltas: bool) -> Self {
-        let place = Place::new(api.tails.of(run, api.bus.folder(run)), after, None);
-        let wakes = api.bus.wakes(run);
+        let place = Place::new(api.tails.of(run, &api.bus), after, None);
         let deltas = deltas.then(|| api.bus.deltas(run));
-        Self { run, place, wakes, deltas, open: true }
+        Self { run, place, deltas, open: true }
     }
 
     /// Whether more can come.
@@ -56,7 +53,6 @@ impl Watched {
         if !self.open {
             return None;
         }
-        self.wakes.borrow_and_update();
         let run = self.run;
         let mut out = Vec::new();
         match self.place.next() {
@@ -99,14 +95,12 @@ impl Watched {
         let run = self.run;
         tokio::select! {
             biased;
-            Ok(()) = self.wakes.changed() => News::Grown,
+            () = self.place.grown() => News::Grown,
             Some(line) = delta(&mut self.deltas) => {
                 let mut out = Vec::new();
                 sse::named(&mut out, "delta", format!(r#"{{"run":"{run}","delta":{line}}}"#).as_bytes());
                 News::Delta(out.into())
             }
-            // Nobody wakes us any more; the heartbeat does.
-            else => pending().await,
         }
     }
 }
