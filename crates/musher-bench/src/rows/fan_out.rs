@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use tempfile::TempDir;
 use tokio::sync::Notify;
-use tokio::task::JoinSet;
 
 use crate::bench::Bench;
 use crate::measure::{Bar, Measure};
 use crate::row::{Needs, Rounds, Row};
 use crate::stage::conductor::{Conductor, Players, Score};
-use crate::stage::memory::processor_time;
+use crate::stage::crowd::Crowd;
 use crate::stage::place::Place;
+use crate::stage::processor::Processor;
 use crate::stage::subscriber::Subscriber;
 use crate::stand_in::tick::told;
 
@@ -26,6 +26,8 @@ pub const ROW: Row = Row {
         Measure::alone("singles", "singly", "M events/s", Bar::AtLeast(0.25)),
         Measure::alone("tens_cpu", "in batches of 10, server", "ns/event", Bar::None),
         Measure::alone("singles_cpu", "singly, server", "ns/event", Bar::None),
+        Measure::alone("tens_read", "in batches of 10, readers", "ns/event", Bar::None),
+        Measure::alone("singles_read", "singly, readers", "ns/event", Bar::None),
     ],
     rounds: Rounds::Many,
     needs: Needs::Programs,
@@ -73,18 +75,21 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let run = place.begin("go").await?;
     let mut players = conductor.gather(1).await?;
     let count = Arc::new(Count::default());
-    let mut reading = JoinSet::new();
+    let mut crowd = Crowd::default();
     for _ in 0..subscribers {
-        let subscriber = Subscriber::connect(&place, &run).await?;
-        let count = count.clone();
-        reading.spawn(subscriber.watch(move |line| count.line(line)));
+        crowd.add(Subscriber::connect(&place, &run).await?).await?;
     }
+    let counting = count.clone();
+    crowd.read(move |line| counting.line(line))?;
     // The first line, which tells that the agent has started.
     let mut due = subscribers;
     count.reach(due).await?;
     while bench.another_round()? {
-        for (key, cpu, batch) in [("tens", "tens_cpu", 10), ("singles", "singles_cpu", 1)] {
-            let before = processor_time(place.pid())?;
+        for (key, cpu, read, batch) in
+            [("tens", "tens_cpu", "tens_read", 10), ("singles", "singles_cpu", "singles_read", 1)]
+        {
+            let before = Processor::of(place.pid())?;
+            let readers = Processor::of(std::process::id())?;
             let began = Instant::now();
             for _ in 0..BATCHES * bench.slow.times() as u64 {
                 due += subscribers * batch;
@@ -92,9 +97,11 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
             }
             let took = began.elapsed().as_secs_f64();
             let events = (subscribers * batch * BATCHES) as f64;
-            let used = processor_time(place.pid())?.saturating_sub(before);
+            let used = Processor::used_since(before, place.pid())?;
+            let readers = Processor::used_since(readers, std::process::id())?;
             bench.alone(key, events / took / 1e6)?;
             bench.alone(cpu, used.as_secs_f64() * 1e9 / events)?;
+            bench.alone(read, readers.as_secs_f64() * 1e9 / events)?;
         }
     }
     Ok(())

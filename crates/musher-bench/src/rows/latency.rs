@@ -17,8 +17,8 @@ use crate::setup::Setup;
 use crate::slow::Slow;
 use crate::stage::conductor::{Conductor, Players, Score};
 use crate::stage::heard::Heard;
-use crate::stage::memory::processor_time;
 use crate::stage::place::Place;
+use crate::stage::processor::Processor;
 use crate::stage::subscriber::Subscriber;
 
 const RELAYS: &str = "100 relays";
@@ -66,10 +66,10 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
         for side in bench.order() {
             match side {
                 Side::Ours => {
-                    let before = processor_time(place.pid())?;
+                    let before = Processor::of(place.pid())?;
                     players.speak(score).await?;
                     found = ours.wait(expected).await?;
-                    let used = processor_time(place.pid())?.saturating_sub(before);
+                    let used = Processor::used_since(before, place.pid())?;
                     let lasted = EVERY.as_secs_f64() * LINES as f64;
                     bench.alone("server", used.as_secs_f64() / lasted)?;
                 }

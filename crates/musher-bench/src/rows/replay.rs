@@ -9,6 +9,7 @@ use crate::measure::{Bar, Measure, Spread};
 use crate::row::{Needs, Rounds, Row};
 use crate::stage::fetch::{body, fetch};
 use crate::stage::place::Place;
+use crate::stage::processor::Processor;
 use crate::stage::subscriber::Subscriber;
 use crate::stand_in::Playing;
 
@@ -19,6 +20,7 @@ pub const ROW: Row = Row {
         Measure::beside("static", "replay", "MB/s", "static file service", Bar::RatioAtLeast(1.0)),
         Measure::beside("pread", "replay", "MB/s", "stream of plain reads", Bar::RatioAtLeast(0.7)),
         Measure::alone("events", "replay", "k events/s", Bar::None),
+        Measure::alone("server", "replay, server", "ns/event", Bar::None),
     ],
     rounds: Rounds::Many,
     needs: Needs::Programs,
@@ -44,6 +46,7 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
     bench.note(format!("{written} events, {:.1} MB", bytes.len() as f64 / 1e6));
     while bench.another_round()? {
         let (mut ours, mut file, mut pread) = (Vec::new(), Vec::new(), Vec::new());
+        let before = Processor::of(place.pid())?;
         for _ in 0..FETCHES {
             for side in bench.order() {
                 match side {
@@ -62,12 +65,15 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
                 }
             }
         }
+        let used = Processor::used_since(before, place.pid())?;
         let median = |times: Vec<f64>| Spread::of(times).map_or(0.0, |spread| spread.median);
         let rate = |seconds: f64| bytes.len() as f64 / seconds / 1e6;
         let (ours, file, pread) = (median(ours), median(file), median(pread));
         bench.pair("static", rate(ours), rate(file))?;
         bench.pair("pread", rate(ours), rate(pread))?;
         bench.alone("events", written as f64 / ours / 1e3)?;
+        let replayed = written as f64 * FETCHES as f64;
+        bench.alone("server", used.as_secs_f64() * 1e9 / replayed)?;
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use super::cores::on_one_core;
 use super::left::left_below;
 use super::place::script;
+use super::processor::Processor;
 use crate::setup::Setup;
 use crate::stand_in::feed::LAST;
 
@@ -61,11 +62,11 @@ impl Alone {
 
     /// Lets the agent print, and waits until its last line is in the log.
     pub async fn take_in(&self) -> anyhow::Result<Took> {
-        let used = super::memory::processor_time(self.pid)?;
+        let before = Processor::of(self.pid)?;
         let began = let_go(self.top.path()).await?;
         until(|| has_last(&self.run()), "the last line never came").await?;
         let wall = Duration::from_nanos(monotonic().saturating_sub(began));
-        let processor = super::memory::processor_time(self.pid)?.saturating_sub(used);
+        let processor = Processor::used_since(before, self.pid)?;
         let (events, unparsed) = self.count()?;
         Ok(Took { wall, processor, events, unparsed })
     }

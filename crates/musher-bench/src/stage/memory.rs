@@ -68,13 +68,3 @@ impl fmt::Display for Memory {
         write!(f, "RSS {:.1} MiB, PSS {:.1} MiB", mib(self.rss), mib(self.pss))
     }
 }
-
-/// What a process has used of the processors, all its threads together.
-pub fn processor_time(pid: u32) -> anyhow::Result<Duration> {
-    let mut nanos = 0;
-    for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {
-        let text = std::fs::read_to_string(task?.path().join("schedstat"))?;
-        nanos += text.split(' ').next().and_then(|run| run.parse::<u64>().ok()).unwrap_or(0);
-    }
-    Ok(Duration::from_nanos(nanos))
-}

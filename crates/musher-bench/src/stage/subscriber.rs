@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{bail, ensure};
 use memchr::{memchr, memmem};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -13,14 +13,16 @@ use super::place::Place;
 /// How much of a line is looked at.
 const HEAD: usize = 512;
 const BUFFER: usize = 128 * 1024;
+/// No chunk is longer.
+const LONGEST: usize = 1 << 32;
 
 /// A connection that has asked for a run's log, and has read nothing so far.
 #[derive(Debug)]
 pub struct Subscriber {
-    stream: TcpStream,
+    pub(super) stream: TcpStream,
     progress: Arc<AtomicU64>,
     /// What was read of the reply and not looked at yet.
-    rest: Vec<u8>,
+    pub(super) rest: Vec<u8>,
 }
 
 /// What a subscriber has got.
@@ -88,7 +90,7 @@ impl Subscriber {
     }
 
     /// Reads the head of the reply.
-    async fn begin(&mut self) -> anyhow::Result<Chunks> {
+    pub(super) async fn begin(&mut self) -> anyhow::Result<Chunks> {
         let mut buffer = [0; 4096];
         loop {
             if let Some(end) = memmem::find(&self.rest, b"\r\n\r\n") {
@@ -122,32 +124,31 @@ impl Subscriber {
 /// The chunks of a reply.
 #[derive(Debug)]
 pub enum Chunks {
-    /// In the line that tells a length.
-    Length(Vec<u8>),
+    /// In the line that tells a length, of which so much was read.
+    Length(usize),
     /// In a chunk with so many bytes left, its line end included.
     Data(usize),
 }
 
 impl Default for Chunks {
     fn default() -> Self {
-        Self::Length(Vec::new())
+        Self::Length(0)
     }
 }
 
 impl Chunks {
     pub fn feed(&mut self, mut bytes: &[u8], take: &mut impl FnMut(&[u8])) -> anyhow::Result<()> {
-        while !bytes.is_empty() {
+        while let Some((first, after)) = bytes.split_first() {
             match self {
-                Self::Length(line) => {
-                    let end = memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
-                    line.extend_from_slice(&bytes[..end]);
-                    bytes = &bytes[end..];
-                    if line.ends_with(b"\n") {
-                        let text = String::from_utf8_lossy(line);
-                        let length = usize::from_str_radix(text.trim(), 16)
-                            .with_context(|| format!("`{text}` is no length"))?;
-                        *self = Self::Data(length + 2);
+                Self::Length(length) => {
+                    bytes = after;
+                    match (*first, (*first as char).to_digit(16)) {
+                        (_, Some(digit)) => *length = *length * 16 + digit as usize,
+                        (b'\r', None) => {}
+                        (b'\n', None) => *self = Self::Data(*length + 2),
+                        (other, None) => bail!("a length has the byte {other}"),
                     }
+                    ensure!(!matches!(self, Self::Length(LONGEST..)), "a chunk is too long");
                 }
                 Self::Data(left) => {
                     let here = bytes.len().min(*left);
@@ -167,9 +168,9 @@ impl Chunks {
 
 /// The lines of a stream of events.
 #[derive(Debug, Default)]
-struct Lines {
+pub(super) struct Lines {
     head: Vec<u8>,
-    got: Got,
+    pub(super) got: Got,
 }
 
 impl Lines {
@@ -177,7 +178,7 @@ impl Lines {
         self.each(data, &mut |_| ());
     }
 
-    fn each(&mut self, mut data: &[u8], seen: &mut impl FnMut(&[u8])) {
+    pub(super) fn each(&mut self, mut data: &[u8], seen: &mut impl FnMut(&[u8])) {
         while let Some(end) = memchr(b'\n', data) {
             let (line, rest) = (&data[..end], &data[end + 1..]);
             data = rest;
@@ -187,9 +188,9 @@ impl Lines {
                 continue;
             }
             self.hold(line);
-            let head = std::mem::take(&mut self.head);
-            self.got.line(&head);
-            seen(&head);
+            self.got.line(&self.head);
+            seen(&self.head);
+            self.head.clear();
         }
         self.hold(data);
     }

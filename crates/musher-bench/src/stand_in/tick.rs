@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::ValueEnum;
+use memchr::memmem::Finder;
 
 use super::greet::greet;
 use crate::stage::alone::monotonic;
@@ -99,7 +101,8 @@ fn line(speech: Speech, number: u64, now: u64) -> String {
 
 /// The time that a line tells, in nanoseconds of the machine's clock.
 pub fn told(line: &[u8]) -> Option<u64> {
-    let at = memchr::memmem::find(line, b"t=")? + 2;
+    static TIME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"t="));
+    let at = TIME.find(line)? + 2;
     Some(crate::stage::subscriber::number(&line[at..])).filter(|time| *time > 0)
 }
 
