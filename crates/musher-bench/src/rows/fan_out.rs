@@ -24,6 +24,7 @@ pub const ROW: Row = Row {
     measures: &[
         Measure::alone("tens", "in batches of 10", "M events/s", Bar::AtLeast(2.0)),
         Measure::alone("singles", "singly", "M events/s", Bar::AtLeast(0.25)),
+        Measure::alone("flow", "singly, 1,000 a second", "M events/s", Bar::None),
         Measure::alone("tens_cpu", "in batches of 10, server", "ns/event", Bar::None),
         Measure::alone("singles_cpu", "singly, server", "ns/event", Bar::None),
         Measure::alone("tens_read", "in batches of 10, readers", "ns/event", Bar::None),
@@ -36,6 +37,8 @@ pub const ROW: Row = Row {
 
 const SUBSCRIBERS: u64 = 1_000;
 const BATCHES: u64 = 200;
+/// Between events that are written without waiting for anybody, as agents do.
+const FLOW: Duration = Duration::from_millis(1);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Counts what all subscribers together have got.
@@ -103,6 +106,13 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
             bench.alone(cpu, used.as_secs_f64() * 1e9 / events)?;
             bench.alone(read, readers.as_secs_f64() * 1e9 / events)?;
         }
+        let began = Instant::now();
+        due += subscribers * BATCHES;
+        count.wanted.store(due, Ordering::Release);
+        players.speak(Score { lines: BATCHES, every: FLOW }).await?;
+        count.reach(due).await?;
+        let took = began.elapsed().as_secs_f64();
+        bench.alone("flow", (subscribers * BATCHES) as f64 / took / 1e6)?;
     }
     Ok(())
 }
