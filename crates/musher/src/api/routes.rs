@@ -1,14 +1,14 @@
 //! The one table of routes, from which the router and its document both come.
 
-use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Extension, State};
+use axum::extract::{DefaultBodyLimit, Extension, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use tower_http::catch_panic::CatchPanicLayer;
+use futures_util::FutureExt;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -135,7 +135,7 @@ pub fn router(context: Context) -> Router {
         .fallback(page::page_or_nothing)
         .method_not_allowed_fallback(no_such_method)
         .layer(DefaultBodyLimit::max(LONGEST_BODY))
-        .layer(CatchPanicLayer::custom(panicked));
+        .layer(from_fn(caught));
     let operators = mcp::Operators::new(&api, routes.clone().with_state(api.clone()));
     routes
         .layer(Extension(operators))
@@ -165,15 +165,16 @@ async fn no_such_method(method: Method, uri: Uri) -> Problem {
     )
 }
 
-/// A bug. What it said is for the server's own output, not for the client.
-fn panicked(_why: Box<dyn Any + Send>) -> Response {
-    Problem::internal().into_response()
+/// A bug becomes a reply; what it said is for the server's own output, not for the client. The reply is handed on as it
+/// is: a body in another one would be asked through it for each event that a stream carries.
+async fn caught(request: Request, next: Next) -> Response {
+    let reply = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    reply.unwrap_or_else(|_bug| Problem::internal().into_response())
 }
 
 #[cfg(test)]
 mod tests {
     use axum::body::Body;
-    use axum::http::Request;
     use axum::routing::get;
     use http_body_util::BodyExt;
     use tower::ServiceExt;
@@ -185,8 +186,7 @@ mod tests {
         async fn bug() -> &'static str {
             panic!("a path and a password")
         }
-        let router: Router =
-            Router::new().route("/", get(bug)).layer(CatchPanicLayer::custom(panicked));
+        let router: Router = Router::new().route("/", get(bug)).layer(from_fn(caught));
         let reply = router.oneshot(Request::get("/").body(Body::empty()).unwrap()).await.unwrap();
         assert_eq!(reply.status(), StatusCode::INTERNAL_SERVER_ERROR);
         let body = reply.into_body().collect().await.unwrap().to_bytes();
