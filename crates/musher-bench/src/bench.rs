@@ -26,6 +26,8 @@ pub enum Side {
 pub struct Bench {
     pub setup: Arc<Setup>,
     pub slow: Slow,
+    /// Its first round fails, on purpose.
+    pub broken: bool,
     row: &'static Row,
     wanted: usize,
     began: Option<Ticks>,
@@ -41,6 +43,8 @@ pub struct Found {
     pub samples: BTreeMap<&'static str, Vec<Sample>>,
     pub rounds: usize,
     pub void: usize,
+    /// Why the row failed; it has no samples then.
+    pub broken: Option<String>,
     /// What is worth knowing and no figure.
     pub notes: Vec<String>,
 }
@@ -49,12 +53,23 @@ impl Bench {
     pub fn new(row: &'static Row, setup: Arc<Setup>, slow: Slow) -> Self {
         let wanted = row.rounds.of(setup.rounds);
         let (round, found) = (BTreeMap::new(), Found::default());
-        Self { setup, slow, row, wanted, began: None, clock: Ticks::read, round, found }
+        Self {
+            setup,
+            slow,
+            broken: false,
+            row,
+            wanted,
+            began: None,
+            clock: Ticks::read,
+            round,
+            found,
+        }
     }
 
     /// Ends the round that runs, if one does, and begins the next; `false` when there have been enough.
     pub fn another_round(&mut self) -> anyhow::Result<bool> {
         let now = (self.clock)()?;
+        ensure!(!self.broken || self.began.is_none(), "it was broken on purpose");
         if let Some(began) = self.began.replace(now) {
             let round = std::mem::take(&mut self.round);
             let stolen = now.stolen_since(began);
@@ -106,6 +121,11 @@ impl Bench {
 
     pub fn found(self) -> Found {
         self.found
+    }
+
+    /// What is left of a row that failed: a part of its rounds is no measurement.
+    pub fn failed(self, why: &anyhow::Error) -> Found {
+        Found { samples: BTreeMap::new(), broken: Some(format!("{why:#}")), ..self.found }
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 
-use musher_bench::bench::{Bench, Found};
+use musher_bench::bench::Bench;
 use musher_bench::callgrind::Callgrind;
 use musher_bench::curves::Curves;
 use musher_bench::load::{self, Load};
@@ -49,6 +49,9 @@ struct Args {
     /// Makes ours so many times as slow, to see that its row turns red.
     #[arg(long, value_name = "NAME=FACTOR", hide = true, global = true)]
     slow: Vec<String>,
+    /// Makes a row fail, the first of this name, to see that the others are still measured.
+    #[arg(long, value_name = "NAME", hide = true, global = true)]
+    broken: Vec<String>,
     #[command(subcommand)]
     other: Option<Other>,
 }
@@ -130,6 +133,8 @@ async fn measure(
     plots: Option<PathBuf>,
 ) -> anyhow::Result<ExitCode> {
     let slowed = args.slow.iter().map(|text| rows::slowed(text)).collect::<Result<Vec<_>, _>>()?;
+    let broken = args.broken.iter().map(|name| rows::named(name)).collect::<Result<Vec<_>, _>>();
+    let mut broken = broken?;
     let (setup, machine) = match chosen.iter().any(|row| row.needs != Needs::Nothing) {
         true => {
             let (setup, machine) = ready(args)?;
@@ -143,7 +148,16 @@ async fn measure(
         let factor = slowed.iter().find(|(slowed, _)| slowed.name == row.name);
         let slow = factor.map_or(Slow::NONE, |(_, factor)| Slow::planted(*factor));
         eprintln!("{}: {}", row.name, row.about);
-        report.add(row, find(row, setup.clone(), slow).await?);
+        let mut bench = Bench::new(row, setup.clone(), slow);
+        if let Some(at) = broken.iter().position(|broken| broken.name == row.name) {
+            broken.remove(at);
+            bench.broken = true;
+        }
+        let found = match (row.run)(&mut bench).await {
+            Ok(()) => bench.found(),
+            Err(why) => bench.failed(&why),
+        };
+        report.add(row, found);
     }
     println!("{report}");
     if args.quick {
@@ -158,10 +172,4 @@ async fn measure(
         std::fs::write(path, text + "\n").with_context(|| path.display().to_string())?;
     }
     Ok(if report.is_met() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-async fn find(row: &'static Row, setup: Arc<Setup>, slow: Slow) -> anyhow::Result<Found> {
-    let mut bench = Bench::new(row, setup, slow);
-    (row.run)(&mut bench).await.with_context(|| format!("the row {}", row.name))?;
-    Ok(bench.found())
 }

@@ -52,6 +52,8 @@ pub enum Verdict {
     Shown,
     /// No round was quiet enough to count.
     Void,
+    /// Its row failed.
+    Broken,
 }
 
 impl Measure {

@@ -15,6 +15,14 @@ pub struct Report {
     rows: Vec<(&'static Row, Found)>,
 }
 
+/// One line of the table.
+struct Line<'a> {
+    row: &'static Row,
+    measure: &'static Measure,
+    samples: &'a [Sample],
+    verdict: Verdict,
+}
+
 impl Report {
     pub fn add(&mut self, row: &'static Row, found: Found) {
         self.rows.push((row, found));
@@ -22,21 +30,26 @@ impl Report {
 
     /// Whether every bar is met.
     pub fn is_met(&self) -> bool {
-        let verdict = |(_, measure, samples): (_, &Measure, &[Sample])| measure.bar.judge(samples);
-        self.measures().map(verdict).all(|verdict| matches!(verdict, Verdict::Met | Verdict::Shown))
+        let met = |line: Line<'_>| matches!(line.verdict, Verdict::Met | Verdict::Shown);
+        self.lines().all(met)
     }
 
-    fn measures(&self) -> impl Iterator<Item = (&'static Row, &'static Measure, &[Sample])> {
+    fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         self.rows.iter().flat_map(|(row, found)| {
             row.measures.iter().map(move |measure| {
                 let samples = found.samples.get(measure.key).map(Vec::as_slice);
-                (*row, measure, samples.unwrap_or_default())
+                let samples = samples.unwrap_or_default();
+                let verdict = match found.broken {
+                    Some(_) => Verdict::Broken,
+                    None => measure.bar.judge(samples),
+                };
+                Line { row, measure, samples, verdict }
             })
         })
     }
 
     pub fn json(&self, machine: Option<&Machine>) -> Json {
-        let measures = self.measures().map(|(row, measure, samples)| {
+        let measures = self.lines().map(|Line { row, measure, samples, verdict }| {
             json!({
                 "row": row.name,
                 "measure": measure.key,
@@ -49,13 +62,14 @@ impl Report {
                 })),
                 "ratio": ratio(samples),
                 "bar": measure.bar.shown(measure.unit),
-                "verdict": measure.bar.judge(samples),
+                "verdict": verdict,
             })
         });
         let measures: Vec<Json> = measures.collect();
         let rows = self.rows.iter().map(|(row, found)| {
             json!({
                 "row": row.name, "rounds": found.rounds, "void": found.void, "notes": found.notes,
+                "broken": found.broken,
             })
         });
         let rows: Vec<Json> = rows.collect();
@@ -72,7 +86,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = ["measure", "ours", "baseline", "ratio", "bar", "pass"];
         let mut lines = vec![head.map(str::to_owned), head.map(|_| "---".to_owned())];
-        lines.extend(self.measures().map(|(row, measure, samples)| line(row, measure, samples)));
+        lines.extend(self.lines().map(cells));
         let widths: [usize; 6] = std::array::from_fn(|column| {
             lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0)
         });
@@ -84,14 +98,18 @@ impl fmt::Display for Report {
         }
         for (row, found) in &self.rows {
             let (rounds, void) = (found.rounds, found.void);
-            writeln!(f, "{}: {rounds} rounds, {void} void", row.name)?;
+            match &found.broken {
+                Some(why) => writeln!(f, "{}: BROKEN: {why}", row.name)?,
+                None => writeln!(f, "{}: {rounds} rounds, {void} void", row.name)?,
+            }
             found.notes.iter().try_for_each(|note| writeln!(f, "  {note}"))?;
         }
         Ok(())
     }
 }
 
-fn line(row: &Row, measure: &Measure, samples: &[Sample]) -> [String; 6] {
+fn cells(line: Line<'_>) -> [String; 6] {
+    let Line { row, measure, samples, verdict } = line;
     let unit = measure.unit;
     let ours = Spread::of(samples.iter().map(|sample| sample.ours));
     let baseline = Spread::of(samples.iter().filter_map(|sample| sample.baseline));
@@ -99,11 +117,12 @@ fn line(row: &Row, measure: &Measure, samples: &[Sample]) -> [String; 6] {
         (Some(name), Some(found)) => format!("{name}: {}", shown(found, unit)),
         (Some(_), None) | (None, _) => String::new(),
     };
-    let pass = match measure.bar.judge(samples) {
+    let pass = match verdict {
         Verdict::Met => "yes",
         Verdict::Missed => "NO",
         Verdict::Shown => "",
         Verdict::Void => "VOID",
+        Verdict::Broken => "BROKEN",
     };
     [
         format!("{}: {}", row.name, measure.what),

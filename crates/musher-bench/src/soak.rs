@@ -81,9 +81,12 @@ impl Soak {
         let mut report = Report::begin(Instant::now());
         let worked = self.work(&world, time).await;
         report.fill(&world);
+        let kept = worked.is_err().then(|| world.keep());
         // What is left of it is ended before anything is said, whatever has happened.
-        let end = world.close();
-        let worked = worked.and(end);
+        world.close();
+        if let Some(kept) = kept {
+            println!("repository, state and logs are kept in {}", kept.display());
+        }
         match worked {
             Ok(()) => {
                 println!("{report}");

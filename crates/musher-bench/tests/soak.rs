@@ -5,14 +5,14 @@
     reason = "the program under test is started as people start it"
 )]
 
+use std::path::Path;
 use std::process::{Command, Output};
 
-fn soak(args: &[&str]) -> (Output, String) {
-    let folder = tempfile::tempdir().expect("a folder");
+fn soak(folder: &Path, args: &[&str]) -> (Output, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_musher-bench"))
         .args(["soak", "--no-build", "--seconds", "5", "--agents", "4", "--viewers", "4"])
         .args(["--kill-server-every", "3", "--seed", "20261115", "--folder"])
-        .arg(folder.path())
+        .arg(folder)
         .args(args)
         .output()
         .expect("the program starts");
@@ -23,18 +23,25 @@ fn soak(args: &[&str]) -> (Output, String) {
 
 /// Whether a soak with this damage fails with these words, and tells how to have it again.
 fn is_noticed(damage: &str, words: &str) {
-    let (output, said) = soak(&["--break", damage]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let (output, said) = soak(folder.path(), &["--break", damage]);
     assert_eq!(output.status.code(), Some(1), "{said}");
     let broken = said.lines().find(|line| line.starts_with("BROKEN: "));
     assert!(broken.is_some_and(|broken| broken.contains(words)), "{said}");
     assert!(said.contains("seed 20261115; again with: "), "{said}");
+    let kept =
+        said.lines().find_map(|line| line.strip_prefix("repository, state and logs are kept in "));
+    let kept = Path::new(kept.expect("a folder is named"));
+    assert!(kept.join("state/runs").is_dir() && kept.join("repo").is_dir(), "{said}");
 }
 
 #[test]
 fn nothing_is_broken_when_nothing_is_damaged() {
-    let (output, said) = soak(&[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let (output, said) = soak(folder.path(), &[]);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("every promise was kept") && said.contains(" servers killed"), "{said}");
+    assert!(folder.path().read_dir().is_ok_and(|mut left| left.next().is_none()), "{said}");
 }
 
 #[test]

@@ -36,6 +36,23 @@ fn a_planted_slowdown_turns_its_row_red_and_fails() {
 }
 
 #[test]
+fn a_row_that_fails_is_told_with_its_cause_and_the_others_are_still_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = folder.path().join("found.json");
+    let args = ["synthetic", "synthetic", "--broken", "synthetic", "--json"];
+    let broken = bench(&[&args[..], &[json.to_str().unwrap()]].concat());
+    let table = String::from_utf8_lossy(&broken.stdout);
+    assert_eq!(broken.status.code(), Some(1), "{table}");
+    assert!(table.contains("| BROKEN ") && table.contains("| yes "), "{table}");
+    assert!(table.contains("synthetic: BROKEN: it was broken on purpose"), "{table}");
+    let found: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert_eq!(found["measures"][0]["verdict"], "broken");
+    assert_eq!(found["measures"][1]["verdict"], "met");
+    assert_eq!(found["rows"][0]["broken"], "it was broken on purpose");
+    assert_eq!(found["met"], false);
+}
+
+#[test]
 fn an_unknown_row_and_a_bad_factor_are_refused_before_anything_is_measured() {
     for args in [&["nothing"][..], &["synthetic", "--slow", "synthetic=half"]] {
         let refused = bench(args);

@@ -58,6 +58,8 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
         let next = Branch::new(format!("musher/next-{round}/1"))?;
         let (mut warm, mut added) = (0.0, 0.0);
         for side in bench.order() {
+            // What the preparation has written is on its way to the disk, and no part of either.
+            rustix::fs::sync();
             let began = Instant::now();
             match side {
                 Side::Ours => {

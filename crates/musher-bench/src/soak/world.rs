@@ -1,7 +1,7 @@
 //! What all actors share: the server that runs now, what was acknowledged, and what is counted.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -253,9 +253,16 @@ impl World {
     }
 
     /// Ends whatever is left. It is well that nothing is, but that is checked before.
-    pub(super) fn close(&self) -> anyhow::Result<()> {
+    pub(super) fn close(&self) {
         drop(held(&self.place).take());
-        Ok(())
+    }
+
+    /// Leaves repository, state and logs where they are; tells where that is.
+    pub(super) fn keep(&self) -> &Path {
+        if let Some(place) = held(&self.place).as_mut() {
+            place.keep();
+        }
+        &self.top
     }
 }
 

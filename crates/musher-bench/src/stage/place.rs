@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use musher::client::Client;
+use musher::client::views::Run;
 use musher::runner::log::Reader;
 use musher::runner::spec::RunSpec;
 use musher::{config, runtimes};
@@ -125,6 +126,11 @@ impl Place {
         }
     }
 
+    /// Leaves the folder where it is when this is dropped.
+    pub fn keep(&mut self) {
+        self.top.disable_cleanup(true);
+    }
+
     /// What the servers of this place have said of trouble.
     pub fn server_log(&self) -> PathBuf {
         self.top.path().join(SERVER_LOG)
@@ -183,6 +189,17 @@ impl Place {
     /// Stops a run.
     pub async fn stop(&self, run: &str) -> anyhow::Result<()> {
         self.client.post(&["runs", run, "stop"], &json!({})).await?;
+        Ok(())
+    }
+
+    /// Stops a run, and waits until it is over and its work is kept.
+    pub async fn end(&self, run: &str) -> anyhow::Result<()> {
+        self.stop(run).await?;
+        let began = Instant::now();
+        while !self.client.read::<Run>(&["runs", run], &[]).await?.is_over() {
+            ensure!(began.elapsed() < PATIENCE, "{run} does not end");
+            tokio::time::sleep(LOOK).await;
+        }
         Ok(())
     }
 
@@ -331,6 +348,8 @@ pub fn script(path: &Path, line: &str) -> anyhow::Result<PathBuf> {
 pub fn git(repo: &Path, args: &[&str]) -> anyhow::Result<()> {
     let done = Command::new("git")
         .args(["-c", "user.name=M", "-c", "user.email=m@localhost"])
+        // It would go on in the background, beside what is measured.
+        .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
         .args(args)
         .current_dir(repo)
         .status()
