@@ -40,8 +40,9 @@ pub(crate) use self::hold::Hold;
 pub use self::merge::{ConflictFile, Merge, MergeCheck, Merged};
 pub use self::name::{Author, BadName, Branch, Commit, RecoveryName, RecoveryRef, Tree};
 pub use self::path::{GitPath, RelPath};
+pub(crate) use self::refs::Expected;
 pub use self::registry::Worktree;
-pub(crate) use self::snapshot::Unsaved;
+pub(crate) use self::snapshot::Found;
 pub use self::status::{Status, StatusEntry};
 
 /// A handle on one repository. It is cheap to clone.

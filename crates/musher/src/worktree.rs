@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use musher_core::SlotId;
 
 use crate::git::{
-    Author, Branch, Checkout, Commit, Diff, DiffLimits, Git, Head, Hold, RecoveryName, RecoveryRef,
-    RelPath, Unsaved,
+    Author, Branch, Checkout, Commit, Diff, DiffLimits, Found, Git, Head, Hold, RecoveryName,
+    RecoveryRef, RelPath,
 };
 
 pub use self::error::WorktreeError;
@@ -51,10 +51,9 @@ pub struct SlotFiles {
 }
 
 /// What keeping the work of a slot has shown.
-struct Keeping {
+struct Keeping<'a> {
     kept: Option<RecoveryRef>,
-    /// Every known file is as HEAD has it.
-    pristine: bool,
+    found: Found<'a>,
 }
 
 /// All slots of one repository.
@@ -163,17 +162,14 @@ impl Slots {
         checkout: &Checkout,
         head: &Head,
         name: &RecoveryName,
-    ) -> Result<Keeping, WorktreeError> {
-        let unsaved = self.git.unsaved_work(checkout, head, &self.files.copy).await?;
-        let pristine = unsaved == Unsaved::Pristine;
-        let kept = match (unsaved, head.commit()) {
-            (Unsaved::Work(work), _) => Some(self.put_away(name, &work).await?),
-            (Unsaved::Nothing | Unsaved::Pristine, Some(commit)) => {
-                self.keep_commit(name, commit, head.branch()).await?
-            }
-            (Unsaved::Nothing | Unsaved::Pristine, None) => None,
+    ) -> Result<Keeping<'_>, WorktreeError> {
+        let found = self.git.unsaved_work(checkout, head, &self.files.copy).await?;
+        let kept = match (&found.work, head.commit()) {
+            (Some(work), _) => Some(self.put_away(name, work).await?),
+            (None, Some(commit)) => self.keep_commit(name, commit, head.branch()).await?,
+            (None, None) => None,
         };
-        Ok(Keeping { kept, pristine })
+        Ok(Keeping { kept, found })
     }
 
     /// Puts a commit on a recovery ref, if it could not be reached once its branch is gone.

@@ -111,6 +111,11 @@ impl Call {
         self
     }
 
+    /// Leaves the index to the caller: it is synced later, or needs never be.
+    pub(super) fn unsynced_index(self) -> Self {
+        self.setting("core.fsync=objects,reference")
+    }
+
     pub(super) fn args<I: IntoIterator<Item: AsRef<OsStr>>>(mut self, args: I) -> Self {
         self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         self

@@ -13,7 +13,7 @@ const TRIES: u32 = 1000;
 
 /// What a reference must be for it to be moved.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Expected<'a> {
+pub(crate) enum Expected<'a> {
     /// It points here.
     At(&'a Commit),
     /// It does not exist.
@@ -32,7 +32,21 @@ impl Git {
 
     /// The tip of a branch.
     pub async fn resolve(&self, branch: &Branch) -> Result<Commit, GitError> {
-        match self.tip(branch).await? {
+        self.found(branch, self.tip(branch).await?).await
+    }
+
+    /// The tip of a branch, and that of another if there is one.
+    pub(crate) async fn resolve_with(
+        &self,
+        branch: &Branch,
+        other: &Branch,
+    ) -> Result<(Commit, Option<Commit>), GitError> {
+        let [tip, other] = self.find_all([&branch.full(), &other.full()]).await?;
+        Ok((self.found(branch, tip).await?, other))
+    }
+
+    async fn found(&self, branch: &Branch, tip: Option<Commit>) -> Result<Commit, GitError> {
+        match tip {
             Some(commit) => Ok(commit),
             None => Err(self.no_branch(branch).await?),
         }
@@ -45,20 +59,43 @@ impl Git {
 
     /// What a full name points to, peeled to a commit.
     async fn find(&self, full: &str) -> Result<Option<Commit>, GitError> {
-        let call = self.plain(&self.main()).args(["rev-parse", "--verify", "--quiet"]);
-        let call = call.arg("--end-of-options").arg(format!("{full}^{{commit}}"));
-        let found = call.fine(&[0, 1]).run().await?;
-        Ok(Commit::new(String::from_utf8_lossy(&found.stdout).trim_end()).ok())
+        let [found] = self.find_all([full]).await?;
+        Ok(found)
+    }
+
+    /// What full names point to, each peeled to a commit: one process for all of them.
+    async fn find_all<const N: usize>(
+        &self,
+        full: [&str; N],
+    ) -> Result<[Option<Commit>; N], GitError> {
+        let call = self.plain(&self.main()).args(["cat-file", "--batch-check=%(objectname)"]);
+        let names: String = full.iter().map(|full| format!("{full}^{{commit}}\n")).collect();
+        let list = call.input(names).run().await?.stdout;
+        let list = String::from_utf8_lossy(&list);
+        let mut lines = list.lines();
+        // What is not there is told in words.
+        Ok(full.map(|_| Commit::new(lines.next()?).ok()))
     }
 
     /// Refuses a commit that is not in the repository.
     pub async fn check_commit(&self, commit: &Commit) -> Result<(), GitError> {
-        match self.find(commit.as_str()).await? {
-            Some(_) => Ok(()),
-            None => {
-                Err(GitError::NoCommit { commit: commit.clone(), path: self.inner.root.clone() })
-            }
-        }
+        self.checked(commit, self.find(commit.as_str()).await?)
+    }
+
+    /// The same; tells the tip of a branch too, if there is one.
+    pub(crate) async fn check_commit_with(
+        &self,
+        commit: &Commit,
+        other: &Branch,
+    ) -> Result<Option<Commit>, GitError> {
+        let [found, other] = self.find_all([commit.as_str(), &other.full()]).await?;
+        self.checked(commit, found).map(|()| other)
+    }
+
+    fn checked(&self, commit: &Commit, found: Option<Commit>) -> Result<(), GitError> {
+        let path = || self.inner.root.clone();
+        let missing = || GitError::NoCommit { commit: commit.clone(), path: path() };
+        found.map(drop).ok_or_else(missing)
     }
 
     async fn no_branch(&self, branch: &Branch) -> Result<GitError, GitError> {
@@ -159,14 +196,19 @@ impl Git {
 
     /// Makes a branch, or moves it, wherever it was; its old tip must have been kept. The caller knows that nobody else
     /// works on it, so a lock on it is what a killed git left.
-    pub(crate) async fn set_branch(&self, branch: &Branch, to: &Commit) -> Result<(), GitError> {
+    pub(crate) async fn set_branch(
+        &self,
+        branch: &Branch,
+        to: &Commit,
+        expected: Expected<'_>,
+    ) -> Result<(), GitError> {
         let lock = self.inner.common.join(format!("{}.lock", branch.full()));
         match std::fs::remove_file(&lock) {
             Err(error) if lock.exists() => return Err(GitError::io(lock)(error)),
             _ => {}
         }
         let why = "musher: start";
-        self.move_ref(&self.main(), &branch.full(), to, Expected::Anything, why).await
+        self.move_ref(&self.main(), &branch.full(), to, expected, why).await
     }
 
     /// Removes a branch that is still at a known commit.
@@ -204,19 +246,17 @@ impl Git {
                 1 => format!("{RECOVERY}{name}"),
                 number => format!("{RECOVERY}{name}-{number}"),
             };
-            match self.find(&full).await? {
-                Some(there) if self.is_same_work(&there, commit).await? => {
-                    return Ok(RecoveryRef { name: full, commit: there });
-                }
-                Some(_) => continue,
-                None => {}
-            }
             let why = "musher: keep work";
             match self.move_ref(&self.main(), &full, commit, Expected::Absent, why).await {
                 Ok(()) => return Ok(RecoveryRef { name: full, commit: commit.clone() }),
-                // Someone took the name first, or it is a folder of other names.
+                // The name is taken, or it is a folder of other names.
                 Err(GitError::Moved { .. }) => {}
                 Err(error) => return Err(error),
+            }
+            if let Some(there) = self.find(&full).await?
+                && self.is_same_work(&there, commit).await?
+            {
+                return Ok(RecoveryRef { name: full, commit: there });
             }
         }
         Err(GitError::Moved { name: format!("{RECOVERY}{name}") })

@@ -10,6 +10,7 @@ use super::hold::Hold;
 use super::name::Commit;
 use super::path::RelPath;
 use super::shadow::{Index, Shadow};
+use super::snapshot::{Found, replace_index};
 use super::{Checkout, Git, stray};
 
 impl Git {
@@ -25,37 +26,37 @@ impl Git {
     }
 
     /// Resets a worktree in which an agent has worked: known files become those of a commit, all others go, save for
-    /// the paths to keep. HEAD stays. `known` is the commit that all files are known to be of; git then looks only at
-    /// those that differ.
+    /// the paths to keep. HEAD stays. What was found there spares git a look at the files that do not differ.
     pub(crate) async fn reset(
         &self,
+        found: Found<'_>,
         checkout: &Checkout,
         hold: &Hold,
-        known: Option<&Commit>,
         to: &Commit,
         keep: &[RelPath],
     ) -> Result<(), GitError> {
         self.break_index_lock(checkout)?;
         forget_operation(&checkout.git_dir)?;
-        let shadow =
-            Shadow::of_files(self, Trust::Hardened, checkout, Index::Real, Some(to)).await?;
-        let shadow = shadow.held(hold);
-        let turned = match known {
-            Some(from) if from == to => true,
-            Some(from) => {
-                let turn = ["read-tree", "-m", "-u", from.as_str(), to.as_str()];
-                shadow.call().args(turn).limit(WRITE).run().await.is_ok()
+        let shadow = match found.turn(hold, to, keep).await {
+            Some(shadow) => {
+                replace_index(shadow.index(), &checkout.git_dir.join("index"))?;
+                shadow
             }
-            None => false,
+            None => {
+                let own = Index::Real;
+                let shadow = Shadow::of_files(self, Trust::Hardened, checkout, own, Some(to));
+                let shadow = shadow.await?.held(hold);
+                Hidden::of(&shadow).await?.show(&shadow).await?;
+                write_files(&shadow, to).await?;
+                shadow
+            }
         };
-        if !turned {
-            show_hidden(&shadow).await?;
-            write_files(&shadow, to).await?;
-        }
         let exclude = |path: &RelPath| format!("--exclude={}", path.pattern());
         let clean = shadow.call().args(["clean", "-ffdxq"]).args(keep.iter().map(exclude));
-        clean.limit(WRITE).run().await?;
-        stray::remove(&shadow, &checkout.root, keep).await
+        let (cleaned, strays) =
+            tokio::join!(clean.limit(WRITE).run(), stray::find(&checkout.root, keep));
+        cleaned?;
+        stray::remove(&shadow, &checkout.root, strays?).await
     }
 
     /// Removes the lock that a killed agent left. The caller knows that nothing works in this checkout.
@@ -74,42 +75,55 @@ impl Git {
 }
 
 /// Makes all known files those of a commit, whatever they are. Only HEAD of the stand-in follows. Of the commands that do
-/// this, `checkout` alone looks at the files with several threads.
+/// this, `checkout` alone looks at the files with several threads. The caller syncs the index.
 async fn write_files(shadow: &Shadow<'_>, to: &Commit) -> Result<(), GitError> {
-    let call = shadow.call().args(["checkout", "--force", "--detach", "--quiet"]);
+    let call = shadow.call().unsynced_index();
+    let call = call.args(["checkout", "--force", "--detach", "--quiet"]);
     let call = call.args(["--no-recurse-submodules", to.as_str(), "--"]);
     call.limit(WRITE).run().await.map(drop)
 }
 
-/// Takes away the marks by which an index hides changes of files: work would be lost, or left for the next story. Says
-/// whether there were any.
-pub(super) async fn show_hidden(shadow: &Shadow<'_>) -> Result<bool, GitError> {
-    let list = shadow.call().args(["ls-files", "-v", "-z"]).run().await?.stdout;
-    // With a sparse checkout, files outside of it bear the second mark rightly.
-    let sparse = ["config", "--type=bool", "--default=false", "core.sparseCheckout"];
-    let mut assumed = Vec::new();
-    let mut skipped = Vec::new();
-    for entry in list.split_inclusive(|b| *b == 0) {
-        let [tag, b' ', path @ ..] = entry else {
-            continue;
-        };
-        if tag.is_ascii_lowercase() {
-            assumed.extend_from_slice(path);
+/// The files whose changes an index hides: work would be lost, or left for the next story.
+#[derive(Debug, Default)]
+pub(super) struct Hidden {
+    assumed: Vec<u8>,
+    skipped: Vec<u8>,
+}
+
+impl Hidden {
+    pub(super) async fn of(shadow: &Shadow<'_>) -> Result<Self, GitError> {
+        let list = shadow.call().args(["ls-files", "-v", "-z"]).run().await?.stdout;
+        let mut hidden = Self::default();
+        for entry in list.split_inclusive(|b| *b == 0) {
+            let [tag, b' ', path @ ..] = entry else {
+                continue;
+            };
+            if tag.is_ascii_lowercase() {
+                hidden.assumed.extend_from_slice(path);
+            }
+            if matches!(tag, b'S' | b's') {
+                hidden.skipped.extend_from_slice(path);
+            }
         }
-        if matches!(tag, b'S' | b's') {
-            skipped.extend_from_slice(path);
+        // With a sparse checkout, files outside of it bear the second mark rightly.
+        let sparse = ["config", "--type=bool", "--default=false", "core.sparseCheckout"];
+        if !hidden.skipped.is_empty() && shadow.call().args(sparse).line().await? == "true" {
+            hidden.skipped.clear();
         }
+        Ok(hidden)
     }
-    let mut found = false;
-    for (paths, mark) in [(assumed, "--no-assume-unchanged"), (skipped, "--no-skip-worktree")] {
-        let rightly = mark == "--no-skip-worktree"
-            && !paths.is_empty()
-            && shadow.call().args(sparse).line().await? == "true";
-        if !paths.is_empty() && !rightly {
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.assumed.is_empty() && self.skipped.is_empty()
+    }
+
+    /// Takes away the marks.
+    pub(super) async fn show(self, shadow: &Shadow<'_>) -> Result<(), GitError> {
+        let marks = [(self.assumed, "--no-assume-unchanged"), (self.skipped, "--no-skip-worktree")];
+        for (paths, mark) in marks.into_iter().filter(|(paths, _)| !paths.is_empty()) {
             let call = shadow.call().args(["update-index", mark, "-z", "--stdin"]);
             call.input(paths).limit(WRITE).run().await?;
-            found = true;
         }
+        Ok(())
     }
-    Ok(found)
 }

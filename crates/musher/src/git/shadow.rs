@@ -146,6 +146,9 @@ impl<'a> Shadow<'a> {
         if let Some(files) = &self.files {
             call = call.env("GIT_WORK_TREE", files);
         }
+        if self.index.starts_with(self.folder.path()) {
+            call = call.unsynced_index();
+        }
         if let Some(input) = self.hold.and_then(|hold| hold.input().ok()) {
             call = call.hold(input);
         }

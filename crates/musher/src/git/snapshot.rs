@@ -10,10 +10,11 @@ use super::call::WRITE;
 use super::config::Trust;
 use super::error::GitError;
 use super::head::Head;
+use super::hold::Hold;
 use super::name::{Author, Branch, Commit, Tree};
 use super::path::RelPath;
 use super::refs::Expected;
-use super::reset::show_hidden;
+use super::reset::Hidden;
 use super::shadow::{Index, Shadow, copy_index};
 use super::status::{self, Status, StatusEntry};
 use super::{Checkout, Git};
@@ -46,7 +47,7 @@ impl Git {
         self.break_index_lock(checkout)?;
         let head = self.head(checkout).await?;
         let staged = self.stage(checkout, head.commit(), without).await?;
-        if staged.is_of(head.commit()).await? {
+        if staged.is_of_head() {
             return Ok(None);
         }
         let commit = staged.commit(head.commit(), message, author).await?;
@@ -66,15 +67,14 @@ impl Git {
         checkout: &Checkout,
         head: &Head,
         without: &[RelPath],
-    ) -> Result<Unsaved, GitError> {
-        let staged = self.stage(checkout, head.commit(), without).await?;
-        if staged.tree.is_none() {
-            return Ok(Unsaved::Pristine);
-        }
-        match staged.is_of(head.commit()).await? {
-            true => Ok(Unsaved::Nothing),
-            false => staged.kept(head.commit()).await.map(Unsaved::Work),
-        }
+    ) -> Result<Found<'_>, GitError> {
+        let head = head.commit();
+        let staged = self.stage(checkout, head, without).await?;
+        let work = match staged.is_of_head() {
+            true => None,
+            false => Some(staged.kept(head).await?),
+        };
+        Ok(Found { staged, head: head.cloned(), work })
     }
 
     async fn stage(
@@ -94,24 +94,55 @@ impl Git {
             status => status?,
         };
         if head.is_some() && status.is_clean() && !hidden {
-            return Ok(Staged { shadow, tree: None });
+            return Ok(Staged { shadow, tree: None, of_head: None, known: Known::Whole(vec![]) });
         }
         let changes = Changes::of(status, &shadow, &checkout.root, without).await?;
-        changes.write(&shadow, &checkout.root).await?;
-        let tree = shadow.call().arg("write-tree").limit(WRITE).line().await?;
-        Ok(Staged { tree: Some(Tree::new(tree)?), shadow })
+        let known = changes.write(&shadow, &checkout.root).await?;
+        let written = shadow.call().arg("write-tree").limit(WRITE).line();
+        let of_head = async {
+            match head {
+                Some(head) => tree_of(&shadow, head).await.map(Some),
+                None => Ok(None),
+            }
+        };
+        let (tree, of_head) = tokio::join!(written, of_head);
+        Ok(Staged { tree: Some(Tree::new(tree?)?), of_head: of_head?, shadow, known })
     }
 }
 
-/// What a checkout holds that its HEAD does not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Unsaved {
-    /// Nothing, and every known file is as HEAD has it.
-    Pristine,
-    /// Nothing that is worth keeping.
-    Nothing,
-    /// This, as a snapshot.
-    Work(Commit),
+/// What was found in a checkout.
+pub(crate) struct Found<'a> {
+    staged: Staged<'a>,
+    head: Option<Commit>,
+    /// What its HEAD does not hold, as a snapshot.
+    pub(crate) work: Option<Commit>,
+}
+
+impl<'a> Found<'a> {
+    /// Turns the files to a commit, and looks only at those that differ; gives the index that knows them then. `None`
+    /// if that cannot be, in which case nothing is changed.
+    pub(super) async fn turn(
+        self,
+        hold: &'a Hold,
+        to: &Commit,
+        keep: &[RelPath],
+    ) -> Option<Shadow<'a>> {
+        let Staged { shadow, tree, known, .. } = self.staged;
+        let shadow = shadow.held(hold);
+        let Known::Whole(new) = known else {
+            return None;
+        };
+        // What stays is not git's to remove.
+        if keep.iter().any(|kept| new.iter().any(|path| kept.holds(path))) {
+            return None;
+        }
+        if tree.is_none() && self.head.as_ref() == Some(to) {
+            return Some(shadow);
+        }
+        // With one tree, git takes the index for what the files are, and looks at none that it does not change.
+        let turn = shadow.call().args(["read-tree", "-m", "-u", to.as_str()]);
+        turn.limit(WRITE).run().await.is_ok().then_some(shadow)
+    }
 }
 
 /// Everything in a checkout, and where its index is.
@@ -119,16 +150,21 @@ struct Staged<'a> {
     shadow: Shadow<'a>,
     /// `None` if it is the tree of HEAD.
     tree: Option<Tree>,
+    of_head: Option<Tree>,
+    known: Known,
+}
+
+/// What the index of a stand-in knows of the files.
+enum Known {
+    /// All but what is ignored; these are the files that the checkout's own index does not have.
+    Whole(Vec<Vec<u8>>),
+    Part,
 }
 
 impl Staged<'_> {
     /// Whether it is what HEAD holds already.
-    async fn is_of(&self, head: Option<&Commit>) -> Result<bool, GitError> {
-        match (head, &self.tree) {
-            (_, None) => Ok(true),
-            (None, Some(_)) => Ok(false),
-            (Some(head), Some(tree)) => Ok(tree_of(&self.shadow, head).await? == *tree),
-        }
+    fn is_of_head(&self) -> bool {
+        self.tree.is_none() || self.tree == self.of_head
     }
 
     async fn kept(&self, head: Option<&Commit>) -> Result<Commit, GitError> {
@@ -160,8 +196,13 @@ async fn look(shadow: &Shadow<'_>, head: Option<&Commit>) -> Result<(Status, boo
     if let Some(head) = head.filter(|_| !shadow.index().exists()) {
         shadow.call().args(["read-tree", head.as_str()]).limit(WRITE).run().await?;
     }
-    let hidden = show_hidden(shadow).await?;
-    Ok((status::of_shadow(shadow).await?, hidden))
+    let (hidden, status) = tokio::join!(Hidden::of(shadow), status::of_shadow(shadow));
+    let hidden = hidden?;
+    if hidden.is_empty() {
+        return Ok((status?, false));
+    }
+    hidden.show(shadow).await?;
+    Ok((status::of_shadow(shadow).await?, true))
 }
 
 /// The paths at which an index is behind its folder.
@@ -169,6 +210,10 @@ async fn look(shadow: &Shadow<'_>, head: Option<&Commit>) -> Result<(Status, boo
 struct Changes {
     gone: Vec<Vec<u8>>,
     there: Vec<Vec<u8>>,
+    /// Files among those that are there which the index did not have.
+    new: Vec<Vec<u8>>,
+    /// Something was left out, or is more than a file.
+    odd: bool,
 }
 
 impl Changes {
@@ -181,40 +226,51 @@ impl Changes {
         let mut changes = Self::default();
         for entry in status.entries {
             let path = entry.path().as_bytes();
+            let known_as = match &entry {
+                StatusEntry::Changed { submodule: true, .. } => KnownAs::Submodule,
+                StatusEntry::Changed { .. } | StatusEntry::Unmerged { .. } => KnownAs::File,
+                StatusEntry::Untracked { .. } => KnownAs::Nothing,
+            };
             if without.iter().any(|held| held.holds(path)) {
+                changes.odd |= !matches!(known_as, KnownAs::Nothing);
                 continue;
             }
-            let known_as = match &entry {
-                StatusEntry::Changed { folder: '.', .. } => continue,
-                StatusEntry::Changed { submodule: true, .. } => Known::Submodule,
-                StatusEntry::Changed { .. } | StatusEntry::Unmerged { .. } => Known::File,
-                StatusEntry::Untracked { .. } => Known::No,
-            };
+            if matches!(entry, StatusEntry::Changed { folder: '.', .. }) {
+                continue;
+            }
             let about = root.join(OsStr::from_bytes(path)).symlink_metadata();
             let (path, found) = (path.to_vec(), about.ok());
             match (known_as, found) {
-                (Known::No, _) if path.ends_with(b"/") => {
+                (KnownAs::Nothing, _) if path.ends_with(b"/") => {
+                    changes.odd = true;
                     nested(shadow, root, &path, &mut changes.there).await?;
                 }
-                (Known::No, _) => changes.there.push(path),
-                (Known::Submodule, Some(_)) => changes.there.push(path),
+                (KnownAs::Nothing, _) => {
+                    changes.new.push(path.clone());
+                    changes.there.push(path);
+                }
+                (KnownAs::Submodule, Some(_)) => {
+                    changes.odd = true;
+                    changes.there.push(path);
+                }
                 // A folder in the place of a file comes back with the new files beneath it.
-                (Known::File, Some(about)) if !about.is_dir() => changes.there.push(path),
-                (Known::File | Known::Submodule, _) => changes.gone.push(path),
+                (KnownAs::File, Some(about)) if !about.is_dir() => changes.there.push(path),
+                (KnownAs::File | KnownAs::Submodule, _) => changes.gone.push(path),
             }
         }
         Ok(changes)
     }
 
     /// Brings the index of a shadow to what lies in the folder.
-    async fn write(self, shadow: &Shadow<'_>, root: &Path) -> Result<(), GitError> {
-        let Self { gone, there } = self;
+    async fn write(self, shadow: &Shadow<'_>, root: &Path) -> Result<Known, GitError> {
+        let Self { gone, there, new, odd } = self;
+        let known = if odd { Known::Part } else { Known::Whole(new) };
         if !gone.is_empty() {
             let call = shadow.call().args(["update-index", "--force-remove", "-z", "--stdin"]);
             call.input(joined(&gone)).limit(WRITE).run().await?;
         }
         if there.is_empty() {
-            return Ok(());
+            return Ok(known);
         }
         let add = || {
             let call = shadow.call().args(["update-index", "--add", "--remove", "--replace"]);
@@ -224,13 +280,13 @@ impl Changes {
             make_readable(root, &there);
             add().await?;
         }
-        Ok(())
+        Ok(known)
     }
 }
 
 /// How an index knows a path.
-enum Known {
-    No,
+enum KnownAs {
+    Nothing,
     File,
     Submodule,
 }
@@ -278,7 +334,7 @@ fn joined(paths: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Puts an index in the place of another as git does: through the lock, so that no process sees half of it.
-fn replace_index(from: &Path, to: &Path) -> Result<(), GitError> {
+pub(super) fn replace_index(from: &Path, to: &Path) -> Result<(), GitError> {
     let lock = to.with_extension("lock");
     copy_index(from, &lock)?;
     let settled = fs::File::open(&lock).and_then(|file| file.sync_all());

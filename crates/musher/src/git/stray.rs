@@ -16,16 +16,21 @@ use super::shadow::Shadow;
 /// How git writes that an entry is a commit of another repository.
 const GITLINK: &[u8] = b"160000 ";
 
-/// Removes every `.git` in a worktree but its own, those of submodules, and those beneath the paths to keep.
+/// Finds every `.git` in a worktree but its own, and those beneath the paths to keep.
+pub(super) async fn find(root: &Path, keep: &[RelPath]) -> Result<Vec<PathBuf>, GitError> {
+    let kept: BTreeSet<PathBuf> = keep.iter().map(|path| path.beneath(root)).collect();
+    let top = root.to_owned();
+    let found = tokio::task::spawn_blocking(move || walk(&top, &kept)).await;
+    found.map_err(std::io::Error::other).map_err(GitError::io(root))
+}
+
+/// Removes those that were found and are still there, save for those of submodules.
 pub(super) async fn remove(
     shadow: &Shadow<'_>,
     root: &Path,
-    keep: &[RelPath],
+    mut found: Vec<PathBuf>,
 ) -> Result<(), GitError> {
-    let kept: BTreeSet<PathBuf> = keep.iter().map(|path| path.beneath(root)).collect();
-    let top = root.to_owned();
-    let found = tokio::task::spawn_blocking(move || find(&top, &kept)).await;
-    let found = found.map_err(std::io::Error::other).map_err(GitError::io(root))?;
+    found.retain(|path| path.symlink_metadata().is_ok());
     if found.is_empty() {
         return Ok(());
     }
@@ -49,18 +54,20 @@ pub(super) async fn remove(
     Ok(())
 }
 
-fn find(root: &Path, keep: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+fn walk(root: &Path, keep: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let path = entry.path();
             if entry.file_name().eq_ignore_ascii_case(".git") {
                 if folder != root {
-                    found.push(path);
+                    found.push(entry.path());
                 }
-            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !keep.contains(&path) {
-                folders.push(path);
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let path = entry.path();
+                if !keep.contains(&path) {
+                    folders.push(path);
+                }
             }
         }
     }

@@ -4,7 +4,7 @@
 //! recycled has HEAD on no branch; so a slot whose HEAD is on the branch is whole, and any other is begun anew.
 
 use super::{Prepared, SlotId, Slots, Start, WorktreeError};
-use crate::git::{Branch, Checkout, Commit, GitError, Head, Hold, RecoveryName};
+use crate::git::{Branch, Checkout, Commit, Expected, GitError, Head, Hold, RecoveryName};
 
 impl Slots {
     /// Makes a slot ready: at the start, on the branch. The same call after a crash in its middle succeeds and loses
@@ -16,26 +16,39 @@ impl Slots {
         start: &Start,
     ) -> Result<Prepared, WorktreeError> {
         let hold = self.hold(slot).await?;
-        let to = match start {
-            Start::Base { branch } => self.git.resolve(branch).await?,
-            Start::Commit(commit) => {
-                self.git.check_commit(commit).await?;
-                commit.clone()
-            }
-            Start::Keep => return self.keep(slot, &hold, branch).await,
-        };
-        self.check_free(slot, branch).await?;
+        if *start == Start::Keep {
+            return self.keep(slot, &hold, branch).await;
+        }
+        // Nothing hangs on the order of these two but which refusal is told.
+        let (target, free) = tokio::join!(self.aim(branch, start), self.check_free(slot, branch));
+        let target = target?;
+        free?;
         let path = self.path(slot);
         let checkout = self.git.checkout_at(&path).filter(|_| path.is_dir());
         if let Some(checkout) = checkout {
             if self.git.is_half_made(&checkout) {
                 self.discard(slot).await?;
-            } else if let Some(prepared) = self.recycle(slot, &checkout, &hold, branch, &to).await?
-            {
+            } else if let Some(prepared) = self.recycle(slot, &checkout, &hold, &target).await? {
                 return Ok(prepared);
             }
         }
-        self.make(slot, &hold, branch, &to).await
+        self.make(slot, &hold, &target).await
+    }
+
+    /// Where a slot is to stand, and where its branch is now.
+    async fn aim<'a>(
+        &self,
+        branch: &'a Branch,
+        start: &Start,
+    ) -> Result<Target<'a>, WorktreeError> {
+        let (to, had) = match start {
+            Start::Base { branch: base } => self.git.resolve_with(base, branch).await?,
+            Start::Commit(commit) => {
+                (commit.clone(), self.git.check_commit_with(commit, branch).await?)
+            }
+            Start::Keep => self.git.resolve_with(branch, branch).await?,
+        };
+        Ok(Target { branch, to, had })
     }
 
     /// The slot as it is.
@@ -55,7 +68,8 @@ impl Slots {
             // Somebody removed the worktree, or a loss of power did; what the branch holds is still there.
             (None, Some(tip)) => {
                 self.check_free(slot, branch).await?;
-                return self.make(slot, hold, branch, &tip).await;
+                let target = Target { branch, to: tip.clone(), had: Some(tip) };
+                return self.make(slot, hold, &target).await;
             }
             (None, None) => self.checkout(slot)?,
         };
@@ -87,18 +101,18 @@ impl Slots {
         slot: SlotId,
         checkout: &Checkout,
         hold: &Hold,
-        branch: &Branch,
-        to: &Commit,
+        target: &Target<'_>,
     ) -> Result<Option<Prepared>, WorktreeError> {
+        let to = &target.to;
         let kept = async {
             let head = self.git.head(checkout).await?;
             let name = match head.branch() {
                 Some(branch) => RecoveryName::of(branch),
                 None => self.slot_name(slot)?,
             };
-            self.keep_all(checkout, &head, &name).await.map(|keeping| (head, keeping.pristine))
+            self.keep_all(checkout, &head, &name).await.map(|keeping| (head, keeping.found))
         };
-        let (head, pristine) = match kept.await {
+        let (head, found) = match kept.await {
             Ok(kept) => kept,
             // Git cannot make sense of the worktree. Its files are all that can be saved.
             Err(WorktreeError::Git(GitError::Failed { .. } | GitError::Unexpected { .. })) => {
@@ -109,9 +123,8 @@ impl Slots {
         };
         let turned = async {
             self.git.detach(checkout, head.commit().unwrap_or(to)).await?;
-            let known = head.commit().filter(|_| pristine);
-            self.git.reset(checkout, hold, known, to, &self.files.keep).await?;
-            self.land(checkout, branch, to).await
+            self.git.reset(found, checkout, hold, to, &self.files.keep).await?;
+            self.land(checkout, target).await
         };
         match turned.await {
             Ok(()) => Ok(Some(Prepared { path: self.path(slot), head: to.clone(), fresh: false })),
@@ -129,16 +142,15 @@ impl Slots {
         &self,
         slot: SlotId,
         hold: &Hold,
-        branch: &Branch,
-        to: &Commit,
+        target: &Target<'_>,
     ) -> Result<Prepared, WorktreeError> {
+        let Target { branch, to, had } = target;
         let path = self.path(slot);
         self.set_aside(slot).await?;
-        let had = self.git.tip(branch).await?;
         let made = async {
             let checkout = self.git.add_worktree(&path, to).await?;
             self.git.populate(&checkout, hold, to).await?;
-            self.land(&checkout, branch, to).await?;
+            self.land(&checkout, target).await?;
             Ok(self.git.finish_worktree(&checkout)?)
         };
         let made: Result<(), WorktreeError> = made.await;
@@ -154,17 +166,31 @@ impl Slots {
     }
 
     /// Puts the slot on its branch, which ends the preparation.
-    async fn land(
-        &self,
-        checkout: &Checkout,
-        branch: &Branch,
-        to: &Commit,
-    ) -> Result<(), WorktreeError> {
-        if let Some(old) = self.git.tip(branch).await? {
-            self.keep_commit(&RecoveryName::of(branch), &old, Some(branch)).await?;
+    async fn land(&self, checkout: &Checkout, target: &Target<'_>) -> Result<(), WorktreeError> {
+        let Target { branch, to, had } = target;
+        if let Some(old) = had {
+            self.keep_commit(&RecoveryName::of(branch), old, Some(branch)).await?;
         }
-        self.git.set_branch(branch, to).await?;
+        let expected = had.as_ref().map_or(Expected::Absent, Expected::At);
+        match self.git.set_branch(branch, to, expected).await {
+            // Somebody moved it meanwhile, and what it holds now is kept as well.
+            Err(GitError::Moved { .. }) => {
+                if let Some(old) = self.git.tip(branch).await? {
+                    self.keep_commit(&RecoveryName::of(branch), &old, Some(branch)).await?;
+                }
+                self.git.set_branch(branch, to, Expected::Anything).await?;
+            }
+            set => set?,
+        }
         self.git.attach(checkout, branch).await?;
-        Ok(self.git.sync_checkout(checkout)?)
+        Ok(self.git.sync_checkout(checkout).await?)
     }
+}
+
+/// Where a slot is to stand.
+struct Target<'a> {
+    branch: &'a Branch,
+    to: Commit,
+    /// Where the branch was before, if there was one.
+    had: Option<Commit>,
 }
