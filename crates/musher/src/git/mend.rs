@@ -5,8 +5,6 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use tokio::task::JoinSet;
-
 use super::call::WRITE;
 use super::config::Trust;
 use super::error::GitError;
@@ -21,23 +19,22 @@ const LONGEST: u64 = 4096;
 
 impl Git {
     /// Returns when all that makes a folder a worktree is on the disk; its files are as safe as those of any program.
-    /// All are synced at once, so that the disk is waited for once and not six times.
     pub(crate) async fn sync_checkout(&self, checkout: &Checkout) -> Result<(), GitError> {
         let own =
             ["HEAD", "gitdir", "commondir", "index", ""].map(|name| checkout.git_dir.join(name));
-        let mut syncing = JoinSet::new();
-        for path in own.into_iter().chain([checkout.root.join(".git")]) {
-            syncing.spawn_blocking(|| match File::open(&path).and_then(|file| file.sync_all()) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    Err(GitError::io(path)(error))
+        let paths = own.into_iter().chain([checkout.root.join(".git")]);
+        let syncing = tokio::task::spawn_blocking(|| {
+            for path in paths {
+                match File::open(&path).and_then(|file| file.sync_all()) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        return Err(GitError::io(path)(error));
+                    }
+                    Ok(()) | Err(_) => {}
                 }
-                Ok(()) | Err(_) => Ok(()),
-            });
-        }
-        while let Some(synced) = syncing.join_next().await {
-            synced.unwrap_or_else(|error| Err(GitError::io(&checkout.root)(error.into())))?;
-        }
-        Ok(())
+            }
+            Ok(())
+        });
+        syncing.await.unwrap_or_else(|error| Err(GitError::io(&checkout.root)(error.into())))
     }
 
     /// Writes again what a loss of power took from a worktree that holds a branch: its HEAD, the file by which its folder

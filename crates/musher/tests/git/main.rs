@@ -10,5 +10,6 @@ mod lab;
 mod merge;
 mod names;
 mod open;
+mod recycle;
 mod slots;
 mod snapshot;

@@ -1,0 +1,131 @@
+//! A slot that goes from one story to the next: what is kept, what is gone, and how little of it git is asked for.
+
+use std::fs;
+use std::path::Path;
+
+use musher::git::Git;
+use musher::worktree::{SlotFiles, Slots};
+
+use super::lab::{Lab, SLOT, branch, from_main, make_executable, read, rel, write};
+
+/// What an agent leaves: commits, and work of every plain kind that is in none of them.
+fn work(lab: &Lab, at: &Path) {
+    write(at, "mine", "the agent's\n");
+    write(at, "dir/more.txt", "more\n");
+    lab.commit_in(at, "the agent's own commit");
+    write(at, "a.txt", "uncommitted\n");
+    fs::remove_file(at.join("dir/b.txt")).unwrap();
+    write(at, "dir/b.txt/inside", "a folder in the place of a file\n");
+    write(at, "staged", "staged\n");
+    lab.git_in(at, ["add", "staged"]);
+    fs::remove_file(at.join("dir/more.txt")).unwrap();
+    write(at, "new folder/untracked", "untracked\n");
+    make_executable(&at.join("mine"));
+    fs::create_dir_all(at.join("nothing/in/it")).unwrap();
+    write(at, "some.log", "ignored\n");
+}
+
+fn assert_is_kept(lab: &Lab, name: &str) {
+    let kept = lab.tip(name);
+    let files =
+        [".gitignore", "a.txt", "dir/b.txt/inside", "mine", "new folder/untracked", "staged"];
+    assert_eq!(lab.files_of(&kept), files);
+    assert_eq!(lab.text_of(&kept, "a.txt"), "uncommitted");
+    assert!(lab.git(["ls-tree", name, "mine"]).starts_with("100755"));
+}
+
+/// The verbs of all calls of git that are made with such an environment.
+struct Heard<'a>(&'a Lab);
+
+impl Heard<'_> {
+    async fn slots(&self) -> Slots {
+        let path = std::env::var_os("PATH").unwrap();
+        let real = std::env::split_paths(&path).map(|folder| folder.join("git"));
+        let real = real.into_iter().find(|git| git.is_file()).unwrap();
+        let (log, real) = (self.0.path("calls"), real.display().to_string());
+        let script =
+            format!("#!/bin/sh\necho \"$@\" >> '{}'\nexec '{real}' \"$@\"\n", log.display());
+        write(&self.0.path("heard"), "git", script);
+        make_executable(&self.0.path("heard/git"));
+        let folders = std::iter::once(self.0.path("heard")).chain(std::env::split_paths(&path));
+        let env = self.0.env().with("PATH", std::env::join_paths(folders).unwrap());
+        let git = Git::open(&self.0.repo(), env, &self.0.path("scratch")).await.unwrap();
+        let files = SlotFiles { keep: vec![rel("cache")], copy: Vec::new() };
+        Slots::new(git, &self.0.path("worktrees"), files).unwrap()
+    }
+
+    fn forget(&self) {
+        fs::remove_file(self.0.path("calls")).unwrap();
+    }
+
+    fn count(&self, verb: &str) -> usize {
+        let calls = read(&self.0.path(""), "calls");
+        calls.lines().filter(|call| call.contains(verb)).count()
+    }
+}
+
+#[tokio::test]
+async fn uncommitted_work_is_kept_and_the_next_story_finds_none_of_it() {
+    let lab = Lab::new();
+    let heard = Heard(&lab);
+    let slots = heard.slots().await;
+    let at = slots.prepare(SLOT, &branch("musher/old/1"), &from_main()).await.unwrap().path;
+    work(&lab, &at);
+    lab.write("base", "went on\n");
+    let base = lab.commit("base went on");
+    heard.forget();
+
+    let ready = slots.prepare(SLOT, &branch("musher/new/1"), &from_main()).await.unwrap();
+    assert!(!ready.fresh && ready.head == base);
+    // One look at the files, and none of them is written that is as it should be.
+    assert_eq!([heard.count(" status "), heard.count(" checkout ")], [1, 0]);
+    assert!(heard.count("") <= 17, "{}", read(&lab.path(""), "calls"));
+    assert_eq!(
+        lab.git_in(&at, ["status", "--porcelain", "--branch", "--ignored"]),
+        "## musher/new/1"
+    );
+    assert_eq!(lab.git_in(&at, ["write-tree"]), lab.git(["rev-parse", "main^{tree}"]));
+    assert_eq!((read(&at, "dir/b.txt"), read(&at, "base")), ("b\n".into(), "went on\n".into()));
+    assert!(!at.join("nothing").exists() && !at.join("new folder").exists());
+    assert_is_kept(&lab, "refs/musher/recovery/old/1");
+    assert_eq!(lab.tip("refs/musher/recovery/old/1^"), lab.tip("musher/old/1"));
+}
+
+#[tokio::test]
+async fn a_fresh_slot_takes_few_calls_of_git() {
+    let lab = Lab::new();
+    let heard = Heard(&lab);
+    let slots = heard.slots().await;
+    heard.forget();
+    slots.prepare(SLOT, &branch("musher/story/1"), &from_main()).await.unwrap();
+    assert!(heard.count("") <= 6, "{}", read(&lab.path(""), "calls"));
+}
+
+#[tokio::test]
+async fn what_is_to_stay_stays_though_git_does_not_ignore_it() {
+    let lab = Lab::new();
+    let files = SlotFiles { keep: vec![rel("build")], copy: Vec::new() };
+    let slots = lab.slots_with(files).await;
+    let at = slots.prepare(SLOT, &branch("musher/old/1"), &from_main()).await.unwrap().path;
+    write(&at, "build/object", "warm\n");
+    write(&at, "untracked", "x\n");
+    slots.prepare(SLOT, &branch("musher/new/1"), &from_main()).await.unwrap();
+    assert_eq!(read(&at, "build/object"), "warm\n");
+    assert_eq!(lab.git_in(&at, ["status", "--porcelain"]), "?? build/");
+    assert_eq!(lab.text_of(&lab.tip("refs/musher/recovery/old/1"), "untracked"), "x");
+}
+
+#[tokio::test]
+async fn a_known_file_that_was_copied_over_is_as_the_base_has_it() {
+    let lab = Lab::new();
+    let files = SlotFiles { keep: Vec::new(), copy: vec![rel("a.txt")] };
+    let slots = lab.slots_with(files).await;
+    let at = slots.prepare(SLOT, &branch("musher/old/1"), &from_main()).await.unwrap().path;
+    write(&at, "a.txt", "SECRET=1\n");
+    write(&at, "untracked", "x\n");
+    slots.prepare(SLOT, &branch("musher/new/1"), &from_main()).await.unwrap();
+    assert_eq!(read(&at, "a.txt"), "one\ntwo\nthree\n");
+    assert_eq!(lab.git_in(&at, ["status", "--porcelain"]), "");
+    let kept = lab.tip("refs/musher/recovery/old/1");
+    assert_eq!(lab.text_of(&kept, "a.txt"), "one\ntwo\nthree");
+}
