@@ -28,6 +28,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cgroup::Cgroup;
+pub use cgroup::hasten_entry;
 use tokio::sync::{mpsc, oneshot};
 
 pub use environment::Environment;
