@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::cgroup::Cgroup;
 use super::mark::{Mark, is_mark};
-use super::table::{self, Entry};
+use super::table::{self, Entry, Environs};
 
 /// A tree whose memory is wanted: the mark of its session, and its control group if it has one.
 #[derive(Debug, Clone, Copy)]
@@ -28,10 +28,11 @@ pub fn memory(trees: &[TreeOf<'_>]) -> Vec<Option<u64>> {
         .map(|tree| is_mark(tree.mark).then(|| Mark::named(tree.mark.to_owned(), None)))
         .collect();
     let mut roots: Vec<Vec<i32>> = trees.iter().map(|tree| held(tree, &table)).collect();
+    let mut environs = Environs::default();
     for entry in table.values().filter(|entry| !entry.zombie) {
-        let Some(carried) = table::mark_of(entry.id.pid) else { continue };
+        let Some(carried) = environs.marks(entry.id.pid).next() else { continue };
         for (mark, roots) in marks.iter().zip(&mut roots) {
-            if mark.as_ref().is_some_and(|mark| mark.is_in(&carried)) {
+            if mark.as_ref().is_some_and(|mark| mark.is_in(carried)) {
                 roots.push(entry.id.pid);
             }
         }

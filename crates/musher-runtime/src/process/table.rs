@@ -1,6 +1,7 @@
 //! The kernel's table of processes, as `/proc` shows it.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::io::Read;
 
 use super::mark::{MARK, Mark};
@@ -22,20 +23,23 @@ pub(super) struct Entry {
 
 /// Every process there is, by number.
 pub(super) fn read() -> HashMap<i32, Entry> {
-    let Ok(folder) = std::fs::read_dir("/proc") else {
-        return HashMap::new();
-    };
-    folder
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(|pid| Some((pid, entry(pid)?)))
-        .collect()
+    pids().filter_map(|pid| Some((pid, entry(pid)?))).collect()
+}
+
+/// The number of every process there is.
+pub(super) fn pids() -> impl Iterator<Item = i32> {
+    let folder = std::fs::read_dir("/proc").into_iter().flatten();
+    folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
 /// One process, if it is still there.
 pub(super) fn entry(pid: i32) -> Option<Entry> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The kernel gives all of it at once, and what is wanted stands in front.
+    let mut room = [0; 512];
+    let count = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut room).ok()?;
+    let stat = &room[..count];
     // The name stands in parentheses and may hold any byte, so the fields are counted from its end.
-    let after_name = &stat[memchr::memrchr(b')', &stat)? + 1..];
+    let after_name = &stat[memchr::memrchr(b')', stat)? + 1..];
     let text = std::str::from_utf8(after_name).ok()?;
     let mut fields = text.split_ascii_whitespace();
     let state = fields.next()?;
@@ -56,35 +60,46 @@ pub(super) enum Belongs {
     Unknown,
 }
 
-/// Whether the process was started with the mark in its environment.
-pub(super) fn belongs(pid: i32, mark: &Mark) -> Belongs {
-    marks(pid).fold(Belongs::Unknown, |before, value| match before {
-        Belongs::Here => Belongs::Here,
-        Belongs::Elsewhere | Belongs::Unknown if mark.is_in(&value) => Belongs::Here,
-        Belongs::Elsewhere | Belongs::Unknown if mark.is_inside(&value) => before,
-        Belongs::Elsewhere | Belongs::Unknown => Belongs::Elsewhere,
-    })
+/// How much of an environment the kernel gives at a time. Most are shorter, so that one call reads all of it.
+const PIECE: usize = 4096;
+
+/// Reads environments of processes, one after another into the same room.
+#[derive(Debug, Default)]
+pub(super) struct Environs {
+    room: Vec<u8>,
 }
 
-/// The marks that the process was started with.
-pub(super) fn mark_of(pid: i32) -> Option<Vec<u8>> {
-    marks(pid).next()
-}
-
-fn marks(pid: i32) -> impl Iterator<Item = Vec<u8>> {
-    let mut environ = Vec::new();
-    // A process that is gone, or another user's, carries nothing that we could see.
-    let read = std::fs::File::open(format!("/proc/{pid}/environ"))
-        .and_then(|mut file| file.read_to_end(&mut environ));
-    if read.is_err() {
-        environ.clear();
+impl Environs {
+    /// What the process was started with; nothing for one that is gone, is in the middle of an exec, or is another
+    /// user's.
+    fn of(&mut self, pid: i32) -> &[u8] {
+        let Ok(mut file) = File::open(format!("/proc/{pid}/environ")) else { return &[] };
+        let mut count = 0;
+        loop {
+            self.room.resize(self.room.len().max(count + PIECE), 0);
+            let read = file.read(&mut self.room[count..count + PIECE]).unwrap_or(0);
+            count += read;
+            if read < PIECE {
+                return &self.room[..count];
+            }
+        }
     }
-    let value = |entry: &[u8]| {
-        let value = entry.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?;
-        Some(value.to_vec())
-    };
-    let found: Vec<Vec<u8>> = environ.split(|&byte| byte == 0).filter_map(value).collect();
-    found.into_iter()
+
+    /// The marks that the process was started with.
+    pub(super) fn marks(&mut self, pid: i32) -> impl Iterator<Item = &[u8]> {
+        let entries = self.of(pid).split(|&byte| byte == 0);
+        entries.filter_map(|entry| entry.strip_prefix(MARK.as_bytes())?.strip_prefix(b"="))
+    }
+
+    /// Whether the process was started with the mark in its environment.
+    pub(super) fn belongs(&mut self, pid: i32, mark: &Mark) -> Belongs {
+        self.marks(pid).fold(Belongs::Unknown, |before, value| match before {
+            Belongs::Here => Belongs::Here,
+            Belongs::Elsewhere | Belongs::Unknown if mark.is_in(value) => Belongs::Here,
+            Belongs::Elsewhere | Belongs::Unknown if mark.is_inside(value) => before,
+            Belongs::Elsewhere | Belongs::Unknown => Belongs::Elsewhere,
+        })
+    }
 }
 
 /// The memory that a process has for itself, in bytes: what it shares with others is counted by none.
@@ -132,9 +147,11 @@ mod tests {
         ] {
             let (_sleeper, pid) = sleeper(mark);
             let began = std::time::Instant::now();
+            let mut environs = Environs::default();
             // Until it has become what it is, it shows nothing or what we show.
-            while belongs(pid, &ours) != belongs_to {
-                assert!(began.elapsed().as_secs() < 10, "{mark:?}: {:?}", belongs(pid, &ours));
+            while environs.belongs(pid, &ours) != belongs_to {
+                let found = environs.belongs(pid, &ours);
+                assert!(began.elapsed().as_secs() < 10, "{mark:?}: {found:?}");
             }
         }
     }

@@ -204,6 +204,25 @@ async fn promise_3_an_orphan_without_a_mark_or_a_group_comes_to_a_dedicated_host
 }
 
 #[tokio::test]
+async fn promise_3_what_another_process_has_started_with_the_mark_is_ended_too() {
+    for host in [Host::Shared, Host::Dedicated] {
+        let containment = Containment { host, sweep: Sweep::Tree };
+        let mut agent = Agent::contained(&["echo"], Input::Piped, containment).await;
+        // Whoever starts it is gone at once, so that it is below nobody here.
+        let started = std::process::Command::new("sh")
+            .args(["-c", "setsid sleep 300 >/dev/null 2>&1 & echo $!"])
+            .env(MARK, agent.mark.split_once('=').unwrap().1)
+            .output()
+            .unwrap();
+        let stranger = String::from_utf8(started.stdout).unwrap().trim().parse().unwrap();
+        assert!(proc::alive(stranger));
+        let exit = agent.end().await;
+        assert_eq!(exit.survivors, Vec::<i32>::new());
+        assert!(!proc::alive(stranger), "{host:?}");
+    }
+}
+
+#[tokio::test]
 async fn promise_3_an_orphan_without_a_mark_is_held_by_its_control_group() {
     let mut agent = Agent::start(&["clear-env-daemon"], Input::Piped).await;
     let orphan = agent.pid().await;

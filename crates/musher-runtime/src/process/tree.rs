@@ -7,13 +7,15 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open, pidfd_send_signal, waitpid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, pidfd_open,
+    pidfd_send_signal, waitid, waitpid,
 };
 
 use super::cgroup::Cgroup;
 use super::mark::Mark;
-use super::table::{self, Belongs, Entry, Identity};
+use super::table::{self, Belongs, Entry, Environs, Identity};
 use super::{Containment, Host, Sweep, roots};
 
 /// How long the kernel gets to take away what was killed.
@@ -75,10 +77,13 @@ impl Tree {
 
     /// Kills all of the tree and gives back what is still there, which should be nothing.
     pub(super) fn kill(&mut self) -> Vec<i32> {
-        // Stopped processes cannot fork, so once every member has been stopped none can slip away.
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();
         }
+        if self.is_gone() {
+            return Vec::new();
+        }
+        // Stopped processes cannot fork, so once every member has been stopped none can slip away.
         let deadline = Instant::now() + VERIFY;
         let (mut stopped, mut empty) = (HashSet::new(), 0);
         while Instant::now() < deadline {
@@ -107,6 +112,39 @@ impl Tree {
         }
     }
 
+    /// Whether nothing is left, found out by as little reading as that takes: a thousand runs may end at once. `false` says
+    /// only that it is worth a closer look.
+    fn is_gone(&self) -> bool {
+        let alone = self.containment.host == Host::Dedicated && is_childless();
+        if self.containment.sweep == Sweep::RootOnly || !alone {
+            return false;
+        }
+        // All that ever descended from us would be below us still, because orphans come to us. So only what others have
+        // started can be left: it carries the mark, or was put into the group. Should orphans not come, those that were
+        // seen are known.
+        let lives = |id: &Identity| table::entry(id.pid).is_some_and(|entry| entry.id == *id);
+        let held = self.cgroup.as_ref().is_some_and(|cgroup| !cgroup.members().is_empty());
+        if held || self.seen.iter().any(lives) {
+            return false;
+        }
+        let me = getpid().as_raw_nonzero().get();
+        let others = || table::pids().filter(|pid| *pid != me);
+        let mut environs = Environs::default();
+        let mut elsewhere = HashSet::new();
+        for pid in others() {
+            match environs.belongs(pid, &self.mark) {
+                Belongs::Here => return false,
+                Belongs::Elsewhere => _ = elsewhere.insert(pid),
+                Belongs::Unknown => {}
+            }
+        }
+        // In the middle of an exec a process shows no mark, so one look proves nothing.
+        std::thread::sleep(PAUSE);
+        others()
+            .filter(|pid| !elsewhere.contains(pid))
+            .all(|pid| environs.belongs(pid, &self.mark) != Belongs::Here)
+    }
+
     /// The living members, and a chance for the dead ones to be taken out of the process table.
     fn members(&mut self) -> Vec<Entry> {
         let table = table::read();
@@ -132,12 +170,13 @@ impl Tree {
                 let held = self.cgroup.as_ref().map(Cgroup::members).unwrap_or_default();
                 self.seen
                     .extend(held.iter().filter_map(|pid| table.get(pid)).map(|entry| entry.id));
+                let mut environs = Environs::default();
                 for Entry { id, zombie, .. } in table.values() {
                     let settled = self.seen.contains(id) || self.elsewhere.contains(id);
                     if id.pid == me || *zombie || settled || id.started < self.since {
                         continue;
                     }
-                    match table::belongs(id.pid, &self.mark) {
+                    match environs.belongs(id.pid, &self.mark) {
                         Belongs::Here => _ = self.seen.insert(*id),
                         // The marks around one that somebody else gave away are not known.
                         Belongs::Elsewhere if self.since > 0 => _ = self.elsewhere.insert(*id),
@@ -196,6 +235,12 @@ fn send(id: Identity, signal: Signal) {
         // It may be gone by now, which is what was wanted.
         let _gone = pidfd_send_signal(&pidfd, signal);
     }
+}
+
+/// Whether this process has no child, living or dead.
+fn is_childless() -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(waitid(WaitId::All, look), Err(Errno::CHILD))
 }
 
 /// Takes a dead member out of the process table, if it is ours to take; the agent itself is waited for elsewhere.
