@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::pool::{Action, Decision, Fact, Refusal, Reply, State, Team, TextKey};
-use crate::{CommandId, RunId};
+use crate::{CommandId, RunId, RunPhase};
 
 /// A rule that tests break on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,9 +121,13 @@ impl<'a> Draft<'a> {
         self.look = true;
     }
 
-    /// Whether a waiting run might have its turn now.
+    /// Whether a waiting run might have its turn now. When none waits, that is known without a copy of the state: a
+    /// thousand runs may end one after another.
     pub(super) fn must_look(&self) -> bool {
+        let queued = |fact: &Fact| matches!(fact, Fact::RunQueued { .. });
+        let mut runs = self.base.runs.values();
         self.look
+            && (runs.any(|run| run.phase == RunPhase::Queued) || self.made.facts.iter().any(queued))
     }
 
     pub(super) fn decision(mut self, reply: Option<Result<Reply, Refusal>>) -> Decision {
