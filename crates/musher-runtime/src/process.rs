@@ -28,7 +28,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cgroup::Cgroup;
-pub use cgroup::hasten_entry;
 use tokio::sync::{mpsc, oneshot};
 
 pub use environment::Environment;

@@ -83,17 +83,6 @@ pub(super) fn folder_of(mark: &Mark) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Begins the wait that stands before the next entry into a group. The kernel waits until nobody is in the middle of a
-/// fork, for ten milliseconds and more; who enters shortly after another does not wait again. So it pays to enter the
-/// group that we are in, which changes nothing, while what is to enter another is being made ready. It blocks.
-pub fn hasten_entry() {
-    let own = own_folder().map(|folder| folder.join("cgroup.procs"));
-    if let Some(mut entrance) = own.and_then(|own| File::options().write(true).open(own).ok()) {
-        // Where it is refused, the next entry takes as long as it takes.
-        let _refused = entrance.write_all(b"0");
-    }
-}
-
 fn gather(folder: &Path, found: &mut Vec<i32>) {
     let listed = std::fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
     found.extend(listed.lines().filter_map(|line| line.parse::<i32>().ok()).filter(|pid| *pid > 0));

@@ -11,7 +11,7 @@ use musher_core::{
     Answer, BranchRef, CommandId, ErrorClass, ErrorInfo, RunId, RunPlan, SlotId, Start, StoryId,
     Usd,
 };
-use musher_runtime::{hasten_entry, now_ms, sweep};
+use musher_runtime::{now_ms, sweep};
 use uuid::Uuid;
 
 use super::Ground;
@@ -153,8 +153,6 @@ impl Actor {
         let earlier = RunSpec::read(&folder).ok().map(|spec| spec.mark);
         let mark = earlier.unwrap_or_else(|| Uuid::new_v4().simple().to_string());
         let ground = self.ground.clone();
-        // The agent will enter a control group, and what stands before that is waited for meanwhile.
-        let hastened = tokio::task::spawn_blocking(hasten_entry);
         let launched = tokio::task::spawn_blocking(move || {
             let worktree = ground.slots.path(slot);
             let spec = ground.assign(&assignment, &worktree, mark)?;
@@ -169,8 +167,7 @@ impl Actor {
                 Err(error) => Err(ErrorInfo::new(ErrorClass::Startup, error.to_string())),
             }
         });
-        let (launched, _hastened) = tokio::join!(launched, hastened);
-        launched.map_err(|error| ErrorInfo::new(ErrorClass::Internal, error.to_string()))?
+        launched.await.map_err(|error| ErrorInfo::new(ErrorClass::Internal, error.to_string()))?
     }
 
     /// Hands a command to whoever attends the run. One whose text nobody can read is not left on its way for ever.
