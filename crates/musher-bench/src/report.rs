@@ -16,6 +16,7 @@ pub struct Report {
 }
 
 /// One line of the table.
+#[derive(Debug, Clone, Copy)]
 struct Line<'a> {
     row: &'static Row,
     measure: &'static Measure,
