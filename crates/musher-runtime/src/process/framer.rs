@@ -6,14 +6,15 @@ use bytes::{Buf, Bytes, BytesMut};
 const WHOLE: usize = 4 * 1024 * 1024;
 /// A line is reported at the latest after this many bytes, so that output without a newline is still heard of.
 const CAP: u64 = 64 * 1024 * 1024;
-/// How much is read at once: little from an agent that talks, more from one that floods.
-const READ: usize = 32 * 1024;
-const FLOOD: usize = 64 * 1024;
 /// How much of a long line's beginning and end is kept.
 const EDGE: usize = 16 * 1024;
+/// How much is read at a time from an agent that says much, and from one that says little: there may be a thousand of
+/// those, and each has its room.
+const MOST: usize = 64 * 1024;
+const LEAST: usize = 4 * 1024;
 
-/// What a line weighs at least.
-const LEAST: usize = 256;
+/// What a line weighs beside its bytes.
+const OWN_WEIGHT: usize = 256;
 
 /// One line of output, without its line ending.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +44,7 @@ impl Line {
             LineBody::Whole(bytes) => bytes.len(),
             LineBody::Cut { head, tail } => head.len() + tail.len(),
         };
-        bytes + LEAST
+        bytes + OWN_WEIGHT
     }
 }
 
@@ -51,12 +52,12 @@ impl Line {
 #[derive(Debug)]
 pub(crate) struct Framer {
     buffer: BytesMut,
+    /// How much room the next read gets.
+    room: usize,
     /// How far `buffer` is known to hold no newline.
     scanned: usize,
     /// Where `buffer` starts in the output.
     offset: u64,
-    /// How much room the next read gets.
-    room: usize,
     long: Option<LongLine>,
 }
 
@@ -78,17 +79,18 @@ impl Default for Framer {
 impl Framer {
     /// A framer whose first byte stands at this place of a longer output.
     pub(crate) fn starting_at(offset: u64) -> Self {
-        Self { buffer: BytesMut::new(), scanned: 0, offset, room: READ, long: None }
+        Self { buffer: BytesMut::new(), room: LEAST, scanned: 0, offset, long: None }
     }
 
     /// The last bytes that were read, before any line is taken out.
-    pub(crate) fn fresh(&mut self, read: usize) -> &[u8] {
-        self.room = if read >= READ { FLOOD } else { READ };
+    pub(crate) fn fresh(&self, read: usize) -> &[u8] {
         &self.buffer[self.buffer.len().saturating_sub(read)..]
     }
 
     /// The place to read into; call [`Framer::next_line`] until it gives nothing before reading again.
     pub(crate) fn buffer(&mut self) -> &mut BytesMut {
+        let filled = self.buffer.len() == self.buffer.capacity();
+        self.room = if filled { MOST.min(2 * self.room) } else { LEAST.max(self.room / 2) };
         self.buffer.reserve(self.room);
         &mut self.buffer
     }
@@ -206,6 +208,27 @@ mod tests {
                 LineBody::Cut { .. } => panic!("a short line was cut"),
             })
             .collect()
+    }
+
+    #[test]
+    fn one_that_says_little_gets_little_room_and_one_that_says_much_gets_more() {
+        let mut framer = Framer::default();
+        let say = |framer: &mut Framer, much: bool| {
+            let buffer = framer.buffer();
+            let room = buffer.capacity() - buffer.len();
+            let said = if much { room } else { 10 };
+            let line = [vec![b'x'; said - 1], vec![b'\n']].concat();
+            buffer.extend_from_slice(&line);
+            assert_eq!(framer.next_line().unwrap().len as usize, said - 1);
+            room
+        };
+        for _ in 0..10 {
+            assert!(say(&mut framer, false) <= 2 * LEAST);
+        }
+        for _ in 0..10 {
+            say(&mut framer, true);
+        }
+        assert!(say(&mut framer, false) >= MOST);
     }
 
     #[test]

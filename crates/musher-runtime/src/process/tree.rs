@@ -138,7 +138,8 @@ impl Tree {
                 Belongs::Unknown => {}
             }
         }
-        // In the middle of an exec a process shows no mark, so one look proves nothing.
+        // In the middle of an exec a process shows no mark, so one look proves nothing. A number is not given away again
+        // within that time.
         std::thread::sleep(PAUSE);
         others()
             .filter(|pid| !elsewhere.contains(pid))
