@@ -18,9 +18,10 @@ pub const READY: &str = "ready\n";
 /// Where a runner writes what goes wrong with itself.
 const LOG: &str = "runner.log";
 
-/// Makes the C library give memory back: by itself it keeps more, the larger the blocks are that it has seen. There may
-/// be a thousand runners, and most of them wait.
-const THRIFT: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.trim_threshold=131072");
+/// Makes the C library give memory back, and keep one store for all threads: by itself it keeps more, the larger the
+/// blocks are that it has seen. There may be a thousand runners, and most of them wait.
+const THRIFT: (&str, &str) =
+    ("GLIBC_TUNABLES", "glibc.malloc.trim_threshold=131072:glibc.malloc.arena_max=1");
 
 /// How long a runner may take to begin.
 const PATIENCE: Duration = Duration::from_secs(20);
