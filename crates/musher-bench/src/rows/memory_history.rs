@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use anyhow::ensure;
 use tokio::task::JoinSet;
 
 use crate::bench::Bench;
@@ -28,6 +29,8 @@ pub const ROW: Row = Row {
 
 const EVENTS: u64 = 1_000_000;
 const READERS: usize = 100;
+/// Nothing here takes longer, except what is broken.
+const PATIENCE: Duration = Duration::from_secs(900);
 /// Where to look, in thousandths of the run.
 const LOOKS: [u64; 4] = [100, 250, 500, 1000];
 
@@ -54,6 +57,8 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
             let slowest =
                 || progress.iter().map(|seq| seq.load(Ordering::Relaxed)).min().unwrap_or(0);
             while slowest() < goal {
+                let read = slowest();
+                ensure!(began.elapsed() < PATIENCE, "somebody has read {read} of {goal} events");
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
             let look = Memory::of(place.pid())?;
