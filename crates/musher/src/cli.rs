@@ -57,6 +57,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use exit::{CliError, Exit};
+use runner::Runner;
 use terminal::tell;
 use tokio::runtime::Builder;
 
@@ -81,7 +82,7 @@ enum Verb {
     /// Serve one project: give its stories to agents, record what they do, and answer over HTTP.
     Serve(serve::Serve),
     #[command(hide = true)]
-    Runner(runner::Runner),
+    Runner(Runner),
     /// Write the first project file of this repository.
     Init(init::Init),
     /// Agree to what the project file may do.
@@ -229,19 +230,42 @@ impl Cli {
 
 /// Runs the verb that the command line names and gives the exit code that tells how it went.
 pub fn main() -> ExitCode {
+    // There may be a thousand runners, and the whole command line takes more memory than the rest of one.
+    match Runner::among(std::env::args_os()) {
+        Some(runner) => host(runner),
+        None => any_verb(),
+    }
+}
+
+// Neither is merged into its caller, for a frame takes all its memory at once.
+#[inline(never)]
+fn host(runner: Runner) -> ExitCode {
+    work(Builder::new_current_thread(), true, runner.run())
+}
+
+#[inline(never)]
+fn any_verb() -> ExitCode {
     let cli = Cli::parse();
-    if cli.verb.hosts_an_agent() {
+    work(cli.verb.runtime(), cli.verb.hosts_an_agent(), cli.run())
+}
+
+fn work(
+    mut builder: Builder,
+    hosts_an_agent: bool,
+    verb: impl Future<Output = Result<Exit, CliError>>,
+) -> ExitCode {
+    if hosts_an_agent {
         // Its orphans come to us instead of vanishing out of reach. Without it the mark still finds most.
         let _unsupported = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     }
-    let runtime = match cli.verb.runtime().enable_all().build() {
+    let runtime = match builder.enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             tell(&format!("error: the machine gave no threads to work with: {error}"));
             return Exit::Unavailable.into();
         }
     };
-    match runtime.block_on(cli.run()) {
+    match runtime.block_on(verb) {
         Ok(exit) => exit.into(),
         Err(error) => {
             error.print();

@@ -1,7 +1,8 @@
 //! `musher runner`, hidden: hosts the one run whose folder it is given.
 
+use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use musher_runtime::{Environment, now_ms};
@@ -17,6 +18,15 @@ pub(super) struct Runner {
 }
 
 impl Runner {
+    /// The runner that arguments ask for, if they are just those by which a server starts one.
+    pub(super) fn among(args: impl Iterator<Item = OsString>) -> Option<Self> {
+        let args: Vec<OsString> = args.skip(1).take(3).collect();
+        let [verb, folder] = &args[..] else { return None };
+        // A folder has its whole path, so that it is no option.
+        (verb == "runner" && Path::new(folder).is_absolute())
+            .then(|| Self { folder: folder.into() })
+    }
+
     pub(super) async fn run(self) -> Result<Exit, CliError> {
         // The terminal of whoever started the server must not reach the run.
         let _already_its_own = rustix::process::setsid();
@@ -29,5 +39,35 @@ impl Runner {
             .await
             .map_err(|error| CliError::Unavailable(error.to_string()))?;
         Ok(Exit::Completed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::super::{Cli, Verb};
+    use super::*;
+
+    fn among(args: &[&str]) -> Option<PathBuf> {
+        Runner::among(args.iter().map(OsString::from)).map(|runner| runner.folder)
+    }
+
+    #[test]
+    fn a_runner_is_told_from_other_verbs_as_the_whole_command_line_tells_it() {
+        let args = ["musher", "runner", "/state/runs/r1"];
+        let Verb::Runner(parsed) = Cli::parse_from(args).verb else { panic!("it is a runner") };
+        assert_eq!(among(&args), Some(parsed.folder));
+        for other in [
+            &["musher"][..],
+            &["musher", "runner"],
+            &["musher", "runner", "--help"],
+            &["musher", "runner", "runs/r1"],
+            &["musher", "runner", "/state/runs/r1", "/state/runs/r2"],
+            &["musher", "runners", "/state/runs/r1"],
+            &["musher", "serve", "/state"],
+        ] {
+            assert_eq!(among(other), None, "{other:?}");
+        }
     }
 }
