@@ -39,7 +39,7 @@ pub const ROW: Row = Row {
 
 const SUBSCRIBERS: u64 = 10_000;
 const AGENTS: u64 = 100;
-const SCORE: Score = Score { lines: 24, every: Duration::from_millis(500) };
+const SCORE: Score = Score { lines: 24, together: 1, every: Duration::from_millis(500) };
 /// File handles that are needed for everything else.
 const RESERVED: usize = 1_500;
 /// So many connect at once, which the listener's queue can hold.
@@ -52,7 +52,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const FEW: usize = 500;
 const FEW_AGENTS: usize = 10;
 /// More than the connection of one that does not read can hold.
-const BURST: Score = Score { lines: 2_000, every: Duration::ZERO };
+const BURST: Score = Score { lines: 2_000, together: 2_000, every: Duration::ZERO };
 
 /// Agents that say what time it is, each with a reader that listens.
 struct Stage {

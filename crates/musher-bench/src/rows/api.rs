@@ -62,7 +62,7 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
         runs.push(run);
     }
     let mut players = conductor.gather(AGENTS).await?;
-    players.speak(Score { lines: LINES, every: EVERY }).await?;
+    players.speak(Score { lines: LINES, together: 1, every: EVERY }).await?;
     let requests = bench.setup.effort.of(REQUESTS);
     while bench.another_round()? {
         let mut asking = JoinSet::new();

@@ -22,13 +22,15 @@ pub const ROW: Row = Row {
     name: "fan-out",
     about: "SSE to 1,000 subscribers of one run",
     measures: &[
-        Measure::alone("tens", "in batches of 10", "M events/s", Bar::AtLeast(2.0)),
-        Measure::alone("singles", "singly", "M events/s", Bar::AtLeast(0.25)),
-        Measure::alone("flow", "singly, 1,000 a second", "M events/s", Bar::None),
-        Measure::alone("tens_cpu", "in batches of 10, server", "ns/event", Bar::None),
-        Measure::alone("singles_cpu", "singly, server", "ns/event", Bar::None),
-        Measure::alone("tens_read", "in batches of 10, readers", "ns/event", Bar::None),
-        Measure::alone("singles_read", "singly, readers", "ns/event", Bar::None),
+        Measure::alone("tens_flow", "in batches of 10", "M events/s", Bar::AtLeast(2.0)),
+        Measure::alone("singles_flow", "singly", "M events/s", Bar::AtLeast(0.25)),
+        // The rest is what it costs when each batch is waited for, so that nothing can be put together.
+        Measure::alone("tens", "10, waited for", "M events/s", Bar::None),
+        Measure::alone("singles", "1, waited for", "M events/s", Bar::None),
+        Measure::alone("tens_cpu", "10, waited for, server", "ns/event", Bar::None),
+        Measure::alone("singles_cpu", "1, waited for, server", "ns/event", Bar::None),
+        Measure::alone("tens_read", "10, waited for, readers", "ns/event", Bar::None),
+        Measure::alone("singles_read", "1, waited for, readers", "ns/event", Bar::None),
     ],
     rounds: Rounds::Many,
     needs: Needs::Programs,
@@ -37,7 +39,8 @@ pub const ROW: Row = Row {
 
 const SUBSCRIBERS: u64 = 1_000;
 const BATCHES: u64 = 200;
-/// Between events that are written without waiting for anybody, as agents do.
+/// As many batches are written without waiting for anybody, as agents do, with so much time between them.
+const FLOWING: u64 = 1_000;
 const FLOW: Duration = Duration::from_millis(1);
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -106,13 +109,18 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
             bench.alone(cpu, used.as_secs_f64() * 1e9 / events)?;
             bench.alone(read, readers.as_secs_f64() * 1e9 / events)?;
         }
-        let began = Instant::now();
-        due += subscribers * BATCHES;
-        count.wanted.store(due, Ordering::Release);
-        players.speak(Score { lines: BATCHES, every: FLOW }).await?;
-        count.reach(due).await?;
-        let took = began.elapsed().as_secs_f64();
-        bench.alone("flow", (subscribers * BATCHES) as f64 / took / 1e6)?;
+        for (key, together) in [("tens_flow", 10), ("singles_flow", 1)] {
+            let batches = bench.setup.effort.of(FLOWING);
+            let began = Instant::now();
+            for _ in 0..bench.slow.times() {
+                due += subscribers * batches * together;
+                count.wanted.store(due, Ordering::Release);
+                players.speak(Score { lines: batches * together, every: FLOW, together }).await?;
+                count.reach(due).await?;
+            }
+            let took = began.elapsed().as_secs_f64();
+            bench.alone(key, (subscribers * batches * together) as f64 / took / 1e6)?;
+        }
     }
     Ok(())
 }
@@ -120,6 +128,6 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
 /// Lets the agent say so much at once, and waits until everybody has got it.
 async fn deliver(players: &mut Players, count: &Count, lines: u64, due: u64) -> anyhow::Result<()> {
     count.wanted.store(due, Ordering::Release);
-    players.speak(Score { lines, every: Duration::ZERO }).await?;
+    players.speak(Score { lines, every: Duration::ZERO, together: lines }).await?;
     count.reach(due).await
 }

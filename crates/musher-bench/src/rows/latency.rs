@@ -59,7 +59,7 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
     // What each says when it starts is heard first.
     ours.wait(agents).await?;
     relays.heard.wait(agents).await?;
-    let score = Score { lines: LINES, every: EVERY };
+    let score = Score { lines: LINES, together: 1, every: EVERY };
     let expected = agents * LINES as usize;
     while bench.another_round()? {
         let (mut found, mut floor) = (Vec::new(), Vec::new());

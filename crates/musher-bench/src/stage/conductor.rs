@@ -26,7 +26,9 @@ pub struct Players(Vec<TcpStream>);
 #[derive(Debug, Clone, Copy)]
 pub struct Score {
     pub lines: u64,
-    /// Between one line and the next; with none, all lines are one write.
+    /// Lines that are one write.
+    pub together: u64,
+    /// Between one write and the next.
     pub every: Duration,
 }
 
@@ -73,13 +75,15 @@ impl Players {
         Ok(super::subscriber::number(&word))
     }
 
-    /// Lets all of them speak, evenly spread over the time between two lines.
+    /// Lets all of them speak, evenly spread over the time between two writes.
     pub async fn speak(&mut self, score: Score) -> anyhow::Result<()> {
         let every = score.every.as_micros() as u64;
         let count = self.0.len().max(1) as u64;
         for (nth, player) in (0..).zip(&mut self.0) {
             let phase = every * nth / count;
-            player.write_all(format!("{} {every} {phase}\n", score.lines).as_bytes()).await?;
+            let Score { lines, together, .. } = score;
+            let words = format!("{lines} {together} {every} {phase}\n");
+            player.write_all(words.as_bytes()).await?;
         }
         Ok(())
     }

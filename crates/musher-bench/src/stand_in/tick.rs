@@ -58,23 +58,20 @@ fn speak(conductor: &str, speech: Speech) -> anyhow::Result<()> {
     for score in BufReader::new(stream).lines() {
         let score = score?;
         let mut words = score.split(' ').filter_map(|word| word.parse::<u64>().ok());
-        let mut next = || words.next().context("a score has three numbers");
-        let (lines, every, phase) = (next()?, next()?, next()?);
+        let mut next = || words.next().context("a score has four numbers");
+        let (lines, together, every, phase) = (next()?, next()?.max(1), next()?, next()?);
         let began = Instant::now() + Duration::from_micros(phase);
-        let mut whole = String::new();
-        for nth in 0..lines {
-            said += 1;
-            if every == 0 {
-                whole.push_str(&line(speech, said, monotonic()));
-                continue;
-            }
+        for nth in 0..lines.div_ceil(together) {
             let due = began + Duration::from_micros(every * nth);
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
-            out.write_all(line(speech, said, monotonic()).as_bytes())?;
+            let mut whole = String::new();
+            for _ in 0..together.min(lines - nth * together) {
+                said += 1;
+                whole.push_str(&line(speech, said, monotonic()));
+            }
+            out.write_all(whole.as_bytes())?;
             out.flush()?;
         }
-        out.write_all(whole.as_bytes())?;
-        out.flush()?;
     }
     Ok(())
 }
