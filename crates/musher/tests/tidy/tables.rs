@@ -63,10 +63,12 @@ pub(crate) enum Lines {
 
 /// Which modules of musher-runtime a part may name.
 pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
-    ("process", &["process", "task"]),
-    ("session", &["session", "process", "task", "clock", "tools", API]),
+    ("json", &[]),
+    ("needles", &[]),
+    ("process", &["process", "task", "needles"]),
+    ("session", &["session", "process", "task", "clock", "tools", "needles", API]),
     ("peer", &["peer"]),
-    ("claude_code", &["claude_code", "session", "process", "peer", API]),
+    ("claude_code", &["claude_code", "session", "process", "peer", "json", API]),
     ("script", &["script", "session", "process", "peer", API]),
     ("tools", &["tools", "process", "task", API]),
     ("model", &["model", "session", "process", "tools", "clock", API]),
