@@ -91,9 +91,14 @@ pub(crate) fn is_whole(line: &str) -> bool {
     sonic_rs::from_str::<IgnoredAny>(line).is_ok()
 }
 
+/// The text that a part is, where it stands.
+pub(crate) fn words<'p>(piece: Option<&'p Piece<'_>>) -> Option<&'p str> {
+    piece.and_then(|piece| piece.as_str())
+}
+
 /// The text that a part is.
 pub(crate) fn text(piece: Option<&Piece<'_>>) -> Option<String> {
-    piece.and_then(|piece| piece.as_str()).map(str::to_owned)
+    words(piece).map(str::to_owned)
 }
 
 /// A value of the expected shape, or nothing: new versions change fields without a word.

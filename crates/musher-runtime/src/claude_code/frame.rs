@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
-use sonic_rs::JsonValueTrait as _;
 
 use crate::json::{self, Piece, Text, count, lenient};
 
@@ -103,7 +102,7 @@ impl<'a> Block<'a> {
     }
 
     pub(super) fn kind(&self) -> &str {
-        self.kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or_default()
+        json::words(self.kind.as_ref()).unwrap_or_default()
     }
 
     /// All of it, to be passed on.

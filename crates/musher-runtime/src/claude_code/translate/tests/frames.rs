@@ -398,3 +398,25 @@ fn deep_json_and_lines_that_are_no_json_are_kept_as_unparsed() {
         assert!(matches!(events(&steps)[..], [EventKind::Unparsed { .. }]), "{text:.20}");
     }
 }
+
+#[test]
+fn an_end_nested_too_deep_to_read_still_ends_the_turn() {
+    let mut translator = ready();
+    one(&mut translator, json!({ "type": "system", "subtype": "init" }));
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    let end = format!(r#"{{"type":"result","is_error":false,"structured_output":{deep}}}"#);
+    let steps = feed(&mut translator, end.as_bytes());
+    let events = events(&steps);
+    assert!(matches!(events[0], EventKind::Unparsed { truncated: true, .. }), "{events:?}");
+    assert!(matches!(events[1], EventKind::TurnEnded(ended) if ended.error.is_none()));
+}
+
+#[test]
+fn a_frame_that_breaks_off_after_its_kind_is_no_frame() {
+    for kind in ["assistant", "user", "result", "system", "stream_event", "new_kind"] {
+        let line = format!(r#"{{"type":"{kind}","message":{{"content":"wor"#);
+        let steps = feed(&mut ready(), line.as_bytes());
+        let events = events(&steps);
+        assert!(matches!(events[..], [EventKind::Unparsed { .. }]), "{kind}: {events:?}");
+    }
+}
