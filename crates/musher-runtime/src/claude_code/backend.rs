@@ -64,7 +64,7 @@ impl Conversation {
             forked_from: resumed.filter(|_| self.attempt.fork),
             ..SessionInfo::default()
         });
-        self.carry_out(Step { signals: vec![opening], replies: Vec::new() }, None).await;
+        self.carry_out(Step { signals: vec![opening], ..Step::default() }, None).await;
         loop {
             let port = &mut self.attempt.port;
             let wake = tokio::select! {
@@ -83,9 +83,13 @@ impl Conversation {
                 }
                 Wake::Heard(Some(Heard::Lines(lines, weight))) => {
                     // Lines may be long, and what they meant is all that is needed from here on.
-                    let step = lines
-                        .into_iter()
-                        .fold(Step::default(), |step, line| self.translator.read(&line, step));
+                    let mut step = Step::default();
+                    for line in lines {
+                        if !step.signals.is_empty() {
+                            step.ends.push(step.signals.len());
+                        }
+                        step = self.translator.read(&line, step);
+                    }
                     self.carry_out(step, Some(weight)).await;
                     let over = self.translator.unknown_session.is_some()
                         || self.translator.fatal.is_some();
@@ -139,7 +143,7 @@ impl Conversation {
                 () = port.end.cancelled(), if !self.ending => Wake::End,
                 permit = port.signals.reserve() => {
                     if let Ok(permit) = permit {
-                        permit.send(Batch { signals: step.signals, weight });
+                        permit.send(Batch { signals: step.signals, ends: step.ends, weight });
                     }
                     return;
                 }

@@ -36,6 +36,8 @@ const UNDER_WAY: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Step {
     pub(super) signals: Vec<Signal>,
+    /// After how many signals a frame ended, where there are several.
+    pub(super) ends: Vec<usize>,
     /// Lines to write to the agent.
     pub(super) replies: Vec<Bytes>,
 }

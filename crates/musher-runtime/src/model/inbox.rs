@@ -155,7 +155,7 @@ impl Outbox {
             biased;
             () = self.kill.cancelled() => Err(Broken::Ending),
             () = self.end.cancelled() => Err(Broken::Ending),
-            sent = self.signals.send(Batch { signals, weight }) => {
+            sent = self.signals.send(Batch { weight, ..signals.into() }) => {
                 sent.map_err(|_| Broken::Ending)
             }
         }

@@ -233,7 +233,7 @@ impl Player {
             text: format!("{line}\n"),
             scope: Scope::Main,
         });
-        self.send(Batch { signals: vec![delta], weight: Some(weight) }).await
+        self.send(Batch { weight: Some(weight), ..vec![delta].into() }).await
     }
 }
 

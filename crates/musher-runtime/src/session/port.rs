@@ -67,16 +67,18 @@ pub(crate) enum Order {
     Close,
 }
 
-/// What one frame meant, with what the frame weighs.
+/// What frames meant that came together, with what they weigh.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) signals: Vec<Signal>,
+    /// After how many signals each frame but the last ends.
+    pub(crate) ends: Vec<usize>,
     pub(crate) weight: Option<Weight>,
 }
 
 impl From<Vec<Signal>> for Batch {
     fn from(signals: Vec<Signal>) -> Self {
-        Self { signals, weight: None }
+        Self { signals, ends: Vec::new(), weight: None }
     }
 }
 

@@ -125,7 +125,7 @@ fn shown(line: &Line) -> String {
 async fn say(attempt: &Attempt, code: &str, text: String, weight: Option<Weight>) {
     let code = Some(code.to_owned());
     let notice = EventKind::Notice { level: Level::Info, code, text };
-    let batch = Batch { signals: vec![Signal::event(notice)], weight };
+    let batch = Batch { weight, ..vec![Signal::event(notice)].into() };
     tokio::select! {
         biased;
         () = attempt.port.kill.cancelled() => {}

@@ -15,11 +15,16 @@ use super::{Driver, LINGERING};
 use crate::clock;
 
 impl Driver {
-    /// Takes in what frames meant that came together; limits are looked at when all of it is known.
+    /// Takes in what frames meant that came together; limits are looked at whenever all of one is known.
     pub(super) fn hear(&mut self, batch: Batch) {
         self.clocks.heard();
         let before = self.outbox.outputs.len();
-        for signal in batch.signals {
+        let mut ends = batch.ends.into_iter().peekable();
+        for (taken, signal) in batch.signals.into_iter().enumerate() {
+            if ends.next_if_eq(&taken).is_some() {
+                self.check_spending();
+                self.settle();
+            }
             match signal {
                 Signal::Event { kind, scope, raw } => self.happened(kind, scope, raw),
                 Signal::Delta(delta) => {

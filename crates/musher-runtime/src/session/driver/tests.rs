@@ -98,6 +98,23 @@ fn outcome(kinds: &[EventKind]) -> Outcome {
 }
 
 #[tokio::test(start_paused = true)]
+async fn promise_6_a_limit_that_is_passed_in_the_middle_of_what_came_together_holds() {
+    for (max, expected) in [(1, Outcome::OutOfTurns), (2, Outcome::Completed)] {
+        let mut spec = spec();
+        spec.limits.max_turns = Some(max);
+        let session = play(spec, |mut attempt| async move {
+            let (begun, done) = (Signal::event(started()), ended(TurnOutcome::Completed));
+            let signals = vec![begun, Signal::ModelCall, Signal::ModelCall, Signal::event(done)];
+            let batch = Batch { ends: vec![1, 2, 3], ..signals.into() };
+            attempt.port.signals.send(batch).await.unwrap();
+            told_to_leave(&mut attempt).await;
+            Ended::default()
+        });
+        assert_eq!(outcome(&all(session).await), expected, "at most {max}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn promise_6_a_rate_limit_reset_extends_the_patience_with_silence() {
     for (limited, expected) in [(false, Outcome::TimedOut), (true, Outcome::Completed)] {
         let mut spec = spec();
