@@ -84,7 +84,8 @@ async fn promise_9_on_a_full_disk_commands_are_refused_and_views_go_on_until_the
         return;
     }
     let server = project.serve().await;
-    let (_, working) = server.begin("[[work lines=20 every_ms=20]]").await;
+    // It outlasts what is tried on the full disk: a run that ends gives room back.
+    let (_, working) = server.begin("[[work lines=20 every_ms=100]]").await;
     let (_, asking) = server.begin("[[work ask=make lines=2]]").await;
     let ask = server.until_ask(&asking).await;
     server.until(&working, |_| project.spoken() > 1).await;
