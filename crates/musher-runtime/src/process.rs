@@ -124,6 +124,7 @@ pub(crate) enum Heard {
 pub(crate) enum Said {
     /// A line, and what it weighs until whoever it is for has taken it.
     Line(Line, Weight),
+    /// As [`Heard::Ended`].
     Ended(Exit),
 }
 
