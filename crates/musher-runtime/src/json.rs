@@ -3,11 +3,14 @@
 //! What is nested too deep must be turned away first: the fast reader follows it to the end of the stack. Lines are
 //! texts here, because it looks only afterwards whether bytes are UTF-8.
 
+mod loose;
+
 use std::borrow::Cow;
 
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
-use sonic_rs::JsonValueTrait as _;
+
+pub(crate) use loose::{Loose, loose, next_loose};
 
 /// A value that was found and not read yet.
 pub(crate) type Piece<'a> = sonic_rs::LazyValue<'a>;
@@ -59,46 +62,51 @@ fn depth(line: &str) -> usize {
     deepest
 }
 
-/// A line as the shape that is expected of it.
+/// A line as the shape that is expected of it. Half a character, as is left where a text was cut, becomes a mark.
 pub(crate) fn read<'a, T: Deserialize<'a>>(line: &'a str) -> Option<T> {
-    sonic_rs::from_str(line).ok()
+    let mut reader = sonic_rs::Deserializer::from_str(line).utf8_lossy();
+    let value = T::deserialize(&mut reader).ok()?;
+    reader.end().ok()?;
+    Some(value)
 }
 
 /// A part of a line as the shape that is expected of it.
 pub(crate) fn read_piece<T: DeserializeOwned>(piece: &Piece<'_>) -> Option<T> {
-    sonic_rs::from_str(piece.as_raw_str()).ok()
-}
-
-/// The same, for a shape that borrows from the line. A part that is a text with escapes has no such shape.
-pub(crate) fn read_inside<'a, T: Deserialize<'a>>(piece: &Piece<'a>) -> Option<T> {
-    match piece.as_raw_cow() {
-        Cow::Borrowed(raw) => sonic_rs::from_str(raw).ok(),
-        Cow::Owned(_) => None,
-    }
+    read(piece.as_raw_str())
 }
 
 /// The text under a name of an object. What follows it is not looked at, and may not even be JSON.
 pub(crate) fn text_in<'a>(line: &'a str, name: &str) -> Option<Text<'a>> {
+    if let Some(text) = leading_text(line, name) {
+        return Some(Text(text.into()));
+    }
     let found = sonic_rs::get(line, [name]).ok()?;
     match found.as_raw_cow() {
-        Cow::Borrowed(raw) => sonic_rs::from_str(raw).ok(),
-        Cow::Owned(raw) => sonic_rs::from_str::<String>(&raw).ok().map(|text| Text(text.into())),
+        Cow::Borrowed(raw) => read(raw),
+        Cow::Owned(raw) => read::<String>(&raw).map(|text| Text(text.into())),
+    }
+}
+
+/// The same, if it stands among plain texts at the beginning, as what tells frames apart nearly always does.
+fn leading_text<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let mut rest = line.strip_prefix("{\"")?;
+    loop {
+        let (field, after) = rest.split_once('"')?;
+        let (text, after) = after.strip_prefix(":\"")?.split_once('"')?;
+        let plain = |part: &str| part.bytes().all(|byte| byte != b'\\' && byte >= b' ');
+        if !plain(field) || !plain(text) {
+            return None;
+        }
+        if field == name {
+            return Some(text);
+        }
+        rest = after.strip_prefix(",\"")?;
     }
 }
 
 /// Whether all of a line is JSON.
 pub(crate) fn is_whole(line: &str) -> bool {
     sonic_rs::from_str::<IgnoredAny>(line).is_ok()
-}
-
-/// The text that a part is, where it stands.
-pub(crate) fn words<'p>(piece: Option<&'p Piece<'_>>) -> Option<&'p str> {
-    piece.and_then(|piece| piece.as_str())
-}
-
-/// The text that a part is.
-pub(crate) fn text(piece: Option<&Piece<'_>>) -> Option<String> {
-    words(piece).map(str::to_owned)
 }
 
 /// A value of the expected shape, or nothing: new versions change fields without a word.
@@ -109,12 +117,6 @@ where
 {
     let piece = Piece::deserialize(deserializer)?;
     Ok(read_piece(&piece).unwrap_or_default())
-}
-
-/// A count, however it is written.
-pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    let piece = Piece::deserialize(deserializer)?;
-    Ok(piece.as_u64().or_else(|| piece.as_f64().map(|number| number as u64)).unwrap_or(0))
 }
 
 #[cfg(test)]

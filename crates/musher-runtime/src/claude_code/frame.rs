@@ -1,11 +1,15 @@
 //! The frames of Claude Code that are understood: only what is needed of each, and never an error for what is new.
 
+mod content;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use crate::json::{self, Piece, Text, count, lenient};
+use crate::json::{self, Loose, Piece, Text, lenient, loose};
+
+pub(super) use content::{Block, Content};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Init {
@@ -34,7 +38,7 @@ pub(super) struct Assistant<'a> {
     pub(super) message: Message<'a>,
     pub(super) uuid: Option<Text<'a>>,
     pub(super) error: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "loose")]
     pub(super) aborted: bool,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) supersedes: Vec<String>,
@@ -51,64 +55,19 @@ pub(super) struct Message<'a> {
     pub(super) id: Text<'a>,
     #[serde(default)]
     pub(super) model: Text<'a>,
-    content: Option<Piece<'a>>,
+    #[serde(default = "Loose::nothing", deserialize_with = "loose")]
+    pub(super) content: Content<'a>,
 }
 
-/// Content is a text or a list of blocks.
-#[derive(Debug)]
-pub(super) enum Content<'a> {
-    Text(String),
-    Blocks(Vec<Block<'a>>),
+/// A message of which the blocks are passed on as they are.
+#[derive(Debug, Deserialize)]
+pub(super) struct Verbatim {
+    pub(super) message: VerbatimMessage,
 }
 
-/// A block of content, of whatever kind. Fields that are not of the expected shape are as good as missing.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Block<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Option<Piece<'a>>,
-    pub(super) id: Option<Piece<'a>>,
-    pub(super) name: Option<Piece<'a>>,
-    pub(super) input: Option<Piece<'a>>,
-    pub(super) text: Option<Piece<'a>>,
-    pub(super) thinking: Option<Piece<'a>>,
-    pub(super) signature: Option<Piece<'a>>,
-    pub(super) data: Option<Piece<'a>>,
-    pub(super) tool_use_id: Option<Piece<'a>>,
-    pub(super) content: Option<Piece<'a>>,
-    #[serde(deserialize_with = "lenient")]
-    pub(super) is_error: bool,
-    /// All of it.
-    #[serde(skip)]
-    whole: Piece<'a>,
-}
-
-impl<'a> Message<'a> {
-    /// Nothing, if it is neither.
-    pub(super) fn content(&self) -> Option<Content<'a>> {
-        let Some(content) = &self.content else { return Some(Content::Blocks(Vec::new())) };
-        if content.as_raw_str().starts_with('"') {
-            return json::text(Some(content)).map(Content::Text);
-        }
-        let blocks: Vec<Piece<'a>> = json::read_inside(content)?;
-        Some(Content::Blocks(blocks.into_iter().map(Block::of).collect()))
-    }
-}
-
-impl<'a> Block<'a> {
-    fn of(whole: Piece<'a>) -> Self {
-        let read = json::read_inside(&whole).unwrap_or_default();
-        Self { whole, ..read }
-    }
-
-    pub(super) fn kind(&self) -> &str {
-        json::words(self.kind.as_ref()).unwrap_or_default()
-    }
-
-    /// All of it, to be passed on.
-    pub(super) fn free(&self) -> Json {
-        json::read_piece(&self.whole).unwrap_or_default()
-    }
+#[derive(Debug, Deserialize)]
+pub(super) struct VerbatimMessage {
+    pub(super) content: Vec<Json>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -116,9 +75,9 @@ pub(super) struct User<'a> {
     #[serde(borrow)]
     pub(super) message: Message<'a>,
     pub(super) uuid: Option<Text<'a>>,
-    #[serde(default, rename = "isReplay", deserialize_with = "lenient")]
+    #[serde(default, rename = "isReplay", deserialize_with = "loose")]
     pub(super) is_replay: bool,
-    pub(super) tool_use_result: Option<Piece<'a>>,
+    pub(super) tool_use_result: Option<Json>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) tool_result_meta: Vec<ToolResultMeta>,
     pub(super) parent_tool_use_id: Option<Text<'a>>,
@@ -203,7 +162,7 @@ pub(super) struct ResultFrame<'a> {
     pub(super) terminal_reason: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub(super) api_error_status: Option<u16>,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "loose")]
     pub(super) result: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub(super) errors: Vec<String>,
@@ -241,23 +200,23 @@ pub(super) struct Denial {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct ModelUsage {
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "loose")]
     pub(super) input_tokens: u64,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "loose")]
     pub(super) output_tokens: u64,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "loose")]
     pub(super) cache_read_input_tokens: u64,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "loose")]
     pub(super) cache_creation_input_tokens: u64,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "loose")]
     pub(super) cache_creation_ephemeral5m_input_tokens: u64,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "loose")]
     pub(super) cache_creation_ephemeral1h_input_tokens: u64,
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "loose")]
     pub(super) thinking_tokens: u64,
-    #[serde(rename = "costUSD", deserialize_with = "lenient")]
+    #[serde(rename = "costUSD", deserialize_with = "loose")]
     pub(super) cost_usd: Option<f64>,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "loose")]
     pub(super) cost_basis: Option<String>,
 }
 

@@ -29,6 +29,8 @@ const BATCH: usize = 256;
 const SYNC: Duration = Duration::from_secs(1);
 /// What is pressing is made durable at once; but when one thing presses after another, they share a sync.
 const GATHER: Duration = Duration::from_millis(5);
+/// Syncs that press one after another take at most one part in so many of the time: the agent must be heard, too.
+const SHARE: u32 = 4;
 /// A copy of the output that is so old is packed with the next sync: packing every few bytes would cost much.
 const FRESH: Duration = Duration::from_millis(100);
 /// How often text in flight is passed on.
@@ -171,8 +173,7 @@ impl Keeping {
         self.unsynced = None;
         self.durable.send_replace(self.writer.synced_seq());
         let now = Instant::now();
-        // On a slow disk the agent must be heard, too.
-        self.rested = now + GATHER.max(now - began);
+        self.rested = now + GATHER.max((now - began) * (SHARE - 1));
         if self.unpacked.is_some_and(|since| now - since >= FRESH) { self.pack() } else { Ok(()) }
     }
 

@@ -6,22 +6,22 @@ use musher_core::{
 };
 use serde_json::Value as Json;
 
-use super::super::frame::{Assistant, Block, Content, ToolResultMeta, User};
+use super::super::frame::{Assistant, Block, Content, ToolResultMeta, User, Verbatim};
 use super::super::tools;
 use super::stream::item_id;
 use super::{Frame, Translator, scope};
-use crate::json::{self, Piece};
 use crate::session::Signal;
 
-/// More blocks than this in one message are no conversation; the frame is kept as it is.
-const BLOCKS: usize = 256;
 /// The model of messages that the program itself makes up.
 const SYNTHETIC: &str = "<synthetic>";
 
 impl Translator {
     pub(super) fn assistant(&mut self, frame: &mut Frame<'_>) -> Option<()> {
-        let said: Assistant<'_> = frame.read()?;
-        let content = said.message.content()?;
+        let mut said: Assistant<'_> = frame.read()?;
+        let content = std::mem::take(&mut said.message.content);
+        if matches!(content, Content::Odd) {
+            return None;
+        }
         let owner = scope(
             said.parent_tool_use_id.as_deref(),
             said.agent_id.as_deref(),
@@ -50,19 +50,27 @@ impl Translator {
                 return Some(());
             }
             Content::Blocks(blocks) => blocks,
+            Content::Odd => return None,
         };
-        if blocks.len() > BLOCKS {
-            return None;
-        }
-        for block in blocks {
-            match block.kind() {
+        for (nth, block) in blocks.into_iter().enumerate() {
+            let body = match &*block.kind {
                 "tool_use" | "server_tool_use" => {
                     // Every block has its number, also one that becomes no content.
                     self.next_block(&said.message.id);
-                    self.proposed(frame, &owner, &block);
+                    self.proposed(frame, &owner, block);
+                    continue;
                 }
-                kind => self.said(frame, &said, &owner, item_body(kind, &block)),
-            }
+                "text" => ItemBody::Text { text: block.text.unwrap_or_default() },
+                "thinking" => ItemBody::Reasoning {
+                    text: block.thinking.unwrap_or_default(),
+                    opaque: block.signature,
+                },
+                "redacted_thinking" => {
+                    ItemBody::Reasoning { text: String::new(), opaque: block.data }
+                }
+                other => ItemBody::Other { name: other.to_owned(), value: verbatim(frame, nth) },
+            };
+            self.said(frame, &said, &owner, body);
         }
         Some(())
     }
@@ -99,25 +107,24 @@ impl Translator {
         frame.event(EventKind::ItemsRetracted { items, why: why.to_owned() });
     }
 
-    fn proposed(&mut self, frame: &mut Frame<'_>, owner: &Scope, block: &Block<'_>) {
-        let name = json::text(block.name.as_ref()).unwrap_or_default();
-        let name = name.as_str();
-        let call = CallId::new(json::text(block.id.as_ref()).unwrap_or_default());
-        let input: Json = block.input.as_ref().and_then(json::read_piece).unwrap_or_default();
-        let kind = tools::kind(name);
+    fn proposed(&mut self, frame: &mut Frame<'_>, owner: &Scope, block: Block<'_>) {
+        let name = block.name.into_owned();
+        let call = CallId::new(block.id);
+        let input = block.input;
+        let kind = tools::kind(&name);
         if kind == ToolKind::Plan
             && let Some(plan) = input["plan"].as_str()
         {
             self.plans.insert(call.clone(), plan.to_owned());
         }
-        if let Some(entries) = tools::plan(name, &input) {
+        if let Some(entries) = tools::plan(&name, &input) {
             frame.event_in(owner.clone(), EventKind::Plan { entries });
         }
         let update = ToolUpdate {
-            name: Some(name.to_owned()),
             kind: Some(kind),
             subject: tools::subject(kind, &input).text,
-            edits: tools::edits(name, &input),
+            edits: tools::edits(&name, &input),
+            name: Some(name),
             input: Some(input),
             ..ToolUpdate::phase(call, ToolPhase::Proposed)
         };
@@ -126,7 +133,10 @@ impl Translator {
 
     pub(super) fn user(&mut self, frame: &mut Frame<'_>) -> Option<()> {
         let told: User<'_> = frame.read()?;
-        let content = told.message.content()?;
+        let content = told.message.content;
+        if matches!(content, Content::Odd) {
+            return None;
+        }
         let owner = scope(
             told.parent_tool_use_id.as_deref(),
             told.agent_id.as_deref(),
@@ -144,28 +154,25 @@ impl Translator {
                 return Some(());
             }
             Content::Blocks(blocks) => blocks,
+            Content::Odd => return None,
         };
-        if blocks.len() > BLOCKS {
-            return None;
-        }
-        let results = blocks.iter().filter(|block| block.kind() == "tool_result").count();
+        let results = blocks.iter().filter(|block| block.kind == "tool_result").count();
         // The structured result is told once for the whole frame; with several results nobody knows whose it is.
-        let structured = told.tool_use_result.filter(|_| results == 1);
-        for block in blocks {
-            match block.kind() {
+        let mut structured = told.tool_use_result.filter(|_| results == 1);
+        for (nth, block) in blocks.into_iter().enumerate() {
+            match &*block.kind {
                 "tool_result" => {
-                    let structured = structured.as_ref().and_then(json::read_piece);
-                    let update = tool_result(&block, &told.tool_result_meta, structured);
+                    let update = tool_result(block, &told.tool_result_meta, structured.take());
                     frame.event_in(owner.clone(), EventKind::Tool(Box::new(update)));
                 }
                 "text" => {
-                    let text = json::text(block.text.as_ref()).unwrap_or_default();
+                    let text = block.text.unwrap_or_default();
                     let message = EventKind::UserMessage { prompt: None, text, origin };
                     frame.event_in(owner.clone(), message);
                 }
                 other => {
                     let name = format!("user/{}", if other.is_empty() { "block" } else { other });
-                    let native = EventKind::Native { name, frame: Some(block.free()) };
+                    let native = EventKind::Native { name, frame: Some(verbatim(frame, nth)) };
                     frame.event_in(owner.clone(), native);
                 }
             }
@@ -187,34 +194,27 @@ impl Translator {
     }
 }
 
-fn item_body(kind: &str, block: &Block<'_>) -> ItemBody {
-    let text = |piece: &Option<Piece<'_>>| json::text(piece.as_ref()).unwrap_or_default();
-    let opaque = |piece: &Option<Piece<'_>>| piece.as_ref().and_then(json::read_piece);
-    match kind {
-        "text" => ItemBody::Text { text: text(&block.text) },
-        "thinking" => {
-            ItemBody::Reasoning { text: text(&block.thinking), opaque: opaque(&block.signature) }
-        }
-        "redacted_thinking" => {
-            ItemBody::Reasoning { text: String::new(), opaque: opaque(&block.data) }
-        }
-        other => ItemBody::Other { name: other.to_owned(), value: block.free() },
-    }
+/// A block as it came. Few are of a kind that nobody knows, so that for those the frame is read again.
+fn verbatim(frame: &Frame<'_>, nth: usize) -> Json {
+    let read: Option<Verbatim> = frame.read();
+    let block = read.and_then(|read| read.message.content.into_iter().nth(nth));
+    block.unwrap_or_default()
 }
 
 fn tool_result(
-    block: &Block<'_>,
+    block: Block<'_>,
     metas: &[ToolResultMeta],
     structured: Option<Json>,
 ) -> ToolUpdate {
-    let id = json::text(block.tool_use_id.as_ref()).unwrap_or_default();
-    let text = json::text(block.content.as_ref()).unwrap_or_else(|| {
-        let parts: Option<Vec<Json>> = block.content.as_ref().and_then(json::read_piece);
-        let parts = parts.unwrap_or_default();
-        let texts = parts.iter().map(|part| part["text"].as_str().unwrap_or("[not text]"));
-        texts.collect::<Vec<_>>().join("\n")
+    let id = block.tool_use_id;
+    let text = unwrapped(match block.content {
+        Json::String(text) => text,
+        Json::Array(parts) => {
+            let texts = parts.iter().map(|part| part["text"].as_str().unwrap_or("[not text]"));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Object(_) => String::new(),
     });
-    let text = unwrapped(text);
     let failed = block.is_error;
     let meta = metas.iter().find(|meta| meta.id == id);
     let rejected = meta
@@ -261,8 +261,9 @@ fn text_of(content: &Content<'_>) -> String {
     match content {
         Content::Text(text) => text.clone(),
         Content::Blocks(blocks) => {
-            let texts = blocks.iter().filter_map(|block| json::text(block.text.as_ref()));
+            let texts = blocks.iter().filter_map(|block| block.text.as_deref());
             texts.collect::<Vec<_>>().join("\n")
         }
+        Content::Odd => String::new(),
     }
 }

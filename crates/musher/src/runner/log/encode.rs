@@ -11,20 +11,20 @@ pub const LONG_FIELD: usize = 32 * 1024;
 pub const LONGEST_LINE: usize = 8 * 1024 * 1024;
 
 /// Appends the event's line to the buffer. A line that is short enough is written once and never looked at again.
-pub(super) fn encode(event: &Event, buffer: &mut Vec<u8>) -> serde_json::Result<()> {
+pub(super) fn encode(event: &Event, buffer: &mut Vec<u8>) -> sonic_rs::Result<()> {
     if !fits(event, buffer)? && !fits(&without_free_form(event), buffer)? {
         let name = "too_long".to_owned();
         let native = EventKind::Native { name, frame: None };
-        serde_json::to_writer(&mut *buffer, &Event { kind: native, ..event.clone() })?;
+        sonic_rs::to_writer(&mut *buffer, &Event { kind: native, ..event.clone() })?;
     }
     buffer.push(b'\n');
     Ok(())
 }
 
 /// Writes the event unless it is too long even with its fields cut.
-fn fits(event: &Event, buffer: &mut Vec<u8>) -> serde_json::Result<bool> {
+fn fits(event: &Event, buffer: &mut Vec<u8>) -> sonic_rs::Result<bool> {
     let start = buffer.len();
-    let written = serde_json::to_writer(&mut *buffer, event);
+    let written = sonic_rs::to_writer(&mut *buffer, event);
     if written.is_ok() && buffer.len() - start > LONG_FIELD {
         cut(buffer, start, LONG_FIELD);
     }

@@ -23,8 +23,8 @@ pub enum LogError {
     Full { path: PathBuf },
     #[error("event {found} cannot follow event {last} in the log")]
     Gap { last: u64, found: u64 },
-    #[error("event {seq} cannot be written as JSON: {source}")]
-    Encode { seq: u64, source: serde_json::Error },
+    #[error("event {seq} cannot be written as JSON: {why}")]
+    Encode { seq: u64, why: String },
     #[error("{path}: cannot {doing}: {source}")]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     /// What was not synced may be gone, and asking again would be answered with a lie.

@@ -110,7 +110,7 @@ impl Segment {
             .map_err(|error| LogError::of("create", &unborn, error))?;
         let header = Header { musher_log: VERSION, run: run.to_owned(), epoch, first };
         let mut line = serde_json::to_vec(&header)
-            .map_err(|source| LogError::Encode { seq: first, source })?;
+            .map_err(|error| LogError::Encode { seq: first, why: error.to_string() })?;
         line.push(b'\n');
         let made = disk.write_all_at(&file, &line, 0).and_then(|()| fs::rename(&unborn, &path));
         made.map_err(|error| LogError::of("create", &path, error))?;

@@ -108,7 +108,7 @@ impl<D: Disk> Writer<D> {
             }
             let start = self.buffer.len();
             encode(event, &mut self.buffer)
-                .map_err(|source| LogError::Encode { seq: event.seq, source })?;
+                .map_err(|error| LogError::Encode { seq: event.seq, why: error.to_string() })?;
             self.index.line(event.seq, start, self.buffer.len() - start);
             last = event.seq;
             if self.buffer.len() as u64 >= self.segment_bytes.min(PIECE as u64) {
