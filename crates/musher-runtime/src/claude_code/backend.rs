@@ -83,7 +83,8 @@ impl Conversation {
                 }
                 Wake::Heard(Some(Heard::Lines(lines, weight))) => {
                     // Lines may be long, and what they meant is all that is needed from here on.
-                    let mut step = Step::default();
+                    let signals = Vec::with_capacity(lines.len() + 1);
+                    let mut step = Step { signals, ..Step::default() };
                     for line in lines {
                         if !step.signals.is_empty() {
                             step.ends.push(step.signals.len());

@@ -19,6 +19,7 @@ impl Driver {
     pub(super) fn hear(&mut self, batch: Batch) {
         self.clocks.heard();
         let before = self.outbox.outputs.len();
+        self.outbox.outputs.reserve(batch.signals.len());
         let mut ends = batch.ends.into_iter().peekable();
         for (taken, signal) in batch.signals.into_iter().enumerate() {
             if ends.next_if_eq(&taken).is_some() {

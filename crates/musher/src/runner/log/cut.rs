@@ -72,7 +72,9 @@ fn string_end(text: &[u8], mut at: usize) -> usize {
 /// The first place at or after `at` that splits neither a character nor an escape.
 fn boundary(string: &[u8], at: usize) -> usize {
     let mut at = at.min(string.len());
-    let mut seen = 0;
+    // No escape is longer than this, so that one without a backslash in so many bytes before it has ended.
+    let ended = |place: &usize| memchr(b'\\', &string[place.saturating_sub(6)..*place]).is_none();
+    let mut seen = (0..=at).rev().find(ended).unwrap_or(0);
     while let Some(found) = memchr(b'\\', &string[seen..at]) {
         let escape = seen + found;
         seen = (escape + escape_len(string, escape)).min(string.len());
