@@ -13,6 +13,10 @@ impl Slow {
         Self(factor.max(1.0))
     }
 
+    pub fn factor(self) -> f64 {
+        self.0
+    }
+
     /// So often the work is done that counts as one piece of work.
     pub fn times(self) -> usize {
         self.0.round() as usize

@@ -3,15 +3,16 @@
 mod drive;
 pub mod feed;
 mod files;
+mod follow;
 mod greet;
 mod naive;
 mod parse;
 mod relay;
 pub mod tick;
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::Context as _;
 use clap::Subcommand;
@@ -53,6 +54,8 @@ pub enum StandIn {
         #[arg(long)]
         folder: PathBuf,
     },
+    /// Follows the logs of runs, and tells how late their lines are.
+    Follow { folders: Vec<PathBuf> },
     /// An agent that prints a file.
     Feed {
         #[arg(long)]
@@ -72,6 +75,7 @@ impl StandIn {
             Self::Tick { conductor, speech } => tick::play(&conductor, speech),
             Self::Relay { to, conductor } => relay::play(&to, &conductor),
             Self::Drive { file, folder } => drive::play(&file, &folder),
+            Self::Follow { folders } => follow::play(&folders),
             Self::Feed { file, folder } => feed::play(&file, &folder),
         }
     }
@@ -90,7 +94,8 @@ pub struct Playing {
     child: Child,
     /// Held open while the stand-in is needed.
     input: Option<ChildStdin>,
-    /// The one line that it printed when it was ready.
+    output: BufReader<ChildStdout>,
+    /// The first line that it printed when it was ready.
     pub ready: String,
 }
 
@@ -113,11 +118,21 @@ impl Playing {
             .spawn()
             .context("starting a stand-in")?;
         let out = child.stdout.take().context("the stand-in has no output")?;
-        let mut ready = String::new();
-        BufReader::new(out).read_line(&mut ready)?;
+        let (mut ready, mut output) = (String::new(), BufReader::new(out));
+        output.read_line(&mut ready)?;
         anyhow::ensure!(!ready.is_empty(), "the stand-in ended before it was ready");
         let input = child.stdin.take();
-        Ok(Self { child, input, ready: ready.trim_end().to_owned() })
+        Ok(Self { child, input, output, ready: ready.trim_end().to_owned() })
+    }
+
+    /// Says a word to it, and waits for the line that it says to that.
+    pub fn ask(&mut self, word: &str) -> anyhow::Result<String> {
+        let input = self.input.as_mut().context("the stand-in is not listened to any more")?;
+        input.write_all(format!("{word}\n").as_bytes())?;
+        let mut said = String::new();
+        self.output.read_line(&mut said)?;
+        anyhow::ensure!(!said.is_empty(), "the stand-in ended before it had answered");
+        Ok(said)
     }
 }
 

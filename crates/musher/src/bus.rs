@@ -16,7 +16,7 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use crate::runner::log::{Wakes, WatchId};
+use crate::runner::log::{HeadFile, Wakes, WatchId};
 
 /// Logs that the kernel does not watch for us are looked at this often, and what nobody wants any more is let go.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -46,7 +46,12 @@ struct Topics {
 
 #[derive(Debug)]
 struct Topic {
+    folder: PathBuf,
     grown: watch::Sender<u64>,
+    synced: watch::Sender<u64>,
+    head: HeadFile,
+    /// How far the log was on the disk when it was last looked at, and in which life of its run.
+    on_disk: Option<(u32, u64)>,
     deltas: broadcast::Sender<Arc<str>>,
     /// Whether anybody wants text in flight.
     wanted: watch::Sender<bool>,
@@ -77,6 +82,14 @@ impl Bus {
         let folder = self.folder(run);
         let mut topics = self.topics();
         topics.topic(run, &folder).grown.subscribe()
+    }
+
+    /// Changes only when more of the run's log is on the disk: whoever wants no more than that is not woken, and wakes
+    /// nobody, for each event.
+    pub fn syncs(&self, run: RunId) -> watch::Receiver<u64> {
+        let folder = self.folder(run);
+        let mut topics = self.topics();
+        topics.topic(run, &folder).synced.subscribe()
     }
 
     /// Text in flight of a run, as JSON. Who is too slow misses some.
@@ -131,7 +144,11 @@ impl Topics {
             let watch = wakes.as_mut().and_then(|wakes| wakes.watch(folder).ok());
             by_watch.extend(watch.map(|id| (id, run)));
             Topic {
+                folder: folder.to_owned(),
                 grown: watch::channel(0).0,
+                synced: watch::channel(0).0,
+                head: HeadFile::default(),
+                on_disk: None,
                 deltas: broadcast::channel(DELTAS).0,
                 wanted: watch::channel(false).0,
                 note: None,
@@ -147,8 +164,10 @@ impl Topics {
         if matches!(polled, Some(Err(_))) {
             changed.extend(self.by_watch.keys());
         }
-        for topic in changed.iter().filter_map(|id| self.by_run.get(self.by_watch.get(id)?)) {
-            topic.grown.send_modify(|count| *count += 1);
+        for run in changed.iter().filter_map(|id| self.by_watch.get(id)) {
+            if let Some(topic) = self.by_run.get_mut(run) {
+                topic.has_grown();
+            }
         }
     }
 
@@ -164,9 +183,10 @@ impl Topics {
                 let folder = runs.join(run.to_string());
                 topic.watch = wakes.as_mut().and_then(|wakes| wakes.watch(&folder).ok());
                 by_watch.extend(topic.watch.map(|id| (id, *run)));
-                topic.grown.send_modify(|count| *count += 1);
+                topic.has_grown();
             }
             let waited_for = topic.grown.receiver_count()
+                + topic.synced.receiver_count()
                 + topic.deltas.receiver_count()
                 + topic.wanted.receiver_count();
             if waited_for > 0 {
@@ -178,6 +198,22 @@ impl Topics {
             }
             false
         });
+    }
+}
+
+impl Topic {
+    /// Wakes those who wait for events, and those who wait for the disk if it has more of them.
+    fn has_grown(&mut self) {
+        if self.synced.receiver_count() > 0 {
+            let head = self.head.read(&self.folder).ok().flatten();
+            let on_disk = head.map(|head| (head.epoch, head.synced));
+            // Without a head nobody knows, so whoever waits must look himself.
+            if on_disk.is_none() || on_disk != self.on_disk {
+                self.on_disk = on_disk;
+                self.synced.send_modify(|count| *count += 1);
+            }
+        }
+        self.grown.send_modify(|count| *count += 1);
     }
 }
 
@@ -219,7 +255,10 @@ async fn readable(descriptor: Option<&AsyncFd<OwnedFd>>) {
 mod tests {
     use std::time::Instant;
 
+    use musher_core::{Event, EventKind, Level, Scope};
+
     use super::*;
+    use crate::runner::log::{Lock, Writer};
 
     #[tokio::test]
     async fn whoever_waits_for_a_log_is_woken_when_it_grows_and_forgotten_when_he_leaves() {
@@ -238,6 +277,31 @@ mod tests {
             assert!(began.elapsed() < Duration::from_secs(10));
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_the_disk_is_woken_by_a_sync_and_not_by_an_event() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunId::minted(1);
+        let dir = folder.path().join("r1");
+        std::fs::create_dir(&dir).unwrap();
+        let mut writer = Writer::create(Lock::take(&dir).unwrap(), "r1").unwrap();
+        let bus = Bus::start(folder.path().to_owned());
+        let (mut wakes, mut syncs) = (bus.wakes(run), bus.syncs(run));
+        let patient = Duration::from_secs(10);
+        for seq in 1..=3 {
+            let kind = EventKind::Notice { level: Level::Info, code: None, text: "x".to_owned() };
+            let scope = Scope::Main;
+            writer.append(&[Event { seq, at: 0, kind, turn: None, scope, raw: None }]).unwrap();
+            tokio::time::timeout(patient, wakes.changed()).await.unwrap().unwrap();
+            if seq == 1 {
+                // How far the log was before anybody looked is not known.
+                syncs.borrow_and_update();
+            }
+            assert!(!syncs.has_changed().unwrap(), "event {seq} was not synced");
+        }
+        writer.sync().unwrap();
+        tokio::time::timeout(patient, syncs.changed()).await.unwrap().unwrap();
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use crate::bench::{Bench, Side};
-use crate::measure::{Bar, Measure, percentile};
+use crate::measure::{Bar, Measure, percentile, sorted};
 use crate::row::{Needs, Rounds, Row};
 use crate::setup::Setup;
 use crate::slow::Slow;
@@ -19,15 +19,26 @@ use crate::stage::heard::Heard;
 use crate::stage::memory::{Memory, mib};
 use crate::stage::place::Place;
 use crate::stage::subscriber::{Got, Subscriber, number};
+use crate::stand_in::Playing;
 
 const NONE: &str = "no subscribers";
 
 pub const ROW: Row = Row {
     name: "load-subscribers",
-    about: "10,000 subscribers of which half never read, 100 agents × 2 events/s, agent's write → SSE client",
+    about: "10,000 subscribers of which half never read, 100 agents × 2 events/s",
     measures: &[
-        Measure::beside("p50", "p50", "µs", NONE, Bar::None),
-        Measure::beside("p99", "p99", "µs", NONE, Bar::RatioAtMostOrWithin(1.25)),
+        Measure::beside("p50", "agent's write → log, p50", "µs", NONE, Bar::None),
+        Measure::beside(
+            "p99",
+            "agent's write → log, p99",
+            "µs",
+            NONE,
+            Bar::RatioAtMostOrWithin(1.25),
+        ),
+        // The reader shares two processors with all the others, which are served beside it.
+        Measure::beside("heard_p50", "agent's write → a reader, p50", "µs", NONE, Bar::None),
+        Measure::beside("heard_p99", "agent's write → a reader, p99", "µs", NONE, Bar::None),
+        Measure::alone("worst", "a reader among them, p99", "ms", Bar::AtMost(250.0)),
         Measure::alone("lost", "of them lost something", "", Bar::AtMost(0.0)),
         // Beside none it cannot be measured here: a server keeps for the next ones what they have cost it.
         Measure::alone("server", "server with them", "MiB", Bar::None),
@@ -59,17 +70,19 @@ struct Stage {
     place: Place,
     players: Players,
     heard: Arc<Heard>,
+    /// Looks at the logs where they are written.
+    logs: Playing,
     runs: Vec<String>,
     _reading: JoinSet<anyhow::Result<Got>>,
     _folder: TempDir,
 }
 
 impl Stage {
-    async fn open(setup: &Setup, agents: usize, slow: Slow) -> anyhow::Result<Self> {
+    async fn open(setup: &Setup, agents: usize) -> anyhow::Result<Self> {
         let conductor = Conductor::open().await?;
         let folder = TempDir::new_in(&setup.folder)?;
         let place = Place::with_agent(setup, &conductor.agent(setup, folder.path())?)?;
-        let heard = Arc::new(Heard::new(slow));
+        let heard = Arc::new(Heard::new(Slow::NONE));
         let (mut reading, mut runs) = (JoinSet::new(), Vec::new());
         for _ in 0..agents {
             let run = place.begin("go").await?;
@@ -80,14 +93,29 @@ impl Stage {
         let players = conductor.gather(agents).await?;
         // What each says when it starts is heard first.
         heard.wait(agents).await?;
-        Ok(Self { place, players, heard, runs, _reading: reading, _folder: folder })
+        let folders = runs.iter().map(|run| place.folder(run).into_os_string());
+        let logs = Playing::start(setup, std::iter::once("follow".into()).chain(folders))?;
+        Ok(Self { place, players, heard, logs, runs, _reading: reading, _folder: folder })
     }
 
-    /// Lets every agent speak; gives how late each line was heard, in microseconds, least first.
-    async fn speak(&mut self, score: Score) -> anyhow::Result<Vec<f64>> {
+    /// Lets every agent speak.
+    async fn speak(&mut self, score: Score, slow: Slow) -> anyhow::Result<Late> {
+        let lines = self.runs.len() * score.lines as usize;
+        let mut ask = || self.logs.ask(&slow.factor().to_string());
+        let _before = ask()?;
         self.players.speak(score).await?;
-        self.heard.wait(self.runs.len() * score.lines as usize).await
+        let heard = self.heard.wait(lines).await?;
+        let stored: Vec<f64> = serde_json::from_str(&ask()?)?;
+        ensure!(stored.len() == lines, "{} of {lines} lines were seen in the logs", stored.len());
+        Ok(Late { stored: sorted(stored), heard })
     }
+}
+
+/// How late the lines were in the log and with their reader, in microseconds, least first.
+#[derive(Debug, Default)]
+struct Late {
+    stored: Vec<f64>,
+    heard: Vec<f64>,
 }
 
 /// Subscribers of all runs; every other one reads.
@@ -200,27 +228,30 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
     if most == room {
         bench.note(format!("only {most} subscribers: no more files may be open"));
     }
-    let mut stage = Stage::open(&bench.setup, agents, bench.slow).await?;
+    let mut stage = Stage::open(&bench.setup, agents).await?;
     // Whatever else is open comes and goes, but not by the hundred.
     let others = stage.place.open_files()? + most / 10;
     while bench.another_round()? {
-        let (mut with, mut without) = (Vec::new(), Vec::new());
+        let (mut with, mut without) = (Late::default(), Late::default());
         let (mut memory, mut lost) = (0, 0);
         for side in bench.order() {
             match side {
                 Side::Ours => {
                     let mut subscribers = Subscribers::come(&stage, most).await?;
-                    with = stage.speak(SCORE).await?;
+                    with = stage.speak(SCORE, bench.slow).await?;
                     memory = Memory::of(stage.place.pid())?.rss;
                     lost = subscribers.lost(&stage.place).await?;
                     subscribers.leave(&stage.place, others).await?;
                 }
-                Side::Baseline => without = stage.speak(SCORE).await?,
+                Side::Baseline => without = stage.speak(SCORE, Slow::NONE).await?,
             }
         }
-        for (key, percent) in [("p50", 50.0), ("p99", 99.0)] {
-            bench.pair(key, percentile(&with, percent), percentile(&without, percent))?;
+        for (stored, heard, percent) in [("p50", "heard_p50", 50.0), ("p99", "heard_p99", 99.0)] {
+            let of = |delays: &[f64]| percentile(delays, percent);
+            bench.pair(stored, of(&with.stored), of(&without.stored))?;
+            bench.pair(heard, of(&with.heard), of(&without.heard))?;
         }
+        bench.alone("worst", percentile(&with.heard, 99.0) / 1e3)?;
         bench.alone("server", mib(memory))?;
         bench.alone("lost", lost as f64)?;
     }
@@ -255,9 +286,9 @@ impl fmt::Display for Untimed {
 
 /// Agents say more than a connection can hold, and each line is heard although half of the subscribers do not read.
 pub(super) async fn untimed(setup: &Setup) -> anyhow::Result<Untimed> {
-    let mut stage = Stage::open(setup, FEW_AGENTS, Slow::NONE).await?;
+    let mut stage = Stage::open(setup, FEW_AGENTS).await?;
     let mut subscribers = Subscribers::come(&stage, FEW).await?;
-    let heard = stage.speak(BURST).await?.len();
+    let heard = stage.speak(BURST, Slow::NONE).await?.heard.len();
     let due = FEW_AGENTS * BURST.lines as usize;
     let lost = subscribers.lost(&stage.place).await?;
     Ok(Untimed { subscribers: FEW, heard, due, lost })

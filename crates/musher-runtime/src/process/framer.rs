@@ -95,6 +95,11 @@ impl Framer {
         &mut self.buffer
     }
 
+    /// Whether there was more to read of late than a little room could hold.
+    pub(crate) fn is_flooded(&self) -> bool {
+        self.room > LEAST
+    }
+
     /// The next line that is complete. Blank lines are skipped.
     pub(crate) fn next_line(&mut self) -> Option<Line> {
         loop {

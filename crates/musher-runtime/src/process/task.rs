@@ -84,6 +84,7 @@ enum Step {
 /// What woke the task.
 enum Wake {
     Order(Option<Control>),
+    Said,
     HandedOn,
     Output(io::Result<usize>),
     Errors(io::Result<usize>),
@@ -190,7 +191,7 @@ impl Task {
                     if let Some((permit, weight)) = room {
                         permit.send(Heard::Lines(together, weight));
                     }
-                    Wake::HandedOn
+                    Wake::Said
                 }
                 () = hand_on(&mut self.copying), if !copied => Wake::HandedOn,
                 read = read(&mut self.output, self.framer.buffer()), if may_read => Wake::Output(read),
@@ -201,6 +202,10 @@ impl Task {
             };
             match wake {
                 Wake::Order(order) => self.obey(order).await,
+                // What the lines mean is wanted sooner than the copy of them; but an agent that floods is read on at once,
+                // so that it need not be woken for each piece.
+                Wake::Said if self.framer.is_flooded() => {}
+                Wake::Said => tokio::task::yield_now().await,
                 Wake::HandedOn => {}
                 Wake::Output(read) => self.output_read(&read, &mut waiting),
                 Wake::Errors(read) => self.errors_read(&read),

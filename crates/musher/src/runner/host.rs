@@ -1,12 +1,13 @@
 //! Hosts one run: its session on one side, its log and its control socket on the other.
 
+mod keeping;
+
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use musher_core::{ErrorClass, ErrorInfo, Event, EventKind, Scope, SessionEnded};
 use musher_runtime::{Environment, Keeper, Output, Session, SessionHandle, reap_orphans};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -17,22 +18,15 @@ use tokio_util::task::TaskTracker;
 use super::deltas::Deltas;
 use super::folder::{RunFolder, sessions};
 use super::log::raw::RawWriter;
-use super::log::{Lock, LockError, LogError, Urgency, Writer, close_short};
+use super::log::{Lock, LockError, LogError, Writer};
 use super::socket::{self, Door};
 use super::spec::{RunSpec, SpecError};
 use super::tools::{OwnTools, Prepared};
 use crate::runtimes;
+use keeping::Keeping;
 
 /// Events that are written with one call, at most.
 const BATCH: usize = 256;
-/// What is not pressing is made durable after this long.
-const SYNC: Duration = Duration::from_secs(1);
-/// What is pressing is made durable at once; but when one thing presses after another, they share a sync.
-const GATHER: Duration = Duration::from_millis(5);
-/// Syncs that press one after another take at most one part in so many of the time: the agent must be heard, too.
-const SHARE: u32 = 4;
-/// A copy of the output that is so old is packed with the next sync: packing every few bytes would cost much.
-const FRESH: Duration = Duration::from_millis(100);
 /// How often text in flight is passed on.
 const FRAME: Duration = Duration::from_millis(33);
 /// How often a full disk is tried again.
@@ -88,18 +82,7 @@ pub async fn host(
             runtimes::find(&spec.runtime, &environment).map_err(|error| error.to_string())?;
         Ok(runtime.start(session))
     });
-    let keeping = Keeping {
-        writer,
-        raw: RawWriter::new(path),
-        durable,
-        batch: Vec::new(),
-        unsynced: None,
-        rested: Instant::now(),
-        unpacked: None,
-        end: None,
-        short: None,
-        now,
-    };
+    let keeping = Keeping::new(writer, RawWriter::new(path), durable, now);
     match session {
         Ok(session) => {
             let tools = tools.open(session.handle());
@@ -111,120 +94,20 @@ pub async fn host(
     Ok(())
 }
 
-/// The run's record.
-struct Keeping {
-    writer: Writer,
-    raw: RawWriter,
-    durable: watch::Sender<u64>,
-    /// Events that are not written yet.
-    batch: Vec<Event>,
-    /// By when what is written must be durable.
-    unsynced: Option<Instant>,
-    /// Before then nothing is synced that can wait for so long.
-    rested: Instant,
-    /// Since when there is a copy of output that is not packed.
-    unpacked: Option<Instant>,
-    end: Option<SessionEnded>,
-    /// The run is being ended on a full disk: events are no longer written, and of those that are not, these are kept
-    /// for its close.
-    short: Option<Vec<EventKind>>,
-    now: fn() -> i64,
+/// When what is done now and then is to be done next.
+struct Times {
+    /// Text in flight is passed on.
+    flush_at: Instant,
+    /// A full disk is tried again.
+    retry_at: Instant,
+    /// The folder is looked for.
+    look_at: Instant,
 }
 
-impl Keeping {
-    /// Writes what is waiting. A full disk takes nothing, and nothing is lost.
-    fn write(&mut self) -> Result<(), LogError> {
-        if let Some(EventKind::SessionEnded(end)) = self.batch.last().map(|event| &event.kind) {
-            self.end = Some((**end).clone());
-        }
-        if let Some(kept) = &mut self.short {
-            // What was spent is counted whatever else is lost.
-            let kinds = self.batch.drain(..).map(|event| event.kind);
-            kept.extend(kinds.filter(|kind| matches!(kind, EventKind::Usage(_))));
-        }
-        if self.batch.is_empty() {
-            return Ok(());
-        }
-        let appended = match self.end {
-            // The last words have a place of their own on a full disk.
-            Some(_) => self.writer.append_last(&self.batch)?,
-            None => self.writer.append(&self.batch)?,
-        };
-        let by = match appended.urgency {
-            Urgency::Now => self.rested.max(Instant::now()),
-            Urgency::Soon => Instant::now() + SYNC,
-        };
-        self.unsynced = Some(self.unsynced.map_or(by, |earlier| earlier.min(by)));
-        self.batch.clear();
-        Ok(())
-    }
-
-    /// Makes what was written durable, if it is time.
-    fn sync_if_due(&mut self) -> Result<(), LogError> {
-        match self.unsynced {
-            Some(by) if by <= Instant::now() => self.sync(),
-            Some(_) | None => Ok(()),
-        }
-    }
-
-    fn sync(&mut self) -> Result<(), LogError> {
-        let began = Instant::now();
-        self.writer.sync()?;
-        self.unsynced = None;
-        self.durable.send_replace(self.writer.synced_seq());
+impl Times {
+    fn from_now() -> Self {
         let now = Instant::now();
-        self.rested = now + GATHER.max((now - began) * (SHARE - 1));
-        if self.unpacked.is_some_and(|since| now - since >= FRESH) { self.pack() } else { Ok(()) }
-    }
-
-    /// Takes a copy of what the agent printed.
-    fn copy(&mut self, bytes: &[u8]) -> Result<(), LogError> {
-        self.unpacked.get_or_insert_with(Instant::now);
-        self.keep_raw(|raw| raw.push(bytes))
-    }
-
-    /// Lets readers find all of the copy.
-    fn pack(&mut self) -> Result<(), LogError> {
-        self.keep_raw(RawWriter::flush)?;
-        self.unpacked = None;
-        Ok(())
-    }
-
-    /// The raw copy is worth a pause when the disk is full, and no more than that: a run goes on without it.
-    fn keep_raw(
-        &mut self,
-        keep: impl FnOnce(&mut RawWriter) -> Result<(), LogError>,
-    ) -> Result<(), LogError> {
-        match keep(&mut self.raw) {
-            Err(error) if error.is_full() => Err(error),
-            Ok(()) | Err(_) => Ok(()),
-        }
-    }
-
-    /// A run that cannot even begin still has a log, and its end is in it.
-    async fn refuse(mut self, why: String, at: i64) -> Result<(), HostError> {
-        let end = SessionEnded::unbegun(ErrorInfo::new(ErrorClass::Config, why));
-        let kind = EventKind::SessionEnded(Box::new(end));
-        let scope = Scope::Main;
-        self.batch.push(Event { seq: 1, at, kind, turn: None, scope, raw: None });
-        self.write()?;
-        self.finish().await
-    }
-
-    /// Records the outcome. On a disk that is full in spite of the room that was kept, it waits for more.
-    async fn finish(mut self) -> Result<(), HostError> {
-        let unsaid = || ErrorInfo::new(ErrorClass::Internal, "the session gave no end");
-        let end = self.end.take().unwrap_or_else(|| SessionEnded::unbegun(unsaid()));
-        loop {
-            let closed = match &self.short {
-                Some(kept) => close_short(&mut self.writer, &end, kept, (self.now)()),
-                None => Ok(()),
-            };
-            match closed.and_then(|()| self.writer.finish(&end)) {
-                Err(error) if error.is_full() => tokio::time::sleep(RETRY).await,
-                done => return Ok(done?),
-            }
-        }
+        Self { flush_at: now, retry_at: now, look_at: now + LOOK }
     }
 }
 
@@ -294,17 +177,14 @@ impl Hosting {
         );
         let tasks = TaskTracker::new();
         tasks.spawn(obeying);
-        let mut flush_at = Instant::now();
-        let mut look_at = Instant::now() + LOOK;
+        let mut times = Times::from_now();
         let mut ends = 0;
         loop {
             let paused = self.paused.borrow().is_some() && self.keeping.short.is_none();
             if self.over && !paused && self.keeping.batch.is_empty() {
                 break;
             }
-            let sync_at = self.keeping.unsynced;
-            let pack_at = self.keeping.unpacked.map(|since| since + SYNC);
-            let pressing = self.deltas.pressing();
+            let due = self.next_due(&times, paused);
             tokio::select! {
                 biased;
                 output = self.session.next(), if !paused && !self.over => self.heard(output)?,
@@ -329,28 +209,18 @@ impl Hosting {
                 Some(watcher) = self.watchers.recv() => {
                     self.deltas.watch(watcher, self.keeping.writer.next_seq() - 1);
                 }
-                () = until(sync_at), if !paused => {
-                    let synced = self.keeping.sync();
-                    self.judge(synced)?;
-                }
-                () = until(pack_at), if !paused => {
-                    let packed = self.keeping.pack();
-                    self.judge(packed)?;
-                }
-                () = tokio::time::sleep(RETRY), if paused => self.keep()?,
-                () = tokio::time::sleep_until(flush_at), if pressing => {
-                    self.deltas.flush(self.keeping.writer.next_seq() - 1);
-                    flush_at = Instant::now() + FRAME;
-                }
                 _told = ending.changed() => self.keep()?,
                 () = next(&mut terms) => self.told_to_end(&mut ends).await,
                 () = next(&mut interrupts) => self.told_to_end(&mut ends).await,
                 () = next(&mut children) => reap_orphans(),
-                () = tokio::time::sleep_until(look_at) => {
-                    look_at = Instant::now() + LOOK;
-                    if folder.is_deleted() {
-                        // Nobody can find this run any more, to read it or to stop it.
-                        let _ended = self.handle.kill().await;
+                () = tokio::time::sleep_until(due) => {
+                    self.do_what_is_due(&mut times, paused)?;
+                    if times.look_at <= Instant::now() {
+                        times.look_at = Instant::now() + LOOK;
+                        if folder.is_deleted() {
+                            // Nobody can find this run any more, to read it or to stop it.
+                            let _ended = self.handle.kill().await;
+                        }
                     }
                 }
             }
@@ -376,6 +246,37 @@ impl Hosting {
         };
         let _deaf = tokio::time::timeout(FAREWELL, farewell).await;
         kept
+    }
+
+    /// When something is to be done though nobody says a word. There is one such time, because each of them would be
+    /// told to the runtime anew with every word.
+    fn next_due(&self, times: &Times, paused: bool) -> Instant {
+        let flush_at = self.deltas.pressing().then_some(times.flush_at);
+        let disk = match paused {
+            true => [Some(times.retry_at), None],
+            false => [self.keeping.unsynced, self.keeping.pack_at()],
+        };
+        disk.into_iter().flatten().chain(flush_at).fold(times.look_at, Instant::min)
+    }
+
+    fn do_what_is_due(&mut self, times: &mut Times, paused: bool) -> Result<(), HostError> {
+        let now = Instant::now();
+        if paused && times.retry_at <= now {
+            times.retry_at = now + RETRY;
+            self.keep()?;
+        }
+        if !paused {
+            let mut kept = self.keeping.sync_if_due();
+            if kept.is_ok() && self.keeping.pack_at().is_some_and(|at| at <= now) {
+                kept = self.keeping.pack();
+            }
+            self.judge(kept)?;
+        }
+        if self.deltas.pressing() && times.flush_at <= now {
+            self.deltas.flush(self.keeping.writer.next_seq() - 1);
+            times.flush_at = now + FRAME;
+        }
+        Ok(())
     }
 
     /// Takes what the session says, and all that it has said already.
@@ -431,13 +332,6 @@ impl Hosting {
             1 => self.handle.stop().await,
             _ => self.handle.kill().await,
         };
-    }
-}
-
-async fn until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
     }
 }
 

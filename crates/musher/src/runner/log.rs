@@ -44,6 +44,7 @@ pub use ends::{OpenEnds, OpenTurn, open_ends};
 pub use error::LogError;
 pub use folder::is_begun;
 pub use head::Head;
+pub(crate) use head::HeadFile;
 pub use line::{Kinds, line_kind, line_seq, lines};
 pub use lock::{Lock, LockError};
 pub use lost::{Lost, close_lost, close_short};

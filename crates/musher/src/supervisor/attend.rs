@@ -141,7 +141,7 @@ struct Attendant {
 
 impl Attendant {
     async fn work(mut self) {
-        let mut grown = self.bus.wakes(self.run);
+        let mut synced = self.bus.syncs(self.run);
         let mut wanted = self.bus.wanted(self.run);
         let mut ear = Ear::new(totals(&self.folder));
         let mut reader: Option<Reader> = None;
@@ -152,7 +152,7 @@ impl Attendant {
         // A time and not a pause, for a log that grows all the while must not put it off.
         let mut look_at = Instant::now() + SWEEP;
         loop {
-            grown.borrow_and_update();
+            synced.borrow_and_update();
             if let Err(error) = self.read(&mut reader, &mut ear).await {
                 self.bus.set_note(self.run, Some(error.to_string()));
             }
@@ -160,7 +160,7 @@ impl Attendant {
                 return;
             }
             tokio::select! {
-                _woken = grown.changed() => {}
+                _woken = synced.changed() => {}
                 said = next(&mut link) => match said {
                     Some(said) => self.heard(said).await,
                     None => {

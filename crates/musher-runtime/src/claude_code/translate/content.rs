@@ -201,11 +201,7 @@ fn verbatim(frame: &Frame<'_>, nth: usize) -> Json {
     block.unwrap_or_default()
 }
 
-fn tool_result(
-    block: Block<'_>,
-    metas: &[ToolResultMeta],
-    structured: Option<Json>,
-) -> ToolUpdate {
+fn tool_result(block: Block<'_>, metas: &[ToolResultMeta], structured: Option<Json>) -> ToolUpdate {
     let id = block.tool_use_id;
     let text = unwrapped(match block.content {
         Json::String(text) => text,

@@ -60,11 +60,11 @@ impl Head {
 
 /// The head of a folder as readers see it; the file is opened when it first appears.
 #[derive(Debug, Default)]
-pub(super) struct HeadFile(OnceLock<File>);
+pub(crate) struct HeadFile(OnceLock<File>);
 
 impl HeadFile {
     /// The head, if there is one that is whole. Without one, a reader goes by the lines themselves.
-    pub(super) fn read(&self, dir: &Path) -> Result<Option<Head>, LogError> {
+    pub(crate) fn read(&self, dir: &Path) -> Result<Option<Head>, LogError> {
         let path = folder::head(dir);
         let file = match self.0.get() {
             Some(file) => file,

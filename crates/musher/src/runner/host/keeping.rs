@@ -1,0 +1,162 @@
+//! The record of one run as its host keeps it: what is written at once, what is made durable when, what is packed.
+
+use std::time::Duration;
+
+use musher_core::{ErrorClass, ErrorInfo, Event, EventKind, Scope, SessionEnded};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::super::log::raw::RawWriter;
+use super::super::log::{LogError, Urgency, Writer, close_short};
+use super::{HostError, RETRY};
+
+/// What is not pressing is made durable after this long.
+const SYNC: Duration = Duration::from_secs(1);
+/// What is pressing is made durable at once; but when one thing presses after another, they share a sync.
+const GATHER: Duration = Duration::from_millis(5);
+/// Syncs that press one after another take at most one part in so many of the time: the agent must be heard, too.
+const SHARE: u32 = 4;
+/// A copy of the output that is so old is packed with the next sync: packing every few bytes would cost much.
+const FRESH: Duration = Duration::from_millis(100);
+
+/// The run's record.
+pub(super) struct Keeping {
+    pub(super) writer: Writer,
+    raw: RawWriter,
+    pub(super) durable: watch::Sender<u64>,
+    /// Events that are not written yet.
+    pub(super) batch: Vec<Event>,
+    /// By when what is written must be durable.
+    pub(super) unsynced: Option<Instant>,
+    /// Before then nothing is synced that can wait for so long.
+    rested: Instant,
+    /// Since when there is a copy of output that is not packed.
+    unpacked: Option<Instant>,
+    end: Option<SessionEnded>,
+    /// The run is being ended on a full disk: events are no longer written, and of those that are not, these are kept
+    /// for its close.
+    pub(super) short: Option<Vec<EventKind>>,
+    now: fn() -> i64,
+}
+
+impl Keeping {
+    pub(super) fn new(
+        writer: Writer,
+        raw: RawWriter,
+        durable: watch::Sender<u64>,
+        now: fn() -> i64,
+    ) -> Self {
+        Self {
+            writer,
+            raw,
+            durable,
+            batch: Vec::new(),
+            unsynced: None,
+            rested: Instant::now(),
+            unpacked: None,
+            end: None,
+            short: None,
+            now,
+        }
+    }
+
+    /// Writes what is waiting. A full disk takes nothing, and nothing is lost.
+    pub(super) fn write(&mut self) -> Result<(), LogError> {
+        if let Some(EventKind::SessionEnded(end)) = self.batch.last().map(|event| &event.kind) {
+            self.end = Some((**end).clone());
+        }
+        if let Some(kept) = &mut self.short {
+            // What was spent is counted whatever else is lost.
+            let kinds = self.batch.drain(..).map(|event| event.kind);
+            kept.extend(kinds.filter(|kind| matches!(kind, EventKind::Usage(_))));
+        }
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let appended = match self.end {
+            // The last words have a place of their own on a full disk.
+            Some(_) => self.writer.append_last(&self.batch)?,
+            None => self.writer.append(&self.batch)?,
+        };
+        let by = match appended.urgency {
+            Urgency::Now => self.rested.max(Instant::now()),
+            Urgency::Soon => Instant::now() + SYNC,
+        };
+        self.unsynced = Some(self.unsynced.map_or(by, |earlier| earlier.min(by)));
+        self.batch.clear();
+        Ok(())
+    }
+
+    /// Makes what was written durable, if it is time.
+    pub(super) fn sync_if_due(&mut self) -> Result<(), LogError> {
+        match self.unsynced {
+            Some(by) if by <= Instant::now() => self.sync(),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    pub(super) fn sync(&mut self) -> Result<(), LogError> {
+        let began = Instant::now();
+        self.writer.sync()?;
+        self.unsynced = None;
+        self.durable.send_replace(self.writer.synced_seq());
+        let now = Instant::now();
+        self.rested = now + GATHER.max((now - began) * (SHARE - 1));
+        if self.unpacked.is_some_and(|since| now - since >= FRESH) { self.pack() } else { Ok(()) }
+    }
+
+    /// Takes a copy of what the agent printed.
+    pub(super) fn copy(&mut self, bytes: &[u8]) -> Result<(), LogError> {
+        self.unpacked.get_or_insert_with(Instant::now);
+        self.keep_raw(|raw| raw.push(bytes))
+    }
+
+    /// When the copy is packed though nothing presses.
+    pub(super) fn pack_at(&self) -> Option<Instant> {
+        self.unpacked.map(|since| since + SYNC)
+    }
+
+    /// Lets readers find all of the copy.
+    pub(super) fn pack(&mut self) -> Result<(), LogError> {
+        self.keep_raw(RawWriter::flush)?;
+        self.unpacked = None;
+        Ok(())
+    }
+
+    /// The raw copy is worth a pause when the disk is full, and no more than that: a run goes on without it.
+    fn keep_raw(
+        &mut self,
+        keep: impl FnOnce(&mut RawWriter) -> Result<(), LogError>,
+    ) -> Result<(), LogError> {
+        match keep(&mut self.raw) {
+            Err(error) if error.is_full() => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// A run that cannot even begin still has a log, and its end is in it.
+    pub(super) async fn refuse(mut self, why: String, at: i64) -> Result<(), HostError> {
+        let end = SessionEnded::unbegun(ErrorInfo::new(ErrorClass::Config, why));
+        let kind = EventKind::SessionEnded(Box::new(end));
+        let scope = Scope::Main;
+        self.batch.push(Event { seq: 1, at, kind, turn: None, scope, raw: None });
+        self.write()?;
+        self.finish().await
+    }
+
+    /// Records the outcome. On a disk that is full in spite of the room that was kept, it waits for more.
+    pub(super) async fn finish(mut self) -> Result<(), HostError> {
+        let unsaid = || ErrorInfo::new(ErrorClass::Internal, "the session gave no end");
+        let end = self.end.take().unwrap_or_else(|| SessionEnded::unbegun(unsaid()));
+        loop {
+            let closed = match &self.short {
+                Some(kept) => close_short(&mut self.writer, &end, kept, (self.now)()),
+                None => Ok(()),
+            };
+            match closed.and_then(|()| self.writer.finish(&end)) {
+                Err(error) if error.is_full() => tokio::time::sleep(RETRY).await,
+                done => return Ok(done?),
+            }
+        }
+    }
+}
