@@ -67,11 +67,14 @@ impl Conversation {
         self.carry_out(Step { signals: vec![opening], ..Step::default() }, None).await;
         loop {
             let port = &mut self.attempt.port;
+            // Most of what comes is the agent's. Orders come first, and the end is looked for again with all that is passed
+            // on, so that an agent that never stops keeps nobody from ending it.
             let wake = tokio::select! {
-                () = port.kill.cancelled(), if !self.killing => Wake::Kill,
-                () = port.end.cancelled(), if !self.ending => Wake::End,
+                biased;
                 Some(order) = port.orders.recv() => Wake::Order(order),
                 heard = self.process.hear() => Wake::Heard(heard),
+                () = port.kill.cancelled(), if !self.killing => Wake::Kill,
+                () = port.end.cancelled(), if !self.ending => Wake::End,
             };
             match wake {
                 Wake::Kill => self.kill().await,
@@ -135,6 +138,13 @@ impl Conversation {
         if step.signals.is_empty() {
             return;
         }
+        let batch = Batch { signals: step.signals, ends: step.ends, weight };
+        let port = &self.attempt.port;
+        let told = (port.kill.is_cancelled() && !self.killing)
+            || (port.end.is_cancelled() && !self.ending);
+        if !told && let Ok(permit) = port.signals.try_reserve() {
+            return permit.send(batch);
+        }
         // A host that does not listen must not keep the end from reaching the process.
         loop {
             let port = &self.attempt.port;
@@ -144,7 +154,7 @@ impl Conversation {
                 () = port.end.cancelled(), if !self.ending => Wake::End,
                 permit = port.signals.reserve() => {
                     if let Ok(permit) = permit {
-                        permit.send(Batch { signals: step.signals, ends: step.ends, weight });
+                        permit.send(batch);
                     }
                     return;
                 }

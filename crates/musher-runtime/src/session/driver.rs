@@ -233,9 +233,9 @@ impl Driver {
                     Err(_) => Wake::Deaf,
                 },
                 () = self.outbound.released() => Wake::Durable,
-                () = self.dropped.cancelled(), if listening => Wake::Dropped,
                 request = requests.recv(), if commanded => Wake::Request(request),
                 signals = running.signals.recv(), if room => Wake::Signals(signals),
+                () = self.dropped.cancelled(), if listening => Wake::Dropped,
                 () = sleep_until(deadline) => Wake::Deadline,
             };
             match wake {

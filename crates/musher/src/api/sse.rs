@@ -7,9 +7,9 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::Stream;
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 
-use crate::runner::log::{Kinds, lines};
+use crate::runner::log::Kinds;
 
 pub(super) const CONTENT_TYPE: &str = "text/event-stream";
 /// Keeps proxies and browsers from giving up a silent stream.
@@ -25,32 +25,50 @@ pub(super) fn frame(
     batch: &[u8],
     kinds: Option<&Kinds>,
 ) {
-    let id = format!("id: {epoch}.");
-    let mut digits = [0; DIGITS];
-    for (seq, line) in (first..).zip(lines(batch)) {
+    let mut head = Head::new(epoch, first);
+    let mut start = 0;
+    for end in memchr_iter(b'\n', batch) {
+        let line = &batch[start..=end];
         if kinds.is_none_or(|kinds| kinds.has(line)) {
-            out.extend_from_slice(id.as_bytes());
-            out.extend_from_slice(decimal(seq, &mut digits));
-            out.extend_from_slice(b"\ndata: ");
+            // Two copies and a byte for each event: a log has very many, and they are short.
+            out.extend_from_slice(&head.text);
             out.extend_from_slice(line);
-            out.extend_from_slice(b"\n\n");
+            out.push(b'\n');
         }
+        start = end + 1;
+        head.step();
     }
 }
 
-/// How many digits a number can have.
-const DIGITS: usize = 20;
+/// What stands before the line of an event. Its number is counted on in place, because to format it anew would take as long
+/// as all the rest.
+struct Head {
+    text: Vec<u8>,
+    /// Where the number stands.
+    number: std::ops::Range<usize>,
+}
 
-/// A number as text. A log has very many, and formatting would take as long as all the rest of their framing.
-fn decimal(mut number: u64, digits: &mut [u8; DIGITS]) -> &[u8] {
-    let mut at = DIGITS;
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            return &digits[at..];
+impl Head {
+    const DATA: &[u8] = b"\ndata: ";
+
+    fn new(epoch: u32, first: u64) -> Self {
+        let before = format!("id: {epoch}.");
+        let mut text = format!("{before}{first}").into_bytes();
+        let number = before.len()..text.len();
+        text.extend_from_slice(Self::DATA);
+        Self { text, number }
+    }
+
+    fn step(&mut self) {
+        for digit in self.text[self.number.clone()].iter_mut().rev() {
+            if *digit < b'9' {
+                *digit += 1;
+                return;
+            }
+            *digit = b'0';
         }
+        self.text.insert(self.number.start, b'1');
+        self.number.end += 1;
     }
 }
 
