@@ -47,6 +47,19 @@ pub enum StandIn {
         #[arg(long)]
         conductor: String,
     },
+    /// Copies what such an agent says to a file.
+    Keep {
+        #[arg(long)]
+        folder: PathBuf,
+        #[arg(long)]
+        conductor: String,
+    },
+    /// Sends on what comes into such files.
+    Tell {
+        #[arg(long)]
+        to: String,
+        folders: Vec<PathBuf>,
+    },
     /// Does what a runner does with a file that its agent has printed.
     Drive {
         #[arg(long)]
@@ -73,7 +86,9 @@ impl StandIn {
             Self::Pour { file } => feed::pour(&file),
             Self::Parse => parse::play(),
             Self::Tick { conductor, speech } => tick::play(&conductor, speech),
-            Self::Relay { to, conductor } => relay::play(&to, &conductor),
+            Self::Relay { to, conductor } => relay::copy(&to, &conductor),
+            Self::Keep { folder, conductor } => relay::keep(&folder, &conductor),
+            Self::Tell { to, folders } => relay::tell(&to, &folders),
             Self::Drive { file, folder } => drive::play(&file, &folder),
             Self::Follow { folders } => follow::play(&folders),
             Self::Feed { file, folder } => feed::play(&file, &folder),

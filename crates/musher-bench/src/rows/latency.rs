@@ -20,8 +20,11 @@ use crate::stage::heard::Heard;
 use crate::stage::place::Place;
 use crate::stage::processor::Processor;
 use crate::stage::subscriber::Subscriber;
+use crate::stand_in::Playing;
 
 const RELAYS: &str = "100 relays";
+/// What is said can be found again, and one process serves all readers: as little as that takes.
+const KEPT: &str = "100 relays through files";
 
 pub const ROW: Row = Row {
     name: "latency",
@@ -30,6 +33,7 @@ pub const ROW: Row = Row {
         Measure::beside("p50", "p50", "µs", RELAYS, Bar::RatioAtMost(2.5)),
         // On a noisy host this is mostly the host; it is to be read against 3×.
         Measure::beside("p99", "p99", "µs", RELAYS, Bar::None),
+        Measure::beside("kept", "p50", "µs", KEPT, Bar::None),
         Measure::alone("server", "server's processor", "cores", Bar::None),
     ],
     rounds: Rounds::Many,
@@ -55,14 +59,15 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
         reading.spawn(subscriber.watch(move |line| heard.line(line)));
     }
     let mut players = conductor.gather(agents).await?;
-    let mut relays = Relays::start(&bench.setup, &conductor, agents).await?;
+    let mut direct = Relays::direct(&bench.setup, &conductor, agents).await?;
+    let mut kept = Relays::kept(&bench.setup, &conductor, agents).await?;
     // What each says when it starts is heard first.
     ours.wait(agents).await?;
-    relays.heard.wait(agents).await?;
+    direct.heard.wait(agents).await?;
     let score = Score { lines: LINES, together: 1, every: EVERY };
     let expected = agents * LINES as usize;
     while bench.another_round()? {
-        let (mut found, mut floor) = (Vec::new(), Vec::new());
+        let (mut found, mut floor, mut limit) = (Vec::new(), Vec::new(), Vec::new());
         for side in bench.order() {
             match side {
                 Side::Ours => {
@@ -74,14 +79,15 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
                     bench.alone("server", used.as_secs_f64() / lasted)?;
                 }
                 Side::Baseline => {
-                    relays.players.speak(score).await?;
-                    floor = relays.heard.wait(expected).await?;
+                    floor = direct.speak(score).await?;
+                    limit = kept.speak(score).await?;
                 }
             }
         }
         for (key, percent) in [("p50", 50.0), ("p99", 99.0)] {
             bench.pair(key, percentile(&found, percent), percentile(&floor, percent))?;
         }
+        bench.pair("kept", percentile(&found, 50.0), percentile(&limit, 50.0))?;
     }
     Ok(())
 }
@@ -92,37 +98,73 @@ struct Relays {
     players: Players,
     heard: Arc<Heard>,
     _reading: JoinSet<()>,
+    /// Sends on what they keep, if they keep it.
+    _telling: Option<Playing>,
+    _folder: Option<TempDir>,
 }
 
 impl Relays {
-    async fn start(setup: &Setup, conductor: &Conductor, count: usize) -> anyhow::Result<Self> {
+    /// Relays that copy a pipe to a connection.
+    async fn direct(setup: &Setup, conductor: &Conductor, count: usize) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let (to, come) = (listener.local_addr()?.to_string(), conductor.address()?);
-        let mut children = Vec::new();
-        for _ in 0..count {
-            let relay = Command::new(&setup.programs.bench)
-                .args(["stand-in", "relay", "--to", &to, "--conductor", &come])
-                .stdin(Stdio::null())
-                .spawn();
-            children.push(relay.context("starting a relay")?);
-        }
-        let heard = Arc::new(Heard::new(Slow::NONE));
-        let mut reading = JoinSet::new();
-        for _ in 0..count {
-            let (stream, _) = listener.accept().await?;
-            let heard = heard.clone();
-            reading.spawn(async move {
-                let mut lines = BufReader::with_capacity(64 * 1024, stream);
-                let mut line = Vec::new();
-                while let Ok(1..) = lines.read_until(b'\n', &mut line).await {
-                    heard.line(&line);
-                    line.clear();
-                }
-            });
+        let args = ["relay", "--to", &to, "--conductor", &come];
+        let children = (0..count).map(|_| start(setup, &args)).collect::<Result<_, _>>()?;
+        let (heard, reading) = read(&listener, count).await?;
+        let players = conductor.gather(count).await?;
+        Ok(Self { children, players, heard, _reading: reading, _telling: None, _folder: None })
+    }
+
+    /// Relays that copy a pipe to a file, and one process that sends on from all the files.
+    async fn kept(setup: &Setup, conductor: &Conductor, count: usize) -> anyhow::Result<Self> {
+        let folder = TempDir::new_in(&setup.folder)?;
+        let (mut children, mut folders) = (Vec::new(), Vec::new());
+        for nth in 0..count {
+            let own = folder.path().join(nth.to_string());
+            std::fs::create_dir(&own)?;
+            let at = own.to_str().context("a path of ours is text")?;
+            let come = conductor.address()?;
+            children.push(start(setup, &["keep", "--folder", at, "--conductor", &come])?);
+            folders.push(own.into_os_string());
         }
         let players = conductor.gather(count).await?;
-        Ok(Self { children, players, heard, _reading: reading })
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let to = ["tell".into(), "--to".into(), listener.local_addr()?.to_string().into()];
+        let telling = Playing::start(setup, to.into_iter().chain(folders))?;
+        let (heard, reading) = read(&listener, count).await?;
+        let (_telling, _folder) = (Some(telling), Some(folder));
+        Ok(Self { children, players, heard, _reading: reading, _telling, _folder })
     }
+
+    async fn speak(&mut self, score: Score) -> anyhow::Result<Vec<f64>> {
+        self.players.speak(score).await?;
+        self.heard.wait(self.children.len() * score.lines as usize).await
+    }
+}
+
+fn start(setup: &Setup, args: &[&str]) -> anyhow::Result<Child> {
+    let mut relay = Command::new(&setup.programs.bench);
+    let relay = relay.arg("stand-in").args(args).stdin(Stdio::null()).spawn();
+    relay.context("starting a relay")
+}
+
+/// Listens to all that is relayed.
+async fn read(listener: &TcpListener, count: usize) -> anyhow::Result<(Arc<Heard>, JoinSet<()>)> {
+    let heard = Arc::new(Heard::new(Slow::NONE));
+    let mut reading = JoinSet::new();
+    for _ in 0..count {
+        let (stream, _) = listener.accept().await?;
+        let heard = heard.clone();
+        reading.spawn(async move {
+            let mut lines = BufReader::with_capacity(64 * 1024, stream);
+            let mut line = Vec::new();
+            while let Ok(1..) = lines.read_until(b'\n', &mut line).await {
+                heard.line(&line);
+                line.clear();
+            }
+        });
+    }
+    Ok((heard, reading))
 }
 
 impl Drop for Relays {

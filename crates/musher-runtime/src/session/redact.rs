@@ -136,9 +136,11 @@ impl Finder {
     fn open_end(&self, text: &str) -> usize {
         let begins = |secret: &String| {
             let longest = secret.len().saturating_sub(1).min(text.len());
-            (1..=longest).rev().find(|&len| {
+            let end = &text.as_bytes()[text.len() - longest..];
+            let starts = memchr::memchr_iter(*secret.as_bytes().first()?, end);
+            starts.map(|at| longest - at).find(|&len| {
                 text.is_char_boundary(text.len() - len)
-                    && text.as_bytes().ends_with(&secret.as_bytes()[..len])
+                    && end.ends_with(&secret.as_bytes()[..len])
             })
         };
         self.patterns.iter().filter_map(begins).max().unwrap_or(0)
@@ -186,6 +188,10 @@ impl Redactor {
     /// text comes with its event in any case.
     pub(super) fn delta(&mut self, mut delta: Delta) -> Option<Delta> {
         let Some(finder) = &self.finder else { return Some(delta) };
+        let begun = finder.open_end(&delta.text) > 0;
+        if self.held.is_empty() && !begun && !finder.is_in(&delta.text) {
+            return (!delta.text.is_empty()).then_some(delta);
+        }
         let key = (delta.item.clone(), delta.channel);
         let mut text = self.held.remove(&key).unwrap_or_default();
         text.push_str(&delta.text);

@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use zstd::bulk::Compressor;
+use zstd::zstd_safe::CParameter;
 
 use super::error::LogError;
 use super::folder;
@@ -20,6 +21,8 @@ pub const FRAME_BYTES: usize = 128 * 1024;
 pub const FILE_BYTES: u64 = 64 * 1024 * 1024;
 /// Speed matters more than size here.
 const LEVEL: i32 = 1;
+/// Shorter matches are not worth looking for in what agents print: it packs as well without them, and a tenth faster.
+const MATCH: CParameter = CParameter::MinMatch(7);
 /// What the buffer keeps when the agent falls silent.
 const KEPT: usize = 16 * 1024;
 
@@ -209,7 +212,9 @@ impl State {
 impl Packer {
     fn new() -> io::Result<Self> {
         let out = Vec::with_capacity(zstd::zstd_safe::compress_bound(FRAME_BYTES));
-        Ok(Self { compressor: Compressor::new(LEVEL)?, out })
+        let mut compressor = Compressor::new(LEVEL)?;
+        compressor.set_parameter(MATCH)?;
+        Ok(Self { compressor, out })
     }
 
     fn pack(&mut self, frame: &[u8]) -> io::Result<usize> {
