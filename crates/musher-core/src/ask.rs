@@ -12,7 +12,7 @@ use crate::{CallId, Edit, Rule, ToolKind};
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Ask {
     /// Yes or no on one named act.
-    Approval(Approval),
+    Approval(Box<Approval>),
     /// One or more questions, answered by choice or in free text.
     Question { questions: Vec<Question> },
     /// Yes or no on a plan before the work begins.

@@ -67,7 +67,7 @@ impl Scope {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventKind {
     /// Upsert of what is known about the session.
-    SessionInfo(SessionInfo),
+    SessionInfo(Box<SessionInfo>),
     SessionState {
         state: Activity,
     },
@@ -130,7 +130,7 @@ pub enum EventKind {
         entries: Vec<PlanEntry>,
     },
     Usage(UsageReport),
-    RateLimit(RateLimit),
+    RateLimit(Box<RateLimit>),
     Retry {
         attempt: u32,
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -241,7 +241,7 @@ impl Translator {
 
     /// What is known before the agent has said anything.
     pub(super) fn opening(info: SessionInfo) -> Signal {
-        Signal::event(EventKind::SessionInfo(info))
+        Signal::event(EventKind::SessionInfo(Box::new(info)))
     }
 }
 

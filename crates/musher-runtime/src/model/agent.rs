@@ -140,7 +140,7 @@ async fn prepare(service: &'static Service, mut attempt: Attempt) -> Result<Agen
     // A host that is gone needs to hear nothing.
     let _ending = agent.outbox.send(secret.into_iter().collect(), None).await;
     let opening = agent.opening(attempt.resume, attempt.fork, key.map(|key| key.source));
-    let _ending = agent.outbox.event(EventKind::SessionInfo(opening)).await;
+    let _ending = agent.outbox.event(EventKind::SessionInfo(Box::new(opening))).await;
     Ok(agent)
 }
 
@@ -337,7 +337,7 @@ impl Agent {
                             permission_mode: Some(mode.as_str().to_owned()),
                             ..SessionInfo::default()
                         };
-                        self.outbox.event(EventKind::SessionInfo(info)).await?;
+                        self.outbox.event(EventKind::SessionInfo(Box::new(info))).await?;
                     }
                     Err(error) => self.outbox.event(EventKind::Error { error }).await?,
                 },

@@ -176,7 +176,7 @@ impl Agent {
             used: None,
             error: Some(error.clone()),
         };
-        self.outbox.event(EventKind::RateLimit(limit)).await
+        self.outbox.event(EventKind::RateLimit(Box::new(limit))).await
     }
 
     /// Enters what a call has used. What nobody told is estimated, and what it cost is then unknown.

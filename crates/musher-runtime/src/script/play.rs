@@ -121,7 +121,7 @@ impl Player {
     async fn turns(&mut self) -> Result<(), Broken> {
         let spec = self.attempt.spec.clone();
         let resumed = self.attempt.resume.clone();
-        self.event(EventKind::SessionInfo(SessionInfo {
+        self.event(EventKind::SessionInfo(Box::new(SessionInfo {
             // What is not kept cannot be gone on with, so it has no id to offer.
             session: self.sessions.are_kept().then(|| self.session.clone()),
             runtime: Some("script".into()),
@@ -131,7 +131,7 @@ impl Player {
             resumed_from: resumed.clone().filter(|_| !self.attempt.fork),
             forked_from: resumed.filter(|_| self.attempt.fork),
             ..SessionInfo::default()
-        }))
+        })))
         .await?;
         while let Some(prompt) = self.next_prompt().await {
             self.prompt = prompt;

@@ -123,7 +123,7 @@ impl Player {
 
     /// Asks for approval.
     pub(super) async fn approval(&mut self, approval: Approval) -> Result<Approved, Broken> {
-        match self.ask(Ask::Approval(approval)).await? {
+        match self.ask(Ask::Approval(Box::new(approval))).await? {
             Answer::Deny { reason } => Ok(Approved::No { reason }),
             Answer::DenyAndInterrupt { .. } => Err(Broken::Interrupted),
             Answer::Allow { input } => Ok(Approved::Yes { instead: input }),

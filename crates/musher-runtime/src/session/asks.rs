@@ -105,7 +105,7 @@ impl Asks {
         let Ask::Approval(approval) = body else {
             return None;
         };
-        let Approval { tool, tool_kind, subject, input, human_only, .. } = approval;
+        let Approval { tool, tool_kind, subject, input, human_only, .. } = &**approval;
         match human_only {
             true => None,
             false => self.with_use(tool, *tool_kind, subject.as_deref(), input, Rule::for_use),

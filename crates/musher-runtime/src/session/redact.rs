@@ -139,8 +139,7 @@ impl Finder {
             let end = &text.as_bytes()[text.len() - longest..];
             let starts = memchr::memchr_iter(*secret.as_bytes().first()?, end);
             starts.map(|at| longest - at).find(|&len| {
-                text.is_char_boundary(text.len() - len)
-                    && end.ends_with(&secret.as_bytes()[..len])
+                text.is_char_boundary(text.len() - len) && end.ends_with(&secret.as_bytes()[..len])
             })
         };
         self.patterns.iter().filter_map(begins).max().unwrap_or(0)

@@ -166,7 +166,7 @@ mod tests {
             always: Vec::new(),
             human_only: false,
         };
-        let shown = described(&Ask::Approval(approval));
+        let shown = described(&Ask::Approval(Box::new(approval)));
         assert!(shown.contains("\n  > y"), "{shown}");
         assert!(shown.contains("sql: DROP TABLE users"), "{shown}");
         assert!(shown.contains("- one") && shown.contains("+ two\\u{202e}"), "{shown}");

@@ -28,7 +28,7 @@ async fn at_work(rig: &Rig, folder: &Path) -> (RunId, Log) {
 async fn opened(rig: &Rig, run: RunId, log: &mut Log, edits: Vec<Edit>) -> AskId {
     let seq = log.writer.next_seq();
     let ask: AskId = format!("a{seq}").into();
-    let body = Ask::Approval(Approval {
+    let body = Ask::Approval(Box::new(Approval {
         tool: "Edit".into(),
         tool_kind: ToolKind::Edit,
         call: None,
@@ -39,7 +39,7 @@ async fn opened(rig: &Rig, run: RunId, log: &mut Log, edits: Vec<Edit>) -> AskId
         reason: None,
         always: Vec::new(),
         human_only: false,
-    });
+    }));
     log.append(EventKind::AskOpened {
         ask: ask.clone(),
         body,

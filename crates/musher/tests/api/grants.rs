@@ -12,7 +12,7 @@ const OFFERED: &str = "execute(cargo test *)";
 async fn asks(rig: &Rig, rule: Option<&str>) -> (RunId, String) {
     let run = rig.live().await;
     let mut log = rig.log(run);
-    let body = Ask::Approval(Approval {
+    let body = Ask::Approval(Box::new(Approval {
         tool: "Bash".into(),
         tool_kind: ToolKind::Execute,
         call: None,
@@ -23,7 +23,7 @@ async fn asks(rig: &Rig, rule: Option<&str>) -> (RunId, String) {
         reason: None,
         always: vec![],
         human_only: false,
-    });
+    }));
     let ask: AskId = "a1".into();
     let rule: Option<Rule> = rule.map(|rule| rule.parse().unwrap());
     let seq = log.append(EventKind::AskOpened {

@@ -35,7 +35,7 @@ fn spend(input: u64, cost: f64) -> Spend {
 }
 
 fn approval() -> Ask {
-    Ask::Approval(Approval {
+    Ask::Approval(Box::new(Approval {
         tool: "shell".into(),
         tool_kind: ToolKind::Execute,
         call: None,
@@ -46,7 +46,7 @@ fn approval() -> Ask {
         reason: None,
         always: vec![],
         human_only: false,
-    })
+    }))
 }
 
 fn ask(id: &str) -> EventKind {
@@ -64,7 +64,10 @@ fn tool(id: &str, phase: ToolPhase) -> EventKind {
 }
 
 fn session(id: &str) -> EventKind {
-    EventKind::SessionInfo(SessionInfo { session: Some(id.into()), ..SessionInfo::default() })
+    EventKind::SessionInfo(Box::new(SessionInfo {
+        session: Some(id.into()),
+        ..SessionInfo::default()
+    }))
 }
 
 fn turn_started() -> EventKind {
@@ -221,7 +224,7 @@ fn a_resumed_run_is_not_billed_for_its_parent_and_a_fallback_is_for_all_of_its_o
     let resumed = SessionInfo { resumed_from: Some("s-0".into()), ..SessionInfo::default() };
     let cases = [
         (
-            vec![EventKind::SessionInfo(resumed), usage(1_200, 1.5, true)],
+            vec![EventKind::SessionInfo(Box::new(resumed)), usage(1_200, 1.5, true)],
             200,
             SessionOrigin::Resumed,
         ),

@@ -109,7 +109,7 @@ impl Translator {
                     always: wanted.permission_suggestions.iter().filter_map(choice).collect(),
                     human_only: wanted.requires_user_interaction,
                 };
-                (Ask::Approval(approval), Shape::Permission)
+                (Ask::Approval(Box::new(approval)), Shape::Permission)
             }
         };
         let suggestions = wanted.permission_suggestions;
@@ -179,10 +179,12 @@ impl Translator {
                 let why = ModelChange::Person;
                 frame.event(EventKind::ModelChanged { from, to: model, why });
             }
-            (Asked::SetMode(mode), None) => frame.event(EventKind::SessionInfo(SessionInfo {
-                permission_mode: Some(mode),
-                ..SessionInfo::default()
-            })),
+            (Asked::SetMode(mode), None) => {
+                frame.event(EventKind::SessionInfo(Box::new(SessionInfo {
+                    permission_mode: Some(mode),
+                    ..SessionInfo::default()
+                })))
+            }
             (Asked::Interrupt, None) => frame.signal(Signal::Alive),
             (Asked::Interrupt, Some(why)) => warn(frame, "interrupt", &why),
             (Asked::SetModel(_), Some(why)) => warn(frame, "set_model", &why),

@@ -95,7 +95,7 @@ impl Translator {
         let mcp = init.mcp_servers.map(|servers| {
             servers.into_iter().map(|s| McpState { name: s.name, status: s.status }).collect()
         });
-        frame.event(EventKind::SessionInfo(SessionInfo {
+        frame.event(EventKind::SessionInfo(Box::new(SessionInfo {
             session: init.session_id.map(SessionId::new),
             model: init.model,
             cwd: init.cwd,
@@ -105,17 +105,17 @@ impl Translator {
             agent_version: init.claude_code_version,
             auth_source: init.api_key_source,
             ..SessionInfo::default()
-        }));
+        })));
         Some(())
     }
 
     fn status(&mut self, frame: &mut Frame<'_>) -> Option<()> {
         let value: Json = frame.read()?;
         if let Some(mode) = value["permissionMode"].as_str() {
-            frame.event(EventKind::SessionInfo(SessionInfo {
+            frame.event(EventKind::SessionInfo(Box::new(SessionInfo {
                 permission_mode: Some(mode.to_owned()),
                 ..SessionInfo::default()
-            }));
+            })));
         }
         match value["status"].as_str() {
             Some("compacting") => {
@@ -229,14 +229,14 @@ impl Translator {
         let RateLimitFrame { rate_limit_info: info } = frame.read()?;
         let exhausted = info.status == "rejected";
         self.trouble.limit_reached |= exhausted;
-        frame.event(EventKind::RateLimit(RateLimit {
+        frame.event(EventKind::RateLimit(Box::new(RateLimit {
             exhausted,
             status: info.status,
             window: info.rate_limit_type,
             resets_at: info.resets_at.map(|seconds| (seconds * 1000.0) as i64),
             used: info.utilization,
             error: None,
-        }));
+        })));
         Some(())
     }
 }

@@ -239,7 +239,7 @@ impl Agent {
             GateVerdict::Ask | GateVerdict::NoOpinion => {}
         }
         let ask = AskId::new(self.mint("ask"));
-        let body = Ask::Approval(Approval {
+        let body = Ask::Approval(Box::new(Approval {
             tool: call.name.clone(),
             tool_kind: tool.kind,
             call: Some(call_id(&call.id)),
@@ -250,7 +250,7 @@ impl Agent {
             reason: None,
             always: Vec::new(),
             human_only: false,
-        });
+        }));
         desk.set(at, Stage::Asked(Asked::Approval(ask.clone())));
         self.open(ask, body).await
     }

@@ -42,7 +42,7 @@ async fn say(attempt: &Attempt, kind: EventKind) {
 }
 
 async fn ask(attempt: &Attempt, human_only: bool) {
-    let body = Ask::Approval(Approval {
+    let body = Ask::Approval(Box::new(Approval {
         tool: "t".into(),
         tool_kind: ToolKind::Other,
         call: None,
@@ -53,7 +53,7 @@ async fn ask(attempt: &Attempt, human_only: bool) {
         reason: None,
         always: vec![],
         human_only,
-    });
+    }));
     let ask = Signal::AskOpened { ask: "a".into(), body, scope: Scope::Main, raw: None };
     attempt.port.signals.send(vec![ask].into()).await.unwrap();
 }
@@ -130,7 +130,7 @@ async fn promise_6_a_rate_limit_reset_extends_the_patience_with_silence() {
                     used: None,
                     error: None,
                 };
-                say(&attempt, EventKind::RateLimit(limit)).await;
+                say(&attempt, EventKind::RateLimit(Box::new(limit))).await;
             }
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_secs(65)) => {

@@ -146,7 +146,7 @@ mod tests {
     use musher_core::QuestionOption;
 
     fn approval() -> Ask {
-        Ask::Approval(Approval {
+        Ask::Approval(Box::new(Approval {
             tool: "Bash".into(),
             tool_kind: ToolKind::Execute,
             call: None,
@@ -157,7 +157,7 @@ mod tests {
             reason: None,
             always: Vec::new(),
             human_only: false,
-        })
+        }))
     }
 
     #[test]

@@ -5,7 +5,7 @@ use musher_core::{Answer, ClosedBy, Rule, ToolRules};
 use super::*;
 
 fn command(line: &str, human_only: bool) -> Ask {
-    Ask::Approval(Approval {
+    Ask::Approval(Box::new(Approval {
         tool: "Bash".into(),
         tool_kind: ToolKind::Execute,
         call: None,
@@ -16,7 +16,7 @@ fn command(line: &str, human_only: bool) -> Ask {
         reason: None,
         always: vec![],
         human_only,
-    })
+    }))
 }
 
 async fn opens(attempt: &Attempt, ask: &str, body: Ask) {
