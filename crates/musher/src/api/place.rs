@@ -4,10 +4,10 @@ use std::future::pending;
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::sse;
-use super::tail::{Meeting, PIECE, Pull, Tail};
+use super::tail::{LARGE_PIECE, Meeting, PIECE, Pull, Tail};
 use crate::runner::log::{Cursor, Kinds, LogError, Read, Reader};
 
 /// A follower's place.
@@ -23,8 +23,8 @@ pub(super) struct Place {
 enum Stand {
     /// The log was not looked at yet, or there is none yet.
     Before(Option<Cursor>),
-    /// Behind the others, with a reader of its own.
-    Alone(Reader),
+    /// Behind the others, with a reader of its own, and with leave to read much at once if it is far behind.
+    Alone(Reader, Option<OwnedSemaphorePermit>),
     /// At the end, with the others.
     Together(Cursor),
 }
@@ -54,7 +54,7 @@ impl Place {
     pub(super) fn cursor(&self) -> Option<Cursor> {
         match &self.stand {
             Stand::Before(after) => *after,
-            Stand::Alone(reader) => Some(reader.cursor()),
+            Stand::Alone(reader, _) => Some(reader.cursor()),
             Stand::Together(cursor) => Some(*cursor),
         }
     }
@@ -63,7 +63,7 @@ impl Place {
     pub(super) fn has_no_log(&self) -> bool {
         match self.stand {
             Stand::Before(_) => true,
-            Stand::Alone(_) | Stand::Together(_) => false,
+            Stand::Alone(..) | Stand::Together(_) => false,
         }
     }
 
@@ -82,14 +82,19 @@ impl Place {
         loop {
             match &mut self.stand {
                 Stand::Before(after) => match self.tail.reader(*after) {
-                    Ok(reader) => self.stand = Stand::Alone(reader),
+                    Ok(reader) => self.stand = Stand::Alone(reader, None),
                     Err(LogError::Missing { .. }) => return Ok(Next::NoLog),
                     Err(error) => return Err(error),
                 },
-                Stand::Alone(reader) => {
+                Stand::Alone(reader, large) => {
                     let mut lines = Vec::new();
-                    match reader.read(&mut lines, PIECE)? {
+                    let most = if large.is_some() { LARGE_PIECE } else { PIECE };
+                    match reader.read(&mut lines, most)? {
                         Read::Lines(batch) => {
+                            match batch.end {
+                                true => *large = None,
+                                false => *large = large.take().or_else(|| self.tail.large()),
+                            }
                             let lines = &lines[batch.lines];
                             let mut framed = Vec::with_capacity(lines.len() + lines.len() / 4);
                             let kinds = self.kinds.as_ref();
@@ -112,9 +117,57 @@ impl Place {
                     }
                     Pull::Nothing => return Ok(Next::Nothing),
                     Pull::Over => return Ok(Next::Over),
-                    Pull::Behind => self.stand = Stand::Alone(self.tail.reader(Some(*cursor))?),
+                    Pull::Behind => {
+                        self.stand = Stand::Alone(self.tail.reader(Some(*cursor))?, None);
+                    }
                 },
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use musher_core::{Event, EventKind, Level, RunId, Scope};
+
+    use super::super::tail::{LARGE, Tails};
+    use super::*;
+    use crate::bus::Bus;
+    use crate::runner::log::{Lock, Writer};
+
+    fn piece(place: &mut Place) -> usize {
+        match place.next().unwrap() {
+            Next::Events(events) => events.len(),
+            other => panic!("{other:?} is no piece"),
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_is_far_behind_reads_much_at_once_and_too_many_of_them_read_little() {
+        let folder = tempfile::tempdir().unwrap();
+        let (bus, run) = (Bus::start(folder.path().to_owned()), RunId::minted(1));
+        std::fs::create_dir(bus.folder(run)).unwrap();
+        let mut writer = Writer::create(Lock::take(&bus.folder(run)).unwrap(), "r1").unwrap();
+        for seq in 1..=1_000 {
+            let kind = EventKind::Notice { level: Level::Info, code: None, text: "x".repeat(500) };
+            let scope = Scope::Main;
+            writer.append(&[Event { seq, at: 1, kind, turn: None, scope, raw: None }]).unwrap();
+        }
+        let tails = Tails::default();
+        let tail = tails.of(run, &bus);
+        let mut places: Vec<Place> =
+            (0..=LARGE).map(|_| Place::new(tail.clone(), None, None)).collect();
+        for place in &mut places {
+            assert!(piece(place) < 2 * PIECE, "nobody knows yet that there is much");
+        }
+        let (last, others) = places.split_last_mut().unwrap();
+        for place in &mut *others {
+            assert!(piece(place) > LARGE_PIECE / 2);
+        }
+        assert!(piece(last) < 2 * PIECE, "too many have more already");
+        // One who has come to the end leaves it to another.
+        while !matches!(others[0].next().unwrap(), Next::Nothing) {}
+        piece(last);
+        assert!(piece(last) > LARGE_PIECE / 2);
     }
 }

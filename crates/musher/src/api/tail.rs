@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use axum::body::Bytes;
 use musher_core::RunId;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::sse;
 use crate::bus::Bus;
@@ -17,23 +17,37 @@ use crate::runner::log::{Cursor, LogError, Read, Reader, line_kind};
 
 /// How many bytes of a log are read at once.
 pub(super) const PIECE: usize = 48 * 1024;
+/// The same for one who is far behind. So much costs the kernel less for each byte, but whoever does not take it keeps it in
+/// memory, so that only so many may have it at a time.
+pub(super) const LARGE_PIECE: usize = 256 * 1024;
+pub(super) const LARGE: usize = 32;
 /// How many framed bytes are kept for those who come a little later.
 const KEPT: usize = 64 * 1024;
 
 /// The tails that somebody follows.
-#[derive(Debug, Default)]
-pub(super) struct Tails(Mutex<HashMap<RunId, Weak<Tail>>>);
+#[derive(Debug)]
+pub(super) struct Tails {
+    by_run: Mutex<HashMap<RunId, Weak<Tail>>>,
+    large: Arc<Semaphore>,
+}
+
+impl Default for Tails {
+    fn default() -> Self {
+        Self { by_run: Mutex::default(), large: Arc::new(Semaphore::new(LARGE)) }
+    }
+}
 
 impl Tails {
     /// The tail of a run, which all its followers share.
     pub(super) fn of(&self, run: RunId, bus: &Bus) -> Arc<Tail> {
-        let mut tails = lock(&self.0);
+        let mut tails = lock(&self.by_run);
         if let Some(tail) = tails.get(&run).and_then(Weak::upgrade) {
             return tail;
         }
         tails.retain(|_, tail| tail.strong_count() > 0);
         let (folder, wakes) = (bus.folder(run), bus.wakes(run));
-        let tail = Arc::new(Tail { folder, wakes, newest: Mutex::default() });
+        let large = Arc::clone(&self.large);
+        let tail = Arc::new(Tail { folder, wakes, newest: Mutex::default(), large });
         tails.insert(run, Arc::downgrade(&tail));
         tail
     }
@@ -46,6 +60,7 @@ pub(super) struct Tail {
     /// Changes when the log has grown. All followers count the same wakes, because it is held as long as one of them is.
     wakes: watch::Receiver<u64>,
     newest: Mutex<Option<Newest>>,
+    large: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
@@ -92,6 +107,11 @@ impl Tail {
     /// Tells when the log has grown.
     pub(super) fn wakes(&self) -> watch::Receiver<u64> {
         self.wakes.clone()
+    }
+
+    /// Leave to read much at once, if not too many have it.
+    pub(super) fn large(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.large).try_acquire_owned().ok()
     }
 
     /// A reader of one's own, which shares the open files as far as it can.
