@@ -34,10 +34,6 @@ pub use spec::{
 
 /// What a session says.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "events are moved once from channel to reader; a box would cost more"
-)]
 pub enum Output {
     /// Numbered, and worth keeping.
     Event(Event),

@@ -136,10 +136,8 @@ mod tests {
     use crate::runner::log::{Lock, Writer};
 
     fn piece(place: &mut Place) -> usize {
-        match place.next().unwrap() {
-            Next::Events(events) => events.len(),
-            other => panic!("{other:?} is no piece"),
-        }
+        let Next::Events(events) = place.next().unwrap() else { panic!("there is no piece") };
+        events.len()
     }
 
     #[tokio::test]

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use musher_runtime::{Environment, now_ms};
-use tokio_util::task::TaskTracker;
 
 use super::{CliError, Exit};
 use crate::runner::{self, launch};
@@ -36,13 +35,11 @@ impl Runner {
             // A server that is gone does not need to hear it, and the run goes on.
             let _gone = out.write_all(launch::READY.as_bytes()).and_then(|()| out.flush());
         };
-        // As a task among those that it hears from, it has its turn right after them; what a program waits for at its top
-        // has it only after the kernel was asked for news.
-        let hosting = TaskTracker::new().spawn(async move {
-            runner::host(&self.folder, Environment::of_this_process(), now_ms, ready).await
-        });
-        let hosted = hosting.await.map_err(|broken| CliError::Unavailable(broken.to_string()))?;
-        hosted.map_err(|error| CliError::Unavailable(error.to_string()))?;
+        // Not as a task: whoever looks for its last words when it has let go of its run must find them, so that nothing may
+        // come between the two.
+        runner::host(&self.folder, Environment::of_this_process(), now_ms, ready)
+            .await
+            .map_err(|error| CliError::Unavailable(error.to_string()))?;
         Ok(Exit::Completed)
     }
 }

@@ -183,7 +183,7 @@ impl Translator {
                 frame.event(EventKind::SessionInfo(Box::new(SessionInfo {
                     permission_mode: Some(mode),
                     ..SessionInfo::default()
-                })))
+                })));
             }
             (Asked::Interrupt, None) => frame.signal(Signal::Alive),
             (Asked::Interrupt, Some(why)) => warn(frame, "interrupt", &why),
