@@ -11,6 +11,7 @@ mod env;
 mod error;
 mod head;
 mod hold;
+mod listing;
 mod mend;
 mod merge;
 mod name;
@@ -22,7 +23,7 @@ mod reset;
 mod shadow;
 mod snapshot;
 mod status;
-mod stray;
+mod sweep;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

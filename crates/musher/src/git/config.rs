@@ -67,6 +67,10 @@ impl Setting {
         }
     }
 
+    pub(super) fn says(&self, key: &[u8], value: &[u8]) -> bool {
+        self.key == key && self.value.as_deref() == Some(value)
+    }
+
     pub(super) fn is_extension(&self) -> bool {
         self.key.starts_with(b"extensions.")
     }

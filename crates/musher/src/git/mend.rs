@@ -10,10 +10,8 @@ use super::config::Trust;
 use super::error::GitError;
 use super::name::{Branch, Commit};
 use super::shadow::{Index, Shadow};
-use super::{Checkout, Git};
+use super::{Checkout, Git, listing};
 
-/// How an index begins.
-const INDEX: &[u8] = b"DIRC";
 /// No file that is mended is longer.
 const LONGEST: u64 = 4096;
 
@@ -86,7 +84,7 @@ fn is_blank(path: &Path) -> bool {
 fn is_torn(index: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(index).and_then(|file| file.take(4).read_to_end(&mut start));
-    read.is_ok() && start != INDEX
+    read.is_ok() && start != listing::START
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), GitError> {

@@ -97,18 +97,6 @@ impl RelPath {
         folder.join(&self.0)
     }
 
-    /// The pattern that matches this path alone, as in an ignore file.
-    pub(super) fn pattern(&self) -> String {
-        let mut pattern = "/".to_owned();
-        for c in self.0.chars() {
-            if matches!(c, '*' | '?' | '[' | ']' | '\\' | '!' | '#' | ' ') {
-                pattern.push('\\');
-            }
-            pattern.push(c);
-        }
-        pattern
-    }
-
     /// Whether a path of git is this one or lies beneath it.
     pub(super) fn holds(&self, path: &[u8]) -> bool {
         let rest = path.strip_prefix(self.0.as_bytes());

@@ -7,11 +7,13 @@ use super::config::Trust;
 use super::error::GitError;
 use super::head::forget_operation;
 use super::hold::Hold;
+use super::listing::Listing;
 use super::name::Commit;
 use super::path::RelPath;
 use super::shadow::{Index, Shadow};
 use super::snapshot::{Found, replace_index};
-use super::{Checkout, Git, stray};
+use super::sweep::sweep;
+use super::{Checkout, Git};
 
 impl Git {
     /// Writes the files of a commit into a fresh worktree, with the filters that the user has set up.
@@ -51,12 +53,7 @@ impl Git {
                 shadow
             }
         };
-        let exclude = |path: &RelPath| format!("--exclude={}", path.pattern());
-        let clean = shadow.call().args(["clean", "-ffdxq"]).args(keep.iter().map(exclude));
-        let (cleaned, strays) =
-            tokio::join!(clean.limit(WRITE).run(), stray::find(&checkout.root, keep));
-        cleaned?;
-        stray::remove(&shadow, &checkout.root, strays?).await
+        sweep(&shadow, keep).await
     }
 
     /// Removes the lock that a killed agent left. The caller knows that nothing works in this checkout.
@@ -92,17 +89,13 @@ pub(super) struct Hidden {
 
 impl Hidden {
     pub(super) async fn of(shadow: &Shadow<'_>) -> Result<Self, GitError> {
-        let list = shadow.call().args(["ls-files", "-v", "-z"]).run().await?.stdout;
         let mut hidden = Self::default();
-        for entry in list.split_inclusive(|b| *b == 0) {
-            let [tag, b' ', path @ ..] = entry else {
-                continue;
-            };
-            if tag.is_ascii_lowercase() {
-                hidden.assumed.extend_from_slice(path);
-            }
-            if matches!(tag, b'S' | b's') {
-                hidden.skipped.extend_from_slice(path);
+        for entry in Listing::of(shadow).await?.entries {
+            let marks =
+                [(entry.assumed, &mut hidden.assumed), (entry.skipped, &mut hidden.skipped)];
+            for (_, paths) in marks.into_iter().filter(|(marked, _)| *marked) {
+                paths.extend_from_slice(&entry.path);
+                paths.push(0);
             }
         }
         // With a sparse checkout, files outside of it bear the second mark rightly.

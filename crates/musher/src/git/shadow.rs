@@ -172,6 +172,29 @@ impl<'a> Shadow<'a> {
         &self.index
     }
 
+    /// The folder with the files, if it has one.
+    pub(super) fn files(&self) -> Option<&Path> {
+        self.files.as_deref()
+    }
+
+    /// How many bytes name an object.
+    pub(super) fn name_bytes(&self) -> usize {
+        match self.was_set(b"extensions.objectformat", b"sha256") {
+            true => 32,
+            false => 20,
+        }
+    }
+
+    /// Whether names that differ by small and large letters are one file.
+    pub(super) fn ignores_case(&self) -> bool {
+        self.was_set(b"core.ignorecase", b"true")
+    }
+
+    /// Whether the repository had a setting when it was opened.
+    fn was_set(&self, key: &[u8], value: &[u8]) -> bool {
+        self.git.inner.settings.iter().any(|setting| setting.says(key, value))
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
