@@ -43,7 +43,7 @@ pub use self::name::{Author, BadName, Branch, Commit, RecoveryName, RecoveryRef,
 pub use self::path::{GitPath, RelPath};
 pub(crate) use self::refs::Expected;
 pub use self::registry::Worktree;
-pub(crate) use self::snapshot::Found;
+pub(crate) use self::snapshot::{Found, Sight};
 pub use self::status::{Status, StatusEntry};
 
 /// A handle on one repository. It is cheap to clone.

@@ -7,6 +7,7 @@ mod copy;
 mod error;
 mod prepare;
 mod reconcile;
+mod release;
 mod remove;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use musher_core::SlotId;
 
 use crate::git::{
     Author, Branch, Checkout, Commit, Diff, DiffLimits, Found, Git, Head, Hold, RecoveryName,
-    RecoveryRef, RelPath,
+    RecoveryRef, RelPath, Sight,
 };
 
 pub use self::error::WorktreeError;
@@ -153,20 +154,23 @@ impl Slots {
         name: &RecoveryName,
     ) -> Result<Option<RecoveryRef>, WorktreeError> {
         let checkout = self.checkout(slot)?;
-        let head = self.git.head(&checkout).await?;
-        Ok(self.keep_all(&checkout, &head, name).await?.kept)
+        let sight = self.git.sight(&checkout).await?;
+        Ok(self.keep_all(&checkout, sight, name, None).await?.kept)
     }
 
-    async fn keep_all(
-        &self,
+    /// The same; `safe` is a commit that can be reached whatever becomes of the slot.
+    async fn keep_all<'a>(
+        &'a self,
         checkout: &Checkout,
-        head: &Head,
+        sight: Sight<'a>,
         name: &RecoveryName,
-    ) -> Result<Keeping<'_>, WorktreeError> {
-        let found = self.git.unsaved_work(checkout, head, &self.files.copy).await?;
-        let kept = match (&found.work, head.commit()) {
+        safe: Option<&Commit>,
+    ) -> Result<Keeping<'a>, WorktreeError> {
+        let found = self.git.unsaved_work(checkout, sight, &self.files.copy).await?;
+        let kept = match (&found.work, found.head.commit()) {
             (Some(work), _) => Some(self.put_away(name, work).await?),
-            (None, Some(commit)) => self.keep_commit(name, commit, head.branch()).await?,
+            (None, Some(commit)) if safe == Some(commit) => None,
+            (None, Some(commit)) => self.keep_commit(name, commit, found.head.branch()).await?,
             (None, None) => None,
         };
         Ok(Keeping { kept, found })

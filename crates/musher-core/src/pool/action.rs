@@ -48,7 +48,8 @@ pub enum Action {
     CloseLog { run: RunId },
     /// Commit what the run left in its worktree; ends in `Finished`.
     Finish { run: RunId, slot: SlotId },
-    /// Keep the slot's work on a recovery ref and empty it; ends in `Released`. The worktree may never have been made.
+    /// Keep the slot's work on a recovery ref and turn its files to the base; ends in `Released`. The worktree may never
+    /// have been made.
     Release { slot: SlotId, branch: BranchRef },
     /// Merge the branch into the project's own; ends in `Merged`.
     Merge { command: CommandId, branch: BranchRef },

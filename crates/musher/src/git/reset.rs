@@ -11,7 +11,7 @@ use super::listing::Listing;
 use super::name::Commit;
 use super::path::RelPath;
 use super::shadow::{Index, Shadow};
-use super::snapshot::{Found, replace_index};
+use super::snapshot::Found;
 use super::sweep::sweep;
 use super::{Checkout, Git};
 
@@ -39,11 +39,8 @@ impl Git {
     ) -> Result<(), GitError> {
         self.break_index_lock(checkout)?;
         forget_operation(&checkout.git_dir)?;
-        let shadow = match found.turn(hold, to, keep).await {
-            Some(shadow) => {
-                replace_index(shadow.index(), &checkout.git_dir.join("index"))?;
-                shadow
-            }
+        let shadow = match found.turn(checkout, hold, to, keep).await? {
+            Some(shadow) => shadow,
             None => {
                 let own = Index::Real;
                 let shadow = Shadow::of_files(self, Trust::Hardened, checkout, own, Some(to));

@@ -76,7 +76,7 @@ impl<'a> Shadow<'a> {
         shadow.link_shared_indexes(&checkout.git_dir)?;
         shadow.copy(&checkout.git_dir, "info/sparse-checkout")?;
         if let Some(head) = head {
-            shadow.write("HEAD", format!("{head}\n").as_bytes())?;
+            shadow.set_head(head)?;
         }
         Ok(shadow)
     }
@@ -127,6 +127,11 @@ impl<'a> Shadow<'a> {
         let lfs = lfs.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
         text.extend(format!("[lfs]\n\tstorage = \"{lfs}\"\n").into_bytes());
         text
+    }
+
+    /// Puts HEAD of the stand-in at a commit.
+    pub(super) fn set_head(&self, head: &Commit) -> Result<(), GitError> {
+        self.write("HEAD", format!("{head}\n").as_bytes())
     }
 
     /// Gives every call the hold on the files to keep.

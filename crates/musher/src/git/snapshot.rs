@@ -30,8 +30,8 @@ impl Git {
         checkout: &Checkout,
         without: &[RelPath],
     ) -> Result<Commit, GitError> {
-        let head = self.head(checkout).await?;
-        let staged = self.stage(checkout, head.commit(), without).await?;
+        let Sight { head, shadow } = self.sight(checkout).await?;
+        let staged = self.stage(checkout, shadow, head.commit(), without).await?;
         staged.kept(head.commit()).await
     }
 
@@ -45,8 +45,8 @@ impl Git {
         without: &[RelPath],
     ) -> Result<Option<Commit>, GitError> {
         self.break_index_lock(checkout)?;
-        let head = self.head(checkout).await?;
-        let staged = self.stage(checkout, head.commit(), without).await?;
+        let Sight { head, shadow } = self.sight(checkout).await?;
+        let staged = self.stage(checkout, shadow, head.commit(), without).await?;
         if staged.is_of_head() {
             return Ok(None);
         }
@@ -61,30 +61,41 @@ impl Git {
         Ok(Some(commit))
     }
 
-    /// What a checkout holds that its HEAD does not.
-    pub(crate) async fn unsaved_work(
-        &self,
-        checkout: &Checkout,
-        head: &Head,
-        without: &[RelPath],
-    ) -> Result<Found<'_>, GitError> {
-        let head = head.commit();
-        let staged = self.stage(checkout, head, without).await?;
-        let work = match staged.is_of_head() {
-            true => None,
-            false => Some(staged.kept(head).await?),
-        };
-        Ok(Found { staged, head: head.cloned(), work })
+    /// Finds out where a checkout stands, and makes what its files will be looked at with.
+    pub(crate) async fn sight(&self, checkout: &Checkout) -> Result<Sight<'_>, GitError> {
+        let shadow = Shadow::of_files(self, Trust::Hardened, checkout, Index::Copy, None);
+        let (head, shadow) = tokio::join!(self.head(checkout), shadow);
+        let (head, shadow) = (head?, shadow?);
+        if let Some(commit) = head.commit() {
+            shadow.set_head(commit)?;
+        }
+        Ok(Sight { head, shadow })
     }
 
-    async fn stage(
-        &self,
+    /// What a checkout holds that its HEAD does not.
+    pub(crate) async fn unsaved_work<'a>(
+        &'a self,
         checkout: &Checkout,
+        sight: Sight<'a>,
+        without: &[RelPath],
+    ) -> Result<Found<'a>, GitError> {
+        let Sight { head, shadow } = sight;
+        let staged = self.stage(checkout, shadow, head.commit(), without).await?;
+        let work = match staged.is_of_head() {
+            true => None,
+            false => Some(staged.kept(head.commit()).await?),
+        };
+        Ok(Found { staged, head, work })
+    }
+
+    async fn stage<'a>(
+        &'a self,
+        checkout: &Checkout,
+        mut shadow: Shadow<'a>,
         head: Option<&Commit>,
         without: &[RelPath],
-    ) -> Result<Staged<'_>, GitError> {
+    ) -> Result<Staged<'a>, GitError> {
         let trust = Trust::Hardened;
-        let mut shadow = Shadow::of_files(self, trust, checkout, Index::Copy, head).await?;
         let (status, hidden) = match look(&shadow, head).await {
             // An index that a killed agent left torn is made anew; the files are what counts.
             Err(GitError::Failed { .. }) => {
@@ -110,38 +121,49 @@ impl Git {
     }
 }
 
+/// A checkout whose files have not been looked at yet.
+pub(crate) struct Sight<'a> {
+    pub(crate) head: Head,
+    shadow: Shadow<'a>,
+}
+
 /// What was found in a checkout.
 pub(crate) struct Found<'a> {
     staged: Staged<'a>,
-    head: Option<Commit>,
+    pub(crate) head: Head,
     /// What its HEAD does not hold, as a snapshot.
     pub(crate) work: Option<Commit>,
 }
 
 impl<'a> Found<'a> {
-    /// Turns the files to a commit, and looks only at those that differ; gives the index that knows them then. `None`
-    /// if that cannot be, in which case nothing is changed.
+    /// Turns the files to a commit, and looks only at those that differ; gives the index that knows them then, and puts
+    /// it in the place of the checkout's own. `None` if that cannot be, in which case nothing is changed.
     pub(super) async fn turn(
         self,
+        checkout: &Checkout,
         hold: &'a Hold,
         to: &Commit,
         keep: &[RelPath],
-    ) -> Option<Shadow<'a>> {
+    ) -> Result<Option<Shadow<'a>>, GitError> {
         let Staged { shadow, tree, known, .. } = self.staged;
         let shadow = shadow.held(hold);
         let Known::Whole(new) = known else {
-            return None;
+            return Ok(None);
         };
         // What stays is not git's to remove.
         if keep.iter().any(|kept| new.iter().any(|path| kept.holds(path))) {
-            return None;
+            return Ok(None);
         }
-        if tree.is_none() && self.head.as_ref() == Some(to) {
-            return Some(shadow);
+        if tree.is_none() && self.head.commit() == Some(to) {
+            return Ok(Some(shadow));
         }
         // With one tree, git takes the index for what the files are, and looks at none that it does not change.
         let turn = shadow.call().args(["read-tree", "-m", "-u", to.as_str()]);
-        turn.limit(WRITE).run().await.is_ok().then_some(shadow)
+        if turn.limit(WRITE).run().await.is_err() {
+            return Ok(None);
+        }
+        replace_index(shadow.index(), &checkout.git_dir.join("index"))?;
+        Ok(Some(shadow))
     }
 }
 
@@ -334,7 +356,7 @@ fn joined(paths: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Puts an index in the place of another as git does: through the lock, so that no process sees half of it.
-pub(super) fn replace_index(from: &Path, to: &Path) -> Result<(), GitError> {
+fn replace_index(from: &Path, to: &Path) -> Result<(), GitError> {
     let lock = to.with_extension("lock");
     copy_index(from, &lock)?;
     let settled = fs::File::open(&lock).and_then(|file| file.sync_all());

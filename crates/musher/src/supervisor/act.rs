@@ -252,12 +252,13 @@ impl Actor {
         self.tell(Input::Finished { run, commit, error }).await;
     }
 
-    /// The slot stays warm for the next story; what could be lost is kept on a ref.
+    /// What could be lost is kept on a ref, and the slot is made ready for the next story before that one waits for it.
     async fn release(&self, slot: SlotId, branch: BranchRef) {
         fail::point("before_release");
         let Ok(name) = named(&branch) else { return };
+        let (name, Ground { slots, base, .. }) = (RecoveryName::of(&name), &*self.ground);
         loop {
-            match self.ground.slots.keep_work(slot, &RecoveryName::of(&name)).await {
+            match slots.release(slot, &name, base).await {
                 Ok(_) | Err(WorktreeError::NoSlot { .. }) => break,
                 Err(_) => tokio::time::sleep(AGAIN).await,
             }

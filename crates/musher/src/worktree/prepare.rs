@@ -4,7 +4,9 @@
 //! recycled has HEAD on no branch; so a slot whose HEAD is on the branch is whole, and any other is begun anew.
 
 use super::{Prepared, SlotId, Slots, Start, WorktreeError};
-use crate::git::{Branch, Checkout, Commit, Expected, GitError, Head, Hold, RecoveryName};
+use crate::git::{
+    Branch, Checkout, Commit, Expected, Found, GitError, Head, Hold, RecoveryName, Sight,
+};
 
 impl Slots {
     /// Makes a slot ready: at the start, on the branch. The same call after a crash in its middle succeeds and loses
@@ -19,18 +21,27 @@ impl Slots {
         if *start == Start::Keep {
             return self.keep(slot, &hold, branch).await;
         }
-        // Nothing hangs on the order of these two but which refusal is told.
-        let (target, free) = tokio::join!(self.aim(branch, start), self.check_free(slot, branch));
+        let checkout = self.checkout(slot).ok();
+        let half_made = checkout.as_ref().is_some_and(|it| self.git.is_half_made(it));
+        let used = checkout.filter(|_| !half_made);
+        let sight = async {
+            match &used {
+                Some(checkout) => Some((checkout, self.git.sight(checkout).await)),
+                None => None,
+            }
+        };
+        // Nothing hangs on the order of these but which refusal is told.
+        let (target, free, sight) =
+            tokio::join!(self.aim(branch, start), self.check_free(slot, branch), sight);
         let target = target?;
         free?;
-        let path = self.path(slot);
-        let checkout = self.git.checkout_at(&path).filter(|_| path.is_dir());
-        if let Some(checkout) = checkout {
-            if self.git.is_half_made(&checkout) {
-                self.discard(slot).await?;
-            } else if let Some(prepared) = self.recycle(slot, &checkout, &hold, &target).await? {
-                return Ok(prepared);
-            }
+        if half_made {
+            self.discard(slot).await?;
+        }
+        if let Some((checkout, sight)) = sight
+            && let Some(prepared) = self.recycle(slot, checkout, sight, &hold, &target).await?
+        {
+            return Ok(prepared);
         }
         self.make(slot, &hold, &target).await
     }
@@ -41,6 +52,7 @@ impl Slots {
         branch: &'a Branch,
         start: &Start,
     ) -> Result<Target<'a>, WorktreeError> {
+        let base = matches!(start, Start::Base { branch: base } if base != branch);
         let (to, had) = match start {
             Start::Base { branch: base } => self.git.resolve_with(base, branch).await?,
             Start::Commit(commit) => {
@@ -48,7 +60,7 @@ impl Slots {
             }
             Start::Keep => self.git.resolve_with(branch, branch).await?,
         };
-        Ok(Target { branch, to, had })
+        Ok(Target { branch, to, had, base })
     }
 
     /// The slot as it is.
@@ -68,7 +80,7 @@ impl Slots {
             // Somebody removed the worktree, or a loss of power did; what the branch holds is still there.
             (None, Some(tip)) => {
                 self.check_free(slot, branch).await?;
-                let target = Target { branch, to: tip.clone(), had: Some(tip) };
+                let target = Target { branch, to: tip.clone(), had: Some(tip), base: false };
                 return self.make(slot, hold, &target).await;
             }
             (None, None) => self.checkout(slot)?,
@@ -96,24 +108,27 @@ impl Slots {
     }
 
     /// Turns a used slot to a new start; `None` if it is beyond that and its place is free for a new one.
-    async fn recycle(
-        &self,
+    async fn recycle<'a>(
+        &'a self,
         slot: SlotId,
         checkout: &Checkout,
+        sight: Result<Sight<'a>, GitError>,
         hold: &Hold,
         target: &Target<'_>,
     ) -> Result<Option<Prepared>, WorktreeError> {
-        let to = &target.to;
+        let Target { to, base, .. } = target;
         let kept = async {
-            let head = self.git.head(checkout).await?;
-            let name = match head.branch() {
+            let sight = sight?;
+            let name = match sight.head.branch() {
                 Some(branch) => RecoveryName::of(branch),
                 None => self.slot_name(slot)?,
             };
-            self.keep_all(checkout, &head, &name).await.map(|keeping| (head, keeping.found))
+            // The branch that the slot starts from has it.
+            let safe = base.then_some(to);
+            self.keep_all(checkout, sight, &name, safe).await.map(|keeping| keeping.found)
         };
-        let (head, found) = match kept.await {
-            Ok(kept) => kept,
+        let found = match kept.await {
+            Ok(found) => found,
             // Git cannot make sense of the worktree. Its files are all that can be saved.
             Err(WorktreeError::Git(GitError::Failed { .. } | GitError::Unexpected { .. })) => {
                 self.set_aside(slot).await?;
@@ -122,16 +137,40 @@ impl Slots {
             Err(error) => return Err(error),
         };
         let turned = async {
-            self.git.detach(checkout, head.commit().unwrap_or(to)).await?;
-            self.git.reset(found, checkout, hold, to, &self.files.keep).await?;
+            self.turn(checkout, found, hold, to).await?;
             self.land(checkout, target).await
         };
-        match turned.await {
-            Ok(()) => Ok(Some(Prepared { path: self.path(slot), head: to.clone(), fresh: false })),
-            // What was worth keeping is kept, so the slot can be made anew.
+        match self.turned(slot, turned.await).await? {
+            true => Ok(Some(Prepared { path: self.path(slot), head: to.clone(), fresh: false })),
+            false => Ok(None),
+        }
+    }
+
+    /// Makes the files of a slot those of a commit; the work in it is kept. HEAD is on no branch afterwards.
+    pub(super) async fn turn(
+        &self,
+        checkout: &Checkout,
+        found: Found<'_>,
+        hold: &Hold,
+        to: &Commit,
+    ) -> Result<(), WorktreeError> {
+        if !matches!(found.head, Head::Detached { .. }) {
+            self.git.detach(checkout, found.head.commit().unwrap_or(to)).await?;
+        }
+        Ok(self.git.reset(found, checkout, hold, to, &self.files.keep).await?)
+    }
+
+    /// Whether a slot could be turned; one that is beyond it is removed, because what was worth keeping is kept.
+    pub(super) async fn turned(
+        &self,
+        slot: SlotId,
+        turned: Result<(), WorktreeError>,
+    ) -> Result<bool, WorktreeError> {
+        match turned {
+            Ok(()) => Ok(true),
             Err(WorktreeError::Git(GitError::Failed { .. } | GitError::Unexpected { .. })) => {
                 self.discard(slot).await?;
-                Ok(None)
+                Ok(false)
             }
             Err(error) => Err(error),
         }
@@ -144,7 +183,7 @@ impl Slots {
         hold: &Hold,
         target: &Target<'_>,
     ) -> Result<Prepared, WorktreeError> {
-        let Target { branch, to, had } = target;
+        let Target { branch, to, had, .. } = target;
         let path = self.path(slot);
         self.set_aside(slot).await?;
         let made = async {
@@ -167,7 +206,7 @@ impl Slots {
 
     /// Puts the slot on its branch, which ends the preparation.
     async fn land(&self, checkout: &Checkout, target: &Target<'_>) -> Result<(), WorktreeError> {
-        let Target { branch, to, had } = target;
+        let Target { branch, to, had, .. } = target;
         if let Some(old) = had {
             self.keep_commit(&RecoveryName::of(branch), old, Some(branch)).await?;
         }
@@ -193,4 +232,6 @@ struct Target<'a> {
     to: Commit,
     /// Where the branch was before, if there was one.
     had: Option<Commit>,
+    /// Another branch is there.
+    base: bool,
 }

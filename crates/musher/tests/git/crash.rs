@@ -6,6 +6,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use musher::git::RecoveryName;
 use musher::worktree::{Prepared, Slots};
 
 use super::lab::{Lab, SLOT, branch, from_main, write};
@@ -91,6 +92,31 @@ async fn a_recycled_slot_can_be_cut_short_anywhere() {
     }
     let found = slots.reconcile(&[SLOT]).await.unwrap();
     assert!(found.unknown.is_empty(), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_slot_that_is_taken_from_its_story_can_be_cut_short_anywhere() {
+    let lab = Lab::new();
+    let slots = lab.slots().await;
+    for polls in (1..).step_by(4) {
+        let name = format!("musher/story/{polls}");
+        let ready = slots.prepare(SLOT, &branch(&name), &from_main()).await.unwrap();
+        assert_ready(&lab, &ready, &name);
+        let work = format!("work before {polls}\n");
+        write(&ready.path, "work", &work);
+        write(&ready.path, "cache/warm", "x");
+        let recovery = RecoveryName::of(&branch(&name));
+        let done = cut(polls, slots.release(SLOT, &recovery, &branch("main"))).await;
+        slots.release(SLOT, &recovery, &branch("main")).await.unwrap();
+        assert!(is_kept(&lab, &work), "cut after {polls}");
+        assert_eq!(lab.git_in(&ready.path, ["status", "--porcelain"]), "");
+        assert!(ready.path.join("cache/warm").exists());
+        if done.is_some() {
+            break;
+        }
+    }
+    let ready = slots.prepare(SLOT, &branch("musher/last/1"), &from_main()).await.unwrap();
+    assert_ready(&lab, &ready, "musher/last/1");
 }
 
 #[tokio::test]

@@ -1,9 +1,9 @@
 //! A slot that goes from one story to the next: what is kept, what is gone, and how little of it git is asked for.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use musher::git::Git;
+use musher::git::{Git, RecoveryName};
 use musher::worktree::{SlotFiles, Slots};
 
 use super::lab::{Lab, SLOT, branch, from_main, make_executable, read, rel, write};
@@ -79,7 +79,7 @@ async fn uncommitted_work_is_kept_and_the_next_story_finds_none_of_it() {
     assert!(!ready.fresh && ready.head == base);
     // One look at the files, and none of them is written that is as it should be.
     assert_eq!([heard.count(" status "), heard.count(" checkout ")], [1, 0]);
-    assert!(heard.count("") <= 17, "{}", read(&lab.path(""), "calls"));
+    assert!(heard.count("") <= 15, "{}", read(&lab.path(""), "calls"));
     assert_eq!(
         lab.git_in(&at, ["status", "--porcelain", "--branch", "--ignored"]),
         "## musher/new/1"
@@ -89,6 +89,117 @@ async fn uncommitted_work_is_kept_and_the_next_story_finds_none_of_it() {
     assert!(!at.join("nothing").exists() && !at.join("new folder").exists());
     assert_is_kept(&lab, "refs/musher/recovery/old/1");
     assert_eq!(lab.tip("refs/musher/recovery/old/1^"), lab.tip("musher/old/1"));
+}
+
+#[tokio::test]
+async fn a_slot_that_its_story_has_left_waits_for_the_next_one() {
+    let lab = Lab::new();
+    let heard = Heard(&lab);
+    let slots = heard.slots().await;
+    let (old, main) = (branch("musher/old/1"), branch("main"));
+    let at = slots.prepare(SLOT, &old, &from_main()).await.unwrap().path;
+    work(&lab, &at);
+    let kept = slots.release(SLOT, &RecoveryName::of(&old), &main).await.unwrap();
+    assert_eq!(kept.unwrap().name, "refs/musher/recovery/old/1");
+    assert_is_kept(&lab, "refs/musher/recovery/old/1");
+    assert_eq!(lab.git_in(&at, ["status", "--porcelain", "--ignored"]), "");
+    assert_eq!(lab.at(&at, "HEAD"), lab.tip("main"));
+    assert_eq!(slots.holding(SLOT, "musher/old/1"), None);
+    // Nothing keeps the person from the story's branch any more.
+    lab.git(["switch", "-q", "musher/old/1"]);
+    lab.git(["switch", "-q", "main"]);
+    // What is done twice is done once.
+    assert_eq!(slots.release(SLOT, &RecoveryName::of(&old), &main).await.unwrap(), None);
+
+    heard.forget();
+    let ready = slots.prepare(SLOT, &branch("musher/new/1"), &from_main()).await.unwrap();
+    assert!(!ready.fresh && ready.head == lab.tip("main"));
+    // One look at the files, to see that they are still as they were left.
+    assert_eq!([heard.count(" status "), heard.count(" read-tree ")], [1, 0]);
+    assert!(heard.count("") <= 7, "{}", read(&lab.path(""), "calls"));
+    let status = lab.git_in(&at, ["status", "--porcelain", "--branch", "--ignored"]);
+    assert_eq!(status, "## musher/new/1");
+    assert_eq!(lab.git(["for-each-ref", "refs/musher"]).lines().count(), 1);
+}
+
+#[tokio::test]
+async fn what_is_put_into_a_slot_that_nobody_has_is_kept_and_not_in_the_next_story() {
+    let lab = Lab::new();
+    let slots = lab.slots().await;
+    let old = branch("musher/old/1");
+    let at = slots.prepare(SLOT, &old, &from_main()).await.unwrap().path;
+    let name = RecoveryName::of(&old);
+    assert_eq!(slots.release(SLOT, &name, &branch("main")).await.unwrap(), None);
+    write(&at, "note", "by hand\n");
+    write(&at, "a.txt", "by hand\n");
+    write(&at, "x.log", "ignored\n");
+    lab.write("base", "went on\n");
+    let base = lab.commit("base went on");
+    let ready = slots.prepare(SLOT, &branch("musher/new/1"), &from_main()).await.unwrap();
+    assert!(!ready.fresh && ready.head == base);
+    let status = lab.git_in(&at, ["status", "--porcelain", "--branch", "--ignored"]);
+    assert_eq!(status, "## musher/new/1");
+    let kept = lab.tip("refs/musher/recovery/slot-1");
+    assert_eq!(lab.text_of(&kept, "note"), "by hand");
+    assert_eq!(lab.text_of(&kept, "a.txt"), "by hand");
+}
+
+/// All that is in a folder, but for git's own file at its top.
+fn everything(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap().map(|entry| entry.unwrap()) {
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path());
+            }
+            found.push(entry.path().strip_prefix(folder).unwrap().to_owned());
+        }
+    }
+    found.retain(|path| path != Path::new(".git"));
+    found.sort();
+    found
+}
+
+#[tokio::test]
+async fn a_slot_is_cleared_as_git_would_clear_it() {
+    let lab = Lab::new();
+    lab.write("deep/er/known", "x\n");
+    lab.write("-odd *\n[name]", "x\n");
+    std::os::unix::fs::symlink("dir", lab.repo().join("link")).unwrap();
+    lab.commit("more");
+    let keep = ["cache", "deep/er/warm", "far/away/warm", "gone/away"].map(rel).to_vec();
+    let slots = lab.slots_with(SlotFiles { keep, copy: Vec::new() }).await;
+    let at = slots.prepare(SLOT, &branch("musher/old/1"), &from_main()).await.unwrap().path;
+    let by_hand = lab.path("by-hand");
+    lab.git(["worktree", "add", "-q", "--detach", by_hand.to_str().unwrap(), "main"]);
+    let outside = lab.path("outside");
+    write(&outside, "precious", "x\n");
+    for folder in [&at, &by_hand] {
+        for name in ["cache/x.log", "deep/er/warm/x.log", "far/away/warm/x.log"] {
+            write(folder, name, "stays\n");
+        }
+        let gone = ["x.log", "deep/x.log", "deep/er/cold/x.log", "far/x.log", "far/away/cold.log"];
+        for name in gone.into_iter().chain(["dir/.log/x.log", "sp ace\n.log", "cach.log"]) {
+            write(folder, name, "goes\n");
+        }
+        for name in ["empty/in/it", "dir/empty", "gone", "far/empty"] {
+            fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        let links = [(Path::new("nowhere"), "dir/dead.log"), (&outside, "out.log")];
+        for (to, name) in links {
+            std::os::unix::fs::symlink(to, folder.join(name)).unwrap();
+        }
+        lab.git_in(folder, ["init", "-q", "nested.log"]);
+    }
+    let clean =
+        ["clean", "-ffdxq", "-e/cache", "-e/deep/er/warm", "-e/far/away/warm", "-e/gone/away"];
+    lab.git_in(&by_hand, clean);
+    // Git does not see sockets, and the agent that listened there is gone.
+    drop(std::os::unix::net::UnixListener::bind(at.join("socket")).unwrap());
+    slots.prepare(SLOT, &branch("musher/new/1"), &from_main()).await.unwrap();
+    assert_eq!(everything(&at), everything(&by_hand));
+    assert!(outside.join("precious").exists());
 }
 
 #[tokio::test]

@@ -1,0 +1,33 @@
+//! Takes a slot from a story that is archived, so that the next one waits for as little as can be.
+
+use super::{SlotId, Slots, WorktreeError};
+use crate::git::{Branch, RecoveryName, RecoveryRef};
+
+impl Slots {
+    /// Keeps the work of a slot, as `keep_work` does, and turns its files to the tip of a branch, from which the next
+    /// story is likely to start. HEAD is on no branch then. Whatever is cut short here is done by the next `prepare`.
+    pub async fn release(
+        &self,
+        slot: SlotId,
+        name: &RecoveryName,
+        base: &Branch,
+    ) -> Result<Option<RecoveryRef>, WorktreeError> {
+        let hold = self.hold(slot).await?;
+        let checkout = self.checkout(slot)?;
+        if self.git.is_half_made(&checkout) {
+            return Ok(None);
+        }
+        let (sight, to) = tokio::join!(self.git.sight(&checkout), self.git.tip(base));
+        let to = to?;
+        let keeping = self.keep_all(&checkout, sight?, name, to.as_ref()).await?;
+        if let Some(to) = to {
+            let turned = async {
+                self.turn(&checkout, keeping.found, &hold, &to).await?;
+                self.git.detach(&checkout, &to).await?;
+                Ok(self.git.sync_checkout(&checkout).await?)
+            };
+            self.turned(slot, turned.await).await?;
+        }
+        Ok(keeping.kept)
+    }
+}
