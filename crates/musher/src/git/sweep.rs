@@ -74,6 +74,7 @@ impl Broom {
             folder.extend(entry.file_name().into_vec());
             let own = &folder[start..];
             let fate = match own.eq_ignore_ascii_case(b".git") {
+                true if (self.name)(own) != b".git" => Fate::Goes,
                 true if top || self.is_submodule(&folder[..length]) => Fate::Stays,
                 true => Fate::Goes,
                 false => self.fate(folder, is_folder, inside),

@@ -5,7 +5,7 @@ use crate::git::{Branch, RecoveryName, RecoveryRef};
 
 impl Slots {
     /// Keeps the work of a slot, as `keep_work` does, and turns its files to the tip of a branch, from which the next
-    /// story is likely to start. HEAD is on no branch then. Whatever is cut short here is done by the next `prepare`.
+    /// story is likely to start. HEAD is on no branch then. Whatever is not done here is done by the next `prepare`.
     pub async fn release(
         &self,
         slot: SlotId,
@@ -26,7 +26,8 @@ impl Slots {
                 self.git.detach(&checkout, &to).await?;
                 Ok(self.git.sync_checkout(&checkout).await?)
             };
-            self.turned(slot, turned.await).await?;
+            // With the work kept nothing can be lost, and whoever takes the slot is told what is wrong with it.
+            self.turned(slot, turned.await).await.ok();
         }
         Ok(keeping.kept)
     }

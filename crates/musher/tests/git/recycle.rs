@@ -144,6 +144,28 @@ async fn what_is_put_into_a_slot_that_nobody_has_is_kept_and_not_in_the_next_sto
     assert_eq!(lab.text_of(&kept, "a.txt"), "by hand");
 }
 
+#[tokio::test]
+async fn a_slot_that_cannot_be_cleared_leaves_its_story_with_the_work_kept() {
+    let lab = Lab::new();
+    let slots = lab.slots().await;
+    let old = branch("musher/old/1");
+    let at = slots.prepare(SLOT, &old, &from_main()).await.unwrap().path;
+    write(&at, "work", "x\n");
+    // No lock that a killed git could leave.
+    let lock = lab.repo().join(".git/worktrees/1/index.lock");
+    fs::create_dir(&lock).unwrap();
+    let name = RecoveryName::of(&old);
+    let kept = slots.release(SLOT, &name, &branch("main")).await.unwrap().unwrap();
+    assert_eq!((lab.text_of(&kept.commit, "work"), read(&at, "work")), ("x".into(), "x\n".into()));
+    // Without the branch it was to be turned to, it stays as it is.
+    let again = slots.release(SLOT, &name, &branch("gone")).await.unwrap().unwrap();
+    assert_eq!((again.name, read(&at, "work")), (kept.name, "x\n".into()));
+    slots.prepare(SLOT, &branch("musher/new/1"), &from_main()).await.unwrap_err();
+    fs::remove_dir(&lock).unwrap();
+    slots.prepare(SLOT, &branch("musher/new/1"), &from_main()).await.unwrap();
+    assert!(!at.join("work").exists());
+}
+
 /// All that is in a folder, but for git's own file at its top.
 fn everything(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -180,7 +202,8 @@ async fn a_slot_is_cleared_as_git_would_clear_it() {
             write(folder, name, "stays\n");
         }
         let gone = ["x.log", "deep/x.log", "deep/er/cold/x.log", "far/x.log", "far/away/cold.log"];
-        for name in gone.into_iter().chain(["dir/.log/x.log", "sp ace\n.log", "cach.log"]) {
+        let odd = ["dir/.log/x.log", "sp ace\n.log", "cach.log", ".GIT/x.log"];
+        for name in gone.into_iter().chain(odd) {
             write(folder, name, "goes\n");
         }
         for name in ["empty/in/it", "dir/empty", "gone", "far/empty"] {
@@ -200,6 +223,27 @@ async fn a_slot_is_cleared_as_git_would_clear_it() {
     slots.prepare(SLOT, &branch("musher/new/1"), &from_main()).await.unwrap();
     assert_eq!(everything(&at), everything(&by_hand));
     assert!(outside.join("precious").exists());
+}
+
+#[tokio::test]
+async fn a_submodule_stays_and_repositories_that_hide_in_it_go() {
+    let lab = Lab::new();
+    let first = lab.tip("main");
+    let entry = format!("160000,{first},parts/sub");
+    lab.git(["update-index", "--add", "--cacheinfo", &entry]);
+    lab.git(["commit", "-qm", "a submodule"]);
+    let slots = lab.slots().await;
+    let at = slots.prepare(SLOT, &branch("musher/old/1"), &from_main()).await.unwrap().path;
+    let repo = lab.repo();
+    lab.git_in(&at, ["clone", "-q", repo.to_str().unwrap(), "parts/sub"]);
+    lab.git_in(&at.join("parts/sub"), ["reset", "-q", "--hard", first.as_str()]);
+    write(&at, "parts/sub/x.log", "its own\n");
+    write(&at, "parts/sub/inner/.git/config", "[core]\n");
+    write(&at, "parts/x.log", "goes\n");
+    slots.prepare(SLOT, &branch("musher/new/1"), &from_main()).await.unwrap();
+    assert_eq!(read(&at, "parts/sub/x.log"), "its own\n");
+    assert!(at.join("parts/sub/.git/HEAD").exists() && at.join("parts/sub/inner").exists());
+    assert!(!at.join("parts/sub/inner/.git").exists() && !at.join("parts/x.log").exists());
 }
 
 #[tokio::test]
