@@ -1,6 +1,6 @@
 //! The files that an index lists. Git takes longer to print them than it takes to read them from the index itself.
 
-use std::collections::HashSet;
+use std::ops::Range;
 use std::path::Path;
 
 use super::error::GitError;
@@ -23,16 +23,18 @@ const SKIPPED: u16 = 0x4000;
 /// Parts behind the entries without which these are not the whole list.
 const ELSEWHERE: &[&[u8]] = &[b"link", b"sdir"];
 
-/// The files of an index, in its order.
+/// The files of an index, in its order, which is that of their bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Listing {
-    pub(super) entries: Vec<Listed>,
+    /// All paths, one after the other.
+    paths: Vec<u8>,
+    entries: Vec<Listed>,
 }
 
 /// One file that an index lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Listed {
-    pub(super) path: Vec<u8>,
+    place: Range<usize>,
     /// It is a commit of another repository, whose files are beneath it.
     pub(super) submodule: bool,
     /// Git was told not to look for changes of it.
@@ -55,47 +57,104 @@ impl Listing {
 
     async fn printed(shadow: &Shadow<'_>) -> Result<Self, GitError> {
         let list = shadow.call().args(["ls-files", "-v", "--stage", "-z"]).run().await?.stdout;
-        let entries = list.split(|b| *b == 0).filter(|entry| !entry.is_empty()).map(|entry| {
+        let mut listing = Self::default();
+        for entry in list.split(|b| *b == 0).filter(|entry| !entry.is_empty()) {
             let wrong = || GitError::unexpected("ls-files", entry);
             let tab = entry.iter().position(|b| *b == b'\t').ok_or_else(wrong)?;
-            let tag = entry[0];
-            Ok(Listed {
-                path: entry[tab + 1..].to_vec(),
-                submodule: entry.get(2..).is_some_and(|rest| rest.starts_with(b"160000 ")),
-                assumed: tag.is_ascii_lowercase(),
-                skipped: matches!(tag, b'S' | b's'),
-            })
-        });
-        Ok(Self { entries: entries.collect::<Result<_, GitError>>()? })
+            let listed = listing.add(&[&entry[tab + 1..]]);
+            listed.submodule = entry.get(2..).is_some_and(|rest| rest.starts_with(b"160000 "));
+            listed.assumed = entry[0].is_ascii_lowercase();
+            listed.skipped = matches!(entry[0], b'S' | b's');
+        }
+        Ok(listing)
     }
 
-    /// The paths of files, and of the folders in which they are.
-    pub(super) fn places(&self, name: fn(&[u8]) -> Vec<u8>) -> Places {
-        let mut places = Places::default();
-        let mut last: &[u8] = b"";
-        for Listed { path, submodule, .. } in &self.entries {
-            let folder = &path[..path.iter().rposition(|b| *b == b'/').unwrap_or(0)];
-            if folder != last && !folder.is_empty() {
-                last = folder;
-                let ends = folder.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at);
-                let above = ends.map(|end| name(&folder[..end]));
-                places.folders.extend(above.chain([name(folder)]));
-            }
-            match submodule {
-                true => places.submodules.insert(name(path)),
-                false => places.files.insert(name(path)),
+    fn add(&mut self, path: &[&[u8]]) -> &mut Listed {
+        let start = self.paths.len();
+        path.iter().for_each(|part| self.paths.extend_from_slice(part));
+        let place = start..self.paths.len();
+        let listed = Listed { place, submodule: false, assumed: false, skipped: false };
+        self.entries.push(listed);
+        let last = self.entries.len() - 1;
+        &mut self.entries[last]
+    }
+
+    fn path(&self, listed: &Listed) -> &[u8] {
+        &self.paths[listed.place.clone()]
+    }
+
+    /// All files with their paths.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&[u8], &Listed)> {
+        self.entries.iter().map(|listed| (self.path(listed), listed))
+    }
+
+    /// The same with small letters alone.
+    pub(super) fn folded(mut self) -> Self {
+        self.paths.make_ascii_lowercase();
+        let paths = &self.paths;
+        self.entries.sort_by(|a, b| paths[a.place.clone()].cmp(&paths[b.place.clone()]));
+        self
+    }
+
+    /// What the folder at the top holds.
+    pub(super) fn top(&self) -> Contents<'_> {
+        self.contents(&self.entries, 0)
+    }
+
+    /// What a folder holds whose files are these, each with so many bytes of its path before its name.
+    fn contents<'a>(&'a self, mut files: &'a [Listed], start: usize) -> Contents<'a> {
+        let mut contents = Contents { listing: self, files: Vec::new(), folders: Vec::new() };
+        while let Some((first, others)) = files.split_first() {
+            let rest = self.path(first).get(start..).unwrap_or_default();
+            let Some(slash) = rest.iter().position(|b| *b == b'/') else {
+                contents.files.push((rest, first.submodule));
+                files = others;
+                continue;
             };
+            let end = start + slash + 1;
+            let folder = self.path(first).get(..end);
+            let beneath = |listed: &Listed| self.path(listed).get(..end) == folder;
+            let count = files.iter().take_while(|listed| beneath(listed)).count();
+            let (within, after) = files.split_at(count);
+            contents.folders.push((&rest[..slash], within, end));
+            files = after;
         }
-        places
+        // They are in the order of their names with a slash behind them.
+        contents.folders.sort_unstable_by_key(|(name, ..)| *name);
+        contents
     }
 }
 
-/// What a folder should hold.
-#[derive(Debug, Default)]
-pub(super) struct Places {
-    pub(super) files: HashSet<Vec<u8>>,
-    pub(super) submodules: HashSet<Vec<u8>>,
-    pub(super) folders: HashSet<Vec<u8>>,
+/// What a folder should hold, each list in the order of names.
+#[derive(Debug)]
+pub(super) struct Contents<'a> {
+    listing: &'a Listing,
+    /// Names, and whether they are submodules.
+    files: Vec<(&'a [u8], bool)>,
+    /// Names, with what is beneath, and how long the path of the folder is.
+    folders: Vec<(&'a [u8], &'a [Listed], usize)>,
+}
+
+impl<'a> Contents<'a> {
+    pub(super) fn has_file(&self, name: &[u8]) -> bool {
+        self.entry(name) == Some(false)
+    }
+
+    pub(super) fn has_submodule(&self, name: &[u8]) -> bool {
+        self.entry(name) == Some(true)
+    }
+
+    fn entry(&self, name: &[u8]) -> Option<bool> {
+        let at = self.files.binary_search_by_key(&name, |(name, _)| *name).ok()?;
+        Some(self.files[at].1)
+    }
+
+    /// What a folder in it holds, if files are known there.
+    pub(super) fn folder(&self, name: &[u8]) -> Option<Contents<'a>> {
+        let at = self.folders.binary_search_by_key(&name, |(name, ..)| *name).ok()?;
+        let (_, files, start) = self.folders[at];
+        Some(self.listing.contents(files, start))
+    }
 }
 
 fn read(index: &Path, name: usize) -> Option<Listing> {
@@ -111,9 +170,7 @@ fn parse(bytes: &[u8], name: usize) -> Option<Listing> {
     if start != START || !(2..=4).contains(&version) {
         return None;
     }
-    // An entry takes more than a name, so a count from outside cannot ask for much memory.
-    let most = bytes.len() / (STAT + name);
-    let mut entries: Vec<Listed> = Vec::with_capacity(most.min(usize::try_from(count).ok()?));
+    let mut listing = Listing::default();
     for _ in 0..count {
         let (mode, _) = number(rest.get(MODE..)?)?;
         let mut length = STAT + name;
@@ -124,17 +181,23 @@ fn parse(bytes: &[u8], name: usize) -> Option<Listing> {
             more = short(rest.get(length..)?)?;
             length += 2;
         }
-        let before = entries.last().map_or(&[][..], |last| &last.path);
-        let (path, taken) = match version {
-            4 => shortened(rest.get(length..)?, before)?,
-            _ => padded(rest.get(length..)?, usize::from(flags & LENGTH), length)?,
+        let last = listing.entries.last().map_or(0..0, |last| last.place.clone());
+        let before = &listing.paths[last.clone()];
+        let after = rest.get(length..)?;
+        let (same, path, taken) = match version {
+            4 => shortened(after, before.len())?,
+            _ => padded(after, usize::from(flags & LENGTH), length)?,
         };
-        entries.push(Listed {
-            path,
-            submodule: mode == GITLINK,
-            assumed: flags & ASSUMED != 0,
-            skipped: more & SKIPPED != 0,
-        });
+        // Git itself refuses another order.
+        if path < &before[same..] {
+            return None;
+        }
+        listing.paths.extend_from_within(last.start..last.start + same);
+        let listed = listing.add(&[path]);
+        listed.place.start -= same;
+        listed.submodule = mode == GITLINK;
+        listed.assumed = flags & ASSUMED != 0;
+        listed.skipped = more & SKIPPED != 0;
         rest = rest.get(length + taken..)?;
     }
     while !rest.is_empty() {
@@ -145,22 +208,23 @@ fn parse(bytes: &[u8], name: usize) -> Option<Listing> {
         }
         rest = after.get(usize::try_from(length).ok()?..)?;
     }
-    Some(Listing { entries })
+    Some(listing)
 }
 
-/// A path that zeros fill up, so that the next entry begins at a multiple of eight.
-fn padded(rest: &[u8], length: usize, before: usize) -> Option<(Vec<u8>, usize)> {
+/// A path that zeros fill up, so that the next entry begins at a multiple of eight; how much of the last path it begins
+/// with, what follows, and how many bytes all of it takes.
+fn padded(rest: &[u8], length: usize, before: usize) -> Option<(usize, &[u8], usize)> {
     // A path that is longer than can be said ends at the first zero.
     let length = match length == usize::from(LENGTH) {
         true => rest.iter().position(|b| *b == 0)?,
         false => length,
     };
     let taken = (before + length + 8) / 8 * 8 - before;
-    Some((rest.get(..length)?.to_vec(), taken))
+    Some((0, rest.get(..length)?, taken))
 }
 
-/// A path that begins like the one before it, save for so many bytes at its end.
-fn shortened(rest: &[u8], before: &[u8]) -> Option<(Vec<u8>, usize)> {
+/// The same of a path that begins like the last one, save for so many bytes at the end of that.
+fn shortened(rest: &[u8], last: usize) -> Option<(usize, &[u8], usize)> {
     let mut at = 0;
     let mut cut = 0_usize;
     loop {
@@ -173,8 +237,7 @@ fn shortened(rest: &[u8], before: &[u8]) -> Option<(Vec<u8>, usize)> {
         cut = cut.checked_add(1)?;
     }
     let end = rest.get(at..)?.iter().position(|b| *b == 0)?;
-    let same = before.get(..before.len().checked_sub(cut)?)?;
-    Some(([same, &rest[at..at + end]].concat(), at + end + 1))
+    Some((last.checked_sub(cut)?, &rest[at..at + end], at + end + 1))
 }
 
 fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {
@@ -228,8 +291,15 @@ mod tests {
         bytes
     }
 
-    fn listed(path: &str) -> Listed {
-        Listed { path: path.into(), submodule: false, assumed: false, skipped: false }
+    /// Each path, with letters for what is said of it.
+    fn listed(bytes: &[u8]) -> Vec<(String, String)> {
+        let listing = parse(bytes, 20).unwrap();
+        let told = listing.all().map(|(path, listed)| {
+            let marks = [(listed.submodule, 'm'), (listed.assumed, 'a'), (listed.skipped, 's')];
+            let marks = marks.into_iter().filter(|(is, _)| *is).map(|(_, letter)| letter);
+            (String::from_utf8(path.to_vec()).unwrap(), marks.collect())
+        });
+        told.collect()
     }
 
     #[test]
@@ -237,16 +307,14 @@ mod tests {
         let long = "d/".repeat(3000) + "end";
         let file = 0o100_644;
         let plain = [("a", file, 0, None), (&long, file, 0, None), ("e f", file, ASSUMED, None)];
+        let told = [("a", ""), (&long, ""), ("e f", "a")].map(|(a, b)| (a.into(), b.into()));
         for version in [2, 3, 4] {
-            let assumed = Listed { assumed: true, ..listed("e f") };
-            let entries = vec![listed("a"), listed(&long), assumed];
-            assert_eq!(parse(&written(version, &plain), 20), Some(Listing { entries }));
+            assert_eq!(listed(&written(version, &plain)), told);
         }
         let marked = [("s", GITLINK, 0, None), ("t", file, 0, Some(SKIPPED))];
+        let told = [("s", "m"), ("t", "s")].map(|(a, b)| (a.into(), b.into()));
         for version in [3, 4] {
-            let submodule = Listed { submodule: true, ..listed("s") };
-            let entries = vec![submodule, Listed { skipped: true, ..listed("t") }];
-            assert_eq!(parse(&written(version, &marked), 20), Some(Listing { entries }));
+            assert_eq!(listed(&written(version, &marked)), told);
         }
     }
 
@@ -262,13 +330,32 @@ mod tests {
     }
 
     #[test]
-    fn the_folders_of_files_are_known() {
-        let entries = ["a/b/c", "a/b/d", "a/e", "f"].map(listed).to_vec();
-        let places = Listing { entries }.places(<[u8]>::to_vec);
-        let mut folders: Vec<_> = places.folders.iter().map(Vec::as_slice).collect();
-        folders.sort();
-        assert_eq!(folders, [&b"a"[..], b"a/b"]);
-        assert_eq!(places.files.len(), 4);
+    fn each_folder_holds_what_is_listed_beneath_it_and_nothing_else() {
+        let mut listing = Listing::default();
+        for path in ["a", "a-b", "a-b/c", "a.c/d", "a/b/c", "a/b/d", "a/e", "b"] {
+            listing.add(&[path.as_bytes()]);
+        }
+        let top = listing.top();
+        assert!(top.has_file(b"a") && top.has_file(b"a-b") && top.has_file(b"b"));
+        assert!(!top.has_file(b"a/e") && !top.has_file(b"e") && top.folder(b"b").is_none());
+        let a = top.folder(b"a").unwrap();
+        assert!(a.has_file(b"e") && !a.has_file(b"b") && !a.has_file(b"c"));
+        let b = a.folder(b"b").unwrap();
+        assert!(b.has_file(b"c") && b.has_file(b"d") && b.folder(b"c").is_none());
+        assert!(top.folder(b"a-b").unwrap().has_file(b"c"));
+        assert!(top.folder(b"a.c").unwrap().has_file(b"d"));
+    }
+
+    #[test]
+    fn large_letters_are_small_ones_where_they_are_the_same() {
+        let mut listing = Listing::default();
+        for path in ["B", "a", "a/X"] {
+            listing.add(&[path.as_bytes()]);
+        }
+        let listing = listing.folded();
+        let top = listing.top();
+        assert!(top.has_file(b"a") && top.has_file(b"b") && !top.has_file(b"B"));
+        assert!(top.folder(b"a").unwrap().has_file(b"x"));
     }
 
     proptest! {
@@ -277,7 +364,7 @@ mod tests {
             bytes in prop::collection::vec(any::<u8>(), 0..300),
             version in 2_u8..5,
         ) {
-            parse(&bytes, 20);
+            parse(&bytes, 20).map(|listing| listing.folded().top().has_file(b"a"));
             parse(&[START, &[0, 0, 0, version, 0, 0, 0, 9], &bytes].concat(), 20);
         }
     }

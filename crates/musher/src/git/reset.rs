@@ -87,11 +87,11 @@ pub(super) struct Hidden {
 impl Hidden {
     pub(super) async fn of(shadow: &Shadow<'_>) -> Result<Self, GitError> {
         let mut hidden = Self::default();
-        for entry in Listing::of(shadow).await?.entries {
+        for (path, listed) in Listing::of(shadow).await?.all() {
             let marks =
-                [(entry.assumed, &mut hidden.assumed), (entry.skipped, &mut hidden.skipped)];
+                [(listed.assumed, &mut hidden.assumed), (listed.skipped, &mut hidden.skipped)];
             for (_, paths) in marks.into_iter().filter(|(marked, _)| *marked) {
-                paths.extend_from_slice(&entry.path);
+                paths.extend_from_slice(path);
                 paths.push(0);
             }
         }

@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use super::error::GitError;
-use super::listing::{Listing, Places};
+use super::listing::{Contents, Listing};
 use super::path::RelPath;
 use super::shadow::Shadow;
 
@@ -19,24 +19,19 @@ pub(super) async fn sweep(shadow: &Shadow<'_>, keep: &[RelPath]) -> Result<(), G
     let Some(root) = shadow.files() else {
         return Ok(());
     };
-    let name: fn(&[u8]) -> Vec<u8> = match shadow.ignores_case() {
-        true => <[u8]>::to_ascii_lowercase,
-        false => <[u8]>::to_vec,
-    };
-    let listing = Listing::of(shadow).await?;
-    let (top, keep) = (root.to_owned(), keep.to_vec());
+    let (listing, folds) = (Listing::of(shadow).await?, shadow.ignores_case());
+    let broom = Broom { root: root.to_owned(), keep: keep.to_vec(), folds };
     let swept = tokio::task::spawn_blocking(move || {
-        let broom = Broom { root: top, keep, places: listing.places(name), name };
-        broom.sweep(&mut Vec::new(), Inside::Known).map(drop)
+        let listing = if folds { listing.folded() } else { listing };
+        broom.sweep(&mut Vec::new(), &Inside::Known(listing.top()), true).map(drop)
     });
     swept.await.unwrap_or_else(|error| Err(GitError::io(root)(error.into())))
 }
 
 /// Which folder is being swept.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Inside {
+enum Inside<'a> {
     /// It holds files that the index lists.
-    Known,
+    Known(Contents<'a>),
     /// It holds nothing but what lies on the way to a path to keep.
     Unknown,
     /// It belongs to a submodule, in which only repositories of others have no place.
@@ -44,45 +39,45 @@ enum Inside {
 }
 
 /// What becomes of an entry of a folder.
-enum Fate {
+enum Fate<'a> {
     Stays,
     Goes,
-    Enter(Inside),
+    /// It is a folder; whether a `.git` in it is its own.
+    Enter(Inside<'a>, bool),
 }
 
 struct Broom {
     root: PathBuf,
     keep: Vec<RelPath>,
-    places: Places,
-    /// How a path stands among the places.
-    name: fn(&[u8]) -> Vec<u8>,
+    /// Large and small letters are the same.
+    folds: bool,
 }
 
 impl Broom {
     /// Sweeps a folder and those in it; says whether nothing is left.
-    fn sweep(&self, folder: &mut Vec<u8>, inside: Inside) -> Result<bool, GitError> {
+    fn sweep(
+        &self,
+        folder: &mut Vec<u8>,
+        inside: &Inside<'_>,
+        own: bool,
+    ) -> Result<bool, GitError> {
         let here = self.root.join(OsStr::from_bytes(folder));
-        let entries = fs::read_dir(&here).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let length = folder.len();
         let mut empty = true;
-        for entry in entries.map_err(unswept(&here))? {
+        for entry in fs::read_dir(&here).map_err(unswept(&here))? {
+            let entry = entry.map_err(unswept(&here))?;
             let is_folder = entry.file_type().map_err(unswept(&here))?.is_dir();
-            let (length, top) = (folder.len(), folder.is_empty());
-            if !top {
+            let name = entry.file_name().into_vec();
+            if length > 0 {
                 folder.push(b'/');
             }
-            let start = folder.len();
-            folder.extend(entry.file_name().into_vec());
-            let own = &folder[start..];
-            let fate = match own.eq_ignore_ascii_case(b".git") {
-                true if (self.name)(own) != b".git" => Fate::Goes,
-                true if top || self.is_submodule(&folder[..length]) => Fate::Stays,
-                true => Fate::Goes,
-                false => self.fate(folder, is_folder, inside),
-            };
-            let goes = match fate {
+            folder.extend_from_slice(&name);
+            let goes = match self.fate(folder, name, is_folder, inside, own) {
                 Fate::Stays => false,
                 Fate::Goes => true,
-                Fate::Enter(inside) => self.sweep(folder, inside)? && inside == Inside::Unknown,
+                Fate::Enter(inside, own) => {
+                    self.sweep(folder, &inside, own)? && matches!(inside, Inside::Unknown)
+                }
             };
             if goes {
                 let path = entry.path();
@@ -98,28 +93,38 @@ impl Broom {
         Ok(empty)
     }
 
-    fn fate(&self, path: &[u8], is_folder: bool, inside: Inside) -> Fate {
+    fn fate<'a>(
+        &self,
+        path: &[u8],
+        mut name: Vec<u8>,
+        is_folder: bool,
+        inside: &Inside<'a>,
+        own: bool,
+    ) -> Fate<'a> {
+        if self.folds {
+            name.make_ascii_lowercase();
+        }
+        if name.eq_ignore_ascii_case(b".git") {
+            return if own && name == b".git" { Fate::Stays } else { Fate::Goes };
+        }
         if self.keep.iter().any(|keep| keep.as_str().as_bytes() == path) {
             return Fate::Stays;
         }
-        match (is_folder, inside) {
-            (false, Inside::Submodule) => Fate::Stays,
-            (true, Inside::Submodule) => Fate::Enter(Inside::Submodule),
-            (false, Inside::Known) if self.places.files.contains(&(self.name)(path)) => Fate::Stays,
-            (false, Inside::Known | Inside::Unknown) => Fate::Goes,
-            (true, Inside::Known) if self.is_submodule(path) => Fate::Enter(Inside::Submodule),
-            (true, Inside::Known) if self.places.folders.contains(&(self.name)(path)) => {
-                Fate::Enter(Inside::Known)
+        match (inside, is_folder) {
+            (Inside::Known(contents), false) if contents.has_file(&name) => Fate::Stays,
+            (Inside::Known(contents), true) if contents.has_submodule(&name) => {
+                Fate::Enter(Inside::Submodule, true)
             }
-            (true, Inside::Known | Inside::Unknown) => match self.leads_to_kept(path) {
-                true => Fate::Enter(Inside::Unknown),
-                false => Fate::Goes,
-            },
+            (Inside::Known(contents), true) if let Some(contents) = contents.folder(&name) => {
+                Fate::Enter(Inside::Known(contents), false)
+            }
+            (Inside::Known(_) | Inside::Unknown, true) if self.leads_to_kept(path) => {
+                Fate::Enter(Inside::Unknown, false)
+            }
+            (Inside::Known(_) | Inside::Unknown, _) => Fate::Goes,
+            (Inside::Submodule, true) => Fate::Enter(Inside::Submodule, false),
+            (Inside::Submodule, false) => Fate::Stays,
         }
-    }
-
-    fn is_submodule(&self, path: &[u8]) -> bool {
-        !self.places.submodules.is_empty() && self.places.submodules.contains(&(self.name)(path))
     }
 
     fn leads_to_kept(&self, path: &[u8]) -> bool {
