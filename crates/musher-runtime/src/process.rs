@@ -45,7 +45,7 @@ pub(crate) use tap::{Copying, Tap};
 pub(crate) use weight::{Weight, Weights};
 
 /// Reads whose lines may wait for their reader; when full, the agent's output is not read and the agent waits.
-const READS: usize = 16;
+const READS: usize = 4;
 /// Writes that may wait for the agent to read them.
 const WRITES: usize = 64;
 
