@@ -33,6 +33,7 @@ use tokio::sync::{mpsc, oneshot};
 pub use environment::Environment;
 pub(crate) use environment::{SECRET_LEN, password_in, secrets};
 pub(crate) use framer::{Framer, Line, LineBody};
+pub use linux::act_promptly;
 pub use mark::MARK;
 pub(crate) use mark::{Mark, is_mark};
 pub use memory::{TreeOf, memory};

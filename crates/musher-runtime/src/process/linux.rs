@@ -1,7 +1,8 @@
-//! What only the kernel can do for us, and the only unsafe code: a child of its own, and a wait that needs no signal.
+//! What only the kernel can do for us, and the only unsafe code: a child of its own, a wait that needs no signal, and a turn
+//! on the processor that comes soon.
 #![expect(
     unsafe_code,
-    reason = "a session and a parent-death signal can only be set between fork and exec, and tokio asks for a promise about descriptors"
+    reason = "a session and a parent-death signal can only be set between fork and exec, tokio asks for a promise about descriptors, and no library sets the length of a thread's turns"
 )]
 
 use std::fs::File;
@@ -9,6 +10,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
+use std::time::Duration;
 
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, getppid, pidfd_open, set_parent_process_death_signal, setsid,
@@ -37,6 +39,27 @@ pub(super) fn isolate(command: &mut Command, group: Option<File>) {
     }
 }
 
+/// How long a turn is that one who is prompt asks for; the kernel gives no shorter ones.
+const TURN: Duration = Duration::from_micros(100);
+
+/// Asks the kernel for short turns on the processor that come soon after this thread was woken, also when others are busy.
+/// It has no more of the processor for that, and what it starts is as it was. Kernels before 6.12 do not know of it.
+pub fn act_promptly() -> io::Result<()> {
+    let attributes = libc::sched_attr {
+        size: size_of::<libc::sched_attr>() as u32,
+        sched_policy: libc::SCHED_OTHER as u32,
+        sched_flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
+        sched_nice: rustix::process::getpriority_process(None)?,
+        sched_priority: 0,
+        sched_runtime: TURN.as_nanos() as u64,
+        sched_deadline: 0,
+        sched_period: 0,
+    };
+    // SAFETY: the kernel reads as much of the attributes as their size says, and keeps nothing of them.
+    let done = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Tells when a child has exited, without a handler for SIGCHLD that the host would have to share.
 #[derive(Debug)]
 pub(super) struct ExitWatch {
@@ -55,5 +78,35 @@ impl ExitWatch {
     pub(super) async fn exited(&self) {
         // An error means that the runtime is shutting down, and then the task is dropped anyway.
         let _readable = self.pidfd.readable().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn() -> u64 {
+        // SAFETY: all of its fields are numbers.
+        let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
+        let size = size_of::<libc::sched_attr>();
+        // SAFETY: the kernel writes no more than the size that it is told.
+        let done =
+            unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0) };
+        assert_eq!(done, 0, "{}", io::Error::last_os_error());
+        attributes.sched_runtime
+    }
+
+    #[test]
+    fn a_prompt_thread_has_short_turns_and_what_it_starts_has_the_usual_ones() {
+        std::thread::spawn(|| {
+            let usual = turn();
+            act_promptly().unwrap();
+            let short = TURN.as_nanos() as u64;
+            // An older kernel says nothing of turns.
+            assert_eq!(turn(), if usual == 0 { 0 } else { short });
+            assert_eq!(std::thread::spawn(turn).join().unwrap(), usual);
+        })
+        .join()
+        .unwrap();
     }
 }

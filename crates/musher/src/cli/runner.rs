@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use musher_runtime::{Environment, now_ms};
+use musher_runtime::{Environment, act_promptly, now_ms};
 
 use super::{CliError, Exit};
 use crate::runner::{self, launch};
@@ -30,6 +30,9 @@ impl Runner {
     pub(super) async fn run(self) -> Result<Exit, CliError> {
         // The terminal of whoever started the server must not reach the run.
         let _already_its_own = rustix::process::setsid();
+        // What it does is short, and the agent's words are not to wait until others have had a long turn. A kernel that does
+        // not grant it gives the usual one.
+        let _usual = act_promptly();
         let ready = || {
             let mut out = std::io::stdout();
             // A server that is gone does not need to hear it, and the run goes on.
