@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use musher_core::EventKind;
+use musher_runtime::MARK;
+use rustix::process::{Pid, Signal};
 use serde_json::{Value as Json, json};
 
 use crate::inject::{self, Inject, thread_named};
@@ -35,6 +37,16 @@ async fn until_speaking(project: &Project, silent_at: u64) {
 /// Whether a run says that it waits for room on the disk.
 fn says_full(view: &Json) -> bool {
     view["note"].as_str().is_some_and(|note| note.contains("the disk is full; make room"))
+}
+
+/// Sends a signal to the agent of a run and to whatever it has started.
+fn signal(project: &Project, run: &str, signal: Signal) {
+    let spec = musher::runner::spec::RunSpec::read(&project.run_folder(run)).unwrap();
+    let agents = musher_testkit::proc::marked(&format!("{MARK}={}", spec.mark));
+    assert!(!agents.is_empty(), "the agent of {run} is gone");
+    for agent in agents {
+        rustix::process::kill_process(Pid::from_raw(agent).unwrap(), signal).unwrap();
+    }
 }
 
 /// Adds stories until the disk takes no more, and gives them.
@@ -84,11 +96,12 @@ async fn promise_9_on_a_full_disk_commands_are_refused_and_views_go_on_until_the
         return;
     }
     let server = project.serve().await;
-    // It outlasts what is tried on the full disk: a run that ends gives room back.
-    let (_, working) = server.begin("[[work lines=20 every_ms=100]]").await;
+    let (_, working) = server.begin("[[work lines=20 every_ms=50]]").await;
     let (_, asking) = server.begin("[[work ask=make lines=2]]").await;
     let ask = server.until_ask(&asking).await;
     server.until(&working, |_| project.spoken() > 1).await;
+    // It is held up while things are tried on the full disk: a run that ends gives room back.
+    signal(&project, &working, Signal::STOP);
     project.fill_disk();
     let added = refused_for_lack_of_room(&server).await;
     let yes = json!({ "answer": { "decision": "allow" } });
@@ -96,6 +109,7 @@ async fn promise_9_on_a_full_disk_commands_are_refused_and_views_go_on_until_the
     assert_eq!(server.try_post(&answer, &yes).await.unwrap().0, 507);
     assert_eq!(server.until_ask(&asking).await, ask, "the ask is still open");
     assert!(server.stories().await.ends_with(&["s1".to_owned()]));
+    signal(&project, &working, Signal::CONT);
     // The run ends while the pool cannot write that down; nothing of it is forgotten.
     let began = Instant::now();
     while project.spoken() < 20 {
