@@ -72,18 +72,22 @@ fn string_end(text: &[u8], mut at: usize) -> usize {
 /// The first place at or after `at` that splits neither a character nor an escape.
 fn boundary(string: &[u8], at: usize) -> usize {
     let mut at = at.min(string.len());
-    // No escape is longer than this, so that one without a backslash in so many bytes before it has ended.
-    let ended = |place: &usize| memchr(b'\\', &string[place.saturating_sub(6)..*place]).is_none();
-    let mut seen = (0..=at).rev().find(ended).unwrap_or(0);
-    while let Some(found) = memchr(b'\\', &string[seen..at]) {
-        let escape = seen + found;
-        seen = (escape + escape_len(string, escape)).min(string.len());
-        at = at.max(seen);
-    }
+    // No escape is longer than six bytes, so one that is split here begins at most five before.
+    let split = (at.saturating_sub(5)..at)
+        .filter(|start| begins_escape(string, *start))
+        .map(|start| start + escape_len(string, start))
+        .find(|end| *end > at);
+    at = split.unwrap_or(at).min(string.len());
     while string.get(at).is_some_and(|byte| byte & 0xC0 == 0x80) {
         at += 1;
     }
     at
+}
+
+/// Whether an escape begins here: of backslashes in a row, each second one is what the one before it stands for.
+fn begins_escape(string: &[u8], at: usize) -> bool {
+    let before = string[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+    string[at] == b'\\' && before % 2 == 0
 }
 
 fn escape_len(string: &[u8], at: usize) -> usize {
