@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use musher::runner::log::{Read, Reader, Wakes, WatchId, lines};
@@ -61,9 +61,7 @@ fn follow(
 /// How late a line is, in microseconds, if it tells its time.
 fn lateness(line: &[u8], slow: Slow) -> Option<f64> {
     let took = Duration::from_nanos(monotonic().saturating_sub(told(line)?));
-    let began = Instant::now().checked_sub(took)?;
-    let took = if slow == Slow::NONE { took } else { slow.lengthen(began) };
-    Some(took.as_secs_f64() * 1e6)
+    Some(took.mul_f64(slow.factor()).as_secs_f64() * 1e6)
 }
 
 /// What is asked of it, in one line; nothing when the input has ended.
