@@ -4,6 +4,7 @@
 //! texts here, because it looks only afterwards whether bytes are UTF-8.
 
 mod loose;
+mod plain;
 
 use std::borrow::Cow;
 
@@ -11,6 +12,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 
 pub(crate) use loose::{Loose, loose, next_loose};
+pub(crate) use plain::{Plain, once};
 
 /// A value that was found and not read yet.
 pub(crate) type Piece<'a> = sonic_rs::LazyValue<'a>;

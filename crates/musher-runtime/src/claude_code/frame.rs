@@ -1,6 +1,7 @@
 //! The frames of Claude Code that are understood: only what is needed of each, and never an error for what is new.
 
 mod content;
+mod stream;
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,7 @@ use serde_json::Value as Json;
 use crate::json::{self, Loose, Piece, Text, lenient, loose};
 
 pub(super) use content::{Block, Content};
+pub(super) use stream::StreamEvent;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Init {
@@ -96,60 +98,6 @@ pub(super) struct ToolResultMeta {
 pub(super) struct PermissionDecision {
     #[serde(default)]
     pub(super) decision: String,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct StreamEvent<'a> {
-    #[serde(borrow)]
-    pub(super) event: StreamPart<'a>,
-    pub(super) parent_tool_use_id: Option<Text<'a>>,
-    pub(super) agent_id: Option<Text<'a>>,
-    pub(super) subagent_type: Option<Text<'a>>,
-}
-
-/// A piece of a message in flight; its kind tells which of the fields are there.
-#[derive(Debug, Deserialize)]
-pub(super) struct StreamPart<'a> {
-    #[serde(rename = "type", borrow)]
-    pub(super) kind: Text<'a>,
-    pub(super) index: Option<u64>,
-    pub(super) message: Option<Piece<'a>>,
-    pub(super) content_block: Option<Piece<'a>>,
-    pub(super) delta: Option<BlockDelta<'a>>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct BlockDelta<'a> {
-    #[serde(rename = "type", default, borrow)]
-    pub(super) kind: Text<'a>,
-    pub(super) text: Option<String>,
-    pub(super) thinking: Option<String>,
-    pub(super) partial_json: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct StartedMessage {
-    #[serde(default)]
-    pub(super) id: String,
-    #[serde(default)]
-    pub(super) model: String,
-    #[serde(default)]
-    pub(super) usage: ApiUsage,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ApiUsage {
-    pub(super) input_tokens: Option<u64>,
-    pub(super) output_tokens: Option<u64>,
-    pub(super) cache_read_input_tokens: Option<u64>,
-    pub(super) cache_creation_input_tokens: Option<u64>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct BlockStart {
-    #[serde(default)]
-    pub(super) id: Option<String>,
 }
 
 /// The end of a turn. It must be understood whatever else is in it, or the turn would never end.

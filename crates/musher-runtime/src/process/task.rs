@@ -32,7 +32,6 @@ const PIPE: usize = 256 * 1024;
 const UNREAD: usize = 64 * 1024 * 1024;
 /// How often a process that does not die is killed before it is given up.
 const SWEEPS: u8 = 3;
-const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 pub(super) struct Task {
     child: Child,
@@ -79,6 +78,19 @@ enum Step {
         status: Status,
         until: Instant,
     },
+}
+
+impl Step {
+    /// When it is over. A process that runs may do so for ever.
+    fn until(self) -> Option<Instant> {
+        match self {
+            Self::Running => None,
+            Self::Closing { until, .. }
+            | Self::Terminating { until, .. }
+            | Self::Draining { until, .. }
+            | Self::Swept { until, .. } => Some(until),
+        }
+    }
 }
 
 /// What woke the task.
@@ -178,7 +190,7 @@ impl Task {
                 | Step::Swept { .. } => {}
             }
             let exited = matches!(self.step, Step::Draining { .. } | Step::Swept { .. });
-            let deadline = self.deadline();
+            let until = self.step.until();
             // What is read is handed on before more is read: that is how a slow reader makes the agent wait.
             let may_read = waiting.is_empty() && copied && self.output.is_some();
             let may_write = !self.writes.is_empty() && self.input.is_some();
@@ -198,7 +210,7 @@ impl Task {
                 read = read(&mut self.errors, &mut self.error_buffer), if self.errors.is_some() => Wake::Errors(read),
                 written = write(&mut self.input, self.writes.front()), if may_write => Wake::Wrote(written),
                 () = self.exit.exited(), if !exited => Wake::Exit,
-                () = tokio::time::sleep_until(deadline) => Wake::Deadline,
+                () = passed(until), if until.is_some() => Wake::Deadline,
             };
             match wake {
                 Wake::Order(order) => self.obey(order).await,
@@ -250,16 +262,6 @@ impl Task {
         self.error_buffer.clear();
         if !matches!(read, Ok(1..)) {
             self.errors = None;
-        }
-    }
-
-    fn deadline(&self) -> Instant {
-        match self.step {
-            Step::Running => Instant::now() + FAR,
-            Step::Closing { until, .. }
-            | Step::Terminating { until, .. }
-            | Step::Draining { until, .. }
-            | Step::Swept { until, .. } => until,
         }
     }
 
@@ -446,6 +448,12 @@ async fn read(pipe: &mut Option<pipe::Receiver>, buffer: &mut BytesMut) -> io::R
     match pipe {
         Some(pipe) => pipe.read_buf(buffer).await,
         None => std::future::pending().await,
+    }
+}
+
+async fn passed(time: Option<Instant>) {
+    if let Some(time) = time {
+        tokio::time::sleep_until(time).await;
     }
 }
 

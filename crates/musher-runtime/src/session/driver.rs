@@ -7,7 +7,7 @@ mod signals;
 mod tests;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -220,8 +220,15 @@ impl Driver {
         }
         let mut listening = true;
         let mut commanded = true;
+        let mut timer = pin!(tokio::time::sleep(Duration::ZERO));
         loop {
             let deadline = self.next_deadline();
+            // Each word of the agent moves a deadline away. The timer is left as it is then, and set anew when it rings.
+            if let Some(deadline) = deadline
+                && (timer.is_elapsed() || deadline < timer.deadline())
+            {
+                timer.as_mut().reset(deadline);
+            }
             let room = self.outbox.outputs.len() < OUTBOX;
             let wake = tokio::select! {
                 biased;
@@ -236,7 +243,7 @@ impl Driver {
                 request = requests.recv(), if commanded => Wake::Request(request),
                 signals = running.signals.recv(), if room => Wake::Signals(signals),
                 () = self.dropped.cancelled(), if listening => Wake::Dropped,
-                () = sleep_until(deadline) => Wake::Deadline,
+                () = timer.as_mut(), if deadline.is_some() => Wake::Deadline,
             };
             match wake {
                 Wake::HandedOn | Wake::Durable => {}
@@ -482,12 +489,5 @@ impl Driver {
         })));
         // A host that is gone does not need to hear of the end.
         let _gone = outputs.send(self.outbox).await;
-    }
-}
-
-async fn sleep_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
     }
 }

@@ -4,6 +4,7 @@ mod keeping;
 
 use std::io;
 use std::path::Path;
+use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -179,12 +180,17 @@ impl Hosting {
         tasks.spawn(obeying);
         let mut times = Times::from_now();
         let mut ends = 0;
+        let mut timer = pin!(tokio::time::sleep_until(times.look_at));
         loop {
             let paused = self.paused.borrow().is_some() && self.keeping.short.is_none();
             if self.over && !paused && self.keeping.batch.is_empty() {
                 break;
             }
             let due = self.next_due(&times, paused);
+            // A timer that rings too soon does no harm and is set anew then; to set it with each word would cost more.
+            if timer.is_elapsed() || due < timer.deadline() {
+                timer.as_mut().reset(due);
+            }
             tokio::select! {
                 biased;
                 output = self.session.next(), if !paused && !self.over => self.heard(output)?,
@@ -213,7 +219,7 @@ impl Hosting {
                 () = next(&mut terms) => self.told_to_end(&mut ends).await,
                 () = next(&mut interrupts) => self.told_to_end(&mut ends).await,
                 () = next(&mut children) => reap_orphans(),
-                () = tokio::time::sleep_until(due) => {
+                () = timer.as_mut() => {
                     self.do_what_is_due(&mut times, paused)?;
                     if times.look_at <= Instant::now() {
                         times.look_at = Instant::now() + LOOK;

@@ -4,9 +4,8 @@ use musher_core::{
     Channel, Context, CostBasis, Delta, EventKind, ItemId, Spend, Tokens, UsageOf, UsageReport,
 };
 
-use super::super::frame::{BlockStart, StartedMessage, StreamEvent};
+use super::super::frame::StreamEvent;
 use super::{Frame, Translator, scope};
-use crate::json;
 use crate::session::Signal;
 
 /// A message of which pieces arrive.
@@ -19,13 +18,13 @@ pub(super) struct Streaming {
 
 impl Translator {
     pub(super) fn stream_event(&mut self, frame: &mut Frame<'_>) -> Option<()> {
-        let event: StreamEvent<'_> = frame.read()?;
+        let event = StreamEvent::read(frame.text)?;
         let parent = event.parent_tool_use_id.as_deref();
         let owner = scope(parent, event.agent_id.as_deref(), event.subagent_type.as_deref());
         let part = event.event;
         match &*part.kind {
             "message_start" => {
-                let message: StartedMessage = json::read_piece(&part.message?)?;
+                let message = part.message?;
                 let usage = message.usage;
                 let tokens = Tokens {
                     input: usage.input_tokens.unwrap_or(0),
@@ -51,7 +50,7 @@ impl Translator {
                 self.streaming.insert(parent.map(str::to_owned), streaming);
             }
             "content_block_start" => {
-                let block: BlockStart = json::read_piece(&part.content_block?)?;
+                let block = part.content_block?;
                 let streaming = self.streaming.get_mut(&parent.map(str::to_owned));
                 if let (Some(streaming), Some(call)) = (streaming, block.id) {
                     streaming.calls.push((part.index?, call));
