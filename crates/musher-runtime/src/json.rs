@@ -79,30 +79,14 @@ pub(crate) fn read_piece<T: DeserializeOwned>(piece: &Piece<'_>) -> Option<T> {
 
 /// The text under a name of an object. What follows it is not looked at, and may not even be JSON.
 pub(crate) fn text_in<'a>(line: &'a str, name: &str) -> Option<Text<'a>> {
-    if let Some(text) = leading_text(line, name) {
+    // What tells frames apart nearly always stands there.
+    if let Some(text) = Plain::leading_text(line, name) {
         return Some(Text(text.into()));
     }
     let found = sonic_rs::get(line, [name]).ok()?;
     match found.as_raw_cow() {
         Cow::Borrowed(raw) => read(raw),
         Cow::Owned(raw) => read::<String>(&raw).map(|text| Text(text.into())),
-    }
-}
-
-/// The same, if it stands among plain texts at the beginning, as what tells frames apart nearly always does.
-fn leading_text<'a>(line: &'a str, name: &str) -> Option<&'a str> {
-    let mut rest = line.strip_prefix("{\"")?;
-    loop {
-        let (field, after) = rest.split_once('"')?;
-        let (text, after) = after.strip_prefix(":\"")?.split_once('"')?;
-        let plain = |part: &str| part.bytes().all(|byte| byte != b'\\' && byte >= b' ');
-        if !plain(field) || !plain(text) {
-            return None;
-        }
-        if field == name {
-            return Some(text);
-        }
-        rest = after.strip_prefix(",\"")?;
     }
 }
 

@@ -11,8 +11,24 @@ pub(crate) struct Plain<'a> {
 
 impl<'a> Plain<'a> {
     pub(crate) fn new(line: &'a str) -> Option<Self> {
-        let printable = line.bytes().all(|byte| byte >= b' ');
-        printable.then_some(Self { rest: line })
+        // To look at all of them is quicker than to stop at the first.
+        let least = line.bytes().fold(u8::MAX, u8::min);
+        (least >= b' ').then_some(Self { rest: line })
+    }
+
+    /// The text under a name, if it is among texts at the beginning. What follows is not looked at.
+    pub(super) fn leading_text(line: &'a str, name: &str) -> Option<&'a str> {
+        let mut plain = Self { rest: line };
+        plain.step('{')?;
+        loop {
+            let found = plain.name()?;
+            plain.step(':')?;
+            let text = plain.name()?;
+            if found == name {
+                return Some(text);
+            }
+            plain.step(',')?;
+        }
     }
 
     /// Reads an object. What stands under a name must be read whole.
@@ -20,22 +36,22 @@ impl<'a> Plain<'a> {
         &mut self,
         mut member: impl FnMut(&mut Self, &'a str) -> Option<()>,
     ) -> Option<()> {
-        self.step("{")?;
-        self.list("}", |plain| {
+        self.step('{')?;
+        self.list('}', |plain| {
             let name = plain.name()?;
-            plain.step(":")?;
+            plain.step(':')?;
             member(plain, name)
         })
     }
 
     /// What is between commas, up to the end.
-    fn list(&mut self, end: &str, mut one: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+    fn list(&mut self, end: char, mut one: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.step(end).is_some() {
             return Some(());
         }
         loop {
             one(self)?;
-            if self.step(",").is_none() {
+            if self.step(',').is_none() {
                 return self.step(end);
             }
         }
@@ -48,7 +64,7 @@ impl<'a> Plain<'a> {
 
     /// The same, or that there is none.
     pub(crate) fn optional_text(&mut self) -> Option<Option<Text<'a>>> {
-        if self.step("null").is_some() { Some(None) } else { self.text().map(Some) }
+        if self.word("null").is_some() { Some(None) } else { self.text().map(Some) }
     }
 
     /// A text of whatever is written.
@@ -81,7 +97,7 @@ impl<'a> Plain<'a> {
 
     /// The same, or that there is none.
     pub(crate) fn optional_count(&mut self) -> Option<Option<u64>> {
-        if self.step("null").is_some() { Some(None) } else { self.count().map(Some) }
+        if self.word("null").is_some() { Some(None) } else { self.count().map(Some) }
     }
 
     /// Passes over whatever there is. How deep it is nested was looked at before.
@@ -91,10 +107,10 @@ impl<'a> Plain<'a> {
             b'0'..=b'9' => self.count().map(|_| ()),
             b'{' => self.object(|plain, _| plain.skip()),
             b'[' => {
-                self.step("[")?;
-                self.list("]", Self::skip)
+                self.step('[')?;
+                self.list(']', Self::skip)
             }
-            _ => ["null", "true", "false"].into_iter().find_map(|word| self.step(word)),
+            _ => ["null", "true", "false"].into_iter().find_map(|word| self.word(word)),
         }
     }
 
@@ -110,8 +126,13 @@ impl<'a> Plain<'a> {
         Some(name)
     }
 
-    fn step(&mut self, over: &str) -> Option<()> {
+    fn step(&mut self, over: char) -> Option<()> {
         self.rest = self.rest.strip_prefix(over)?;
+        Some(())
+    }
+
+    fn word(&mut self, word: &str) -> Option<()> {
+        self.rest = self.rest.strip_prefix(word)?;
         Some(())
     }
 }

@@ -32,7 +32,8 @@ impl Socket {
 
     /// Makes room for what is about to be written.
     fn expect(&mut self, len: usize) {
-        let large = len >= LARGE;
+        // What is in between may be the rest of something large.
+        let large = len >= LARGE || (self.large && len > SMALL);
         if large != self.large {
             self.large = large;
             self.make_room(if large { LARGE_ROOM } else { ROOM });
@@ -132,7 +133,7 @@ mod tests {
         };
         let usual = room(&socket);
         let mut got = vec![0; LARGE];
-        for (len, more) in [(1, false), (LARGE, true), (LARGE, true), (SMALL + 1, false)] {
+        for (len, more) in [(1, false), (LARGE, true), (SMALL + 1, true), (SMALL, false)] {
             let sent = socket.write(&vec![0; len]).await.unwrap();
             // A machine may grant no more than it grants everybody.
             assert_eq!(room(&socket) > usual, more && grants_more(), "{len}");
