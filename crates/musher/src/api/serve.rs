@@ -22,6 +22,8 @@ const HEADERS_WITHIN: Duration = Duration::from_secs(30);
 const LONGEST_HEADERS: usize = 32 * 1024;
 /// What a connection may hold of requests that were not read yet.
 const READ_BUFFER: usize = 64 * 1024;
+/// What the kernel may hold for a client that does not read; it would take megabytes if nobody said.
+const SEND_BUFFER: usize = 256 * 1024;
 /// A client that takes nothing for this long is taken for dead; it can come back where it was.
 const UNREAD: Duration = Duration::from_secs(300);
 /// Replies that are under way may take this long after the server was told to end.
@@ -64,6 +66,7 @@ fn is_of_one_client(error: &io::Error) -> bool {
 async fn connection(stream: TcpStream, router: Router, closing: CancellationToken) {
     // A connection that cannot be tuned still works.
     let _untuned = stream.set_nodelay(true);
+    let _untuned = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER);
     let unread = u32::try_from(UNREAD.as_millis()).unwrap_or(u32::MAX);
     let _untuned = rustix::net::sockopt::set_tcp_user_timeout(&stream, unread);
     let served = http1::Builder::new()
@@ -71,7 +74,7 @@ async fn connection(stream: TcpStream, router: Router, closing: CancellationToke
         .header_read_timeout(HEADERS_WITHIN)
         .max_header_size(LONGEST_HEADERS)
         .max_buf_size(READ_BUFFER)
-        .serve_connection(TokioIo::new(Socket::new(stream)), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(Socket(stream)), TowerToHyperService::new(router));
     let mut served = pin!(served);
     tokio::select! {
         // What went wrong on a client's connection is the client's to know.
