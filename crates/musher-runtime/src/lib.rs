@@ -34,8 +34,8 @@ pub use model::{ModelService, has_session};
 pub use musher_core::{self as core, Event, EventKind, Outcome};
 pub use once::{RunResult, run_once};
 pub use process::{
-    Containment, Environment, Host, MARK, Sweep, TreeOf, act_promptly, control_group, memory,
-    reap_orphans, sweep,
+    Containment, Environment, Host, MARK, Sweep, TreeOf, act_promptly, control_group,
+    give_back_memory, memory, reap_orphans, sweep,
 };
 pub use process::{StartError, find as find_program};
 pub use runtime::{Capabilities, Runtime};

@@ -33,7 +33,7 @@ use tokio::sync::{mpsc, oneshot};
 pub use environment::Environment;
 pub(crate) use environment::{SECRET_LEN, password_in, secrets};
 pub(crate) use framer::{Framer, Line, LineBody};
-pub use linux::act_promptly;
+pub use linux::{act_promptly, give_back_memory};
 pub use mark::MARK;
 pub(crate) use mark::{Mark, is_mark};
 pub use memory::{TreeOf, memory};
@@ -46,7 +46,7 @@ pub(crate) use tap::{Copying, Tap};
 pub(crate) use weight::{Weight, Weights};
 
 /// Reads whose lines may wait for their reader; when full, the agent's output is not read and the agent waits.
-const READS: usize = 4;
+const READS: usize = 16;
 /// Writes that may wait for the agent to read them.
 const WRITES: usize = 64;
 

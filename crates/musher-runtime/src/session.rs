@@ -9,23 +9,21 @@ mod ending;
 mod limits;
 mod options;
 mod outbound;
+mod parcel;
 mod port;
 mod redact;
 mod setup;
 mod spec;
 mod turns;
 
-use std::collections::VecDeque;
-
 use musher_core::{Answer, Ask, AskId, ClosedBy, CommandId, Delta, Event, PlanEntry, PromptId};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::process::Weight;
-
 pub(crate) use driver::{Profile, start};
 pub(crate) use ending::LADDER;
 pub use options::{KeySource, ModelOptions};
+use parcel::Parcel;
 pub(crate) use port::{Attempt, Batch, Ended, Gate, GateVerdict, Order, Port, Signal};
 pub use spec::{
     AskPolicy, Keeper, Limits, McpServer, McpTransport, PendingPrompt, Resume, SessionSpec,
@@ -39,23 +37,6 @@ pub enum Output {
     Event(Event),
     /// Text in flight; the event that follows holds all of it.
     Delta(Delta),
-}
-
-/// Outputs on their way, with what they weigh until the host has taken them.
-#[derive(Debug, Default)]
-struct Parcel {
-    outputs: VecDeque<Output>,
-    weight: Option<Weight>,
-}
-
-impl Parcel {
-    /// Adds to what it weighs.
-    fn weigh(&mut self, more: Option<Weight>) {
-        match (&mut self.weight, more) {
-            (Some(weight), Some(more)) => weight.merge(more),
-            (weight, more) => *weight = weight.take().or(more),
-        }
-    }
 }
 
 /// A wish about a running session.

@@ -20,8 +20,14 @@ pub fn forget(folder: &Path) -> anyhow::Result<Forgotten> {
     if std::fs::write("/proc/sys/vm/drop_caches", "3").is_ok() {
         return Ok(Forgotten::All);
     }
-    forget_below(folder)?;
+    forget_contents(folder)?;
     Ok(Forgotten::Contents)
+}
+
+/// Forgets what is in the files below a folder, whoever asks for it.
+pub fn forget_contents(folder: &Path) -> anyhow::Result<()> {
+    sync();
+    forget_below(folder)
 }
 
 fn forget_below(folder: &Path) -> anyhow::Result<()> {

@@ -1,8 +1,8 @@
-//! What only the kernel can do for us, and the only unsafe code: a child of its own, a wait that needs no signal, and a turn
-//! on the processor that comes soon.
+//! What only the system can do for us, and the only unsafe code: a child of its own, a wait that needs no signal, a turn on
+//! the processor that comes soon, and memory that is given back.
 #![expect(
     unsafe_code,
-    reason = "a session and a parent-death signal can only be set between fork and exec, tokio asks for a promise about descriptors, and no library sets the length of a thread's turns"
+    reason = "a session and a parent-death signal can only be set between fork and exec, tokio asks for a promise about descriptors, and no library sets the length of a thread's turns or trims the heap"
 )]
 
 use std::fs::File;
@@ -58,6 +58,15 @@ pub fn act_promptly() -> io::Result<()> {
     // SAFETY: the kernel reads as much of the attributes as their size says, and keeps nothing of them.
     let done = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Gives memory that is free back to the system. By itself the C library keeps all that lies below something in use.
+pub fn give_back_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it is given no pointer, and any thread may call it at any time.
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }
 
 /// Tells when a child has exited, without a handler for SIGCHLD that the host would have to share.

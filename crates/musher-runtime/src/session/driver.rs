@@ -430,7 +430,7 @@ impl Driver {
         };
         if let Some(item) = whole {
             let rest = self.redactor.done(item, &scope);
-            self.outbox.outputs.extend(rest.into_iter().map(Output::Delta));
+            rest.into_iter().for_each(|delta| self.outbox.add(delta));
         }
         self.seq += 1;
         let event = Event {

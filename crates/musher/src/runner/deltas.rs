@@ -33,17 +33,12 @@ pub(super) struct Deltas {
 
 impl Deltas {
     pub(super) fn take(&mut self, delta: Delta) {
-        if self.items.len() >= OPEN
-            && !self.items.contains_key(&(delta.item.clone(), delta.channel))
-        {
+        let key = (delta.item, delta.channel);
+        if self.items.len() >= OPEN && !self.items.contains_key(&key) {
             self.items.pop_first();
         }
-        let item = self.items.entry((delta.item, delta.channel)).or_insert(Item {
-            scope: delta.scope,
-            text: String::new(),
-            len: 0,
-            told: 0,
-        });
+        let fresh = || Item { scope: delta.scope, text: String::new(), len: 0, told: 0 };
+        let item = self.items.entry(key).or_insert_with(fresh);
         // What follows a piece that did not fit would be told in its place.
         let whole = item.len == item.text.len() as u64;
         item.len += delta.text.len() as u64;

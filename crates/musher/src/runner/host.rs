@@ -274,7 +274,7 @@ impl Hosting {
         if !paused {
             let mut kept = self.keeping.sync_if_due();
             if kept.is_ok() && self.keeping.pack_at().is_some_and(|at| at <= now) {
-                kept = self.keeping.pack();
+                kept = self.keeping.rest();
             }
             self.judge(kept)?;
         }

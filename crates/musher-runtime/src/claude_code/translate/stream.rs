@@ -93,5 +93,6 @@ impl Translator {
 
 /// A block of a message; the streamed pieces and the whole one agree on it.
 pub(super) fn item_id(message: &str, index: u64) -> ItemId {
-    ItemId::new(format!("{message}:{index}"))
+    let index = index.to_string();
+    ItemId::new([message, &index].join(":"))
 }

@@ -18,7 +18,6 @@ impl Driver {
     /// Takes in what frames meant that came together; limits are looked at whenever all of one is known.
     pub(super) fn hear(&mut self, batch: Batch) {
         self.clocks.heard();
-        let before = self.outbox.outputs.len();
         self.outbox.outputs.reserve(batch.signals.len());
         let mut ends = batch.ends.into_iter().peekable();
         for (taken, signal) in batch.signals.into_iter().enumerate() {
@@ -29,7 +28,9 @@ impl Driver {
             match signal {
                 Signal::Event { kind, scope, raw } => self.happened(kind, scope, raw),
                 Signal::Delta(delta) => {
-                    self.outbox.outputs.extend(self.redactor.delta(delta).map(Output::Delta));
+                    if let Some(delta) = self.redactor.delta(delta) {
+                        self.outbox.add(delta);
+                    }
                 }
                 Signal::ModelCall => self.turns.model_call(),
                 Signal::AskOpened { ask, body, scope, raw } => self.asked(ask, body, scope, raw),
@@ -47,7 +48,7 @@ impl Driver {
                 Signal::Secret { name, value } => self.redactor.hide(name, value),
             }
         }
-        if self.outbox.outputs.len() > before {
+        if !self.outbox.outputs.is_empty() {
             // What the frames meant weighs as much as the frames, until the host has taken it.
             self.outbox.weigh(batch.weight);
         }

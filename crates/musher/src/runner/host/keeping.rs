@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use musher_core::{ErrorClass, ErrorInfo, Event, EventKind, Scope, SessionEnded};
+use musher_runtime::give_back_memory;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -18,6 +19,8 @@ const GATHER: Duration = Duration::from_millis(5);
 const SHARE: u32 = 4;
 /// A copy of the output that is so old is packed with the next sync: packing every few bytes would cost much.
 const FRESH: Duration = Duration::from_millis(100);
+/// An agent that has said so much and falls silent leaves memory that is worth giving back.
+const MUCH: usize = 256 * 1024;
 
 /// The run's record.
 pub(super) struct Keeping {
@@ -32,6 +35,8 @@ pub(super) struct Keeping {
     rested: Instant,
     /// Since when there is a copy of output that is not packed.
     unpacked: Option<Instant>,
+    /// How much was copied since memory was given back.
+    copied: usize,
     end: Option<SessionEnded>,
     /// The run is being ended on a full disk: events are no longer written, and of those that are not, these are kept
     /// for its close.
@@ -54,6 +59,7 @@ impl Keeping {
             unsynced: None,
             rested: Instant::now(),
             unpacked: None,
+            copied: 0,
             end: None,
             short: None,
             now,
@@ -108,6 +114,7 @@ impl Keeping {
     /// Takes a copy of what the agent printed.
     pub(super) fn copy(&mut self, bytes: &[u8]) -> Result<(), LogError> {
         self.unpacked.get_or_insert_with(Instant::now);
+        self.copied += bytes.len();
         self.keep_raw(|raw| raw.push(bytes))
     }
 
@@ -120,6 +127,16 @@ impl Keeping {
     pub(super) fn pack(&mut self) -> Result<(), LogError> {
         self.keep_raw(RawWriter::flush)?;
         self.unpacked = None;
+        Ok(())
+    }
+
+    /// Does what can wait until the agent is silent.
+    pub(super) fn rest(&mut self) -> Result<(), LogError> {
+        self.pack()?;
+        if self.copied >= MUCH {
+            self.copied = 0;
+            give_back_memory();
+        }
         Ok(())
     }
 
