@@ -70,7 +70,7 @@ impl Tap {
 
     /// The copy of one process's output.
     pub(crate) fn open(&self) -> Copying {
-        Copying { tap: self.clone(), held: Vec::new(), waiting: None }
+        Copying { tap: self.clone(), held: Vec::new(), fresh: false, ended: false }
     }
 
     /// Where the next process's output begins.
@@ -88,58 +88,58 @@ fn escaped(text: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct Copying {
     tap: Tap,
-    /// The end of what was printed, in which a secret may have begun.
+    /// What was printed and not handed on: what is new, and before it an end in which a secret may have begun.
     held: Vec<u8>,
-    waiting: Option<Bytes>,
+    fresh: bool,
+    ended: bool,
 }
 
 impl Copying {
-    /// Takes what was just read. More may be read only when it was handed on.
+    /// Takes what was just read. It is looked at only when it is handed on: others wait for what it means. More may be
+    /// read only after that.
     pub(crate) fn push(&mut self, fresh: &[u8]) {
         self.tap.printed.fetch_add(fresh.len() as u64, Ordering::Relaxed);
-        let Some(finder) = &self.tap.finder else {
-            self.waiting = Some(Bytes::copy_from_slice(fresh));
-            return;
-        };
         self.held.extend_from_slice(fresh);
-        // A secret that begins before this place is here whole.
-        let sure = (self.held.len() + 1).saturating_sub(self.tap.longest);
-        let mut cut = sure;
-        for found in finder.find(&self.held, |start| start < sure) {
-            cut = cut.max(found.end);
-            self.held[found].fill(MASK);
-        }
-        let rest = self.held.split_off(cut);
-        let ready = std::mem::replace(&mut self.held, rest);
-        self.waiting = Some(Bytes::from(ready)).filter(|ready| !ready.is_empty());
+        self.fresh = true;
     }
 
     /// The output has ended; nothing that was begun can go on.
     pub(crate) fn finish(&mut self) {
-        if let Some(finder) = &self.tap.finder {
-            let found = finder.find(&self.held, |_| true);
-            found.into_iter().for_each(|range| self.held[range].fill(MASK));
-        }
-        let rest = std::mem::take(&mut self.held);
-        if !rest.is_empty() {
-            let mut all = self.waiting.take().map(Vec::from).unwrap_or_default();
-            all.extend(rest);
-            self.waiting = Some(all.into());
-        }
+        self.ended = true;
+        self.fresh = !self.held.is_empty();
     }
 
     pub(crate) fn is_waiting(&self) -> bool {
-        self.waiting.is_some()
+        self.fresh
     }
 
     /// Hands on what waits. A host that no longer takes copies gets none.
     pub(crate) async fn hand_on(&mut self) {
         let permit = self.tap.copies.reserve().await;
-        if let (Ok(permit), Some(ready)) = (permit, self.waiting.take()) {
-            permit.send(ready);
+        self.fresh = false;
+        let ready = match &self.tap.finder {
+            None => std::mem::take(&mut self.held),
+            Some(finder) => masked(finder, &mut self.held, self.tap.longest, self.ended),
+        };
+        if let Ok(permit) = permit
+            && !ready.is_empty()
+        {
+            permit.send(ready.into());
         }
-        self.waiting = None;
     }
+}
+
+/// Takes out all that can be judged, with its secrets masked. Before the end, that is not where one may have begun.
+fn masked(finder: &Finder, held: &mut Vec<u8>, longest: usize, ended: bool) -> Vec<u8> {
+    // A secret that begins before this place is here whole.
+    let sure = if ended { held.len() } else { (held.len() + 1).saturating_sub(longest) };
+    let mut cut = sure;
+    for found in finder.find(held, |start| start < sure) {
+        cut = cut.max(found.end);
+        held[found].fill(MASK);
+    }
+    let rest = held.split_off(cut);
+    std::mem::replace(held, rest)
 }
 
 #[cfg(test)]

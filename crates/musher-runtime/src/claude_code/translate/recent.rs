@@ -1,43 +1,46 @@
 //! Remembers the newest of many things by name and forgets the oldest, so that a long run costs no more than a short one.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
-/// The newest things, at most `MOST` of them. What is looked for is nearly always the newest, so that is looked at first.
+/// The newest things, at most `MOST` of them.
 #[derive(Debug)]
 pub(super) struct Recent<T, const MOST: usize> {
-    entries: VecDeque<(String, T)>,
+    things: HashMap<Arc<str>, T>,
+    /// Names from the oldest to the newest. Those of what was removed stay until it is their turn.
+    names: VecDeque<Arc<str>>,
 }
 
 impl<T, const MOST: usize> Default for Recent<T, MOST> {
     fn default() -> Self {
-        Self { entries: VecDeque::new() }
+        Self { things: HashMap::new(), names: VecDeque::new() }
     }
 }
 
 impl<T, const MOST: usize> Recent<T, MOST> {
     pub(super) fn get(&mut self, name: &str) -> Option<&mut T> {
-        // Names end in chance, so that the last byte tells most of them apart without a look at the rest.
-        let last = name.as_bytes().last();
-        let is_it = |known: &str| known.as_bytes().last() == last && known == name;
-        let found = self.entries.iter_mut().rev().find(|(known, _)| is_it(known));
-        found.map(|(_, thing)| thing)
+        self.things.get_mut(name)
     }
 
     /// The newest thing, if it has this name.
     pub(super) fn newest(&mut self, name: &str) -> Option<&mut T> {
-        self.entries.back_mut().filter(|(known, _)| known == name).map(|(_, thing)| thing)
+        self.names.back().filter(|newest| ***newest == *name)?;
+        self.things.get_mut(name)
     }
 
     pub(super) fn add(&mut self, name: &str, thing: T) {
-        if self.entries.len() >= MOST {
-            self.entries.pop_front();
+        if self.names.len() >= MOST
+            && let Some(oldest) = self.names.pop_front()
+        {
+            self.things.remove(&oldest);
         }
-        self.entries.push_back((name.to_owned(), thing));
+        let name: Arc<str> = name.into();
+        self.names.push_back(Arc::clone(&name));
+        self.things.insert(name, thing);
     }
 
     pub(super) fn remove(&mut self, name: &str) -> Option<T> {
-        let at = self.entries.iter().rposition(|(known, _)| known == name)?;
-        self.entries.remove(at).map(|(_, thing)| thing)
+        self.things.remove(name)
     }
 }
 
@@ -56,6 +59,6 @@ mod tests {
         assert_eq!(recent.newest("m3"), None);
         assert_eq!(recent.newest("m4"), Some(&mut 4));
         assert_eq!((recent.remove("m3"), recent.remove("m3")), (Some(3), None));
-        assert_eq!(recent.entries.len(), 2);
+        assert_eq!(recent.things.len(), 2);
     }
 }
