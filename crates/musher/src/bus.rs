@@ -157,28 +157,16 @@ impl Topics {
         })
     }
 
-    /// Wakes those whose logs have grown, and tells whose they are.
-    fn grown(&mut self) -> Vec<RunId> {
+    /// Wakes those whose logs have grown.
+    fn grown(&mut self) {
         let mut changed = Vec::new();
         let polled = self.wakes.as_mut().map(|wakes| wakes.poll(&mut changed));
         if matches!(polled, Some(Err(_))) {
             changed.extend(self.by_watch.keys());
         }
-        let runs = changed.iter().filter_map(|id| self.by_watch.get(id)).copied();
-        let runs: Vec<RunId> = runs.collect();
-        for run in &runs {
-            if let Some(topic) = self.by_run.get(run) {
-                topic.has_grown();
-            }
-        }
-        runs
-    }
-
-    /// Wakes those who wait for the disk, where it has more of a log.
-    fn synced(&mut self, runs: &[RunId]) {
-        for run in runs {
+        for run in changed.iter().filter_map(|id| self.by_watch.get(id)) {
             if let Some(topic) = self.by_run.get_mut(run) {
-                topic.may_be_synced();
+                topic.has_grown();
             }
         }
     }
@@ -196,7 +184,6 @@ impl Topics {
                 topic.watch = wakes.as_mut().and_then(|wakes| wakes.watch(&folder).ok());
                 by_watch.extend(topic.watch.map(|id| (id, *run)));
                 topic.has_grown();
-                topic.may_be_synced();
             }
             let waited_for = topic.grown.receiver_count()
                 + topic.synced.receiver_count()
@@ -215,21 +202,18 @@ impl Topics {
 }
 
 impl Topic {
-    fn has_grown(&self) {
+    /// Wakes those who wait for events, and those who wait for the disk if it has more of them.
+    fn has_grown(&mut self) {
+        if self.synced.receiver_count() > 0 {
+            let head = self.head.read(&self.folder).ok().flatten();
+            let on_disk = head.map(|head| (head.epoch, head.synced));
+            // Without a head nobody knows, so whoever waits must look himself.
+            if on_disk.is_none() || on_disk != self.on_disk {
+                self.on_disk = on_disk;
+                self.synced.send_modify(|count| *count += 1);
+            }
+        }
         self.grown.send_modify(|count| *count += 1);
-    }
-
-    fn may_be_synced(&mut self) {
-        if self.synced.receiver_count() == 0 {
-            return;
-        }
-        let head = self.head.read(&self.folder).ok().flatten();
-        let on_disk = head.map(|head| (head.epoch, head.synced));
-        // Without a head nobody knows, so whoever waits must look himself.
-        if on_disk.is_none() || on_disk != self.on_disk {
-            self.on_disk = on_disk;
-            self.synced.send_modify(|count| *count += 1);
-        }
     }
 }
 
@@ -241,16 +225,10 @@ async fn listen(descriptor: Option<AsyncFd<OwnedFd>>, shared: Arc<Shared>) {
             biased;
             _ = sweep.tick() => {
                 let mut topics = shared.topics();
-                let grown = topics.grown();
-                topics.synced(&grown);
+                topics.grown();
                 topics.sweep(&shared.runs);
             }
-            () = readable(descriptor.as_ref()) => {
-                let grown = shared.topics().grown();
-                // Events go before the word that earlier ones are safe.
-                tokio::task::yield_now().await;
-                shared.topics().synced(&grown);
-            }
+            () = readable(descriptor.as_ref()) => shared.topics().grown(),
         }
     }
 }
