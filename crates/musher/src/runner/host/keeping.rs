@@ -59,7 +59,8 @@ impl Keeping {
             unsynced: None,
             rested: Instant::now(),
             unpacked: None,
-            copied: 0,
+            // The start of a run leaves as much.
+            copied: MUCH,
             end: None,
             short: None,
             now,
