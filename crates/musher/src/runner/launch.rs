@@ -18,13 +18,10 @@ pub const READY: &str = "ready\n";
 /// Where a runner writes what goes wrong with itself.
 const LOG: &str = "runner.log";
 
-/// Makes the C library keep one store for all threads, and give no memory back while an agent has much to say: to take it
-/// again costs more than the words themselves. It is given back when the agent falls silent, for there may be a thousand
-/// runners, and most of them wait.
-const THRIFT: (&str, &str) = (
-    "GLIBC_TUNABLES",
-    "glibc.malloc.trim_threshold=4194304:glibc.malloc.mmap_threshold=1048576:glibc.malloc.arena_max=1",
-);
+/// Makes the C library give memory back, and keep one store for all threads: by itself it keeps more, the larger the
+/// blocks are that it has seen. There may be a thousand runners, and most of them wait.
+const THRIFT: (&str, &str) =
+    ("GLIBC_TUNABLES", "glibc.malloc.trim_threshold=131072:glibc.malloc.arena_max=1");
 
 /// How long a runner may take to begin.
 const PATIENCE: Duration = Duration::from_secs(20);

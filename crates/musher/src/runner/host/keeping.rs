@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use musher_core::{ErrorClass, ErrorInfo, Event, EventKind, Scope, SessionEnded};
-use musher_runtime::give_back_memory;
+use musher_runtime::{give_back_memory, keep_memory};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -19,7 +19,8 @@ const GATHER: Duration = Duration::from_millis(5);
 const SHARE: u32 = 4;
 /// A copy of the output that is so old is packed with the next sync: packing every few bytes would cost much.
 const FRESH: Duration = Duration::from_millis(100);
-/// An agent that has said so much and falls silent leaves memory that is worth giving back.
+/// An agent that says so much without a rest needs the same memory again and again; to give it back and take it anew would
+/// cost more than the words.
 const MUCH: usize = 256 * 1024;
 
 /// The run's record.
@@ -35,7 +36,7 @@ pub(super) struct Keeping {
     rested: Instant,
     /// Since when there is a copy of output that is not packed.
     unpacked: Option<Instant>,
-    /// How much was copied since memory was given back.
+    /// How much was copied since the last rest.
     copied: usize,
     end: Option<SessionEnded>,
     /// The run is being ended on a full disk: events are no longer written, and of those that are not, these are kept
@@ -59,8 +60,7 @@ impl Keeping {
             unsynced: None,
             rested: Instant::now(),
             unpacked: None,
-            // The start of a run leaves as much.
-            copied: MUCH,
+            copied: 0,
             end: None,
             short: None,
             now,
@@ -115,7 +115,11 @@ impl Keeping {
     /// Takes a copy of what the agent printed.
     pub(super) fn copy(&mut self, bytes: &[u8]) -> Result<(), LogError> {
         self.unpacked.get_or_insert_with(Instant::now);
+        let before = self.copied;
         self.copied += bytes.len();
+        if before < MUCH && self.copied >= MUCH {
+            keep_memory();
+        }
         self.keep_raw(|raw| raw.push(bytes))
     }
 
@@ -134,8 +138,7 @@ impl Keeping {
     /// Does what can wait until the agent is silent.
     pub(super) fn rest(&mut self) -> Result<(), LogError> {
         self.pack()?;
-        if self.copied >= MUCH {
-            self.copied = 0;
+        if std::mem::take(&mut self.copied) >= MUCH {
             give_back_memory();
         }
         Ok(())
