@@ -9,6 +9,7 @@
 pub mod bench;
 pub mod callgrind;
 pub mod curves;
+pub mod kept;
 pub mod load;
 pub mod machine;
 pub mod measure;

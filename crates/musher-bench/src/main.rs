@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 use musher_bench::bench::Bench;
 use musher_bench::callgrind::Callgrind;
 use musher_bench::curves::Curves;
+use musher_bench::kept::Kept;
 use musher_bench::load::{self, Load};
 use musher_bench::machine::Machine;
 use musher_bench::report::Report;
@@ -40,6 +41,9 @@ struct Args {
     /// Writes everything that was found into a file.
     #[arg(long, value_name = "FILE", global = true)]
     json: Option<PathBuf>,
+    /// Fails also where it is much worse than it was: what `--json` wrote once on the same machine.
+    #[arg(long, value_name = "FILE", global = true)]
+    than: Option<PathBuf>,
     /// Where projects and state are made; it must be on a real disk. By default beside this program.
     #[arg(long, value_name = "DIR", global = true)]
     folder: Option<PathBuf>,
@@ -143,7 +147,8 @@ async fn measure(
         false => (asked(args), None),
     };
     let setup = Arc::new(Setup { plots, ..setup });
-    let mut report = Report::default();
+    let kept = args.than.as_deref().map(Kept::read).transpose()?;
+    let mut report = Report::beside(kept.unwrap_or_default());
     for row in chosen {
         let factor = slowed.iter().find(|(slowed, _)| slowed.name == row.name);
         let slow = factor.map_or(Slow::NONE, |(_, factor)| Slow::planted(*factor));

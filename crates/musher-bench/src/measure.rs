@@ -48,6 +48,8 @@ pub struct Spread {
 pub enum Verdict {
     Met,
     Missed,
+    /// The bar is met, but not nearly as well as it was once.
+    Worse,
     /// There is no bar.
     Shown,
     /// No round was quiet enough to count.
@@ -106,6 +108,18 @@ impl Bar {
             None => Verdict::Void,
             Some((found, bar)) if holds(found.median, bar) => Verdict::Met,
             Some(_) => Verdict::Missed,
+        }
+    }
+
+    /// Which way is better, if anything is asked for.
+    pub fn more_is_better(self) -> Option<bool> {
+        match self {
+            Self::None => None,
+            Self::RatioAtLeast(_) | Self::AtLeast(_) => Some(true),
+            Self::RatioAtMost(_)
+            | Self::RatioAtMostOrWithin(_)
+            | Self::AtMost(_)
+            | Self::OverAtMost(_) => Some(false),
         }
     }
 

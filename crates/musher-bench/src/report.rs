@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::{Value as Json, json};
 
 use crate::bench::Found;
+use crate::kept::Kept;
 use crate::machine::Machine;
 use crate::measure::{Measure, Sample, Spread, Verdict, ratio};
 use crate::row::Row;
@@ -13,6 +14,8 @@ use crate::row::Row;
 #[derive(Debug, Default)]
 pub struct Report {
     rows: Vec<(&'static Row, Found)>,
+    /// What was found before.
+    kept: Kept,
 }
 
 /// One line of the table.
@@ -25,6 +28,11 @@ struct Line<'a> {
 }
 
 impl Report {
+    /// A report in which whatever has become worse since is red.
+    pub fn beside(kept: Kept) -> Self {
+        Self { kept, ..Self::default() }
+    }
+
     pub fn add(&mut self, row: &'static Row, found: Found) {
         self.rows.push((row, found));
     }
@@ -36,13 +44,16 @@ impl Report {
     }
 
     fn lines(&self) -> impl Iterator<Item = Line<'_>> {
-        self.rows.iter().flat_map(|(row, found)| {
+        self.rows.iter().flat_map(move |(row, found)| {
             row.measures.iter().map(move |measure| {
                 let samples = found.samples.get(measure.key).map(Vec::as_slice);
                 let samples = samples.unwrap_or_default();
-                let verdict = match found.broken {
-                    Some(_) => Verdict::Broken,
-                    None => measure.bar.judge(samples),
+                let verdict = match (&found.broken, measure.bar.judge(samples)) {
+                    (Some(_), _) => Verdict::Broken,
+                    (None, Verdict::Met) if self.kept.has_better(row.name, measure, samples) => {
+                        Verdict::Worse
+                    }
+                    (None, verdict) => verdict,
                 };
                 Line { row, measure, samples, verdict }
             })
@@ -121,6 +132,7 @@ fn cells(line: Line<'_>) -> [String; 6] {
     let pass = match verdict {
         Verdict::Met => "yes",
         Verdict::Missed => "NO",
+        Verdict::Worse => "WORSE",
         Verdict::Shown => "",
         Verdict::Void => "VOID",
         Verdict::Broken => "BROKEN",
@@ -180,6 +192,23 @@ mod tests {
         let json = report.json(None);
         assert_eq!(json["measures"][0]["verdict"], "met");
         assert_eq!(json["measures"][0]["ours"]["rounds"], json!([100.0, 90.0, 120.0]));
+    }
+
+    #[test]
+    fn a_row_that_meets_its_bar_is_red_when_it_was_much_better_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kept.json");
+        std::fs::write(&file, report(&[30.0]).json(None).to_string()).unwrap();
+        let beside = |ours: f64| {
+            let kept = Kept::read(&file).unwrap();
+            Report { kept, ..report(&[ours]) }
+        };
+        assert!(beside(30.0).is_met() && beside(44.0).is_met());
+        let worse = beside(60.0);
+        assert!(report(&[60.0]).is_met(), "its bar alone is met");
+        assert!(!worse.is_met() && worse.to_string().contains("| WORSE "), "{worse}");
+        std::fs::write(&file, "{}").unwrap();
+        assert!(Kept::read(&file).unwrap_err().to_string().contains("is not what --json writes"));
     }
 
     #[test]

@@ -295,3 +295,27 @@ test("a run fits a phone", async ({ page, server }) => {
   await accessible(page);
   expect(await rows(page)).toBeLessThanOrEqual(300);
 });
+
+test("what is typed while words are on their way is there when they have arrived", async ({
+  page,
+  server,
+}) => {
+  const { run } = await server.begin("Talk", "talk");
+  let arrive = () => {};
+  const way = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  await page.route("**/steer", async (route) => {
+    await way;
+    await route.continue();
+  });
+  await page.goto(`${server.url}/runs/${run}`);
+  await expect(row(page, "First part.")).toBeVisible();
+  await page.keyboard.press("m");
+  await page.keyboard.type("Into the turn");
+  await page.keyboard.press("Control+Enter");
+  await page.keyboard.type(" and some more");
+  arrive();
+  await expect(row(page, "Into the turn")).toContainText("Steered");
+  await expect(page.getByRole("textbox", { name: "Message to talk" })).toHaveValue("and some more");
+});

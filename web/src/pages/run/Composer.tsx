@@ -37,7 +37,9 @@ export function Composer({ run, story }: Props) {
     setProblem(null);
     try {
       const next = await deliver(run.id, words, how);
-      setText("");
+      // What was typed meanwhile stays.
+      const typed = box.current?.value ?? text;
+      setText(typed.startsWith(text) ? typed.slice(text.length).trimStart() : typed);
       if (next !== null) go(`/runs/${next}`);
     } catch (error) {
       setProblem(asProblem(error));
