@@ -1,4 +1,4 @@
-// A run: watched live, gone through, spoken to, and answered in place.
+// A run: watched live, gone through, and answered in place.
 import type { Page } from "@playwright/test";
 import { accessible, expect, QUICK, rows, test } from "./rig";
 
@@ -193,56 +193,6 @@ test("a server that is killed and started again under an open approval lets it b
   await expect(row(page, "It is Red.")).toBeVisible();
 });
 
-test("a draft survives the server's restart and a reload", async ({ page, server }) => {
-  const { run } = await server.begin("Talk", "talk");
-  await page.goto(`${server.url}/runs/${run}`);
-  const box = page.getByRole("textbox", { name: "Message to talk" });
-  await box.fill("Half a thought");
-  await server.kill();
-  await expect(page.getByText("reconnecting", { exact: true })).toBeVisible();
-  await server.start();
-  await expect(page.getByText("live", { exact: true })).toBeVisible();
-  await expect(box).toHaveValue("Half a thought");
-  await page.reload();
-  await expect(box).toHaveValue("Half a thought");
-  await page.goto(`${server.url}/board`);
-  await page.goto(`${server.url}/runs/${run}`);
-  await expect(box).toHaveValue("Half a thought");
-});
-
-test("words are queued, steered in, and said after an interrupt, as the composer says", async ({
-  page,
-  server,
-}) => {
-  const { run } = await server.begin("Talk", "talk");
-  await page.goto(`${server.url}/runs/${run}`);
-  await expect(row(page, "First part.")).toBeVisible();
-  await expect(page.getByText("will be said after this turn")).toBeVisible();
-  await page.keyboard.press("m");
-  await page.keyboard.type("Into the turn");
-  await page.keyboard.press("Control+Enter");
-  await expect(row(page, "Into the turn")).toContainText("Steered");
-  await page.keyboard.type("And then this");
-  await page.getByRole("button", { name: "Other ways to say it" }).click();
-  await page.getByRole("menuitem", { name: /Interrupt, then say it/ }).click();
-  await expect(row(page, "And then this")).toBeVisible();
-  await expect(row(page, "turn 1 interrupted")).toBeVisible();
-  await expect(row(page, "After the interrupt.")).toBeVisible();
-});
-
-test("words to a run that is over go on with its session in a new run", async ({ page, server }) => {
-  const { run } = await server.begin("Turns", "turns");
-  await page.goto(`${server.url}/runs/${run}`);
-  await expect(row(page, "run completed")).toBeVisible();
-  await expect(page.getByText("a new run goes on with its session")).toBeVisible();
-  await page.keyboard.press("m");
-  await page.keyboard.type("the second part");
-  await page.keyboard.press("Enter");
-  await expect(page).not.toHaveURL(new RegExp(`/runs/${run}$`));
-  await expect(row(page, "You asked for more: the second part")).toBeVisible();
-  await expect(page.getByRole("combobox", { name: "Run" })).toContainText(run);
-});
-
 test("a fork goes on beside the run, which stays as it was", async ({ page, server }) => {
   const { run } = await server.begin("Turns", "turns");
   await page.goto(`${server.url}/runs/${run}`);
@@ -294,28 +244,4 @@ test("a run fits a phone", async ({ page, server }) => {
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
   await accessible(page);
   expect(await rows(page)).toBeLessThanOrEqual(300);
-});
-
-test("what is typed while words are on their way is there when they have arrived", async ({
-  page,
-  server,
-}) => {
-  const { run } = await server.begin("Talk", "talk");
-  let arrive = () => {};
-  const way = new Promise<void>((resolve) => {
-    arrive = resolve;
-  });
-  await page.route("**/steer", async (route) => {
-    await way;
-    await route.continue();
-  });
-  await page.goto(`${server.url}/runs/${run}`);
-  await expect(row(page, "First part.")).toBeVisible();
-  await page.keyboard.press("m");
-  await page.keyboard.type("Into the turn");
-  await page.keyboard.press("Control+Enter");
-  await page.keyboard.type(" and some more");
-  arrive();
-  await expect(row(page, "Into the turn")).toContainText("Steered");
-  await expect(page.getByRole("textbox", { name: "Message to talk" })).toHaveValue("and some more");
 });
