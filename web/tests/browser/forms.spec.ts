@@ -37,7 +37,7 @@ test("the form of a tool server is filled in by keyboard, and the tool gets what
   const { run } = await server.begin("Order", "buyer", "[[scn:call tool=mcp__shop__order args={}]] go");
   await page.goto(`${server.url}/inbox`);
   const ask = page.getByLabel("buyer needs something filled in");
-  await expect(ask.getByText("What shall it be?")).toBeVisible({ timeout: 30_000 });
+  await expect(ask.getByText("What shall it be?", { exact: true })).toBeVisible({ timeout: 30_000 });
   await accessible(page);
   await page.keyboard.press("i");
   await expect(ask.getByLabel("Name of the branch")).toBeFocused();
@@ -79,7 +79,7 @@ test("several questions are answered by keyboard, one after the other", async ({
   const { run } = await server.begin("Paint it", "planner", `[[scn:call tool=ask_person args="${args}"]] go`);
   await page.goto(`${server.url}/inbox`);
   const ask = page.getByLabel("planner has a question");
-  await expect(ask.getByText("Which colour?")).toBeVisible();
+  await expect(ask.getByText("Which colour?", { exact: true })).toBeVisible();
   await accessible(page);
   await page.keyboard.press("2");
   await page.keyboard.press("1");
