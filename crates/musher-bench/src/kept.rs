@@ -7,14 +7,23 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::Deserialize;
 
-use crate::measure::{Measure, Sample, Spread, ratio};
+use crate::measure::{Bar, Measure, Sample, Spread, ratio};
 
 /// Worse by less than this may be chance.
 const WORSE: f64 = 1.5;
 
-/// The figure of each measure of each row.
+/// A figure below this part of its bar is nearly nothing, and twice nothing is still nothing.
+const NOTHING: f64 = 0.1;
+
+/// The figures of each measure of each row.
 #[derive(Debug, Default)]
-pub struct Kept(HashMap<(String, String), f64>);
+pub struct Kept(HashMap<(String, String), Figures>);
+
+#[derive(Debug, Clone, Copy)]
+struct Figures {
+    ours: f64,
+    ratio: Option<f64>,
+}
 
 /// As much of a report as is needed.
 #[derive(Debug, Deserialize)]
@@ -47,23 +56,49 @@ impl Kept {
         let report: Report = serde_json::from_slice(&text)
             .with_context(|| format!("{} is not what --json writes", path.display()))?;
         let figures = report.measures.into_iter().filter_map(|line| {
-            // Beside its baseline a figure says more than alone.
-            let middle = line.ratio.or(line.ours.spread)?;
-            Some(((line.row, line.measure), middle.median))
+            let ours = line.ours.spread?.median;
+            let ratio = line.ratio.map(|ratio| ratio.median);
+            Some(((line.row, line.measure), Figures { ours, ratio }))
         });
         Ok(Self(figures.collect()))
     }
 
-    /// Whether a measure with a bar was clearly better.
+    /// Whether a measure with a bar was clearly better. Ours must have been so alone, lest a baseline that varies be taken
+    /// for it, and beside its baseline, lest the machine be.
     pub fn has_better(&self, row: &str, measure: &Measure, samples: &[Sample]) -> bool {
-        let Some(more_is_better) = measure.bar.more_is_better() else { return false };
-        let kept = self.0.get(&(row.to_owned(), measure.key.to_owned())).copied();
-        let now = ratio(samples).or_else(|| Spread::of(samples.iter().map(|sample| sample.ours)));
-        match (kept, now) {
-            (Some(kept), Some(now)) if more_is_better => kept > WORSE * now.median,
-            // Nothing cannot be compared with.
-            (Some(kept), Some(now)) => kept > 0.0 && now.median > WORSE * kept,
-            (None, _) | (_, None) => false,
-        }
+        let kept = self.0.get(&(row.to_owned(), measure.key.to_owned()));
+        let ours = Spread::of(samples.iter().map(|sample| sample.ours));
+        let (Some(more_is_better), Some(kept), Some(ours)) =
+            (measure.bar.more_is_better(), kept, ours)
+        else {
+            return false;
+        };
+        let was_better = |kept: f64, now: f64| match more_is_better {
+            true => kept > WORSE * now,
+            false => now > WORSE * kept,
+        };
+        let nothing = matches!(measure.bar, Bar::AtMost(bar) if kept.ours <= NOTHING * bar);
+        let beside = match (kept.ratio, ratio(samples)) {
+            (Some(kept), Some(now)) => was_better(kept, now.median),
+            (None, _) | (_, None) => true,
+        };
+        !nothing && was_better(kept.ours, ours.median) && beside
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_nearly_nothing_is_not_worse_when_it_doubles() {
+        let memory = Measure::alone("growth", "grows by", "MiB", Bar::AtMost(8.0));
+        let beside = |kept: f64, now: f64| {
+            let figures = Figures { ours: kept, ratio: None };
+            let kept = Kept([(("memory".to_owned(), "growth".to_owned()), figures)].into());
+            kept.has_better("memory", &memory, &[Sample { ours: now, baseline: None }])
+        };
+        assert!(!beside(0.5, 2.0), "a sixteenth of the bar");
+        assert!(beside(2.0, 4.0) && !beside(2.0, 2.5));
     }
 }

@@ -1,7 +1,7 @@
 //! The command line of the benchmark.
 
-#![expect(clippy::print_stdout, reason = "its table is what it is for")]
-
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -88,22 +88,29 @@ async fn main() -> anyhow::Result<ExitCode> {
         }
         Some(Other::Load(ref load)) if !load.is_timed() => load::untimed(args.folder.clone()).await,
         Some(Other::Load(ref load)) => measure(&args, vec![load.row()], load.plots()).await,
-        None if args.list => {
-            list();
-            Ok(ExitCode::SUCCESS)
-        }
+        None if args.list => say(&list()?).map(|()| ExitCode::SUCCESS),
         None => measure(&args, rows::chosen(&args.names)?, None).await,
     }
 }
 
-fn list() {
+fn list() -> Result<String, std::fmt::Error> {
+    let mut text = String::new();
     for row in rows::ROWS {
-        println!("{}: {}", row.name, row.about);
+        writeln!(text, "{}: {}", row.name, row.about)?;
         for measure in row.measures {
             let baseline = measure.baseline.map(|name| format!(", beside {name}"));
             let bar = measure.bar.shown(measure.unit);
-            println!("    {}{}  {bar}", measure.what, baseline.unwrap_or_default());
+            writeln!(text, "    {}{}  {bar}", measure.what, baseline.unwrap_or_default())?;
         }
+    }
+    Ok(text)
+}
+
+/// Prints what was found. Whoever has read enough may go away.
+fn say(text: &str) -> anyhow::Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 
@@ -126,7 +133,7 @@ fn ready(args: &Args) -> anyhow::Result<(Setup, Machine)> {
     };
     std::fs::create_dir_all(&folder)?;
     let machine = Machine::look(&folder)?;
-    println!("{machine}\n");
+    say(&format!("{machine}\n\n"))?;
     let files = setup::open_many_files()?;
     Ok((Setup { programs, folder, files, ..asked(args) }, machine))
 }
@@ -164,17 +171,16 @@ async fn measure(
         };
         report.add(row, found);
     }
-    println!("{report}");
-    if args.quick {
-        println!(
-            "quick: a tenth of the work that the rows name; only a whole run tells of the bars"
-        );
-    }
+    // What took minutes to find is kept before anything can go wrong in showing it.
     if let Some(path) = &args.json {
         let mut found = report.json(machine.as_ref());
         found["quick"] = args.quick.into();
         let text = serde_json::to_string_pretty(&found)?;
         std::fs::write(path, text + "\n").with_context(|| path.display().to_string())?;
+    }
+    say(&format!("{report}\n"))?;
+    if args.quick {
+        say("quick: a tenth of the work that the rows name; only a whole run tells of the bars\n")?;
     }
     Ok(if report.is_met() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -174,7 +174,11 @@ mod tests {
     use crate::rows::synthetic;
 
     fn report(ours: &[f64]) -> Report {
-        let sample = |ours: &f64| Sample { ours: *ours, baseline: Some(100.0) };
+        report_beside(100.0, ours)
+    }
+
+    fn report_beside(baseline: f64, ours: &[f64]) -> Report {
+        let sample = |ours: &f64| Sample { ours: *ours, baseline: Some(baseline) };
         let samples = [("steps", ours.iter().map(sample).collect())].into();
         let found = Found { samples, rounds: ours.len(), ..Found::default() };
         let mut report = Report::default();
@@ -199,12 +203,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("kept.json");
         std::fs::write(&file, report(&[30.0]).json(None).to_string()).unwrap();
-        let beside = |ours: f64| {
+        let beside = |baseline: f64, ours: f64| {
             let kept = Kept::read(&file).unwrap();
-            Report { kept, ..report(&[ours]) }
+            Report { kept, ..report_beside(baseline, &[ours]) }
         };
-        assert!(beside(30.0).is_met() && beside(44.0).is_met());
-        let worse = beside(60.0);
+        assert!(beside(100.0, 30.0).is_met() && beside(100.0, 44.0).is_met());
+        assert!(beside(200.0, 60.0).is_met(), "the machine is slower");
+        assert!(beside(50.0, 30.0).is_met(), "the baseline is faster");
+        let worse = beside(100.0, 60.0);
         assert!(report(&[60.0]).is_met(), "its bar alone is met");
         assert!(!worse.is_met() && worse.to_string().contains("| WORSE "), "{worse}");
         std::fs::write(&file, "{}").unwrap();

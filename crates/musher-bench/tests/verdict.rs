@@ -69,6 +69,20 @@ fn a_build_that_is_not_for_release_measures_nothing() {
 }
 
 #[test]
+fn a_reader_of_the_table_who_goes_away_is_no_error_and_the_figures_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = folder.path().join("found.json");
+    for args in [&["--list"][..], &["synthetic", "--json", json.to_str().unwrap()]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let program = env!("CARGO_BIN_EXE_musher-bench");
+        let left = Command::new(program).args(args).stdout(writer).output().unwrap();
+        assert!(left.status.success(), "{}", String::from_utf8_lossy(&left.stderr));
+    }
+    assert!(json.exists());
+}
+
+#[test]
 fn the_list_names_every_row_with_its_bars() {
     let list = bench(&["--list"]);
     let text = String::from_utf8_lossy(&list.stdout);
