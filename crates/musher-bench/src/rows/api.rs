@@ -40,10 +40,20 @@ const EVERY: Duration = Duration::from_millis(50);
 /// More than a round takes.
 const LINES: u64 = 100_000;
 
+/// What clients read in turn.
+const READS: [&str; 5] = [
+    "/api/v1/runs",
+    "/api/v1/runs/{run}",
+    "/api/v1/stories",
+    "/api/v1/asks",
+    "/api/v1/runs/{run}/events",
+];
+
 /// Microseconds of each request.
 #[derive(Debug, Default)]
 struct Took {
-    reads: Vec<f64>,
+    /// With its place among `READS`.
+    reads: Vec<(usize, f64)>,
     commands: Vec<f64>,
     health: Vec<f64>,
 }
@@ -78,7 +88,14 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
             took.health.extend(health);
         }
         let Took { reads, commands, health } = took;
-        let (reads, commands, health) = (sorted(reads), sorted(commands), sorted(health));
+        for (kind, path) in READS.iter().enumerate() {
+            let of_kind = reads.iter().filter(|(of, _)| *of == kind).map(|(_, took)| *took);
+            let of_kind = sorted(of_kind.collect());
+            let (p50, p99) = (percentile(&of_kind, 50.0), percentile(&of_kind, 99.0));
+            bench.note(format!("{path}: p50 {p50:.0} p99 {p99:.0} µs"));
+        }
+        let reads = sorted(reads.into_iter().map(|(_, took)| took).collect());
+        let (commands, health) = (sorted(commands), sorted(health));
         bench.pair("reads", percentile(&reads, 50.0), percentile(&health, 50.0))?;
         bench.pair("reads_p99", percentile(&reads, 99.0), percentile(&health, 99.0))?;
         bench.alone("commands", percentile(&commands, 50.0))?;
@@ -89,19 +106,13 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
 
 /// One client: reads of every kind in turn, each beside one of nothing, and a command now and then.
 async fn ask(place: Arc<Place>, run: String, requests: u64, slow: Slow) -> anyhow::Result<Took> {
-    let reads = [
-        "/api/v1/runs".to_owned(),
-        format!("/api/v1/runs/{run}"),
-        "/api/v1/stories".to_owned(),
-        "/api/v1/asks".to_owned(),
-        format!("/api/v1/runs/{run}/events"),
-    ];
     let mut took = Took::default();
     for nth in 0..requests {
-        let path = &reads[nth as usize % reads.len()];
+        let kind = nth as usize % READS.len();
+        let path = READS[kind].replace("{run}", &run);
         let began = Instant::now();
-        fetch(&place.address, path, &place.token).await?;
-        took.reads.push(slow.lengthen(began).as_secs_f64() * 1e6);
+        fetch(&place.address, &path, &place.token).await?;
+        took.reads.push((kind, slow.lengthen(began).as_secs_f64() * 1e6));
         let began = Instant::now();
         fetch(&place.address, "/healthz", "").await?;
         took.health.push(began.elapsed().as_secs_f64() * 1e6);

@@ -6,6 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::JournalError;
@@ -57,6 +58,8 @@ fn connect(path: &Path, access: OpenFlags) -> Result<Connection, JournalError> {
         let db = Connection::open_with_flags(path, flags)?;
         db.busy_timeout(PATIENCE)?;
         db.set_prepared_statement_cache_capacity(64);
+        // Else a query that was kept may be planned anew each time, for the value that is put into it.
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         db.pragma_update(None, "mmap_size", 0)?;
         Ok(db)
     };
@@ -166,4 +169,28 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+
+    const SPENT: &str =
+        "SELECT usage.* FROM runs JOIN usage ON usage.run = runs.id WHERE runs.story = ?1";
+
+    #[test]
+    fn a_query_is_planned_once_whatever_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.db");
+        let writer = open(&path).unwrap();
+        for db in [writer, open_for_reading(&path).unwrap()] {
+            for story in ["one", "two", "three"] {
+                let mut sql = db.prepare_cached(SPENT).unwrap();
+                assert!(!sql.exists([story]).unwrap());
+                assert_eq!(sql.get_status(StatementStatus::RePrepare), 0);
+            }
+        }
+    }
 }
