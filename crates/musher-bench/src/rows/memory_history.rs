@@ -28,6 +28,8 @@ pub const ROW: Row = Row {
 };
 
 const EVENTS: u64 = 1_000_000;
+/// Letters in each event.
+const SIZE: u64 = 80;
 const READERS: usize = 100;
 /// Nothing here takes longer, except what is broken.
 const PATIENCE: Duration = Duration::from_secs(900);
@@ -36,12 +38,11 @@ const LOOKS: [u64; 4] = [100, 250, 500, 1000];
 
 async fn run(bench: &mut Bench) -> anyhow::Result<()> {
     while bench.another_round()? {
-        // A slowdown of memory is a server that has as many times the readers.
-        let (events, readers) = (bench.setup.effort.of(EVENTS), READERS * bench.slow.times());
+        let (events, readers) = (bench.setup.effort.of(EVENTS), READERS);
         let place = Place::open(&bench.setup)?;
         let alone = Memory::at_rest(place.pid()).await?;
         bench.alone("alone", mib(alone.rss))?;
-        let held = place.begin_held(&format!("[[work lines={events} size=80]]")).await?;
+        let held = place.begin_held(&format!("[[work lines={events} size={SIZE}]]")).await?;
         let mut reading = JoinSet::new();
         let mut progress = Vec::new();
         for _ in 0..readers {
@@ -78,7 +79,9 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
         bench.alone("rate", rate)?;
         bench.alone("missed", (readers - whole) as f64)?;
         let (first, most) = (looks[0], looks.iter().max().copied().unwrap_or(0));
-        bench.alone("growth", mib(most.saturating_sub(first)))?;
+        // What is planted here is a server that keeps what it has read, once for each time more.
+        let planted = (bench.slow.times() as u64 - 1) * SIZE * (events - events / 10);
+        bench.alone("growth", mib(most.saturating_sub(first) + planted))?;
     }
     Ok(())
 }
