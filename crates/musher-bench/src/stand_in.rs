@@ -5,6 +5,7 @@ pub mod feed;
 mod files;
 mod follow;
 mod greet;
+mod hub;
 mod naive;
 mod parse;
 mod relay;
@@ -47,6 +48,13 @@ pub enum StandIn {
         #[arg(long)]
         conductor: String,
     },
+    /// Passes on what such relays send.
+    Hub {
+        #[arg(long)]
+        to: String,
+        #[arg(long)]
+        relays: usize,
+    },
     /// Copies what such an agent says to a file.
     Keep {
         #[arg(long)]
@@ -87,6 +95,7 @@ impl StandIn {
             Self::Parse => parse::play(),
             Self::Tick { conductor, speech } => tick::play(&conductor, speech),
             Self::Relay { to, conductor } => relay::copy(&to, &conductor),
+            Self::Hub { to, relays } => hub::pass_on(&to, relays),
             Self::Keep { folder, conductor } => relay::keep(&folder, &conductor),
             Self::Tell { to, folders } => relay::tell(&to, &folders),
             Self::Drive { file, folder } => drive::play(&file, &folder),

@@ -22,7 +22,10 @@ use crate::stage::processor::Processor;
 use crate::stage::subscriber::Subscriber;
 use crate::stand_in::Playing;
 
-const RELAYS: &str = "100 relays";
+/// As many hops as ours: agent, relay, the one process that serves all readers, reader.
+const RELAYS: &str = "100 relays and a hub";
+/// One hop fewer: each relay has its own reader.
+const DIRECT: &str = "100 relays alone";
 /// What is said can be found again, and one process serves all readers: as little as that takes.
 const KEPT: &str = "100 relays through files";
 
@@ -33,6 +36,7 @@ pub const ROW: Row = Row {
         Measure::beside("p50", "p50", "µs", RELAYS, Bar::RatioAtMost(2.5)),
         // On a noisy host this is mostly the host; it is to be read against 3×.
         Measure::beside("p99", "p99", "µs", RELAYS, Bar::None),
+        Measure::beside("direct", "p50", "µs", DIRECT, Bar::None),
         Measure::beside("kept", "p50", "µs", KEPT, Bar::None),
         Measure::alone("server", "server's processor", "cores", Bar::None),
     ],
@@ -59,15 +63,18 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
         reading.spawn(subscriber.watch(move |line| heard.line(line)));
     }
     let mut players = conductor.gather(agents).await?;
+    let mut hub = Relays::by_hub(&bench.setup, &conductor, agents).await?;
     let mut direct = Relays::direct(&bench.setup, &conductor, agents).await?;
     let mut kept = Relays::kept(&bench.setup, &conductor, agents).await?;
     // What each says when it starts is heard first.
     ours.wait(agents).await?;
+    hub.heard.wait(agents).await?;
     direct.heard.wait(agents).await?;
     let score = Score { lines: LINES, together: 1, every: EVERY };
     let expected = agents * LINES as usize;
     while bench.another_round()? {
-        let (mut found, mut floor, mut limit) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut found, mut floor) = (Vec::new(), Vec::new());
+        let (mut fewer, mut limit) = (Vec::new(), Vec::new());
         for side in bench.order() {
             match side {
                 Side::Ours => {
@@ -79,7 +86,8 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
                     bench.alone("server", used.as_secs_f64() / lasted)?;
                 }
                 Side::Baseline => {
-                    floor = direct.speak(score).await?;
+                    floor = hub.speak(score).await?;
+                    fewer = direct.speak(score).await?;
                     limit = kept.speak(score).await?;
                 }
             }
@@ -87,9 +95,18 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
         for (key, percent) in [("p50", 50.0), ("p99", 99.0)] {
             bench.pair(key, percentile(&found, percent), percentile(&floor, percent))?;
         }
+        bench.pair("direct", percentile(&found, 50.0), percentile(&fewer, 50.0))?;
         bench.pair("kept", percentile(&found, 50.0), percentile(&limit, 50.0))?;
     }
     Ok(())
+}
+
+/// Where relays send what they copy.
+struct Way {
+    readers: TcpListener,
+    /// The readers' own address, or that of what stands before them.
+    to: String,
+    between: Option<Playing>,
 }
 
 /// The processes that relay, and their readers.
@@ -98,21 +115,40 @@ struct Relays {
     players: Players,
     heard: Arc<Heard>,
     _reading: JoinSet<()>,
-    /// Sends on what they keep, if they keep it.
-    _telling: Option<Playing>,
+    /// Stands between them and their readers.
+    _between: Option<Playing>,
     _folder: Option<TempDir>,
 }
 
 impl Relays {
     /// Relays that copy a pipe to a connection.
     async fn direct(setup: &Setup, conductor: &Conductor, count: usize) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let (to, come) = (listener.local_addr()?.to_string(), conductor.address()?);
+        let readers = TcpListener::bind("127.0.0.1:0").await?;
+        let to = readers.local_addr()?.to_string();
+        Self::copying(setup, conductor, count, Way { readers, to, between: None }).await
+    }
+
+    /// The same with one process between them and their readers.
+    async fn by_hub(setup: &Setup, conductor: &Conductor, count: usize) -> anyhow::Result<Self> {
+        let readers = TcpListener::bind("127.0.0.1:0").await?;
+        let (to, relays) = (readers.local_addr()?.to_string(), count.to_string());
+        let hub = Playing::start(setup, ["hub", "--to", &to, "--relays", &relays])?;
+        let way = Way { readers, to: hub.ready.clone(), between: Some(hub) };
+        Self::copying(setup, conductor, count, way).await
+    }
+
+    async fn copying(
+        setup: &Setup,
+        conductor: &Conductor,
+        count: usize,
+        Way { readers, to, between }: Way,
+    ) -> anyhow::Result<Self> {
+        let come = conductor.address()?;
         let args = ["relay", "--to", &to, "--conductor", &come];
         let children = (0..count).map(|_| start(setup, &args)).collect::<Result<_, _>>()?;
-        let (heard, reading) = read(&listener, count).await?;
+        let (heard, reading) = read(&readers, count).await?;
         let players = conductor.gather(count).await?;
-        Ok(Self { children, players, heard, _reading: reading, _telling: None, _folder: None })
+        Ok(Self { children, players, heard, _reading: reading, _between: between, _folder: None })
     }
 
     /// Relays that copy a pipe to a file, and one process that sends on from all the files.
@@ -132,8 +168,8 @@ impl Relays {
         let to = ["tell".into(), "--to".into(), listener.local_addr()?.to_string().into()];
         let telling = Playing::start(setup, to.into_iter().chain(folders))?;
         let (heard, reading) = read(&listener, count).await?;
-        let (_telling, _folder) = (Some(telling), Some(folder));
-        Ok(Self { children, players, heard, _reading: reading, _telling, _folder })
+        let (_between, _folder) = (Some(telling), Some(folder));
+        Ok(Self { children, players, heard, _reading: reading, _between, _folder })
     }
 
     async fn speak(&mut self, score: Score) -> anyhow::Result<Vec<f64>> {

@@ -80,7 +80,7 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
         bench.alone("missed", (readers - whole) as f64)?;
         let (first, most) = (looks[0], looks.iter().max().copied().unwrap_or(0));
         // What is planted here is a server that keeps what it has read, once for each time more.
-        let planted = (bench.slow.times() as u64 - 1) * SIZE * (events - events / 10);
+        let planted = (bench.slow.times() as u64 - 1) * SIZE * (events - events / 10) / 1024;
         bench.alone("growth", mib(most.saturating_sub(first) + planted))?;
     }
     Ok(())

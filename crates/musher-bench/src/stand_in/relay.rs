@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 /// What is said, and how long it is.
 const LOG: &str = "log";
 const HEAD: &str = "head";
-const PIECE: usize = 64 * 1024;
+pub(super) const PIECE: usize = 64 * 1024;
 
 /// Starts a ticker and copies what it says to a connection.
 pub(super) fn copy(to: &str, conductor: &str) -> anyhow::Result<()> {
@@ -71,7 +71,7 @@ pub(super) fn tell(to: &str, folders: &[PathBuf]) -> anyhow::Result<()> {
     }
 }
 
-fn connected(to: &str) -> anyhow::Result<TcpStream> {
+pub(super) fn connected(to: &str) -> anyhow::Result<TcpStream> {
     let stream = TcpStream::connect(to)?;
     stream.set_nodelay(true)?;
     Ok(stream)
