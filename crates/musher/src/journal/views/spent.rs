@@ -12,6 +12,10 @@ use crate::journal::{JournalError, Views, rows};
 
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 const DISORDER_MS: i64 = 2 * 60 * 60 * 1000;
+/// What [`spend`] reads, by place: there may be a row for each call of a model, and to find columns by name takes most of
+/// the time.
+const SPEND: &str = "input, cache_read, cache_write_5m, cache_write_1h, cache_write_other, output, \
+     reasoning, cost_usd";
 
 /// Tokens in disjoint buckets, and what they cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, ToSchema)]
@@ -82,7 +86,7 @@ impl Views {
             let key = by.column();
             let part = split.map_or("NULL", UsageBy::column);
             let sql = format!(
-                "SELECT usage.*, {key} AS key, {part} AS part FROM usage JOIN runs ON runs.id = usage.run
+                "SELECT {SPEND}, {key} AS key, {part} AS part FROM usage JOIN runs ON runs.id = usage.run
                     WHERE usage.at >= ?1"
             );
             let mut sums: BTreeMap<(Key, Option<Key>), Sum> = BTreeMap::new();
@@ -107,7 +111,8 @@ impl Views {
     pub fn spent_since(&self, since: i64) -> Result<Option<Spent>, JournalError> {
         self.read(|db| {
             let mut sum = Sum::default();
-            let mut sql = db.prepare_cached("SELECT * FROM usage ORDER BY fact DESC")?;
+            let sql = format!("SELECT {SPEND}, at FROM usage ORDER BY fact DESC");
+            let mut sql = db.prepare_cached(&sql)?;
             let mut found = sql.query([])?;
             while let Some(row) = found.next()? {
                 let at: i64 = row.get("at")?;
@@ -129,10 +134,12 @@ impl Views {
         session: &SessionId,
     ) -> Result<BTreeMap<String, Spend>, JournalError> {
         self.read(|db| {
-            let sql = "SELECT usage.* FROM runs JOIN usage ON usage.run = runs.id
-                WHERE runs.session = ?1 AND usage.model IS NOT NULL";
+            let sql = format!(
+                "SELECT {SPEND}, usage.model AS model FROM runs JOIN usage ON usage.run = runs.id
+                    WHERE runs.session = ?1 AND usage.model IS NOT NULL"
+            );
             let mut totals: BTreeMap<String, Spend> = BTreeMap::new();
-            let mut sql = db.prepare_cached(sql)?;
+            let mut sql = db.prepare_cached(&sql)?;
             let mut found = sql.query([session.as_str()])?;
             while let Some(row) = found.next()? {
                 let (model, added): (String, Spend) = (row.get("model")?, spend(row)?);
@@ -174,12 +181,13 @@ impl Key {
 }
 
 pub(super) fn of_run(db: &Transaction<'_>, run: RunId) -> rusqlite::Result<Spent> {
-    sum(db, "SELECT * FROM usage WHERE run = ?1", [rows::run_number(run)])
+    sum(db, &format!("SELECT {SPEND} FROM usage WHERE run = ?1"), [rows::run_number(run)])
 }
 
 pub(super) fn of_story(db: &Transaction<'_>, story: &StoryId) -> rusqlite::Result<Spent> {
-    let sql = "SELECT usage.* FROM runs JOIN usage ON usage.run = runs.id WHERE runs.story = ?1";
-    sum(db, sql, [story.as_str()])
+    let sql =
+        format!("SELECT {SPEND} FROM runs JOIN usage ON usage.run = runs.id WHERE story = ?1");
+    sum(db, &sql, [story.as_str()])
 }
 
 fn sum(db: &Transaction<'_>, sql: &str, params: impl Params) -> rusqlite::Result<Spent> {
@@ -193,17 +201,17 @@ fn sum(db: &Transaction<'_>, sql: &str, params: impl Params) -> rusqlite::Result
 }
 
 fn spend(row: &Row<'_>) -> rusqlite::Result<Spend> {
-    let bucket = |name: &str| row.get(name).map(rows::count);
+    let bucket = |place: usize| row.get(place).map(rows::count);
     let tokens = Tokens {
-        input: bucket("input")?,
-        cache_read: bucket("cache_read")?,
-        cache_write_5m: bucket("cache_write_5m")?,
-        cache_write_1h: bucket("cache_write_1h")?,
-        cache_write_other: bucket("cache_write_other")?,
-        output: bucket("output")?,
-        reasoning: bucket("reasoning")?,
+        input: bucket(0)?,
+        cache_read: bucket(1)?,
+        cache_write_5m: bucket(2)?,
+        cache_write_1h: bucket(3)?,
+        cache_write_other: bucket(4)?,
+        output: bucket(5)?,
+        reasoning: bucket(6)?,
     };
-    let cost: Option<f64> = row.get("cost_usd")?;
+    let cost: Option<f64> = row.get(7)?;
     Ok(Spend { tokens, cost_usd: cost.map(Usd::from_dollars) })
 }
 
