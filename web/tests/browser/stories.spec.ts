@@ -107,6 +107,44 @@ test("the palette starts an agent on a story from any page", async ({ page, serv
   await expect(page.getByRole("dialog", { name: "Start an agent" })).toContainText("Found by its name");
 });
 
+test("what is typed while a story is on its way is kept, and a title that is being saved stays as it is", async ({
+  page,
+  server,
+}) => {
+  let arrive = () => {};
+  const slow = async (address: string) => {
+    const way = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    await page.route(address, async (route) => {
+      if (route.request().method() !== "GET") await way;
+      await route.continue();
+    });
+  };
+  await slow("**/api/v1/stories");
+  await page.goto(`${server.url}/board`);
+  const line = page.getByLabel("A new story in one line");
+  await line.click();
+  await page.keyboard.type("The first one");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type(" and the second");
+  arrive();
+  await expect(page.getByText("Added to the backlog: The first one", { exact: true })).toBeVisible();
+  await expect(line).toHaveValue("and the second");
+
+  await slow("**/api/v1/stories/s1");
+  await page.goto(`${server.url}/stories/s1`);
+  await expect(page.getByText("Nobody has worked on this yet.")).toBeVisible();
+  await page.keyboard.press("t");
+  const title = page.getByRole("textbox", { name: "Title" });
+  await title.fill("The very first");
+  await page.keyboard.press("Enter");
+  await expect(title).not.toBeEditable();
+  await page.keyboard.type(" of all");
+  arrive();
+  await expect(page.getByRole("heading", { name: "The very first", exact: true })).toBeVisible();
+});
+
 test("what somebody typed outlives a refusal, a reload and a server that is away", async ({
   page,
   server,

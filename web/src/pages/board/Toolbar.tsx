@@ -6,7 +6,7 @@ import { useNarrow } from "../../ui/narrow";
 import { oneLine } from "../../ui/plain";
 import { add } from "../../ui/story/commands";
 import { newStory } from "../../ui/story/dialogs";
-import { clearDraft, setDraft, takeLines, useDraft } from "../../ui/story/draft";
+import { draftSent, setDraft, takeLines, useDraft } from "../../ui/story/draft";
 import { added } from "../../ui/story/NewStory";
 import { attempt } from "../../ui/toast";
 import { COLUMNS, columnWords } from "./columns";
@@ -53,7 +53,7 @@ function NewLine() {
     await attempt(async () => {
       const { title, text, key } = draft;
       const story = await add(title, text, key);
-      clearDraft();
+      draftSent(draft);
       added(story, title);
     });
     setBusy(false);

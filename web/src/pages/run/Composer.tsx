@@ -11,6 +11,7 @@ import { Menu } from "../../ui/Menu";
 import { plain } from "../../ui/plain";
 import { capital } from "../../ui/states";
 import { say } from "../../ui/toast";
+import { unsent } from "../../ui/unsent";
 import { useDraft } from "./draft";
 
 type How = "queue" | "steer" | "interrupt";
@@ -37,9 +38,7 @@ export function Composer({ run, story }: Props) {
     setProblem(null);
     try {
       const next = await deliver(run.id, words, how);
-      // What was typed meanwhile stays.
-      const typed = box.current?.value ?? text;
-      setText(typed.startsWith(text) ? typed.slice(text.length).trimStart() : typed);
+      setText(unsent(box.current?.value ?? text, text));
       if (next !== null) go(`/runs/${next}`);
     } catch (error) {
       setProblem(asProblem(error));

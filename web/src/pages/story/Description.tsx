@@ -29,6 +29,7 @@ export function Description({ story, saved }: { story: StoryWhole; saved(): void
     setOpen(false);
   };
   const save = async () => {
+    if (busy) return;
     setBusy(true);
     const path = { story: story.id };
     const worked = await attempt(() =>
@@ -72,6 +73,7 @@ export function Description({ story, saved }: { story: StoryWhole; saved(): void
             // biome-ignore lint/a11y/noAutofocus: somebody asked to change it.
             autoFocus
             value={draft}
+            readOnly={busy}
             onChange={(event) => setDraft(event.target.value)}
             onKeyDown={press}
           />

@@ -27,6 +27,7 @@ export function Title({ story }: { story: Story }) {
     { id: "story.title", words: "Change the title", keys: ["t"], off: fixed, run: begin },
   ]);
   const save = async () => {
+    if (busy) return;
     const next = draft.trim();
     if (next === "" || next === title) {
       leave();
@@ -67,6 +68,7 @@ export function Title({ story }: { story: Story }) {
         // biome-ignore lint/a11y/noAutofocus: somebody asked to change it.
         autoFocus
         value={draft}
+        readOnly={busy}
         onChange={(event) => setDraft(event.target.value)}
         onKeyDown={press}
       />

@@ -7,7 +7,7 @@ import { oneLine } from "../plain";
 import { say } from "../toast";
 import { add, archive, start } from "./commands";
 import { startStory } from "./dialogs";
-import { clearDraft, setDraft, takeLines, useDraft } from "./draft";
+import { draftSent, setDraft, takeLines, useDraft } from "./draft";
 import { remember, rememberedModel, useTeam, usual } from "./team";
 
 export function NewStory({ onClose }: { onClose(): void }) {
@@ -24,7 +24,7 @@ export function NewStory({ onClose }: { onClose(): void }) {
     try {
       const { title, text, key } = draft;
       const story = await add(title, text, key);
-      clearDraft();
+      draftSent(draft);
       if (starts) await begin(story, agent, onClose);
       else {
         onClose();

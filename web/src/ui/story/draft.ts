@@ -1,5 +1,6 @@
 // The story that somebody is writing: one draft for the line on the board and for the dialog, kept until it is sent.
 import { useSyncExternalStore } from "react";
+import { unsent } from "../unsent";
 
 export interface Draft {
   title: string;
@@ -41,8 +42,9 @@ export function setDraft(change: Partial<Pick<Draft, "title" | "text">>): void {
   put({ ...draft, ...change, key: crypto.randomUUID() });
 }
 
-export function clearDraft(): void {
-  put(fresh());
+/** Takes away what was sent. */
+export function draftSent(sent: Draft): void {
+  put({ ...fresh(), title: unsent(draft.title, sent.title), text: unsent(draft.text, sent.text) });
 }
 
 export function useDraft(): Draft {
