@@ -20,7 +20,9 @@ const PIECE: usize = 64 * 1024;
 /// Follows these logs until its input ends. A number on its input is the slowdown that is planted from then on; for each
 /// it prints how late the lines were that were read since the one before.
 pub(super) fn play(folders: &[PathBuf]) -> anyhow::Result<()> {
-    // What is measured is when a line is there, and not when this has its turn.
+    // What is measured is when a line is there, and not when this has its turn: which the kernel may also give to a session
+    // as a whole, and then it is not to be that of the busy readers.
+    rustix::process::setsid()?;
     musher_runtime::act_promptly()?;
     let mut wakes = Wakes::new()?;
     let mut logs = HashMap::new();
