@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -20,10 +21,7 @@ const PIECE: usize = 64 * 1024;
 /// Follows these logs until its input ends. A number on its input is the slowdown that is planted from then on; for each
 /// it prints how late the lines were that were read since the one before.
 pub(super) fn play(folders: &[PathBuf]) -> anyhow::Result<()> {
-    // What is measured is when a line is there, and not when this has its turn: which the kernel may also give to a session
-    // as a whole, and then it is not to be that of the busy readers.
-    rustix::process::setsid()?;
-    musher_runtime::act_promptly()?;
+    come_first()?;
     let mut wakes = Wakes::new()?;
     let mut logs = HashMap::new();
     for folder in folders {
@@ -43,6 +41,20 @@ pub(super) fn play(folders: &[PathBuf]) -> anyhow::Result<()> {
             println!("{}", json!(std::mem::take(&mut delays)));
         }
     }
+}
+
+/// What is measured is when a line is there, and not when this has its turn. So it comes before all others if it may; else
+/// soon, and in a session of its own, because the kernel may give turns to sessions as a whole and not to their busy readers.
+fn come_first() -> anyhow::Result<()> {
+    rustix::process::setsid()?;
+    musher_runtime::act_promptly()?;
+    let own = std::process::id().to_string();
+    let mut chrt = Command::new("chrt");
+    let asked = chrt.args(["--fifo", "--pid", "1", &own]).stderr(Stdio::null()).status();
+    if !asked.is_ok_and(|done| done.success()) {
+        eprintln!("the watcher of the logs may not come first, so its own turns count too");
+    }
+    Ok(())
 }
 
 fn follow(
