@@ -1,21 +1,6 @@
 // Words to an agent: written, kept, and said in each of the ways there are.
 import type { Page } from "@playwright/test";
-import { expect, test } from "./rig";
-
-const TALK = `[[step]]
-say = "First part."
-[[step]]
-hang = true
-[[step]]
-say = "After the interrupt."
-`;
-const TURNS = `[[step]]
-say = "The first part is done."
-[[step]]
-turn = true
-[[step]]
-say = "You asked for more: \${prompt}"
-`;
+import { expect, TALK, TURNS, test } from "./rig";
 
 test.use({ scripts: { talk: TALK, turns: TURNS } });
 

@@ -59,6 +59,22 @@ export class Watch {
 
 /** Nothing for a person to do; it works, says something and is done. */
 export const QUICK = '[[step]]\nsay = "Done."\n';
+/** It says something and hangs; once it was interrupted it says something else. */
+export const TALK = `[[step]]
+say = "First part."
+[[step]]
+hang = true
+[[step]]
+say = "After the interrupt."
+`;
+/** It says something, and then what came of the words that it waited for. */
+export const TURNS = `[[step]]
+say = "The first part is done."
+[[step]]
+turn = true
+[[step]]
+say = "You asked for more: \${prompt}"
+`;
 
 export const test = base.extend<Options & Rig>({
   scripts: [{ quick: QUICK }, { option: true }],

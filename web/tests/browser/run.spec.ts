@@ -1,6 +1,6 @@
 // A run: watched live, gone through, and answered in place.
 import type { Page } from "@playwright/test";
-import { accessible, expect, QUICK, rows, test } from "./rig";
+import { accessible, expect, QUICK, rows, TALK, TURNS, test } from "./rig";
 
 const WORK = `[[step]]
 think = "The test comes first."
@@ -38,20 +38,6 @@ say = """<img src=x onerror=alert(1)> <script>alert(2)</script> [x](javascript:a
 run = "head -c 1000000 /dev/zero | tr '\\\\0' x"
 [[step]]
 say = "Still here."
-`;
-const TALK = `[[step]]
-say = "First part."
-[[step]]
-hang = true
-[[step]]
-say = "After the interrupt."
-`;
-const TURNS = `[[step]]
-say = "The first part is done."
-[[step]]
-turn = true
-[[step]]
-say = "You asked for more: \${prompt}"
 `;
 
 test.use({

@@ -50,7 +50,11 @@ fn come_first() -> anyhow::Result<()> {
     musher_runtime::act_promptly()?;
     let own = std::process::id().to_string();
     let mut chrt = Command::new("chrt");
-    let asked = chrt.args(["--fifo", "--pid", "1", &own]).stderr(Stdio::null()).status();
+    let asked = chrt
+        .args(["--fifo", "--pid", "1", &own])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     if !asked.is_ok_and(|done| done.success()) {
         eprintln!("the watcher of the logs may not come first, so its own turns count too");
     }
