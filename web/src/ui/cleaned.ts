@@ -1,9 +1,8 @@
 // Markdown to elements: parsed, cleaned by an allow-list, and only then part of the page.
 import DOMPurify from "dompurify";
-import { Marked } from "marked";
+import { markup } from "./markup";
 import { plain } from "./plain";
 
-const marked = new Marked({ gfm: true, breaks: true, async: false });
 const TAGS =
   "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i input li ol p pre s span strong sub sup table tbody td th thead tr ul".split(
     " ",
@@ -29,8 +28,7 @@ purify.addHook("afterSanitizeAttributes", (node) => {
 });
 
 export function render(text: string): DocumentFragment {
-  const html = marked.parse(plain(text)) as string;
-  return purify.sanitize(html, {
+  return purify.sanitize(markup(plain(text)), {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ["href", "title", "start", "checked", "align"],
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#)/i,

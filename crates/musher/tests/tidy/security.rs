@@ -23,7 +23,7 @@ fn every_trick_in_the_security_table_names_a_test_that_exists() {
         if named.is_empty() {
             broken.push(format!("docs/security.md:{number}: name the test in backticks"));
         }
-        for name in named.into_iter().filter(|name| !known.contains(*name)) {
+        for name in named.into_iter().filter(|name| !known.contains(name)) {
             broken.push(format!("docs/security.md:{number}: there is no test `{name}`"));
         }
     }
