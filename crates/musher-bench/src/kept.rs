@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::Deserialize;
 
-use crate::measure::{Bar, Measure, Sample, Spread, ratio};
+use crate::measure::{Bar, Better, Measure, Sample, Spread, ratio};
 
 /// Worse by less than this may be chance.
 const WORSE: f64 = 1.5;
@@ -68,14 +68,12 @@ impl Kept {
     pub fn has_better(&self, row: &str, measure: &Measure, samples: &[Sample]) -> bool {
         let kept = self.0.get(&(row.to_owned(), measure.key.to_owned()));
         let ours = Spread::of(samples.iter().map(|sample| sample.ours));
-        let (Some(more_is_better), Some(kept), Some(ours)) =
-            (measure.bar.more_is_better(), kept, ours)
-        else {
+        let (Some(better), Some(kept), Some(ours)) = (measure.bar.better(), kept, ours) else {
             return false;
         };
-        let was_better = |kept: f64, now: f64| match more_is_better {
-            true => kept > WORSE * now,
-            false => now > WORSE * kept,
+        let was_better = |kept: f64, now: f64| match better {
+            Better::More => kept > WORSE * now,
+            Better::Less => now > WORSE * kept,
         };
         let nothing = matches!(measure.bar, Bar::AtMost(bar) if kept.ours <= NOTHING * bar);
         let beside = match (kept.ratio, ratio(samples)) {
@@ -100,5 +98,14 @@ mod tests {
         };
         assert!(!beside(0.5, 2.0), "a sixteenth of the bar");
         assert!(beside(2.0, 4.0) && !beside(2.0, 2.5));
+    }
+
+    #[test]
+    fn a_measure_without_a_bar_of_its_own_is_still_worse_than_before() {
+        let rate = Measure::alone("mixed", "frames", "MB/s", Bar::NotWorse(Better::More));
+        let figures = Figures { ours: 140.0, ratio: None };
+        let kept = Kept([(("ingest".to_owned(), "mixed".to_owned()), figures)].into());
+        let now = |ours| kept.has_better("ingest", &rate, &[Sample { ours, baseline: None }]);
+        assert!(now(70.0) && !now(120.0) && !now(280.0));
     }
 }

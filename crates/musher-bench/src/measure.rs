@@ -17,6 +17,8 @@ pub struct Measure {
 pub enum Bar {
     /// It is only shown.
     None,
+    /// It is judged only beside what was found before, with `--than`.
+    NotWorse(Better),
     RatioAtLeast(f64),
     RatioAtMost(f64),
     /// The ratio is at most this, or ours is no more than the baseline itself was in some round.
@@ -25,6 +27,13 @@ pub enum Bar {
     AtMost(f64),
     /// Ours may be greater than the baseline by so much.
     OverAtMost(f64),
+}
+
+/// Which way a figure gets better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    More,
+    Less,
 }
 
 /// What one round found.
@@ -90,8 +99,8 @@ impl Bar {
             Spread::of(samples.iter().filter_map(over))
         };
         let (found, holds): (_, fn(f64, f64) -> bool) = match self {
-            Self::None if samples.is_empty() => return Verdict::Void,
-            Self::None => return Verdict::Shown,
+            Self::None | Self::NotWorse(_) if samples.is_empty() => return Verdict::Void,
+            Self::None | Self::NotWorse(_) => return Verdict::Shown,
             Self::RatioAtLeast(bar) => (ratio().map(|found| (found, bar)), |a, b| a >= b),
             Self::RatioAtMost(bar) => (ratio().map(|found| (found, bar)), |a, b| a <= b),
             Self::RatioAtMostOrWithin(bar) => {
@@ -112,20 +121,22 @@ impl Bar {
     }
 
     /// Which way is better, if anything is asked for.
-    pub fn more_is_better(self) -> Option<bool> {
+    pub fn better(self) -> Option<Better> {
         match self {
             Self::None => None,
-            Self::RatioAtLeast(_) | Self::AtLeast(_) => Some(true),
+            Self::NotWorse(better) => Some(better),
+            Self::RatioAtLeast(_) | Self::AtLeast(_) => Some(Better::More),
             Self::RatioAtMost(_)
             | Self::RatioAtMostOrWithin(_)
             | Self::AtMost(_)
-            | Self::OverAtMost(_) => Some(false),
+            | Self::OverAtMost(_) => Some(Better::Less),
         }
     }
 
     pub fn shown(self, unit: &str) -> String {
         match self {
             Self::None => String::new(),
+            Self::NotWorse(_) => "not worse than before (--than)".into(),
             Self::RatioAtLeast(bar) => format!("≥ {bar}×"),
             Self::RatioAtMost(bar) => format!("≤ {bar}×"),
             Self::RatioAtMostOrWithin(bar) => format!("≤ {bar}× or within its spread"),

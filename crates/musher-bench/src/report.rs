@@ -50,7 +50,9 @@ impl Report {
                 let samples = samples.unwrap_or_default();
                 let verdict = match (&found.broken, measure.bar.judge(samples)) {
                     (Some(_), _) => Verdict::Broken,
-                    (None, Verdict::Met) if self.kept.has_better(row.name, measure, samples) => {
+                    (None, Verdict::Met | Verdict::Shown)
+                        if self.kept.has_better(row.name, measure, samples) =>
+                    {
                         Verdict::Worse
                     }
                     (None, verdict) => verdict,

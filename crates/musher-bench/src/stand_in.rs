@@ -9,6 +9,7 @@ mod hub;
 mod naive;
 mod parse;
 mod relay;
+mod spin;
 pub mod tick;
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -34,6 +35,8 @@ pub enum StandIn {
     },
     /// Parses every line of its input.
     Parse,
+    /// Keeps a processor busy.
+    Spin,
     /// An agent that says what time it is.
     Tick {
         #[arg(long)]
@@ -93,6 +96,7 @@ impl StandIn {
             Self::Naive { file } => naive::serve(file).await,
             Self::Pour { file } => feed::pour(&file),
             Self::Parse => parse::play(),
+            Self::Spin => spin::play(),
             Self::Tick { conductor, speech } => tick::play(&conductor, speech),
             Self::Relay { to, conductor } => relay::copy(&to, &conductor),
             Self::Hub { to, relays } => hub::pass_on(&to, relays),

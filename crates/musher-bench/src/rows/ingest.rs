@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use tempfile::TempDir;
 
 use crate::bench::{Bench, Side};
-use crate::measure::{Bar, Measure};
+use crate::measure::{Bar, Better, Measure};
 use crate::row::{Needs, Rounds, Row};
 use crate::setup::Setup;
 use crate::stage::alone::Alone;
@@ -23,7 +23,8 @@ pub const ROW: Row = Row {
     name: "ingest",
     about: "recorded frames → translated → events and raw copy logged with default sync, one core",
     measures: &[
-        Measure::beside("mixed", "mixed frames", "MB/s", PIPED, Bar::RatioAtLeast(1.5)),
+        // A hundred times what a thousand agents print: what matters is that it does not become slower.
+        Measure::beside("mixed", "mixed frames", "MB/s", PIPED, Bar::NotWorse(Better::More)),
         Measure::beside("deltas", "deltas only", "MB/s", PIPED, Bar::RatioAtLeast(0.9)),
         Measure::beside("mixed_memory", "mixed frames", "MB/s", IN_MEMORY, Bar::None),
         Measure::beside("deltas_memory", "deltas only", "MB/s", IN_MEMORY, Bar::None),
