@@ -21,17 +21,18 @@
 //! |---|---|
 //! | `text` `echo` `think` `long` `utf8` | Talk. `say` is the text, `about` the thought; `redacted=true` hides it. `echo` tells how much history it was shown. |
 //! | `slow` `drip` | Talk slowly: `n` pieces, or byte by byte, every `ms`. |
-//! | `maxtok` `ctxstop` `refusal` `filter` `blocked` `finish` `pause` `empty` | End in another way. `finish reason=SPII` gives Gemini's own reason; `empty n=1` is empty once; `pause` goes on when the model's words are handed back. |
+//! | `maxtok` `ctxstop` `refusal` `filter` `blocked` `finish` `pause` `empty` | End in another way. `finish` ends in the very words of the format: `reason`, `status` and `event`, `none` for none, with the call of `tool` if there is one; `blocked reason=SAFETY` names why; `empty n=1` is empty once; `pause` goes on when the model's words are handed back. |
 //! | `bash` `bash_fail` `bash_sleep` `bash_big` `write` `edit` `par` `seq` `endless` `ask` `plan` `agent` `todo` `badtool` | Use tools, under the names and with the arguments that the request's own tools have. |
 //! | `call` | Calls `tool` with `args` (JSON, or anything for arguments that cannot be read), `n` times at once. |
 //! | `coder` | Runs `test`, reads `path`, replaces `old` by `new`, runs `test` again, and calls `finish` or says `say`. |
 //! | `script` | Does what the JSON list of steps in `file` says. |
 //! | `err` `rate` | Fail `n` times (0: always), then all is well. `status`, `retry_after`, `retry_after_ms`, `retry`; `error` replaces the message. |
 //! | `limit` `credit` `auth` `forbidden` `ctxfull` `nomodel` | Fail always, in the vendor's words. |
-//! | `hang` `hang_mid` `cut` `eof` `half` `garbage` `html` `inline_err` | Never answer, fall silent, break off (by an abort, at an event, in an event), send no JSON, report an error in the stream (`kind=overloaded`, `server`, `rate`, `context`). |
+//! | `hang` `hang_mid` `cut` `eof` `half` `garbage` `html` `body` `inline_err` | Never answer, fall silent, break off (by an abort, at an event, in an event; in the call of `tool` if there is one; `cut at=end` leaves out only the mark of the end), send no JSON, send the text `say` as the type `as`, report an error in the stream (`kind=overloaded`, `server`, `rate`, `context`). |
 //!
 //! Every scenario takes `in`, `cr`, `cw`, `cw1h`, `out`, `thoughts`, `toolin` (tokens), `delay` (ms before the answer),
-//! `split=byte` (one write for each byte), `window` (more messages than this overflow the context) and `quirk`; those that
+//! `split=byte` (one write for each byte), `served` (the model that answers), `usage` (JSON in the place of the usage), `as` (the
+//! content type), `window` (more messages than this overflow the context) and `quirk`; those that
 //! use tools also `think` and `first`, a thought and a word before the calls.
 //!
 //! # Quirks
@@ -40,14 +41,15 @@
 //! `no-id`, `null-id`, `empty-id`, `args-object`, `args-whole`, `args-empty`, `args-missing`, `name-repeated`,
 //! `finish-stop`, `no-finish`, `reasoning`, `think-tags`, `usage-every`, `usage-never`, `usage-last`, `usage-unasked`,
 //! `no-stream-options`, `error-200`, `no-done`. On Responses: `failed-response`, `nested-error`, `raw-reasoning`. On Gemini:
-//! `no-id`, `args-missing`, `bare-signature`. On Messages: `usage-nulls`. Anywhere: `keyless`, `unknown`, and in streams
+//! `no-id`, `args-missing`, `bare-signature`. On Messages: `usage-nulls`. Anywhere: `keyless`, `unknown`, `no-stream`, and in streams
 //! `crlf`, `comments`, `multiline`, `tight`, `bom`.
 //!
 //! # What it refuses
 //!
 //! What the vendor documents as invalid, with the vendor's status and body: no key, or one that begins with `wrong`; calls
 //! without results and results without calls; roles and orders that do not fit; thoughts that are missing or were changed;
-//! bad ids, names and schemas. [`ModelServer::requests`] shows what was sent, [`ModelServer::ledger`] what was charged.
+//! bad ids, names and schemas. [`ModelServer::requests`] shows what was sent, [`ModelServer::ledger`] what was told, what was
+//! charged, and how each answer ended.
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {
@@ -92,7 +94,7 @@ use tokio::runtime::Runtime;
 
 pub use asked::Request;
 use desk::Desk;
-pub use ledger::{Call, Ledger, Usage};
+pub use ledger::{Call, CallEnd, Ledger, Usage};
 
 /// The largest request that is taken.
 const LARGEST: usize = 32 * 1024 * 1024;

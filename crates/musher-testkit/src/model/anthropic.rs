@@ -74,12 +74,12 @@ impl Format for Messages {
         message::whole(&talk.model, reply)
     }
 
-    fn told_at_start(reply: &Reply) -> Usage {
-        reply.usage.at_start()
+    fn kinds(usage: Usage) -> Usage {
+        usage
     }
 
-    fn told(_: &Asked, _: &Conversation, reply: &Reply) -> Usage {
-        reply.usage
+    fn plain_tells(_: &Reply) -> bool {
+        true
     }
 
     fn headers() -> Vec<(&'static str, String)> {

@@ -1,4 +1,4 @@
-//! A response body that is written piece by piece, and that tells the ledger when its last piece was taken.
+//! A response body that is written piece by piece, and that tells the ledger what was taken of it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,7 +14,7 @@ use tokio::time::Sleep;
 use tokio_util::io::ReaderStream;
 
 use super::desk::{Desk, Line};
-use super::ledger::Usage;
+use super::ledger::{CallEnd, Usage};
 use super::reply::Split;
 
 const SETTLE: Duration = Duration::from_millis(30);
@@ -24,12 +24,22 @@ const SETTLE: Duration = Duration::from_millis(30);
 pub(super) struct Piece {
     pub(super) wait: Duration,
     pub(super) bytes: Bytes,
+    /// The usage that the client knows of once it has these bytes.
+    pub(super) tells: Option<Usage>,
 }
 
 impl Piece {
     /// One write without a wait before it.
     pub(super) fn now(bytes: impl Into<Bytes>) -> Self {
-        Self { wait: Duration::ZERO, bytes: bytes.into() }
+        Self::after(Duration::ZERO, bytes)
+    }
+
+    pub(super) fn after(wait: Duration, bytes: impl Into<Bytes>) -> Self {
+        Self { wait, bytes: bytes.into(), tells: None }
+    }
+
+    pub(super) fn telling(self, tells: Option<Usage>) -> Self {
+        Self { tells, ..self }
     }
 }
 
@@ -41,15 +51,16 @@ pub(super) enum End {
     Abort,
 }
 
-/// Where to report that the answer was delivered whole.
+/// Where to report what was delivered.
 #[derive(Debug)]
 pub(super) struct Receipt {
     pub(super) desk: Arc<Desk>,
     pub(super) line: Line,
-    pub(super) usage: Usage,
+    /// What the answer is when the last piece was taken.
+    pub(super) end: CallEnd,
 }
 
-pub(super) fn body(pieces: Vec<Piece>, end: End, receipt: Option<Receipt>) -> Body {
+pub(super) fn body(pieces: Vec<Piece>, end: End, receipt: Receipt) -> Body {
     Body::from_stream(ReaderStream::new(Script {
         pieces: pieces.into(),
         sleep: None,
@@ -74,6 +85,7 @@ pub(super) fn split(pieces: Vec<Piece>, split: Split) -> Vec<Piece> {
 pub(super) fn halve(mut pieces: Vec<Piece>) -> Vec<Piece> {
     if let Some(last) = pieces.last_mut() {
         last.bytes.truncate(last.bytes.len() / 2);
+        last.tells = None;
     }
     pieces
 }
@@ -87,6 +99,7 @@ fn bytewise(piece: Piece, pause: Duration) -> Vec<Piece> {
             // A pause after each byte of a long character makes sure that the parts travel in different packets.
             wait: if bytes[at] & 0xc0 == 0x80 { wait + Duration::from_millis(1) } else { wait },
             bytes: bytes.slice(at..=at),
+            tells: piece.tells.filter(|_| at + 1 == bytes.len()),
         })
         .collect()
 }
@@ -96,11 +109,20 @@ struct Script {
     sleep: Option<Pin<Box<Sleep>>>,
     settled: bool,
     end: End,
-    receipt: Option<Receipt>,
+    receipt: Receipt,
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        self.receipt.desk.ended(self.receipt.line, CallEnd::Left);
+    }
 }
 
 impl Script {
     fn finish(&mut self) -> Poll<io::Result<()>> {
+        if self.end != End::Silence {
+            self.receipt.desk.ended(self.receipt.line, self.receipt.end);
+        }
         match self.end {
             End::Close => Poll::Ready(Ok(())),
             // Nobody wakes this task again; the client gives up, or the server is dropped.
@@ -125,15 +147,16 @@ impl Script {
         };
         let part = piece.bytes.split_to(piece.bytes.len().min(buffer.remaining()));
         buffer.put_slice(&part);
+        // The ledger is written before the client can have read the last byte, so a test needs no wait of its own.
+        let receipt = &self.receipt;
         if piece.bytes.is_empty() {
+            if let Some(usage) = piece.tells {
+                receipt.desk.told(receipt.line, usage);
+            }
             self.pieces.pop_front();
         }
-        // The ledger is written before the client can have read the last byte, so a test needs no wait of its own.
-        if self.pieces.is_empty()
-            && self.end == End::Close
-            && let Some(receipt) = self.receipt.take()
-        {
-            receipt.desk.delivered(receipt.line, receipt.usage);
+        if self.pieces.is_empty() && self.end == End::Close {
+            receipt.desk.ended(receipt.line, receipt.end);
         }
     }
 }

@@ -56,7 +56,7 @@ impl Format for Chat {
     }
 
     fn plain(_: &Asked, talk: &Conversation, reply: &Reply) -> Value {
-        let mut whole = frame("chat.completion", &talk.model, reply);
+        let mut whole = frame("chat.completion", reply.model(&talk.model), reply);
         whole["choices"] = json!([{
             "index": 0,
             "message": message(reply),
@@ -69,21 +69,12 @@ impl Format for Chat {
         whole
     }
 
-    fn told_at_start(reply: &Reply) -> Usage {
-        if reply.quirks.has(Quirk::UsageEvery) {
-            openai::told(reply.usage.at_start())
-        } else {
-            Usage::default()
-        }
+    fn kinds(usage: Usage) -> Usage {
+        openai::told(usage)
     }
 
-    fn told(asked: &Asked, talk: &Conversation, reply: &Reply) -> Usage {
-        let told = if talk.stream { stream::tells_usage(asked, reply) } else { true };
-        if told && !reply.quirks.has(Quirk::UsageNever) {
-            openai::told(reply.usage)
-        } else {
-            Usage::default()
-        }
+    fn plain_tells(reply: &Reply) -> bool {
+        !reply.quirks.has(Quirk::UsageNever)
     }
 
     fn headers() -> Vec<(&'static str, String)> {
@@ -169,15 +160,15 @@ fn finish(reply: &Reply) -> Value {
         Stop::Tools if !reply.quirks.has(Quirk::FinishStop) => "tool_calls",
         Stop::MaxTokens | Stop::Context => "length",
         Stop::Filter => "content_filter",
-        Stop::End | Stop::Tools | Stop::Refusal | Stop::Blocked | Stop::Pause | Stop::Named(_) =>
-            "stop",
+        Stop::End | Stop::Tools | Stop::Refusal | Stop::Blocked(_) | Stop::Pause => "stop",
+        Stop::Named(words) => return json!(words.reason),
     })
 }
 
 fn usage(reply: &Reply, usage: Usage) -> Value {
     let told = openai::told(usage);
     let prompt = openai::all_input(told);
-    json!({
+    reply.usage_or(json!({
         "prompt_tokens": prompt,
         "completion_tokens": told.output,
         "total_tokens": prompt + told.output,
@@ -192,5 +183,5 @@ fn usage(reply: &Reply, usage: Usage) -> Value {
             "accepted_prediction_tokens": 0,
             "rejected_prediction_tokens": 0,
         },
-    })
+    }))
 }

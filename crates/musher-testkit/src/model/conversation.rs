@@ -140,6 +140,8 @@ impl Conversation {
             stream: self.stream,
             status: 0,
             usage: super::Usage::default(),
+            charged: super::Usage::default(),
+            end: super::CallEnd::Open,
             counted: false,
             messages: self.turns.len(),
             prompt: self.user_texts().next_back().unwrap_or_default().to_owned(),

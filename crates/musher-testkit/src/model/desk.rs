@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::asked::Request;
-use super::ledger::{Call, Ledger, Usage};
+use super::ledger::{Call, CallEnd, Ledger, Usage};
 
 /// How many requests are kept, and how many bytes of them; an endless conversation must not fill the memory.
 const KEPT_REQUESTS: usize = 1000;
@@ -42,17 +42,34 @@ impl Desk {
         Line { volume: books.volume, index }
     }
 
-    pub(super) fn answered(&self, line: Line, status: u16, told: Usage) {
+    /// The answer is an error and nothing else.
+    pub(super) fn refused(&self, line: Line, status: u16) {
         self.change(line, |call| {
             call.status = status;
-            call.usage = told;
+            call.end = CallEnd::Refused;
         });
     }
 
-    pub(super) fn delivered(&self, line: Line, usage: Usage) {
+    /// An answer begins that will have cost this much when it is whole.
+    pub(super) fn begun(&self, line: Line, status: u16, charged: Usage) {
         self.change(line, |call| {
-            call.usage = usage;
-            call.counted = true;
+            call.status = status;
+            call.charged = charged;
+        });
+    }
+
+    /// The client was told a usage.
+    pub(super) fn told(&self, line: Line, usage: Usage) {
+        self.change(line, |call| call.usage = usage);
+    }
+
+    /// The answer is over; only the first word on it counts.
+    pub(super) fn ended(&self, line: Line, end: CallEnd) {
+        self.change(line, |call| {
+            if call.end == CallEnd::Open {
+                call.end = end;
+                call.counted = end == CallEnd::Whole;
+            }
         });
     }
 

@@ -14,7 +14,7 @@ use super::asked::{Asked, BodyState, Key};
 use super::body::{End, Piece, Receipt, body, halve, split};
 use super::conversation::{Conversation, Wire};
 use super::desk::{Desk, Line};
-use super::ledger::{Call, Usage};
+use super::ledger::{Call, CallEnd, Usage};
 use super::quirk::Quirk;
 use super::reply::{Answer, Ending, Reply};
 use super::scenario;
@@ -43,11 +43,11 @@ pub(super) trait Format: 'static {
     /// The whole answer as one JSON value.
     fn plain(asked: &Asked, talk: &Conversation, reply: &Reply) -> Value;
 
-    /// What a stream tells about usage before it is over.
-    fn told_at_start(reply: &Reply) -> Usage;
+    /// A usage in the kinds that the vendor knows.
+    fn kinds(usage: Usage) -> Usage;
 
-    /// What the whole answer tells about usage, in the kinds that the vendor knows.
-    fn told(asked: &Asked, talk: &Conversation, reply: &Reply) -> Usage;
+    /// Whether an answer that is not streamed tells its usage.
+    fn plain_tells(reply: &Reply) -> bool;
 
     /// Headers of every good answer.
     fn headers() -> Vec<(&'static str, String)>;
@@ -60,35 +60,47 @@ pub(super) async fn take<F: Format>(
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
     let (asked, request) = Asked::new(&uri, headers, body);
-    let talk = F::conversation(&asked);
+    let mut talk = F::conversation(&asked);
+    // Some servers do not stream, whatever they are asked.
+    talk.stream &= !talk.quirks().has(Quirk::NoStream);
     if let Err(trouble) = readable::<F>(&asked, &talk) {
         let refusal = F::refuse(&Fault::from(trouble));
         let line = desk.open(Call { scenario: "invalid".to_owned(), ..talk.call() }, request);
-        desk.answered(line, refusal.status, Usage::default());
+        desk.refused(line, refusal.status);
         return refusal.response();
     }
     let line = desk.open(talk.call(), request);
     let refuse = |refusal: &Refusal| {
         if talk.wire == Wire::Chat && talk.stream && talk.quirks().has(Quirk::Error200) {
-            desk.answered(line, 200, Usage::default());
+            desk.refused(line, 200);
             return error_inside::<F>(&asked, &refusal.body);
         }
-        desk.answered(line, refusal.status, Usage::default());
+        desk.refused(line, refusal.status);
         refusal.response()
     };
     if let Err(refusal) = F::check(&asked) {
         return refuse(&refusal);
     }
     match scenario::answer(&talk, &desk) {
-        Answer::Hang => std::future::pending().await,
+        Answer::Hang => {
+            // Nobody is told, but the model works all the same.
+            desk.begun(line, 0, F::kinds(Usage::MAIN));
+            std::future::pending().await
+        }
         Answer::Refuse(fault) => refuse(&F::refuse(&fault)),
         Answer::Garbage => {
-            desk.answered(line, 200, Usage::default());
+            desk.begun(line, 200, F::kinds(Usage::MAIN));
+            desk.ended(line, CallEnd::BrokenOff);
             let kind = if talk.stream { F::stream_kind(&asked) } else { JSON };
             ok::<F>(kind, Body::from("<html>this is neither an event stream nor JSON\0\u{fffd}\n"))
         }
+        Answer::Text { kind, text } => {
+            desk.begun(line, 200, F::kinds(Usage::MAIN));
+            desk.ended(line, CallEnd::BrokenOff);
+            ok::<F>(&kind, Body::from(text))
+        }
         Answer::Page(status) => {
-            desk.answered(line, status, Usage::default());
+            desk.refused(line, status);
             page(status)
         }
         Answer::Reply(reply) => {
@@ -122,37 +134,41 @@ fn deliver<F: Format>(
     // A plain answer cannot carry an error after a 200, so there it is an error answer of its own.
     if let (false, Ending::Error(mishap)) = (talk.stream, reply.ending) {
         let refusal = F::refuse(&mishap.fault());
-        desk.answered(line, refusal.status, Usage::default());
+        desk.refused(line, refusal.status);
         return refusal.response();
     }
-    let (kind, told, pieces) = if talk.stream {
-        (F::stream_kind(asked), F::told_at_start(reply), F::stream(asked, talk, reply))
+    let (kind, pieces) = if talk.stream {
+        (F::stream_kind(asked), F::stream(asked, talk, reply))
     } else {
-        let text = F::plain(asked, talk, reply).to_string();
-        let pieces = vec![Piece::now(text)];
-        // Half a JSON text is the only way in which a plain answer can break off.
-        let pieces = if reply.ending == Ending::Complete { pieces } else { halve(pieces) };
-        (JSON, Usage::default(), pieces)
+        let told = reply.tells(F::kinds(reply.usage)).filter(|_| F::plain_tells(reply));
+        (JSON, vec![Piece::now(F::plain(asked, talk, reply).to_string()).telling(told)])
     };
-    let half = talk.stream && reply.ending == Ending::Half;
-    // Half of the first event tells nothing.
-    let told = if half && pieces.len() == 1 { Usage::default() } else { told };
+    let half = match reply.ending {
+        Ending::Complete => false,
+        Ending::Half => true,
+        // Half a JSON text is the only way in which a plain answer can break off.
+        Ending::Silence | Ending::Cut | Ending::Eof | Ending::Unmarked | Ending::Error(_) => {
+            !talk.stream
+        }
+    };
     let pieces = if half { halve(pieces) } else { pieces };
-    desk.answered(line, 200, told);
-    let receipt = (reply.ending == Ending::Complete).then(|| Receipt {
+    desk.begun(line, 200, F::kinds(reply.usage));
+    let whole = reply.ending == Ending::Complete;
+    let receipt = Receipt {
         desk: Arc::clone(desk),
         line,
-        usage: F::told(asked, talk, reply),
-    });
+        end: if whole { CallEnd::Whole } else { CallEnd::BrokenOff },
+    };
     let end = match reply.ending {
         Ending::Complete | Ending::Error(_) | Ending::Eof | Ending::Half => End::Close,
         Ending::Silence => End::Silence,
-        Ending::Cut => End::Abort,
+        Ending::Cut | Ending::Unmarked => End::Abort,
     };
+    let kind = reply.kind.as_deref().unwrap_or(kind);
     ok::<F>(kind, body(split(pieces, reply.split), end, receipt))
 }
 
-pub(super) fn ok<F: Format>(kind: &'static str, body: Body) -> Response {
+pub(super) fn ok<F: Format>(kind: &str, body: Body) -> Response {
     let mut response = Response::new(body);
     set(&mut response, "content-type", kind);
     for (name, value) in F::headers() {

@@ -94,12 +94,12 @@ impl Format for Gemini {
         stream::whole(&talk.model, reply)
     }
 
-    fn told_at_start(reply: &Reply) -> Usage {
-        told(reply.usage.at_start())
+    fn kinds(usage: Usage) -> Usage {
+        told(usage)
     }
 
-    fn told(_: &Asked, _: &Conversation, reply: &Reply) -> Usage {
-        told(reply.usage)
+    fn plain_tells(_: &Reply) -> bool {
+        true
     }
 
     fn headers() -> Vec<(&'static str, String)> {
@@ -137,5 +137,5 @@ fn usage(reply: &Reply, so_far: Usage) -> Value {
     for (key, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
         usage[key] = json!(count);
     }
-    usage
+    reply.usage_or(usage)
 }

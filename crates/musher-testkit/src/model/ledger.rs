@@ -50,6 +50,23 @@ impl std::iter::Sum for Usage {
     }
 }
 
+/// How an answer came to its end, as the server saw it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallEnd {
+    /// It is still being given, or nothing was ever said.
+    #[default]
+    Open,
+    /// It was an error and nothing else.
+    Refused,
+    /// It was handed over to its last byte.
+    Whole,
+    /// The server broke it off.
+    BrokenOff,
+    /// The client went away before the end.
+    Left,
+}
+
 /// One model request and how it was answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
@@ -63,6 +80,11 @@ pub struct Call {
     pub status: u16,
     /// What the client was told so far: nothing, the opening usage, or the final one.
     pub usage: Usage,
+    /// What the call costs at most, told or not: an answer that was begun is charged even if it is cut.
+    #[serde(default)]
+    pub charged: Usage,
+    #[serde(default)]
+    pub end: CallEnd,
     /// Whether the answer was a 200 and was handed over to its last byte.
     pub counted: bool,
     /// How many messages the conversation had.
@@ -86,6 +108,11 @@ impl Ledger {
     /// The sum of everything that was said about usage, broken answers included: some clients bill these too.
     pub fn told(&self) -> Usage {
         self.calls.iter().map(|call| call.usage).sum()
+    }
+
+    /// The sum of what all calls cost at most, told or not. A bill that says less must say that it is not all.
+    pub fn charged(&self) -> Usage {
+        self.calls.iter().map(|call| call.charged).sum()
     }
 
     /// The sum of whole answers for one model name.

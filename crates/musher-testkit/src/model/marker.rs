@@ -6,7 +6,8 @@ const OPEN: &str = "[[scn:";
 const CLOSE: &str = "]]";
 
 /// Keys whose values are names or JSON, in which an underscore means an underscore.
-const LITERAL: [&str; 4] = ["args", "file", "path", "tool"];
+const LITERAL: [&str; 10] =
+    ["args", "as", "event", "file", "path", "reason", "served", "status", "tool", "usage"];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Marker {

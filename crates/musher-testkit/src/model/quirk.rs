@@ -58,6 +58,8 @@ quirks! {
     /// Error answers are a 200 with the error inside.
     Error200 = "error-200",
     NoDone = "no-done",
+    /// The answer comes whole although a stream was asked for.
+    NoStream = "no-stream",
     /// No key is asked for.
     Keyless = "keyless",
     /// Lines end with a carriage return and a line feed.

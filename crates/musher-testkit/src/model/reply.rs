@@ -10,7 +10,7 @@ use super::trouble::{Fault, Trouble};
 
 #[derive(Debug)]
 pub(super) enum Answer {
-    Reply(Reply),
+    Reply(Box<Reply>),
     Refuse(Fault),
     /// The request is taken and nothing ever comes back.
     Hang,
@@ -18,6 +18,11 @@ pub(super) enum Answer {
     Garbage,
     /// A page for people, with this status, as proxies send it.
     Page(u16),
+    /// A 200 with this content type and this text, whatever they are.
+    Text {
+        kind: String,
+        text: String,
+    },
 }
 
 /// A message of the model, with how it is cut into pieces and how it ends.
@@ -26,6 +31,12 @@ pub(super) struct Reply {
     pub(super) blocks: Vec<Block>,
     pub(super) stop: Stop,
     pub(super) usage: Usage,
+    /// Stands where the usage should be told.
+    pub(super) usage_told: Option<Value>,
+    /// The model that answers, if it is another than was asked for.
+    pub(super) served: Option<String>,
+    /// The content type, if it is another than the format's.
+    pub(super) kind: Option<String>,
     /// How many of the output tokens were thoughts.
     pub(super) thoughts: u64,
     /// How many of the input tokens were spent on the vendor's own tools.
@@ -48,6 +59,9 @@ impl Reply {
             blocks,
             stop: if calls { Stop::Tools } else { Stop::End },
             usage,
+            usage_told: None,
+            served: None,
+            kind: None,
             thoughts: 0,
             tool_prompt: 0,
             seed: String::new(),
@@ -69,7 +83,23 @@ impl Reply {
 
     /// Whether this block is the one in which the reply breaks off.
     pub(super) fn breaks_in(&self, index: usize) -> bool {
-        self.ending != Ending::Complete && index + 1 == self.blocks.len()
+        let whole = matches!(self.ending, Ending::Complete | Ending::Unmarked);
+        !whole && index + 1 == self.blocks.len()
+    }
+
+    /// The model that the reply names.
+    pub(super) fn model<'a>(&'a self, asked: &'a str) -> &'a str {
+        self.served.as_deref().unwrap_or(asked)
+    }
+
+    /// The usage as it is told to the client, unless something else stands in its place.
+    pub(super) fn tells(&self, usage: Usage) -> Option<Usage> {
+        self.usage_told.is_none().then_some(usage)
+    }
+
+    /// What stands where this usage should.
+    pub(super) fn usage_or(&self, usage: Value) -> Value {
+        self.usage_told.clone().unwrap_or(usage)
     }
 }
 
@@ -131,14 +161,24 @@ pub(super) enum Stop {
     Refusal,
     /// Something around the model stopped it.
     Filter,
-    /// The prompt was not let through.
-    Blocked,
+    /// The prompt was not let through, for this reason.
+    Blocked(String),
     /// The model wants to be asked to go on.
     Pause,
     /// The window was full before the answer was.
     Context,
-    /// A reason under the name that one vendor gives it; elsewhere the answer just ends.
-    Named(String),
+    /// In these very words.
+    Named(Words),
+}
+
+/// The words of one wire format about an end; none where there should be one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Words {
+    pub(super) reason: Option<String>,
+    /// Where a format tells the state and the reason apart.
+    pub(super) status: Option<String>,
+    /// The event that tells it.
+    pub(super) event: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,6 +202,8 @@ pub(super) enum Ending {
     Eof,
     /// The body ends in the middle of an event.
     Half,
+    /// All was said but that this is the end, and the connection is closed.
+    Unmarked,
     /// The last block stays open and the stream reports an error.
     Error(Mishap),
 }

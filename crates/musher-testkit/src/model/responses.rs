@@ -17,7 +17,7 @@ use super::conversation::Conversation;
 use super::desk::Desk;
 use super::format::{self, Format};
 use super::ledger::Usage;
-use super::reply::{Reply, Stop};
+use super::reply::{Mishap, Reply, Stop, Words};
 use super::trouble::{Fault, Refusal, Trouble};
 use super::{openai, sse};
 
@@ -62,15 +62,12 @@ impl Format for Responses {
         closed(asked, reply, item::all(asked, reply))
     }
 
-    fn told_at_start(_: &Reply) -> Usage {
-        Usage::default()
+    fn kinds(usage: Usage) -> Usage {
+        openai::told(usage)
     }
 
-    fn told(_: &Asked, _: &Conversation, reply: &Reply) -> Usage {
-        match ending(&reply.stop) {
-            End::Completed | End::Incomplete(_) => openai::told(reply.usage),
-            End::Failed => Usage::default(),
-        }
+    fn plain_tells(reply: &Reply) -> bool {
+        ending(&reply.stop) != End::Failed
     }
 
     fn headers() -> Vec<(&'static str, String)> {
@@ -94,7 +91,7 @@ fn opened(asked: &Asked, reply: &Reply) -> Value {
         "incomplete_details": null,
         "instructions": request["instructions"],
         "max_output_tokens": request["max_output_tokens"],
-        "model": request["model"],
+        "model": reply.served.clone().map_or_else(|| request["model"].clone(), Value::String),
         "output": [],
         "parallel_tool_calls": or("parallel_tool_calls", json!(true)),
         "previous_response_id": null,
@@ -132,23 +129,33 @@ fn closed(asked: &Asked, reply: &Reply, output: Vec<Value>) -> Value {
             response["error"] = json!({"code": error["code"], "message": error["message"]});
             response["usage"] = Value::Null;
         }
+        End::Named(words) => {
+            response["status"] = json!(words.status);
+            if let Some(reason) = &words.reason {
+                response["incomplete_details"] = json!({"reason": reason});
+            }
+            if words.status.as_deref() == Some("failed") {
+                let (code, message) = openai::mishap(Mishap::Server);
+                response["error"] = json!({"code": code, "message": message});
+            }
+        }
     }
     response
 }
 
 /// How a response can end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum End<'a> {
     Completed,
     Incomplete(&'static str),
     Failed,
+    Named(&'a Words),
 }
 
-fn ending(stop: &Stop) -> End {
+fn ending(stop: &Stop) -> End<'_> {
     match stop {
-        Stop::End | Stop::Tools | Stop::Refusal | Stop::Pause | Stop::Blocked | Stop::Named(_) => {
-            End::Completed
-        }
+        Stop::End | Stop::Tools | Stop::Refusal | Stop::Pause | Stop::Blocked(_) => End::Completed,
+        Stop::Named(words) => End::Named(words),
         Stop::MaxTokens => End::Incomplete("max_output_tokens"),
         Stop::Filter => End::Incomplete("content_filter"),
         Stop::Context => End::Failed,
@@ -158,7 +165,7 @@ fn ending(stop: &Stop) -> End {
 fn usage(reply: &Reply) -> Value {
     let told = openai::told(reply.usage);
     let input = openai::all_input(told);
-    json!({
+    reply.usage_or(json!({
         "input_tokens": input,
         "input_tokens_details": {
             "cached_tokens": told.cache_read,
@@ -167,5 +174,5 @@ fn usage(reply: &Reply) -> Value {
         "output_tokens": told.output,
         "output_tokens_details": {"reasoning_tokens": reply.thoughts},
         "total_tokens": input + told.output,
-    })
+    }))
 }

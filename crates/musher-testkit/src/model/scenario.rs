@@ -42,7 +42,7 @@ pub(super) fn answer(conversation: &Conversation, desk: &Desk) -> Answer {
     let scene = Scene { conversation, marker: &marker, step, desk };
     let mut answer = if conversation.is_side() {
         let said = marker.text("side", "Scripted side answer");
-        Answer::Reply(Reply::new(vec![Block::text(&said)], Usage::SIDE))
+        Answer::Reply(Box::new(Reply::new(vec![Block::text(&said)], Usage::SIDE)))
     } else {
         scene.play()
     };
@@ -71,12 +71,12 @@ impl Scene<'_> {
         }
         if let Some(next) = coder::next(self).or_else(|| work::calls(self)) {
             return match next {
-                work::Next::Call(calls) => Answer::Reply(self.call(calls)),
+                work::Next::Call(calls) => Answer::Reply(Box::new(self.call(calls))),
                 work::Next::Close(text) => self.say(&text),
             };
         }
         match speech::reply(self) {
-            Some(reply) => Answer::Reply(reply),
+            Some(reply) => Answer::Reply(Box::new(reply)),
             None => unknown(&format!("scenario `{}`", self.marker.name)),
         }
     }
@@ -84,17 +84,20 @@ impl Scene<'_> {
     /// A closing text; `say` replaces it.
     fn say(&self, default: &str) -> Answer {
         let text = self.marker.text("say", default);
-        Answer::Reply(Reply::new(vec![Block::text(&text)], self.usage()))
+        Answer::Reply(Box::new(Reply::new(vec![Block::text(&text)], self.usage())))
     }
 
     /// A reply that is broken off while its last block is open, or before its first.
     fn broken(&self, ending: Ending) -> Answer {
         let count = self.marker.number("blocks", 1);
         let text = "This answer will not be finished, whatever";
-        let blocks = (0..count).map(|_| Block::text(text)).collect();
+        let mut blocks: Vec<Block> = (0..count).map(|_| Block::text(text)).collect();
+        if self.marker.get("tool").is_some() {
+            blocks.push(Block::Tool(work::named(self)));
+        }
         let mut reply = Reply::new(blocks, self.usage());
         reply.ending = ending;
-        Answer::Reply(reply)
+        Answer::Reply(Box::new(reply))
     }
 
     /// Calls of tools, after a thought and a word if the marker wants them.
@@ -114,6 +117,12 @@ impl Scene<'_> {
         reply.thoughts = marker.number("thoughts", thoughts).min(reply.usage.output);
         reply.tool_prompt = marker.number("toolin", 0).min(reply.usage.input);
         reply.seed = mint::seed(reply.thought());
+        reply.served = marker.get("served").map(str::to_owned);
+        reply.kind = marker.get("as").map(str::to_owned);
+        // What is no JSON is told as a text, which is no usage either.
+        reply.usage_told = marker.get("usage").map(|text| {
+            serde_json::from_str(text).unwrap_or_else(|_| serde_json::Value::from(text))
+        });
         if marker.get("split") == Some("byte") {
             reply.split = Split::ByByte;
         }

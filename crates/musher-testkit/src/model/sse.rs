@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::body::Piece;
+use super::ledger::Usage;
 use super::quirk::{Quirk, Quirks};
 
 pub(super) const KIND: &str = "text/event-stream; charset=utf-8";
@@ -39,6 +40,13 @@ impl<'a> Events<'a> {
         self.push_text(wait, name, &data);
     }
 
+    /// What was pushed last tells the client this usage.
+    pub(super) fn telling(&mut self, usage: Usage) {
+        if let Some(last) = self.pieces.last_mut() {
+            last.tells = Some(usage);
+        }
+    }
+
     pub(super) fn push_text(&mut self, wait: Duration, name: Option<&str>, data: &str) {
         let end = self.line_end;
         let colon = if self.quirks.has(Quirk::Tight) { ":" } else { ": " };
@@ -56,7 +64,7 @@ impl<'a> Events<'a> {
             text.push_str(&format!("data{colon}{line}{end}"));
         }
         text.push_str(end);
-        self.pieces.push(Piece { wait, bytes: text.into() });
+        self.pieces.push(Piece::after(wait, text));
     }
 
     pub(super) fn finish(self) -> Vec<Piece> {

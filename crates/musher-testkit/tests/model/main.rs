@@ -15,7 +15,7 @@ mod speech;
 mod talk;
 mod wire;
 
-use musher_testkit::model::{ModelServer, Usage};
+use musher_testkit::model::{CallEnd, ModelServer, Usage};
 use serde_json::{Value, json};
 use wire::{Client, prompt, request};
 
@@ -101,6 +101,9 @@ async fn the_ledger_counts_what_arrived_whole() {
     assert_eq!(ledger.calls[1].usage.output, 1);
     let counted = ledger.calls.iter().map(|call| call.counted).collect::<Vec<_>>();
     assert_eq!(counted, [true, false, false]);
+    let ends = ledger.calls.iter().map(|call| call.end).collect::<Vec<_>>();
+    assert_eq!(ends[..2], [CallEnd::Whole, CallEnd::BrokenOff]);
+    assert_eq!(ledger.calls[1].charged.output, Usage::MAIN.output, "a cut answer is charged");
     server.reset();
     assert_eq!(server.ledger().requests(), 0);
 }

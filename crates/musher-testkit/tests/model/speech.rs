@@ -46,7 +46,7 @@ async fn every_wire_ends_a_text_as_its_vendor_does() {
         ("filter", ["refusal", "content_filter", "content_filter", "SAFETY"]),
         ("refusal", ["refusal", "completed", "stop", "PROHIBITED_CONTENT"]),
         ("ctxstop", ["model_context_window_exceeded", "failed", "length", "MAX_TOKENS"]),
-        ("finish reason=SPII", ["end_turn", "completed", "stop", "SPII"]),
+        ("finish status=incomplete reason=SPII event=response.incomplete", ["SPII"; 4]),
         ("empty", ["end_turn", "completed", "stop", "STOP"]),
         ("pause", ["pause_turn", "completed", "stop", "STOP"]),
         ("bash", ["tool_use", "completed", "tool_calls", "STOP"]),

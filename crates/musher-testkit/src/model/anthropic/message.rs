@@ -10,7 +10,7 @@ pub(super) fn whole(model: &str, reply: &Reply) -> Value {
     let content = reply.blocks.iter().map(block).collect::<Vec<_>>();
     let mut message = frame(model, reply, reply.usage);
     message["content"] = Value::Array(content);
-    message["stop_reason"] = json!(stop(&reply.stop));
+    message["stop_reason"] = stop(&reply.stop);
     message
 }
 
@@ -20,11 +20,11 @@ pub(super) fn frame(model: &str, reply: &Reply, told: Usage) -> Value {
         "id": format!("msg_{}", reply.seed),
         "type": "message",
         "role": "assistant",
-        "model": model,
+        "model": reply.model(model),
         "content": [],
         "stop_reason": null,
         "stop_sequence": null,
-        "usage": usage(told, reply.thoughts),
+        "usage": reply.usage_or(usage(told, reply.thoughts)),
     })
 }
 
@@ -43,15 +43,16 @@ pub(super) fn usage(usage: Usage, thoughts: u64) -> Value {
     })
 }
 
-pub(super) fn stop(stop: &Stop) -> &'static str {
-    match stop {
-        Stop::End | Stop::Named(_) => "end_turn",
+pub(super) fn stop(stop: &Stop) -> Value {
+    json!(match stop {
+        Stop::Named(words) => return json!(words.reason),
+        Stop::End => "end_turn",
         Stop::Tools => "tool_use",
         Stop::MaxTokens => "max_tokens",
-        Stop::Refusal | Stop::Filter | Stop::Blocked => "refusal",
+        Stop::Refusal | Stop::Filter | Stop::Blocked(_) => "refusal",
         Stop::Pause => "pause_turn",
         Stop::Context => "model_context_window_exceeded",
-    }
+    })
 }
 
 fn block(block: &Block) -> Value {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{message, refusal};
 use crate::model::body::Piece;
+use crate::model::ledger::Usage;
 use crate::model::mint;
 use crate::model::quirk::Quirk;
 use crate::model::reply::{self, Block, Ending, Reply};
@@ -15,24 +16,28 @@ pub(super) fn pieces(model: &str, reply: &Reply) -> Vec<Piece> {
     let mut writer = Writer { events: Events::new(&reply.quirks), pace: reply.pace };
     let opening = message::frame(model, reply, reply.usage.at_start());
     writer.event(&json!({"type": "message_start", "message": opening}));
+    writer.tell(reply, reply.usage.at_start());
     writer.event(&json!({"type": "ping"}));
     if reply.quirks.has(Quirk::Unknown) {
         writer.event(&json!({"type": "message_weather", "weather": {"sky": "blue"}}));
     }
     for (index, block) in reply.blocks.iter().enumerate() {
-        writer.block(index, block);
+        writer.block(index, block, reply.breaks_in(index));
         if !reply.breaks_in(index) {
             writer.event(&json!({"type": "content_block_stop", "index": index}));
         }
     }
     match reply.ending {
-        Ending::Complete => {
+        Ending::Complete | Ending::Unmarked => {
             writer.event(&json!({
                 "type": "message_delta",
                 "delta": {"stop_reason": message::stop(&reply.stop), "stop_sequence": null},
-                "usage": last_usage(reply),
+                "usage": reply.usage_or(last_usage(reply)),
             }));
-            writer.event(&json!({"type": "message_stop"}));
+            writer.tell(reply, reply.usage);
+            if reply.ending == Ending::Complete {
+                writer.event(&json!({"type": "message_stop"}));
+            }
         }
         Ending::Error(mishap) => {
             let error = refusal::refuse(&mishap.fault()).body["error"].take();
@@ -65,6 +70,13 @@ impl Writer<'_> {
         self.events.push(data["type"].as_str(), data);
     }
 
+    /// What was written last tells this usage.
+    fn tell(&mut self, reply: &Reply, usage: Usage) {
+        if let Some(usage) = reply.tells(usage) {
+            self.events.telling(usage);
+        }
+    }
+
     fn start(&mut self, index: usize, content: &Value) {
         let event =
             json!({"type": "content_block_start", "index": index, "content_block": content});
@@ -76,7 +88,7 @@ impl Writer<'_> {
         self.events.push_after(self.pace, Some("content_block_delta"), &event);
     }
 
-    fn block(&mut self, index: usize, block: &Block) {
+    fn block(&mut self, index: usize, block: &Block, broken: bool) {
         match block {
             Block::Text(pieces) => {
                 self.start(index, &json!({"type": "text", "text": ""}));
@@ -100,7 +112,10 @@ impl Writer<'_> {
                 // No arguments at all are an empty text, as the vendor has it.
                 let arguments = call.arguments();
                 let arguments = if arguments == "{}" { "" } else { &arguments };
-                let input = reply::pieces(arguments, 24);
+                let mut input = reply::pieces(arguments, 24);
+                if broken {
+                    input.truncate(input.len().div_ceil(2));
+                }
                 for part in std::iter::once(String::new()).chain(input) {
                     self.delta(index, &json!({"type": "input_json_delta", "partial_json": part}));
                 }

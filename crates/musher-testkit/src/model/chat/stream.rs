@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{finish, frame, thought_key, usage};
 use crate::model::asked::Asked;
 use crate::model::body::Piece;
+use crate::model::ledger::Usage;
 use crate::model::openai;
 use crate::model::quirk::Quirk;
 use crate::model::reply::{self, Block, Ending, Input, Reply, Stop, ToolCall};
@@ -20,11 +21,12 @@ pub(super) fn tells_usage(asked: &Asked, reply: &Reply) -> bool {
 }
 
 pub(super) fn pieces(asked: &Asked, model: &str, reply: &Reply) -> Vec<Piece> {
+    let model = reply.model(model);
     let mut writer = Writer { asked, model, reply, events: Events::new(&reply.quirks) };
     let quirks = &reply.quirks;
     writer.delta(&json!({"role": "assistant", "content": "", "refusal": null}));
     let mut position = 0;
-    for block in &reply.blocks {
+    for (index, block) in reply.blocks.iter().enumerate() {
         match block {
             Block::Text(pieces) => {
                 let key = if reply.stop == Stop::Refusal { "refusal" } else { "content" };
@@ -38,13 +40,13 @@ pub(super) fn pieces(asked: &Asked, model: &str, reply: &Reply) -> Vec<Piece> {
             Block::Thinking(pieces) => writer.texts(thought_key(reply), pieces),
             Block::Redacted => {}
             Block::Tool(call) => {
-                writer.call(position, call);
+                writer.call(position, call, reply.breaks_in(index));
                 position += 1;
             }
         }
     }
     match reply.ending {
-        Ending::Complete => writer.close(),
+        Ending::Complete | Ending::Unmarked => writer.close(),
         Ending::Error(mishap) => {
             let error = openai::refuse(&mishap.fault()).body;
             writer.events.push(None, &error);
@@ -82,6 +84,16 @@ impl Writer<'_> {
     fn delta(&mut self, delta: &Value) {
         let chunk = self.chunk(delta, &Value::Null);
         self.events.push_after(self.reply.pace, None, &chunk);
+        if self.reply.quirks.has(Quirk::UsageEvery) {
+            self.tell(self.reply.usage.at_start());
+        }
+    }
+
+    /// What was written last tells this usage.
+    fn tell(&mut self, usage: Usage) {
+        if let Some(usage) = self.reply.tells(openai::told(usage)) {
+            self.events.telling(usage);
+        }
     }
 
     fn texts(&mut self, key: &str, pieces: &[String]) {
@@ -92,10 +104,10 @@ impl Writer<'_> {
         }
     }
 
-    fn call(&mut self, position: usize, call: &ToolCall) {
+    fn call(&mut self, position: usize, call: &ToolCall, broken: bool) {
         let quirks = &self.reply.quirks;
         let arguments = call.arguments();
-        let parts = if quirks.has(Quirk::ArgsWhole) {
+        let mut parts = if quirks.has(Quirk::ArgsWhole) {
             vec![json!(arguments)]
         } else if quirks.has(Quirk::ArgsEmpty) {
             vec![json!("")]
@@ -110,6 +122,9 @@ impl Writer<'_> {
                 }
             }
         };
+        if broken {
+            parts.truncate(parts.len().div_ceil(2));
+        }
         for (at, part) in parts.iter().enumerate() {
             let piece = self.call_piece(position, call, part, at == 0);
             self.delta(&json!({"tool_calls": [piece]}));
@@ -165,7 +180,10 @@ impl Writer<'_> {
             chunk["usage"] = usage(self.reply, self.reply.usage);
             self.events.push(None, &chunk);
         }
-        if !quirks.has(Quirk::NoDone) {
+        if tells {
+            self.tell(self.reply.usage);
+        }
+        if !quirks.has(Quirk::NoDone) && self.reply.ending != Ending::Unmarked {
             self.events.push_text(std::time::Duration::ZERO, None, "[DONE]");
         }
     }

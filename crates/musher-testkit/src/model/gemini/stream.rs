@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{refusal, usage};
+use super::{refusal, told, usage};
 use crate::model::body::Piece;
 use crate::model::ledger::Usage;
 use crate::model::mint;
@@ -12,8 +12,11 @@ use crate::model::sse::Events;
 
 pub(super) fn events(model: &str, reply: &Reply) -> Vec<Piece> {
     let mut events = Events::crlf(&reply.quirks);
-    for response in responses(model, reply) {
+    let responses = responses(model, reply);
+    let count = responses.len();
+    for (index, response) in responses.into_iter().enumerate() {
         events.push_after(reply.pace, None, &response);
+        tells(reply, index + 1 == count).into_iter().for_each(|usage| events.telling(usage));
     }
     events.finish()
 }
@@ -21,16 +24,35 @@ pub(super) fn events(model: &str, reply: &Reply) -> Vec<Piece> {
 /// The same responses as the elements of an array, which stays open where the stream breaks off.
 pub(super) fn array(model: &str, reply: &Reply) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    for (index, response) in responses(model, reply).into_iter().enumerate() {
+    let responses = responses(model, reply);
+    let count = responses.len();
+    for (index, response) in responses.into_iter().enumerate() {
         let before = if index == 0 { "[" } else { ",\r\n" };
-        let bytes = format!("{before}{response:#}").into();
-        pieces.push(Piece { wait: reply.pace, bytes });
+        let piece = Piece::after(reply.pace, format!("{before}{response:#}"));
+        pieces.push(piece.telling(tells(reply, index + 1 == count)));
     }
     match reply.ending {
         Ending::Complete | Ending::Error(_) => pieces.push(Piece::now("\n]")),
-        Ending::Silence | Ending::Cut | Ending::Eof | Ending::Half => {}
+        Ending::Silence | Ending::Cut | Ending::Eof | Ending::Half | Ending::Unmarked => {}
     }
     pieces
+}
+
+/// The usage that one of the responses tells.
+fn tells(reply: &Reply, last: bool) -> Option<Usage> {
+    let so_far = match reply.ending {
+        Ending::Complete | Ending::Unmarked if last => reply.usage,
+        // It is the error, which says nothing new.
+        Ending::Error(_) if last => return None,
+        Ending::Complete
+        | Ending::Unmarked
+        | Ending::Error(_)
+        | Ending::Silence
+        | Ending::Cut
+        | Ending::Eof
+        | Ending::Half => reply.usage.at_start(),
+    };
+    reply.tells(told(so_far))
 }
 
 pub(super) fn whole(model: &str, reply: &Reply) -> Value {
@@ -56,6 +78,12 @@ fn responses(model: &str, reply: &Reply) -> Vec<Value> {
                 close(reply, last);
             }
         }
+        // All but the reason, which is the mark.
+        Ending::Unmarked => {
+            if let Some(last) = responses.last_mut() {
+                last["usageMetadata"] = usage(reply, reply.usage);
+            }
+        }
         Ending::Error(mishap) => responses.push(refusal::refuse(&mishap.fault()).body),
         Ending::Silence | Ending::Cut | Ending::Eof | Ending::Half => {}
     }
@@ -70,7 +98,7 @@ fn response(model: &str, reply: &Reply, parts: &[Value], so_far: Usage) -> Value
     let mut response = json!({
         "candidates": [{"content": content, "index": 0}],
         "usageMetadata": usage(reply, so_far),
-        "modelVersion": model,
+        "modelVersion": reply.model(model),
         "responseId": reply.seed,
     });
     if reply.quirks.has(Quirk::Unknown) {
@@ -81,18 +109,20 @@ fn response(model: &str, reply: &Reply, parts: &[Value], so_far: Usage) -> Value
 
 /// Says why the answer is over.
 fn close(reply: &Reply, response: &mut Value) {
-    if reply.stop == Stop::Blocked {
+    if let Stop::Blocked(reason) = &reply.stop {
         if let Some(fields) = response.as_object_mut() {
             fields.remove("candidates");
         }
         response["promptFeedback"] = json!({
-            "blockReason": "PROHIBITED_CONTENT",
+            "blockReason": reason,
             "safetyRatings": ratings(),
         });
         return;
     }
     let candidate = &mut response["candidates"][0];
-    candidate["finishReason"] = json!(finish(reply));
+    if let Some(reason) = finish(reply) {
+        candidate["finishReason"] = json!(reason);
+    }
     if reply.stop == Stop::Filter {
         candidate["safetyRatings"] = ratings();
     }
@@ -107,15 +137,15 @@ fn ratings() -> Value {
     }])
 }
 
-fn finish(reply: &Reply) -> &str {
-    match &reply.stop {
+fn finish(reply: &Reply) -> Option<&str> {
+    Some(match &reply.stop {
         _ if broken(reply).is_some() => "MALFORMED_FUNCTION_CALL",
-        Stop::End | Stop::Tools | Stop::Pause | Stop::Blocked => "STOP",
+        Stop::End | Stop::Tools | Stop::Pause | Stop::Blocked(_) => "STOP",
         Stop::MaxTokens | Stop::Context => "MAX_TOKENS",
         Stop::Refusal => "PROHIBITED_CONTENT",
         Stop::Filter => "SAFETY",
-        Stop::Named(reason) => reason,
-    }
+        Stop::Named(words) => return words.reason.as_deref(),
+    })
 }
 
 /// Arguments that are no JSON never reach the client of this vendor; it is told about them instead.

@@ -97,6 +97,6 @@ fn seal(asked: &Asked, item: &mut Value) {
 fn status(reply: &Reply, index: usize) -> &'static str {
     match ending(&reply.stop) {
         End::Incomplete(_) if index + 1 == reply.blocks.len() => "incomplete",
-        End::Completed | End::Incomplete(_) | End::Failed => "completed",
+        End::Completed | End::Incomplete(_) | End::Failed | End::Named(_) => "completed",
     }
 }

@@ -24,17 +24,22 @@ pub(super) fn pieces(asked: &Asked, reply: &Reply) -> Vec<Piece> {
     }
     match reply.ending {
         Ending::Complete => {
-            let name = match ending(&reply.stop) {
+            let end = ending(&reply.stop);
+            let name = match &end {
                 End::Completed => "response.completed",
                 End::Incomplete(_) => "response.incomplete",
                 End::Failed => "response.failed",
+                End::Named(words) => words.event.as_deref().unwrap_or("response.completed"),
             };
             // The items are repeated as they were, with the same opaque content.
             let response = closed(asked, reply, std::mem::take(&mut writer.items));
             writer.event(name, json!({"response": response}));
+            let told = reply.tells(openai::told(reply.usage)).filter(|_| end != End::Failed);
+            told.into_iter().for_each(|usage| writer.events.telling(usage));
         }
         Ending::Error(mishap) => writer.error(mishap),
-        Ending::Silence | Ending::Cut | Ending::Eof | Ending::Half => {}
+        // The last event is the mark and the usage in one.
+        Ending::Silence | Ending::Cut | Ending::Eof | Ending::Half | Ending::Unmarked => {}
     }
     writer.events.finish()
 }
@@ -78,16 +83,22 @@ impl Writer<'_> {
             Block::Redacted => {}
             Block::Tool(call) => {
                 let arguments = call.arguments();
-                for part in reply::pieces(&arguments, 24) {
+                let mut parts = reply::pieces(&arguments, 24);
+                if broken {
+                    parts.truncate(parts.len().div_ceil(2));
+                }
+                for part in parts {
                     self.delta(
                         "response.function_call_arguments.delta",
                         json!({"item_id": id, "output_index": index, "delta": part}),
                     );
                 }
-                self.event(
-                    "response.function_call_arguments.done",
-                    json!({"item_id": id, "output_index": index, "name": call.name, "arguments": arguments}),
-                );
+                if !broken {
+                    self.event(
+                        "response.function_call_arguments.done",
+                        json!({"item_id": id, "output_index": index, "name": call.name, "arguments": arguments}),
+                    );
+                }
             }
         }
         if !broken {

@@ -39,7 +39,7 @@ pub(super) fn answer(scene: &Scene<'_>) -> Answer {
         Err(error) => return refuse(Trouble::Invalid(format!("script {path}: {error}"))),
     };
     match steps.into_iter().nth(scene.step) {
-        Some(step) => Answer::Reply(reply(scene, step)),
+        Some(step) => Answer::Reply(Box::new(reply(scene, step))),
         None => scene.say("Done."),
     }
 }

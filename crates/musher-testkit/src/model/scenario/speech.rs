@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::Scene;
+use super::{Scene, work};
 use crate::model::conversation::Speaker;
-use crate::model::reply::{Block, Reply, Split, Stop, pieces};
+use crate::model::reply::{Block, Reply, Split, Stop, Words, pieces};
 
 /// Characters of one to four bytes, marks that join, and letters that run from right to left.
 const MANY_BYTES: &str = "Grüße, Žluťoučký kůň, 日本語, עברית, e\u{301}, 👩‍👩‍👧‍👦 and 🦀!";
@@ -33,7 +33,7 @@ pub(super) fn reply(scene: &Scene<'_>) -> Option<Reply> {
         "ctxstop" => Reply::new(vec![said("This answer filled the window")], usage),
         "refusal" => Reply::new(vec![said("I cannot")], usage),
         "filter" => Reply::new(vec![said("I would have said")], usage),
-        "finish" => Reply::new(vec![said("This answer ended strangely")], usage),
+        "finish" => finish(scene, said("This answer ended strangely")),
         "blocked" => Reply::new(vec![], usage),
         "pause" if resumed(scene) => Reply::new(vec![said("and here is the rest.")], usage),
         "pause" => Reply::new(vec![Block::text("This takes a while, ")], usage),
@@ -51,18 +51,31 @@ pub(super) fn reply(scene: &Scene<'_>) -> Option<Reply> {
         "refusal" => reply.stop = Stop::Refusal,
         "filter" => reply.stop = Stop::Filter,
         "blocked" => {
-            reply.stop = Stop::Blocked;
+            reply.stop = Stop::Blocked(marker.text("reason", "PROHIBITED_CONTENT"));
             reply.usage.output = 0;
-        }
-        "finish" => {
-            let reason = marker.text("reason", "RECITATION").replace(' ', "_");
-            reply.stop = Stop::Named(reason);
         }
         "pause" if !resumed(scene) => reply.stop = Stop::Pause,
         "utf8" => reply.split = Split::ByByte,
         _ => {}
     }
     Some(reply)
+}
+
+/// An answer, with a call if the marker names a tool, that ends in the words of the marker; `none` is no word at all.
+fn finish(scene: &Scene<'_>, said: Block) -> Reply {
+    let marker = scene.marker;
+    if scene.step > 0 {
+        return Reply::new(vec![Block::text("Done.")], scene.usage());
+    }
+    if !scene.desk.fails(&marker.raw, marker.number("n", 0)) {
+        return Reply::new(vec![Block::text("All is well again.")], scene.usage());
+    }
+    let call = marker.get("tool").map(|_| Block::Tool(work::named(scene)));
+    let mut reply = Reply::new([said].into_iter().chain(call).collect(), scene.usage());
+    let word = |key: &str| marker.get(key).filter(|word| *word != "none").map(str::to_owned);
+    reply.stop =
+        Stop::Named(Words { reason: word("reason"), status: word("status"), event: word("event") });
+    reply
 }
 
 fn thought(scene: &Scene<'_>) -> Block {

@@ -14,12 +14,20 @@ pub(super) fn answer(scene: &Scene<'_>) -> Option<Answer> {
     let trouble = match marker.name.as_str() {
         "hang" => return Some(Answer::Hang),
         "hang_mid" => return Some(scene.broken(Ending::Silence)),
-        "cut" => return Some(scene.at_first(|| scene.broken(Ending::Cut))),
+        "cut" => {
+            let at_end = marker.get("at") == Some("end");
+            let ending = if at_end { Ending::Unmarked } else { Ending::Cut };
+            return Some(scene.at_first(|| scene.broken(ending)));
+        }
         "eof" => return Some(scene.at_first(|| scene.broken(Ending::Eof))),
         "half" => return Some(scene.at_first(|| scene.broken(Ending::Half))),
         "inline_err" => {
             let mishap = mishap(scene);
             return Some(scene.at_first(|| scene.broken(Ending::Error(mishap))));
+        }
+        "body" => {
+            let (kind, text) = (marker.text("as", "application/json"), marker.text("say", "{}"));
+            return Some(scene.at_first(|| Answer::Text { kind, text }));
         }
         "garbage" => return Some(scene.at_first(|| Answer::Garbage)),
         "html" => {

@@ -65,7 +65,7 @@ pub(super) fn calls(scene: &Scene<'_>) -> Option<Next> {
 }
 
 /// The tool that the marker names, with the arguments that it gives; what is no JSON is sent as it is.
-fn named(scene: &Scene<'_>) -> ToolCall {
+pub(super) fn named(scene: &Scene<'_>) -> ToolCall {
     let name = scene.marker.get("tool").map_or_else(
         || scene.conversation.tools.first().map_or("Bash", |offer| &offer.name).to_owned(),
         str::to_owned,
