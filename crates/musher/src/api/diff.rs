@@ -126,13 +126,14 @@ impl Ends {
             let tip = api.slots.snapshot(slot).await?;
             return Ok(Self { from, tip, uncommitted: true });
         }
-        let tip = tip(api, run, branch).await?;
-        let from = match since {
-            Since::Start => head,
+        let (tip, from) = match since {
+            Since::Start => (tip(api, run, branch).await?, head),
             Since::Base => {
-                let base = api.git.resolve(&api.base_branch).await?;
+                let (base, now) = api.git.resolve_with(&api.base_branch, branch).await?;
+                let tip = last_commit(run, branch, now)?;
                 // Once the branch is merged, what it changed is only known from where the run began.
-                if api.git.contains(&base, &tip).await? { head } else { base }
+                let from = if api.git.contains(&base, &tip).await? { head } else { base };
+                (tip, from)
             }
         };
         Ok(Self { from, tip, uncommitted: false })
@@ -185,10 +186,19 @@ fn place(run: &RunView) -> Result<(Branch, Commit), Problem> {
 
 /// The last commit of a run that is over.
 async fn tip(api: &Api, run: &RunView, branch: &Branch) -> Result<Commit, Problem> {
+    let now = match run.commit {
+        Some(_) => None,
+        None => api.git.tip(branch).await?,
+    };
+    last_commit(run, branch, now)
+}
+
+/// What the run committed at its end, else the tip that its branch has now.
+fn last_commit(run: &RunView, branch: &Branch, now: Option<Commit>) -> Result<Commit, Problem> {
     if let Some(commit) = &run.commit {
         return Ok(Commit::new(commit.clone()).map_err(GitError::from)?);
     }
-    api.git.tip(branch).await?.ok_or_else(|| {
+    now.ok_or_else(|| {
         Problem::new(
             StatusCode::NOT_FOUND,
             "no_branch",

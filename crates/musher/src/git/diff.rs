@@ -134,6 +134,10 @@ impl Git {
         scope: DiffScope<'_>,
         limits: DiffLimits,
     ) -> Result<Diff, GitError> {
+        if base == tip {
+            // Most runs that are stopped early have changed nothing, and a thousand may be stopped at once.
+            return Ok(Diff::default());
+        }
         let shadow = Shadow::of_objects(self).await?;
         let start = merge_base(&shadow, base, tip).await?;
         let call = shadow

@@ -143,6 +143,9 @@ impl Git {
 
     /// Whether everything in a commit is already in another.
     pub async fn contains(&self, whole: &Commit, part: &Commit) -> Result<bool, GitError> {
+        if whole == part {
+            return Ok(true);
+        }
         let ask = ["merge-base", "--is-ancestor", part.as_str(), whole.as_str()];
         Ok(self.plain(&self.main()).args(ask).fine(&[0, 1]).run().await?.code == 0)
     }

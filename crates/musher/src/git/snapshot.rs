@@ -24,7 +24,8 @@ const DEEPEST: usize = 8;
 
 impl Git {
     /// A commit of everything in a checkout that is not ignored, untracked files included, on top of its HEAD. The
-    /// files, the index and HEAD stay as they are. `without` are paths that must not be in it.
+    /// files, the index and HEAD stay as they are. `without` are paths that must not be in it. Where nothing differs from
+    /// HEAD, it is HEAD itself.
     pub async fn snapshot(
         &self,
         checkout: &Checkout,
@@ -32,7 +33,10 @@ impl Git {
     ) -> Result<Commit, GitError> {
         let Sight { head, shadow } = self.sight(checkout).await?;
         let staged = self.stage(checkout, shadow, head.commit(), without).await?;
-        staged.kept(head.commit()).await
+        match head.commit() {
+            Some(commit) if staged.is_of_head() => Ok(commit.clone()),
+            head => staged.kept(head).await,
+        }
     }
 
     /// Commits everything in a checkout to the branch it is on; `None` if there is nothing to commit. No hook runs and
