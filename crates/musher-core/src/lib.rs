@@ -31,10 +31,10 @@ pub use item::{ItemBody, Level, Origin, OutputStream, PlanEntry, TaskPhase, Task
 pub use outcome::{Outcome, SessionEnded, SessionOrigin, Trigger, TurnEnded, TurnOutcome};
 pub use rules::{Rule, RuleError, ToolRules, ToolUse, Verdict};
 pub use run::{
-    AskState, EndWish, Line, Opening, PastRun, Run, RunKind, RunPhase, RunPlan, RunRef, Start,
-    Wait, Words,
+    AskState, Doubt, EndWish, Line, Opening, PastRun, Run, RunKind, RunPhase, RunPlan, RunRef,
+    Start, Wait, Words,
 };
 pub use session::{Activity, McpState, ModelChange, RateLimit, SessionInfo};
 pub use story::{BranchRef, Story, StoryState};
 pub use tool::{Edit, Executor, ToolKind, ToolOutput, ToolPhase, ToolUpdate};
-pub use usage::{Context, CostBasis, Ledger, Spend, Tokens, UsageOf, UsageReport, Usd};
+pub use usage::{Context, CostBasis, Entry, Ledger, Spend, Tokens, UsageOf, UsageReport, Usd};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::{ErrorInfo, PromptId, SessionId, Spend, Tokens, Usd};
+use crate::{ErrorInfo, Ledger, PromptId, SessionId, Spend, Tokens, Usd};
 
 /// How a run ended. Where a run *is* has another type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -130,6 +130,12 @@ pub struct SessionEnded {
     pub usage: Tokens,
     /// What this run alone has cost; absent when nobody said.
     pub cost_usd: Option<Usd>,
+    /// The part of an unknown cost that is known.
+    #[serde(default, skip_serializing_if = "Usd::is_zero")]
+    pub known_cost_usd: Usd,
+    /// Some of this was worked out, and is the least that it can be.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
     /// The same by model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, Spend>,
@@ -148,6 +154,27 @@ pub struct SessionEnded {
 }
 
 impl SessionEnded {
+    /// The same with what was spent, as its ledger has it.
+    #[must_use]
+    pub fn spending(self, ledger: &Ledger) -> Self {
+        let mut spent = ledger.spent();
+        if self.model_calls > 0 && ledger.is_empty() {
+            // A model was called and nobody said a word about it.
+            spent = Spend::unpriced(Tokens::default());
+        }
+        Self {
+            usage: spent.tokens,
+            cost_usd: spent.cost_usd,
+            known_cost_usd: match spent.cost_usd {
+                Some(_) => Usd::default(),
+                None => spent.known_cost(),
+            },
+            estimated: spent.estimated,
+            models: ledger.by_model().clone(),
+            ..self
+        }
+    }
+
     /// The end of a session that never began.
     pub fn unbegun(error: ErrorInfo) -> Self {
         Self {
@@ -157,6 +184,8 @@ impl SessionEnded {
             origin: SessionOrigin::Fresh,
             usage: Tokens::default(),
             cost_usd: Some(Usd::default()),
+            known_cost_usd: Usd::default(),
+            estimated: false,
             models: BTreeMap::new(),
             turns: 0,
             model_calls: 0,

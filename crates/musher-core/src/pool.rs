@@ -25,7 +25,7 @@ pub use command::Command;
 pub use decide::decide;
 pub use fact::Fact;
 pub use input::{Heard, Input, Undelivered, UndeliveredCode};
-pub use money::{DAY_MS, Day};
+pub use money::{DAY_MS, Day, Held};
 pub use refusal::{Refusal, RefusalClass, Reply};
 pub use state::{
     Delivery, DeliveryKind, KnownSession, Merge, Pair, Parked, STATE_VERSION, SessionKey, Slot,

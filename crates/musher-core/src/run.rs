@@ -144,6 +144,30 @@ pub struct Run {
     /// What it has spent, as far as its cost is known.
     #[serde(default)]
     pub spent: Usd,
+    /// Whether that is all.
+    #[serde(default, skip_serializing_if = "Doubt::is_none")]
+    pub doubt: Doubt,
+}
+
+/// Whether something that a run has spent is unknown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doubt {
+    #[default]
+    None,
+    /// A total of the session would tell it.
+    Untold,
+    /// Nobody will ever tell it.
+    Lasting,
+}
+
+impl Doubt {
+    pub fn is_none(&self) -> bool {
+        match self {
+            Self::None => true,
+            Self::Untold | Self::Lasting => false,
+        }
+    }
 }
 
 /// What a queued run waits for.
@@ -171,6 +195,7 @@ impl Run {
             wait: Wait::default(),
             budget: None,
             spent: Usd::default(),
+            doubt: Doubt::None,
         }
     }
 

@@ -1,11 +1,13 @@
 //! What was used and what it cost: the only place where token arithmetic lives.
 
 mod ledger;
+mod report;
 mod usd;
 
 use serde::{Deserialize, Serialize};
 
-pub use ledger::Ledger;
+pub use ledger::{Entry, Ledger};
+pub use report::UsageReport;
 pub use usd::Usd;
 
 /// Tokens in disjoint buckets: their sum is what was billed. `reasoning` is a part of `output`.
@@ -72,34 +74,81 @@ impl Tokens {
     }
 }
 
-/// Tokens with their cost; no cost means that nobody knows it, which is not zero.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Tokens with their cost; no cost means that nobody knows it, which is not zero. The default is nothing at all, at no cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spend {
     #[serde(flatten)]
     pub tokens: Tokens,
     pub cost_usd: Option<Usd>,
+    /// The part of an unknown cost that is known: the least that it can be. It says nothing where the cost is known.
+    #[serde(rename = "known_cost_usd", default, skip_serializing_if = "Usd::is_zero")]
+    known: Usd,
+    /// Some of it was not told but worked out, and is the least that it can be.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
+}
+
+impl Default for Spend {
+    fn default() -> Self {
+        Self::costing(Tokens::default(), Some(Usd::default()))
+    }
 }
 
 impl Spend {
-    /// The sum; unknown plus anything is unknown.
+    /// Tokens as they were told, with a cost that is known or not.
+    pub fn costing(tokens: Tokens, cost_usd: Option<Usd>) -> Self {
+        Self { tokens, cost_usd, known: Usd::default(), estimated: false }
+    }
+
+    /// Tokens of which nobody knows what they cost.
+    pub fn unpriced(tokens: Tokens) -> Self {
+        Self::costing(tokens, None)
+    }
+
+    /// The same, as the least that it can be.
+    #[must_use]
+    pub fn as_estimate(self) -> Self {
+        Self { estimated: true, ..self }
+    }
+
+    /// The same at an unknown cost, of which this much is known.
+    #[must_use]
+    pub fn at_least(self, known: Usd) -> Self {
+        Self { cost_usd: None, known, ..self }
+    }
+
+    /// What it has cost as far as anybody knows; the least that it can be.
+    pub fn known_cost(&self) -> Usd {
+        self.cost_usd.unwrap_or(self.known)
+    }
+
+    /// The sum; unknown plus anything is unknown, and estimated plus anything is estimated.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
+        let cost_usd = self.cost_usd.zip(other.cost_usd).map(|(a, b)| a.plus(b));
+        let known = self.known_cost().plus(other.known_cost());
         Self {
             tokens: self.tokens.plus(other.tokens),
-            cost_usd: self.cost_usd.zip(other.cost_usd).map(|(a, b)| a.plus(b)),
+            cost_usd,
+            known: if cost_usd.is_some() { Usd::default() } else { known },
+            estimated: self.estimated || other.estimated,
         }
     }
 
+    /// What was added since an earlier total. What the earlier one did not know is known now, if this one knows it.
     fn since(self, before: Self) -> Self {
+        let known = self.known_cost().minus(before.known_cost());
         Self {
             tokens: self.tokens.minus(before.tokens),
-            cost_usd: self.cost_usd.map(|now| now.minus(before.cost_usd.unwrap_or_default())),
+            cost_usd: self.cost_usd.map(|_| known),
+            known: if self.cost_usd.is_some() { Usd::default() } else { known },
+            estimated: self.estimated,
         }
     }
 
     fn fell_below(self, before: Self) -> bool {
         self.tokens.fell_below(before.tokens)
-            || matches!((self.cost_usd, before.cost_usd), (Some(now), Some(then)) if now < then)
+            || matches!(self.cost_usd, Some(now) if now < before.known_cost())
     }
 }
 
@@ -129,22 +178,4 @@ pub struct Context {
     pub used: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
-}
-
-/// One report of usage by one model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct UsageReport {
-    pub of: UsageOf,
-    /// A running total of the session's whole lineage rather than an increment.
-    pub cumulative: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    #[serde(flatten)]
-    pub spend: Spend,
-    pub cost_basis: CostBasis,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<Context>,
-    /// Told while a call runs, for display; the bill comes later, so it is not counted.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub partial: bool,
 }

@@ -5,7 +5,7 @@ use crate::pool::{
     UndeliveredCode, Wear,
 };
 use crate::{
-    AskState, BranchRef, ClosedBy, CommandId, EndWish, Line, Outcome, Run, RunId, RunKind,
+    AskState, BranchRef, ClosedBy, CommandId, Doubt, EndWish, Line, Outcome, Run, RunId, RunKind,
     RunPhase, RunPlan, SessionId, SlotId, Start, Story, StoryId, StoryState,
 };
 
@@ -50,13 +50,23 @@ impl State {
                     run.budget = *budget;
                 }
             }
-            Fact::UsageCounted { run, spend, at, .. } => {
-                let cost = spend.cost_usd.unwrap_or_default();
+            Fact::UsageCounted { run, spend, at, earlier, cut, settles, .. } => {
+                let cost = spend.known_cost();
+                let own = cost.minus(earlier.unwrap_or_default().known_cost());
+                let mut of = None;
                 if let Some(run) = self.runs.get_mut(run) {
-                    run.spent = run.spent.plus(cost);
+                    run.spent = run.spent.plus(own);
+                    if spend.cost_usd.is_none() {
+                        run.doubt =
+                            run.doubt.max(if *cut { Doubt::Lasting } else { Doubt::Untold });
+                    }
+                    of = run.plan.kind.of();
                 }
                 if let Some(at) = at {
                     self.day.count(*at, cost);
+                }
+                if *settles {
+                    self.day.settle(of);
                 }
             }
             Fact::RunPrepared { run, .. } => self.move_on(*run, |phase| match phase {
@@ -90,7 +100,12 @@ impl State {
                 });
                 self.wear(*run, Wear::Entered);
             }
-            Fact::RunEnded { run, outcome, .. } => self.end(*run, *outcome),
+            Fact::RunEnded { run, outcome, held, .. } => {
+                if let Some(held) = held {
+                    self.day.hold(*run, held);
+                }
+                self.end(*run, *outcome);
+            }
             Fact::RunFinished { run, .. } => {
                 self.runs.remove(run);
                 self.leave_slots(*run);

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::pool::UndeliveredCode;
+use crate::pool::{Held, UndeliveredCode};
 use crate::{
     AskId, ClosedBy, CommandId, EndWish, ErrorInfo, Outcome, RunId, RunPlan, SessionId, SlotId,
     Spend, Start, StoryId, Usd, Wait,
@@ -94,6 +94,9 @@ pub enum Fact {
         /// The session that a later run would resume.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         session: Option<SessionId>,
+        /// What it could have spent beyond what is known; it counts as gone for the day.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held: Option<Held>,
     },
     /// The run is over, and its slot and place are free.
     RunFinished {
@@ -133,6 +136,15 @@ pub enum Fact {
         /// Unix milliseconds; the day's money counts by it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<i64>,
+        /// What of it earlier runs of the session have spent, which was told only now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        earlier: Option<Spend>,
+        /// Of a call that did not come to its end; no total will hold it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cut: bool,
+        /// With it, everything is known that earlier runs of the session have left for a total to tell.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        settles: bool,
     },
     AskOpened {
         run: RunId,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::pool::Command;
 use crate::{
-    AskId, BranchRef, ClosedBy, CommandId, ErrorInfo, Outcome, RunId, SessionId, SlotId, Spend,
+    AskId, BranchRef, ClosedBy, CommandId, Entry, ErrorInfo, Outcome, RunId, SessionId, SlotId,
     StoryId,
 };
 
@@ -102,7 +102,7 @@ pub enum Heard {
     Usage {
         model: Option<String>,
         /// What this report adds to the run.
-        spend: Spend,
+        entry: Entry,
     },
     Ended {
         outcome: Outcome,

@@ -1,29 +1,68 @@
-//! What was spent today, and what the runs that have begun may still spend.
+//! What was spent today, what may have been, and what the runs that have begun may still spend.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::pool::State;
-use crate::{Run, Usd};
+use crate::{Run, RunId, Usd};
 
 /// A day in milliseconds.
 pub const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// What was spent on the last day on which anything was, as far as its cost is known.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What was spent on the last day on which anything was, as far as its cost is known, and what may have been.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Day {
     /// Days since 1970, in UTC.
     pub n: i64,
     pub spent: Usd,
+    /// What runs that are over could have spent beyond what is known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub held: BTreeMap<RunId, Held>,
+}
+
+/// What a run could have spent beyond what is known: nobody knows that it has not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    pub usd: Usd,
+    /// When the run ended, Unix milliseconds.
+    pub at: i64,
+    /// The run of which it resumed or forked the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<RunId>,
+    /// A total of the session cannot tell what the run has spent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lasting: bool,
 }
 
 impl Day {
     /// Counts a cost at a moment (Unix milliseconds). A clock that was set back does not make a day begin again.
     pub(super) fn count(&mut self, at: i64, cost: Usd) {
+        self.begin(at);
+        self.spent = self.spent.plus(cost);
+    }
+
+    fn begin(&mut self, at: i64) {
         let n = at.div_euclid(DAY_MS);
         if n > self.n {
-            *self = Self { n, spent: Usd::default() };
+            *self = Self { n, ..Self::default() };
         }
-        self.spent = self.spent.plus(cost);
+    }
+
+    pub(super) fn hold(&mut self, run: RunId, held: &Held) {
+        self.begin(held.at);
+        self.held.insert(run, *held);
+    }
+
+    /// A total has told what this run and those before it have spent.
+    pub(super) fn settle(&mut self, mut run: Option<RunId>) {
+        while let Some((id, held)) = run.and_then(|id| Some((id, *self.held.get(&id)?))) {
+            if !held.lasting {
+                self.held.remove(&id);
+            }
+            // A run follows an older one.
+            run = held.of.filter(|of| *of < id);
+        }
     }
 }
 
@@ -36,6 +75,14 @@ impl State {
         }
     }
 
+    /// What runs that ended on the day of this moment could have spent beyond what is known.
+    pub fn held_today(&self, now: i64) -> Usd {
+        match now.div_euclid(DAY_MS) > self.day.n {
+            true => Usd::default(),
+            false => self.day.held.values().fold(Usd::default(), |sum, held| sum.plus(held.usd)),
+        }
+    }
+
     /// What the runs that have begun may still spend.
     pub fn reserved(&self) -> Usd {
         let running =
@@ -44,7 +91,8 @@ impl State {
     }
 }
 
-fn outstanding(run: &Run) -> Usd {
+/// What a run may still spend; nothing if nobody bounds it.
+pub(super) fn outstanding(run: &Run) -> Usd {
     run.budget.unwrap_or_default().minus(run.spent)
 }
 
@@ -67,7 +115,8 @@ pub(super) enum Share {
 
 impl Purse {
     pub(super) fn of(state: &State, cap: Option<Usd>, now: i64) -> Self {
-        Self { cap, gone: state.spent_today(now).plus(state.reserved()) }
+        let spent = state.spent_today(now).plus(state.held_today(now));
+        Self { cap, gone: spent.plus(state.reserved()) }
     }
 
     /// What is left, up to what the run may spend at all.

@@ -1,64 +1,208 @@
-//! The ledger: turns increments and running totals into what one run has spent.
+//! The ledger: turns what is reported of calls and totals into what one run has spent.
 
-use std::collections::BTreeMap;
+#[cfg(test)]
+mod tests;
 
-use super::{Spend, UsageReport, Usd};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Spend, UsageOf, UsageReport, Usd};
 
 const UNNAMED: &str = "unknown";
 
 /// One run's books, by model.
 ///
 /// Agents that report running totals carry them over when a session is resumed or forked, so a run that resumes must
-/// be given its parent's last totals, or it would be billed for its parent's work again.
+/// be given its parent's last totals, or it would be billed for its parent's work again. Where such a total holds more
+/// than was ever counted, because an earlier run ended before it was told, the rest is counted now, as [`Entry::earlier`].
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
-    /// The last running total of the session's lineage.
+    /// The last running total of the session's lineage, as its vendor keeps it.
     lineage: BTreeMap<String, Spend>,
-    /// What this run alone has spent.
+    /// Earlier runs of the session are in these books, and not only in those of the vendor.
+    resumes: bool,
+    /// The models of which the vendor has told a total in this run.
+    told: BTreeSet<String>,
+    /// The models of which earlier runs have left a cost unknown that a total can tell.
+    untold: BTreeSet<String>,
+    /// What this run alone has spent, with what it was told of earlier runs.
     spent: BTreeMap<String, Spend>,
+    /// What of that is known to be the cost of earlier runs.
+    earlier: Usd,
+    /// Calls without a last word, in the order in which they began.
+    open: BTreeMap<u64, UsageReport>,
+    open_ids: BTreeMap<String, u64>,
+    began: u64,
+    /// What has had its last word.
+    counted: BTreeSet<String>,
+}
+
+/// What one report adds to the books.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// What is added.
+    pub spend: Spend,
+    /// What of it earlier runs of the session have spent; a total of the vendor told it only now.
+    pub earlier: Option<Spend>,
+    /// The call did not come to its end, and no total will hold it.
+    pub cut: bool,
+    /// With this, everything is known that earlier runs of the session have left unknown and a total can tell.
+    pub settles: bool,
+}
+
+impl Entry {
+    pub fn is_nothing(&self) -> bool {
+        self.spend == Spend::default() && !self.settles
+    }
+}
+
+impl From<Spend> for Entry {
+    fn from(spend: Spend) -> Self {
+        Self { spend, ..Self::default() }
+    }
 }
 
 impl Ledger {
     /// Books that start from the running totals of the session that is resumed or forked.
     pub fn resuming(totals: BTreeMap<String, Spend>) -> Self {
-        Self { lineage: totals, spent: BTreeMap::new() }
+        let untold = totals.iter().filter(|(_, total)| total.cost_usd.is_none());
+        let untold = untold.map(|(model, _)| model.clone()).collect();
+        Self { resumes: !totals.is_empty(), lineage: totals, untold, ..Self::default() }
     }
 
-    /// Enters a report and returns what it adds to this run. Partial reports add nothing.
-    pub fn enter(&mut self, report: &UsageReport) -> Spend {
+    /// Enters a report and returns what it adds to this run. Partial reports add nothing until [`left`](Self::left).
+    pub fn enter(&mut self, report: &UsageReport) -> Entry {
         if report.partial {
-            return Spend::default();
+            self.remember(report);
+            return Entry::default();
         }
         let model = report.model.as_deref().unwrap_or(UNNAMED);
-        let last = self.lineage.get(model).copied();
-        let (added, total) = if report.cumulative {
-            let now = report.spend;
-            let added = match last {
-                // A total that fell was reset; all of it is new.
-                Some(before) if now.fell_below(before) => now,
-                Some(before) => now.since(before),
-                None => now,
-            };
-            (added, now)
-        } else {
-            (report.spend, last.map_or(report.spend, |before| before.plus(report.spend)))
+        let is_call = report.of == UsageOf::ModelCall;
+        if let Some(id) = &report.id {
+            // A frame tells the totals of several models.
+            let key = if is_call { id.clone() } else { format!("{id}/{model}") };
+            if !self.counted.insert(key) {
+                return Entry::default();
+            }
+            if let Some(n) = self.open_ids.remove(id) {
+                self.open.remove(&n);
+            }
+        }
+        if !is_call {
+            self.drop_what_is_over();
+        }
+        let entry = match (&report.total, report.cumulative) {
+            (Some(total), false) => self.increment(model, report.spend, **total),
+            (_, true) => self.total(model, report.spend),
+            (None, false) => {
+                let entry = Entry { cut: report.cut, ..report.spend.into() };
+                if !report.cut {
+                    let before = self.lineage.get(model).copied().unwrap_or_default();
+                    self.lineage.insert(model.to_owned(), before.plus(report.spend));
+                }
+                entry
+            }
         };
-        self.lineage.insert(model.to_owned(), total);
-        self.spent
-            .entry(model.to_owned())
-            .and_modify(|spent| *spent = spent.plus(added))
-            .or_insert(added);
-        added
+        let spent = self.spent.entry(model.to_owned()).or_default();
+        *spent = spent.plus(entry.spend);
+        self.earlier = self.earlier.plus(entry.earlier.unwrap_or_default().known_cost());
+        entry
+    }
+
+    /// An increment with the total after it. The first one of a run tells what the vendor had counted before the run;
+    /// afterwards the total alone speaks, so that a frame that comes twice counts once.
+    fn increment(&mut self, model: &str, added: Spend, total: Spend) -> Entry {
+        let before = self.lineage.insert(model.to_owned(), total);
+        let first = self.told.insert(model.to_owned());
+        match before {
+            Some(before) if !first && !total.fell_below(before) => total.since(before).into(),
+            _ if !first || !self.resumes => added.into(),
+            before => {
+                let before = before.unwrap_or_default();
+                let had = total.since(added);
+                // A program that was killed may have forgotten what it had counted.
+                if had.fell_below(before) {
+                    return added.into();
+                }
+                let settles = total.cost_usd.is_some() && self.settle(model);
+                let rest = had.since(before);
+                let earlier = (rest != Spend::default()).then_some(rest);
+                Entry { spend: added.plus(rest), earlier, cut: false, settles }
+            }
+        }
+    }
+
+    /// A running total without an increment.
+    fn total(&mut self, model: &str, now: Spend) -> Entry {
+        self.told.insert(model.to_owned());
+        match self.lineage.insert(model.to_owned(), now) {
+            Some(before) if !now.fell_below(before) => {
+                let settles = now.cost_usd.is_some() && self.settle(model);
+                Entry { settles, ..now.since(before).into() }
+            }
+            // A total that fell was reset; all of it is new.
+            Some(_) | None => now.into(),
+        }
+    }
+
+    /// Whether this was the last model of which something was unknown.
+    fn settle(&mut self, model: &str) -> bool {
+        self.untold.remove(model) && self.untold.is_empty()
+    }
+
+    fn remember(&mut self, report: &UsageReport) {
+        let known = report.id.as_ref().and_then(|id| self.open_ids.get(id)).copied();
+        if report.id.as_ref().is_some_and(|id| self.counted.contains(id)) {
+            return;
+        }
+        let n = known.unwrap_or_else(|| {
+            self.began += 1;
+            if let Some(id) = &report.id {
+                self.open_ids.insert(id.clone(), self.began);
+            }
+            self.began
+        });
+        self.open.insert(n, report.clone());
+    }
+
+    /// A total holds every call that was over when it was told. Calls without a name are of an older runner, which told
+    /// of them once.
+    fn drop_what_is_over(&mut self) {
+        let Self { open, open_ids, .. } = self;
+        open.retain(|_, call| match &call.id {
+            Some(id) if call.over => {
+                open_ids.remove(id);
+                false
+            }
+            Some(_) => true,
+            None => false,
+        });
+    }
+
+    /// The last words on all calls that have none, for whoever ends the session to say and to enter: what was told of
+    /// them counts, and what was not is unknown.
+    pub fn left(&self) -> Vec<UsageReport> {
+        let last_word = |call: &UsageReport| {
+            let cut = !call.over;
+            let told = call.spend.tokens.total() > 0;
+            let spend = if cut && told { call.spend.as_estimate() } else { call.spend };
+            UsageReport { partial: false, over: false, cut, spend, context: None, ..call.clone() }
+        };
+        self.open.values().map(last_word).collect()
+    }
+
+    /// Whether nothing was ever counted, not even that something was free.
+    pub fn is_empty(&self) -> bool {
+        self.spent.is_empty()
     }
 
     /// What this run has spent, over all models.
     pub fn spent(&self) -> Spend {
-        self.spent.values().copied().reduce(Spend::plus).unwrap_or_default()
+        self.spent.values().copied().fold(Spend::default(), Spend::plus)
     }
 
-    /// What this run has cost as far as anybody knows; the least that it can be.
+    /// What this run has cost by itself as far as anybody knows; the least that it can be.
     pub fn known_cost(&self) -> Usd {
-        self.spent.values().filter_map(|spend| spend.cost_usd).fold(Usd::default(), Usd::plus)
+        self.spent().known_cost().minus(self.earlier)
     }
 
     /// What this run has spent, by model.
@@ -69,90 +213,5 @@ impl Ledger {
     /// The running totals to give to the next run of this session or of a fork.
     pub fn lineage(&self) -> &BTreeMap<String, Spend> {
         &self.lineage
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{CostBasis, Tokens, UsageOf, Usd};
-
-    fn report(model: &str, input: u64, output: u64, cost: f64, cumulative: bool) -> UsageReport {
-        UsageReport {
-            of: if cumulative { UsageOf::Session } else { UsageOf::Turn },
-            cumulative,
-            model: Some(model.into()),
-            spend: Spend {
-                tokens: Tokens { input, output, ..Tokens::default() },
-                cost_usd: Some(Usd::from_dollars(cost)),
-            },
-            cost_basis: CostBasis::Reported,
-            context: None,
-            partial: false,
-        }
-    }
-
-    #[test]
-    fn running_totals_become_increments_turn_by_turn() {
-        let mut ledger = Ledger::default();
-        assert_eq!(ledger.enter(&report("m", 100, 20, 0.1, true)).tokens.input, 100);
-        let second = ledger.enter(&report("m", 250, 50, 0.3, true));
-        assert_eq!((second.tokens.input, second.tokens.output), (150, 30));
-        assert_eq!(second.cost_usd, Some(Usd::from_dollars(0.2)));
-        assert_eq!(ledger.spent().tokens.total(), 300);
-    }
-
-    #[test]
-    fn a_resumed_or_forked_run_is_not_billed_for_its_parent() {
-        let mut parent = Ledger::default();
-        parent.enter(&report("m", 100, 20, 0.1, true));
-        let mut child = Ledger::resuming(parent.lineage().clone());
-        child.enter(&report("m", 150, 30, 0.15, true));
-        assert_eq!(child.spent().tokens.input, 50);
-        assert_eq!(child.spent().cost_usd, Some(Usd::from_dollars(0.05)));
-        assert_eq!(parent.spent().tokens.input, 100);
-    }
-
-    #[test]
-    fn a_total_that_fell_was_reset_and_is_never_negative_spend() {
-        let mut ledger = Ledger::default();
-        ledger.enter(&report("m", 100, 20, 0.1, true));
-        let after = ledger.enter(&report("m", 30, 5, 0.02, true));
-        assert_eq!((after.tokens.input, after.tokens.output), (30, 5));
-        assert_eq!(ledger.spent().tokens.input, 130);
-    }
-
-    #[test]
-    fn increments_and_totals_of_one_session_agree() {
-        let mut ledger = Ledger::default();
-        ledger.enter(&report("m", 100, 20, 0.1, false));
-        let from_total = ledger.enter(&report("m", 160, 30, 0.17, true));
-        assert_eq!(from_total.tokens.input, 60);
-        assert_eq!(from_total.cost_usd, Some(Usd::from_dollars(0.07)));
-    }
-
-    #[test]
-    fn a_partial_report_is_shown_but_not_billed() {
-        let mut ledger = Ledger::default();
-        let mut partial = report("m", 100, 1, 0.0, false);
-        partial.partial = true;
-        ledger.enter(&partial);
-        assert_eq!(ledger.spent(), Spend::default());
-    }
-
-    #[test]
-    fn an_unknown_cost_is_unknown_in_the_sum_and_never_zero() {
-        let mut ledger = Ledger::default();
-        ledger.enter(&report("known", 1, 1, 0.1, false));
-        let mut unknown = report("unknown", 1, 1, 0.0, false);
-        unknown.spend.cost_usd = None;
-        ledger.enter(&unknown);
-        assert_eq!(ledger.spent().cost_usd, None);
-        assert_eq!(
-            ledger.known_cost(),
-            Usd::from_dollars(0.1),
-            "a budget still counts what is known"
-        );
-        assert_eq!(ledger.spent().tokens.total(), 4);
     }
 }

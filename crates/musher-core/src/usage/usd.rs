@@ -15,6 +15,15 @@ impl Usd {
         Self((dollars * PICO).round() as u64)
     }
 
+    /// A figure from outside, if it is an amount of money; a negative or unreal one says nothing.
+    pub fn told(dollars: f64) -> Option<Self> {
+        (dollars.is_finite() && dollars >= 0.0).then(|| Self::from_dollars(dollars))
+    }
+
+    pub fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+
     pub fn dollars(self) -> f64 {
         self.0 as f64 / PICO
     }
@@ -100,5 +109,7 @@ mod tests {
     fn unreal_figures_count_as_nothing() {
         assert_eq!(Usd::from_dollars(f64::NAN), Usd::default());
         assert_eq!(Usd::from_dollars(-3.0), Usd::default());
+        assert_eq!([f64::NAN, f64::INFINITY, -0.1].map(Usd::told), [None; 3], "nor are they known");
+        assert_eq!(Usd::told(0.0), Some(Usd::default()));
     }
 }

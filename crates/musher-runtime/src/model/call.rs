@@ -4,10 +4,7 @@ mod stream;
 
 use std::time::Duration;
 
-use musher_core::{
-    Context, CostBasis, ErrorClass, ErrorInfo, EventKind, Level, RateLimit, Spend, Tokens, UsageOf,
-    UsageReport,
-};
+use musher_core::{ErrorClass, ErrorInfo, EventKind, Level, RateLimit, Spend, Tokens, UsageReport};
 use uuid::Uuid;
 
 use super::agent::Agent;
@@ -200,15 +197,10 @@ impl Agent {
         let cost = told.and_then(|tokens| known?.cost(&tokens));
         self.context = tokens.context().saturating_add(tokens.output);
         self.shown = self.history.entries.len();
-        let report = UsageReport {
-            of: UsageOf::ModelCall,
-            cumulative: false,
-            model: Some(self.model.clone()),
-            spend: Spend { tokens, cost_usd: cost },
-            cost_basis: if cost.is_some() { CostBasis::PriceTable } else { CostBasis::Unknown },
-            context: Some(Context { used: self.context, window: self.window() }),
-            partial: false,
-        };
+        let spend = Spend::costing(tokens, cost);
+        let spend = if told.is_none() { spend.as_estimate() } else { spend };
+        let report = UsageReport::call(self.mint("call"), Some(self.model.clone()), spend)
+            .with_context(self.context, self.window());
         self.outbox.event(EventKind::Usage(report)).await
     }
 

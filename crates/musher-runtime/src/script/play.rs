@@ -7,7 +7,7 @@ use std::time::Duration;
 use musher_core::{
     Answer, Approval, Ask, Channel, CostBasis, Delta, ErrorClass, ErrorInfo, EventKind, ItemBody,
     ItemId, ModelChange, Question, QuestionOption, Scope, SessionId, SessionInfo, Spend, ToolKind,
-    Trigger, TurnEnded, TurnOutcome, UsageOf, UsageReport,
+    Trigger, TurnEnded, TurnOutcome, UsageReport,
 };
 use uuid::Uuid;
 
@@ -219,18 +219,15 @@ impl Player {
             }
             Step::Approve { act } => self.approve(act).await,
             Step::Usage { tokens, cost } => {
+                let spend = Spend::costing(*tokens, *cost);
                 let report = UsageReport {
-                    of: UsageOf::ModelCall,
-                    cumulative: false,
-                    model: Some(self.model.clone()),
-                    spend: Spend { tokens: *tokens, cost_usd: *cost },
                     cost_basis: if cost.is_some() {
                         CostBasis::Reported
                     } else {
                         CostBasis::Unknown
                     },
-                    context: None,
-                    partial: false,
+                    id: None,
+                    ..UsageReport::call("", Some(self.model.clone()), spend)
                 };
                 self.event(EventKind::Usage(report)).await
             }

@@ -6,14 +6,14 @@ mod signals;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
 use musher_core::{
     ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, Ledger, Level, Outcome, PromptId, Scope,
-    SessionEnded, SessionId, SessionOrigin, TaskId, Usd,
+    SessionEnded, SessionId, SessionOrigin, TaskId, Tokens, Usd,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -449,6 +449,7 @@ impl Driver {
         ended.stderr_tail = ended.stderr_tail.filter(|tail| !tail.is_empty());
         let owes = self.owes_a_turn();
         self.forget_pending();
+        self.count_what_is_left();
         if self.turns.open.is_some() {
             let cut_short = ending::turn_cut_short(&ended, self.ending.as_ref());
             self.turn_ended(cut_short, None, ClosedBy::ProcessEnd);
@@ -464,21 +465,18 @@ impl Driver {
         let decided =
             if dropped { Some(Ending::new(Outcome::Stopped, None)) } else { self.ending.take() };
         let (outcome, error) = ending::conclude(&ended, decided, self.turns.last.as_ref(), owes);
-        let mut spent = self.ledger.spent();
-        if self.turns.model_calls == 0 && spent.tokens.total() == 0 {
-            // No model was called, so the cost is known, and it is nothing.
-            spent.cost_usd = Some(Usd::default());
-        }
         let took = self.clocks.elapsed().as_millis();
         let tail = ended.stderr_tail.map(|tail| self.redactor.text(tail));
-        self.emit(EventKind::SessionEnded(Box::new(SessionEnded {
+        let end = SessionEnded {
             outcome,
             error,
             session: self.session.clone(),
             origin: self.origin,
-            usage: spent.tokens,
-            cost_usd: spent.cost_usd,
-            models: self.ledger.by_model().clone(),
+            usage: Tokens::default(),
+            cost_usd: None,
+            known_cost_usd: Usd::default(),
+            estimated: false,
+            models: BTreeMap::new(),
             turns: self.turns.count,
             model_calls: self.turns.model_calls,
             duration_ms: u64::try_from(took).unwrap_or(u64::MAX),
@@ -486,7 +484,9 @@ impl Driver {
             signal: ended.signal,
             stderr_tail: tail,
             survivors: ended.survivors,
-        })));
+        };
+        let end = end.spending(&self.ledger);
+        self.emit(EventKind::SessionEnded(Box::new(end)));
         // A host that is gone does not need to hear of the end.
         let _gone = outputs.send(self.outbox).await;
     }

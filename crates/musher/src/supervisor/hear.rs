@@ -55,11 +55,11 @@ impl Ear {
                 Heard::Taken { command: CommandId::parse(prompt.as_str()).ok()? }
             }
             EventKind::Usage(report) => {
-                let spend = self.ledger.enter(&report);
-                if spend == Spend::default() {
+                let entry = self.ledger.enter(&report);
+                if entry.is_nothing() {
                     return None;
                 }
-                Heard::Usage { model: report.model, spend }
+                Heard::Usage { model: report.model, entry }
             }
             EventKind::SessionEnded(end) => {
                 self.over = true;

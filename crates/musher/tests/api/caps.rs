@@ -38,8 +38,9 @@ async fn a_cap_is_an_amount_above_nothing_and_is_lifted_only_on_purpose() {
 async fn a_feed_hears_why_a_queued_run_waits_and_that_it_waits_no_more() {
     let rig = Rig::new().await;
     let run = rig.live().await;
-    let spend = Spend { cost_usd: Some(Usd::from_dollars(5.0)), ..Spend::default() };
-    rig.tell(Input::Heard { run, seq: 1, what: Heard::Usage { model: None, spend } }).await;
+    let spend = Spend::costing(Tokens::default(), Some(Usd::from_dollars(5.0)));
+    rig.tell(Input::Heard { run, seq: 1, what: Heard::Usage { model: None, entry: spend.into() } })
+        .await;
     cap(&rig, &json!({ "day_usd": 4 })).await;
     let mut feed = Sse::open(&rig, "/api/v1/feed", None).await;
     while feed.next().await.unwrap().event != "ready" {}

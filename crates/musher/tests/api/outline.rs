@@ -24,15 +24,9 @@ fn call(id: &str, name: Option<&str>, phase: ToolPhase) -> EventKind {
 
 fn usage(output: u64, cost: Option<f64>) -> EventKind {
     let tokens = Tokens { output, ..Tokens::default() };
-    EventKind::Usage(UsageReport {
-        of: UsageOf::Turn,
-        cumulative: false,
-        model: None,
-        spend: Spend { tokens, cost_usd: cost.map(Usd::from_dollars) },
-        cost_basis: CostBasis::Reported,
-        context: None,
-        partial: false,
-    })
+    let spend = Spend::costing(tokens, cost.map(Usd::from_dollars));
+    let of = UsageOf::Turn;
+    EventKind::Usage(UsageReport { of, id: None, ..UsageReport::call("", None, spend) })
 }
 
 fn turn(log: &mut Log, number: u32, prompt: &str) {

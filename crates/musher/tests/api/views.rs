@@ -143,8 +143,8 @@ async fn usage_is_summed_by_what_is_asked_for_and_unknown_cost_stays_unknown() {
     let run = rig.live().await;
     let tokens = Tokens { input: 10, output: 5, ..Tokens::default() };
     for (seq, model, cost) in [(1, "m1", Some(0.25)), (2, "m2", None)] {
-        let spend = Spend { tokens, cost_usd: cost.map(Usd::from_dollars) };
-        let what = Heard::Usage { model: Some(model.into()), spend };
+        let spend = Spend::costing(tokens, cost.map(Usd::from_dollars));
+        let what = Heard::Usage { model: Some(model.into()), entry: spend.into() };
         rig.tell(Input::Heard { run, seq, what }).await;
     }
     rig.settled().await;

@@ -21,17 +21,15 @@ fn usage(input: u64, cost: f64, cumulative: bool) -> EventKind {
     EventKind::Usage(UsageReport {
         of: if cumulative { UsageOf::Session } else { UsageOf::ModelCall },
         cumulative,
-        model: Some("m".into()),
-        spend: spend(input, cost),
         cost_basis: CostBasis::Reported,
-        context: None,
-        partial: false,
+        id: None,
+        ..UsageReport::call("", Some("m".into()), spend(input, cost))
     })
 }
 
 fn spend(input: u64, cost: f64) -> Spend {
     let tokens = Tokens { input, ..Tokens::default() };
-    Spend { tokens, cost_usd: Some(Usd::from_dollars(cost)) }
+    Spend::costing(tokens, Some(Usd::from_dollars(cost)))
 }
 
 fn approval() -> Ask {

@@ -22,8 +22,8 @@ fn scene() -> (Home, Rig, Views) {
 
 fn usage(model: &str, input: u64, cost: Option<f64>) -> Heard {
     let tokens = Tokens { input, output: 1, ..Tokens::default() };
-    let spend = Spend { tokens, cost_usd: cost.map(Usd::from_dollars) };
-    Heard::Usage { model: Some(model.into()), spend }
+    let spend = Spend::costing(tokens, cost.map(Usd::from_dollars));
+    Heard::Usage { model: Some(model.into()), entry: spend.into() }
 }
 
 #[test]

@@ -120,7 +120,7 @@ impl World {
             },
             7..=9 => Heard::Usage {
                 model: dice.pick(&[None, Some("m".into())]).flatten(),
-                spend: spend(dice),
+                entry: spend(dice).into(),
             },
             10 => {
                 let outcome = dice.pick(&[Outcome::Completed, Outcome::Failed]).unwrap();
@@ -199,5 +199,5 @@ fn delivered(dice: &mut Dice) -> Result<(), Undelivered> {
 fn spend(dice: &mut Dice) -> Spend {
     let tokens = Tokens { input: dice.below(1000), output: dice.below(100), ..Tokens::default() };
     let cost_usd = (dice.below(5) > 0).then(|| Usd::from_dollars(0.001));
-    Spend { tokens, cost_usd }
+    Spend::costing(tokens, cost_usd)
 }

@@ -38,6 +38,8 @@ pub(in crate::pool) enum Rule {
     NothingLeft,
     /// No run starts when the day's money is spent or reserved.
     DayCap,
+    /// What a run of unknown cost may have spent is gone for the day.
+    UnknownHeld,
 }
 
 /// The facts and actions so far, on top of the state before the input.

@@ -2,10 +2,11 @@
 
 use super::draft::{Draft, Rule};
 use super::{answers, talk};
+use crate::pool::money::outstanding;
 use crate::pool::{
-    Action, DeliveryKind, Fact, Refusal, Reply, Slot, Undelivered, UndeliveredCode, Wear,
+    Action, DeliveryKind, Fact, Held, Refusal, Reply, Slot, Undelivered, UndeliveredCode, Wear,
 };
-use crate::{CommandId, EndWish, ErrorInfo, Outcome, Run, RunId, RunPhase, SlotId};
+use crate::{CommandId, Doubt, EndWish, ErrorInfo, Outcome, Run, RunId, RunPhase, SlotId};
 
 pub(super) fn stop(
     draft: &mut Draft<'_>,
@@ -100,10 +101,28 @@ pub(super) fn end(draft: &mut Draft<'_>, id: RunId, end: End) {
     let End { outcome, error, seq } = end;
     let session = run.conversation();
     let rest = what_is_left(draft, id, &run);
-    draft.put(Fact::RunEnded { run: id, seq, outcome, error, session });
+    let held = held(draft, &run, seq);
+    draft.put(Fact::RunEnded { run: id, seq, outcome, error, session, held });
     if let Some(action) = rest {
         draft.act(action);
     }
+}
+
+/// What the run may have spent beyond what is known. A run that was begun and whose log does not tell its end may have
+/// spent all that it could.
+fn held(draft: &Draft<'_>, run: &Run, told: Option<u64>) -> Option<Held> {
+    let begun = match run.phase {
+        RunPhase::Live { .. } | RunPhase::Closing { .. } | RunPhase::Finishing { .. } => true,
+        RunPhase::Queued | RunPhase::Preparing { .. } | RunPhase::Starting { .. } => false,
+    };
+    let silent = begun && told.is_none();
+    let usd = outstanding(run);
+    let known = !silent && run.doubt.is_none();
+    if known || usd.is_zero() || !draft.keeps(Rule::UnknownHeld) {
+        return None;
+    }
+    let lasting = silent || run.doubt == Doubt::Lasting;
+    Some(Held { usd, at: draft.now, of: run.plan.kind.of(), lasting })
 }
 
 fn what_is_left(draft: &mut Draft<'_>, id: RunId, run: &Run) -> Option<Action> {

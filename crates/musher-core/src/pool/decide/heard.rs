@@ -4,7 +4,7 @@ use super::draft::{Draft, Rule};
 use super::ending::{End, end};
 use super::{answers, flow, talk};
 use crate::pool::{Fact, Heard};
-use crate::{RunId, RunPhase};
+use crate::{Entry, RunId, RunPhase};
 
 pub(super) fn heard(draft: &mut Draft<'_>, id: RunId, seq: u64, what: Heard) {
     let Some(run) = draft.base.runs.get(&id) else { return };
@@ -50,9 +50,11 @@ pub(super) fn heard(draft: &mut Draft<'_>, id: RunId, seq: u64, what: Heard) {
                 talk::delivered(draft, id, &command, Ok(()));
             }
         }
-        Heard::Usage { model, spend } => {
+        Heard::Usage { model, entry } => {
             let at = Some(draft.now);
-            draft.put(Fact::UsageCounted { run: id, seq, model, spend, at });
+            let Entry { spend, earlier, cut, settles } = entry;
+            let run = id;
+            draft.put(Fact::UsageCounted { run, seq, model, spend, at, earlier, cut, settles });
         }
         Heard::Ended { outcome, error, session } => {
             let session = session.filter(|session| run.session.as_ref() != Some(session));

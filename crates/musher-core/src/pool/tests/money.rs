@@ -2,10 +2,14 @@
 
 use super::scene::Scene;
 use crate::pool::{Command, DAY_MS, Decision, Fact, Heard, Input, Reply};
-use crate::{Outcome, RunId, RunPhase, Spend, Usd, Wait};
+use crate::{Entry, Outcome, RunId, RunPhase, Spend, Tokens, Usd, Wait};
 
 fn usd(dollars: f64) -> Usd {
     Usd::from_dollars(dollars)
+}
+
+fn money(dollars: f64) -> Spend {
+    Spend::costing(Tokens::default(), Some(usd(dollars)))
 }
 
 /// A pool with a cap for the day, and with what a run of anyone may spend.
@@ -20,8 +24,8 @@ fn capped(cap: f64, own: Option<f64>) -> Scene {
 }
 
 fn spends(scene: &mut Scene, run: RunId, seq: u64, dollars: f64) -> Decision {
-    let spend = Spend { cost_usd: Some(usd(dollars)), ..Spend::default() };
-    scene.hear(run, seq, Heard::Usage { model: None, spend })
+    let entry = money(dollars).into();
+    scene.hear(run, seq, Heard::Usage { model: None, entry })
 }
 
 fn waits(scene: &Scene, run: RunId) -> Option<Wait> {
@@ -120,15 +124,103 @@ fn a_run_whose_wait_changes_says_so() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_gives_no_money_back_and_unknown_costs_count_for_nothing() {
+fn a_clock_that_is_set_back_gives_no_money_back() {
     let mut scene = capped(5.0, None);
     scene.now = 10 * DAY_MS;
     let first = scene.live("s1", "ada");
     spends(&mut scene, first, 1, 2.0);
     scene.now -= DAY_MS;
     spends(&mut scene, first, 2, 1.0);
-    scene.hear(first, 3, Heard::Usage { model: None, spend: Spend::default() });
+    let entry = Spend::unpriced(Tokens::default()).into();
+    scene.hear(first, 3, Heard::Usage { model: None, entry });
     assert_eq!(scene.state.spent_today(scene.now), usd(3.0));
     assert_eq!(scene.state.spent_today(10 * DAY_MS), usd(3.0));
     assert_eq!(scene.state.spent_today(11 * DAY_MS), usd(0.0));
+}
+
+/// A run says that it has spent something of which nobody knows what it cost.
+fn spends_something(scene: &mut Scene, run: RunId, seq: u64, cut: bool) {
+    let entry = Entry { cut, ..Spend::unpriced(Tokens::default()).into() };
+    scene.hear(run, seq, Heard::Usage { model: None, entry });
+}
+
+#[test]
+fn what_a_run_of_unknown_cost_may_have_spent_is_gone_for_the_day_and_for_no_other() {
+    let mut scene = capped(10.0, Some(6.0));
+    let first = scene.live("s1", "ada");
+    spends(&mut scene, first, 1, 2.0);
+    spends_something(&mut scene, first, 2, true);
+    scene.end(first, Outcome::Stopped);
+    assert_eq!(scene.state.spent_today(scene.now), usd(2.0));
+    assert_eq!(scene.state.held_today(scene.now), usd(4.0), "the rest of its budget");
+    let second = scene.start("s2", "bob");
+    assert_eq!(scene.state.runs[&second].budget, Some(usd(4.0)), "10 less 2 spent and 4 held");
+    assert_eq!(scene.state.held_today(scene.now + DAY_MS), usd(0.0));
+}
+
+#[test]
+fn three_runs_that_were_killed_cannot_spend_more_than_the_cap_together() {
+    let mut scene = capped(0.3, Some(0.15));
+    let mut begun = 0.0;
+    for _ in 0..3 {
+        let run = scene.start("s1", "ada");
+        if waits(&scene, run).is_some() {
+            continue;
+        }
+        begun += scene.state.runs[&run].budget.unwrap().dollars();
+        scene.go_live(run);
+        spends_something(&mut scene, run, 1, true);
+        scene.end(run, Outcome::Stopped);
+    }
+    assert!((0.29..=0.3).contains(&begun), "{begun}");
+}
+
+#[test]
+fn a_run_that_nobody_bounds_holds_nothing_and_a_known_cost_holds_nothing() {
+    for (own, known) in [(None, false), (Some(6.0), true)] {
+        let mut scene = capped(10.0, own);
+        scene.team.limits.day_usd = None;
+        let run = scene.live("s1", "ada");
+        match known {
+            true => drop(spends(&mut scene, run, 1, 2.0)),
+            false => spends_something(&mut scene, run, 1, true),
+        }
+        scene.end(run, Outcome::Completed);
+        assert_eq!(scene.state.held_today(scene.now), usd(0.0), "own {own:?}");
+    }
+}
+
+#[test]
+fn a_run_whose_log_is_gone_may_have_spent_all_that_it_could() {
+    let mut scene = capped(10.0, Some(6.0));
+    let run = scene.live("s1", "ada");
+    spends(&mut scene, run, 1, 2.0);
+    scene.put(Input::RunnerGone { run });
+    let error = crate::ErrorInfo::new(crate::ErrorClass::Internal, "unreadable");
+    scene.put(Input::LogLost { run, error });
+    assert_eq!(scene.state.held_today(scene.now), usd(4.0));
+}
+
+#[test]
+fn a_total_that_tells_what_was_unknown_gives_the_rest_back_unless_a_call_was_cut() {
+    for cut in [false, true] {
+        let mut scene = capped(10.0, Some(4.0));
+        let first = scene.live("s1", "ada");
+        scene.name_session(first, 1, "x");
+        spends_something(&mut scene, first, 2, cut);
+        scene.end(first, Outcome::Stopped);
+        assert_eq!(scene.state.held_today(scene.now), usd(4.0));
+        let past = scene.past(first);
+        let reply = scene.reply(Command::Resume { past, text: None });
+        let Ok(Reply::Run(second)) = reply else { panic!("{reply:?}") };
+        scene.go_live(second);
+        let (spend, earlier) = (money(1.5), Some(money(1.0)));
+        let entry = Entry { spend, earlier, cut: false, settles: true };
+        scene.hear(second, 1, Heard::Usage { model: None, entry });
+        let held = if cut { usd(4.0) } else { usd(0.0) };
+        assert_eq!(scene.state.held_today(scene.now), held, "cut {cut}");
+        assert_eq!(scene.state.spent_today(scene.now), usd(1.5));
+        let spent = scene.state.runs[&second].spent;
+        assert_eq!(spent, usd(0.5), "what an earlier run has spent is not of its budget");
+    }
 }

@@ -1,7 +1,7 @@
 //! What was written once can be read for ever: facts and snapshots as JSON.
 
 use super::scene::{Scene, agent, run, story};
-use crate::pool::{Command, Fact, Heard, Input, State, UndeliveredCode};
+use crate::pool::{Command, Fact, Heard, Held, Input, State, UndeliveredCode};
 use crate::{
     Answer, AskId, ClosedBy, CommandId, EndWish, ErrorClass, ErrorInfo, Line, Opening, Outcome,
     RunKind, RunPlan, RunRef, SessionId, SlotId, Spend, Start, Tokens, Usd, Wait, Words,
@@ -47,9 +47,31 @@ pub(super) fn samples() -> Vec<Fact> {
     let restart = RunKind::Restart { of, opening };
     let error = ErrorInfo::new(ErrorClass::Startup, "it did not speak").with_hint("look at it");
     let tokens = Tokens { input: 10, output: 2, ..Tokens::default() };
-    let spend = Spend { tokens, cost_usd: Some(Usd::from_dollars(0.25)) };
+    let spend = Spend::costing(tokens, Some(Usd::from_dollars(0.25)));
     let model = Some("big".to_owned());
-    let counted = |at| Fact::UsageCounted { run, seq: 3, model: model.clone(), spend, at };
+    let counted = |at| Fact::UsageCounted {
+        run,
+        seq: 3,
+        model: model.clone(),
+        spend,
+        at,
+        earlier: None,
+        cut: false,
+        settles: false,
+    };
+    let partly = Spend::unpriced(tokens).plus(spend).as_estimate();
+    let cut = Fact::UsageCounted {
+        run,
+        seq: 4,
+        model: None,
+        spend: partly,
+        at: Some(5),
+        earlier: Some(spend),
+        cut: true,
+        settles: true,
+    };
+    let usd = Usd::from_dollars(1.5);
+    let held = Held { usd, at: 7, of: Some(of), lasting: true };
     let code = UndeliveredCode::RunEnded;
     let message = "no".to_owned();
     vec![
@@ -109,7 +131,17 @@ pub(super) fn samples() -> Vec<Fact> {
             outcome: Outcome::Lost,
             error: Some(error),
             session: Some(session),
+            held: None,
         },
+        Fact::RunEnded {
+            run,
+            seq: Some(7),
+            outcome: Outcome::Stopped,
+            error: None,
+            session: None,
+            held: Some(held),
+        },
+        cut,
         Fact::RunFinished { run, commit: Some("def".into()), error: None },
         Fact::RunParked { run, plan: plan(restart, Words::Continue) },
         Fact::RunUnparked { run, command: Some(command) },

@@ -143,7 +143,7 @@ fn inputs(at: At) -> Vec<Input> {
         Heard::AskOpened { ask: AskId::new("a2"), settled: false },
         Heard::AskClosed { ask: ask(), by: ClosedBy::Deadline, command: None },
         Heard::Taken { command: CommandId::parse("said").unwrap() },
-        Heard::Usage { model: None, spend: crate::Spend::default() },
+        Heard::Usage { model: None, entry: crate::Spend::default().into() },
         ended(Outcome::Completed),
     ];
     let id = CommandId::parse("new").unwrap();
@@ -194,7 +194,7 @@ fn nothing_begins_on_any_input_while_the_days_money_is_gone() {
             let (row, cells) = cells::row(&input);
             let mut scene = scene(at);
             scene.team.limits.day_usd = Some(Usd::from_dollars(5.0));
-            scene.state.day = Day { n: 0, spent: Usd::from_dollars(5.0) };
+            scene.state.day = Day { spent: Usd::from_dollars(5.0), ..Day::default() };
             let found = shown(&scene.put(input));
             let expected = cells[column].replace("run_preparing", "run_waits");
             let expected = expected.replace(" > prepare", "");

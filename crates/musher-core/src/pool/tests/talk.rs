@@ -196,7 +196,7 @@ fn a_kill_goes_beyond_a_stop_and_a_second_stop_adds_nothing() {
 fn a_repeated_or_older_event_changes_nothing() {
     let mut scene = Scene::with_story();
     let first = scene.live("s1", "ada");
-    let usage = Heard::Usage { model: None, spend: Default::default() };
+    let usage = Heard::Usage { model: None, entry: Default::default() };
     assert_eq!(scene.hear(first, 7, usage.clone()).facts.len(), 1);
     for seq in [7, 6, 1, 0] {
         assert_eq!(scene.hear(first, seq, usage.clone()), Default::default());

@@ -211,10 +211,8 @@ fn report(model: &str, usage: &ModelUsage, cumulative: bool) -> UsageReport {
     UsageReport {
         of: if cumulative { UsageOf::Session } else { UsageOf::Turn },
         cumulative,
-        model: Some(model.to_owned()),
-        spend: Spend { tokens, cost_usd },
         cost_basis: if cost_usd.is_some() { CostBasis::Reported } else { CostBasis::Unknown },
-        context: None,
-        partial: false,
+        id: None,
+        ..UsageReport::call("", Some(model.to_owned()), Spend::costing(tokens, cost_usd))
     }
 }

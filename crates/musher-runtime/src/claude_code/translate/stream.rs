@@ -1,8 +1,6 @@
 //! Text in flight.
 
-use musher_core::{
-    Channel, Context, CostBasis, Delta, EventKind, ItemId, Spend, Tokens, UsageOf, UsageReport,
-};
+use musher_core::{Channel, Delta, EventKind, ItemId, Spend, Tokens, UsageReport};
 
 use super::super::frame::StreamEvent;
 use super::{Frame, Translator, scope};
@@ -36,15 +34,9 @@ impl Translator {
                 if owner.is_main() {
                     self.model_call(frame, &message.id);
                 }
-                let report = UsageReport {
-                    of: UsageOf::ModelCall,
-                    cumulative: false,
-                    model: Some(message.model),
-                    spend: Spend { tokens, cost_usd: None },
-                    cost_basis: CostBasis::Unknown,
-                    context: Some(Context { used: tokens.context(), window: None }),
-                    partial: true,
-                };
+                let spend = Spend::unpriced(tokens);
+                let report = UsageReport::so_far(&message.id, Some(message.model), spend)
+                    .with_context(tokens.context(), None);
                 frame.event_in(owner, EventKind::Usage(report));
                 let streaming = Streaming { message: message.id, calls: Vec::new() };
                 self.streaming.insert(parent.map(str::to_owned), streaming);

@@ -85,10 +85,7 @@ impl Driver {
             }
             EventKind::SessionState { state } => self.native_busy = *state != Activity::Idle,
             EventKind::Tool(update) if scope.is_main() => self.turns.tool(update),
-            EventKind::Usage(report) => {
-                self.ledger.enter(report);
-                self.warn_of_unknown_cost(report);
-            }
+            EventKind::Usage(report) => self.count(report),
             EventKind::RateLimit(limit) if limit.exhausted => {
                 let wait = limit.resets_at.map(|at| at.saturating_sub(clock::now_ms()));
                 if let Some(wait) = wait.and_then(|wait| u64::try_from(wait).ok()) {
@@ -109,6 +106,34 @@ impl Driver {
                 }
             },
             _ => {}
+        }
+    }
+
+    /// Enters what was used. What an earlier run of the session has spent and only now was told is said to be so.
+    fn count(&mut self, report: &UsageReport) {
+        let entry = self.ledger.enter(report);
+        if let Some(earlier) = entry.earlier {
+            let tokens = earlier.tokens.total();
+            let cost = earlier
+                .cost_usd
+                .map_or_else(|| "at an unknown cost".to_owned(), |cost| format!("for {cost}"));
+            let text = format!(
+                "{} counts {tokens} tokens more, {cost}, than was known of the runs before this one; they are counted here",
+                self.profile.name
+            );
+            let code = Some("usage_corrected".into());
+            self.emit(EventKind::Notice { level: Level::Info, code, text });
+        }
+        if !report.cut {
+            self.warn_of_unknown_cost(report);
+        }
+    }
+
+    /// Says the last word on every call that has none, when nobody else can say it any more.
+    pub(super) fn count_what_is_left(&mut self) {
+        for report in self.ledger.left() {
+            self.ledger.enter(&report);
+            self.emit(EventKind::Usage(report));
         }
     }
 

@@ -150,7 +150,7 @@ impl Fold {
                 }
             }
             EventKind::Usage(report) => {
-                let added = self.ledger.enter(&report);
+                let added = self.ledger.enter(&report).spend;
                 if let Some(turn) = self.turn(turn).filter(|_| added != Spend::default()) {
                     let first = turn.tokens == 0 && turn.cost_usd.is_none();
                     turn.tokens = turn.tokens.saturating_add(added.tokens.total());

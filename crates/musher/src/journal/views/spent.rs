@@ -212,7 +212,7 @@ fn spend(row: &Row<'_>) -> rusqlite::Result<Spend> {
         reasoning: bucket(6)?,
     };
     let cost: Option<f64> = row.get(7)?;
-    Ok(Spend { tokens, cost_usd: cost.map(Usd::from_dollars) })
+    Ok(Spend::costing(tokens, cost.map(Usd::from_dollars)))
 }
 
 /// A sum in the core's own arithmetic, which never overflows and keeps what is unknown unknown.
@@ -229,7 +229,7 @@ impl Sum {
     }
 
     fn spent(self) -> Spent {
-        let Spend { tokens, cost_usd } = self.all.unwrap_or_default();
+        let Spend { tokens, cost_usd, .. } = self.all.unwrap_or_default();
         Spent {
             input: tokens.input,
             cache_read: tokens.cache_read,

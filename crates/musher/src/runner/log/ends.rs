@@ -5,7 +5,7 @@ use std::path::Path;
 
 use musher_core::{
     AskId, CallId, Event, EventKind, Ledger, Origin, PromptId, SessionEnded, SessionId,
-    SessionOrigin, Spend, UsageOf,
+    SessionOrigin, Spend, Tokens, UsageOf, UsageReport,
 };
 
 use super::error::LogError;
@@ -41,6 +41,8 @@ pub struct OpenEnds {
     pub session: Option<SessionId>,
     pub origin: SessionOrigin,
     pub ledger: Ledger,
+    /// Model calls that were told of.
+    calls: BTreeSet<String>,
     pub turns: u32,
     /// As far as the ends of turns and the usage tell.
     pub model_calls: u32,
@@ -87,6 +89,24 @@ pub fn open_ends(dir: &Path, totals: BTreeMap<String, Spend>) -> Result<OpenEnds
 }
 
 impl OpenEnds {
+    /// The number of the open turn.
+    pub(super) fn turn(&self) -> Option<u32> {
+        self.open_turn.as_ref().and_then(|turn| turn.number)
+    }
+
+    /// The last words on what was used, and entered: of the calls that have none, and of what the agent may have begun
+    /// when nobody wrote it down any more.
+    pub(super) fn count_what_is_left(&mut self) -> Vec<EventKind> {
+        let mut left = self.ledger.left();
+        if self.open_turn.is_some() || !self.unbegun.is_empty() {
+            left.push(UsageReport::cut("lost", None, Spend::unpriced(Tokens::default())));
+        }
+        left.iter().for_each(|report| {
+            self.ledger.enter(report);
+        });
+        left.into_iter().map(EventKind::Usage).collect()
+    }
+
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "only the kinds that were chosen come here; others leave nothing open"
@@ -137,6 +157,7 @@ impl OpenEnds {
                 if let Some(turn) = &mut self.open_turn
                     && report.of == UsageOf::ModelCall
                     && event.scope.is_main()
+                    && report.id.is_none_or(|id| self.calls.insert(id))
                 {
                     turn.model_calls += 1;
                 }

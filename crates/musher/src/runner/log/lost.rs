@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use musher_core::{
     ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, Level, Outcome, Scope, SessionEnded, Spend,
-    ToolPhase, ToolUpdate, TurnEnded, TurnOutcome, Usd,
+    ToolPhase, ToolUpdate, TurnEnded, TurnOutcome,
 };
 
 use super::disk::Disk;
@@ -37,8 +37,10 @@ pub fn close_lost(lock: Lock, lost: Lost) -> Result<SessionEnded, LogError> {
     let ended = match ends.ended.take() {
         Some(ended) => ended,
         None => {
+            let left = ends.count_what_is_left();
             let ended = the_end(&ends, &lost.reason);
-            let kinds = closing(ends, TurnOutcome::Lost, &lost.reason, &ended);
+            let mut kinds: Vec<_> = left.into_iter().map(|report| (ends.turn(), report)).collect();
+            kinds.extend(closing(ends, TurnOutcome::Lost, &lost.reason, &ended));
             writer.append_last(&numbered(kinds, lost.now_ms, writer.next_seq()))?;
             ended
         }
@@ -70,26 +72,16 @@ pub fn close_short<D: Disk>(
 
 fn the_end(ends: &OpenEnds, reason: &ErrorInfo) -> SessionEnded {
     let open_calls = ends.open_turn.as_ref().map_or(0, |turn| turn.model_calls);
-    let model_calls = ends.model_calls + open_calls;
-    let spent = ends.ledger.spent();
-    let nothing = model_calls == 0 && spent.tokens.total() == 0;
-    SessionEnded {
+    let end = SessionEnded {
         outcome: Outcome::Lost,
-        error: Some(reason.clone()),
         session: ends.session.clone(),
         origin: ends.origin,
-        usage: spent.tokens,
-        // No model was called, so the cost is known, and it is nothing.
-        cost_usd: if nothing { Some(Usd::default()) } else { spent.cost_usd },
-        models: ends.ledger.by_model().clone(),
         turns: ends.turns,
-        model_calls,
+        model_calls: ends.model_calls + open_calls,
         duration_ms: between(ends.began_at, ends.last_at),
-        exit_code: None,
-        signal: None,
-        stderr_tail: None,
-        survivors: Vec::new(),
-    }
+        ..SessionEnded::unbegun(reason.clone())
+    };
+    end.spending(&ends.ledger)
 }
 
 /// What is still to be said, in the order in which a runner says it: asks, calls, the turn, the end.

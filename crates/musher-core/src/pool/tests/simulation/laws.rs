@@ -30,6 +30,15 @@ struct Books {
     spent: BTreeMap<i64, Usd>,
     /// What each run that has begun may still spend.
     promised: BTreeMap<RunId, Usd>,
+    /// What runs of unknown cost could still have spent when they ended, and on which day; with those of which no total
+    /// can tell the cost.
+    kept: BTreeMap<RunId, (i64, Usd)>,
+    unknown: BTreeSet<RunId>,
+    /// Runs that a runner was started for.
+    begun: BTreeSet<RunId>,
+    lasting: BTreeSet<RunId>,
+    /// Which run follows which.
+    follows: BTreeMap<RunId, RunId>,
 }
 
 impl Laws {
@@ -152,7 +161,7 @@ impl Books {
     /// No run begins with more than is left of the day's money, whoever counts it.
     fn judge(&mut self, decision: &Decision, team: &Team, now: i64) -> Result<(), String> {
         for fact in &decision.facts {
-            if let Fact::UsageCounted { run, spend, at: Some(at), .. } = fact {
+            if let Fact::UsageCounted { run, spend, at: Some(at), cut, settles, .. } = fact {
                 let cost = spend.cost_usd.unwrap_or_default();
                 let last = self.spent.last_key_value().map_or(0, |(day, _)| *day);
                 let day = at.div_euclid(DAY_MS).max(last);
@@ -161,21 +170,51 @@ impl Books {
                 if let Some(promised) = self.promised.get_mut(run) {
                     *promised = promised.minus(cost);
                 }
-            } else if let Fact::RunEnded { run, .. } = fact {
-                self.promised.remove(run);
+                if spend.cost_usd.is_none() {
+                    self.unknown.insert(*run);
+                    self.lasting.extend(cut.then_some(*run));
+                }
+                if *settles {
+                    self.settle(*run);
+                }
+            } else if let Fact::RunQueued { run, plan, .. } = fact {
+                self.follows.extend(plan.kind.of().map(|of| (*run, of)));
+            } else if let Fact::RunEnded { run, seq, .. } = fact {
+                let promised = self.promised.remove(run).unwrap_or_default();
+                // A run that was begun and has no end in its log is as unknown as one that says so.
+                if self.unknown.contains(run) || (seq.is_none() && self.begun.contains(run)) {
+                    self.lasting.extend(seq.is_none().then_some(*run));
+                    self.kept.insert(*run, (now.div_euclid(DAY_MS), promised));
+                }
+            } else if let Fact::RunStarted { run } | Fact::RunnerLost { run } = fact {
+                self.begun.insert(*run);
             } else if let Fact::RunPreparing { run, budget, .. } = fact {
                 self.promised.insert(*run, budget.unwrap_or_default());
                 let Some(cap) = team.limits.day_usd else { continue };
                 let today = now.div_euclid(DAY_MS);
                 let spent = self.spent.last_key_value().filter(|(day, _)| **day >= today);
                 let spent = spent.map_or(Usd::default(), |(_, spent)| *spent);
-                let all = self.promised.values().fold(spent, |sum, promised| sum.plus(*promised));
+                let kept =
+                    self.kept.values().filter(|(day, _)| *day >= today).map(|(_, kept)| kept);
+                let promised = self.promised.values().chain(kept);
+                let all = promised.fold(spent, |sum, promised| sum.plus(*promised));
                 if budget.is_none() || all > cap {
                     return Err(format!("{run} began with {budget:?}: {all} of {cap} are gone"));
                 }
             }
         }
         Ok(())
+    }
+
+    /// A total has told what the runs before this one have spent.
+    fn settle(&mut self, run: RunId) {
+        let mut next = self.follows.get(&run);
+        while let Some(run) = next.filter(|run| self.kept.contains_key(run)).copied() {
+            if !self.lasting.contains(&run) {
+                self.kept.remove(&run);
+            }
+            next = self.follows.get(&run);
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::dice::Dice;
 use crate::pool::{Action, DeliveryKind, Heard, Input, Undelivered, UndeliveredCode};
 use crate::{
-    AskId, BranchRef, ClosedBy, CommandId, ErrorClass, ErrorInfo, Outcome, RunId, SessionId,
-    SlotId, Spend, Start, Usd,
+    AskId, BranchRef, ClosedBy, CommandId, Entry, ErrorClass, ErrorInfo, Outcome, RunId, SessionId,
+    SlotId, Spend, Start, Tokens, Usd,
 };
 
 /// Everything that is not the pool.
@@ -293,8 +293,10 @@ impl Runner {
                 // Some models tell no cost.
                 let cents = dice.below(250) as f64;
                 let cost_usd = dice.chance(80).then(|| Usd::from_dollars(cents / 100.0));
-                let spend = Spend { cost_usd, ..Spend::default() };
-                self.log.push(Heard::Usage { model: None, spend });
+                let spend = Spend::costing(Tokens::default(), cost_usd);
+                let (cut, settles) = (dice.chance(50), dice.chance(10));
+                let entry = Entry { cut, settles, ..spend.into() };
+                self.log.push(Heard::Usage { model: None, entry });
             }
             10 if dice.chance(50) => self.end(Outcome::Failed, ClosedBy::TurnEnd),
             11 if dice.chance(50) => self.end(Outcome::Completed, ClosedBy::TurnEnd),

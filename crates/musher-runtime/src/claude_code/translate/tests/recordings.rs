@@ -293,7 +293,7 @@ fn baseline(result: &Json) -> BTreeMap<String, musher_core::Spend> {
             let began = increments.get(&model).copied().unwrap_or_default();
             let cost = total.cost_usd.unwrap_or_default().minus(began.cost_usd.unwrap_or_default());
             let tokens = total.tokens.minus(began.tokens);
-            (model, musher_core::Spend { tokens, cost_usd: Some(cost) })
+            (model, musher_core::Spend::costing(tokens, Some(cost)))
         })
         .collect()
 }
