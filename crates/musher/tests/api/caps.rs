@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use musher_core::pool::{Heard, Input};
-use musher_core::{Spend, Usd};
+use musher_core::{Spend, Tokens, Usd};
 use serde_json::{Value as Json, json};
 
 use crate::rig::{Reply, Rig, order};

@@ -1,8 +1,8 @@
 //! The shape of a run: turns, marks and spans.
 
 use musher_core::{
-    Ask, ClosedBy, CostBasis, Event, EventKind, Level, Origin, Scope, Spend, Tokens, ToolPhase,
-    ToolUpdate, Trigger, TurnEnded, TurnOutcome, UsageOf, UsageReport, Usd,
+    Ask, ClosedBy, Event, EventKind, Level, Origin, Scope, Spend, Tokens, ToolPhase, ToolUpdate,
+    Trigger, TurnEnded, TurnOutcome, UsageOf, UsageReport, Usd,
 };
 use serde_json::{Value as Json, json};
 
