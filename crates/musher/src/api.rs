@@ -2,7 +2,7 @@
 //!
 //! | part | what it does |
 //! |---|---|
-//! | `access`, `bounds` | Who may come in, and how many at once. |
+//! | `access`, `body`, `bounds` | Who may come in, what they bring, and how many at once. |
 //! | `file_diff` | The changes of a file, as several routes tell them. |
 //! | `request`, `problem` | How requests are read, and what is told when one fails. |
 //! | `command` | How a wish is sent to the pool and waited for. |
@@ -21,6 +21,7 @@ mod agents;
 mod answer;
 mod archive;
 mod asks;
+mod body;
 mod bounds;
 mod browser;
 mod cap;

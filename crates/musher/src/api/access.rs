@@ -12,6 +12,7 @@ use futures_util::{StreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
 use super::problem::Problem;
+use super::serve::Standing;
 use super::{Api, page, sse};
 use crate::home::{Scope, Shown, Token, Tokens};
 
@@ -247,15 +248,38 @@ pub(super) async fn guard(State(api): State<Api>, mut request: Request, next: Ne
         Err(problem) => return hardened(problem.into_response(), None),
     };
     let response = match api.access.check_request(&request, guest.is_some()) {
-        Ok(Pass::On(bearer)) => {
-            api.note_use(&bearer);
-            request.extensions_mut().insert(bearer.clone());
-            until_revoked(next.run(request).await, bearer)
-        }
+        Ok(Pass::On(bearer)) => match welcome(&request, &bearer) {
+            Ok(()) => {
+                api.note_use(&bearer);
+                request.extensions_mut().insert(bearer.clone());
+                until_revoked(next.run(request).await, bearer)
+            }
+            Err(problem) => parting(problem),
+        },
         Ok(Pass::Preflight) => preflight(),
+        Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => parting(problem),
         Err(problem) => problem.into_response(),
     };
     hardened(response, guest)
+}
+
+/// From now on the connection is one of those who have shown a token, if this request did.
+fn welcome(request: &Request, bearer: &Bearer) -> Result<(), Problem> {
+    let standing = request.extensions().get::<Arc<Standing>>();
+    match (bearer, standing) {
+        (Bearer::Anybody, _) | (_, None) => Ok(()),
+        (Bearer::Owner | Bearer::Holder { .. }, Some(standing)) => {
+            let full = |_| Problem::busy("too_many_connections", "too many are connected", 5);
+            standing.is_known().map_err(full)
+        }
+    }
+}
+
+/// A reply after which the connection is closed: whoever shows no token keeps no place.
+fn parting(problem: Problem) -> Response {
+    let mut response = problem.into_response();
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 impl Api {

@@ -105,7 +105,8 @@ pub(super) async fn events(
     Ok(([(header::CONTENT_TYPE, kind)], body).into_response())
 }
 
-fn page(mut reader: Reader, limit: usize, kinds: Option<&Kinds>) -> Result<Vec<u8>, LogError> {
+fn page(reader: Reader, limit: usize, kinds: Option<&Kinds>) -> Result<Vec<u8>, LogError> {
+    let mut reader = reader.past_damage();
     let mut out = br#"{"events":["#.to_vec();
     let mut piece = Vec::new();
     let (mut count, mut looked, mut reset) = (0, 0, false);

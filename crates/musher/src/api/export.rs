@@ -2,7 +2,7 @@
 
 mod markdown;
 
-use std::convert::Infallible;
+use std::io;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -103,7 +103,7 @@ impl Export {
     ) -> Result<Self, Problem> {
         let folder = api.bus.folder(run.id);
         let reader = api.blocking(move || match Reader::open(&folder, None) {
-            Ok(reader) => Ok(Some(reader)),
+            Ok(reader) => Ok(Some(reader.past_damage())),
             // A run that has no log has an empty one.
             Err(LogError::Missing { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -122,8 +122,9 @@ impl Export {
         Ok(Self { api, opening, reader, writing, _place: place })
     }
 
-    /// The next piece of the file; what is wrong with the log ends it early, which the client notices.
-    async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+    /// The next piece of the file. Damage in the log is told in place; a log that cannot be read at all ends the file with an
+    /// error, so that its client does not take it for whole.
+    async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
         if let Some(opening) = self.opening.take() {
             return Some((Ok(opening.into()), self));
         }
@@ -133,11 +134,12 @@ impl Export {
             (piece, self)
         });
         let (piece, export) = read.await.ok()?;
-        piece.map(|piece| (Ok(piece.into()), export))
+        let piece = piece.map_err(io::Error::other).transpose()?;
+        Some((piece.map(Bytes::from), export))
     }
 
-    fn read(&mut self) -> Option<Vec<u8>> {
-        let reader = self.reader.as_mut()?;
+    fn read(&mut self) -> Result<Option<Vec<u8>>, LogError> {
+        let Some(reader) = self.reader.as_mut() else { return Ok(None) };
         let mut piece = Vec::new();
         let mut out = Vec::new();
         loop {
@@ -152,13 +154,17 @@ impl Export {
                         }
                     }
                     if !out.is_empty() {
-                        return Some(out);
+                        return Ok(Some(out));
                     }
                 }
                 Ok(Read::Reset { .. }) => {}
-                Ok(Read::End) | Err(_) => {
+                Ok(Read::End) => {
                     self.reader = None;
-                    return None;
+                    return Ok(None);
+                }
+                Err(error) => {
+                    self.reader = None;
+                    return Err(error);
                 }
             }
         }

@@ -1,15 +1,15 @@
 //! `/mcp`: the operator's tools over streamable HTTP, for assistants.
 
+mod sessions;
+
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Extension, Request, State};
-use axum::http::{Method, header};
+use axum::http::{HeaderName, Method, StatusCode, header};
 use axum::response::Response;
 use axum::routing::Router;
 use http_body_util::BodyExt;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value as Json;
 use tokio::sync::watch;
@@ -22,17 +22,16 @@ use super::{Api, bounds};
 use crate::mcp::office::{News, Office, Refused, Replying, Wanted};
 use crate::mcp::operator::{INSTRUCTIONS, Operator};
 use crate::mcp::{Caller, Door};
+use sessions::{CALLER, OF_ONE, Sessions};
 
-/// Sessions of the older generation that may be open at once; the newer one has none.
-const SESSIONS: usize = 1000;
-/// A session that says nothing for this long is forgotten; its client begins another.
-const FORGOTTEN: Duration = Duration::from_secs(60 * 60);
+/// What names a session of the older generation; the newer one has none.
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// The operator's door, as the routes hold it.
 #[derive(Clone)]
 pub(super) struct Operators {
-    service: StreamableHttpService<Door, LocalSessionManager>,
-    sessions: Arc<LocalSessionManager>,
+    service: StreamableHttpService<Door, Sessions>,
+    sessions: Arc<Sessions>,
 }
 
 impl Operators {
@@ -40,9 +39,7 @@ impl Operators {
     pub(super) fn new(api: &Api, inside: Router) -> Self {
         let office = Inside { router: inside, facts: api.pool.facts() };
         let door = Door::new(Operator::new(office), INSTRUCTIONS);
-        let mut sessions = LocalSessionManager::default();
-        sessions.session_config.keep_alive = Some(FORGOTTEN);
-        let sessions = Arc::new(sessions);
+        let sessions = Arc::new(Sessions::new());
         // Host and Origin were checked before, against the names of this very server.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
@@ -70,10 +67,6 @@ pub(super) async fn post(
     Extension(operators): Extension<Operators>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let begins = !request.headers().contains_key("mcp-session-id");
-    if begins && operators.sessions.sessions.read().await.len() >= SESSIONS {
-        return Err(Problem::busy("too_many_sessions", "too many assistants are connected", 60));
-    }
     serve(&api, operators, request).await
 }
 
@@ -116,14 +109,30 @@ async fn serve(api: &Api, operators: Operators, mut request: Request) -> Result<
         Some(Bearer::Holder { id, .. }) => Caller(id.clone()),
         Some(Bearer::Owner | Bearer::Anybody) | None => Caller::default(),
     };
-    request.extensions_mut().insert(caller);
-    let response = operators.service.handle(request).await;
+    let session = request.headers().get(SESSION).and_then(|id| id.to_str().ok());
+    let open = match session {
+        None => None,
+        Some(id) => Some(operators.sessions.open(id, &caller).ok_or_else(no_such_session)?),
+    };
+    request.extensions_mut().insert(caller.clone());
+    let response = CALLER.scope(caller, operators.service.handle(request)).await;
     Ok(response.map(|body| {
         Body::new(body.map_frame(move |frame| {
-            let _held = &place;
+            let _held = (&place, &open);
             frame
         }))
     }))
+}
+
+fn no_such_session() -> Problem {
+    Problem::new(
+        StatusCode::NOT_FOUND,
+        "no_such_session",
+        format!(
+            "there is no such session; a token has {OF_ONE} of them, and the idlest makes room"
+        ),
+        "initialise a new session",
+    )
 }
 
 /// The server, asked from inside: through the same routes, past no check but the one at the door.

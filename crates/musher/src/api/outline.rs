@@ -89,7 +89,7 @@ fn read_on(made: Option<Made>, folder: &Path) -> Result<Made, LogError> {
         Some(made) => (made.fold, Some(made.to)),
         None => (fresh(), None),
     };
-    let mut reader = Reader::open(folder, after)?;
+    let mut reader = Reader::open(folder, after)?.past_damage();
     let mut piece = Vec::new();
     loop {
         piece.clear();

@@ -137,6 +137,7 @@ impl From<&LogError> for Problem {
             ),
             LogError::Newer { .. }
             | LogError::Damaged { .. }
+            | LogError::RawDamaged { .. }
             | LogError::Exists { .. }
             | LogError::Full { .. }
             | LogError::Gap { .. }

@@ -98,19 +98,27 @@ fn patience(request: &Request) -> Duration {
 
 fn unread(error: &BytesRejection) -> Problem {
     match error.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Problem::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "body_too_large",
-            format!("the body is longer than {LONGEST_BODY} bytes"),
-            "send less",
-        ),
-        _ => Problem::new(
-            StatusCode::BAD_REQUEST,
-            "body_unread",
-            "the body ended before its end",
-            "send the request again",
-        ),
+        StatusCode::PAYLOAD_TOO_LARGE => body_too_large(LONGEST_BODY),
+        _ => body_unread(),
     }
+}
+
+pub(super) fn body_too_large(longest: usize) -> Problem {
+    Problem::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "body_too_large",
+        format!("the body is longer than {longest} bytes"),
+        "send less",
+    )
+}
+
+pub(super) fn body_unread() -> Problem {
+    Problem::new(
+        StatusCode::BAD_REQUEST,
+        "body_unread",
+        "the body ended before its end",
+        "send the request again",
+    )
 }
 
 fn misread(error: &serde_json::Error) -> Problem {

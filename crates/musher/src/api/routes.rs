@@ -13,6 +13,7 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::body::{self, Bodies};
 use super::bounds::{Bounds, REQUESTS, bounded};
 use super::problem::Problem;
 use super::request::LONGEST_BODY;
@@ -26,6 +27,8 @@ use super::{
 
 /// A request has this long, streams aside.
 const WITHIN: Duration = Duration::from_secs(30);
+/// How many of those who bring the one-time code are heard at once.
+const ENTRY: usize = 64;
 /// How many of the heavy ones are at work at once, and how long each may take.
 const HEAVY: usize = 8;
 const HEAVY_WITHIN: Duration = Duration::from_secs(120);
@@ -72,9 +75,13 @@ fn commands() -> OpenApiRouter<Api> {
         .routes(routes!(revoke::revoke))
         .routes(routes!(cap::cap))
         .routes(routes!(reload::reload))
-        .routes(routes!(token::token))
         .routes(routes!(tokens::add::add_token))
         .routes(routes!(tokens::revoke::revoke_token))
+}
+
+/// What anybody may send. It waits for nobody, so a few places are enough.
+fn entry() -> OpenApiRouter<Api> {
+    OpenApiRouter::new().routes(routes!(token::token))
 }
 
 /// What starts programs or reads much, of which only a few may be at work at once.
@@ -113,6 +120,7 @@ fn table() -> OpenApiRouter<Api> {
     let api = views()
         .route_layer(within(REQUESTS, WITHIN))
         .merge(commands().route_layer(within(REQUESTS, WITHIN)))
+        .merge(entry().route_layer(within(ENTRY, WITHIN)))
         .merge(heavy().route_layer(within(HEAVY, HEAVY_WITHIN)))
         .merge(lasting());
     OpenApiRouter::with_openapi(document::preamble())
@@ -139,6 +147,7 @@ pub fn router(context: Context) -> Router {
     let operators = mcp::Operators::new(&api, routes.clone().with_state(api.clone()));
     routes
         .layer(Extension(operators))
+        .layer(from_fn_with_state(Bodies::default(), body::whole))
         .layer(from_fn_with_state(api.clone(), access::guard))
         .with_state(api)
 }

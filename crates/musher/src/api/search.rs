@@ -108,7 +108,7 @@ fn look(
     let first = end.first()?.unwrap_or(1);
     // What was cleaned away cannot be looked through.
     let seq = after.max(first - 1).min(end.cursor().seq);
-    let mut reader = end.beside(Some(Cursor { epoch: end.cursor().epoch, seq }))?;
+    let mut reader = end.beside(Some(Cursor { epoch: end.cursor().epoch, seq }))?.past_damage();
     let mut reply = SearchReply::default();
     let mut piece = Vec::new();
     let mut looked = 0;

@@ -1,22 +1,32 @@
 //! The listener: takes connections, bounds what they cost, and lets them end in peace.
 
+mod room;
 mod socket;
+mod standing;
 
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
 
+use room::Room;
 use socket::Socket;
+use standing::Crowd;
+pub(super) use standing::Standing;
 
-/// A client has this long to say what it wants, and to say the next thing on the same connection.
+/// A client has this long to say what it wants, and to say the next thing on the same connection. One that has not shown a
+/// token has less (`standing`).
 const HEADERS_WITHIN: Duration = Duration::from_secs(30);
 /// Headers longer than this, together, are refused.
 const LONGEST_HEADERS: usize = 32 * 1024;
@@ -37,16 +47,25 @@ pub async fn serve(
     router: Router,
     closing: CancellationToken,
 ) -> io::Result<()> {
+    let crowd = Crowd::new(Room::of_this_process());
     let mut connections = JoinSet::new();
     loop {
+        let accepted = async {
+            // A place comes first: what is not taken costs no file handle.
+            let place = crowd.place().await;
+            (listener.accept().await, place)
+        };
         tokio::select! {
             () = closing.cancelled() => break,
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    connections.spawn(connection(stream, router.clone(), closing.clone()));
+            accepted = accepted => match accepted {
+                (Ok((stream, _)), Some(place)) => {
+                    let standing = crowd.enter(place);
+                    let served = connection(stream, standing, router.clone(), closing.clone());
+                    connections.spawn(served);
                 }
-                Err(error) if is_of_one_client(&error) => {}
-                Err(_) => tokio::time::sleep(PAUSE).await,
+                (Ok(_), None) => {}
+                (Err(error), _) if is_of_one_client(&error) => {}
+                (Err(_), _) => tokio::time::sleep(PAUSE).await,
             },
             Some(_ended) = connections.join_next() => {}
         }
@@ -63,22 +82,34 @@ fn is_of_one_client(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-async fn connection(stream: TcpStream, router: Router, closing: CancellationToken) {
+async fn connection(
+    stream: TcpStream,
+    standing: Arc<Standing>,
+    router: Router,
+    closing: CancellationToken,
+) {
     // A connection that cannot be tuned still works.
     let _untuned = stream.set_nodelay(true);
     let _untuned = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER);
     let unread = u32::try_from(UNREAD.as_millis()).unwrap_or(u32::MAX);
     let _untuned = rustix::net::sockopt::set_tcp_user_timeout(&stream, unread);
+    let known = Arc::clone(&standing);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        standing.speaks();
+        request.extensions_mut().insert(Arc::clone(&standing));
+        router.clone().oneshot(request)
+    });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS_WITHIN)
         .max_header_size(LONGEST_HEADERS)
         .max_buf_size(READ_BUFFER)
-        .serve_connection(TokioIo::new(Socket(stream)), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(Socket(stream)), service);
     let mut served = pin!(served);
     tokio::select! {
         // What went wrong on a client's connection is the client's to know.
         _ended = served.as_mut() => return,
+        () = known.unwelcome() => return,
         () = closing.cancelled() => {}
     }
     served.as_mut().graceful_shutdown();

@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::sse;
 use crate::bus::Bus;
-use crate::runner::log::{Cursor, LogError, Read, Reader, line_kind};
+use crate::runner::log::{Cursor, LogError, Read, Reader, is_damage, line_kind};
 
 /// How many bytes of a log are read at once.
 pub(super) const PIECE: usize = 48 * 1024;
@@ -167,7 +167,7 @@ impl Tail {
 impl Newest {
     /// Stands at the end of the log, having looked at its last event.
     fn open(folder: &std::path::Path) -> Result<Self, LogError> {
-        let reader = Reader::open_last(folder, 1)?;
+        let reader = Reader::open_last(folder, 1)?.past_damage();
         let mut newest =
             Self { reader, pieces: VecDeque::new(), kept: 0, over: false, read_at: None };
         newest.advance(0)?;
@@ -200,7 +200,10 @@ impl Newest {
         let lines = &lines[batch.lines];
         let last = lines.len().saturating_sub(1);
         let last = memchr::memrchr(b'\n', &lines[..last]).map_or(0, |end| end + 1);
-        self.over = line_kind(&lines[last..]) == Some("session_ended");
+        let last = &lines[last..];
+        // The end of a log may be what is lost of it.
+        self.over =
+            line_kind(last) == Some("session_ended") || is_damage(last) && self.reader.is_closed();
         let mut framed = Vec::with_capacity(lines.len() + lines.len() / 4);
         sse::frame(&mut framed, batch.epoch, batch.first, lines, None);
         let to = Cursor { epoch: batch.epoch, seq: batch.last };

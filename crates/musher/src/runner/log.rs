@@ -17,6 +17,7 @@
 
 mod cursor;
 mod cut;
+mod damage;
 mod disk;
 mod encode;
 mod ends;
@@ -38,6 +39,7 @@ mod writer;
 
 pub use cursor::{Cursor, CursorError};
 pub use cut::is_cut;
+pub use damage::{Damage, Why, is_damage};
 pub use disk::{Disk, Os};
 pub use encode::{LONG_FIELD, LONGEST_LINE};
 pub use ends::{OpenEnds, OpenTurn, open_ends};

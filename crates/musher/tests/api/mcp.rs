@@ -151,3 +151,97 @@ async fn a_flood_with_one_token_is_slowed_and_does_not_slow_another() {
     assert!(refused["structuredContent"]["retry_after_ms"].is_u64(), "{refused:#}");
     assert_eq!(listed(TOKEN).await["isError"], false);
 }
+
+/// The first message of a client of the older generation.
+fn initialize(token: &str) -> Request<Body> {
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": { "name": "test", "version": "1" },
+    });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+    older(token, None, &body)
+}
+
+fn older(token: &str, session: Option<&str>, body: &Json) -> Request<Body> {
+    let request = Request::post("/mcp")
+        .header(header::HOST, crate::rig::HOST)
+        .header(header::AUTHORIZATION, format!("Bearer {token}"))
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::ACCEPT, "application/json, text/event-stream");
+    let request = match session {
+        Some(session) => {
+            request.header("mcp-session-id", session).header("mcp-protocol-version", "2025-11-25")
+        }
+        None => request,
+    };
+    request.body(body.to_string().into()).unwrap()
+}
+
+/// Begins a session of the older generation, and gives its id.
+async fn session(rig: &Rig, token: &str) -> String {
+    let reply = rig.send(initialize(token)).await;
+    assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+    let id = reply.headers["mcp-session-id"].to_str().unwrap().to_owned();
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    assert_eq!(rig.send(older(token, Some(&id), &ready)).await.status, StatusCode::ACCEPTED);
+    id
+}
+
+/// What a session hears when it asks for the tools.
+async fn tools(rig: &Rig, token: &str, session: &str) -> Reply {
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {} });
+    rig.send(older(token, Some(session), &list)).await
+}
+
+async fn operator(rig: &Rig, name: &str) -> String {
+    let made =
+        rig.post("/api/v1/tokens", &json!({ "name": name, "scope": "operator" })).await.json();
+    made["token"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn abandoned_sessions_close_the_door_for_nobody() {
+    let rig = Rig::new().await;
+    let other = operator(&rig, "other").await;
+    let theirs = session(&rig, &other).await;
+    let first = session(&rig, TOKEN).await;
+    for _ in 0..1_100 {
+        let reply = rig.send(initialize(TOKEN)).await;
+        assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+    }
+    // Whoever abandons sessions loses the idlest of their own, and is told so that its client begins anew.
+    tools(&rig, TOKEN, &first).await.is_problem(404, "no_such_session");
+    let again = session(&rig, TOKEN).await;
+    assert_eq!(tools(&rig, TOKEN, &again).await.status, StatusCode::OK);
+    // Nobody else notices, with a session or without one.
+    let heard = last(&tools(&rig, &other, &theirs).await);
+    assert_eq!(heard["result"]["tools"].as_array().unwrap().len(), 15, "{heard:#}");
+    let listed = last(&rig.send(message("tools/list", &json!({}))).await);
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 15);
+}
+
+#[tokio::test]
+async fn the_session_that_was_idle_for_the_longest_makes_room() {
+    let rig = Rig::new().await;
+    let used = session(&rig, TOKEN).await;
+    let idle = session(&rig, TOKEN).await;
+    for _ in 0..63 {
+        assert_eq!(tools(&rig, TOKEN, &used).await.status, StatusCode::OK);
+        session(&rig, TOKEN).await;
+    }
+    tools(&rig, TOKEN, &idle).await.is_problem(404, "no_such_session");
+    assert_eq!(tools(&rig, TOKEN, &used).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_session_belongs_to_the_token_that_began_it() {
+    let rig = Rig::new().await;
+    let other = operator(&rig, "other").await;
+    let ours = session(&rig, TOKEN).await;
+    tools(&rig, &other, &ours).await.is_problem(404, "no_such_session");
+    let mut end = older(&other, Some(&ours), &json!({}));
+    *end.method_mut() = Method::DELETE;
+    rig.send(end).await.is_problem(404, "no_such_session");
+    assert_eq!(tools(&rig, TOKEN, &ours).await.status, StatusCode::OK);
+}

@@ -39,8 +39,10 @@ async fn a_body_that_is_too_deep_is_refused_on_every_route_that_takes_one() {
     for (method, path) in with_body() {
         for body in [&deep, &list, &inside] {
             let reply = rig.send(order(method.clone(), &path, body.clone())).await;
+            // Whoever has no token may say little.
+            let too_long = reply.status == 413 && path == "/api/v1/token";
             assert!(
-                matches!(reply.status.as_u16(), 400 | 422),
+                too_long || matches!(reply.status.as_u16(), 400 | 422),
                 "{method} {path}: {} {}",
                 reply.status,
                 reply.text()

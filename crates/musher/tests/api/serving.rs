@@ -9,14 +9,14 @@ use tokio::task::JoinHandle;
 
 use crate::rig::{Rig, TOKEN, until};
 
-struct Served {
-    rig: Rig,
-    port: u16,
+pub(crate) struct Served {
+    pub(crate) rig: Rig,
+    pub(crate) port: u16,
     serving: JoinHandle<std::io::Result<()>>,
 }
 
 impl Served {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let rig = Rig::at(port).await;
@@ -24,12 +24,12 @@ impl Served {
         Self { rig, port, serving }
     }
 
-    async fn connect(&self) -> TcpStream {
+    pub(crate) async fn connect(&self) -> TcpStream {
         TcpStream::connect(("127.0.0.1", self.port)).await.unwrap()
     }
 
     /// Sends bytes, and reads until the server has nothing more to say.
-    async fn say(&self, bytes: &[u8]) -> String {
+    pub(crate) async fn say(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect().await;
         stream.write_all(bytes).await.unwrap();
         let mut heard = Vec::new();
@@ -38,7 +38,7 @@ impl Served {
         String::from_utf8_lossy(&heard).into_owned()
     }
 
-    fn request(&self, path: &str) -> String {
+    pub(crate) fn request(&self, path: &str) -> String {
         let port = self.port;
         format!(
             "GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {TOKEN}\r\n"

@@ -10,6 +10,7 @@
 
 mod asks;
 mod caps;
+mod crowd;
 mod dice;
 mod disk;
 mod durable;

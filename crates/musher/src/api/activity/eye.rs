@@ -63,13 +63,13 @@ impl Eye {
     }
 
     fn read(&mut self) -> Result<(), LogError> {
-        let reader = Reader::open(&self.folder, self.at)?;
+        let reader = Reader::open(&self.folder, self.at)?.past_damage();
         if self.at.is_some() && !is_far_behind(&reader)? {
             return self.read_on(reader);
         }
         self.last = None;
         for count in FIRST_LOOKS {
-            self.read_on(Reader::open_last(&self.folder, count)?)?;
+            self.read_on(Reader::open_last(&self.folder, count)?.past_damage())?;
             if self.last.is_some() {
                 break;
             }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use super::{Close, Ends, LOOKED_THROUGH, PAGE_BYTES, PIECE};
-use crate::runner::log::{Cursor, Kinds, LogError, Read, Reader, lines};
+use crate::runner::log::{Cursor, Kinds, LogError, Read, Reader, is_damage, lines};
 
 /// At least so many events are looked at in one stride, so that rare kinds are found in few of them.
 const STRIDE: u64 = 512;
@@ -16,7 +16,7 @@ pub(super) fn page(
     limit: usize,
     kinds: Option<&Kinds>,
 ) -> Result<Vec<u8>, LogError> {
-    let reader = Reader::open_last(folder, 0)?;
+    let reader = Reader::open_last(folder, 0)?.past_damage();
     let ends = Ends::of(&reader)?;
     let epoch = reader.cursor().epoch;
     let (first, last) = (ends.first.unwrap_or(1), ends.last.unwrap_or(0));
@@ -99,6 +99,7 @@ impl Stretch {
         let mut piece = Vec::new();
         loop {
             piece.clear();
+            let from = reader.cursor().seq + 1;
             let batch = match reader.read(&mut piece, PIECE)? {
                 Read::Lines(batch) => batch,
                 Read::Reset { .. } => continue,
@@ -106,6 +107,10 @@ impl Stretch {
             };
             for (seq, line) in (batch.first..).zip(lines(&piece[batch.lines.clone()])) {
                 if seq >= before {
+                    // What is lost may begin before the number and end after it.
+                    if from < before && is_damage(line) {
+                        stretch.push(Cursor { epoch: batch.epoch, seq }, line);
+                    }
                     return Ok(stretch);
                 }
                 stretch.looked += line.len();

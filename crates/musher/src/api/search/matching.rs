@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::Match;
-use crate::runner::log::{Kinds, line_kind};
+use crate::runner::log::{Kinds, is_damage, line_kind};
 
 /// Letters that are shown before and after the words.
 const BEFORE: usize = 50;
@@ -77,6 +77,13 @@ impl Matcher {
     pub(super) fn find(&mut self, line: &[u8]) -> Option<Match> {
         if !self.kinds.has(line) {
             return None;
+        }
+        if is_damage(line) {
+            // Whatever is looked for may be in what is lost.
+            let event: Json = serde_json::from_slice(line).ok()?;
+            let Outside { seq, at, turn } = Outside::deserialize(&event).ok()?;
+            let excerpt = event["text"].as_str().unwrap_or_default().to_owned();
+            return Some(Match { seq, at, kind: "notice".to_owned(), turn, excerpt });
         }
         // Calls are followed even where the words are not, because later words on them name only the call.
         let is_call = self.tool.is_some() && line_kind(line) == Some("tool");

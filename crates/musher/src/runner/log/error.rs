@@ -18,6 +18,11 @@ pub enum LogError {
         "{path}: damaged after byte {offset}, event {seq} cannot be read; restore it from a backup"
     )]
     Damaged { path: PathBuf, offset: u64, seq: u64 },
+    #[error(
+        "{path}: damaged after byte {offset}, the output of the agent from byte {from} on cannot be read; it goes on with \
+         byte {to}"
+    )]
+    RawDamaged { path: PathBuf, offset: u64, from: u64, to: u64 },
     /// Nothing is lost: the same events may be appended again when there is room.
     #[error("{path}: the disk is full; make room, and the run goes on")]
     Full { path: PathBuf },

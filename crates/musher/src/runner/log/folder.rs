@@ -31,6 +31,11 @@ pub(super) fn index(dir: &Path, first: u64) -> PathBuf {
     dir.join(format!("events-{first:08}.idx"))
 }
 
+/// The name of a file, without its folder.
+pub(super) fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// Where a segment is made before it gets its name.
 pub(super) fn unborn_segment(dir: &Path) -> PathBuf {
     dir.join("events.new")

@@ -2,6 +2,8 @@
 
 use memchr::{memchr, memchr_iter, memrchr};
 
+use super::damage::is_damage;
+
 /// The number of the event in a line.
 pub fn line_seq(line: &[u8]) -> Option<u64> {
     seq_and_rest(line).map(|(seq, _)| seq)
@@ -15,6 +17,13 @@ pub fn line_kind(line: &[u8]) -> Option<&str> {
     let rest = rest[time..].strip_prefix(b",\"type\":\"")?;
     let kind = &rest[..memchr(b'"', rest)?];
     std::str::from_utf8(kind).ok()
+}
+
+/// The time of the event in a line.
+pub(super) fn line_at(line: &[u8]) -> Option<i64> {
+    let (_, rest) = seq_and_rest(line)?;
+    let rest = rest.strip_prefix(b"\"at\":")?;
+    std::str::from_utf8(&rest[..memchr(b',', rest)?]).ok()?.parse().ok()
 }
 
 fn seq_and_rest(line: &[u8]) -> Option<(u64, &[u8])> {
@@ -50,10 +59,12 @@ impl Kinds {
         Self(names.into_iter().map(Into::into).collect())
     }
 
-    /// Whether the event in a line is of a kind that was chosen.
+    /// Whether the event in a line is of a kind that was chosen. What stands for events that are lost always is, because
+    /// nobody knows of what kind those were.
     pub fn has(&self, line: &[u8]) -> bool {
         self.0.is_empty()
             || line_kind(line).is_some_and(|kind| self.0.iter().any(|name| **name == *kind))
+            || is_damage(line)
     }
 }
 

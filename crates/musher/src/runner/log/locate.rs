@@ -5,6 +5,7 @@ use std::sync::Arc;
 use memchr::memchr_iter;
 
 use super::cursor::Cursor;
+use super::damage::again;
 use super::error::LogError;
 use super::folder;
 use super::index;
@@ -33,6 +34,11 @@ pub(super) enum Located {
 pub(super) fn locate(log: &Log, after: Option<Cursor>) -> Result<Located, LogError> {
     let segments = whole_segments(log)?;
     let (Some(first), Some(newest)) = (segments.first(), segments.last()) else {
+        if let Some(head) = log.head()?.filter(|head| head.synced > 0) {
+            // There was a log, and nothing of it can be read.
+            let path = folder::segment(&log.dir, head.segment);
+            return Err(LogError::Damaged { path, offset: 0, seq: head.segment });
+        }
         return Ok(match after.filter(|cursor| cursor.seq > 0) {
             None => Located::Nowhere,
             Some(_) => Located::Reset { place: None, to: Cursor { epoch: 1, seq: 0 } },
@@ -92,14 +98,12 @@ pub(super) fn last(log: &Log) -> Result<Option<Cursor>, LogError> {
 fn last_of(log: &Log, newest: &Segment) -> Result<u64, LogError> {
     let failed = |error| LogError::of("read", &newest.path, error);
     let len = newest.file.metadata().map_err(failed)?.len();
-    if let Some(head) = log.head()?
-        && head.segment == newest.first
-        && head.epoch == newest.epoch
-        && head.offset <= len
-    {
-        return Ok(head.seq);
+    match log.head()?.filter(|head| head.epoch == newest.epoch) {
+        Some(head) if head.segment == newest.first && head.offset <= len => Ok(head.seq),
+        // What was on the disk for certain counts, whether it can be read or not.
+        Some(head) if head.segment >= newest.first => Ok(newest.scan()?.last.max(head.synced)),
+        Some(_) | None => Ok(newest.scan()?.last),
     }
-    Ok(newest.scan()?.last)
 }
 
 /// The segments, without one that a crash tore before it held anything.
@@ -126,7 +130,15 @@ fn open(log: &Log, first: u64) -> Result<Segment, LogError> {
 /// The place after the event `seq`, which is in the log.
 fn place(log: &Log, segments: &[u64], seq: u64) -> Result<Place, LogError> {
     let at = segments.partition_point(|first| *first <= seq + 1).saturating_sub(1);
-    let segment = open(log, segments.get(at).copied().unwrap_or(1))?;
+    let segment = match open(log, segments.get(at).copied().unwrap_or(1)) {
+        Err(error @ LogError::Damaged { .. }) => {
+            // From the next one on there is something to read; the reader finds out what is lost before it.
+            let later = segments.iter().skip(at + 1).find_map(|first| open(log, *first).ok());
+            let segment = later.ok_or(error)?;
+            return Ok(Place { offset: segment.body, segment: Arc::new(segment) });
+        }
+        opened => opened?,
+    };
     let head = log.head()?.filter(|head| {
         head.segment == segment.first && head.epoch == segment.epoch && head.seq == seq
     });
@@ -162,7 +174,13 @@ fn after(log: &Log, segment: &Segment, seq: u64) -> Result<u64, LogError> {
         }
         unread += got as u64;
     }
-    Ok(offset)
+    if begins(segment, seq + 1, offset, &mut buffer).map_err(failed)? {
+        return Ok(offset);
+    }
+    // The lines do not tell by their count, so their numbers must.
+    let numbers = seq + 1..=u64::MAX;
+    let again = again(segment, segment.body, u64::MAX, numbers)?;
+    Ok(again.map_or(offset, |again| again.offset))
 }
 
 /// Whether an entry of an index is true: the line of that event begins there.

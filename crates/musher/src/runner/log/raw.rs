@@ -214,6 +214,8 @@ impl Packer {
         let out = Vec::with_capacity(zstd::zstd_safe::compress_bound(FRAME_BYTES));
         let mut compressor = Compressor::new(LEVEL)?;
         compressor.set_parameter(MATCH)?;
+        // A frame that is damaged is known by it.
+        compressor.include_checksum(true)?;
         Ok(Self { compressor, out })
     }
 

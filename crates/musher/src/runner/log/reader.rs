@@ -1,12 +1,16 @@
 //! A reader of a run log: it holds a place, never a buffer, and copies whole lines as they are.
 
+mod past;
+
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use memchr::{memchr, memchr_iter, memrchr};
 
 use super::cursor::Cursor;
+use super::damage::sound;
 use super::encode::LONGEST_LINE;
 use super::error::LogError;
 use super::folder;
@@ -14,6 +18,7 @@ use super::head::{Head, HeadFile};
 use super::line::numbered;
 use super::locate::{Located, first, last, locate};
 use super::segment::{Found, Segment, read_at};
+use past::Passed;
 
 /// Reads one run's log from a place on, while it is written and after.
 #[derive(Debug)]
@@ -24,6 +29,16 @@ pub struct Reader {
     /// What the reader must be told before anything else.
     reset: Option<Cursor>,
     reach: Reach,
+    damage: OnDamage,
+}
+
+/// What a reader does where the log is damaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OnDamage {
+    /// It reads no further, because whoever acts on what it reads must have all of it.
+    Stop,
+    /// It tells of it in place, and goes on behind it.
+    Tell,
 }
 
 /// How far a reader goes.
@@ -108,6 +123,7 @@ impl Reader {
     /// Another reader of the same log, which shares the open files of this one.
     pub fn beside(&self, after: Option<Cursor>) -> Result<Self, LogError> {
         let mut reader = Self::of(Arc::clone(&self.log), after)?;
+        reader.damage = self.damage;
         if let (Some(place), Some(ours)) = (&mut reader.place, &self.place)
             && place.segment.first == ours.segment.first
             && place.segment.epoch == ours.segment.epoch
@@ -118,7 +134,8 @@ impl Reader {
     }
 
     fn of(log: Arc<Log>, after: Option<Cursor>) -> Result<Self, LogError> {
-        let mut reader = Self { log, place: None, seq: 0, reset: None, reach: Reach::Written };
+        let (reach, damage) = (Reach::Written, OnDamage::Stop);
+        let mut reader = Self { log, place: None, seq: 0, reset: None, reach, damage };
         reader.go(after)?;
         Ok(reader)
     }
@@ -127,6 +144,12 @@ impl Reader {
     /// ahead of the log after a loss of power.
     pub fn only_synced(mut self) -> Self {
         self.reach = Reach::Synced;
+        self
+    }
+
+    /// The same reader, which tells of damage in place and goes on behind it: for people, who want what there is.
+    pub fn past_damage(mut self) -> Self {
+        self.damage = OnDamage::Tell;
         self
     }
 
@@ -144,6 +167,11 @@ impl Reader {
     /// The last event of the log.
     pub fn last(&self) -> Result<Option<Cursor>, LogError> {
         last(&self.log)
+    }
+
+    /// Whether nothing will be written any more.
+    pub fn is_closed(&self) -> bool {
+        folder::outcome(&self.log.dir).exists()
     }
 
     /// How far the writer says that the log goes, and how much of it is on the disk.
@@ -174,15 +202,27 @@ impl Reader {
                 (Reach::Synced, Some(_)) => synced,
                 (Reach::Synced, None) | (Reach::Written, _) => u64::MAX,
             };
-            let ask = Ask { max_bytes, limit, first: self.seq + 1, synced, most };
+            let ask = Ask { max_bytes, limit, first: self.seq + 1, most };
             if let Some((lines, last)) = place.take(buffer, ask)? {
                 let (epoch, first) = (place.segment.epoch, self.seq + 1);
                 let end = place.offset == limit;
                 self.seq = last;
                 return Ok(Read::Lines(Batch { lines, epoch, first, last, end }));
             }
-            if here.is_some() || !self.cross(head)? {
-                return Ok(Read::End);
+            let stuck = match here {
+                Some(_) => None,
+                None => match self.cross(head) {
+                    Ok(true) => continue,
+                    Ok(false) => None,
+                    Err(error @ LogError::Damaged { .. }) => Some(error),
+                    Err(error) => return Err(error),
+                },
+            };
+            match self.pass(head)? {
+                Passed::Nothing => return stuck.map_or(Ok(Read::End), Err),
+                Passed::Stray => {}
+                Passed::All => return Ok(Read::End),
+                Passed::Lost(damage, at) => return self.told(&damage, at, buffer),
             }
         }
     }
@@ -237,8 +277,6 @@ struct Ask {
     limit: u64,
     /// The number of the next event.
     first: u64,
-    /// Up to here no loss of power can have done harm.
-    synced: u64,
     /// The last event that is wanted.
     most: u64,
 }
@@ -254,13 +292,31 @@ impl Place {
         }
     }
 
+    /// How much of these lines, which begin here, can be read, and the last of them. Each is looked at once.
+    fn sound(&self, lines: &[u8], first: u64, last: u64) -> Option<(usize, u64)> {
+        let end = self.offset + lines.len() as u64;
+        let known = self.segment.sound.load(Ordering::Relaxed);
+        if end <= known {
+            return Some((lines.len(), last));
+        }
+        let good = sound(lines, first);
+        if self.offset <= known {
+            self.segment.sound.fetch_max(self.offset + good as u64, Ordering::Relaxed);
+        }
+        match good {
+            0 => None,
+            whole if whole == lines.len() => Some((whole, last)),
+            part => Some((part, first + memchr_iter(b'\n', &lines[..part]).count() as u64 - 1)),
+        }
+    }
+
     /// Copies the lines from here on and steps over them.
     fn take(
         &mut self,
         buffer: &mut Vec<u8>,
         ask: Ask,
     ) -> Result<Option<(Range<usize>, u64)>, LogError> {
-        let Ask { max_bytes, limit, first, synced, most } = ask;
+        let Ask { max_bytes, limit, first, most } = ask;
         let start = buffer.len();
         let there = usize::try_from(limit.saturating_sub(self.offset)).unwrap_or(usize::MAX);
         if there == 0 || first > most {
@@ -276,14 +332,11 @@ impl Place {
                 buffer.truncate(start + line);
             }
             if memrchr(b'\n', &buffer[start..]).is_some() {
-                let mut lines = numbered(&buffer[start..], first);
-                if lines.is_some_and(|(_, last)| last > synced)
-                    && let Some(zero) = memchr(0, &buffer[start..])
-                {
-                    // The power failed, and the disk has a hole where lines should be.
-                    lines = numbered(&buffer[start..start + zero], first);
-                }
-                let Some((good, last)) = lines else { break };
+                let Some((good, last)) = numbered(&buffer[start..], first) else { break };
+                let Some((good, last)) = self.sound(&buffer[start..start + good], first, last)
+                else {
+                    break;
+                };
                 let (good, last) = match last > most {
                     true => (len_of(&buffer[start..start + good], most + 1 - first), most),
                     false => (good, last),

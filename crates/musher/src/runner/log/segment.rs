@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 
 use memchr::memchr;
 use serde::de::IgnoredAny;
@@ -42,6 +43,8 @@ pub(super) struct Segment {
     pub(super) first: u64,
     /// Where the first event begins.
     pub(super) body: u64,
+    /// Up to here its lines were looked at and found sound, so that each is looked at once however many read it.
+    pub(super) sound: AtomicU64,
 }
 
 /// What stands under a segment's name.
@@ -88,7 +91,9 @@ impl Segment {
             return Ok(Found::Torn);
         }
         let Header { run, epoch, .. } = header;
-        Ok(Found::Whole(Self { file, path, run, epoch, first, body: end as u64 + 1 }))
+        let body = end as u64 + 1;
+        let sound = AtomicU64::new(body);
+        Ok(Found::Whole(Self { file, path, run, epoch, first, body, sound }))
     }
 
     /// Makes a segment with its header, in place of whatever had its name. It appears as a whole.
@@ -115,7 +120,8 @@ impl Segment {
         let made = disk.write_all_at(&file, &line, 0).and_then(|()| fs::rename(&unborn, &path));
         made.map_err(|error| LogError::of("create", &path, error))?;
         let (run, body) = (run.to_owned(), line.len() as u64);
-        Ok(Self { file, path, run, epoch, first, body })
+        let sound = AtomicU64::new(body);
+        Ok(Self { file, path, run, epoch, first, body, sound })
     }
 
     /// Looks at every line and stops at the first that is not whole, not JSON or not the next event.

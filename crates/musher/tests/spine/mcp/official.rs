@@ -139,3 +139,27 @@ async fn the_official_client_uses_the_tools_of_a_run_in_both_generations() {
         assert_eq!(story["structuredContent"]["run"], run);
     }
 }
+
+#[tokio::test]
+async fn the_official_client_keeps_its_session_beside_abandoned_ones_and_begins_a_new_one_when_told()
+ {
+    let project = Project::of_workers();
+    let server = project.serve().await;
+    let transport = json!({ "url": format!("{}/mcp", server.url), "token": server.token });
+    let (mode, version) = generations()[0].clone();
+    let calls = [json!({ "name": "list_stories", "arguments": {} })];
+    let told = json!({ "transport": transport, "mode": mode, "calls": calls, "abandon": 1_000 });
+    let heard = client(told).await;
+    assert_eq!(heard["kept"], 15, "{heard:#}");
+    assert!(heard["gone"].as_str().unwrap().contains("404"), "{heard:#}");
+    assert_eq!(heard["version"], version, "{heard:#}");
+    assert_eq!(heard["results"][0]["isError"], false, "{heard:#}");
+    // Another client, with a token of its own, notices nothing.
+    let made = project.cli(&["token", "add", "other", "--scope", "operator", "--json"]).await;
+    let made: Json = serde_json::from_str(&made).unwrap();
+    let transport = json!({ "url": format!("{}/mcp", server.url), "token": made["token"] });
+    for (mode, version) in generations() {
+        let told = json!({ "transport": transport, "mode": mode, "calls": calls });
+        assert_eq!(client(told).await["version"], version);
+    }
+}

@@ -42,21 +42,47 @@ pub fn read(dir: &Path, wanted: RawRef) -> Result<Vec<u8>, LogError> {
         let file = File::open(&path).map_err(failed)?;
         let mut packed = Vec::new();
         let mut frame = start(dir, &file, *first, next, &mut packed).map_err(failed)?;
+        let mut at = 0;
         while let Some(here) = frame.filter(|frame| frame.offset < end) {
             let here_end = here.offset + here.len as u64;
             if here_end > next {
                 let bytes = zstd::bulk::decompress(&packed[..here.packed], here.len);
-                let bytes = bytes.map_err(failed)?;
+                let damaged = |_| LogError::RawDamaged {
+                    path: path.clone(),
+                    offset: here.at,
+                    from: next.max(here.offset),
+                    to: here_end,
+                };
+                let bytes = bytes.map_err(damaged)?;
                 let from = usize::try_from(next.saturating_sub(here.offset)).unwrap_or(0);
                 let to = usize::try_from(end - here.offset).unwrap_or(usize::MAX).min(bytes.len());
                 found.extend_from_slice(bytes.get(from..to).unwrap_or_default());
                 next = here_end;
             }
-            let at = here.at + here.packed as u64;
+            at = here.at + here.packed as u64;
             frame = frame_at(&file, at, here_end, &mut packed).map_err(failed)?;
+        }
+        // A writer that died may have left half a frame at the very end, and nowhere else.
+        let here = frame.map_or(next.max(*first), |frame| frame.offset);
+        let is_last = until == u64::MAX;
+        if frame.is_none()
+            && here < end.min(until)
+            && (!is_last || more_frames(&file, at).map_err(failed)?)
+        {
+            let to = until.min(end);
+            return Err(LogError::RawDamaged { path, offset: at, from: here, to });
         }
     }
     Ok(found)
+}
+
+/// Whether another frame begins after a place at which there is none.
+fn more_frames(file: &File, at: u64) -> io::Result<bool> {
+    let mut bytes = Vec::new();
+    read_at(file, &mut bytes, 2 * zstd_safe::compress_bound(LONGEST_FRAME), at)?;
+    let magic = zstd_safe::MAGICNUMBER.to_le_bytes();
+    let mut later = memchr::memmem::find_iter(bytes.get(1..).unwrap_or_default(), &magic);
+    Ok(later.any(|found| zstd_safe::find_frame_compressed_size(&bytes[found + 1..]).is_ok()))
 }
 
 /// The frame to begin with: as the index says if that can be true, else the first of the file.

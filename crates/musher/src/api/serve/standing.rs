@@ -1,0 +1,150 @@
+//! Who is behind a connection: a stranger, until a request on it has shown a token.
+//!
+//! Strangers have a few places of their own. When these are taken, the one who was silent for the longest makes room for
+//! the next, so that a person who comes is let in however many others wait.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep_until};
+
+use super::room::{LEAVING, Room};
+
+/// A stranger has this long to say the first thing that it wants.
+const INTRODUCED_WITHIN: Duration = Duration::from_secs(10);
+/// It has this long to take the reply, and to say the next thing.
+const NEXT_WITHIN: Duration = Duration::from_secs(30);
+
+/// Everybody who is connected.
+#[derive(Debug)]
+pub(super) struct Crowd {
+    /// The strangers by the time when they last said something whole, the one who was silent for the longest first.
+    silent: Mutex<Silent>,
+    strangers: usize,
+    /// Strangers whose connections are open, those who were told to go and are still on their way out included.
+    doorstep: Arc<Semaphore>,
+    known: Arc<Semaphore>,
+}
+
+#[derive(Debug, Default)]
+struct Silent {
+    turns: u64,
+    by_turn: BTreeMap<u64, Arc<Notify>>,
+}
+
+impl Silent {
+    fn put(&mut self, out: &Arc<Notify>) -> u64 {
+        self.turns += 1;
+        self.by_turn.insert(self.turns, Arc::clone(out));
+        self.turns
+    }
+}
+
+/// What one connection is.
+#[derive(Debug)]
+pub(in crate::api) struct Standing {
+    crowd: Arc<Crowd>,
+    is: Mutex<Is>,
+    /// Told when it must make room.
+    out: Arc<Notify>,
+}
+
+#[derive(Debug)]
+enum Is {
+    Stranger { turn: u64, until: Instant, _place: OwnedSemaphorePermit },
+    Known { _place: OwnedSemaphorePermit },
+}
+
+/// There is no place for one more who has shown a token.
+#[derive(Debug)]
+pub(in crate::api) struct Full;
+
+impl Crowd {
+    pub(super) fn new(room: Room) -> Arc<Self> {
+        let Room { strangers, known } = room;
+        let doorstep = Arc::new(Semaphore::new(strangers + LEAVING));
+        let known = Arc::new(Semaphore::new(known));
+        Arc::new(Self { silent: Mutex::default(), strangers, doorstep, known })
+    }
+
+    /// Waits for a place in which a connection may be taken. It is not long, because whoever is there too long must go.
+    pub(super) async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.doorstep).acquire_owned().await.ok()
+    }
+
+    /// Takes a connection in, as a stranger's.
+    pub(super) fn enter(self: &Arc<Self>, place: OwnedSemaphorePermit) -> Arc<Standing> {
+        let out = Arc::new(Notify::new());
+        let turn = {
+            let mut silent = lock(&self.silent);
+            if silent.by_turn.len() >= self.strangers
+                && let Some((_, oldest)) = silent.by_turn.pop_first()
+            {
+                oldest.notify_one();
+            }
+            silent.put(&out)
+        };
+        let until = Instant::now() + INTRODUCED_WITHIN;
+        let is = Mutex::new(Is::Stranger { turn, until, _place: place });
+        Arc::new(Standing { crowd: Arc::clone(self), is, out })
+    }
+}
+
+impl Standing {
+    /// It has said something whole; what it was is not known yet.
+    pub(super) fn speaks(&self) {
+        let Is::Stranger { turn, until, .. } = &mut *lock(&self.is) else { return };
+        let mut silent = lock(&self.crowd.silent);
+        // One that was told to go is not among them any more.
+        if silent.by_turn.remove(turn).is_some() {
+            *turn = silent.put(&self.out);
+            *until = Instant::now() + NEXT_WITHIN;
+        }
+    }
+
+    /// It has shown a token that counts.
+    pub(in crate::api) fn is_known(&self) -> Result<(), Full> {
+        let mut is = lock(&self.is);
+        let Is::Stranger { turn, .. } = &*is else { return Ok(()) };
+        let place = Arc::clone(&self.crowd.known).try_acquire_owned().map_err(|_| Full)?;
+        lock(&self.crowd.silent).by_turn.remove(turn);
+        *is = Is::Known { _place: place };
+        Ok(())
+    }
+
+    /// Waits until it must go: there is no room for it, or it took too long. Who has shown a token stays.
+    pub(super) async fn unwelcome(&self) {
+        loop {
+            let until = match &*lock(&self.is) {
+                Is::Known { .. } => None,
+                Is::Stranger { until, .. } => Some(*until),
+            };
+            match until {
+                None => return std::future::pending().await,
+                Some(until) if until <= Instant::now() => return,
+                Some(until) => tokio::select! {
+                    () = self.out.notified() => {
+                        if matches!(&*lock(&self.is), Is::Stranger { .. }) {
+                            return;
+                        }
+                    }
+                    () = sleep_until(until) => {}
+                },
+            }
+        }
+    }
+}
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        if let Is::Stranger { turn, .. } = &*lock(&self.is) {
+            lock(&self.crowd.silent).by_turn.remove(turn);
+        }
+    }
+}
+
+fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
+    it.lock().unwrap_or_else(PoisonError::into_inner)
+}
