@@ -1,6 +1,7 @@
 //! The `anthropic` runtime: models of Anthropic, and whatever else speaks its Messages format.
 
 mod messages;
+mod usage;
 
 use crate::model::{Service, start};
 use crate::{Capabilities, ModelService, Runtime, Session, SessionSpec};

@@ -1,6 +1,7 @@
 //! The `gemini` runtime: models of Google over the Gemini API.
 
 mod generate;
+mod words;
 
 use crate::model::{Service, start};
 use crate::{Capabilities, ModelService, Runtime, Session, SessionSpec};

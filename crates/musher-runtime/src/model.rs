@@ -17,6 +17,8 @@ mod mode;
 mod prices;
 pub(crate) mod refusal;
 mod sse;
+pub(crate) mod stop;
+pub(crate) mod told;
 pub(crate) mod wire;
 mod work;
 

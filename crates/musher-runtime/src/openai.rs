@@ -3,6 +3,7 @@
 mod chat;
 mod refusal;
 mod responses;
+mod words;
 
 use crate::model::{Service, start};
 use crate::{Capabilities, ModelService, Runtime, Session, SessionSpec};

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use musher_core::{ErrorClass, ItemBody, Tokens};
+use musher_core::{ErrorClass, ItemBody};
 use serde_json::{Value as Json, json};
 
+use super::usage::Usage;
 use crate::model::refusal::{Again, Refusal, Refused};
+use crate::model::stop::{End, Stop, Words};
+use crate::model::told::Told;
 use crate::model::wire::{
-    Answer, CallResult, Entry, Input, Outgoing, Piece, Reader, Request, Stop, ToolChoice, Wanted,
-    Wire,
+    Answer, CallResult, Entry, Input, Outgoing, Piece, Reader, Request, ToolChoice, Wanted, Wire,
 };
 
 const NAME: &str = "messages";
@@ -19,6 +21,19 @@ const MAX_OUTPUT: u64 = 8192;
 const OLDER: &[&str] = &["-3-", "-4-0", "-4-1", "-4-2", "-4-5"];
 /// The smallest budget for thinking that is taken.
 const LEAST_THINKING: u64 = 1024;
+
+/// Why a message is over.
+const STOPS: Words = &[
+    ("end_turn", Stop::End),
+    ("stop_sequence", Stop::End),
+    ("tool_use", Stop::Calls),
+    ("pause_turn", Stop::Paused),
+    // The service has told the conversation by a summary of its own, and waits to be asked again.
+    ("compaction", Stop::Paused),
+    ("max_tokens", Stop::MaxOutput),
+    ("model_context_window_exceeded", Stop::ContextFull),
+    ("refusal", Stop::Declined),
+];
 
 /// Speaks the Messages format.
 #[derive(Debug, Default)]
@@ -83,7 +98,13 @@ impl Wire for Messages {
     }
 
     fn reader(&self) -> Box<dyn Reader> {
-        Box::new(Stream::default())
+        Box::new(Stream {
+            model: None,
+            blocks: BTreeMap::new(),
+            usage: Usage::default(),
+            end: End::new(Stop::Unsaid, None),
+            stopped: false,
+        })
     }
 
     fn refusal(&self, refused: &Refused<'_>) -> Refusal {
@@ -221,12 +242,12 @@ fn classify(refusal: &mut Refusal) {
 }
 
 /// A stream on its way to an answer.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Stream {
     model: Option<String>,
     blocks: BTreeMap<u32, Block>,
-    usage: Option<Tokens>,
-    stop: Option<String>,
+    usage: Usage,
+    end: End,
     stopped: bool,
 }
 
@@ -247,18 +268,19 @@ impl Reader for Stream {
         match json["type"].as_str().unwrap_or(name) {
             "message_start" => {
                 let message = &json["message"];
-                self.model = message["model"].as_str().map(str::to_owned);
-                self.count(&message["usage"]);
+                self.named(message);
+                self.usage.so_far(&message["usage"]);
                 Vec::new()
             }
             "content_block_start" => self.open(index.unwrap_or(0), &json["content_block"]),
             "content_block_delta" => self.delta(index.unwrap_or(0), &json["delta"]),
             "content_block_stop" => self.close(index.unwrap_or(0)).into_iter().collect(),
             "message_delta" => {
-                if let Some(stop) = json["delta"]["stop_reason"].as_str() {
-                    self.stop = Some(stop.to_owned());
+                let delta = &json["delta"];
+                if !delta["stop_reason"].is_null() {
+                    self.ended(delta);
                 }
-                self.count(&json["usage"]);
+                self.usage.last(&json["usage"]);
                 Vec::new()
             }
             "message_stop" => {
@@ -272,16 +294,10 @@ impl Reader for Stream {
                 let mut refusal =
                     Refusal::later(ErrorClass::Server, message).with_code(error["type"].as_str());
                 classify(&mut refusal);
-                if !matches!(
-                    refusal.error.class,
-                    ErrorClass::Server | ErrorClass::Overloaded | ErrorClass::RateLimit
-                ) {
-                    refusal.again = Again::Never;
-                }
-                vec![Piece::Failed(refusal)]
+                vec![Piece::Failed(refusal.told_inside().unbilled())]
             }
             // A whole message instead of a stream, from a service that cannot stream.
-            "message" => self.whole(&json),
+            "message" => self.message(&json),
             other => vec![Piece::Native { name: other.to_owned() }],
         }
     }
@@ -290,8 +306,16 @@ impl Reader for Stream {
         self.stopped
     }
 
-    fn usage(&self) -> Option<Tokens> {
-        self.usage
+    fn whole(&mut self, data: &str) -> Vec<Piece> {
+        self.event("", data)
+    }
+
+    fn usage(&self) -> Told {
+        self.usage.told()
+    }
+
+    fn model(&self) -> Option<&str> {
+        self.model.as_deref()
     }
 
     fn finish(&mut self) -> (Vec<Piece>, Result<Answer, Refusal>) {
@@ -301,19 +325,10 @@ impl Reader for Stream {
         let open: Vec<u32> = self.blocks.keys().copied().collect();
         let pieces: Vec<Piece> = open.into_iter().filter_map(|index| self.close(index)).collect();
         let mut answer = Answer {
-            model: self.model.take(),
             raw: Vec::new(),
             text: String::new(),
             calls: Vec::new(),
-            stop: match self.stop.as_deref() {
-                Some("max_tokens") => Stop::MaxOutput,
-                Some("refusal") => Stop::Refused,
-                Some("pause_turn") => Stop::Paused,
-                Some("model_context_window_exceeded") => Stop::ContextFull,
-                Some(_) | None => Stop::End,
-            },
-            native_stop: self.stop.take(),
-            usage: self.usage,
+            end: self.end.clone(),
         };
         for block in std::mem::take(&mut self.blocks).into_values() {
             let json = block.json;
@@ -420,34 +435,21 @@ impl Stream {
         Some(Piece::Done { block: index, body })
     }
 
-    /// The numbers are running totals of the message; what is left out is unchanged.
-    fn count(&mut self, usage: &Json) {
-        if !usage.is_object() {
-            return;
-        }
-        let tokens = self.usage.get_or_insert_default();
-        let set = |count: &mut u64, json: &Json| {
-            if let Some(now) = json.as_u64() {
-                *count = now;
-            }
-        };
-        set(&mut tokens.input, &usage["input_tokens"]);
-        set(&mut tokens.cache_read, &usage["cache_read_input_tokens"]);
-        set(&mut tokens.output, &usage["output_tokens"]);
-        set(&mut tokens.reasoning, &usage["output_tokens_details"]["thinking_tokens"]);
-        let split = &usage["cache_creation"];
-        set(&mut tokens.cache_write_5m, &split["ephemeral_5m_input_tokens"]);
-        set(&mut tokens.cache_write_1h, &split["ephemeral_1h_input_tokens"]);
-        if let Some(written) = usage["cache_creation_input_tokens"].as_u64() {
-            let known = tokens.cache_write_5m.saturating_add(tokens.cache_write_1h);
-            tokens.cache_write_other = written.saturating_sub(known);
+    fn named(&mut self, message: &Json) {
+        if let Some(model) = message["model"].as_str().filter(|model| !model.is_empty()) {
+            self.model = Some(model.to_owned());
         }
     }
 
-    fn whole(&mut self, message: &Json) -> Vec<Piece> {
-        self.model = message["model"].as_str().map(str::to_owned);
-        self.stop = message["stop_reason"].as_str().map(str::to_owned);
-        self.count(&message["usage"]);
+    fn ended(&mut self, message: &Json) {
+        let detail = &message["stop_details"]["explanation"];
+        self.end = End::read(STOPS, &message["stop_reason"]).explained(detail);
+    }
+
+    fn message(&mut self, message: &Json) -> Vec<Piece> {
+        self.named(message);
+        self.ended(message);
+        self.usage.last(&message["usage"]);
         self.stopped = true;
         let mut pieces = Vec::new();
         for (index, block) in (0..).zip(message["content"].as_array().into_iter().flatten()) {

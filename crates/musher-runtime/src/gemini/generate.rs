@@ -5,10 +5,13 @@ use std::collections::HashSet;
 use musher_core::{ErrorClass, ItemBody, Tokens};
 use serde_json::{Value as Json, json};
 
+use super::words;
 use crate::model::refusal::{Again, Refusal, Refused, of_seconds};
+use crate::model::stop::{End, Stop};
+use crate::model::told::{Numbers, Told};
 use crate::model::wire::{
-    Answer, CallResult, Entry, Input, Outgoing, Piece, Reader, Request, Stop, ToolChoice, Wanted,
-    Wire, mint_call,
+    Answer, CallResult, Entry, Input, Outgoing, Piece, Reader, Request, ToolChoice, Wanted, Wire,
+    mint_call,
 };
 
 const NAME: &str = "generate";
@@ -225,9 +228,12 @@ struct Stream {
     calls: Vec<Wanted>,
     /// The ids that were given; a model may make thousands of calls.
     ids: HashSet<String>,
-    finish: Option<String>,
-    blocked: Option<String>,
-    usage: Option<Tokens>,
+    end: Option<End>,
+    usage: Told,
+    /// The answer came whole, so that nothing more can follow.
+    came_whole: bool,
+    /// A candidate has come.
+    begun: bool,
 }
 
 #[derive(Debug)]
@@ -252,47 +258,36 @@ impl Reader for Stream {
         false
     }
 
-    fn usage(&self) -> Option<Tokens> {
-        self.usage
+    fn whole(&mut self, data: &str) -> Vec<Piece> {
+        let pieces = self.event("", data);
+        self.came_whole = true;
+        pieces
+    }
+
+    /// Every chunk counts anew; only at the end it is the last word.
+    fn usage(&self) -> Told {
+        match self.usage {
+            Told::All(tokens) if self.end.is_none() && !self.came_whole => Told::Part(tokens),
+            told @ (Told::Nothing | Told::Part(_) | Told::All(_)) => told,
+        }
+    }
+
+    fn model(&self) -> Option<&str> {
+        self.model.as_deref()
     }
 
     fn finish(&mut self) -> (Vec<Piece>, Result<Answer, Refusal>) {
-        if self.finish.is_none() && self.blocked.is_none() {
-            return (Vec::new(), Err(Refusal::cut_off()));
-        }
-        let pieces = self.close().into_iter().collect();
-        let stop = match (self.finish.as_deref(), &self.blocked) {
-            (_, Some(_)) => Stop::Refused,
-            (Some("MAX_TOKENS"), None) => Stop::MaxOutput,
-            (
-                Some(
-                    "SAFETY"
-                    | "RECITATION"
-                    | "LANGUAGE"
-                    | "BLOCKLIST"
-                    | "PROHIBITED_CONTENT"
-                    | "SPII"
-                    | "IMAGE_SAFETY"
-                    | "IMAGE_PROHIBITED_CONTENT"
-                    | "IMAGE_RECITATION",
-                ),
-                None,
-            ) => Stop::Refused,
-            (
-                Some("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS"),
-                None,
-            ) => Stop::BadCall,
-            (Some("CONTINUATION"), None) => Stop::Paused,
-            (Some(_) | None, None) => Stop::End,
+        let end = match self.end.clone() {
+            Some(end) => end,
+            None if self.came_whole && self.begun => End::new(Stop::Unsaid, None),
+            None => return (Vec::new(), Err(Refusal::cut_off())),
         };
+        let pieces = self.close().into_iter().collect();
         let answer = Answer {
-            model: self.model.take(),
             raw: std::mem::take(&mut self.parts),
             text: std::mem::take(&mut self.text),
             calls: std::mem::take(&mut self.calls),
-            stop,
-            native_stop: self.blocked.take().or(self.finish.take()),
-            usage: self.usage,
+            end,
         };
         (pieces, Ok(answer))
     }
@@ -305,31 +300,32 @@ impl Stream {
             let mut refusal =
                 Refusal::later(ErrorClass::Server, message).with_code(error["status"].as_str());
             classify(&mut refusal, error);
-            if !matches!(
-                refusal.error.class,
-                ErrorClass::Server | ErrorClass::Overloaded | ErrorClass::RateLimit
-            ) {
-                refusal.again = Again::Never;
-            }
-            return vec![Piece::Failed(refusal)];
+            return vec![Piece::Failed(refusal.told_inside().unbilled())];
         }
         if let Some(model) = chunk["modelVersion"].as_str() {
             self.model = Some(model.to_owned());
         }
         if chunk["usageMetadata"].is_object() {
-            self.usage = Some(tokens(&chunk["usageMetadata"]));
+            self.usage = tokens(&chunk["usageMetadata"]);
         }
-        if let Some(reason) = chunk["promptFeedback"]["blockReason"].as_str() {
-            self.blocked = Some(reason.to_owned());
+        let feedback = &chunk["promptFeedback"];
+        let blocked = &feedback["blockReason"];
+        if !blocked.is_null() {
+            // Whatever the reason is, the prompt was not let through.
+            let end = End::read(&[], blocked).explained(&feedback["blockReasonMessage"]);
+            self.end = Some(End { stop: Stop::Declined, ..end });
         }
         let Some(candidate) = chunk["candidates"].as_array().and_then(|all| all.first()) else {
-            let known = chunk["usageMetadata"].is_object() || self.blocked.is_some();
+            let known = chunk["usageMetadata"].is_object() || self.end.is_some();
             return if known { Vec::new() } else { vec![Piece::Native { name: "chunk".into() }] };
         };
+        self.begun = true;
         let parts = candidate["content"]["parts"].as_array().into_iter().flatten();
         let pieces = parts.flat_map(|part| self.part(part)).collect();
-        if let Some(finish) = candidate["finishReason"].as_str() {
-            self.finish = Some(finish.to_owned());
+        let finish = &candidate["finishReason"];
+        if !finish.is_null() && self.end.as_ref().is_none_or(|end| end.stop != Stop::Declined) {
+            let end = End::read(words::FINISH, finish);
+            self.end = Some(end.explained(&candidate["finishMessage"]));
         }
         pieces
     }
@@ -422,16 +418,24 @@ fn is_plain(part: &Json) -> bool {
     part["text"].is_string() && part.as_object().is_some_and(|part| part.keys().all(known))
 }
 
-/// Tokens as this vendor counts them: cached ones are inside the prompt, thoughts beside the answer.
-fn tokens(usage: &Json) -> Tokens {
-    let count = |name: &str| usage[name].as_u64().unwrap_or(0);
+/// Tokens as this vendor counts them: cached ones are inside the prompt, thoughts beside the answer. Counts of nothing
+/// are left out, but there is no prompt of nothing.
+fn tokens(usage: &Json) -> Told {
+    let mut numbers = Numbers::default();
+    let prompt = numbers.needed(&usage["promptTokenCount"]);
+    // What is left out is nothing; what is null is not told.
+    let mut count = |name: &str| match usage.get(name) {
+        Some(json) => numbers.needed(json),
+        None => 0,
+    };
     let (cached, thoughts) = (count("cachedContentTokenCount"), count("thoughtsTokenCount"));
-    let prompt = count("promptTokenCount").saturating_sub(cached);
-    Tokens {
-        input: prompt.saturating_add(count("toolUsePromptTokenCount")),
+    let (tools, said) = (count("toolUsePromptTokenCount"), count("candidatesTokenCount"));
+    let tokens = Tokens {
+        input: numbers.rest(prompt, cached).saturating_add(tools),
         cache_read: cached,
-        output: count("candidatesTokenCount").saturating_add(thoughts),
+        output: said.saturating_add(thoughts),
         reasoning: thoughts,
         ..Tokens::default()
-    }
+    };
+    numbers.all(tokens)
 }

@@ -13,7 +13,8 @@ use super::inbox::{self, Broken, Change, Inbox, Outbox};
 use super::key;
 use super::mode::Mode;
 use super::prices::Prices;
-use super::wire::{Answer, Entry, Stop, ToolChoice, Wire};
+use super::stop::Stop;
+use super::wire::{Answer, Entry, ToolChoice, Wire};
 use super::{Service, work};
 use crate::process::{Copying, SECRET_LEN, Tap, Weights};
 use crate::session::{Attempt, Ended, Signal};
@@ -54,6 +55,8 @@ pub(super) struct Agent {
     /// Entries that the model had been shown then.
     pub(super) shown: usize,
     pub(super) told_of_estimate: bool,
+    /// The model of which was told last that it is not the one that was asked for.
+    pub(super) told_of_served: Option<String>,
     /// Counts what needs a name of its own.
     pub(super) minted: u64,
     /// What the model says now is for us alone.
@@ -132,6 +135,7 @@ async fn prepare(service: &'static Service, mut attempt: Attempt) -> Result<Agen
         tap,
         calls: 0,
         told_of_estimate: false,
+        told_of_served: None,
         minted: 0,
         quiet: false,
         turn: Turn::default(),
@@ -255,9 +259,9 @@ impl Agent {
             self.make_room().await?;
             let answer = self.ask_the_model(ToolChoice::Auto).await?;
             let empty = answer.is_empty();
-            let (stop, calls) = (answer.stop, answer.calls.clone());
+            let (end, calls) = (answer.end.clone(), answer.calls.clone());
             self.keep(answer)?;
-            if !calls.is_empty() {
+            if end.stop.may_act() && !calls.is_empty() {
                 (bad_calls, no_progress) = (0, 0);
                 let done = self.carry_out(&calls).await?;
                 if let Some(summary) = done {
@@ -267,50 +271,38 @@ impl Agent {
                 continue;
             }
             no_progress += 1;
-            match stop {
-                Stop::Paused if no_progress < NO_PROGRESS => continue,
-                Stop::BadCall if bad_calls < BAD_CALLS => {
+            let again = match end.stop {
+                Stop::Paused => no_progress < NO_PROGRESS,
+                Stop::Calls | Stop::BadCall if bad_calls < BAD_CALLS => {
                     bad_calls += 1;
                     let text = "Your tool call could not be read. Call one of the tools that are \
                                 offered, with one JSON object as its arguments.";
                     self.say_to_the_model(text)?;
-                    continue;
+                    true
                 }
                 Stop::ContextFull if no_progress <= COMPACTIONS => {
                     self.compact().await?;
-                    continue;
+                    true
                 }
-                Stop::ContextFull => {
-                    let message = "the answer does not fit the model's window";
-                    return Err(Broken::Failed(
-                        ErrorInfo::new(ErrorClass::ContextOverflow, message)
-                            .with_hint("begin a new session, or use a model with a larger window"),
-                    ));
+                Stop::End if empty && self.wire.empty_is_a_fault() => {
+                    !std::mem::replace(&mut empty_before, true)
                 }
-                Stop::End | Stop::Paused if empty && self.wire.empty_is_a_fault() => {
-                    if !std::mem::replace(&mut empty_before, true) {
-                        continue;
-                    }
-                }
-                Stop::MaxOutput => {
-                    let message = "the answer was cut at the model's limit of output";
-                    return Err(Broken::Failed(
-                        ErrorInfo::new(ErrorClass::MaxOutput, message)
-                            .with_hint("raise the limit of output, or ask for less at once"),
-                    ));
-                }
-                Stop::Refused => {
-                    let message = match &self.turn.stop {
-                        Some(reason) => format!("the model declined to answer ({reason})"),
-                        None => "the model declined to answer".to_owned(),
-                    };
-                    return Err(Broken::Refused(ErrorInfo::new(ErrorClass::Refused, message)));
-                }
-                Stop::BadCall => {
-                    let message = "the model tried to call a tool and did not manage to";
-                    return Err(Broken::Failed(ErrorInfo::new(ErrorClass::Protocol, message)));
-                }
-                Stop::End | Stop::Paused => {}
+                Stop::End
+                | Stop::Calls
+                | Stop::BadCall
+                | Stop::MaxOutput
+                | Stop::ContextFull
+                | Stop::Declined
+                | Stop::Failed
+                | Stop::Faulty
+                | Stop::Unknown
+                | Stop::Unsaid => false,
+            };
+            if again {
+                continue;
+            }
+            if let Some(broken) = end.broken(calls.len()) {
+                return Err(broken);
             }
             // What was said into the turn meanwhile is a part of it.
             self.inbox.take_in()?;
@@ -350,24 +342,33 @@ impl Agent {
         self.history.push(Entry::User { text: text.to_owned() }).map_err(Broken::Failed)
     }
 
-    /// Puts an answer into the history.
+    /// Puts an answer into the history. Of one whose calls are not made only what it said is kept: half a call cannot be
+    /// sent back.
     fn keep(&mut self, answer: Answer) -> Result<(), Broken> {
-        self.turn.stop = answer.native_stop;
-        if !answer.text.is_empty() {
-            self.turn.text = Some(answer.text.clone());
+        let Answer { raw, text, calls, end } = answer;
+        self.stopped(end.native);
+        if !text.is_empty() {
+            self.said_so_far(text.clone());
         }
-        if answer.raw.is_empty() {
-            return Ok(());
-        }
-        let entry = Entry::Model {
-            wire: self.wire.name().to_owned(),
-            raw: answer.raw,
-            text: answer.text,
-            calls: answer.calls,
+        let entry = if end.stop.may_act() || calls.is_empty() {
+            if raw.is_empty() {
+                return Ok(());
+            }
+            Entry::Model { wire: self.wire.name().to_owned(), raw, text, calls }
+        } else {
+            if text.is_empty() {
+                return Ok(());
+            }
+            Entry::Model { wire: String::new(), raw: Vec::new(), text, calls: Vec::new() }
         };
         self.history.push(entry).map_err(Broken::Failed)?;
         self.shown = self.history.entries.len();
         Ok(())
+    }
+
+    /// The service's own word for how the last answer ended.
+    pub(super) fn stopped(&mut self, native: Option<String>) {
+        self.turn.stop = native;
     }
 
     pub(super) fn denied(&mut self, tool: &str) {

@@ -1,15 +1,17 @@
 //! One model call: asked again where that can help, read as it comes, and entered in the books.
 
+mod bill;
+mod incoming;
 mod stream;
 
 use std::time::Duration;
 
-use musher_core::{ErrorClass, ErrorInfo, EventKind, Level, RateLimit, Spend, Tokens, UsageReport};
+use musher_core::{ErrorClass, ErrorInfo, EventKind, Level, RateLimit};
 use uuid::Uuid;
 
 use super::agent::Agent;
 use super::inbox::Broken;
-use super::refusal::{Again, Refusal};
+use super::refusal::{Again, Billed, Refusal};
 use super::wire::{Answer, Outgoing, Request, ToolChoice, told_in};
 use crate::session::Signal;
 
@@ -29,6 +31,16 @@ const BYTES_PER_TOKEN: u64 = 4;
 pub(super) enum Miss {
     Refused(Refusal),
     Broken(Broken),
+}
+
+impl Miss {
+    /// Whether a request that was missed so can have cost anything. One that was interrupted can.
+    fn billed(&self) -> Billed {
+        match self {
+            Self::Refused(refusal) => refusal.billed,
+            Self::Broken(_) => Billed::Maybe,
+        }
+    }
 }
 
 impl From<Broken> for Miss {
@@ -79,11 +91,11 @@ impl Agent {
                 Again::After(wait) if wait <= PATIENCE => wait,
                 Again::Never | Again::After(_) => {
                     self.limits(&refusal).await?;
-                    return Err(Broken::Failed(self.advised(refusal.error)));
+                    return Err(Broken::Failed(self.advised(*refusal.error)));
                 }
             };
             if tries >= most {
-                return Err(Broken::Failed(self.advised(refusal.error)));
+                return Err(Broken::Failed(self.advised(*refusal.error)));
             }
             tries += 1;
             self.outbox
@@ -91,7 +103,7 @@ impl Agent {
                     attempt: tries,
                     max: Some(most),
                     delay_ms: u64::try_from(wait.as_millis()).ok(),
-                    cause: refusal.error,
+                    cause: *refusal.error,
                 })
                 .await?;
             self.inbox.during(tokio::time::sleep(wait)).await?;
@@ -155,7 +167,7 @@ impl Agent {
 
     /// Tells of a limit that will not pass soon.
     pub(super) async fn limits(&self, refusal: &Refusal) -> Result<(), Broken> {
-        let error = &refusal.error;
+        let error = &*refusal.error;
         if !matches!(error.class, ErrorClass::UsageLimit | ErrorClass::RateLimit) {
             return Ok(());
         }
@@ -174,34 +186,6 @@ impl Agent {
             error: Some(error.clone()),
         };
         self.outbox.event(EventKind::RateLimit(Box::new(limit))).await
-    }
-
-    /// Enters what a call has used. What nobody told is estimated, and what it cost is then unknown.
-    pub(super) async fn account(
-        &mut self,
-        told: Option<Tokens>,
-        served_by: Option<&str>,
-        bytes: (usize, usize),
-    ) -> Result<(), Broken> {
-        let tokens = told.unwrap_or_else(|| Tokens {
-            input: estimated(bytes.0),
-            output: estimated(bytes.1),
-            ..Tokens::default()
-        });
-        if told.is_none() && !std::mem::replace(&mut self.told_of_estimate, true) {
-            let text = "the service does not say what an answer uses; tokens are estimated";
-            self.notice(Level::Warning, "usage_estimated", text.to_owned()).await?;
-        }
-        let known = self.prices.find(&self.model);
-        let known = known.or_else(|| self.prices.find(served_by?));
-        let cost = told.and_then(|tokens| known?.cost(&tokens));
-        self.context = tokens.context().saturating_add(tokens.output);
-        self.shown = self.history.entries.len();
-        let spend = Spend::costing(tokens, cost);
-        let spend = if told.is_none() { spend.as_estimate() } else { spend };
-        let report = UsageReport::call(self.mint("call"), Some(self.model.clone()), spend)
-            .with_context(self.context, self.window());
-        self.outbox.event(EventKind::Usage(report)).await
     }
 
     /// How many tokens the model can look at, as far as anybody knows.

@@ -5,6 +5,7 @@ use musher_core::{ErrorClass, ErrorInfo, EventKind};
 use super::agent::Agent;
 use super::call::estimated;
 use super::inbox::Broken;
+use super::stop::Stop;
 use super::wire::{Entry, ToolChoice};
 
 /// A summary is worth its price only when there is more than this to tell.
@@ -90,6 +91,10 @@ impl Agent {
             self.quiet = false;
             self.history.entries.clone_from(&whole);
             match answer {
+                // A summary that was cut is one. What a model says to decline is none.
+                Ok(answer) if answer.end.stop == Stop::Declined => {
+                    return Err(answer.end.broken(0).unwrap_or(Broken::Ending));
+                }
                 Ok(answer) if !answer.text.trim().is_empty() => return Ok(answer.text),
                 Ok(_) => break,
                 Err(Broken::Failed(error)) if error.class == ErrorClass::ContextOverflow => {

@@ -11,7 +11,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, NoProxy, Proxy, Response, Url};
 use rustls::{ClientConfig, RootCertStore};
 
-use super::refusal::{Again, Refusal};
+use super::refusal::{Again, Billed, Refusal};
 use crate::Environment;
 use crate::SessionSpec;
 
@@ -138,18 +138,23 @@ impl Door {
             let (why, hint) = mistrust(tls);
             let message = format!("the service at {} cannot be trusted: {why}", self.host);
             let mut refusal = Refusal::never(ErrorClass::Network, message).with_code(Some("tls"));
+            refusal.billed = Billed::No;
             refusal.error.hint = Some(hint.into());
             return refusal;
         }
         let (host, why) = (&self.host, cause(error));
-        let (message, again) = if error.is_builder() {
-            (format!("the request to {host} could not be made: {why}"), Again::Never)
+        // What was never sent cost nothing; of what was sent nobody knows it.
+        let (message, again, billed) = if error.is_builder() {
+            let message = format!("the request to {host} could not be made: {why}");
+            (message, Again::Never, Billed::No)
         } else if error.is_connect() {
-            (format!("the service at {host} could not be reached: {why}"), Again::Later)
+            let message = format!("the service at {host} could not be reached: {why}");
+            (message, Again::Later, Billed::No)
         } else {
-            (format!("the connection to {host} broke: {why}"), Again::Later)
+            (format!("the connection to {host} broke: {why}"), Again::Later, Billed::Maybe)
         };
-        let mut refusal = Refusal { error: ErrorInfo::new(ErrorClass::Network, message), again };
+        let told = Box::new(ErrorInfo::new(ErrorClass::Network, message));
+        let mut refusal = Refusal { error: told, again, billed };
         if error.is_connect() {
             refusal.error.hint = Some("look at the base address and at the network".into());
         }

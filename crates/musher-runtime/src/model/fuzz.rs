@@ -57,7 +57,7 @@ pub(crate) fn no_frame_breaks_a_reader(service: &Service, words: &'static [&'sta
             for frame in &frames {
                 reader.event("", &frame.to_string());
             }
-            let _usage = reader.usage();
+            let _usage = (reader.usage(), reader.model().is_some());
             let (_, answer) = reader.finish();
             // Whatever was understood can be sent back.
             if let Ok(answer) = answer {

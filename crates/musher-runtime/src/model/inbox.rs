@@ -161,6 +161,20 @@ impl Outbox {
         }
     }
 
+    /// Tells the driver also when the session is being ended: it listens until we are gone.
+    pub(super) async fn last_word(&self, kind: EventKind) {
+        let batch = Batch::from(vec![Signal::event(kind)]);
+        let Err(mpsc::error::TrySendError::Full(batch)) = self.signals.try_send(batch) else {
+            return;
+        };
+        tokio::select! {
+            biased;
+            () = self.kill.cancelled() => {}
+            // A driver that is gone counts nothing.
+            _gone = self.signals.send(batch) => {}
+        }
+    }
+
     /// Waits for something unless the session is ended meanwhile.
     pub(super) async fn unless_ended<T>(&self, work: impl Future<Output = T>) -> Result<T, Broken> {
         tokio::select! {

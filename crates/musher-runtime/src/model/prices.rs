@@ -9,10 +9,15 @@ use serde::Deserialize;
 const LONGEST: u64 = 4 * 1024 * 1024;
 const MILLION: f64 = 1e6;
 
-/// Prices of many models.
+/// Prices of many models: those of one's own, and those that are shipped.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Prices {
+    tables: [Table; 2],
+}
+
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Prices {
+struct Table {
     #[serde(default)]
     model: Vec<Model>,
 }
@@ -60,25 +65,43 @@ struct Long {
 impl Prices {
     /// The table that is shipped, with a table of one's own before it.
     pub(crate) fn load(shipped: &str, own: Option<&Path>) -> Result<Self, ErrorInfo> {
-        let mut table = match own {
+        let own = match own {
             Some(path) => read(path)?,
-            None => Self::default(),
+            None => Table::default(),
         };
-        let shipped: Self = toml::from_str(shipped).map_err(|error| {
+        let shipped: Table = toml::from_str(shipped).map_err(|error| {
             let message = format!("the table of prices that is shipped is damaged: {error}");
             ErrorInfo::new(ErrorClass::Internal, message)
         })?;
-        table.model.extend(shipped.model);
-        Ok(table)
+        Ok(Self { tables: [own, shipped] })
     }
 
-    /// What is known of the model of this name.
+    /// What is known of the model of this name: by the very name, or else by the longest one of which it is a dated or
+    /// a preview edition. A table of one's own goes before the shipped one.
     pub(crate) fn find(&self, name: &str) -> Option<&Model> {
-        self.model.iter().find(|model| model.is(name))
+        self.tables.iter().find_map(|table| {
+            let exact = table.model.iter().find(|model| model.name == name);
+            let editions = || table.model.iter().filter(|model| is_edition(name, &model.name));
+            exact.or_else(|| editions().max_by_key(|model| model.name.len()))
+        })
     }
 }
 
-fn read(path: &Path) -> Result<Prices, ErrorInfo> {
+/// Whether two names mean the same model: one is an edition of the other.
+pub(crate) fn is_same(one: &str, other: &str) -> bool {
+    one == other || is_edition(one, other) || is_edition(other, one)
+}
+
+/// Whether a name is another one with a date, `-latest` or `-preview` behind it.
+fn is_edition(name: &str, of: &str) -> bool {
+    let Some(rest) = name.strip_prefix(of) else { return false };
+    let dated = rest.len() >= 4
+        && rest.starts_with(['-', '@'])
+        && rest.bytes().skip(1).all(|byte| byte.is_ascii_digit() || byte == b'-');
+    dated || rest == "-latest" || rest.starts_with("-preview")
+}
+
+fn read(path: &Path) -> Result<Table, ErrorInfo> {
     let refuse = |why: String| {
         let message = format!("the table of prices `{}` cannot be used: {why}", path.display());
         ErrorInfo::new(ErrorClass::Config, message).with_hint(
@@ -90,7 +113,7 @@ fn read(path: &Path) -> Result<Prices, ErrorInfo> {
         return Err(refuse(format!("it has {size} bytes")));
     }
     let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
-    let prices: Prices = toml::from_str(&text).map_err(|error| refuse(error.to_string()))?;
+    let prices: Table = toml::from_str(&text).map_err(|error| refuse(error.to_string()))?;
     let unreal = |price: Option<f64>| price.is_some_and(|price| !price.is_finite() || price < 0.0);
     match prices.model.iter().find(|model| unreal(model.input) || unreal(model.output)) {
         Some(model) => Err(refuse(format!("a price of `{}` is no amount of money", model.name))),
@@ -99,15 +122,6 @@ fn read(path: &Path) -> Result<Prices, ErrorInfo> {
 }
 
 impl Model {
-    /// Whether a name means this model: its own, or the same with a date.
-    fn is(&self, name: &str) -> bool {
-        let Some(rest) = name.strip_prefix(self.name.as_str()) else { return false };
-        let dated = rest.len() >= 4
-            && rest.starts_with(['-', '@'])
-            && rest.bytes().skip(1).all(|byte| byte.is_ascii_digit() || byte == b'-');
-        rest.is_empty() || dated || rest == "-latest" || rest.starts_with("-preview")
-    }
-
     /// What this much use costs; unknown when nobody said.
     pub(crate) fn cost(&self, tokens: &Tokens) -> Option<Usd> {
         let (mut input, mut output) = (self.input?, self.output?);
@@ -168,6 +182,21 @@ mod tests {
         for name in ["m-5.1", "m-5-1", "m-5-mini", "m", "other"] {
             assert!(table.find(name).is_none(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_name_that_the_table_has_goes_before_one_of_which_it_is_an_edition() {
+        let rows = [("m-5", 1.0), ("m-5-2024-01-31", 9.0), ("m-5-preview", 5.0)];
+        let rows = rows.map(|(name, price)| {
+            format!("[[model]]\nname = '{name}'\ninput = {price}\noutput = {price}\n")
+        });
+        let table = Prices::load(&rows.concat(), None).unwrap();
+        let price = |name| table.find(name).and_then(|model| model.input);
+        assert_eq!(price("m-5-2024-01-31"), Some(9.0));
+        assert_eq!(price("m-5-2025-01-31"), Some(1.0));
+        assert_eq!(price("m-5-preview-05-06"), Some(5.0));
+        assert!(is_same("m-5", "m-5-2025-01-31") && is_same("m-5-2025-01-31", "m-5"));
+        assert!(!is_same("m-5", "m-5-mini") && !is_same("m-5", "m-6"));
     }
 
     #[test]

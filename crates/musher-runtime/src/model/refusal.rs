@@ -12,8 +12,18 @@ const SHOWN: usize = 300;
 /// A request that got no answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refusal {
-    pub(crate) error: ErrorInfo,
+    pub(crate) error: Box<ErrorInfo>,
     pub(crate) again: Again,
+    pub(crate) billed: Billed,
+}
+
+/// Whether a request that got no answer can have cost anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Billed {
+    /// It was never sent, or was refused before the model did anything.
+    No,
+    /// The model may have worked for it.
+    Maybe,
 }
 
 /// Whether asking again can help.
@@ -36,16 +46,53 @@ pub(crate) struct Refused<'a> {
 
 impl Refusal {
     pub(crate) fn never(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self { error: ErrorInfo::new(class, message), again: Again::Never }
+        Self::new(class, message, Again::Never)
     }
 
     pub(crate) fn later(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self { error: ErrorInfo::new(class, message), again: Again::Later }
+        Self::new(class, message, Again::Later)
+    }
+
+    fn new(class: ErrorClass, message: impl Into<String>, again: Again) -> Self {
+        Self { error: Box::new(ErrorInfo::new(class, message)), again, billed: Billed::Maybe }
+    }
+
+    /// The same of a request for which no model has worked.
+    #[must_use]
+    pub(crate) fn unbilled(self) -> Self {
+        Self { billed: Billed::No, ..self }
+    }
+
+    /// What came is no answer in this format.
+    pub(crate) fn no_answer(kind: &str, format: &str, body: &[u8], again: Again) -> Self {
+        let kind = if kind.is_empty() { "no content type".to_owned() } else { format!("`{kind}`") };
+        let came = match shown(body) {
+            came if came.is_empty() => "nothing".to_owned(),
+            came => came,
+        };
+        let message = format!(
+            "the service answered with {kind}, which is no answer in the format `{format}`: {came}"
+        );
+        let mut refusal = Self::new(ErrorClass::Protocol, message, again);
+        refusal.error.hint = Some("look at the base address and the wire format".into());
+        refusal
     }
 
     /// The stream ended before it said that it would.
     pub(crate) fn cut_off() -> Self {
         Self::later(ErrorClass::Network, "the service broke off in the middle of its answer")
+    }
+
+    /// The same of an error that came inside an answer: only what may pass by itself is asked again.
+    #[must_use]
+    pub(crate) fn told_inside(mut self) -> Self {
+        if !matches!(
+            self.error.class,
+            ErrorClass::Server | ErrorClass::Overloaded | ErrorClass::RateLimit
+        ) {
+            self.again = Again::Never;
+        }
+        self
     }
 
     #[must_use]
@@ -77,7 +124,7 @@ impl Refused<'_> {
             None => self.shown(),
         };
         let again = if retried { self.later() } else { Again::Never };
-        let mut refusal = Refusal { error: ErrorInfo::new(class, message), again }.with_code(code);
+        let mut refusal = Refusal::new(class, message, again).unbilled().with_code(code);
         refusal.error.http = Some(self.status);
         refusal.error.request_id = ["request-id", "x-request-id", "x-goog-request-id"]
             .iter()
@@ -108,14 +155,18 @@ impl Refused<'_> {
 
     /// What came, for a person to recognise: a page of HTML says that the address is wrong.
     fn shown(&self) -> String {
-        let text = String::from_utf8_lossy(self.body);
-        let text = text.trim();
+        let text = shown(self.body);
         if text.is_empty() {
             return format!("the service answered {} and said nothing", self.status);
         }
-        let cut = text.floor_char_boundary(text.len().min(SHOWN));
-        format!("the service answered {}: {}", self.status, &text[..cut])
+        format!("the service answered {}: {text}", self.status)
     }
+}
+
+/// The beginning of what came, as text.
+fn shown(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(SHOWN)]);
+    text.trim().to_owned()
 }
 
 /// What the standard header says: seconds, or the date until which to wait. A date that is past says nothing.

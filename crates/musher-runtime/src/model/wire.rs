@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 use std::fmt::Debug;
 
-use musher_core::{ItemBody, Tokens};
+use musher_core::ItemBody;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::refusal::{Refusal, Refused};
+use super::stop::End;
+use super::told::Told;
 use crate::ModelOptions;
 use crate::tools::ToolSpec;
 
@@ -137,7 +139,7 @@ impl Input {
         }
     }
 
-    fn broken(text: &str, why: String) -> Self {
+    pub(crate) fn broken(text: &str, why: String) -> Self {
         let cut = text.floor_char_boundary(text.len().min(2000));
         Self::Broken { text: text[..cut].to_owned(), why }
     }
@@ -171,8 +173,14 @@ pub(crate) trait Reader: Send + Sync + Debug {
     /// Nothing more needs to be read.
     fn is_done(&self) -> bool;
 
-    /// What is known of the usage so far.
-    fn usage(&self) -> Option<Tokens>;
+    /// Takes in what came whole instead of as a stream.
+    fn whole(&mut self, data: &str) -> Vec<Piece>;
+
+    /// What was told of the usage so far.
+    fn usage(&self) -> Told;
+
+    /// The model that answers, once the service has named it.
+    fn model(&self) -> Option<&str>;
 
     /// The whole answer, once the stream has ended; what was still open is closed by pieces.
     fn finish(&mut self) -> (Vec<Piece>, Result<Answer, Refusal>);
@@ -214,35 +222,16 @@ pub(crate) enum Piece {
 /// A whole answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
-    pub(crate) model: Option<String>,
     pub(crate) raw: Vec<Json>,
     pub(crate) text: String,
     pub(crate) calls: Vec<Wanted>,
-    pub(crate) stop: Stop,
-    /// The vendor's own word for how it stopped.
-    pub(crate) native_stop: Option<String>,
-    /// What it used; `None` when the service never said.
-    pub(crate) usage: Option<Tokens>,
+    pub(crate) end: End,
 }
 
 impl Answer {
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty() && self.calls.is_empty()
     }
-}
-
-/// How an answer stopped. Whether tools are to be called is told by the calls alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
-    End,
-    MaxOutput,
-    Refused,
-    /// The service wants the same conversation again, to go on with it.
-    Paused,
-    /// The conversation no longer fits.
-    ContextFull,
-    /// The model tried to call a tool and did not manage to.
-    BadCall,
 }
 
 /// The id of a call that came without one.

@@ -3,14 +3,17 @@
 mod calls;
 mod think;
 
-use musher_core::{ErrorClass, ItemBody, Tokens};
+use musher_core::{ErrorClass, ItemBody};
 use serde_json::{Value as Json, json};
 
 use super::refusal::{classify, refusal};
-use super::responses::tokens;
-use crate::model::refusal::{Again, Refusal, Refused};
+use super::responses::told as counted;
+use super::words;
+use crate::model::refusal::{Refusal, Refused};
+use crate::model::stop::{End, Stop};
+use crate::model::told::Told;
 use crate::model::wire::{
-    Answer, Entry, Outgoing, Piece, Reader, Request, Stop, ToolChoice, Wanted, Wire,
+    Answer, Entry, Outgoing, Piece, Reader, Request, ToolChoice, Wanted, Wire,
 };
 use calls::Calls;
 use think::Think;
@@ -221,9 +224,13 @@ struct Stream {
     refused: bool,
     thought_told: bool,
     calls: Calls,
-    finish: Option<String>,
-    usage: Option<Tokens>,
+    finish: Option<End>,
+    usage: Told,
+    /// The mark of the end has come, or there is none because the answer came whole.
     done: bool,
+    came_whole: bool,
+    /// A choice has come.
+    begun: bool,
 }
 
 impl Reader for Stream {
@@ -236,27 +243,32 @@ impl Reader for Stream {
             return vec![Piece::Unparsed { text: data.to_owned() }];
         };
         if let Some(error) = json.get("error").filter(|error| !error.is_null()) {
-            return vec![Piece::Failed(failure(error))];
+            return vec![Piece::Failed(failure(error).unbilled())];
         }
         if let Some(model) = json["model"].as_str().filter(|model| !model.is_empty()) {
             self.model = Some(model.to_owned());
         }
         if json["usage"].is_object() {
-            self.usage = Some(tokens(&json["usage"], ["prompt_tokens", "completion_tokens"]));
+            self.usage = counted(&json["usage"], ["prompt_tokens", "completion_tokens"]);
         }
         let Some(choice) = json["choices"].as_array().and_then(|choices| choices.first()) else {
             // The last chunk says the usage and nothing else.
-            self.done = self.finish.is_some() && self.usage.is_some();
+            self.done = self.finish.is_some() && self.usage != Told::Nothing;
             return match json["choices"].is_array() || json["usage"].is_object() {
                 true => Vec::new(),
                 false => vec![Piece::Native { name: "chunk".into() }],
             };
         };
+        self.begun = true;
         // A server that cannot stream sends the whole message at once.
         let delta = if choice["delta"].is_object() { &choice["delta"] } else { &choice["message"] };
-        let pieces = self.delta(delta);
-        if let Some(finish) = choice["finish_reason"].as_str() {
-            self.finish = Some(finish.to_owned());
+        let mut pieces = self.delta(delta);
+        let end = End::read(words::FINISH, &choice["finish_reason"]);
+        if end.stop != Stop::Unsaid {
+            self.finish = Some(end);
+        }
+        if choice["error"].is_object() {
+            pieces.push(Piece::Failed(failure(&choice["error"])));
         }
         pieces
     }
@@ -265,14 +277,32 @@ impl Reader for Stream {
         self.done
     }
 
-    fn usage(&self) -> Option<Tokens> {
-        self.usage
+    fn whole(&mut self, data: &str) -> Vec<Piece> {
+        let pieces = self.event("", data);
+        self.came_whole = true;
+        pieces
+    }
+
+    /// Some servers count as they go; what they say before the end is not the last word.
+    fn usage(&self) -> Told {
+        match self.usage {
+            Told::All(tokens) if !self.is_over() => Told::Part(tokens),
+            told @ (Told::Nothing | Told::Part(_) | Told::All(_)) => told,
+        }
+    }
+
+    fn model(&self) -> Option<&str> {
+        self.model.as_deref()
     }
 
     fn finish(&mut self) -> (Vec<Piece>, Result<Answer, Refusal>) {
-        if self.finish.is_none() && !self.done {
-            return (Vec::new(), Err(Refusal::cut_off()));
-        }
+        // The mark of the end is a word that all was sent, also where a server gives no reason.
+        let end = match self.finish.clone() {
+            Some(end) => end,
+            None if self.done => End::new(Stop::End, None),
+            None if self.came_whole && self.begun => End::new(Stop::Unsaid, None),
+            None => return (Vec::new(), Err(Refusal::cut_off())),
+        };
         let mut pieces = Vec::new();
         let (thought, text) = self.think.rest();
         self.thought(&thought, &mut pieces);
@@ -294,27 +324,33 @@ impl Reader for Stream {
         if !self.details.is_empty() {
             message["reasoning_details"] = Json::Array(std::mem::take(&mut self.details));
         }
-        let stop = match self.finish.as_deref() {
-            Some("length") => Stop::MaxOutput,
-            Some("content_filter") => Stop::Refused,
-            Some(_) | None if self.refused => Stop::Refused,
-            Some(_) | None => Stop::End,
+        let end = match end.stop {
+            Stop::End | Stop::Calls if self.refused => End::new(Stop::Declined, Some("refusal")),
+            Stop::End
+            | Stop::Calls
+            | Stop::Paused
+            | Stop::BadCall
+            | Stop::MaxOutput
+            | Stop::ContextFull
+            | Stop::Declined
+            | Stop::Failed
+            | Stop::Faulty
+            | Stop::Unknown
+            | Stop::Unsaid => end,
         };
         let empty = text.is_empty() && calls.is_empty();
-        let answer = Answer {
-            model: self.model.take(),
-            raw: if empty { Vec::new() } else { vec![message] },
-            text,
-            calls,
-            stop,
-            native_stop: self.finish.take(),
-            usage: self.usage,
-        };
+        let raw = if empty { Vec::new() } else { vec![message] };
+        let answer = Answer { raw, text, calls, end };
         (pieces, Ok(answer))
     }
 }
 
 impl Stream {
+    /// Whether what is told now is the last word.
+    fn is_over(&self) -> bool {
+        self.finish.is_some() || self.done || self.came_whole
+    }
+
     fn delta(&mut self, delta: &Json) -> Vec<Piece> {
         let mut pieces = Vec::new();
         for field in THOUGHTS {
@@ -374,11 +410,5 @@ fn failure(error: &Json) -> Refusal {
     let code = error["code"].as_str().or(error["type"].as_str());
     let mut refusal = Refusal::later(ErrorClass::Server, message).with_code(code);
     classify(&mut refusal);
-    if !matches!(
-        refusal.error.class,
-        ErrorClass::Server | ErrorClass::Overloaded | ErrorClass::RateLimit
-    ) {
-        refusal.again = Again::Never;
-    }
-    refusal
+    refusal.told_inside()
 }

@@ -6,9 +6,12 @@ use musher_core::{ErrorClass, ItemBody, Tokens};
 use serde_json::{Value as Json, json};
 
 use super::refusal::{classify, refusal};
-use crate::model::refusal::{Again, Refusal, Refused};
+use super::words;
+use crate::model::refusal::{Refusal, Refused};
+use crate::model::stop::{End, Stop};
+use crate::model::told::{Numbers, Told};
 use crate::model::wire::{
-    Answer, Entry, Input, Outgoing, Piece, Reader, Request, Stop, ToolChoice, Wanted, Wire, joined,
+    Answer, Entry, Input, Outgoing, Piece, Reader, Request, ToolChoice, Wanted, Wire, joined,
     mint_call,
 };
 
@@ -152,14 +155,8 @@ struct Stream {
     items: BTreeMap<u64, Json>,
     /// The ids of calls that are being told, by their place.
     calls: BTreeMap<u64, String>,
-    usage: Option<Tokens>,
+    usage: Told,
     end: Option<End>,
-}
-
-#[derive(Debug)]
-struct End {
-    stop: Stop,
-    native: String,
 }
 
 impl Reader for Stream {
@@ -196,20 +193,22 @@ impl Reader for Stream {
                 None => Vec::new(),
             },
             "response.output_item.done" => self.item(place, &json["item"]),
-            "response.completed" | "response.incomplete" => self.ended(kind, &json["response"]),
-            "response.failed" => {
-                self.count(&json["response"]["usage"]);
-                vec![Piece::Failed(failure(&json["response"]["error"]))]
+            "response.completed"
+            | "response.incomplete"
+            | "response.failed"
+            | "response.cancelled" => {
+                self.ended(kind.trim_start_matches("response."), &json["response"])
             }
             "error" => {
                 let inner = &json["error"];
                 let error = if inner.is_object() { inner } else { &json };
-                vec![Piece::Failed(failure(error))]
+                vec![Piece::Failed(failure(error).unbilled())]
             }
-            "response.created"
-            | "response.queued"
-            | "response.in_progress"
-            | "response.content_part.added"
+            "response.created" | "response.queued" | "response.in_progress" => {
+                self.named(&json["response"]);
+                Vec::new()
+            }
+            "response.content_part.added"
             | "response.content_part.done"
             | "response.output_text.done"
             | "response.refusal.done"
@@ -218,7 +217,7 @@ impl Reader for Stream {
             | "response.reasoning_text.done"
             | "response.function_call_arguments.done" => Vec::new(),
             // A whole response instead of a stream, from a service that cannot stream.
-            _ if json["object"] == "response" => self.ended("response.completed", &json),
+            _ if json["object"] == "response" => self.ended("", &json),
             other => vec![Piece::Native { name: other.to_owned() }],
         }
     }
@@ -227,28 +226,29 @@ impl Reader for Stream {
         self.end.is_some()
     }
 
-    fn usage(&self) -> Option<Tokens> {
+    fn whole(&mut self, data: &str) -> Vec<Piece> {
+        self.event("", data)
+    }
+
+    fn usage(&self) -> Told {
         self.usage
+    }
+
+    fn model(&self) -> Option<&str> {
+        self.model.as_deref()
     }
 
     fn finish(&mut self) -> (Vec<Piece>, Result<Answer, Refusal>) {
         let Some(end) = self.end.take() else {
             return (Vec::new(), Err(Refusal::cut_off()));
         };
-        let mut answer = Answer {
-            model: self.model.take(),
-            raw: Vec::new(),
-            text: String::new(),
-            calls: Vec::new(),
-            stop: end.stop,
-            native_stop: Some(end.native),
-            usage: self.usage,
-        };
+        let mut answer = Answer { raw: Vec::new(), text: String::new(), calls: Vec::new(), end };
         for (_, mut item) in std::mem::take(&mut self.items) {
             match item["type"].as_str() {
                 Some("message") => {
-                    if item["content"].as_array().into_iter().flatten().any(is_refusal) {
-                        answer.stop = Stop::Refused;
+                    let refused = item["content"].as_array().into_iter().flatten().any(is_refusal);
+                    if refused && answer.end.stop == Stop::End {
+                        answer.end = End::new(Stop::Declined, Some("refusal"));
                     }
                     answer.text.push_str(&said(&item));
                 }
@@ -294,43 +294,67 @@ impl Stream {
     }
 
     /// The response is over. It repeats every item; what was told is not told again.
-    fn ended(&mut self, kind: &str, response: &Json) -> Vec<Piece> {
-        self.model = response["model"].as_str().map(str::to_owned);
-        self.count(&response["usage"]);
+    fn ended(&mut self, event: &str, response: &Json) -> Vec<Piece> {
+        self.named(response);
+        if response["usage"].is_object() {
+            self.usage = told(&response["usage"], ["input_tokens", "output_tokens"]);
+        }
         let output = response["output"].as_array().into_iter().flatten();
-        let pieces = (0..).zip(output).flat_map(|(place, item)| self.item(place, item)).collect();
-        let reason = response["incomplete_details"]["reason"].as_str();
-        let stop = match reason {
-            Some("max_output_tokens") => Stop::MaxOutput,
-            Some("content_filter") => Stop::Refused,
-            Some(_) if kind == "response.incomplete" => Stop::MaxOutput,
-            Some(_) | None => Stop::End,
-        };
-        let native = reason.unwrap_or_else(|| kind.trim_start_matches("response."));
-        self.end = Some(End { stop, native: native.to_owned() });
+        let mut pieces: Vec<Piece> =
+            (0..).zip(output).flat_map(|(place, item)| self.item(place, item)).collect();
+        let error = &response["error"];
+        if error.is_object() || event == "failed" || response["status"] == "failed" {
+            pieces.push(Piece::Failed(failure(error)));
+        } else {
+            self.end = Some(end(event, response));
+        }
         pieces
     }
 
-    fn count(&mut self, usage: &Json) {
-        if usage.is_object() {
-            self.usage = Some(tokens(usage, ["input_tokens", "output_tokens"]));
+    fn named(&mut self, response: &Json) {
+        if let Some(model) = response["model"].as_str().filter(|model| !model.is_empty()) {
+            self.model = Some(model.to_owned());
         }
     }
 }
 
+/// How a response ended. Its event, its state and its details must agree that all is well; else the worse one counts.
+fn end(event: &str, response: &Json) -> End {
+    let (state, reason) = (&response["status"], &response["incomplete_details"]["reason"]);
+    let by_event = Some(json!(event)).filter(|_| !event.is_empty());
+    let told = match (&by_event, state.is_null()) {
+        (Some(event), true) => End::read(words::STATES, event),
+        (Some(_) | None, _) => End::read(words::STATES, state),
+    };
+    let worse = by_event.map(|event| End::read(words::STATES, &event));
+    let end = match worse.filter(|worse| told.stop == Stop::End && worse.stop != Stop::End) {
+        Some(worse) => worse,
+        None => told,
+    };
+    // That a response is incomplete says nothing without the reason.
+    let incomplete = end.native.as_deref() == Some("incomplete");
+    if !reason.is_null() && (incomplete || end.stop == Stop::End) {
+        return End::read(words::INCOMPLETE, reason);
+    }
+    end
+}
+
 /// Tokens as this vendor counts them: cached and written ones are inside the input, thoughts inside the output.
-pub(super) fn tokens(usage: &Json, [input, output]: [&str; 2]) -> Tokens {
-    let count = |json: &Json| json.as_u64().unwrap_or(0);
+pub(super) fn told(usage: &Json, [input, output]: [&str; 2]) -> Told {
+    let mut numbers = Numbers::default();
     let details = &usage[format!("{input}_details")];
-    let (read, written) = (count(&details["cached_tokens"]), count(&details["cache_write_tokens"]));
-    Tokens {
-        input: count(&usage[input]).saturating_sub(read).saturating_sub(written),
+    let read = numbers.optional(&details["cached_tokens"]);
+    let written = numbers.optional(&details["cache_write_tokens"]);
+    let all = numbers.needed(&usage[input]);
+    let tokens = Tokens {
+        input: numbers.rest(all, read.saturating_add(written)),
         cache_read: read,
         cache_write_other: written,
-        output: count(&usage[output]),
-        reasoning: count(&usage[format!("{output}_details")]["reasoning_tokens"]),
+        output: numbers.needed(&usage[output]),
+        reasoning: numbers.optional(&usage[format!("{output}_details")]["reasoning_tokens"]),
         ..Tokens::default()
-    }
+    };
+    numbers.all(tokens)
 }
 
 fn block(place: u64) -> u32 {
@@ -354,9 +378,12 @@ fn wanted(item: &mut Json) -> Wanted {
     if minted {
         item["call_id"] = json!(id);
     }
-    let input = match item["arguments"].as_str() {
-        Some(text) => Input::read(text),
-        None => Input::of(item["arguments"].clone()),
+    let input = match (item["arguments"].as_str(), item["status"].as_str()) {
+        (Some(text), Some("incomplete" | "in_progress")) => {
+            Input::broken(text, "the service says that they are not complete".into())
+        }
+        (Some(text), _) => Input::read(text),
+        (None, _) => Input::of(item["arguments"].clone()),
     };
     let name = item["name"].as_str().unwrap_or_default().to_owned();
     Wanted { id, name, input, minted }
@@ -364,14 +391,8 @@ fn wanted(item: &mut Json) -> Wanted {
 
 /// An error that was told inside a stream.
 fn failure(error: &Json) -> Refusal {
-    let message = error["message"].as_str().unwrap_or("the service failed");
+    let message = error["message"].as_str().unwrap_or("the service says that its answer failed");
     let mut refusal = Refusal::later(ErrorClass::Server, message).with_code(error["code"].as_str());
     classify(&mut refusal);
-    if !matches!(
-        refusal.error.class,
-        ErrorClass::Server | ErrorClass::Overloaded | ErrorClass::RateLimit
-    ) {
-        refusal.again = Again::Never;
-    }
-    refusal
+    refusal.told_inside()
 }

@@ -1,91 +1,85 @@
 //! One try at a model call: the request goes out, the stream comes in, and everything in it is told as it comes.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use musher_core::{
-    Channel, Delta, ErrorClass, EventKind, ItemBody, ItemId, OutputStream, RawRef, Scope,
-};
+use bytes::Bytes;
+use musher_core::{ErrorClass, RawRef};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Response, StatusCode};
 
 use super::super::agent::Agent;
 use super::super::inbox::Broken;
-use super::super::refusal::{Refusal, Refused};
+use super::super::refusal::{Again, Refusal, Refused};
 use super::super::sse::{Frame, Sse};
-use super::super::wire::{Answer, Entry, Outgoing, Piece, Reader};
+use super::super::told::Told;
+use super::super::wire::{Answer, Entry, Outgoing, Piece};
 use super::Miss;
+use super::bill::{Bill, Seen};
+use super::incoming::{Incoming, unparsed};
 use crate::session::Signal;
 
 /// An answer of more bytes than this is broken off.
 const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
 /// How long the end of a stream is waited for once its last event has come.
 const LAST: Duration = Duration::from_millis(100);
-/// Of an event that cannot be read, this much is shown.
-const SHOWN: usize = 2000;
 /// What a person can do about an answer that broke off.
 const GO_ON: &str = "what was said is kept: resume the session and tell the model to go on";
 
-/// An answer on its way.
-#[derive(Debug)]
-struct Incoming {
-    reader: Box<dyn Reader>,
-    /// Blocks that were begun and are not whole.
-    open: BTreeMap<u32, (Channel, String)>,
-    /// Whether anything of the answer was told.
-    begun: bool,
-    /// The text that was told.
-    said: String,
-    /// What the items of this try are named after.
-    name: String,
-    /// Nobody is told of it.
-    quiet: bool,
-    failed: Option<Refusal>,
-    bytes: usize,
-    /// Events that could be read.
-    readable: u32,
-}
-
 impl Agent {
-    /// Makes one try.
+    /// Makes one try. However it ends, its last word is in the books.
     pub(super) async fn attempt(&mut self, outgoing: Outgoing) -> Result<Answer, Miss> {
         let body = outgoing.body.to_string().into_bytes();
         let asked = body.len();
-        let sent = self.inbox.during(self.door.post(&outgoing.path, body)).await?;
-        let mut response = sent?;
+        let mut bill = self.open_bill().await?;
+        let sent = self.inbox.during(self.door.post(&outgoing.path, body)).await;
+        let mut response = match sent.map_err(Miss::from).and_then(|sent| Ok(sent?)) {
+            Ok(response) => response,
+            Err(miss) => {
+                self.close_cut(bill, Told::Nothing, None, Seen::default(), miss.billed()).await;
+                return Err(miss);
+            }
+        };
         if response.status() != StatusCode::OK {
+            self.close_free(bill).await;
             return Err(self.refused(&mut response).await?.into());
         }
-        let mut incoming = Incoming {
-            reader: self.wire.reader(),
-            open: BTreeMap::new(),
-            begun: false,
-            said: String::new(),
-            name: self.mint("item"),
-            quiet: self.quiet,
-            failed: None,
-            bytes: 0,
-            readable: 0,
-        };
-        let read = self.read(&mut response, &mut incoming).await;
+        let mut incoming = Incoming::new(self.wire.reader(), self.mint("item"), self.quiet, asked);
+        let read = self.read(&mut response, &mut incoming, &mut bill).await;
         drop(response);
         let answer = match read {
-            Ok(()) => {
-                let (pieces, answer) = incoming.reader.finish();
-                let signals = incoming.signals(pieces, None);
-                self.outbox.send(signals, None).await?;
-                answer.map_err(|refusal| incoming.why(refusal).into())
-            }
+            Ok(()) => self.whole_answer(&mut incoming).await,
             Err(miss) => Err(miss),
         };
         match answer {
             Ok(answer) => {
-                let bytes = (asked, incoming.bytes);
-                self.account(answer.usage, answer.model.as_deref(), bytes).await?;
+                let told = incoming.reader.usage().believed(!answer.is_empty());
+                let seen = incoming.seen();
+                self.close_whole(bill, told, incoming.reader.model(), seen).await?;
                 Ok(answer)
             }
-            Err(miss) => Err(self.broken_off(incoming, miss).await),
+            Err(miss) => Err(self.broken_off(incoming, bill, miss).await),
         }
+    }
+
+    /// The answer, now that the stream is over, unless its end says that it is none.
+    async fn whole_answer(&mut self, incoming: &mut Incoming) -> Result<Answer, Miss> {
+        let (mut pieces, answer) = incoming.reader.finish();
+        let format = self.wire.name();
+        let answer = answer.map_err(|refusal| incoming.why(refusal, format));
+        let answer = answer.and_then(|answer| match answer.end.refusal(answer.calls.len()) {
+            None => Ok(answer),
+            Some(refusal) => {
+                self.stopped(answer.end.native);
+                Err(refusal)
+            }
+        });
+        if answer.is_err() {
+            // What is open did not come to its end.
+            pieces.retain(|piece| !matches!(piece, Piece::Done { .. }));
+        }
+        let signals = incoming.signals(pieces, None);
+        self.outbox.send(signals, None).await?;
+        Ok(answer?)
     }
 
     async fn refused(&mut self, response: &mut Response) -> Result<Refusal, Broken> {
@@ -95,27 +89,34 @@ impl Agent {
         Ok(self.wire.refusal(&Refused { status, headers: &headers, body: &body }))
     }
 
-    /// Reads an answer to its end.
-    async fn read(&mut self, response: &mut Response, incoming: &mut Incoming) -> Result<(), Miss> {
+    /// Reads an answer to its end. What it is, its first byte tells: services say all kinds of things of its type.
+    async fn read(
+        &mut self,
+        response: &mut Response,
+        incoming: &mut Incoming,
+        bill: &mut Bill,
+    ) -> Result<(), Miss> {
         let kind = response.headers().get(CONTENT_TYPE);
-        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default().to_lowercase();
-        if kind.contains("html") {
-            let message = format!("the service answered with `{kind}` instead of a stream");
-            let mut refusal = Refusal::never(ErrorClass::Protocol, message);
-            refusal.error.hint = Some("look at the base address; this is a page for people".into());
-            return Err(refusal.into());
-        }
-        if kind.contains("json") {
-            return self.read_whole(response, incoming).await;
-        }
+        incoming.kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default().to_lowercase();
         let mut sse = Sse::default();
+        let mut first = true;
         loop {
-            let chunk = self.inbox.during(self.door.chunk(response)).await?;
-            let chunk = match chunk {
-                Ok(Some(chunk)) => chunk,
-                Ok(None) => return Ok(()),
-                Err(refusal) => return Err(refusal.into()),
+            let chunk = match self.inbox.during(self.door.chunk(response)).await?? {
+                Some(chunk) => chunk,
+                None => return Ok(()),
             };
+            incoming.head(&chunk);
+            if first {
+                match first_byte(&chunk) {
+                    None => {
+                        self.outbox.send(vec![Signal::Alive], None).await?;
+                        continue;
+                    }
+                    Some(b'{' | b'[') => return self.read_whole(response, incoming, chunk).await,
+                    Some(b'<') => return Err(self.page(response, incoming).await?.into()),
+                    Some(_) => first = false,
+                }
+            }
             let weight = self.outbox.unless_ended(self.weights.room_for(chunk.len())).await?;
             let mut signals = Vec::new();
             for frame in sse.push(&chunk) {
@@ -128,6 +129,8 @@ impl Agent {
                     Frame::TooLong { bytes } => signals.push(unparsed("", bytes)),
                 }
             }
+            let told = incoming.reader.usage();
+            signals.extend(self.so_far(bill, told, incoming.reader.model()));
             if signals.is_empty() {
                 // A comment or half an event is a sign of life.
                 signals.push(Signal::Alive);
@@ -137,8 +140,7 @@ impl Agent {
                 return Err(refusal.into());
             }
             if incoming.bytes > LONGEST_ANSWER {
-                let message = format!("the answer did not stop after {LONGEST_ANSWER} bytes");
-                return Err(Refusal::never(ErrorClass::MaxOutput, message).into());
+                return Err(endless().into());
             }
             if incoming.reader.is_done() {
                 // A connection that is read to its end can be used again.
@@ -154,33 +156,46 @@ impl Agent {
         &mut self,
         response: &mut Response,
         incoming: &mut Incoming,
+        first: Bytes,
     ) -> Result<(), Miss> {
-        let mut all = Vec::new();
+        let mut all = first.to_vec();
         while let Some(chunk) = self.inbox.during(self.door.chunk(response)).await?? {
+            incoming.head(&chunk);
             all.extend_from_slice(&chunk);
             if all.len() > LONGEST_ANSWER {
-                let message = format!("the answer did not stop after {LONGEST_ANSWER} bytes");
-                return Err(Refusal::never(ErrorClass::MaxOutput, message).into());
+                return Err(endless().into());
             }
             self.outbox.send(vec![Signal::Alive], None).await?;
         }
         let raw = self.copy(&all).await?;
-        let pieces = incoming.reader.event("", &String::from_utf8_lossy(&all));
+        let pieces = incoming.reader.whole(&String::from_utf8_lossy(&all));
+        incoming.came_whole = true;
         let signals = incoming.signals(pieces, raw);
         self.outbox.send(signals, None).await?;
         incoming.failed.take().map_or(Ok(()), |refusal| Err(refusal.into()))
     }
 
+    /// A page for people came. One that says so comes again.
+    async fn page(
+        &mut self,
+        response: &mut Response,
+        incoming: &mut Incoming,
+    ) -> Result<Refusal, Broken> {
+        let rest = self.inbox.during(self.door.rest(response)).await?;
+        incoming.head(&rest);
+        let again = if incoming.kind.contains("html") { Again::Never } else { Again::Later };
+        let (kind, format) = (&incoming.kind, self.wire.name());
+        let refusal = Refusal::no_answer(kind, format, &incoming.head, again);
+        Ok(if again == Again::Never { refusal.unbilled() } else { refusal })
+    }
+
     /// An answer did not come to its end: what was begun of it is told as such, and what it used is entered. Once a
     /// person has seen a part of it, it is not asked for again; that part stays in the conversation.
-    async fn broken_off(&mut self, mut incoming: Incoming, miss: Miss) -> Miss {
+    async fn broken_off(&mut self, mut incoming: Incoming, bill: Bill, miss: Miss) -> Miss {
+        let (told, seen) = (incoming.reader.usage().believed(incoming.begun), incoming.seen());
+        self.close_cut(bill, told, incoming.reader.model(), seen, miss.billed()).await;
         let signals = incoming.abort();
         if let Err(broken) = self.outbox.send(signals, None).await {
-            return broken.into();
-        }
-        if let Some(told) = incoming.reader.usage()
-            && let Err(broken) = self.account(Some(told), None, (0, 0)).await
-        {
             return broken.into();
         }
         if self.quiet || !incoming.begun {
@@ -195,7 +210,7 @@ impl Agent {
                     return broken.into();
                 }
                 let kept = self.keep_what_was_said(incoming.said);
-                let error = match refusal.error {
+                let error = match *refusal.error {
                     error if error.hint.is_some() => error,
                     error => error.with_hint(GO_ON),
                 };
@@ -239,99 +254,13 @@ impl Agent {
     }
 }
 
-impl Incoming {
-    /// What pieces mean to the driver.
-    fn signals(&mut self, pieces: Vec<Piece>, raw: Option<RawRef>) -> Vec<Signal> {
-        let mut signals = Vec::new();
-        let mut understood = true;
-        for piece in pieces {
-            match piece {
-                Piece::Text { block, text } => self.grow(block, Channel::Text, text, &mut signals),
-                Piece::Thought { block, text } => {
-                    self.grow(block, Channel::Reasoning, text, &mut signals);
-                }
-                Piece::Input { call, text } => {
-                    self.begun = true;
-                    self.bytes += text.len();
-                    let (item, channel) = (ItemId::new(call), Channel::ToolInput);
-                    signals.push(Signal::Delta(Delta { item, channel, text, scope: Scope::Main }));
-                }
-                Piece::Done { block, body } => {
-                    self.begun = true;
-                    if let (None, ItemBody::Text { text }) = (self.open.remove(&block), &body) {
-                        self.said.push_str(text);
-                    }
-                    let (item, aborted) = (self.item(block), false);
-                    let kind = EventKind::ItemDone { item, body, aborted };
-                    signals.push(Signal::Event { kind, scope: Scope::Main, raw });
-                }
-                Piece::Failed(refusal) => self.failed = Some(refusal),
-                Piece::Native { name } => {
-                    let kind = EventKind::Native { name, frame: None };
-                    signals.push(Signal::Event { kind, scope: Scope::Main, raw });
-                }
-                Piece::Unparsed { text } => {
-                    understood = false;
-                    signals.push(unparsed(&text, text.len()));
-                }
-            }
-        }
-        self.readable += u32::from(understood);
-        self.heard(signals)
-    }
-
-    /// What is for us alone is a sign of life and nothing more.
-    fn heard(&self, signals: Vec<Signal>) -> Vec<Signal> {
-        if self.quiet { vec![Signal::Alive] } else { signals }
-    }
-
-    fn grow(&mut self, block: u32, channel: Channel, text: String, signals: &mut Vec<Signal>) {
-        self.begun = true;
-        self.bytes += text.len();
-        let open = self.open.entry(block).or_insert_with(|| (channel, String::new()));
-        open.1.push_str(&text);
-        if channel == Channel::Text {
-            self.said.push_str(&text);
-        }
-        let item = self.item(block);
-        signals.push(Signal::Delta(Delta { item, channel, text, scope: Scope::Main }));
-    }
-
-    fn item(&self, block: u32) -> ItemId {
-        ItemId::new(format!("{}-{block}", self.name))
-    }
-
-    /// What was begun ends here.
-    fn abort(&mut self) -> Vec<Signal> {
-        let open = std::mem::take(&mut self.open);
-        let done = open.into_iter().map(|(block, (channel, text))| {
-            let body = match channel {
-                Channel::Reasoning => ItemBody::Reasoning { text, opaque: None },
-                Channel::Text | Channel::ToolInput | Channel::ToolOutput => ItemBody::Text { text },
-            };
-            Signal::event(EventKind::ItemDone { item: self.item(block), body, aborted: true })
-        });
-        self.heard(done.collect())
-    }
-
-    /// Why an answer is not whole: a stream of which nothing could be read was none.
-    fn why(&self, refusal: Refusal) -> Refusal {
-        if self.readable == 0 && !self.begun {
-            let message = "the service answered with something that is no stream of events";
-            let mut refusal = Refusal::later(ErrorClass::Protocol, message);
-            refusal.error.hint = Some("look at the base address and the wire format".into());
-            return refusal;
-        }
-        refusal
-    }
+/// The first byte that is not blank.
+fn first_byte(chunk: &[u8]) -> Option<u8> {
+    let chunk = chunk.strip_prefix(b"\xef\xbb\xbf").unwrap_or(chunk);
+    chunk.iter().copied().find(|byte| !byte.is_ascii_whitespace())
 }
 
-fn unparsed(text: &str, bytes: usize) -> Signal {
-    let cut = text.floor_char_boundary(text.len().min(SHOWN));
-    Signal::event(EventKind::Unparsed {
-        stream: OutputStream::Stdout,
-        text: text[..cut].to_owned(),
-        bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
-        truncated: cut < bytes,
-    })
+fn endless() -> Refusal {
+    let message = format!("the answer did not stop after {LONGEST_ANSWER} bytes");
+    Refusal::never(ErrorClass::MaxOutput, message)
 }

@@ -94,7 +94,7 @@ async fn a_table_of_ones_own_prices_a_model_that_nobody_else_knows() {
     completed(Wire::Chat, &ended);
     assert_eq!(ended.end.cost_usd, Some(Usd::from_dollars(0.003)));
     let report = ended.events.iter().find_map(|event| match &event.kind {
-        EventKind::Usage(report) => Some(report.clone()),
+        EventKind::Usage(report) if !report.partial => Some(report.clone()),
         _ => None,
     });
     let report = report.unwrap();
