@@ -112,6 +112,7 @@ impl Agent {
         seen: Seen,
     ) -> Result<(), Broken> {
         let model = named(served, &bill.asked);
+        let (asked, said) = (estimated(seen.asked), estimated(seen.bytes));
         let (tokens, spend) = match told {
             Told::All(tokens) => (tokens, Spend::costing(tokens, self.cost(&model, &tokens))),
             Told::Part(tokens) => {
@@ -119,12 +120,17 @@ impl Agent {
                 (tokens, Spend::unpriced(tokens).as_estimate().at_least(least))
             }
             Told::Nothing => {
-                let (input, output) = (estimated(seen.asked), estimated(seen.bytes));
-                let tokens = Tokens { input, output, ..Tokens::default() };
+                let tokens = Tokens { input: asked, output: said, ..Tokens::default() };
                 (tokens, Spend::unpriced(tokens).as_estimate())
             }
         };
-        self.context = tokens.context().saturating_add(tokens.output);
+        self.context = match told {
+            Told::All(_) => tokens.context().saturating_add(tokens.output),
+            // The window must not be taken for empty because nobody says how full it is.
+            Told::Part(_) | Told::Nothing => {
+                tokens.context().max(asked).saturating_add(tokens.output.max(said))
+            }
+        };
         self.shown = self.history.entries.len();
         let report = UsageReport::call(bill.id, Some(model.clone()), spend)
             .with_context(self.context, self.window());

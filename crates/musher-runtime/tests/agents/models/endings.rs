@@ -227,6 +227,18 @@ async fn every_reason_to_block_a_prompt_is_named() {
 }
 
 #[tokio::test]
+async fn a_call_beside_a_refusal_is_not_made() {
+    for wire in Wire::ALL {
+        for quirk in ["", "quirk=no-stream"] {
+            let rig = ModelRig::new(wire).await;
+            let ended = rig.run(&format!("[[scn:refusal {quirk} {CALL}]] go")).await;
+            assert_failed(&ended, Refused, "declined", &format!("{wire:?}:\n{}", ended.text()));
+            assert_eq!(rig.place.file("touched.txt"), None, "{wire:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_pause_without_end_is_a_failure() {
     for reason in ["pause_turn", "compaction"] {
         let rig = ModelRig::new(Wire::Messages).await;

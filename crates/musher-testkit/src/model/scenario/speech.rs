@@ -31,7 +31,10 @@ pub(super) fn reply(scene: &Scene<'_>) -> Option<Reply> {
         "drip" => Reply::new(vec![said("drop by drop")], usage),
         "maxtok" => Reply::new(vec![said("This answer was cut by the token limit")], usage),
         "ctxstop" => Reply::new(vec![said("This answer filled the window")], usage),
-        "refusal" => Reply::new(vec![said("I cannot")], usage),
+        "refusal" => {
+            let call = marker.get("tool").map(|_| Block::Tool(work::named(scene)));
+            Reply::new([said("I cannot")].into_iter().chain(call).collect(), usage)
+        }
         "filter" => Reply::new(vec![said("I would have said")], usage),
         "finish" => finish(scene, said("This answer ended strangely")),
         "blocked" => Reply::new(vec![], usage),
