@@ -175,6 +175,50 @@ async fn a_stop_in_the_middle_of_an_answer_or_of_a_command_leaves_nothing() {
     }
 }
 
+#[tokio::test]
+async fn a_run_whose_runner_was_killed_while_the_model_answered_is_never_billed_as_free() {
+    for wire in WIRES {
+        for story in ["[[scn:hang]] wait", "[[scn:slow n=2000 ms=50]] talk"] {
+            let model = ModelServer::start().await.unwrap();
+            let project = project(wire, &model);
+            let server = project.serve().await;
+            let (_, run) = server.begin(story).await;
+            let began = Instant::now();
+            // Two formats tell their input at the start; then it is in the log before the runner dies.
+            let tells = matches!(wire.1, "messages" | "generate") && story.contains("slow");
+            while model.ledger().requests() == 0 || tells && !reported(&project, &run) {
+                assert!(began.elapsed() < PATIENCE, "the model was never asked");
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            kill_runner(&project.run_folder(&run)).unwrap();
+            let over = server.until_over(&run).await;
+            assert_eq!(over["outcome"], "lost", "{wire:?} {story}: {over:#}");
+            let charged = model.ledger().charged();
+            assert!(charged.input > 0, "{wire:?} {story}: the model has worked");
+            let told = if tells { model.ledger().told().input } else { 0 };
+            let end = project.events(&run).into_iter().find_map(|event| match event.kind {
+                EventKind::SessionEnded(end) => Some(end),
+                _ => None,
+            });
+            let end = end.expect("the log of a lost run is closed");
+            assert_eq!(end.usage.input, told, "{wire:?} {story}: {end:?}");
+            // Nobody knows what a runner had not written down yet when it was killed.
+            assert_eq!(end.cost_usd, None, "{wire:?} {story}: {end:?}");
+            assert_eq!(!end.known_cost_usd.is_zero(), tells, "{wire:?} {story}: {end:?}");
+            let usage = server.get("/usage?by=story").await;
+            let cost = &usage["rows"][0]["spent"]["cost_usd"];
+            assert!(cost.is_null(), "{wire:?} {story}: {usage:#}");
+        }
+    }
+}
+
+/// Whether the log of a run has tokens of a call.
+fn reported(project: &Project, run: &str) -> bool {
+    project.events(run).iter().any(
+        |event| matches!(&event.kind, EventKind::Usage(report) if report.spend.tokens.total() > 0),
+    )
+}
+
 /// Begins a run whose model has had a command started that takes for ever.
 async fn in_a_call(project: &Project, server: &crate::rig::Server) -> String {
     let (_, run) = server.begin("[[scn:bash_sleep s=600 think=Hm.]] wait").await;
