@@ -3,7 +3,7 @@
 //! A rule is `tool` or `tool(pattern)`. `tool` is a tool's own name, a kind of tool (`read`, `edit`, `search`,
 //! `execute`, `fetch`, `mcp` …) or `*`; it may contain `*`, and upper and lower case are one. The pattern is compared with what the call is about: its command, its path or its
 //! address. Deny beats ask, ask beats allow; what no rule names is unsettled. What a person granted while the agent
-//! worked beats ask, for that was the question it answered.
+//! worked beats ask, for that was the question it answered. What is protected is denied unless a rule names its place.
 
 mod command;
 mod path;
@@ -15,6 +15,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ToolKind;
+pub use path::path_fits;
 use wildcard::Star;
 
 /// One rule, as it was written.
@@ -124,6 +125,10 @@ pub struct ToolRules {
     /// What a person granted in answer to asks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub granted: Vec<Rule>,
+    /// What is denied unless a rule names its place, however much another rule allows. Nobody writes these down: they
+    /// are known of the programs that play agents.
+    #[serde(skip)]
+    pub protected: Vec<Rule>,
 }
 
 impl ToolRules {
@@ -133,6 +138,8 @@ impl ToolRules {
         };
         if let Some(rule) = any(&self.deny, Reach::AnyPart) {
             Verdict::Deny(rule)
+        } else if let Some(rule) = any(&self.protected, Reach::AnyPart) {
+            self.named(tool_use, &rule).unwrap_or(Verdict::Deny(rule))
         } else if let Some(rule) = any(&self.granted, Reach::EveryPart) {
             Verdict::Allow(rule)
         } else if let Some(rule) = any(&self.ask, Reach::AnyPart) {
@@ -144,9 +151,26 @@ impl ToolRules {
         }
     }
 
+    /// What the rules say that name the place of something protected. A wide rule does not mean it: who means it names it.
+    fn named(&self, tool_use: &ToolUse<'_>, protected: &Rule) -> Option<Verdict> {
+        let any = |rules: &[Rule], reach| {
+            let fits = |rule: &&Rule| rule.names(protected) && rule.matches(tool_use, reach);
+            rules.iter().find(fits).cloned()
+        };
+        any(&self.granted, Reach::EveryPart)
+            .map(Verdict::Allow)
+            .or_else(|| any(&self.ask, Reach::AnyPart).map(Verdict::Ask))
+            .or_else(|| any(&self.allow, Reach::EveryPart).map(Verdict::Allow))
+    }
+
     /// Whether some rule can hold back a call that the agent would otherwise make without asking.
     pub fn restrict(&self) -> bool {
         !self.deny.is_empty() || !self.ask.is_empty()
+    }
+
+    /// Whether every call must be seen: a rule can hold one back, or something is protected.
+    pub fn see_every_call(&self) -> bool {
+        self.restrict() || !self.protected.is_empty()
     }
 }
 
@@ -158,6 +182,15 @@ enum Reach {
 }
 
 impl Rule {
+    /// Whether the place that `protected` is about stands in this rule as a name of its own.
+    fn names(&self, protected: &Self) -> bool {
+        let (Some(pattern), Some(place)) = (&self.pattern, &protected.pattern) else {
+            return false;
+        };
+        let place = place.split('/').find(|part| !part.contains(['*', '?']));
+        place.is_some_and(|place| pattern.split('/').any(|part| part == place))
+    }
+
     fn matches(&self, tool_use: &ToolUse<'_>, reach: Reach) -> bool {
         let (named, tool) = (self.tool.to_lowercase(), tool_use.tool.to_lowercase());
         if !wildcard::matches(&named, &tool, Star::Any) && named != tool_use.kind.as_str() {

@@ -15,6 +15,11 @@ pub(super) fn matches(pattern: &str, subject: &str, cwd: &str) -> bool {
     }
 }
 
+/// Whether a path inside a folder fits a pattern that speaks of that folder.
+pub fn path_fits(pattern: &str, path: &str) -> bool {
+    fits(pattern, path)
+}
+
 /// Where a path leads, as a plain path.
 #[derive(Debug)]
 pub(super) enum Where {

@@ -6,7 +6,7 @@ use super::*;
 
 fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> ToolRules {
     let parse = |list: &[&str]| list.iter().map(|rule| rule.parse().unwrap()).collect();
-    ToolRules { allow: parse(allow), ask: parse(ask), deny: parse(deny), granted: vec![] }
+    ToolRules { allow: parse(allow), ask: parse(ask), deny: parse(deny), ..ToolRules::default() }
 }
 
 const ANY: ToolUse<'static> = ToolUse {
@@ -242,4 +242,73 @@ proptest::proptest! {
             proptest::prop_assert_eq!(depth.first().copied(), Some("w"));
         }
     }
+}
+
+/// What a program would run, in a folder and beneath it.
+const RUN: &[&str] =
+    &["edit(**/.tool/settings.json)", "edit(**/.tool/hooks/**)", "edit(**/.servers.json)"];
+
+fn protecting(allow: &[&str], ask: &[&str], deny: &[&str]) -> ToolRules {
+    let protected = RUN.iter().map(|rule| rule.parse().unwrap()).collect();
+    ToolRules { protected, ..rules(allow, ask, deny) }
+}
+
+#[test]
+fn what_is_protected_is_denied_however_much_is_allowed() {
+    for allow in
+        ["edit", "*", "Edit", "edit(**)", "edit(./**)", "edit(**/*.json)", "edit(**/settings.json)"]
+    {
+        let rules = protecting(&[allow], &[], &[]);
+        for path in [
+            ".tool/settings.json",
+            "a/b/.tool/settings.json",
+            "./a/../.servers.json",
+            "/w/.tool/hooks/x/y.sh",
+        ] {
+            assert!(denies(&rules, &edit(path)), "{allow}: {path}");
+        }
+        for path in ["a.json", "settings.json", ".tool/notes.md", "src/.tools/settings.json"] {
+            assert!(!denies(&rules, &edit(path)), "{allow}: {path}");
+        }
+    }
+    let read = ToolUse { tool: "Read", kind: ToolKind::Read, ..edit(".tool/settings.json") };
+    assert!(allows(&protecting(&["read"], &[], &[]), &read));
+    let linked = ToolUse { resolved: Some("/w/.tool/settings.json"), ..edit("innocent") };
+    assert!(denies(&protecting(&["edit"], &[], &[]), &linked));
+}
+
+#[test]
+fn what_is_protected_is_allowed_or_asked_about_by_a_rule_that_names_its_place() {
+    let settings = edit(".tool/settings.json");
+    for rule in
+        ["edit(.tool/settings.json)", "edit(.tool/**)", "edit(./.tool/*.json)", "edit(**/.tool/**)"]
+    {
+        assert!(allows(&protecting(&["edit", rule], &[], &[]), &settings), "{rule}");
+        assert!(
+            matches!(protecting(&["edit"], &[rule], &[]).verdict(&settings), Verdict::Ask(_)),
+            "{rule}"
+        );
+        assert!(denies(&protecting(&[rule], &[], &["edit(.tool/**)"]), &settings), "{rule}");
+        let granted = ToolRules {
+            granted: vec![rule.parse().unwrap()],
+            ..protecting(&[], &["edit(.tool/**)"], &[])
+        };
+        assert!(allows(&granted, &settings), "{rule}");
+    }
+    assert!(denies(&protecting(&["edit(.servers.json)"], &[], &[]), &settings));
+    assert!(denies(&protecting(&["edit(.tool/other)"], &[], &[]), &settings));
+    assert!(
+        denies(&protecting(&[], &["edit"], &[]), &settings),
+        "a wide rule to ask does not mean it"
+    );
+}
+
+#[test]
+fn protection_makes_every_call_seen_and_is_not_written_down() {
+    let rules = protecting(&[], &[], &[]);
+    assert!(rules.see_every_call() && !rules.restrict());
+    assert_eq!(
+        serde_json::to_value(&rules).unwrap(),
+        serde_json::json!({ "allow": [], "ask": [], "deny": [] })
+    );
 }

@@ -97,7 +97,7 @@ impl Resolver<'_> {
             allow: self.rules(&raw.rules.allow),
             ask: self.rules(&raw.rules.ask),
             deny: self.rules(&raw.rules.deny),
-            granted: Vec::new(),
+            ..ToolRules::default()
         };
         let limits = musher_runtime::Limits {
             max_turns: raw.max_turns,
