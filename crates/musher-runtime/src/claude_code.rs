@@ -7,6 +7,7 @@ mod backend;
 mod control;
 mod frame;
 mod launch;
+mod project;
 mod recording;
 mod tools;
 mod translate;
@@ -14,7 +15,7 @@ mod translate;
 use std::sync::Arc;
 
 use crate::session::{self, Profile};
-use crate::{Capabilities, Runtime, Session, SessionSpec};
+use crate::{Capabilities, ProjectFile, Runtime, Session, SessionSpec};
 
 pub use recording::Recording;
 
@@ -34,6 +35,10 @@ impl Runtime for ClaudeCode {
         Capabilities { turns: false, ..Capabilities::ALL }
     }
 
+    fn project_files(&self) -> &'static [ProjectFile] {
+        project::FILES
+    }
+
     fn start(&self, spec: SessionSpec) -> Session {
         let profile = Profile {
             name: self.name(),
@@ -41,6 +46,7 @@ impl Runtime for ClaudeCode {
             variables: launch::VARIABLES,
             chosen: launch::CHOSEN,
             banned: launch::BANNED,
+            files: project::FILES,
         };
         session::start(profile, spec, Arc::new(|attempt| Box::pin(backend::run(attempt))))
     }

@@ -4,7 +4,7 @@ mod generate;
 mod words;
 
 use crate::model::{Service, start};
-use crate::{Capabilities, ModelService, Runtime, Session, SessionSpec};
+use crate::{Capabilities, ModelService, ProjectFile, Runtime, Session, SessionSpec};
 
 /// What can be known of the service without speaking to it.
 pub const ABOUT: ModelService = ModelService {
@@ -35,6 +35,11 @@ impl Runtime for Gemini {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities::ALL
+    }
+
+    /// The loop is our own, and takes nothing from its folder by itself.
+    fn project_files(&self) -> &'static [ProjectFile] {
+        &[]
     }
 
     fn start(&self, spec: SessionSpec) -> Session {

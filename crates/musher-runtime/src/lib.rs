@@ -23,6 +23,7 @@ mod once;
 pub mod openai;
 mod peer;
 mod process;
+mod project_files;
 mod runtime;
 pub mod script;
 mod session;
@@ -38,6 +39,10 @@ pub use process::{
     give_back_memory, keep_memory, memory, reap_orphans, sweep,
 };
 pub use process::{StartError, find as find_program};
+pub use project_files::{
+    Changed, Effect, Found, LARGEST, ProjectFile, ProjectTrust, Seen, Snapshot, effect_of,
+    executed_roots,
+};
 pub use runtime::{Capabilities, Runtime};
 pub use session::{
     AskPolicy, Asked, Command, CommandError, Keeper, KeySource, Limits, McpServer, McpTransport,

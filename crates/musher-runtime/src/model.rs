@@ -72,6 +72,8 @@ pub(crate) fn start(service: &'static Service, mut spec: SessionSpec) -> Session
         variables: &[],
         chosen: &[],
         banned: service.banned,
+        // Our own loop reads no file unless the model asks for it.
+        files: &[],
     };
     if spec.model_options.key.is_none() {
         let is_set =

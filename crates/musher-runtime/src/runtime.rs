@@ -1,6 +1,6 @@
 //! The trait that every backend stands behind.
 
-use crate::{Session, SessionSpec};
+use crate::{ProjectFile, Session, SessionSpec};
 
 /// A kind of backend that can play an agent.
 ///
@@ -25,6 +25,9 @@ pub trait Runtime: Send + Sync {
 
     /// What it can do. What it cannot do is refused by the session, not by each runtime.
     fn capabilities(&self) -> Capabilities;
+
+    /// What it takes from the folder that it works in: what it would run, and what it would obey.
+    fn project_files(&self) -> &'static [ProjectFile];
 
     /// Starts a session and returns at once. What goes wrong, a missing program included, is told by the session's
     /// last event. Needs a tokio runtime.

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::session::{self, Profile};
-use crate::{Capabilities, Runtime, Session, SessionSpec};
+use crate::{Capabilities, ProjectFile, Runtime, Session, SessionSpec};
 
 /// What is played when no script is given.
 const DRY_RUN: &str = include_str!("script/dry-run.toml");
@@ -50,6 +50,11 @@ impl Runtime for Script {
         Capabilities { set_mode: false, turns: false, ..Capabilities::ALL }
     }
 
+    /// A script takes nothing from its folder but what it says itself.
+    fn project_files(&self) -> &'static [ProjectFile] {
+        &[]
+    }
+
     fn start(&self, spec: SessionSpec) -> Session {
         let profile = Profile {
             name: self.name(),
@@ -57,6 +62,7 @@ impl Runtime for Script {
             variables: &[],
             chosen: &[],
             banned: &[],
+            files: &[],
         };
         let script = self.clone();
         session::start(

@@ -6,6 +6,7 @@
 mod asks;
 mod driver;
 mod ending;
+mod files;
 mod limits;
 mod options;
 mod outbound;
@@ -24,7 +25,7 @@ pub(crate) use driver::{Profile, start};
 pub(crate) use ending::LADDER;
 pub use options::{KeySource, ModelOptions};
 use parcel::Parcel;
-pub(crate) use port::{Attempt, Batch, Ended, Gate, GateVerdict, Order, Port, Signal};
+pub(crate) use port::{Attempt, Batch, Ended, Gate, GateVerdict, Order, Port, Settings, Signal};
 pub use spec::{
     AskPolicy, Keeper, Limits, McpServer, McpTransport, PendingPrompt, Resume, SessionSpec,
     SystemPrompt,

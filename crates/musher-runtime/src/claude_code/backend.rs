@@ -52,7 +52,9 @@ impl Conversation {
     }
 
     async fn run(mut self, session: SessionId) -> Ended {
-        let hello = self.translator.hello(launch::initialize(&self.attempt.spec));
+        let (spec, settings) = (&self.attempt.spec, self.attempt.settings);
+        let (initialize, gate) = (launch::initialize(spec, settings), launch::gate(spec, settings));
+        let hello = self.translator.hello(initialize, gate);
         self.control.write(hello).await;
         let resumed = self.attempt.resume.clone();
         let opening = Translator::opening(SessionInfo {

@@ -8,12 +8,21 @@ use crate::peer::Dialect;
 #[derive(Debug)]
 pub(super) enum Control {}
 
+/// How much a gate before every tool matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gated {
+    /// Without it the rules could not be kept.
+    Needed,
+    /// Without it less is held back, and what is done is noticed later.
+    Wished,
+}
+
 /// What a control request of ours was about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// `gated`: a gate before every tool was asked for.
+    /// With a gate before every tool, if one was asked for.
     Initialize {
-        gated: bool,
+        gate: Option<Gated>,
     },
     Interrupt,
     SetModel(String),

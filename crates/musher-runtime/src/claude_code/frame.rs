@@ -193,6 +193,8 @@ pub(super) struct CanUseTool {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct HookCallback {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) callback_id: String,
     pub(super) input: HookInput,
 }
 
@@ -202,6 +204,9 @@ pub(super) struct HookInput {
     #[serde(deserialize_with = "lenient")]
     pub(super) tool_name: String,
     pub(super) tool_input: Json,
+    /// Which settings have changed, when the hook is about that.
+    #[serde(deserialize_with = "lenient")]
+    pub(super) source: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -8,8 +8,10 @@ use musher_core::{ErrorClass, ErrorInfo, SessionId};
 use serde_json::{Value as Json, json};
 use tempfile::NamedTempFile;
 
+use super::control::Gated;
+use super::project;
 use crate::process::{self, Errors, Input, Launch, StartError};
-use crate::session::Attempt;
+use crate::session::{Attempt, Settings};
 use crate::{McpServer, McpTransport, SessionSpec, SystemPrompt};
 
 /// The vendor's documented variables, which pass by themselves.
@@ -114,6 +116,10 @@ pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Ready, E
     let mut env = attempt.env.to_vec();
     env.retain(|(name, _)| !SET.iter().any(|(set, _)| name == set));
     env.extend(SET.iter().map(|(name, value)| (name.into(), value.into())));
+    if attempt.settings == Settings::LeftOut {
+        let (name, value) = project::INSTRUCTIONS;
+        env.push((name.into(), value.into()));
+    }
     let launch = Launch {
         program,
         args: arguments(attempt, session, mcp_file.as_ref().map(NamedTempFile::path)),
@@ -189,6 +195,9 @@ fn arguments(attempt: &Attempt, session: &SessionId, mcp_file: Option<&Path>) ->
     if attempt.fork {
         args.push("--fork-session".into());
     }
+    if attempt.settings == Settings::LeftOut {
+        args.extend(project::left_out(&spec.cwd));
+    }
     args.extend(spec.args.iter().map(Into::into));
     args
 }
@@ -232,17 +241,28 @@ fn mcp_config(
     Some(write())
 }
 
+/// How much the gate matters: what is left out cannot be run, whoever edits it.
+pub(super) fn gate(spec: &SessionSpec, settings: Settings) -> Gated {
+    match spec.rules.restrict() || settings == Settings::Loaded {
+        true => Gated::Needed,
+        false => Gated::Wished,
+    }
+}
+
 /// What the first control request holds: instructions, and a gate before every tool where rules can hold one back.
-pub(super) fn initialize(spec: &SessionSpec) -> Json {
+pub(super) fn initialize(spec: &SessionSpec, settings: Settings) -> Json {
     let mut request = json!({});
     match &spec.system_prompt {
         None => {}
         Some(SystemPrompt::Append(text)) => request["appendSystemPrompt"] = text.clone().into(),
         Some(SystemPrompt::Replace(text)) => request["systemPrompt"] = json!([text]),
     }
-    if spec.rules.restrict() {
-        request["hooks"] =
-            json!({ "PreToolUse": [{ "matcher": "*", "hookCallbackIds": ["musher-gate"] }] });
+    if spec.rules.see_every_call() {
+        request["hooks"]["PreToolUse"] =
+            json!([{ "matcher": "*", "hookCallbackIds": ["musher-gate"] }]);
+    }
+    if settings == Settings::Loaded {
+        request["hooks"]["ConfigChange"] = project::hold();
     }
     request
 }

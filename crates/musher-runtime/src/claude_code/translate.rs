@@ -18,7 +18,7 @@ use musher_core::{
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::control::{Asked, Control};
+use super::control::{Asked, Control, Gated};
 use crate::json;
 use crate::peer::{self, Id, Peer};
 use crate::process::{Line, LineBody};
@@ -112,9 +112,9 @@ impl<'a> Frame<'a> {
 
 impl Translator {
     /// The first thing to say.
-    pub(super) fn hello(&mut self, initialize: Json) -> Bytes {
-        let gated = initialize.get("hooks").is_some();
-        self.peer.request("initialize", initialize, Asked::Initialize { gated })
+    pub(super) fn hello(&mut self, initialize: Json, gate: Gated) -> Bytes {
+        let gate = initialize.get("hooks").map(|_| gate);
+        self.peer.request("initialize", initialize, Asked::Initialize { gate })
     }
 
     /// Whether the agent has said anything about a session.

@@ -87,9 +87,7 @@ impl Asks {
             return None;
         };
         match self.judge(approval, &self.rules) {
-            Verdict::Deny(rule) => {
-                Some(Answer::Deny { reason: format!("The rule `{rule}` forbids this.") })
-            }
+            Verdict::Deny(rule) => Some(Answer::Deny { reason: self.forbidden(&rule) }),
             Verdict::Allow(_) if !approval.human_only => Some(Answer::Allow { input: None }),
             Verdict::Allow(_) | Verdict::Ask(_) | Verdict::Unsettled => None,
         }
@@ -115,9 +113,7 @@ impl Asks {
     /// What the rules say to a call that the agent has not asked about.
     pub(super) fn gate(&self, gate: &Gate) -> GateVerdict {
         match self.verdict(&gate.tool, gate.kind, gate.subject.as_deref(), &gate.input) {
-            Verdict::Deny(rule) => {
-                GateVerdict::Deny { reason: format!("The rule `{rule}` forbids this.") }
-            }
+            Verdict::Deny(rule) => GateVerdict::Deny { reason: self.forbidden(&rule) },
             // What a person must be asked about is never waved through.
             Verdict::Allow(_) if matches!(gate.kind, ToolKind::Question | ToolKind::Plan) => {
                 GateVerdict::NoOpinion
@@ -125,6 +121,16 @@ impl Asks {
             Verdict::Allow(_) => GateVerdict::Allow,
             Verdict::Ask(_) => GateVerdict::Ask,
             Verdict::Unsettled => GateVerdict::NoOpinion,
+        }
+    }
+
+    /// Why a call is denied.
+    fn forbidden(&self, rule: &Rule) -> String {
+        match self.rules.protected.contains(rule) && !self.rules.deny.contains(rule) {
+            false => format!("The rule `{rule}` forbids this."),
+            true => format!(
+                "An agent's program would run what stands there, so `{rule}` is denied unless the person names that path in a rule."
+            ),
         }
     }
 

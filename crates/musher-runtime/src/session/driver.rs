@@ -1,6 +1,7 @@
 //! The driver: the loop around every runtime that decides what happens inside one run.
 
 mod commands;
+mod files;
 mod hosted;
 mod signals;
 #[cfg(test)]
@@ -24,13 +25,14 @@ use super::asks::Asks;
 use super::ending::{self, Ending};
 use super::limits::Clocks;
 use super::outbound::Outbound;
-use super::port::{Attempt, Batch, Ended, Order, Port};
+use super::port::{Attempt, Batch, Ended, Order, Port, Settings};
 use super::redact::Redactor;
 use super::spec;
 use super::turns::Turns;
 use super::{Output, Parcel, Request, Session, SessionSpec};
 use crate::process::{Mark, Tap, Weights};
-use crate::{Capabilities, clock};
+use crate::{Capabilities, ProjectFile, clock};
+use files::Watched;
 use hosted::Hosted;
 
 /// Parcels of outputs that may wait for the host; when full, the agent is not listened to and waits.
@@ -54,6 +56,8 @@ pub(crate) struct Profile {
     pub(crate) chosen: &'static [(&'static str, &'static [&'static str])],
     /// Variables that never pass.
     pub(crate) banned: &'static [&'static str],
+    /// What the program takes from the folder it works in.
+    pub(crate) files: &'static [ProjectFile],
 }
 
 /// A runtime's own side: runs one attempt to its end.
@@ -73,6 +77,7 @@ pub(crate) fn start(profile: Profile, mut session_spec: SessionSpec, backend: Ba
     if let Ok(folder) = folder {
         session_spec.cwd = folder;
     }
+    let backend = super::files::guard(backend, &mut session_spec, &profile);
     let backend =
         if session_spec.setup.is_empty() { backend } else { super::setup::before(backend) };
     let driver = Driver::new(profile, session_spec, backend, dropped);
@@ -113,6 +118,7 @@ struct Driver {
     turns: Turns,
     asks: Asks,
     hosted: Hosted,
+    watched: Watched,
     clocks: Clocks,
     ledger: Ledger,
     tasks: BTreeSet<TaskId>,
@@ -180,6 +186,7 @@ impl Driver {
             },
             asks: Asks::new(spec.rules.clone(), spec.asks, spec.cwd.clone()),
             hosted: Hosted::default(),
+            watched: Watched::default(),
             clocks: Clocks::new(&spec.limits),
             ledger: Ledger::resuming(totals),
             profile,
@@ -279,6 +286,7 @@ impl Driver {
         let (orders, orders_in) = mpsc::channel(ORDERS);
         let (signals_out, signals) = mpsc::channel(SIGNALS);
         self.outbound.connect(orders);
+        self.watched.starting();
         let fork = self.spec.resume.as_ref().is_some_and(|resume| resume.fork);
         let attempt = Attempt {
             spec: self.spec.clone(),
@@ -288,6 +296,7 @@ impl Driver {
             tap: self.tap.clone(),
             fork: fork && resume.is_some(),
             resume,
+            settings: Settings::LeftOut,
             port: Port {
                 orders: orders_in,
                 signals: signals_out,
@@ -392,16 +401,6 @@ impl Driver {
             self.end.cancel();
         }
         self.ending = Some(ending);
-    }
-
-    /// Gives up the prompts that wait, and says so: whoever gave them was told that they would be begun.
-    fn forget_pending(&mut self) {
-        let count = std::mem::take(&mut self.pending).len();
-        if count > 0 {
-            let text = format!("{count} prompts that waited were not begun");
-            let code = Some("prompts_not_begun".into());
-            self.emit(EventKind::Notice { level: Level::Warning, code, text });
-        }
     }
 
     /// Lets an idle session end by itself.

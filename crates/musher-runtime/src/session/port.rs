@@ -7,10 +7,11 @@ use musher_core::{
     Answer, Ask, AskId, Delta, ErrorInfo, EventKind, PromptId, RawRef, Scope, SessionId, ToolKind,
 };
 use serde_json::Value as Json;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::SessionSpec;
+use crate::Snapshot;
 use crate::process::{Mark, Tap, Weight, Weights};
 
 /// One try at a session: what a backend is started with.
@@ -23,7 +24,17 @@ pub(crate) struct Attempt {
     pub(crate) tap: Option<Tap>,
     pub(crate) resume: Option<SessionId>,
     pub(crate) fork: bool,
+    pub(crate) settings: Settings,
     pub(crate) port: Port,
+}
+
+/// What becomes of the files in the folder that the program would execute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Settings {
+    /// A person has agreed to them as they are.
+    Loaded,
+    /// The program is started so that it does not look at them.
+    LeftOut,
 }
 
 /// A backend's ends of the wires.
@@ -104,6 +115,18 @@ pub(crate) enum Signal {
     },
     /// The agent is about to use a tool and waits for a word.
     Gate(Gate),
+    /// The agent is about to be started, with the files in its folder as they were just seen.
+    Seen {
+        files: Snapshot,
+        settings: Settings,
+        /// Those that are left out though they are there, with the reason.
+        left_out: Option<String>,
+    },
+    /// Something outside of the agent waits for a person.
+    AskFirst {
+        body: Ask,
+        reply: oneshot::Sender<Answer>,
+    },
     /// Something was heard that nobody needs to know of; it is a sign of life.
     Alive,
     /// The backend came to know this, and nobody else may.

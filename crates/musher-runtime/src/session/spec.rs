@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::driver::Profile;
 use super::options::ModelOptions;
+use crate::ProjectTrust;
 use crate::process::{self, Containment, Environment};
 use crate::tools::ToolHost;
 
@@ -28,6 +29,10 @@ pub struct SessionSpec {
     pub model: Option<String>,
     pub system_prompt: Option<SystemPrompt>,
     pub rules: ToolRules,
+    /// What is agreed to of the files in the folder that the agent's program would execute.
+    pub project: ProjectTrust,
+    /// Patterns of files that other programs would execute; an edit of them is denied as that of its own.
+    pub protected: Vec<String>,
     /// The agent's own permission mode, in its own words.
     pub permission_mode: Option<String>,
     pub limits: Limits,
@@ -79,6 +84,8 @@ impl SessionSpec {
             model: None,
             system_prompt: None,
             rules: ToolRules::default(),
+            project: ProjectTrust::default(),
+            protected: Vec::new(),
             permission_mode: None,
             limits: Limits::default(),
             asks: AskPolicy::default(),

@@ -2,6 +2,7 @@
 
 mod failures;
 mod interrupts;
+mod project;
 mod sessions;
 mod tools;
 

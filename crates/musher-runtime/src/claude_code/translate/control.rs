@@ -6,11 +6,11 @@ use musher_core::{
 };
 use serde_json::{Value as Json, json};
 
-use super::super::control::Asked;
+use super::super::control::{Asked, Gated};
 use super::super::frame::{
     CanUseTool, ControlRequest, ControlResponse, Elicitation, HookCallback, Initialized,
 };
-use super::super::tools;
+use super::super::{project, tools};
 use super::{Frame, Translator, scope};
 use crate::json;
 use crate::peer::Id;
@@ -46,9 +46,14 @@ impl Translator {
                 None => return self.not_understood(frame, &id),
             },
             Some("hook_callback") => {
-                let Some(HookCallback { input }) = json::read_piece(&request) else {
+                let Some(HookCallback { callback_id, input }) = json::read_piece(&request) else {
                     return self.not_understood(frame, &id);
                 };
+                if callback_id == project::HELD {
+                    let held = self.peer.answer(&id, project::held(&input.source));
+                    frame.reply(held);
+                    return None;
+                }
                 let kind = tools::kind(&input.tool_name);
                 frame.signal(Signal::Gate(Gate {
                     gate: name.clone(),
@@ -154,11 +159,21 @@ impl Translator {
         };
         let refused = (&*response.subtype == "error").then(|| response.error.unwrap_or_default());
         match (asked, refused) {
-            (Asked::Initialize { gated }, refused) => {
+            (Asked::Initialize { gate }, refused) => {
                 let answer: Option<Initialized> =
                     response.response.as_ref().and_then(json::read_piece);
                 let applied = answer.is_some_and(|answer| answer.hooks_applied);
-                if gated && !(refused.is_none() && applied) {
+                let ungated = gate.filter(|_| !(refused.is_none() && applied));
+                if ungated == Some(Gated::Wished) {
+                    let text = "the agent does not let its tools be held back, so it may edit files that its program would run; that is noticed before the next prompt";
+                    let code = Some("tools_not_held_back".into());
+                    frame.event(EventKind::Notice {
+                        level: Level::Warning,
+                        code,
+                        text: text.into(),
+                    });
+                }
+                if ungated == Some(Gated::Needed) {
                     // Without its gate the agent would do what the rules forbid.
                     let message = "the agent does not let its tools be held back, so the rules cannot be kept";
                     let error = ErrorInfo::new(ErrorClass::Policy, message)

@@ -60,6 +60,8 @@ fn show(signal: &Signal) -> String {
         Signal::AskOpened { ask, body, .. } => format!("ask opened {ask} {}", json(body)),
         Signal::AskWithdrawn { ask } => format!("ask withdrawn {ask}"),
         Signal::Gate(gate) => format!("gate {gate:?}"),
+        Signal::Seen { files, settings, .. } => format!("seen {settings:?} {files:?}"),
+        Signal::AskFirst { body, .. } => format!("ask first {}", json(body)),
         Signal::Alive => "alive".into(),
         Signal::Secret { name, .. } => format!("secret {name}"),
     }

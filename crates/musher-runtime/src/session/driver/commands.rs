@@ -1,6 +1,8 @@
 //! What the driver does with a command.
 
-use musher_core::{Answer, AskId, ClosedBy, CommandId, EventKind, Origin, Outcome, PromptId};
+use musher_core::{
+    Answer, AskId, ClosedBy, CommandId, EventKind, Level, Origin, Outcome, PromptId,
+};
 
 use super::super::port::Order;
 use super::super::spec::check_prompt;
@@ -79,7 +81,7 @@ impl Driver {
         if self.ending.is_some() || self.closed {
             return Err(CommandError::Ended);
         }
-        if self.turns.busy() || self.native_busy {
+        if self.turns.busy() || self.native_busy || self.watched.asking() {
             if self.pending.len() >= PENDING {
                 return Err(CommandError::Busy);
             }
@@ -142,6 +144,16 @@ impl Driver {
         }
     }
 
+    /// Gives up the prompts that wait, and says so: whoever gave them was told that they would be begun.
+    pub(super) fn forget_pending(&mut self) {
+        let count = std::mem::take(&mut self.pending).len();
+        if count > 0 {
+            let text = format!("{count} prompts that waited were not begun");
+            let code = Some("prompts_not_begun".into());
+            self.emit(EventKind::Notice { level: Level::Warning, code, text });
+        }
+    }
+
     /// Tells of a prompt and gives it to the agent.
     pub(super) fn send_prompt(&mut self, id: PromptId, text: String) {
         self.prompted(&id, &text);
@@ -152,6 +164,12 @@ impl Driver {
     pub(super) fn begin_prompt(&mut self, id: PromptId, text: String) {
         self.close_at = None;
         self.clocks.heard();
+        // Held before it is asked about: whoever answers at once finds it there.
+        self.pending.push_front((id, text));
+        if self.files_have_changed() {
+            return;
+        }
+        let Some((id, text)) = self.pending.pop_front() else { return };
         self.turns.sent.push(id.clone());
         // A backend that is gone tells why by its end.
         let _ended = self.order(Order::Prompt { id, text });
@@ -160,6 +178,7 @@ impl Driver {
     /// Records that an ask was closed without an answer.
     pub(super) fn unanswered(&mut self, ask: AskId, by: ClosedBy) {
         self.hosted.forget(&ask);
+        self.watched.forget(&ask);
         self.emit(EventKind::AskClosed { ask, by, answer: None, command: None });
     }
 
@@ -177,6 +196,9 @@ impl Driver {
             self.interrupt_sent = true;
         }
         self.clocks.heard();
+        if self.files_answered(&ask, &answer) {
+            return;
+        }
         let answer = match answer {
             // The rule is ours to keep; to the agent it is a plain yes.
             Answer::AllowAlways { rule: Some(_) } => Answer::Allow { input: None },

@@ -29,6 +29,11 @@ impl Hosted {
         self.open.remove(ask)
     }
 
+    /// Somebody else of ours waits for the answer to an ask.
+    pub(super) fn await_answer(&mut self, ask: AskId, asker: oneshot::Sender<Answer>) {
+        self.open.insert(ask, asker);
+    }
+
     /// No answer will come; whoever waits hears that.
     pub(super) fn forget(&mut self, ask: &AskId) {
         self.open.remove(ask);

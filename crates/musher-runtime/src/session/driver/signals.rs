@@ -44,6 +44,8 @@ impl Driver {
                     // A backend that is gone has no use for a verdict.
                     let _ended = self.order(Order::Gate { gate: gate.gate, verdict });
                 }
+                Signal::Seen { files, settings, left_out } => self.seen(files, settings, left_out),
+                Signal::AskFirst { body, reply } => self.ask_first(body, reply),
                 Signal::Alive => {}
                 Signal::Secret { name, value } => self.redactor.hide(name, value),
             }
@@ -251,6 +253,9 @@ impl Driver {
             if ending.interrupting_until.take().is_some() {
                 self.end.cancel();
             }
+            return;
+        }
+        if self.watched.asking() {
             return;
         }
         let Some(last) = &self.turns.last else { return };

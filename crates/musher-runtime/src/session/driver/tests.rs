@@ -1,6 +1,7 @@
 //! The driver with a backend that is played in memory, on a clock that jumps.
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing among many")]
 
+mod files;
 mod grants;
 mod hosted;
 
@@ -32,6 +33,7 @@ where
         variables: &[],
         chosen: &[],
         banned: &[],
+        files: &[],
     };
     start(profile, spec, Arc::new(move |attempt| Box::pin(backend(attempt))))
 }
@@ -320,6 +322,7 @@ fn a_clouds_credentials_pass_only_when_that_cloud_is_chosen() {
         variables: &["USE_CLOUD"],
         chosen: &[("USE_CLOUD", &["CLOUD_*"])],
         banned: &[],
+        files: &[],
     };
     for (chosen, expected) in [(None, 0), (Some(""), 1), (Some("1"), 2)] {
         let mut spec = spec();

@@ -8,7 +8,7 @@ use crate::session::GateVerdict;
 
 fn ready() -> Translator {
     let mut translator = Translator::default();
-    translator.hello(json!({}));
+    translator.hello(json!({}), Gated::Wished);
     let response = json!({ "subtype": "success", "request_id": "musher-0", "response": {} });
     one(&mut translator, json!({ "type": "control_response", "response": response }));
     translator
@@ -37,7 +37,7 @@ fn answer(translator: &mut Translator, answer: Answer) -> Json {
 #[test]
 fn prompts_wait_until_the_agent_is_ready() {
     let mut translator = Translator::default();
-    translator.hello(json!({}));
+    translator.hello(json!({}), Gated::Wished);
     let step = translator.order(Order::Prompt { id: "p1".into(), text: "hi".into() });
     assert!(step.replies.is_empty());
     let response = json!({ "subtype": "success", "request_id": "musher-0", "response": {} });
@@ -361,7 +361,7 @@ fn rules_that_cannot_be_kept_end_the_work() {
         json!({ "subtype": "success", "request_id": "musher-0", "response": { "hooks_applied": false } }),
     ] {
         let mut translator = Translator::default();
-        translator.hello(json!({ "hooks": {} }));
+        translator.hello(json!({ "hooks": {} }), Gated::Needed);
         translator.order(Order::Prompt { id: "p".into(), text: "go".into() });
         let step =
             one(&mut translator, json!({ "type": "control_response", "response": response }));

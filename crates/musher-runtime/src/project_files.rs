@@ -1,0 +1,255 @@
+//! What an agent's program takes from the folder it works in: which files it would run, and which it would obey.
+//!
+//! Each runtime tells it as data. A [`Snapshot`] holds what a folder or a commit has of the files that would be run, so
+//! that a change of them is noticed by whatever means it was made.
+
+mod look;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use musher_core::{Edit, path_fits};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// What a program does with a file that it finds in its folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// It runs what the file names: hooks, tool servers, helpers.
+    Executes,
+    /// It takes the file for instructions.
+    Obeys,
+}
+
+/// Files of a folder that mean something to a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProjectFile {
+    /// As in tool rules, seen from the folder. What is executed begins with a name, so that it can be looked for.
+    pub pattern: &'static str,
+    pub effect: Effect,
+}
+
+impl ProjectFile {
+    pub(crate) const fn executes(pattern: &'static str) -> Self {
+        Self { pattern, effect: Effect::Executes }
+    }
+
+    pub(crate) const fn obeys(pattern: &'static str) -> Self {
+        Self { pattern, effect: Effect::Obeys }
+    }
+
+    /// The files of this kind in any folder, as a pattern of a tool rule.
+    pub fn anywhere(&self) -> String {
+        match self.pattern.starts_with("**/") {
+            true => self.pattern.to_owned(),
+            false => format!("**/{}", self.pattern),
+        }
+    }
+
+    /// The names before the first wildcard.
+    fn root(&self) -> &'static str {
+        let wild = self.pattern.find(['*', '?']).unwrap_or(self.pattern.len());
+        match wild == self.pattern.len() {
+            true => self.pattern,
+            false => self.pattern[..wild].rsplit_once('/').map_or("", |(folder, _)| folder),
+        }
+    }
+}
+
+/// What a path means to the programs that know these files; execution goes before obedience.
+pub fn effect_of(files: &[ProjectFile], path: &str) -> Option<Effect> {
+    let fits = |file: &&ProjectFile| path_fits(&file.anywhere(), path);
+    files.iter().filter(fits).map(|file| file.effect).min()
+}
+
+/// The top-level names under which the files are that would be executed.
+pub fn executed_roots(files: &[ProjectFile]) -> Vec<&'static str> {
+    let executed = files.iter().filter(|file| file.effect == Effect::Executes);
+    let mut roots: Vec<&str> =
+        executed.map(|file| file.pattern.split('/').next().unwrap_or(file.pattern)).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    roots
+}
+
+/// The largest file that is read; nobody agrees to one that he cannot read himself.
+pub const LARGEST: u64 = 1 << 20;
+/// Texts longer than this are known by their digest alone.
+const LONGEST_TEXT: usize = 64 << 10;
+/// How many bytes of text are kept in all.
+const MOST_TEXT: usize = 256 << 10;
+const DIGEST: &str = "sha256:";
+
+/// The files that a program would execute, as a folder or a commit has them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Snapshot {
+    files: BTreeMap<String, Seen>,
+}
+
+/// One of those files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// `sha256:` and the digest of its bytes, or in words what stands in its place.
+    pub mark: String,
+    /// Its text, where it is text and not too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// A file that is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    pub path: String,
+    pub before: Option<Seen>,
+    pub after: Option<Seen>,
+}
+
+impl Snapshot {
+    /// Adds a file of a commit, if a program would execute it or something stands where such files would be.
+    pub fn add(&mut self, files: &[ProjectFile], path: &str, found: Found) {
+        if is_executed(files, path) {
+            self.put(path.to_owned(), found);
+        }
+    }
+
+    /// What of it a program would execute that knows these files.
+    #[must_use]
+    pub fn only(&self, files: &[ProjectFile]) -> Self {
+        let mut only = self.clone();
+        only.files.retain(|path, _| is_executed(files, path));
+        only
+    }
+
+    /// Puts files of another one over its own.
+    pub fn overlay(&mut self, other: &Self, wanted: impl Fn(&str) -> bool) {
+        let wanted = other.files.iter().filter(|(path, _)| wanted(path));
+        self.files.extend(wanted.map(|(path, seen)| (path.clone(), seen.clone())));
+    }
+
+    fn put(&mut self, path: String, found: Found) {
+        let room = MOST_TEXT.saturating_sub(self.texts());
+        let seen = match found {
+            Found::Bytes(bytes) => Seen {
+                mark: Sha256::digest(&bytes).iter().fold(DIGEST.to_owned(), |mut mark, byte| {
+                    // Writing to a text cannot fail.
+                    let _written = write!(mark, "{byte:02x}");
+                    mark
+                }),
+                text: String::from_utf8(bytes).ok().filter(|it| it.len() <= LONGEST_TEXT.min(room)),
+            },
+            Found::Odd(what) => Seen { mark: what, text: None },
+        };
+        self.files.insert(path, seen);
+    }
+
+    fn texts(&self) -> usize {
+        self.files.values().filter_map(|seen| seen.text.as_ref()).map(String::len).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Path by path.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &Seen)> {
+        self.files.iter().map(|(path, seen)| (path.as_str(), seen))
+    }
+
+    /// Whether both hold the same files with the same contents, whatever is kept of their texts.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let marks = |side: &'_ Self| -> Vec<(String, String)> {
+            side.files().map(|(path, seen)| (path.to_owned(), seen.mark.clone())).collect()
+        };
+        self.files.len() == other.files.len() && marks(self) == marks(other)
+    }
+
+    /// What keeps a person from agreeing to it: links, pipes and the like, which could become something else unnoticed.
+    pub fn odd(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files()
+            .filter(|(_, seen)| !seen.mark.starts_with(DIGEST))
+            .map(|(path, seen)| (path, seen.mark.as_str()))
+    }
+
+    /// The same without the texts, for where contents are only compared.
+    #[must_use]
+    pub fn without_texts(&self) -> Self {
+        let bare = |(path, seen): (&String, &Seen)| {
+            (path.clone(), Seen { mark: seen.mark.clone(), text: None })
+        };
+        Self { files: self.files.iter().map(bare).collect() }
+    }
+
+    /// What is not any more as it is here.
+    pub fn changed(&self, now: &Self) -> Vec<Changed> {
+        let mut paths: Vec<&String> = self.files.keys().chain(now.files.keys()).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let change = |path: &String| {
+            let (before, after) = (self.files.get(path), now.files.get(path));
+            let same = before.map(|seen| &seen.mark) == after.map(|seen| &seen.mark);
+            let changed =
+                || Changed { path: path.clone(), before: before.cloned(), after: after.cloned() };
+            (!same).then(changed)
+        };
+        paths.into_iter().filter_map(change).collect()
+    }
+}
+
+/// Whether a program would execute what is at a path of its folder, or something stands where such files would be.
+fn is_executed(files: &[ProjectFile], path: &str) -> bool {
+    let executed = files.iter().filter(|file| file.effect == Effect::Executes);
+    let mut concerned = executed.filter(|file| {
+        let above = file.root().strip_prefix(path);
+        path_fits(file.pattern, path) || above.is_some_and(|rest| rest.starts_with('/'))
+    });
+    concerned.next().is_some()
+}
+
+/// What is found in the place of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    Bytes(Vec<u8>),
+    /// Something that is not read, in words.
+    Odd(String),
+}
+
+impl Changed {
+    /// What became of it.
+    pub fn verb(&self) -> &'static str {
+        match (&self.before, &self.after) {
+            (None, _) => "added",
+            (Some(_), Some(_)) => "changed",
+            (Some(_), None) => "removed",
+        }
+    }
+
+    /// The change as an edit, where both texts are known.
+    pub(crate) fn edit(&self) -> Option<Edit> {
+        let text = |seen: &Option<Seen>| match seen {
+            None => Some(None),
+            Some(seen) => seen.text.clone().map(Some),
+        };
+        let (old, new) = (text(&self.before)?, text(&self.after)?);
+        Some(Edit { path: self.path.clone(), old, new: new.unwrap_or_default(), all: false })
+    }
+}
+
+/// What a person has agreed to of the files that a program would execute.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectTrust {
+    /// The files as the project itself has them: they are no news, and are left out until they are trusted.
+    pub base: Snapshot,
+    /// What was agreed to. A folder with exactly one of these is loaded.
+    pub trusted: Vec<Snapshot>,
+}
+
+impl ProjectTrust {
+    pub(crate) fn trusts(&self, now: &Snapshot) -> bool {
+        now.odd().next().is_none() && self.trusted.iter().any(|trusted| trusted.is_same(now))
+    }
+}
+
+#[cfg(test)]
+mod tests;

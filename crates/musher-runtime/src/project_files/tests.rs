@@ -1,0 +1,149 @@
+//! What is noticed of the files that a program would execute, in folders with everything that can stand in their place.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use super::*;
+
+const FILES: &[ProjectFile] = &[
+    ProjectFile::executes(".tool/settings.json"),
+    ProjectFile::executes(".tool/hooks/**"),
+    ProjectFile::executes(".servers.json"),
+    ProjectFile::obeys("**/RULES.md"),
+    ProjectFile::obeys(".tool/hooks/notes.md"),
+];
+
+fn write(folder: &Path, path: &str, text: &str) {
+    let path = folder.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn look(folder: &Path) -> Snapshot {
+    Snapshot::of_folder(folder, FILES).unwrap()
+}
+
+fn paths(snapshot: &Snapshot) -> Vec<&str> {
+    snapshot.files().map(|(path, _)| path).collect()
+}
+
+#[test]
+fn what_is_executed_is_seen_and_nothing_else_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    assert!(look(at).is_empty());
+    for path in [
+        ".tool/settings.json",
+        ".tool/hooks/a/b.sh",
+        ".servers.json",
+        ".tool/other",
+        "RULES.md",
+        "src/x",
+    ] {
+        write(at, path, path);
+    }
+    let seen = look(at);
+    assert_eq!(paths(&seen), [".servers.json", ".tool/hooks/a/b.sh", ".tool/settings.json"]);
+    assert!(seen.odd().next().is_none());
+    let text = seen.files().next().unwrap().1.text.as_deref();
+    assert_eq!(text, Some(".servers.json"));
+}
+
+#[test]
+fn every_change_is_noticed_and_an_unchanged_folder_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write(at, ".tool/settings.json", "{}");
+    let before = look(at);
+    assert!(before.is_same(&look(at)) && before.without_texts().is_same(&look(at)));
+    write(at, ".tool/settings.json", "{ }");
+    write(at, ".tool/hooks/new", "x");
+    let now = look(at);
+    let verbs = |changed: &[Changed]| -> Vec<(String, &str)> {
+        changed.iter().map(|file| (file.path.clone(), file.verb())).collect()
+    };
+    let wanted =
+        [(".tool/hooks/new".to_owned(), "added"), (".tool/settings.json".to_owned(), "changed")];
+    assert_eq!(verbs(&before.changed(&now)), wanted);
+    let edit = before.changed(&now)[1].edit().unwrap();
+    assert_eq!((edit.old.as_deref(), edit.new.as_str()), (Some("{}"), "{ }"));
+    fs::remove_file(at.join(".tool/settings.json")).unwrap();
+    assert_eq!(now.changed(&look(at))[0].verb(), "removed");
+}
+
+#[test]
+fn a_link_a_pipe_a_folder_and_a_huge_file_are_seen_for_what_they_are_and_never_agreed_to() {
+    type Plant = fn(&Path);
+    let plants: [(&str, &str, Plant); 7] = [
+        (".tool", "a link to elsewhere", |at| symlink("elsewhere", at.join(".tool")).unwrap()),
+        (".servers.json", "a link to /etc/passwd", |at| {
+            symlink("/etc/passwd", at.join(".servers.json")).unwrap();
+        }),
+        (".servers.json", "a pipe", |at| {
+            let mode = rustix::fs::Mode::from_raw_mode(0o600);
+            rustix::fs::mkfifoat(rustix::fs::CWD, at.join(".servers.json"), mode).unwrap();
+        }),
+        (".servers.json", "more than", |at| {
+            fs::File::create(at.join(".servers.json")).unwrap().set_len(LARGEST + 1).unwrap();
+        }),
+        (".tool/hooks", "a link to /bin", |at| {
+            fs::create_dir(at.join(".tool")).unwrap();
+            symlink("/bin", at.join(".tool/hooks")).unwrap();
+        }),
+        (".tool/hooks/\u{fffd}", "no text", |at| {
+            fs::create_dir_all(at.join(".tool/hooks")).unwrap();
+            fs::write(at.join(".tool/hooks").join(std::ffi::OsStr::from_bytes(b"\xff")), "x")
+                .unwrap();
+        }),
+        (".tool/hooks", "too much in it", |at| {
+            fs::create_dir_all(at.join(".tool/hooks")).unwrap();
+            (0..2_001).for_each(|n| fs::write(at.join(format!(".tool/hooks/{n}")), "").unwrap());
+        }),
+    ];
+    for (path, what, plant) in plants {
+        let folder = tempfile::tempdir().unwrap();
+        plant(folder.path());
+        let seen = look(folder.path());
+        let odd: Vec<_> = seen.odd().collect();
+        assert!(
+            odd.iter().any(|(at, is)| *at == path && is.contains(what)),
+            "{path} {what}: {odd:?}"
+        );
+        let trust = ProjectTrust { trusted: vec![seen.clone()], ..ProjectTrust::default() };
+        assert!(!trust.trusts(&seen), "{path} {what}");
+    }
+}
+
+#[test]
+fn a_commit_and_a_folder_with_the_same_files_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut commit = Snapshot::default();
+    for path in
+        [".tool/settings.json", ".tool/hooks/x", "README.md", ".tools/settings.json", "RULES.md"]
+    {
+        write(folder.path(), path, "text");
+        commit.add(FILES, path, Found::Bytes(b"text".to_vec()));
+    }
+    assert!(commit.is_same(&look(folder.path())), "{commit:?}");
+    let mut linked = Snapshot::default();
+    linked.add(FILES, ".tool", Found::Odd("a link".into()));
+    linked.add(FILES, ".tooling", Found::Odd("a link".into()));
+    assert_eq!(paths(&linked), [".tool"]);
+}
+
+#[test]
+fn execution_goes_before_obedience_and_both_are_known_in_any_folder() {
+    for (path, effect) in [
+        (".tool/settings.json", Some(Effect::Executes)),
+        ("a/b/.tool/settings.json", Some(Effect::Executes)),
+        (".tool/hooks/notes.md", Some(Effect::Executes)),
+        ("RULES.md", Some(Effect::Obeys)),
+        ("docs/RULES.md", Some(Effect::Obeys)),
+        ("src/main.rs", None),
+    ] {
+        assert_eq!(effect_of(FILES, path), effect, "{path}");
+    }
+    assert_eq!(executed_roots(FILES), [".servers.json", ".tool"]);
+}

@@ -1,0 +1,136 @@
+//! The files in an agent's folder that its program would execute: looked at before each start, and again before each prompt.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use musher_core::{Answer, Approval, Ask, Edit, Rule, ToolKind};
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::driver::{Backend, Profile};
+use super::port::{Attempt, Ended, Settings, Signal};
+use super::spec::SessionSpec;
+use crate::{Changed, Effect, ProjectFile, Snapshot};
+
+/// What the tool is called that such an ask is about.
+const TOOL: &str = "changed project files";
+
+/// The same backend, with an eye on the files that its program would execute; the rules protect them.
+pub(super) fn guard(backend: Backend, spec: &mut SessionSpec, profile: &Profile) -> Backend {
+    protect(spec, profile);
+    match profile.files {
+        [] => backend,
+        files => before(backend, files),
+    }
+}
+
+fn protect(spec: &mut SessionSpec, profile: &Profile) {
+    let own = profile.files.iter().filter(|file| file.effect == Effect::Executes);
+    let patterns = own.map(ProjectFile::anywhere).chain(spec.protected.iter().cloned());
+    for rule in patterns.filter_map(|pattern| format!("edit({pattern})").parse::<Rule>().ok()) {
+        if !spec.rules.protected.contains(&rule) {
+            spec.rules.protected.push(rule);
+        }
+    }
+}
+
+/// The same backend, started with the files of the folder loaded or left out, as a person has agreed.
+fn before(backend: Backend, files: &'static [ProjectFile]) -> Backend {
+    Arc::new(move |mut attempt| {
+        let backend = backend.clone();
+        let all: Pin<Box<dyn Future<Output = Ended> + Send>> = Box::pin(async move {
+            let Some(seen) = settle(&attempt, files).await else { return Ended::default() };
+            if let Signal::Seen { settings, .. } = &seen {
+                attempt.settings = *settings;
+            }
+            // A driver that is gone ends the attempt by itself.
+            let _gone = attempt.port.signals.send(vec![seen].into()).await;
+            backend(attempt).await
+        });
+        all
+    })
+}
+
+/// Decides with what the agent is started; nothing if it is not to be started any more.
+async fn settle(attempt: &Attempt, files: &'static [ProjectFile]) -> Option<Signal> {
+    let trust = &attempt.spec.project;
+    let left_out = |files: Snapshot, why: &str| {
+        let names: Vec<&str> = files.files().map(|(path, _)| path).collect();
+        let left_out = (!names.is_empty()).then(|| format!("{} {why}", names.join(", ")));
+        Some(Signal::Seen { files, settings: Settings::LeftOut, left_out })
+    };
+    loop {
+        let now = look(attempt, files).await;
+        if now.is_empty() {
+            return left_out(now, "");
+        }
+        if trust.trusts(&now) {
+            return Some(Signal::Seen { files: now, settings: Settings::Loaded, left_out: None });
+        }
+        let odd = now.odd().next().map(|(path, what)| format!("because {path} is {what}"));
+        if let Some(why) = odd {
+            return left_out(now, &format!("are not loaded, {why}"));
+        }
+        if trust.base.is_same(&now) {
+            return left_out(now, "are not loaded: nobody has agreed to them; see `musher trust`");
+        }
+        let body = ask(&trust.base.changed(&now), Settings::Loaded);
+        let answer = put(attempt, body).await?;
+        if !matches!(answer, Answer::Allow { .. }) {
+            return left_out(now, "are not loaded: a person did not agree to them");
+        }
+        // Whoever waits for the answer may have changed them meanwhile, and that was not agreed to.
+        if look(attempt, files).await.is_same(&now) {
+            return Some(Signal::Seen { files: now, settings: Settings::Loaded, left_out: None });
+        }
+    }
+}
+
+async fn look(attempt: &Attempt, files: &'static [ProjectFile]) -> Snapshot {
+    let folder = attempt.spec.cwd.clone();
+    let looking = tokio::task::spawn_blocking(move || Snapshot::of_folder(&folder, files));
+    // A folder that cannot be opened lets no agent start in it either.
+    looking.await.ok().and_then(Result::ok).unwrap_or_default()
+}
+
+/// Asks a person before the agent is there; nothing if the session ends meanwhile.
+async fn put(attempt: &Attempt, body: Ask) -> Option<Answer> {
+    let (reply, answer) = oneshot::channel();
+    let port = &attempt.port;
+    port.signals.send(vec![Signal::AskFirst { body, reply }].into()).await.ok()?;
+    tokio::select! {
+        biased;
+        () = port.kill.cancelled() => None,
+        () = port.end.cancelled() => None,
+        answer = answer => answer.ok(),
+    }
+}
+
+/// The ask about files that are not as they were.
+pub(super) fn ask(changed: &[Changed], settings: Settings) -> Ask {
+    let list: Vec<_> =
+        changed.iter().map(|file| json!({ "path": file.path, "change": file.verb() })).collect();
+    let names: Vec<&str> = changed.iter().map(|file| file.path.as_str()).collect();
+    let then = match settings {
+        Settings::Loaded => "a yes lets it load them; after a no it does not work with them",
+        Settings::LeftOut => {
+            "it has not loaded them in this session, and goes on without them either way"
+        }
+    };
+    let edits: Vec<Edit> = changed.iter().filter_map(Changed::edit).collect();
+    Ask::Approval(Box::new(Approval {
+        tool: TOOL.into(),
+        tool_kind: ToolKind::Other,
+        call: None,
+        subject: Some(names.join(", ")),
+        subject_field: None,
+        input: json!({ "files": list }),
+        edits,
+        reason: Some(format!(
+            "The agent's program runs what these files name, and they have changed; {then}."
+        )),
+        always: Vec::new(),
+        // No rule and no default agrees to it.
+        human_only: true,
+    }))
+}
