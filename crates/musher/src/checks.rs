@@ -1,6 +1,7 @@
 //! What a server needs of its machine and its project, looked at one by one: what `musher doctor` and the API tell.
 
 mod check;
+mod files;
 mod keys;
 mod machine;
 mod programs;
@@ -16,6 +17,7 @@ use crate::config::Project;
 use crate::git::GitEnv;
 
 pub(crate) use check::{Check, Verdict};
+pub(crate) use files::{executed, executed_in_base};
 pub(crate) use keys::usual as usual_key;
 pub(crate) use programs::{Fitness, Need, Program};
 pub(crate) use version::version_of;

@@ -9,6 +9,7 @@ mod config;
 mod diff;
 mod env;
 mod error;
+mod executed;
 mod head;
 mod hold;
 mod listing;

@@ -1,13 +1,14 @@
 //! The one table from names to runtimes, those to come included.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use musher_runtime::anthropic::{self, Anthropic};
 use musher_runtime::claude_code::ClaudeCode;
 use musher_runtime::gemini::{self, Gemini};
 use musher_runtime::openai::{self, OpenAi};
 use musher_runtime::script::Script;
-use musher_runtime::{Environment, ModelService, Runtime};
+use musher_runtime::{Effect, Environment, ModelService, ProjectFile, Runtime};
 
 /// The names that can be used, and the wire formats of those that speak to a model themselves.
 pub const BUILT: &[(&str, &[&str])] = &[
@@ -63,6 +64,28 @@ pub fn find(name: &str, environment: &Environment) -> Result<Box<dyn Runtime>, N
         name if TO_COME.contains(&name) => Err(NoRuntime::Planned(name.to_owned())),
         name => Err(NoRuntime::Unknown(name.to_owned())),
     }
+}
+
+/// What the programs of all runtimes take from a repository: a file that one agent writes may be run by another.
+pub fn project_files() -> &'static [ProjectFile] {
+    static ALL: LazyLock<Vec<ProjectFile>> = LazyLock::new(|| {
+        let runtimes =
+            BUILT.iter().filter_map(|(name, _)| find(name, &Environment::default()).ok());
+        let mut all = Vec::new();
+        for file in runtimes.flat_map(|runtime| runtime.project_files()) {
+            if !all.contains(file) {
+                all.push(*file);
+            }
+        }
+        all
+    });
+    &ALL
+}
+
+/// Those that are executed, as patterns of tool rules.
+pub fn executed_anywhere() -> Vec<String> {
+    let executed = project_files().iter().filter(|file| file.effect == Effect::Executes);
+    executed.map(ProjectFile::anywhere).collect()
 }
 
 /// Where the sessions of runtimes that keep none themselves are kept.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use musher::runner::launch;
 use musher::runner::log::{Head, Read, Reader, lines};
-use musher::runner::spec::{Bounds, RunSpec, VERSION};
+use musher::runner::spec::{Bounds, FilesSpec, RunSpec, VERSION};
 use musher_core::{RunId, ToolRules};
 use tempfile::TempDir;
 
@@ -159,6 +159,7 @@ fn spec(top: &Path, agent: PathBuf) -> anyhow::Result<RunSpec> {
         system_prompt: None,
         // What is asked for in a recording is granted, so that nothing waits for a person.
         rules: ToolRules { allow: vec!["*".parse()?], ..ToolRules::default() },
+        files: FilesSpec::default(),
         permission_mode: None,
         bounds: Bounds { linger_ms: 3_600_000, ..Bounds::default() },
         resume: None,

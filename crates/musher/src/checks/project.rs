@@ -2,10 +2,11 @@
 
 use super::Site;
 use super::check::Check;
+use super::files;
 use crate::config::local::LocalFile;
 use crate::config::trust::{self, Trust};
 use crate::config::{self, ConfigErrors, PROJECT_FILE, Project};
-use crate::git::Git;
+use crate::git::{Git, GitError};
 use crate::runtimes;
 
 /// Looks at the project, and gives it if it can be used.
@@ -14,7 +15,16 @@ pub(super) async fn checks(site: &Site) -> (Option<Project>, Vec<Check>) {
         Ok(repo) => repo,
         Err(trouble) => return (None, vec![Check::bad("git", &trouble.says, &trouble.fix)]),
     };
-    let mut checks = vec![git(site, repo).await];
+    // It is looked into while the project is looked at.
+    let scratch = match tempfile::tempdir() {
+        Ok(scratch) => scratch,
+        Err(error) => {
+            let fix = "make the temporary folder writable";
+            return (None, vec![Check::bad("git", error.to_string(), fix)]);
+        }
+    };
+    let opened = Git::open(repo, site.git_env.clone(), scratch.path()).await;
+    let mut checks = vec![git(&opened, repo).await];
     if !repo.join(PROJECT_FILE).exists() {
         let says = format!("there is no {PROJECT_FILE}");
         checks.push(Check::warn("project file", says, "make one with `musher init`"));
@@ -24,6 +34,9 @@ pub(super) async fn checks(site: &Site) -> (Option<Project>, Vec<Check>) {
         Ok(project) => {
             checks.push(Check::ok("project file", team(&project)));
             checks.push(trusted(site, &project));
+            if let (Ok(git), Ok(state)) = (&opened, &site.state) {
+                checks.push(files::check(git, state, &project).await);
+            }
             checks.extend(local(site));
             (Some(project), checks)
         }
@@ -34,22 +47,15 @@ pub(super) async fn checks(site: &Site) -> (Option<Project>, Vec<Check>) {
     }
 }
 
-async fn git(site: &Site, repo: &std::path::Path) -> Check {
-    let scratch = match tempfile::tempdir() {
-        Ok(scratch) => scratch,
-        Err(error) => {
-            return Check::bad("git", error.to_string(), "make the temporary folder writable");
-        }
+async fn git(opened: &Result<Git, GitError>, repo: &std::path::Path) -> Check {
+    let branch = match opened {
+        Ok(git) => git.default_branch().await.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
     };
-    let looked = async {
-        let git = Git::open(repo, site.git_env.clone(), scratch.path()).await?;
-        git.default_branch().await
-    };
-    match looked.await {
+    match branch {
         Ok(branch) => Check::ok("git", format!("{}, default branch {branch}", repo.display())),
         // What git says about a repository names its own fix.
-        Err(error) => {
-            let says = error.to_string();
+        Err(says) => {
             let (says, fix) = says.rsplit_once("; ").unwrap_or((&says, "mend the repository"));
             Check::bad("git", says, fix)
         }

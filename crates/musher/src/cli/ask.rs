@@ -1,8 +1,9 @@
 //! An ask in words: what it wants of a person, and what a line means as a reply.
 
 use anstyle::AnsiColor;
-use musher_core::{Approval, Ask, Question, Reply};
+use musher_core::{Approval, Ask, Question, Reply, ToolKind};
 use serde_json::Value as Json;
+use similar::{ChangeTag, TextDiff};
 
 use super::text::{one_line, plain, visible};
 
@@ -21,6 +22,7 @@ pub(crate) fn described(ask: &Ask) -> String {
                 None => text += &indented(&one_line(&approval.input.to_string(), 200)),
             }
             text += &changes(&approval.input);
+            text += &edited(approval);
             text += &others(approval);
             let said = |text: &String| {
                 approval.input.as_object().is_some_and(|f| f.values().any(|v| v == text))
@@ -116,6 +118,35 @@ fn changes(input: &Json) -> String {
         shown.chain(more).collect()
     };
     side(&["old_string", "old"], "-", red) + &side(&["new_string", "new", "content"], "+", green)
+}
+
+/// What has become of files, where the input itself does not tell: the lines that went and came.
+fn edited(approval: &Approval) -> String {
+    let (red, green) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
+    let told = CHANGES.iter().any(|key| approval.input.get(key).is_some());
+    if told || approval.tool_kind != ToolKind::Other {
+        return String::new();
+    }
+    let mut text = String::new();
+    for edit in &approval.edits {
+        text += &format!("\n  {}", visible(&edit.path));
+        let old = edit.old.as_deref().unwrap_or_default();
+        let diff = TextDiff::from_lines(old, &edit.new);
+        let lines = diff.iter_all_changes().filter_map(|change| {
+            let words = visible(change.value().trim_end_matches('\n'));
+            match change.tag() {
+                ChangeTag::Insert => Some(format!("\n  {green}+ {words}{green:#}")),
+                ChangeTag::Delete => Some(format!("\n  {red}- {words}{red:#}")),
+                ChangeTag::Equal => None,
+            }
+        });
+        let lines: Vec<String> = lines.collect();
+        text.extend(lines.iter().take(SHOWN).cloned());
+        if lines.len() > SHOWN {
+            text += &format!("\n  … {} more lines", lines.len() - SHOWN);
+        }
+    }
+    text
 }
 
 /// What a line says to a question: labels, numbers of options, or words of one's own.

@@ -10,11 +10,14 @@ use std::time::Duration;
 use clap::Args;
 use musher_core::{Rule, SessionId, ToolRules, Usd};
 use musher_runtime::{
-    AskPolicy, Containment, Environment, Host, Limits, Resume, SessionSpec, Sweep,
+    AskPolicy, Containment, Environment, Host, Limits, ProjectFile, ProjectTrust, Resume,
+    SessionSpec, Snapshot, Sweep,
 };
 
 use super::render::{Json, People, View};
 use super::{CliError, Exit, terminal};
+use crate::config::trust::Accepted;
+use crate::home;
 use crate::runner::Alone;
 use crate::runtimes;
 
@@ -82,6 +85,9 @@ pub(crate) struct Run {
     /// Never let the agent use a tool.
     #[arg(long, value_name = "RULE")]
     deny: Vec<Rule>,
+    /// Let the agent's program run what the folder's own settings name, such as hooks and tool servers.
+    #[arg(long)]
+    trust_files: bool,
     /// Print events as lines of JSON and nothing else.
     #[arg(long)]
     json: bool,
@@ -95,8 +101,11 @@ impl Run {
         let attended = !self.json && terminal::can_ask() && !self.reads_stdin();
         let prompt = prompt::read(self.prompt.clone(), self.file.as_deref())?;
         let sessions = runtimes::sessions(&environment);
+        let project = self.project(runtime.project_files(), &environment);
         let mut spec = SessionSpec::new(prompt.clone(), self.cwd.clone(), environment);
         spec.session_dir = sessions;
+        spec.project = project;
+        spec.protected = runtimes::executed_anywhere();
         spec.model = self.model;
         spec.model_options.wire = self.wire;
         spec.program = self.program.map(absolute);
@@ -131,6 +140,22 @@ impl Run {
         let view: Box<dyn View> =
             if self.json { Box::new(Json::default()) } else { Box::new(People::default()) };
         Ok(host(runtime.as_ref(), spec, tools, view).await)
+    }
+
+    /// What is agreed to of the files in the folder: all as they are now, or what `musher trust` agreed to there.
+    fn project(&self, files: &[ProjectFile], environment: &Environment) -> ProjectTrust {
+        let trusted = match self.trust_files {
+            true => Snapshot::of_folder(&self.cwd, files).into_iter().collect(),
+            false => {
+                let variable = |name| environment.get(name);
+                let state = home::repository_around(&self.cwd).ok().and_then(|repo| {
+                    home::default_for(&repo, variable("XDG_STATE_HOME"), variable("HOME")).ok()
+                });
+                let accepted = state.and_then(|state| Accepted::read(&state).ok());
+                accepted.unwrap_or_default().states.iter().map(|it| it.only(files)).collect()
+            }
+        };
+        ProjectTrust { base: Snapshot::default(), trusted }
     }
 
     fn reads_stdin(&self) -> bool {

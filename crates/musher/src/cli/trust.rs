@@ -1,5 +1,7 @@
 //! `musher trust`: agrees to what the project file may do.
 
+mod files;
+
 use std::path::Path;
 
 use clap::Args;
@@ -14,6 +16,7 @@ use crate::config::trust::{self, Powers, Trust as Known, TrustError};
 use crate::config::{self, ConfigErrors, Project};
 use crate::home::{Home, ServerFile, Token};
 use crate::runtimes;
+use files::Files;
 
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
@@ -30,18 +33,23 @@ impl Trust {
         let (repo, state) = (place.repo()?, place.state()?);
         let project = config::load(&repo, runtimes::BUILT)?;
         let known = known(&state, &project)?;
+        let files = Files::look(&place, &repo, &state, &project).await?;
         if !self.show && known != Known::Trusted {
             let home = Home::open(&state, &repo)?;
             trust::grant(home.path(), &project)?;
+        }
+        if !self.show && files.can_be_granted() {
+            let home = Home::open(&state, &repo)?;
+            files.grant(home.path())?;
         }
         let served = match self.show {
             true => Served::Nobody,
             false => reload(&state).await,
         };
         match place.json() {
-            true => out::document(&document(&known, &project, self.show, &served))?,
+            true => out::document(&document(&known, &project, &files, self.show, &served))?,
             false => {
-                out::line(&text(&known, &project, self.show))?;
+                out::line(&text(&known, &project, &files, self.show))?;
                 if let Some(sentence) = served.sentence() {
                     out::prose(&sentence)?;
                 }
@@ -115,37 +123,60 @@ fn known(state: &Path, project: &Project) -> Result<Known, CliError> {
     }
 }
 
-fn document(known: &Known, project: &Project, only_shown: bool, served: &Served) -> String {
+fn document(
+    known: &Known,
+    project: &Project,
+    files: &Files,
+    only_shown: bool,
+    served: &Served,
+) -> String {
     let (was, lines) = match known {
+        Known::Trusted if files.is_new() => ("new", Vec::new()),
+        Known::Trusted if !files.covered() => ("changed", Vec::new()),
         Known::Trusted => ("trusted", Vec::new()),
         Known::New => ("new", Powers::of(project).lines()),
         Known::Changed { diff } => ("changed", diff.clone()),
     };
-    let trusted = *known == Known::Trusted || !only_shown;
+    let asked = *known != Known::Trusted || !files.covered();
+    let trusted = !asked || (!only_shown && files.can_be_trusted());
     let reloaded = matches!(served, Served::Reloaded { .. });
-    json!({ "was": was, "lines": lines, "trusted": trusted, "reloaded": reloaded }).to_string()
+    let files = files.document();
+    json!({ "was": was, "lines": lines, "files": files, "trusted": trusted, "reloaded": reloaded })
+        .to_string()
 }
 
-fn text(known: &Known, project: &Project, only_shown: bool) -> String {
-    let (mut text, lines) = match known {
-        Known::Trusted => return "Nothing has changed: the project file is trusted.".into(),
-        Known::New => ("The project file may do this:".to_owned(), Powers::of(project).lines()),
+fn text(known: &Known, project: &Project, files: &Files, only_shown: bool) -> String {
+    let mut text = match known {
+        Known::Trusted if files.covered() => {
+            let files = files.in_force().unwrap_or_default();
+            return format!("Nothing has changed: the project file is trusted.{files}");
+        }
+        Known::Trusted => "The project file is trusted.".to_owned(),
+        Known::New => shown("The project file may do this:", &Powers::of(project).lines()),
         Known::Changed { diff } => {
-            ("Since it was last trusted, the project file has changed:".to_owned(), diff.clone())
+            shown("Since it was last trusted, the project file has changed:", diff)
         }
     };
+    text += &files.text();
+    text += match only_shown {
+        true => "\nIt is not trusted yet. Agree to it with `musher trust`.",
+        false => "\nIt is trusted now.",
+    };
+    text + &files.exception().map(|why| format!("\n{why}")).unwrap_or_default()
+}
+
+/// Lines of powers, with what came and what went told apart.
+fn shown(heading: &str, lines: &[String]) -> String {
+    let mut text = heading.to_owned();
     for line in lines {
         let tone = match line.as_bytes().first() {
             Some(b'+') => Tone::Heed.style(),
             Some(b'-') => Tone::Quiet.style(),
             Some(_) | None => anstyle::Style::new(),
         };
-        text += &format!("\n  {tone}{}{tone:#}", visible(&line));
+        text += &format!("\n  {tone}{}{tone:#}", visible(line));
     }
-    text + match only_shown {
-        true => "\nIt is not trusted yet. Agree to it with `musher trust`.",
-        false => "\nIt is trusted now.",
-    }
+    text
 }
 
 impl From<ConfigErrors> for CliError {

@@ -173,7 +173,8 @@ const FIRST_AGENT: &str = r#"# The model, in the runtime's own words. Default: t
 # window = 131072
 # prices = "prices.toml"
 
-# What it may do by itself, what it must ask about, what it may not do.
+# What it may do by itself, what it must ask about, what it may not do. Edits of what an agent's program would run, such
+# as its settings with hooks, are denied unless a rule here names that place.
 rules = { allow = ["read(./**)", "search(./**)", "edit(./**)"], ask = ["execute", "fetch", "mcp"], deny = ["edit(.musher/**)", "edit(.git/**)"] }
 # Its own permission mode, in its own words. Default: its own default.
 # permission_mode = "NAME"

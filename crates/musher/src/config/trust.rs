@@ -3,6 +3,8 @@
 //! The file lies in the repository, where an agent can change it. So everything in it that can run a command or widen
 //! what an agent may do is compared with what a person last accepted, which is kept outside of the repository.
 
+mod files;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
@@ -16,6 +18,8 @@ use sha2::{Digest, Sha256};
 use super::file::write_private;
 use super::resolve::hex;
 use super::{Agent, EnvValue, Project};
+
+pub use files::Accepted;
 
 /// The file in the state directory that holds what was accepted.
 const FILE: &str = "trusted.json";

@@ -77,6 +77,7 @@ pub async fn host(
         let endpoint = tools.endpoint(path).map_err(|error| error.to_string())?;
         session.mcp_servers.push(endpoint);
         session.tools = Some(tools.in_process());
+        session.protected = runtimes::executed_anywhere();
         session.keeper = Some(Keeper { raw: raw_in, durable: watched });
         session.session_dir = Some(sessions(path));
         let runtime =

@@ -10,8 +10,8 @@ use musher_core::{
     AgentName, Decision, PromptId, RunId, SessionId, Spend, StoryId, ToolRules, Usd,
 };
 use musher_runtime::{
-    AskPolicy, Containment, Environment, Host, Limits, PendingPrompt, Resume, SessionSpec, Sweep,
-    SystemPrompt,
+    AskPolicy, Containment, Environment, Host, Limits, PendingPrompt, ProjectTrust, Resume,
+    SessionSpec, Snapshot, Sweep, SystemPrompt,
 };
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,9 @@ pub struct RunSpec {
     pub system_prompt: Option<SystemWords>,
     #[serde(default)]
     pub rules: ToolRules,
+    /// What is agreed to of the files in the worktree that the agent's program would execute.
+    #[serde(default, skip_serializing_if = "FilesSpec::is_empty")]
+    pub files: FilesSpec,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
     #[serde(default)]
@@ -66,6 +69,24 @@ pub struct RunSpec {
     pub env: BTreeMap<String, EnvValue>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<String>,
+}
+
+/// The files that the agent's program would execute.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FilesSpec {
+    /// As the project has them where the branch left it.
+    #[serde(skip_serializing_if = "Snapshot::is_empty")]
+    pub base: Snapshot,
+    /// As a person has agreed to them, in each of these states.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trusted: Vec<Snapshot>,
+}
+
+impl FilesSpec {
+    fn is_empty(&self) -> bool {
+        self.base.is_empty() && self.trusted.is_empty()
+    }
 }
 
 /// A prompt that waits from the start.
@@ -189,6 +210,8 @@ impl RunSpec {
             SystemWords::Replace(text) => SystemPrompt::Replace(text),
         });
         spec.rules = self.rules.clone();
+        let FilesSpec { base, trusted } = self.files.clone();
+        spec.project = ProjectTrust { base, trusted };
         spec.permission_mode.clone_from(&self.permission_mode);
         spec.limits = Limits {
             max_turns: self.bounds.max_turns,

@@ -148,7 +148,8 @@ impl Actor {
         let (plan, budget) = self.plan(run).await?;
         let branch = self.branch_in(slot).await?;
         let setup = self.remade().remove(&slot) || setup;
-        let assignment = Assignment { run, plan, budget, branch, setup };
+        let files = self.ground.files(&plan, &branch).await?;
+        let assignment = Assignment { run, plan, budget, branch, setup, files };
         // Whoever looks for the run's processes looks for one mark, so a second try keeps the first one.
         let earlier = RunSpec::read(&folder).ok().map(|spec| spec.mark);
         let mark = earlier.unwrap_or_else(|| Uuid::new_v4().simple().to_string());

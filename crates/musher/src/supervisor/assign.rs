@@ -14,11 +14,14 @@ use musher_runtime::{
 };
 
 use super::Ground;
+use crate::checks::executed;
+use crate::config::trust::Accepted;
 use crate::config::{self, Agent, EnvValue, Project};
+use crate::git::{Branch, GitError};
 use crate::journal::JournalError;
 use crate::runner::sessions;
 use crate::runner::spec::{
-    self, Bounds, KeyFrom, ModelSpec, Resuming, RunSpec, SystemWords, VERSION,
+    self, Bounds, FilesSpec, KeyFrom, ModelSpec, Resuming, RunSpec, SystemWords, VERSION,
 };
 use crate::runtimes;
 
@@ -32,6 +35,8 @@ pub(super) struct Assignment {
     pub(super) branch: BranchRef,
     /// The worktree's setup is still to be run.
     pub(super) setup: bool,
+    /// What is agreed to of the files that its program would execute.
+    pub(super) files: FilesSpec,
 }
 
 impl Ground {
@@ -76,7 +81,7 @@ impl Ground {
         worktree: &Path,
         mark: String,
     ) -> Result<RunSpec, ErrorInfo> {
-        let Assignment { run, plan, budget, branch, setup } = assignment;
+        let Assignment { run, plan, budget, branch, setup, files } = assignment;
         let project = self.settings.project();
         let agent = seat(&project, plan)?;
         let told = self.story(&plan.story)?;
@@ -135,6 +140,7 @@ impl Ground {
                 SystemPrompt::Replace(text) => SystemWords::Replace(text),
             }),
             rules: self.rules(agent),
+            files: files.clone(),
             permission_mode: agent.permission_mode.clone(),
             bounds: bounds(agent, *budget),
             resume: resume.map(|(session, fork, turn)| Resuming {
@@ -150,6 +156,35 @@ impl Ground {
             env: agent.env.iter().map(|(name, value)| (name.clone(), variable(value))).collect(),
             setup: if *setup { project.worktree.setup.clone() } else { Vec::new() },
         })
+    }
+
+    /// What a run's program would execute of the project, as its branch found it, and what of that was agreed to.
+    pub(super) async fn files(
+        &self,
+        plan: &RunPlan,
+        branch: &BranchRef,
+    ) -> Result<FilesSpec, ErrorInfo> {
+        let project = self.settings.project();
+        let runtime = runtimes::find(&seat(&project, plan)?.runtime, &self.environment)
+            .map_err(|error| config_error(error.to_string()).with_hint(error.hint()))?;
+        let files = runtime.project_files();
+        if files.is_empty() {
+            return Ok(FilesSpec::default());
+        }
+        let internal = |error: GitError| ErrorInfo::new(ErrorClass::Internal, error.to_string());
+        let looked = async {
+            let base = self.git.resolve(&self.base).await?;
+            let left = match self.git.tip(&Branch::new(branch.to_string())?).await? {
+                Some(tip) => self.git.merge_base(&base, &tip).await?,
+                None => base,
+            };
+            executed(&self.git, &left, files, &project.worktree.copy).await
+        };
+        let base = looked.await.map_err(internal)?;
+        let accepted =
+            Accepted::read(self.home.path()).map_err(|error| config_error(error.to_string()))?;
+        let trusted = accepted.states.iter().map(|state| state.only(files).without_texts());
+        Ok(FilesSpec { base, trusted: trusted.collect() })
     }
 
     /// Where a session is kept whose runtime leaves that to us: in the folder of this run, or where that one had it from.

@@ -36,6 +36,7 @@ fn a_fresh_project_has_nothing_bad_and_every_weakness_is_named_with_its_fix() {
         ("sqlite", "ok"),
         ("project file", "ok"),
         ("trust", "ok"),
+        ("project files", "ok"),
         ("sandbox", "warn"),
         ("server", "warn"),
     ] {

@@ -43,6 +43,7 @@ impl Rig {
             model_options: Default::default(),
             system_prompt: None,
             rules: Default::default(),
+            files: Default::default(),
             permission_mode: None,
             bounds: Bounds::default(),
             resume: None,

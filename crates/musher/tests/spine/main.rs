@@ -26,6 +26,7 @@ mod loss;
 mod mcp;
 mod memory;
 mod models;
+mod project_files;
 mod real;
 mod reload;
 mod resume_stream;

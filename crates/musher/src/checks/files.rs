@@ -1,0 +1,78 @@
+//! What the project's branch has of the files that agents' programs would execute, and whether that is trusted.
+
+use std::path::{Path, PathBuf};
+
+use musher_runtime::{ProjectFile, Snapshot};
+
+use super::check::Check;
+use crate::config::Project;
+use crate::config::trust::Accepted;
+use crate::git::{Branch, Commit, Git, GitError};
+use crate::runtimes;
+
+/// The files that the programs of a project's agents would execute, as a commit has them. What is copied into a worktree
+/// comes from the checkout.
+pub(crate) async fn executed(
+    git: &Git,
+    commit: &Commit,
+    files: &'static [ProjectFile],
+    copied: &[PathBuf],
+) -> Result<Snapshot, GitError> {
+    let mut snapshot = git.executed_files(commit, files).await?;
+    if !files.is_empty() && !copied.is_empty() {
+        let (root, copied) = (git.root().to_owned(), copied.to_vec());
+        let looked = tokio::task::spawn_blocking(move || Snapshot::of_folder(&root, files));
+        // A checkout that cannot be read has nothing to be copied from.
+        if let Ok(Ok(checkout)) = looked.await {
+            snapshot.overlay(&checkout, |path| {
+                copied.iter().any(|copied| Path::new(path).starts_with(copied))
+            });
+        }
+    }
+    Ok(snapshot)
+}
+
+/// The same for the branch that stories start from; a repository without a commit has nothing.
+pub(crate) async fn executed_in_base(git: &Git, project: &Project) -> Result<Snapshot, GitError> {
+    let named = project.base_branch.clone().and_then(|name| Branch::new(name).ok());
+    let branch = match named {
+        Some(branch) => branch,
+        None => git.default_branch().await?,
+    };
+    match git.tip(&branch).await? {
+        Some(commit) => {
+            executed(git, &commit, runtimes::project_files(), &project.worktree.copy).await
+        }
+        None => Ok(Snapshot::default()),
+    }
+}
+
+/// Whether what would be executed is trusted.
+pub(super) async fn check(git: &Git, state: &Path, project: &Project) -> Check {
+    let name = "project files";
+    let fix = "read them, then run `musher trust`";
+    let now = match executed_in_base(git, project).await {
+        Ok(now) => now,
+        Err(error) => return Check::bad(name, error.to_string(), "mend the repository"),
+    };
+    let names: Vec<&str> = now.files().map(|(path, _)| path).collect();
+    let names = names.join(", ");
+    if now.is_empty() {
+        return Check::ok(name, "the project's branch has none that an agent's program would run");
+    }
+    if let Some((path, what)) = now.odd().next() {
+        let says = format!("{names} are left out by agents' programs, because {path} is {what}");
+        return Check::warn(name, says, "put plain files there, and run `musher trust`");
+    }
+    match Accepted::read(state) {
+        Ok(accepted) if accepted.covers(&now) => {
+            Check::ok(name, format!("agents' programs run what these name, as was agreed: {names}"))
+        }
+        Ok(_) => {
+            let says =
+                format!("agents' programs leave these out, for nobody has agreed to them: {names}");
+            Check::warn(name, says, fix)
+        }
+        Err(error) => Check::bad(name, error.to_string(), fix),
+    }
+}

@@ -1,0 +1,102 @@
+//! What a commit has of the files that an agent's program would execute.
+
+use musher_runtime::{Found, LARGEST, ProjectFile, Snapshot, executed_roots};
+
+use super::Git;
+use super::error::GitError;
+use super::name::Commit;
+use super::shadow::Shadow;
+
+/// More files than these are nobody's settings.
+const MOST_FILES: usize = 2_000;
+/// What is read of all those files together.
+const MOST_BYTES: usize = 32 << 20;
+
+impl Git {
+    /// The files of a commit that a program would execute, with their contents.
+    pub(crate) async fn executed_files(
+        &self,
+        commit: &Commit,
+        files: &[ProjectFile],
+    ) -> Result<Snapshot, GitError> {
+        let mut snapshot = Snapshot::default();
+        let roots = executed_roots(files);
+        if roots.is_empty() {
+            return Ok(snapshot);
+        }
+        let shadow = Shadow::of_objects(self).await?;
+        let call = shadow.call().args(["ls-tree", "-r", "-z", "--long", commit.as_str(), "--"]);
+        let listed = call.args(&roots).run().await?.stdout;
+        let entries: Vec<Entry<'_>> = listed
+            .split(|byte| *byte == 0)
+            .filter(|line| !line.is_empty())
+            .map(|line| Entry::read(line).ok_or_else(|| GitError::unexpected("ls-tree", line)))
+            .collect::<Result<_, _>>()?;
+        if entries.len() > MOST_FILES {
+            for root in roots {
+                snapshot.add(files, root, Found::Odd("a folder with too much in it".into()));
+            }
+            return Ok(snapshot);
+        }
+        let (plain, odd): (Vec<_>, Vec<_>) = entries.into_iter().partition(|it| it.odd().is_none());
+        for entry in odd {
+            let what = entry.odd().unwrap_or_default();
+            snapshot.add(files, &entry.path, Found::Odd(what));
+        }
+        let names: String = plain.iter().map(|entry| format!("{}\n", entry.object)).collect();
+        if names.is_empty() {
+            return Ok(snapshot);
+        }
+        let call = shadow.call().args(["cat-file", "--batch"]).input(names).cut_at(MOST_BYTES);
+        let output = call.run().await?.stdout;
+        let mut rest = output.as_slice();
+        for entry in &plain {
+            let (bytes, after) = object(rest)
+                .ok_or_else(|| GitError::unexpected("cat-file", entry.path.as_bytes()))?;
+            snapshot.add(files, &entry.path, Found::Bytes(bytes.to_vec()));
+            rest = after;
+        }
+        Ok(snapshot)
+    }
+}
+
+/// One line of a listed tree.
+struct Entry<'a> {
+    mode: &'a str,
+    object: &'a str,
+    size: Option<u64>,
+    path: String,
+}
+
+impl<'a> Entry<'a> {
+    fn read(line: &'a [u8]) -> Option<Self> {
+        let tab = line.iter().position(|byte| *byte == b'\t')?;
+        let about = std::str::from_utf8(&line[..tab]).ok()?;
+        let mut words = about.split_ascii_whitespace();
+        let (mode, _kind, object) = (words.next()?, words.next()?, words.next()?);
+        let size = words.next().and_then(|size| size.parse().ok());
+        let path = String::from_utf8_lossy(&line[tab + 1..]).into_owned();
+        Some(Self { mode, object, size, path })
+    }
+
+    /// What it is, if it is no file that is read. The words are those for the same thing in a folder.
+    fn odd(&self) -> Option<String> {
+        match (self.mode, self.size) {
+            ("100644" | "100755" | "100664", Some(size)) if size <= LARGEST => None,
+            ("100644" | "100755" | "100664", _) => {
+                Some(format!("a file of more than {LARGEST} bytes"))
+            }
+            ("120000", _) => Some("a link".to_owned()),
+            _ => Some("no file".to_owned()),
+        }
+    }
+}
+
+/// The first object of a batch, and what follows it.
+fn object(batch: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = batch.iter().position(|byte| *byte == b'\n')?;
+    let head = std::str::from_utf8(&batch[..end]).ok()?;
+    let size: usize = head.rsplit(' ').next()?.parse().ok()?;
+    let after = batch.get(end + 1..)?;
+    Some((after.get(..size)?, after.get(size + 1..)?))
+}
