@@ -1043,6 +1043,12 @@ export interface components {
             /** Format: int64 */
             added: number;
             binary: boolean;
+            /**
+             * @description What agents' programs do with such a file: they run what it names, or obey what it says. Absent for others.
+             * @example executes
+             * @example obeys
+             */
+            effect?: string | null;
             hunks: components["schemas"]["Hunk"][];
             new_mode: string;
             old_mode: string;

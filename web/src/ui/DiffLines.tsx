@@ -2,6 +2,7 @@
 import type { FileDiff, Hunk } from "../api/words";
 import { CodeLine } from "./CodeLine";
 import { usePainter } from "./colours";
+import { EffectBadge } from "./Heeded";
 import { PlusMinus } from "./Numbers";
 import { plain } from "./plain";
 import { Line } from "./Text";
@@ -17,7 +18,8 @@ export function DiffLines({ files }: { files: readonly FileDiff[] }) {
       {files.map((file) => (
         <section key={file.path} className="diff-file" aria-label={`Changes of ${plain(file.path)}`}>
           <header>
-            <Line text={file.path} /> <span className="quiet">{file.status}</span> <PlusMinus lines={file} />
+            <Line text={file.path} /> <span className="quiet">{file.status}</span>{" "}
+            <EffectBadge effect={file.effect} /> <PlusMinus lines={file} />
           </header>
           {file.binary ? <p className="quiet">Not text.</p> : <Hunks hunks={file.hunks} path={file.path} />}
         </section>

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::asks::event;
-use super::file_diff::{Budget, Changes, FileDiff};
+use super::file_diff::{Budget, Changes, FileDiff, effect};
 use super::problem::Problem;
 use super::request::OfEvent;
 use crate::git::FileStatus;
@@ -106,6 +106,13 @@ impl Change {
                 }
             };
             let own = edits.iter().filter(|edit| edit.path == path);
+            // What was done already, and only asked about now, is shown as it was done.
+            if let (Some(edit), None) = (own.clone().next(), own.clone().nth(1))
+                && let Some(status) = made(edit, &found)
+            {
+                draft.file(path, status, edit.old.as_deref().unwrap_or_default(), &edit.new);
+                continue;
+            }
             let (status, old) = match &found {
                 Found::Text(text) => (FileStatus::Modified, text.as_str()),
                 Found::Nothing => (FileStatus::Added, ""),
@@ -123,6 +130,16 @@ impl Change {
 fn shown<'a>(worktree: &Path, path: &'a str) -> &'a str {
     let inside = Path::new(path).strip_prefix(worktree).ok().and_then(Path::to_str);
     inside.unwrap_or(path)
+}
+
+/// What became of the file, if the edit replaces all of one text by another and the file has come to that.
+fn made(edit: &Edit, found: &Found) -> Option<FileStatus> {
+    let old = edit.old.as_deref()?;
+    match found {
+        Found::Text(text) if *text == edit.new && *text != old => Some(FileStatus::Modified),
+        Found::Nothing if edit.new.is_empty() => Some(FileStatus::Deleted),
+        Found::Text(_) | Found::Nothing => None,
+    }
 }
 
 /// The text after an edit, or why it cannot be made.
@@ -184,6 +201,7 @@ impl Draft {
             added: changes.added,
             removed: changes.removed,
             binary: false,
+            effect: effect(path),
             hunks: changes.hunks,
         });
     }

@@ -3,10 +3,12 @@
 mod marks;
 mod texts;
 
+use musher_runtime::{Effect, effect_of};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::git;
+use crate::runtimes;
 
 pub(super) use marks::Budget;
 pub(super) use texts::Changes;
@@ -28,6 +30,10 @@ pub(super) struct FileDiff {
     pub(super) added: u64,
     pub(super) removed: u64,
     pub(super) binary: bool,
+    /// What agents' programs do with such a file: they run what it names, or obey what it says. Absent for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, examples("executes", "obeys"))]
+    pub(super) effect: Option<Effect>,
     pub(super) hunks: Vec<Hunk>,
 }
 
@@ -74,9 +80,11 @@ impl Line {
 impl FileDiff {
     /// What git says of one file, with its words marked as far as the budget goes.
     pub(super) fn of_git(file: git::FileDiff, budget: &mut Budget) -> Self {
+        let (path, old_path) = (file.path.to_string(), file.old_path.map(|path| path.to_string()));
         Self {
-            path: file.path.to_string(),
-            old_path: file.old_path.map(|path| path.to_string()),
+            effect: effect(&path).or_else(|| effect(old_path.as_deref()?)),
+            path,
+            old_path,
             status: file.status,
             old_mode: file.old_mode,
             new_mode: file.new_mode,
@@ -86,6 +94,11 @@ impl FileDiff {
             hunks: file.hunks.into_iter().map(|hunk| Hunk::of_git(hunk, budget)).collect(),
         }
     }
+}
+
+/// What agents' programs do with the file at this path.
+pub(super) fn effect(path: &str) -> Option<Effect> {
+    effect_of(runtimes::project_files(), path)
 }
 
 impl Hunk {

@@ -49,12 +49,25 @@ const BOLD: Style = Style::new().bold();
 const GREEN: Style = AnsiColor::Green.on_default();
 const RED: Style = AnsiColor::Red.on_default();
 const CYAN: Style = AnsiColor::Cyan.on_default();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+
+/// What agents' programs do with a file, if whoever reads the change should know.
+pub(crate) fn heed(file: &FileDiff) -> Option<&'static str> {
+    match file.effect.as_deref()? {
+        "executes" => Some("agents' programs run what this file names"),
+        "obeys" => Some("agents obey what this file says"),
+        _ => None,
+    }
+}
 
 /// One file as a unified diff; whatever a terminal would hide is shown.
 pub(crate) fn unified(file: &FileDiff) -> String {
     let path = visible(&file.path);
     let old = file.old_path.as_deref().map_or_else(|| path.clone(), visible);
     let mut text = format!("{BOLD}diff --git a/{old} b/{path}{BOLD:#}");
+    if let Some(words) = heed(file) {
+        text += &format!("\n{YELLOW}! {words}{YELLOW:#}");
+    }
     if file.old_mode != file.new_mode {
         match file.status.as_str() {
             "added" => text += &format!("\nnew file mode {}", file.new_mode),
@@ -135,6 +148,9 @@ fn stat(changes: &Changes, width: usize) -> String {
                 sign("-", file.removed)
             ),
         };
+        if let Some(words) = heed(file) {
+            text += &format!("  {YELLOW}! {words}{YELLOW:#}\n");
+        }
     }
     let sum = |count: fn(&FileDiff) -> u64| changes.files.iter().map(count).sum::<u64>();
     let (added, removed) = (sum(|file| file.added), sum(|file| file.removed));
@@ -176,6 +192,21 @@ mod tests {
             "diff --git a/old b/new\nold mode 100644\nnew mode 100755\nrename from old\nrename to new"
         );
         assert!(text[2].contains("new file mode 100644\nBinary files"), "{}", text[2]);
+    }
+
+    #[test]
+    fn a_file_that_agents_run_or_obey_is_marked() {
+        let changes: Changes = serde_json::from_value(serde_json::json!({ "files": [
+            { "path": "AGENTS.md", "status": "modified", "effect": "obeys" },
+            { "path": "x.json", "status": "added", "effect": "executes" },
+            { "path": "y", "status": "added", "effect": "something newer" },
+        ] }))
+        .unwrap();
+        let shown: Vec<String> = changes.files.iter().map(|file| plain(&unified(file))).collect();
+        assert!(shown[0].contains("! agents obey what this file says"), "{}", shown[0]);
+        assert!(shown[1].contains("! agents' programs run what this file names"), "{}", shown[1]);
+        assert!(!shown[2].contains('!'), "{}", shown[2]);
+        assert_eq!(plain(&stat(&changes, 80)).matches("! agents").count(), 2);
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! `musher merge`: merges a story's branch into the project's own.
 
 use clap::Args;
-use musher_core::StoryId;
+use musher_core::{BranchRef, StoryId};
 use serde_json::json;
 
+use super::diff::heed;
 use super::place::PlaceArgs;
-use super::{CliError, Exit, out, receipt};
-use crate::client::views::Receipt;
+use super::text::visible;
+use super::{CliError, Exit, out, receipt, tell};
+use crate::client::views::{Diff, Receipt, Run, Runs};
+use crate::client::{Client, ClientError};
 
 #[derive(Debug, Args)]
 pub(crate) struct Merge {
@@ -21,10 +24,14 @@ pub(crate) struct Merge {
 
 impl Merge {
     pub(crate) async fn run(self) -> Result<Exit, CliError> {
-        let place = self.place.place();
+        let place = self.place.clone().place();
         let body = self.branch.map_or_else(|| json!({}), |branch| json!({ "branch": branch }));
         let path = ["stories", self.story.as_str(), "merge"];
-        let reply = place.client()?.post(&path, &body).await?;
+        let client = place.client()?;
+        if !place.json() {
+            self.heed(&client).await;
+        }
+        let reply = client.post(&path, &body).await?;
         let story = &self.story;
         if !place.json() && reply.read::<Receipt>()? == Receipt::Pending {
             out::prose(&format!(
@@ -33,5 +40,38 @@ impl Merge {
             return Ok(Exit::Completed);
         }
         receipt::told(&place, &reply, &format!("story {story} is merged"))
+    }
+
+    /// Names what is merged that agents run or obey from now on: it should not go by unseen.
+    async fn heed(&self, client: &Client) {
+        let run = match self.branch {
+            None => Ok(self.story.as_str().to_owned()),
+            Some(branch) => self.newest_on(client, branch).await,
+        };
+        let changes = match run {
+            Ok(run) => client.read::<Diff>(&["runs", &run, "diff"], &[("files", "only")]).await,
+            Err(error) => Err(error),
+        };
+        match changes {
+            Ok(changes) => {
+                for file in &changes.files {
+                    if let Some(words) = heed(file) {
+                        tell(&format!("! {}: {words}", visible(&file.path)));
+                    }
+                }
+            }
+            // The merge itself tells what is wrong with it.
+            Err(error) => tell(&format!("What is merged could not be looked at first: {error}")),
+        }
+    }
+
+    /// The newest run on a branch of the story.
+    async fn newest_on(&self, client: &Client, branch: u32) -> Result<String, ClientError> {
+        let query = [("story", self.story.as_str()), ("state", "all")];
+        let Runs { runs, .. } = client.read(&["runs"], &query).await?;
+        let name = BranchRef { story: self.story.clone(), n: branch }.to_string();
+        let on = |run: &&Run| run.branch.as_deref() == Some(&name);
+        let newest = runs.iter().filter(on).max_by_key(|run| run.queued_at);
+        Ok(newest.map_or_else(|| self.story.as_str().to_owned(), |run| run.id.clone()))
     }
 }

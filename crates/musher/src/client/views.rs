@@ -242,6 +242,8 @@ pub struct FileDiff {
     pub added: u64,
     pub removed: u64,
     pub binary: bool,
+    /// `executes` or `obeys`, where agents' programs do that with it.
+    pub effect: Option<String>,
     pub hunks: Vec<Hunk>,
 }
 

@@ -136,3 +136,26 @@ async fn the_words_that_changed_are_marked_and_an_endless_line_is_cut() {
         (&json!(true), 4_000)
     );
 }
+
+#[tokio::test]
+async fn files_that_agents_run_or_obey_are_marked() {
+    let rig = Rig::new().await;
+    let (run, folder) = with_worktree(&rig).await;
+    std::fs::create_dir_all(folder.join("docs/.claude")).unwrap();
+    for path in ["AGENTS.md", "docs/CLAUDE.md", "docs/.claude/settings.json", ".mcp.json", "src.rs"]
+    {
+        std::fs::write(folder.join(path), "x\n").unwrap();
+    }
+    for query in ["", "?files=only"] {
+        let diff = rig.get(&format!("/api/v1/runs/{run}/diff{query}")).await.json();
+        let effect = |path: &str| {
+            let files = diff["files"].as_array().unwrap();
+            files.iter().find(|file| file["path"] == path).unwrap()["effect"].clone()
+        };
+        assert_eq!(effect("AGENTS.md"), "obeys", "{diff}");
+        assert_eq!(effect("docs/CLAUDE.md"), "obeys");
+        assert_eq!(effect("docs/.claude/settings.json"), "executes");
+        assert_eq!(effect(".mcp.json"), "executes");
+        assert!(effect("src.rs").is_null());
+    }
+}

@@ -96,7 +96,7 @@ pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
         "api",
         &[
             "api", "bus", "checks", "config", "git", "home", "journal", "mcp", "pool", "runner",
-            "settings", "worktree",
+            "runtimes", "settings", "worktree",
         ],
     ),
     (

@@ -4,6 +4,7 @@ import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { copy } from "../../ui/copy";
 import { editor } from "../../ui/editor";
+import { EffectBadge } from "../../ui/Heeded";
 import { PlusMinus } from "../../ui/Numbers";
 import { plain } from "../../ui/plain";
 import { Line } from "../../ui/Text";
@@ -45,6 +46,7 @@ export function FileHead({ run, file, viewed, whole, onBack, onView, onWhole }: 
           mode {file.old_mode} → {file.new_mode}
         </Badge>
       )}
+      <EffectBadge effect={file.effect} />
       {file.binary ? <Badge>binary</Badge> : <PlusMinus lines={file} />}
       <span className="grow" />
       <span className="file-deeds">

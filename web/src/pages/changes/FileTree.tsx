@@ -1,6 +1,7 @@
 // The changed files as a tree, each with its sign, its lines and whether it was viewed.
 import { type CSSProperties, memo, useEffect, useMemo, useRef, useState } from "react";
 import { useActions } from "../../keys/registry";
+import { EffectBadge } from "../../ui/Heeded";
 import { PlusMinus } from "../../ui/Numbers";
 import { plain } from "../../ui/plain";
 import { Line } from "../../ui/Text";
@@ -158,6 +159,7 @@ const File = memo(function File({ row, chosen, viewed, comments, onChoose, onVie
             <span className="unseen"> comments</span>
           </span>
         )}
+        <EffectBadge effect={file.effect} />
         <span className="grow" />
         {file.binary ? (
           <span className="quiet">binary</span>

@@ -7,15 +7,17 @@ import type { Run } from "../../api/words";
 import { useLive } from "../../live/hooks";
 import { Button } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
+import { Heeded } from "../../ui/Heeded";
 import { PlusMinus } from "../../ui/Numbers";
 import { plain } from "../../ui/plain";
 import { sentence } from "../../ui/states";
 import { branchNumber, merge } from "../../ui/story/commands";
 import { attempt, say } from "../../ui/toast";
+import type { ChangedFile } from "./data";
 
 interface Props {
   run: Run;
-  files: number;
+  files: readonly ChangedFile[];
   lines: { added: number; removed: number };
   open: boolean;
   onClose(): void;
@@ -66,9 +68,10 @@ function Inside({ run, files, lines, onClose }: Props) {
     <>
       <p>
         Brings <code>{plain(run.branch ?? "the story's branch")}</code> into <code>{plain(base)}</code>:{" "}
-        {files} {files === 1 ? "file" : "files"}, <PlusMinus lines={lines} />. The story is done then. If
-        anything conflicts, nothing is changed.
+        {files.length} {files.length === 1 ? "file" : "files"}, <PlusMinus lines={lines} />. The story is done
+        then. If anything conflicts, nothing is changed.
       </p>
+      <Heeded files={files} />
       {problem !== null && (
         <div className="merge-problem" role="alert">
           <strong>Not merged.</strong> {sentence(problem.detail)}

@@ -183,13 +183,7 @@ function Files({ run, diff, since, turn, stale, chosen, onFile, onSince, onRefre
   const dialogs = (
     <>
       <Send run={run} open={dialog === "send"} onClose={() => setDialog(null)} />
-      <Merge
-        run={run}
-        files={files.length}
-        lines={diff}
-        open={dialog === "merge"}
-        onClose={() => setDialog(null)}
-      />
+      <Merge run={run} files={files} lines={diff} open={dialog === "merge"} onClose={() => setDialog(null)} />
     </>
   );
   if (files.length === 0) {

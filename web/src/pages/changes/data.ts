@@ -33,6 +33,8 @@ export interface ChangedFile {
   added: number;
   removed: number;
   binary: boolean;
+  /** What agents' programs do with it: `executes` or `obeys`. */
+  effect?: string | null;
   hunks: DiffHunk[];
 }
 

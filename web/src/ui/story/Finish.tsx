@@ -1,13 +1,14 @@
 // The end of a story: its branch merged into the project's own, or only called done; what that means is shown first.
 import { useState } from "react";
 import { Link } from "wouter";
-import { api, take } from "../../api/client";
+import { api, take, takeRaw } from "../../api/client";
 import { asProblem, type Problem } from "../../api/problem";
 import { useQuery } from "../../api/query";
-import type { Run } from "../../api/words";
+import type { FileDiff, Run } from "../../api/words";
 import { useLive, useStory } from "../../live/hooks";
 import { Phase } from "../Badge";
 import { Button } from "../Button";
+import { Heeded } from "../Heeded";
 import { PlusMinus } from "../Numbers";
 import { ProblemLine } from "../ProblemLine";
 import { oneLine } from "../plain";
@@ -46,6 +47,10 @@ export function Finish({ story: id, onClose }: { story: string; onClose(): void 
   const branches = branchesOf((query.data?.runs ?? []) as Run[]);
   const chosen = branches.find((branch) => branch.n === picked) ?? branches[0];
   const empty = chosen?.run.lines != null && chosen.run.lines.added + chosen.run.lines.removed === 0;
+  const looked = chosen === undefined || empty ? null : chosen.run.id;
+  const diff = useQuery(looked === null ? null : `files of ${looked}`, () =>
+    takeRaw<{ files: FileDiff[] }>(`/runs/${encodeURIComponent(looked ?? "")}/diff?files=only`),
+  );
   const send = async (what: "merge" | "done") => {
     if (busy !== null) return;
     setBusy(what);
@@ -97,6 +102,8 @@ export function Finish({ story: id, onClose }: { story: string; onClose(): void 
               : `Merging makes one commit on ${base} in your repository. Without merging, the branch stays as it is.`}
         </p>
       )}
+      {diff.data !== undefined && <Heeded files={diff.data.files} />}
+      {diff.problem !== undefined && <ProblemLine problem={diff.problem} />}
       <ProblemLine problem={problem} />
       <div className="story-buttons">
         {branches.length > 0 && !empty && (
