@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use musher_core::{
     Answer, Approval, Ask, Channel, CostBasis, Delta, ErrorClass, ErrorInfo, EventKind, ItemBody,
-    ItemId, ModelChange, Question, QuestionOption, Scope, SessionId, SessionInfo, Spend, ToolKind,
-    Trigger, TurnEnded, TurnOutcome, UsageReport,
+    ItemId, Level, ModelChange, Question, QuestionOption, Scope, SessionId, SessionInfo, Spend,
+    ToolKind, Trigger, TurnEnded, TurnOutcome, UsageReport,
 };
 use uuid::Uuid;
 
 use super::format::{self, Scenario, Step};
-use super::sessions::{LoadError, Progress, Sessions};
+use super::sessions::{Keep, LoadError, Progress, Sessions};
 use super::tools::Approved;
 use super::{DRY_RUN, Script};
 use crate::process::{Containment, Mark, Weights};
@@ -133,6 +133,7 @@ impl Player {
             ..SessionInfo::default()
         })))
         .await?;
+        self.say_cut_short().await?;
         while let Some(prompt) = self.next_prompt().await {
             self.prompt = prompt;
             self.turn().await?;
@@ -198,15 +199,44 @@ impl Player {
             }
             call_open &=
                 !matches!(step, Step::Tool { .. } | Step::Ask { .. } | Step::Approve { .. });
+            let at = self.progress.step;
+            // What asks first begins with the answer; until then it has done nothing.
+            let asks = matches!(step, Step::Tool { .. } | Step::Ask { .. } | Step::Approve { .. });
+            if !asks {
+                self.begin(Keep::Cheaply)?;
+            }
             let result = self.step(&step).await;
-            // A step is never played twice: what it did is done.
-            self.progress.step += 1;
-            self.save()?;
+            let cut_off = matches!(result, Err(Broken::Ending | Broken::TimedOut));
+            if self.progress.step > at || !cut_off {
+                self.progress.step = at + 1;
+                self.progress.open = false;
+                self.save(Keep::Cheaply)?;
+            }
             result?;
             if matches!(step, Step::Turn) {
                 return Ok(());
             }
         }
+    }
+
+    /// Notes that the step is begun before it does anything: a step is never played twice, whatever cuts it short.
+    pub(super) fn begin(&mut self, keep: Keep) -> Result<(), Broken> {
+        self.progress.step += 1;
+        self.progress.open = true;
+        self.save(keep)
+    }
+
+    /// Says that the last step was cut short, if it was: nobody knows how much of it was done.
+    async fn say_cut_short(&mut self) -> Result<(), Broken> {
+        if !std::mem::take(&mut self.progress.open) {
+            return Ok(());
+        }
+        let step = self.progress.step;
+        let text = format!(
+            "step {step} was begun and cut short, so it may be done in part; it is not played again"
+        );
+        let (level, code) = (Level::Warning, Some("step_cut_short".into()));
+        self.event(EventKind::Notice { level, code, text }).await
     }
 
     async fn step(&mut self, step: &Step) -> Result<(), Broken> {
@@ -354,8 +384,8 @@ impl Player {
         self.survivors.extend(survivors);
     }
 
-    fn save(&self) -> Result<(), Broken> {
-        self.sessions.save(&self.session, &self.progress).map_err(|error| {
+    fn save(&self, keep: Keep) -> Result<(), Broken> {
+        self.sessions.save(&self.session, &self.progress, keep).map_err(|error| {
             let message = format!("the session could not be kept: {error}");
             Broken::Failed(ErrorInfo::new(ErrorClass::Unavailable, message))
         })

@@ -13,10 +13,22 @@ use uuid::Uuid;
 pub(super) struct Progress {
     /// The next step.
     pub(super) step: usize,
+    /// The step before it was begun, and has not ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) open: bool,
     /// What was saved under a name.
     pub(super) saved: BTreeMap<String, String>,
     /// The script itself: a session goes on with the steps it was begun with.
     pub(super) script: String,
+}
+
+/// What a progress must outlive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// The end of this process.
+    Cheaply,
+    /// A loss of power too, for what follows changes the world.
+    ForGood,
 }
 
 /// Why a session cannot be gone on with.
@@ -51,7 +63,12 @@ impl Sessions {
     }
 
     /// Keeps the progress: whole or not at all.
-    pub(super) fn save(&self, session: &SessionId, progress: &Progress) -> std::io::Result<()> {
+    pub(super) fn save(
+        &self,
+        session: &SessionId,
+        progress: &Progress,
+        keep: Keep,
+    ) -> std::io::Result<()> {
         let Some(path) = self.path(session) else {
             return Ok(());
         };
@@ -60,7 +77,14 @@ impl Sessions {
         let fresh = path.with_extension("new");
         let mut file = std::fs::File::create(&fresh)?;
         file.write_all(&serde_json::to_vec(progress)?)?;
-        std::fs::rename(fresh, path)
+        if keep == Keep::ForGood {
+            file.sync_all()?;
+        }
+        std::fs::rename(fresh, &path)?;
+        match keep {
+            Keep::ForGood => std::fs::File::open(folder)?.sync_all(),
+            Keep::Cheaply => Ok(()),
+        }
     }
 
     /// Only what looks like an id of ours becomes a file name.

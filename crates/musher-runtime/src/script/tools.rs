@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::files;
 use super::format::Tool;
 use super::play::{Broken, Player};
+use super::sessions::Keep;
 use crate::process::{Errors, Input, Launch, LineBody, Process, Said, Weight};
 use crate::session::{Batch, Gate, GateVerdict, Order, Signal};
 
@@ -103,6 +104,7 @@ impl Player {
                 ToolUpdate { reason: Some(reason), ..ToolUpdate::phase(call, ToolPhase::Denied) };
             return self.event(EventKind::Tool(Box::new(update))).await;
         }
+        self.begin(Keep::ForGood)?;
         self.event(EventKind::Tool(Box::new(ToolUpdate::phase(call.clone(), ToolPhase::Running))))
             .await?;
         let began = Instant::now();
