@@ -1,9 +1,11 @@
 //! The HTTP door of a server: it is opened where it was asked for, and announced in the state directory.
 
+use std::io::ErrorKind::AddrInUse;
 use std::net::SocketAddr;
 #[cfg(debug_assertions)]
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use musher_web::Site;
@@ -14,6 +16,9 @@ use super::CliError;
 use crate::api;
 use crate::home::{Home, HomeError, ServerFile, Token, Tokens};
 use crate::supervisor::Supervisor;
+
+/// How long the port of a server that was killed may outlive it.
+const DYING: Duration = Duration::from_secs(2);
 
 /// Where the web UI comes from.
 #[derive(Debug, Args)]
@@ -44,7 +49,17 @@ pub(super) async fn listen(at: SocketAddr) -> Result<TcpListener, CliError> {
             "listen on 127.0.0.1, and come through a tunnel such as `ssh -L`",
         ));
     }
-    TcpListener::bind(at).await.map_err(|error| {
+    let began = Instant::now();
+    let bound = loop {
+        match TcpListener::bind(at).await {
+            // What a server that was killed had just forked may hold its port for a moment longer.
+            Err(error) if error.kind() == AddrInUse && began.elapsed() < DYING => {
+                tokio::time::sleep(DYING / 40).await;
+            }
+            bound => break bound,
+        }
+    };
+    bound.map_err(|error| {
         CliError::hinted(
             format!("nothing can listen on {at}: {error}"),
             "end what listens there, or take a free port with --listen 127.0.0.1:0",
