@@ -147,6 +147,9 @@ pub struct Run {
     /// Whether that is all.
     #[serde(default, skip_serializing_if = "Doubt::is_none")]
     pub doubt: Doubt,
+    /// What tells it from every other run, also from one of the same number; runs of older builds have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
 }
 
 /// Whether something that a run has spent is unknown.
@@ -196,6 +199,7 @@ impl Run {
             budget: None,
             spent: Usd::default(),
             doubt: Doubt::None,
+            nonce: None,
         }
     }
 

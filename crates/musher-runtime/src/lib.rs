@@ -35,7 +35,7 @@ pub use model::{ModelService, has_session};
 pub use musher_core::{self as core, Event, EventKind, Outcome};
 pub use once::{RunResult, run_once};
 pub use process::{
-    Containment, Environment, Host, MARK, Sweep, TreeOf, act_promptly, control_group,
+    Containment, Environment, Host, MARK, OtherProcess, Sweep, TreeOf, act_promptly, control_group,
     give_back_memory, keep_memory, memory, reap_orphans, sweep,
 };
 pub use process::{StartError, find as find_program};

@@ -1,6 +1,7 @@
 //! The state directory of one project: where it is, what is in it, and who may use it.
 
 mod binary;
+mod notices;
 mod place;
 mod token;
 mod tokens;
@@ -16,6 +17,8 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use binary::build_of;
+pub use notices::Notice;
+pub(crate) use notices::{notices, notices_file};
 pub(crate) use place::network_file_system;
 pub use place::{default_for, repository_around};
 pub use token::Token;
@@ -145,6 +148,12 @@ impl Home {
     pub fn token(&self) -> Result<Token, HomeError> {
         let path = self.path.join("token");
         Token::keep(&path).map_err(|source| HomeError::Unusable { path, source })
+    }
+
+    /// Keeps what a person must be told, for `doctor` and the API.
+    pub fn tell(&self, at: i64, texts: &[String]) -> Result<(), HomeError> {
+        let unusable = |source| HomeError::Unusable { path: notices_file(&self.path), source };
+        notices::add(&self.path, at, texts).map_err(unusable)
     }
 
     /// The copy of this program that runners start from; replacing the installed one breaks no run.

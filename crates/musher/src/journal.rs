@@ -7,7 +7,11 @@ mod batch;
 mod error;
 mod file;
 mod fold;
+mod folder;
+mod identity;
 mod lookup;
+mod mark;
+mod place;
 mod project;
 mod rows;
 mod views;
@@ -19,9 +23,12 @@ use rusqlite::{Connection, TransactionBehavior};
 use musher_core::pool::State;
 
 use crate::ballast::Ballast;
+use identity::Identity;
+use place::Place;
 
 pub use batch::{Batch, KeptReply, Step};
 pub use error::JournalError;
+pub use identity::{Claim, Findings, Owner};
 pub use lookup::{Kept, PastAsk};
 pub use views::*;
 
@@ -40,19 +47,52 @@ pub struct Journal {
     /// The fact at which the last snapshot stands.
     snapshot: u64,
     ballast: Ballast,
+    identity: Identity,
+    place: Place,
+    /// The last run that anybody has given a number, also one that this journal does not know.
+    last_run: u64,
 }
 
 impl Journal {
     /// Opens the journal, or makes a new one. What cannot be read is left as it is.
     pub fn open(path: &Path, now: i64) -> Result<Self, JournalError> {
+        Self::open_as(path, now, Claim::Same)
+    }
+
+    /// The same; what the person claims decides about one that is in another folder than it was.
+    pub fn open_as(path: &Path, now: i64, claim: Claim) -> Result<Self, JournalError> {
         let db = file::open(path)?;
-        let read = || {
-            batch::forget(&db, now)?;
-            fold::ends(&db)
-        };
-        let (last, snapshot) = read().map_err(JournalError::database(path, "read"))?;
+        let read = || JournalError::database(path, "read");
+        let (last, snapshot) = fold::ends(&db).map_err(read())?;
+        let identity = Identity::establish(&db, path, last, claim)?;
+        batch::forget(&db, now).map_err(read())?;
+        let place =
+            Place::of(path, file::log(path)).map_err(JournalError::file(path, "look at"))?;
         let ballast = Ballast::new(path.with_extension("ballast"), BALLAST);
-        Ok(Self { path: path.to_owned(), db, last, snapshot, ballast })
+        let (path, last_run) = (path.to_owned(), identity.given.run);
+        Ok(Self { path, db, last, snapshot, ballast, identity, place, last_run })
+    }
+
+    /// Whose runs are this journal's.
+    pub fn owner(&self) -> &Owner {
+        &self.identity.owner
+    }
+
+    /// What did not fit together when it was opened.
+    pub fn findings(&self) -> &Findings {
+        &self.identity.findings
+    }
+
+    /// The last run that it knows.
+    pub fn newest_run(&self) -> Result<u64, JournalError> {
+        let sql = "SELECT coalesce(max(id), 0) FROM runs";
+        let found = self.db.query_row(sql, [], |row| row.get(0));
+        found.map(rows::count).map_err(JournalError::database(&self.path, "read"))
+    }
+
+    /// Gives no number up to this one to a new run: something in the world has it.
+    pub fn skip_runs(&mut self, up_to: u64) {
+        self.last_run = self.last_run.max(up_to);
     }
 
     /// The state, and the number of the last fact.
@@ -60,7 +100,11 @@ impl Journal {
         let folded = fold::fold(&self.db, &self.path)?;
         self.last = folded.last;
         self.snapshot = folded.snapshot;
-        Ok((folded.state, folded.last))
+        let mut state = folded.state;
+        // A journal that lost its end would give numbers again that folders, branches and people still have.
+        state.last_run = state.last_run.max(self.last_run);
+        state.last_story = state.last_story.max(self.identity.given.story);
+        Ok((state, folded.last))
     }
 
     /// Begins a transaction.
@@ -68,7 +112,8 @@ impl Journal {
         let begin = self.db.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = begin.map_err(JournalError::database(&self.path, "write"))?;
         let (committed, snapshot) = (&mut self.last, &mut self.snapshot);
-        Ok(Batch { transaction, path: &self.path, last: *committed, committed, snapshot })
+        let (identity, place, last) = (&self.identity, &self.place, *committed);
+        Ok(Batch { transaction, path: &self.path, last, committed, snapshot, identity, place })
     }
 
     /// Makes a little room on a full disk, for what must be written all the same; `false` if that cannot be done.

@@ -5,8 +5,11 @@
 
 mod alone;
 pub mod bridge;
+pub mod closing;
 mod deltas;
+pub mod end;
 mod folder;
+pub mod force;
 mod host;
 pub mod launch;
 pub mod link;

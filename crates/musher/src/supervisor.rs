@@ -3,8 +3,11 @@
 mod act;
 mod assign;
 mod attend;
+mod folders;
 mod hear;
+mod insist;
 mod mailbox;
+mod strays;
 mod unsaid;
 
 use std::ffi::OsString;
@@ -13,12 +16,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use musher_core::pool::{Action, DAY_MS};
-use musher_core::{RunId, RunPhase, SlotId};
+use musher_core::{CommandId, RunId, RunPhase, SlotId};
 use musher_runtime::{Environment, now_ms};
 use musher_web::Site;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use uuid::Uuid;
 
 use crate::api;
 use crate::bus::Bus;
@@ -26,8 +30,8 @@ use crate::checks;
 use crate::config::{ConfigErrors, Project};
 use crate::git::{Branch, Diff, DiffLimits, Git, GitEnv, GitError, RelPath};
 use crate::home::{self, Home, HomeError, HomeLock};
-use crate::journal::{Journal, JournalError, Views};
-use crate::pool::{Pool, PoolHandle, PoolStartError};
+use crate::journal::{Claim, Journal, JournalError, Owner, Views};
+use crate::pool::{Pool, PoolHandle, PoolStartError, RunName, Wish};
 use crate::runtimes;
 use crate::settings::Settings;
 use crate::worktree::{SlotFiles, Slots, WorktreeError};
@@ -49,6 +53,8 @@ pub struct Config {
     pub environment: Environment,
     /// Variables for runners beside those of this process.
     pub runner_vars: Vec<(OsString, OsString)>,
+    /// Whether the state directory was moved here.
+    pub claim: Claim,
 }
 
 /// Why a server could not begin.
@@ -98,6 +104,8 @@ pub(crate) struct Ground {
     pub(crate) pool: PoolHandle,
     pub(crate) program: PathBuf,
     pub(crate) environment: Environment,
+    /// Whose runs are this server's.
+    pub(crate) owner: Owner,
     runner_vars: Vec<(OsString, OsString)>,
 }
 
@@ -108,6 +116,7 @@ pub struct Supervisor {
     tasks: TaskTracker,
     stop: CancellationToken,
     thread: std::thread::JoinHandle<()>,
+    notices: Vec<String>,
     _lock: HomeLock,
 }
 
@@ -115,8 +124,10 @@ impl Supervisor {
     /// Takes the state directory, folds the journal, and goes on where the last server stopped: runs that live are
     /// adopted, runs that died are closed, and what was begun is finished.
     pub async fn start(config: Config) -> Result<Self, StartError> {
-        let Config { repo, home, project, program, environment, runner_vars } = config;
+        let Config { repo, home, project, program, environment, runner_vars, claim } = config;
         let lock = home.lock()?;
+        // First of all: nothing is touched in the name of a journal that is a copy.
+        let mut journal = Journal::open_as(&home.journal(), now_ms(), claim)?;
         let scratch = home.scratch()?;
         let git = Git::open(&repo, git_env(&environment), &scratch).await?;
         git.check_writable()?;
@@ -130,9 +141,11 @@ impl Supervisor {
         let slots = Slots::new(git.clone(), &home.worktrees(), files)?;
         let settings = Settings::begin(git.root(), home.path(), runtimes::BUILT, project)?;
         let settings = Arc::new(settings);
-        let journal = Journal::open(&home.journal(), now_ms())?;
         let program = home.binary(&program)?;
-        let views = journal.views();
+        let notices = strays::settle(&home, &mut journal).await?;
+        home.tell(now_ms(), &notices)?;
+        let (views, owner, moved) =
+            (journal.views(), journal.owner().clone(), journal.findings().moved);
         let bus = Bus::start(home.runs());
         let (sender, mut actions) = mpsc::channel::<Vec<Action>>(ACTIONS);
         let hand_on = move |batch: Vec<Action>| {
@@ -151,8 +164,12 @@ impl Supervisor {
             pool: pool.clone(),
             program,
             environment,
+            owner,
             runner_vars,
         });
+        if moved {
+            ground.end_all().await;
+        }
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let attendants = Attendants::new(bus, pool, tasks.clone(), stop.clone());
         ground.tidy_slots().await?;
@@ -161,6 +178,7 @@ impl Supervisor {
         }
         let actor = Actor { ground: ground.clone(), attendants, remade: Arc::default() };
         tasks.spawn(stop.clone().run_until_cancelled_owned(each_day(ground.clone())));
+        tasks.spawn(stop.clone().run_until_cancelled_owned(watch_journal(ground.clone())));
         let (acting, ended) = (tasks.clone(), stop.clone());
         tasks.spawn(async move {
             while let Some(batch) = tokio::select! {
@@ -182,7 +200,12 @@ impl Supervisor {
                 }
             }
         });
-        Ok(Self { ground, tasks, stop, thread, _lock: lock })
+        Ok(Self { ground, tasks, stop, thread, notices, _lock: lock })
+    }
+
+    /// What a person must be told about the state directory.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     /// The one decider.
@@ -248,7 +271,7 @@ impl Supervisor {
         while facts.changed().await.is_ok() {}
         match self.ground.pool.broken() {
             Some(why) => format!(
-                "the journal could not be written: {why}\nNothing that was acknowledged is lost, and agents go on; see \
+                "the journal could not be written: {why}\nWhat was not written was not acknowledged, and agents go on; see \
                  to the disk, then start the server again"
             ),
             None => "the pool has ended".to_owned(),
@@ -274,12 +297,39 @@ impl Supervisor {
 }
 
 impl Ground {
+    /// Ends the runs that came with a state directory from elsewhere: they are not started again by themselves, because
+    /// their agents may still be at work where they were.
+    async fn end_all(&self) {
+        let under_way = self.pool.inspect(|state| {
+            let runs = state.runs.iter().filter(|(_, run)| run.phase != RunPhase::Queued);
+            runs.map(|(id, _)| *id).collect::<Vec<_>>()
+        });
+        for run in under_way.await.unwrap_or_default() {
+            let id = format!("c{}", Uuid::now_v7().simple());
+            if let Ok(id) = CommandId::parse(&id) {
+                // A pool that is gone takes the server with it.
+                let _gone = self.pool.command(Wish::Stop { run: RunName::Id(run) }, id, None).await;
+            }
+        }
+    }
+
     /// Takes out of git's register what a crash or a person has removed from the disk.
     async fn tidy_slots(&self) -> Result<(), StartError> {
         let known = self.pool.inspect(|state| state.slots.keys().copied().collect::<Vec<_>>());
         // What is missing or half made is made anew when it is next prepared.
         self.slots.reconcile(&known.await.unwrap_or_default()).await?;
         Ok(())
+    }
+}
+
+/// How often the journal is looked for while nobody wants anything.
+const STILL_THERE: Duration = Duration::from_secs(2);
+
+/// Notices that somebody has deleted or moved the state directory, also when nothing is to be written: whoever commits looks
+/// whether the journal is still there, and an empty round is one too.
+async fn watch_journal(ground: Arc<Ground>) {
+    while ground.pool.inspect(|_| ()).await.is_ok() {
+        tokio::time::sleep(STILL_THERE).await;
     }
 }
 

@@ -144,6 +144,8 @@ fn spec(top: &Path, agent: PathBuf) -> anyhow::Result<RunSpec> {
     Ok(RunSpec {
         version: VERSION,
         run: RunId::minted(1),
+        journal: None,
+        nonce: None,
         story: "s1".parse()?,
         title: "Work".into(),
         text: String::new(),

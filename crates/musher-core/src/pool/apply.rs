@@ -35,9 +35,12 @@ impl State {
             Fact::MergeFailed { command, .. } => {
                 self.merges.remove(command);
             }
-            Fact::RunQueued { run, plan, command, at } => {
+            Fact::RunQueued { run, plan, command, at, nonce } => {
                 let by_itself = command.is_none();
                 self.queue(*run, plan, by_itself.then_some(*at));
+                if let Some(run) = self.runs.get_mut(run) {
+                    run.nonce.clone_from(nonce);
+                }
             }
             Fact::RunWaits { run, wait } => {
                 if let Some(run) = self.runs.get_mut(run) {

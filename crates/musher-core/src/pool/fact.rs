@@ -55,6 +55,10 @@ pub enum Fact {
         command: Option<CommandId>,
         /// Unix milliseconds; the bound on restarts counts by it.
         at: i64,
+        /// A random word that no other run has, which whoever commits the fact puts in: numbers can be given again by a
+        /// journal that lost its end, and folders and processes must never be taken for another run's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nonce: Option<String>,
     },
     /// A queued run waits for something else than before.
     RunWaits {

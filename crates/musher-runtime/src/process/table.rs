@@ -19,6 +19,8 @@ pub(super) struct Entry {
     pub(super) id: Identity,
     pub(super) parent: i32,
     pub(super) zombie: bool,
+    /// A signal keeps it from running.
+    pub(super) stopped: bool,
 }
 
 /// Every process there is, by number.
@@ -45,7 +47,8 @@ pub(super) fn entry(pid: i32) -> Option<Entry> {
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let started = fields.nth(17)?.parse().ok()?;
-    Some(Entry { id: Identity { pid, started }, parent, zombie: matches!(state, "Z" | "X") })
+    let (zombie, stopped) = (matches!(state, "Z" | "X"), state == "T");
+    Some(Entry { id: Identity { pid, started }, parent, zombie, stopped })
 }
 
 /// Whose a process is, as far as its environment tells.

@@ -224,7 +224,8 @@ impl Drop for Tree {
     }
 }
 
-fn send(id: Identity, signal: Signal) {
+/// Sends a signal to just this process.
+pub(super) fn send(id: Identity, signal: Signal) {
     let Some(pid) = Pid::from_raw(id.pid) else {
         return;
     };

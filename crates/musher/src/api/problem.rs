@@ -139,6 +139,7 @@ impl From<&LogError> for Problem {
             | LogError::Damaged { .. }
             | LogError::RawDamaged { .. }
             | LogError::Exists { .. }
+            | LogError::Shortened { .. }
             | LogError::Full { .. }
             | LogError::Gap { .. }
             | LogError::Encode { .. }

@@ -118,6 +118,7 @@ fn state_directory(state: &Path) -> Vec<Check> {
         checks.push(judge_disk(bytes(disk.f_bavail), bytes(disk.f_blocks)));
     }
     checks.extend(token(&state.join("token")));
+    checks.extend(notices(state));
     checks
 }
 
@@ -130,6 +131,14 @@ fn judge_disk(free: u64, whole: u64) -> Check {
         _ if free < 5 * GIB || free < whole / 50 => Check::warn("disk", says, fix),
         _ => Check::ok("disk", says),
     }
+}
+
+/// What was found to be missing when a server began. It is told until somebody says that it was read.
+fn notices(state: &Path) -> Option<Check> {
+    let found = home::notices(state);
+    let says: Vec<&str> = found.iter().map(|notice| notice.text.as_str()).collect();
+    let fix = format!("remove {} when you have read it", home::notices_file(state).display());
+    (!says.is_empty()).then(|| Check::warn("journal", says.join("\n"), fix))
 }
 
 /// The token must be its owner's alone.

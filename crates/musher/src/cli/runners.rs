@@ -1,21 +1,14 @@
 //! The runners of a state directory that are alive, server or not, and how to end them.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use musher_core::{CommandId, RunId};
+use musher_core::RunId;
 
 use crate::home::Home;
-use crate::runner::link::{Link, LinkError};
+use crate::runner::end;
 use crate::runner::log::Lock;
 use crate::runner::spec::RunSpec;
 use crate::runner::wire::RunCommand;
-
-/// A stop takes up to 20 s, and a runner that is paused by a full disk a little longer.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// How often a runner is looked at that does not answer.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// A runner that is alive.
 #[derive(Debug)]
@@ -41,14 +34,6 @@ pub(crate) fn alive(home: &Home) -> Vec<Alive> {
     found
 }
 
-/// Why a runner did not do as it was told.
-enum Deaf {
-    /// It may answer in a moment.
-    Silent(String),
-    /// It will not.
-    Refused(String),
-}
-
 /// How a runner is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
@@ -63,53 +48,6 @@ impl Alive {
             End::Stop => RunCommand::Stop,
             End::Kill => RunCommand::Kill,
         };
-        let id = CommandId::parse(&format!("c{}", uuid::Uuid::now_v7().simple()))
-            .map_err(|error| error.to_string())?;
-        let mut why = "it does not answer".to_owned();
-        let told = async {
-            // A runner that begins or ends does not answer for a moment.
-            while self.is_alive() {
-                match self.tell(&id, &command).await {
-                    Ok(()) => return self.gone().await,
-                    Err(Deaf::Refused(refused)) => return Err(refused),
-                    Err(Deaf::Silent(silent)) => why = silent,
-                }
-                tokio::time::sleep(LOOK).await;
-            }
-            Ok(())
-        };
-        match tokio::time::timeout(PATIENCE, told).await {
-            Ok(told) => told,
-            Err(_) => Err(format!("it did not end within {} s: {why}", PATIENCE.as_secs())),
-        }
-    }
-
-    /// Tells the runner once, and waits until it leaves.
-    async fn tell(&self, id: &CommandId, command: &RunCommand) -> Result<(), Deaf> {
-        let mut link = Link::open(&self.folder).await.map_err(|error| match error {
-            LinkError::Unreachable(..) => Deaf::Silent(error.to_string()),
-            LinkError::Stranger(_) => Deaf::Refused(error.to_string()),
-        })?;
-        match link.ask(id.clone(), command.clone()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(refused)) if refused.code == "run_ended" => {}
-            Ok(Err(refused)) => return Err(Deaf::Refused(refused.message)),
-            Err(error) => return Err(Deaf::Silent(error.to_string())),
-        }
-        // The socket closes when the runner leaves.
-        while let Ok(Some(_)) = link.next().await {}
-        Ok(())
-    }
-
-    fn is_alive(&self) -> bool {
-        Lock::is_held(&self.folder).unwrap_or(false)
-    }
-
-    /// Waits for the lock, which the kernel frees a moment after the socket.
-    async fn gone(&self) -> Result<(), String> {
-        while self.is_alive() {
-            tokio::time::sleep(LOOK).await;
-        }
-        Ok(())
+        end::end(&self.folder, command).await
     }
 }

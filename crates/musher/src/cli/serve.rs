@@ -13,6 +13,7 @@ use super::{CliError, Exit, tell};
 use crate::config::trust::{self, Trust};
 use crate::config::{self, Project};
 use crate::home::{self, Home};
+use crate::journal::Claim;
 use crate::runner::launch;
 use crate::supervisor::{self, Supervisor};
 use crate::{fail, runtimes};
@@ -32,6 +33,9 @@ pub(super) struct Serve {
     /// Print one line of JSON when it is ready, and nothing else.
     #[arg(long)]
     json: bool,
+    /// Take over a state directory that was moved here, copied or put back, under a new id.
+    #[arg(long)]
+    moved: bool,
     #[command(flatten)]
     web: Web,
     /// Die at a named point, as by a kill.
@@ -57,7 +61,7 @@ impl Serve {
         let origins = &project.server.origins;
         let door = Door::open(listener, &supervisor, &home, origins, self.web.site())?;
         let latch = door.latch();
-        self.say_ready(&door, home.path(), supervisor.live().await.len());
+        self.say_ready(&door, home.path(), supervisor.live().await.len(), supervisor.notices());
         let watched = async {
             let why = tokio::select! {
                 why = supervisor.broken() => Some(why),
@@ -96,18 +100,23 @@ impl Serve {
         check_trust(&home, &project)?;
         let program = std::env::current_exe().map_err(|error| broken(&error))?;
         let runner_vars = Vec::new();
-        Ok(supervisor::Config { repo, home, project, program, environment, runner_vars })
+        let claim = if self.moved { Claim::Moved } else { Claim::Same };
+        Ok(supervisor::Config { repo, home, project, program, environment, runner_vars, claim })
     }
 
-    fn say_ready(&self, door: &Door, state: &Path, live: usize) {
+    fn say_ready(&self, door: &Door, state: &Path, live: usize, notices: &[String]) {
         if self.json {
             let pid = std::process::id();
-            let ready = json!({ "url": door.url(), "state": state, "pid": pid, "runs": live });
+            let mut ready = json!({ "url": door.url(), "state": state, "pid": pid, "runs": live });
+            if !notices.is_empty() {
+                ready["notices"] = json!(notices);
+            }
             anstream::println!("{ready}");
             return;
         }
         anstream::println!("Musher listens at {}", door.link());
         tell(&format!("State directory: {}", state.display()));
+        notices.iter().for_each(|notice| tell(notice));
         match live {
             0 => {}
             1 => tell("1 run goes on."),

@@ -7,7 +7,10 @@ use rusqlite::{Transaction, named_params, params};
 use musher_core::pool::{Fact, Refusal, Reply, STATE_VERSION, State, TextKey};
 use musher_core::{AgentName, AskId, CommandId, PastRun, RunId, StoryId};
 
+use super::identity::Identity;
 use super::lookup::{self, KEPT_MS};
+use super::mark::Numbers;
+use super::place::Place;
 use super::{JournalError, Kept, PastAsk, project, rows};
 
 /// How many facts are folded at most when the server begins, and a batch more.
@@ -46,6 +49,8 @@ pub struct Batch<'journal> {
     pub(super) committed: &'journal mut u64,
     pub(super) snapshot: &'journal mut u64,
     pub(super) last: u64,
+    pub(super) identity: &'journal Identity,
+    pub(super) place: &'journal Place,
 }
 
 impl Batch<'_> {
@@ -103,7 +108,7 @@ impl Batch<'_> {
 
     /// Makes everything durable, with a snapshot of the state if one is due, and returns the number of the last fact.
     pub fn commit(self, state: &State) -> Result<u64, JournalError> {
-        let Self { transaction, path, committed, snapshot, last } = self;
+        let Self { transaction, path, committed, snapshot, last, identity, place } = self;
         let due = last.saturating_sub(*snapshot) >= SNAPSHOT_EVERY;
         let commit = || {
             if due {
@@ -112,6 +117,8 @@ impl Batch<'_> {
             transaction.commit()
         };
         commit().map_err(JournalError::database(path, "write"))?;
+        place.check()?;
+        identity.advance(Numbers { fact: last, run: state.last_run, story: state.last_story });
         if due {
             *snapshot = last;
         }

@@ -25,6 +25,16 @@ pub enum JournalError {
          away to begin anew"
     )]
     Damaged { path: PathBuf, why: String },
+    #[error(
+        "{path} is a copy, or was put back from a backup: it was made in {was}; agents of the original may be at work, so \
+         end them and start with `musher serve --moved`, which takes it over under a new id and touches none of them"
+    )]
+    Elsewhere { path: PathBuf, was: PathBuf },
+    #[error(
+        "{path} was deleted, moved or replaced while it was in use, and what was just wished for was not acknowledged; put it \
+         back, or start the server again, which says what is missing"
+    )]
+    Gone { path: PathBuf },
     #[error("{path} is in use by another program; end it and try again")]
     InUse { path: PathBuf },
     #[error(

@@ -126,7 +126,7 @@ fn move_in(db: &Connection) -> rusqlite::Result<()> {
 
 /// Makes a new journal beside its place and then moves it there, so that half a journal never has the name of one.
 fn create(path: &Path) -> Result<(), JournalError> {
-    let log = beside(path, "-wal");
+    let log = log(path);
     if log.exists() {
         let why = format!("it is missing, but its log {} is there", log.display());
         return Err(JournalError::Damaged { path: path.into(), why });
@@ -162,6 +162,11 @@ fn write_schema(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(&format!(
         "BEGIN; {schema} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
     ))
+}
+
+/// The log of a journal, which holds what was committed last.
+pub(super) fn log(path: &Path) -> PathBuf {
+    beside(path, "-wal")
 }
 
 /// The path with something added to its name.

@@ -24,6 +24,12 @@ CREATE TABLE texts (
   body TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Who the journal is, and in which folder; see journal/identity.rs. Builds before it leave the table alone.
+CREATE TABLE identity (
+  key  TEXT PRIMARY KEY,
+  body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE idempotency (
   key          TEXT PRIMARY KEY,
   request_hash TEXT NOT NULL,

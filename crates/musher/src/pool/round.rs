@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
+use uuid::Uuid;
 
 use musher_core::CommandId;
-use musher_core::pool::{Action, Decision, Heard, Input, Refusal, Reply, State, Team, decide};
+use musher_core::pool::{
+    Action, Decision, Fact, Heard, Input, Refusal, Reply, State, Team, decide,
+};
 
 use super::PoolError;
 use super::handle::{Accepted, Broken, End, Idempotency, Pending};
@@ -371,8 +374,9 @@ impl Decider<'_> {
         now: i64,
         batch: &mut Batch<'_>,
     ) -> Result<Option<Result<Reply, Refusal>>, JournalError> {
-        let Decision { facts, actions, texts, reply, settled } =
+        let Decision { mut facts, actions, texts, reply, settled } =
             decide(self.state, self.team, input, now);
+        facts.iter_mut().for_each(tell_apart);
         for fact in &facts {
             self.state.apply(fact);
         }
@@ -382,6 +386,13 @@ impl Decider<'_> {
         self.outcome.actions.extend(actions);
         self.outcome.settled.extend(step.settled);
         Ok(reply)
+    }
+}
+
+/// Gives a run what no other has. To decide is to compute, and randomness is of the world.
+fn tell_apart(fact: &mut Fact) {
+    if let Fact::RunQueued { nonce, .. } = fact {
+        nonce.get_or_insert_with(|| Uuid::new_v4().simple().to_string());
     }
 }
 

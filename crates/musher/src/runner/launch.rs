@@ -1,7 +1,7 @@
 //! Starts a runner so that it outlives the server that wants it.
 
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -152,6 +152,13 @@ fn begins(runner: &mut Child, patience: Duration) -> io::Result<bool> {
             return Ok(true);
         }
     }
+}
+
+/// Adds a word to what a runner leaves, for whoever closes its log.
+pub(super) fn note(folder: &Path, what: &str) {
+    let log = std::fs::File::options().create(true).append(true).open(folder.join(LOG));
+    // On a disk that takes nothing the runner is ended all the same, and its end is said without a reason.
+    let _unsaid = log.and_then(|mut log| writeln!(log, "{what}"));
 }
 
 /// The end of what a runner wrote to its own log, if it wrote anything.

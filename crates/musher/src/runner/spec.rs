@@ -25,6 +25,12 @@ pub const VERSION: u32 = 1;
 pub struct RunSpec {
     pub version: u32,
     pub run: RunId,
+    /// The journal that the run is in. Runs of older builds do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<String>,
+    /// What tells the run from every other, also from one of the same number. Runs of older builds have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
     pub story: StoryId,
     /// What the story is called, and what it says.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -1,18 +1,9 @@
 //! Does what the pool decided: worktrees, runners, deliveries, ends, merges. Each is done once, however often it is asked.
 
-use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-use musher_core::pool::{Action, DeliveryKind, Input, Slot, TextKey, Wear};
-use musher_core::{
-    Answer, BranchRef, CommandId, ErrorClass, ErrorInfo, RunId, RunPlan, SlotId, Start, StoryId,
-    Usd,
-};
-use musher_runtime::{now_ms, sweep};
-use uuid::Uuid;
 
 use super::Ground;
 use super::assign::Assignment;
@@ -21,11 +12,17 @@ use crate::fail;
 use crate::git::{Author, Branch, Commit, GitError, Merged, RecoveryName};
 use crate::home::write_whole;
 use crate::journal::RunsQuery;
+use crate::runner::closing::{Unclosed, close_dead};
 use crate::runner::launch;
-use crate::runner::log::{Lock, LockError, Lost, close_lost, is_begun};
+use crate::runner::log::{Lock, is_begun};
 use crate::runner::spec::RunSpec;
 use crate::runner::wire::RunCommand;
 use crate::worktree::{self, WorktreeError};
+use musher_core::pool::{Action, DeliveryKind, Input, Slot, TextKey, Wear};
+use musher_core::{
+    Answer, BranchRef, CommandId, ErrorClass, ErrorInfo, RunId, RunPlan, SlotId, Start, StoryId,
+    Usd,
+};
 
 /// What cannot be done now is tried again after this long.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -69,7 +66,7 @@ impl Actor {
     async fn prepare(&self, run: RunId, slot: SlotId, branch: BranchRef, start: Start) {
         fail::point("before_prepare");
         let made = async {
-            let (plan, _) = self.plan(run).await?;
+            let (plan, ..) = self.plan(run).await?;
             self.ground.check(&plan)?;
             let on = named(&branch)?;
             let slots = &self.ground.slots;
@@ -141,18 +138,19 @@ impl Actor {
 
     /// Starts the runner, unless somebody did: a run begins once, whoever asks and however often.
     async fn started(&self, run: RunId, slot: SlotId, setup: bool) -> Result<(), ErrorInfo> {
+        let (plan, budget, nonce) = self.plan(run).await?;
+        self.ground.make_way(run, nonce.as_deref())?;
         let folder = self.ground.home.make_run(run).map_err(|error| unwritten(&error))?;
         if begun(&folder) {
             return Ok(());
         }
-        let (plan, budget) = self.plan(run).await?;
         let branch = self.branch_in(slot).await?;
         let setup = self.remade().remove(&slot) || setup;
         let files = self.ground.files(&plan, &branch).await?;
-        let assignment = Assignment { run, plan, budget, branch, setup, files };
+        let assignment = Assignment { run, nonce, plan, budget, branch, setup, files };
         // Whoever looks for the run's processes looks for one mark, so a second try keeps the first one.
         let earlier = RunSpec::read(&folder).ok().map(|spec| spec.mark);
-        let mark = earlier.unwrap_or_else(|| Uuid::new_v4().simple().to_string());
+        let mark = earlier.unwrap_or_else(|| self.ground.mark(assignment.nonce.as_deref()));
         let ground = self.ground.clone();
         let launched = tokio::task::spawn_blocking(move || {
             let worktree = ground.slots.path(slot);
@@ -213,7 +211,10 @@ impl Actor {
         loop {
             fail::point("before_close");
             let folder = folder.clone();
-            let closed = tokio::task::spawn_blocking(move || close_run(&folder));
+            let owner = self.ground.owner.clone();
+            let closed = tokio::task::spawn_blocking(move || {
+                close_dead(&folder, |spec| owner.owns(spec.journal.as_deref()))
+            });
             let why = match closed.await {
                 Ok(Ok(())) | Err(_) => return,
                 // What can be done is done later.
@@ -307,10 +308,11 @@ impl Actor {
         self.remade.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a run is to be, and what it may spend.
-    async fn plan(&self, run: RunId) -> Result<(RunPlan, Option<Usd>), ErrorInfo> {
+    /// What a run is to be, what it may spend, and what tells it from every other.
+    async fn plan(&self, run: RunId) -> Result<Planned, ErrorInfo> {
         let plan = self.ground.pool.inspect(move |state| {
-            state.runs.get(&run).map(|found| (found.plan.clone(), found.budget))
+            let found = state.runs.get(&run)?;
+            Some((found.plan.clone(), found.budget, found.nonce.clone()))
         });
         plan.await.ok().flatten().ok_or_else(|| gone(format!("run {run} is over")))
     }
@@ -321,42 +323,11 @@ impl Actor {
     }
 }
 
+type Planned = (RunPlan, Option<Usd>, Option<String>);
+
 /// Whether a runner is at work in the folder, or has been.
 fn begun(folder: &Path) -> bool {
     Lock::is_held(folder).unwrap_or(false) || is_begun(folder)
-}
-
-/// Why a log was not closed.
-enum Unclosed {
-    /// The runner lives after all, or the disk is full.
-    NotYet(String),
-    /// It is gone, or it cannot be read or written.
-    Broken(String),
-}
-
-fn close_run(folder: &Path) -> Result<(), Unclosed> {
-    let lock = Lock::take(folder).map_err(|error| match error {
-        LockError::Held { .. } => Unclosed::NotYet(error.to_string()),
-        LockError::Io { .. } => Unclosed::Broken(error.to_string()),
-    })?;
-    let mut message = match launch::last_words(folder) {
-        Some(words) => format!("the runner died before the run ended; it said: {words}"),
-        None => "the runner died before the run ended".to_owned(),
-    };
-    let mut totals = BTreeMap::new();
-    if let Ok(spec) = RunSpec::read(folder) {
-        totals = spec.resume.map(|resume| resume.totals).unwrap_or_default();
-        let left = sweep(&spec.mark, spec.group.as_deref());
-        if !left.is_empty() {
-            message = format!("{message}, and processes {left:?} could not be ended");
-        }
-    }
-    let reason = ErrorInfo::new(ErrorClass::ProcessExit, message);
-    let lost = Lost { reason, now_ms: now_ms(), totals };
-    close_lost(lock, lost).map(|_| ()).map_err(|error| match error.is_full() {
-        true => Unclosed::NotYet(error.to_string()),
-        false => Unclosed::Broken(error.to_string()),
-    })
 }
 
 fn named(branch: &BranchRef) -> Result<Branch, ErrorInfo> {

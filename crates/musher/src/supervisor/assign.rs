@@ -29,6 +29,7 @@ use crate::runtimes;
 #[derive(Debug, Clone)]
 pub(super) struct Assignment {
     pub(super) run: RunId,
+    pub(super) nonce: Option<String>,
     pub(super) plan: RunPlan,
     /// What the pool lets it spend.
     pub(super) budget: Option<Usd>,
@@ -81,7 +82,7 @@ impl Ground {
         worktree: &Path,
         mark: String,
     ) -> Result<RunSpec, ErrorInfo> {
-        let Assignment { run, plan, budget, branch, setup, files } = assignment;
+        let Assignment { run, nonce, plan, budget, branch, setup, files } = assignment;
         let project = self.settings.project();
         let agent = seat(&project, plan)?;
         let told = self.story(&plan.story)?;
@@ -123,6 +124,8 @@ impl Ground {
         Ok(RunSpec {
             version: VERSION,
             run: *run,
+            journal: Some(self.owner.journal.clone()),
+            nonce: nonce.clone(),
             story: plan.story.clone(),
             title: told.title,
             text: told.text,

@@ -16,17 +16,20 @@ use tokio_util::task::TaskTracker;
 
 use super::act::{TRIES, log_lost};
 use super::hear::Ear;
+use super::insist::Insistence;
 use super::mailbox::Mailbox;
 use crate::bus::Bus;
 use crate::fail;
 use crate::pool::PoolHandle;
 use crate::runner::link::Link;
-use crate::runner::log::{Lock, LogError, Read, Reader, lines};
+use crate::runner::log::{Lock, LogError, Read, Reader, lines, outcome};
 use crate::runner::spec::RunSpec;
 use crate::runner::wire::{FromRunner, PROTOCOL, Refused, RunCommand};
 
 /// How often a runner that does not answer is looked for.
 const SWEEP: Duration = Duration::from_secs(1);
+/// How long a runner may take to greet before others are heeded again.
+const GREETING: Duration = Duration::from_secs(2);
 /// An attendant that broke again and again is begun again after this long at most.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How much of a log is read at a time.
@@ -123,7 +126,9 @@ async fn attend(bus: Bus, pool: PoolHandle, run: RunId, mailbox: Mailbox) {
     // Nobody need attend a run that is over, nor any run of a pool that is gone.
     let Ok(Some(cursor)) = cursor else { return };
     let folder = bus.folder(run);
-    Attendant { run, folder, cursor, bus, pool, mailbox, gone: false, unread: 0 }.work().await;
+    let insistence = Insistence::on(folder.clone());
+    let (gone, unread) = (false, 0);
+    Attendant { run, folder, cursor, bus, pool, mailbox, insistence, gone, unread }.work().await;
 }
 
 struct Attendant {
@@ -133,6 +138,7 @@ struct Attendant {
     bus: Bus,
     pool: PoolHandle,
     mailbox: Mailbox,
+    insistence: Insistence,
     /// The pool was told that the runner is gone.
     gone: bool,
     /// How often in a row the log of a runner that is gone could not be read.
@@ -170,6 +176,7 @@ impl Attendant {
                 },
                 () = self.mailbox.posted() => {
                     for (id, command) in self.mailbox.take() {
+                        self.insistence.posted(&id, &command);
                         if self.fits(link.as_ref(), &id, &command).await
                             && let Some(open) = &mut link
                             && open.send(id, command).await.is_err()
@@ -184,6 +191,11 @@ impl Attendant {
                 {
                     link = None;
                 },
+                () = tokio::time::sleep_until(self.insistence.look_at), if !self.gone => {
+                    if let Some(note) = self.insistence.look().await {
+                        self.bus.set_note(self.run, Some(note));
+                    }
+                }
                 () = tokio::time::sleep_until(look_at), if link.is_none() => {
                     link = self.connect(&wanted).await;
                     if link.is_none() {
@@ -197,8 +209,13 @@ impl Attendant {
 
     /// Connects to the runner, if it answers, and gives it what it has not replied to.
     async fn connect(&mut self, wanted: &watch::Receiver<bool>) -> Option<Link> {
-        let mut link = Link::open(&self.folder).await.ok()?;
+        let open = tokio::time::timeout(GREETING, Link::open(&self.folder)).await;
+        let mut link = open.ok()?.ok()?;
+        self.insistence.greeted = Some(link.pid);
+        // It says so at once if it still waits for room.
+        self.insistence.paused = false;
         for (id, command) in self.mailbox.waiting() {
+            self.insistence.posted(&id, &command);
             if self.fits(Some(&link), &id, &command).await {
                 link.send(id, command).await.ok()?;
             }
@@ -235,12 +252,17 @@ impl Attendant {
             self.gone = true;
             return self.tell(Input::RunnerGone { run: self.run }).await;
         }
-        self.unread = if read.is_err() { self.unread + 1 } else { 0 };
-        if let Err(error) = read
+        // A log that was closed has an end. One in which it cannot be read is as good as lost, whatever else can.
+        let unread = match read {
+            Err(error) => Some(error.to_string()),
+            Ok(()) if outcome::is_recorded(&self.folder) => Some("it has no end".to_owned()),
+            Ok(()) => None,
+        };
+        self.unread = if unread.is_some() { self.unread + 1 } else { 0 };
+        if let Some(why) = unread
             && self.unread == TRIES
         {
-            let error = log_lost(&error.to_string());
-            self.tell(Input::LogLost { run: self.run, error }).await;
+            self.tell(Input::LogLost { run: self.run, error: log_lost(&why) }).await;
         }
         // The pool may have ended the run without a word from the log.
         let run = self.run;
@@ -254,6 +276,7 @@ impl Attendant {
         match said {
             FromRunner::Reply { id, refused } => {
                 fail::point("after_deliver");
+                self.insistence.answered(&id);
                 if self.mailbox.replied(&id) {
                     let result = refused.map_or(Ok(()), |refused| Err(undelivered(refused)));
                     self.tell(Input::Delivered { run: self.run, command: id, result }).await;
@@ -264,7 +287,10 @@ impl Attendant {
                     self.bus.pass_on(self.run, text.into());
                 }
             }
-            FromRunner::Paused { why } => self.bus.set_note(self.run, why),
+            FromRunner::Paused { why } => {
+                self.insistence.paused = why.is_some();
+                self.bus.set_note(self.run, why);
+            }
             FromRunner::Hello { .. } | FromRunner::Tools { .. } | FromRunner::Unknown => {}
         }
     }

@@ -87,7 +87,8 @@ fn a_journal_of_version_1_is_gone_on_with() {
 fn the_tables_of_version_1_have_not_changed_under_its_name() {
     let tables = |home: &Home| -> Vec<String> {
         let db = home.back_door();
-        let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name";
+        // Who a journal is was added later; builds before it leave that table alone.
+        let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name <> 'identity' ORDER BY name";
         let mut sql = db.prepare(sql).unwrap();
         sql.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
     };

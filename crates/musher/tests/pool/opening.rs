@@ -3,10 +3,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use musher::journal::{Journal, JournalError};
+use musher::journal::{Claim, Findings, Journal, JournalError};
+use musher::pool::Wish;
+use musher_core::pool::Reply;
 use proptest::prelude::*;
 
-use crate::rig::{Home, NOON};
+use crate::rig::{Home, NOON, story};
 
 fn refusal(home: &Home) -> JournalError {
     Journal::open(&home.journal(), NOON).expect_err("the journal must not be opened")
@@ -156,12 +158,12 @@ fn a_log_with_a_torn_tail_loses_nothing_that_was_committed() {
         rig.add_story(&format!("story-{n}"));
     }
     // As a power cut would leave it: the file and its log, copied while the pool still has them open.
-    let after = Home::new();
-    let mut log = fs::read(home.log()).unwrap();
+    let (journal, mut log) = (fs::read(home.journal()).unwrap(), fs::read(home.log()).unwrap());
     log.extend(b"half a frame of what was never committed".repeat(200));
-    fs::copy(home.journal(), after.journal()).unwrap();
-    fs::write(after.log(), log).unwrap();
-    assert_eq!(after.folded(), rig.end());
+    let state = rig.end();
+    fs::write(home.journal(), journal).unwrap();
+    fs::write(home.log(), log).unwrap();
+    assert_eq!(home.folded(), state);
 }
 
 #[test]
@@ -169,14 +171,40 @@ fn promise_8_what_a_dead_server_left_in_the_log_is_written_anew_before_anything_
     let home = Home::new();
     let mut rig = home.begin();
     rig.add_story("subject");
-    let copy = Home::new();
     // As a kill leaves them: nothing was moved from the log into the database.
-    fs::copy(home.journal(), copy.journal()).unwrap();
-    fs::copy(home.log(), copy.log()).unwrap();
-    assert!(fs::metadata(copy.log()).unwrap().len() > 0);
-    let mut journal = copy.open();
-    assert_eq!(fs::metadata(copy.log()).unwrap().len(), 0);
+    let (journal, log) = (fs::read(home.journal()).unwrap(), fs::read(home.log()).unwrap());
+    assert!(!log.is_empty());
+    rig.end();
+    fs::write(home.journal(), journal).unwrap();
+    fs::write(home.log(), log).unwrap();
+    let mut journal = home.open();
+    assert_eq!(fs::metadata(home.log()).unwrap().len(), 0);
     assert_eq!(journal.load().unwrap().0.stories.len(), 1);
+}
+
+#[test]
+fn a_journal_that_lost_its_end_is_noticed_by_its_mark_and_gives_no_number_again() {
+    let home = Home::new();
+    let mut rig = home.begin();
+    rig.add_story("one");
+    let early = (fs::read(home.journal()).unwrap(), fs::read(home.log()).unwrap());
+    let counted = || Wish::AddStory { id: None, title: "Counted".into(), text: "x".into() };
+    assert_eq!(rig.reply(counted()), Ok(Reply::Story(story("s1"))));
+    rig.end();
+    let before = home.open();
+    assert_eq!(before.findings(), &Findings::default());
+    let owner = before.owner().clone();
+    drop(before);
+    fs::write(home.journal(), early.0).unwrap();
+    fs::write(home.log(), early.1).unwrap();
+    let journal = home.open();
+    assert_eq!(journal.findings().lost, Some((2, 2)));
+    assert_eq!(journal.owner(), &owner, "it is the same journal");
+    drop(journal);
+    let mut rig = home.begin();
+    assert_eq!(rig.reply(counted()), Ok(Reply::Story(story("s2"))));
+    rig.end();
+    assert_eq!(home.open().findings(), &Findings::default(), "it is found once");
 }
 
 proptest! {
@@ -200,7 +228,8 @@ proptest! {
         }
         let home = Home::new();
         fs::write(home.journal(), &bytes).unwrap();
-        if let Ok(mut journal) = Journal::open(&home.journal(), NOON) {
+        // The bytes come from another folder.
+        if let Ok(mut journal) = Journal::open_as(&home.journal(), NOON, Claim::Moved) {
             let _ = journal.load();
         }
     }

@@ -29,6 +29,8 @@ impl Rig {
         let spec = RunSpec {
             version: VERSION,
             run: RunId::minted(1),
+            journal: None,
+            nonce: None,
             story: "s1".parse().unwrap(),
             title: "A story".into(),
             text: "What is wanted.".into(),

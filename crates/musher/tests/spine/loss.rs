@@ -170,3 +170,38 @@ async fn promise_2_a_runner_that_died_before_its_first_word_is_lost_and_its_run_
         assert_eq!((&over["kind"], &over["outcome"]), (&json!("restart"), &json!("completed")));
     }
 }
+
+#[tokio::test]
+async fn a_killed_step_of_a_script_is_not_played_again_and_what_was_not_approved_is_asked_again() {
+    let agent = "[[agent]]\nname = 'player'\nruntime = 'script'\ncommand = '.musher/work.toml'\n";
+    let project = Project::new(agent);
+    let played = project.home().join("played");
+    let steps = format!(
+        "[[step]]\nrun = 'echo once >> {0}; sleep 300'\n[[step]]\napprove = 'go on'\n\
+         [[step]]\nrun = 'echo after >> {0}'\n",
+        played.display()
+    );
+    std::fs::write(project.repo().join(".musher/work.toml"), steps).unwrap();
+    project.git(&["add", "."]);
+    project.git(&["commit", "-qm", "script"]);
+    let server = project.serve().await;
+    let (_, run) = server.begin("go").await;
+    let lines = || std::fs::read_to_string(&played).unwrap_or_default();
+    while lines().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    kill_runner(&project.run_folder(&run)).unwrap();
+    assert_eq!(server.until_over(&run).await["outcome"], "lost");
+    server.until_ask("r2").await;
+    assert_eq!(lines(), "once\n", "the step that was killed is not played again");
+    let told = serde_json::to_string(&project.events("r2")).unwrap();
+    assert!(told.contains("step_cut_short") && told.contains("step 1 was begun"), "{told}");
+    kill_runner(&project.run_folder("r2")).unwrap();
+    assert_eq!(server.until_over("r2").await["outcome"], "lost");
+    let ask = server.until_ask("r3").await;
+    assert_eq!(lines(), "once\n", "what nobody has approved is not done");
+    let yes = json!({ "answer": { "decision": "allow" } });
+    server.post(&format!("/runs/r3/asks/{ask}/answer"), &yes).await;
+    assert_eq!(server.until_over("r3").await["outcome"], "completed");
+    assert_eq!(lines(), "once\nafter\n");
+}

@@ -190,7 +190,7 @@ impl Project {
         self.start(command).unwrap()
     }
 
-    fn start(&self, mut command: Command) -> Option<Server> {
+    pub(crate) fn start(&self, mut command: Command) -> Option<Server> {
         let log = self.server_log();
         let errors = std::fs::File::options().create(true).append(true).open(&log).unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
@@ -204,7 +204,10 @@ impl Project {
         let token = std::fs::read_to_string(self.state().join("token")).unwrap();
         let url = ready["url"].as_str().unwrap().to_owned();
         musher::client::prepare();
-        Some(Server { child, url, token, http: reqwest::Client::new(), log })
+        let notices = ready["notices"].as_array().cloned().unwrap_or_default();
+        let notices =
+            notices.iter().filter_map(|notice| Some(notice.as_str()?.to_owned())).collect();
+        Some(Server { child, url, token, http: reqwest::Client::new(), log, notices })
     }
 
     /// Says that the project file may do what it can do.
@@ -334,6 +337,8 @@ pub(crate) struct Server {
     pub(crate) token: String,
     http: reqwest::Client,
     log: PathBuf,
+    /// What it said about the state directory when it began.
+    pub(crate) notices: Vec<String>,
 }
 
 impl Server {

@@ -200,3 +200,65 @@ async fn promise_5_a_start_that_fails_before_its_runner_leaves_no_folder_behind(
     assert_eq!(server.until_over("r1").await["outcome"], "failed");
     assert_eq!(project.runs(), Vec::<std::path::PathBuf>::new());
 }
+
+/// Cuts what is written of a run's log, as a person or an agent with a shell can.
+fn cut_log(folder: &std::path::Path) {
+    let log = std::fs::File::options().write(true).open(folder.join("events-00000001.jsonl"));
+    let log = log.unwrap();
+    log.set_len(log.metadata().unwrap().len() / 2).unwrap();
+}
+
+#[tokio::test]
+async fn a_live_log_that_was_cut_ends_its_run_which_is_never_told_as_completed() {
+    for restart in [false, true] {
+        let project = Project::new(
+            &WORKERS.replace("[limits]", "continue_prompt = '[[work hang=1]]'\n[limits]"),
+        );
+        let server = project.serve().await;
+        let (_, run) = server.begin("[[work lines=20 ask=go lines=5]]").await;
+        let ask = server.until_ask(&run).await;
+        cut_log(&project.run_folder(&run));
+        let server = match restart {
+            true => {
+                server.kill();
+                project.serve().await
+            }
+            false => server,
+        };
+        let yes = json!({ "answer": { "decision": "allow" } });
+        // Its runner finds that it cannot keep what comes next, so that nobody acknowledges this.
+        let _unkept = server.try_post(&format!("/runs/{run}/asks/{ask}/answer"), &yes).await;
+        let over = server.until_over(&run).await;
+        assert_eq!(over["outcome"], "lost", "restart {restart}: {over:#}");
+        assert!(over["error"]["message"].as_str().unwrap().contains("cut"), "{over:#}");
+        project.gapless(&run);
+        // It is taken up again, as every lost run is.
+        server.until_live("r2").await;
+        server.post("/runs/r2/kill", &json!({})).await;
+        server.until_over("r2").await;
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_was_cut_after_its_end_was_recorded_still_ends_its_run_as_it_ended() {
+    let project = Project::of_workers();
+    let server = project.serve().await;
+    let work = "[[work lines=20 every_ms=50 input=7 output=3 cost=0.5]]";
+    let (_, run) = server.begin(work).await;
+    server.until_live(&run).await;
+    server.kill();
+    let folder = project.run_folder(&run);
+    while !folder.join("outcome.json").exists() || Lock::is_held(&folder).unwrap() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    cut_log(&folder);
+    let server = project.serve().await;
+    let over = server.until_over(&run).await;
+    assert_eq!(over["outcome"], "completed", "its outcome is on the disk: {over:#}");
+    project.gapless(&run);
+    let told = serde_json::to_string(&project.events(&run)).unwrap();
+    assert!(told.contains("log_cut"), "what is missing is said: {told}");
+    let usage = server.get("/usage?by=run").await;
+    assert_eq!(usage["rows"][0]["spent"]["input"], 7, "the bill is whole: {usage:#}");
+    assert_eq!(usage["rows"][0]["spent"]["known_cost_usd"], 0.5, "{usage:#}");
+}

@@ -22,7 +22,7 @@ pub(super) fn restart(draft: &mut Draft<'_>, id: RunId, run: &Run, slot: SlotId)
     });
     if recent < RESTART_LIMIT || !draft.keeps(Rule::RestartBound) {
         let run = draft.next_run();
-        draft.put(Fact::RunQueued { run, plan, command: None, at: now });
+        draft.put(Fact::RunQueued { run, plan, command: None, at: now, nonce: None });
     } else {
         draft.put(Fact::RunParked { run: id, plan });
     }
@@ -59,7 +59,13 @@ pub(super) fn answer(
             }
             draft.put(unparked);
             let (run, at) = (draft.next_run(), draft.now);
-            draft.put(Fact::RunQueued { run, plan, command: Some(command.clone()), at });
+            draft.put(Fact::RunQueued {
+                run,
+                plan,
+                command: Some(command.clone()),
+                at,
+                nonce: None,
+            });
             Ok(Reply::Run(run))
         }
         Answer::Deny { .. } | Answer::DenyAndInterrupt { .. } => {

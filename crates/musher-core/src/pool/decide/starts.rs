@@ -201,7 +201,7 @@ fn queue(
         draft.keep_text(TextKey::Prompt(run), prompt);
     }
     let at = draft.now;
-    draft.put(Fact::RunQueued { run, plan, command: Some(command.clone()), at });
+    draft.put(Fact::RunQueued { run, plan, command: Some(command.clone()), at, nonce: None });
     Reply::Run(run)
 }
 

@@ -35,6 +35,7 @@ pub(super) fn samples() -> Vec<Fact> {
         plan: plan(kind, words),
         command: Some(command.clone()),
         at: 1_700_000_000_000,
+        nonce: None,
     };
     let preparing = |n: u32, start, budget| Fact::RunPreparing {
         run,

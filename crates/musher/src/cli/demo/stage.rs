@@ -10,6 +10,7 @@ use super::super::CliError;
 use super::super::door::{self, Door};
 use crate::git::Git;
 use crate::home::Home;
+use crate::journal::Claim;
 use crate::supervisor::{self, Supervisor, git_env};
 use crate::{config, runtimes};
 
@@ -50,7 +51,15 @@ impl Stage {
         let program = std::env::current_exe().map_err(|error| unmade(&error))?;
         let listener = door::listen(project.server.listen).await?;
         let (origins, announced) = (project.server.origins.clone(), home.clone());
-        let config = supervisor::Config { repo, home, project, program, environment, runner_vars };
+        let config = supervisor::Config {
+            repo,
+            home,
+            project,
+            program,
+            environment,
+            runner_vars,
+            claim: Claim::Same,
+        };
         let supervisor = Supervisor::start(config)
             .await
             .map_err(|error| CliError::Unavailable(error.to_string()))?;

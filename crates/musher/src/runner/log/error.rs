@@ -23,6 +23,10 @@ pub enum LogError {
          byte {to}"
     )]
     RawDamaged { path: PathBuf, offset: u64, from: u64, to: u64 },
+    #[error(
+        "{path}: somebody has cut it to {found} bytes while it was written, and it had {written}"
+    )]
+    Shortened { path: PathBuf, found: u64, written: u64 },
     /// Nothing is lost: the same events may be appended again when there is room.
     #[error("{path}: the disk is full; make room, and the run goes on")]
     Full { path: PathBuf },

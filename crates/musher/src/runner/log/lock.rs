@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use musher_runtime::OtherProcess;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
@@ -68,6 +69,11 @@ impl Lock {
             Err(Errno::WOULDBLOCK) => Ok(true),
             Err(errno) => Err(errno.into()),
         }
+    }
+
+    /// Whoever holds the lock, ourselves aside: the runner, and a child of it that has not come to its own program yet.
+    pub fn holders(dir: &Path) -> Vec<OtherProcess> {
+        OtherProcess::holding(&folder::lock(dir))
     }
 
     /// The folder whose log may be written.

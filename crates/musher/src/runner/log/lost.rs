@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use musher_core::{
     ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, Level, Outcome, Scope, SessionEnded, Spend,
-    ToolPhase, ToolUpdate, TurnEnded, TurnOutcome,
+    ToolPhase, ToolUpdate, TurnEnded, TurnOutcome, UsageReport,
 };
 
 use super::disk::Disk;
@@ -25,16 +25,31 @@ pub struct Lost {
 }
 
 /// Closes the log and records the outcome. It may be done again, and says the same then; a run that had said its end
-/// before its runner died keeps it.
+/// before its runner died keeps it, also when somebody has cut its log since.
 pub fn close_lost(lock: Lock, lost: Lost) -> Result<SessionEnded, LogError> {
     let dir = lock.dir().to_owned();
-    if let Some(ended) = outcome::read(&dir)? {
+    let recorded: Option<SessionEnded> = outcome::read(&dir)?;
+    if let Some(ended) = &recorded {
         mend_head(&lock)?;
-        return Ok(ended);
+        let readable = open_ends(&dir, lost.totals.clone()).is_ok_and(|ends| ends.ended.is_some());
+        if readable {
+            return Ok(ended.clone());
+        }
     }
     let mut writer = Writer::reopen(lock)?;
     let mut ends = open_ends(&dir, lost.totals)?;
-    let ended = match ends.ended.take() {
+    let ended = match ends.ended.take().or(recorded.clone()) {
+        Some(ended) if recorded.is_some() => {
+            let text =
+                "somebody has cut this log after the run had ended, so its last events are gone";
+            let (level, code) = (Level::Warning, Some("log_cut".into()));
+            let reason = ErrorInfo::new(ErrorClass::Internal, text);
+            let mut kinds = vec![(None, EventKind::Notice { level, code, text: text.into() })];
+            kinds.extend(uncounted(&ended, &ends).into_iter().map(|report| (None, report)));
+            kinds.extend(closing(ends, TurnOutcome::Lost, &reason, &ended));
+            writer.append_last(&numbered(kinds, lost.now_ms, writer.next_seq()))?;
+            ended
+        }
         Some(ended) => ended,
         None => {
             let left = ends.count_what_is_left();
@@ -47,6 +62,22 @@ pub fn close_lost(lock: Lock, lost: Lost) -> Result<SessionEnded, LogError> {
     };
     writer.finish(&ended)?;
     Ok(ended)
+}
+
+/// What the outcome tells of usage beyond what the log still has, so that the bill is whole without the events.
+fn uncounted(ended: &SessionEnded, ends: &OpenEnds) -> Vec<EventKind> {
+    let counted = ends.ledger.by_model();
+    let rest = ended.models.iter().map(|(model, total)| {
+        let before = counted.get(model).copied().unwrap_or_default();
+        let cost = total.cost_usd.map(|cost| cost.minus(before.known_cost()));
+        (model, Spend::costing(total.tokens.minus(before.tokens), cost))
+    });
+    let rest = rest.filter(|(_, spend)| *spend != Spend::default());
+    rest.map(|(model, spend)| {
+        let id = format!("recorded-{model}");
+        EventKind::Usage(UsageReport::call(id, Some(model.clone()), spend))
+    })
+    .collect()
 }
 
 /// Closes the log of a run that a person ended while the disk took nothing: its own end is said, without what the agent

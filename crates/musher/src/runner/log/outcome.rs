@@ -46,6 +46,11 @@ pub fn read<T: DeserializeOwned>(dir: &Path) -> Result<Option<T>, LogError> {
     serde_json::from_slice(&bytes).map(Some).map_err(|error| failed(error.into()))
 }
 
+/// Whether an outcome is there, readable or not.
+pub fn is_recorded(dir: &Path) -> bool {
+    folder::outcome(dir).exists()
+}
+
 /// What the outcome is called until it is whole.
 fn unborn(path: &Path) -> PathBuf {
     path.with_extension("new")

@@ -142,6 +142,10 @@ impl<D: Disk> Writer<D> {
         if self.synced == self.last && !self.unsynced_name {
             return if self.stale_head { self.publish() } else { Ok(()) };
         }
+        if let Err(error) = self.check_whole() {
+            self.poison(error.to_string());
+            return Err(error);
+        }
         let mut done = self.disk.sync(&self.segment.file);
         if done.is_ok() && self.unsynced_name {
             done = self.disk.sync_names(&self.dir);
@@ -202,6 +206,7 @@ impl<D: Disk> Writer<D> {
             if self.last >= self.segment.first && self.offset + len > self.segment_bytes {
                 self.rotate()?;
             }
+            self.check_whole()?;
             let written = self.disk.write_all_at(&self.segment.file, &self.buffer, self.offset);
             if let Err(error) = written {
                 return Err(self.take_back(error));
@@ -213,6 +218,18 @@ impl<D: Disk> Writer<D> {
             return self.publish();
         }
         if self.stale_head { self.publish() } else { Ok(()) }
+    }
+
+    /// Nobody else may write the file, and yet somebody can: what was cut off was promised to be kept, and what would be
+    /// written behind it could not be read.
+    fn check_whole(&self) -> Result<(), LogError> {
+        let path = &self.segment.path;
+        let found = self.segment.file.metadata();
+        let found = found.map_err(|error| LogError::of("look at", path, error))?.len();
+        match found < self.offset {
+            true => Err(LogError::Shortened { path: path.clone(), found, written: self.offset }),
+            false => Ok(()),
+        }
     }
 
     /// Takes a part of a batch out of the file again.
