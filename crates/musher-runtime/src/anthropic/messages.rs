@@ -241,6 +241,14 @@ fn classify(refusal: &mut Refusal) {
     refusal.error.class = class;
 }
 
+/// An error that was told inside an answer, or in its place.
+fn failure(error: &Json) -> Refusal {
+    let message = error["message"].as_str().unwrap_or("the service failed");
+    let mut refusal = Refusal::later(ErrorClass::Server, message).with_code(error["type"].as_str());
+    classify(&mut refusal);
+    refusal.told_inside().unbilled()
+}
+
 /// A stream on its way to an answer.
 #[derive(Debug)]
 struct Stream {
@@ -288,14 +296,8 @@ impl Reader for Stream {
                 Vec::new()
             }
             "ping" => Vec::new(),
-            "error" => {
-                let error = &json["error"];
-                let message = error["message"].as_str().unwrap_or("the service failed");
-                let mut refusal =
-                    Refusal::later(ErrorClass::Server, message).with_code(error["type"].as_str());
-                classify(&mut refusal);
-                vec![Piece::Failed(refusal.told_inside().unbilled())]
-            }
+            "error" => vec![Piece::Failed(failure(&json["error"]))],
+            "" if json["error"].is_object() => vec![Piece::Failed(failure(&json["error"]))],
             // A whole message instead of a stream, from a service that cannot stream.
             "message" => self.message(&json),
             other => vec![Piece::Native { name: other.to_owned() }],
@@ -443,7 +445,8 @@ impl Stream {
 
     fn ended(&mut self, message: &Json) {
         let detail = &message["stop_details"]["explanation"];
-        self.end = End::read(STOPS, &message["stop_reason"]).explained(detail);
+        let before = Some(self.end.clone()).filter(|end| end.stop != Stop::Unsaid);
+        self.end = End::read(STOPS, &message["stop_reason"]).explained(detail).after(before);
     }
 
     fn message(&mut self, message: &Json) -> Vec<Piece> {

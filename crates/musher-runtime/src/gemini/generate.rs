@@ -323,9 +323,9 @@ impl Stream {
         let parts = candidate["content"]["parts"].as_array().into_iter().flatten();
         let pieces = parts.flat_map(|part| self.part(part)).collect();
         let finish = &candidate["finishReason"];
-        if !finish.is_null() && self.end.as_ref().is_none_or(|end| end.stop != Stop::Declined) {
-            let end = End::read(words::FINISH, finish);
-            self.end = Some(end.explained(&candidate["finishMessage"]));
+        if !finish.is_null() {
+            let end = End::read(words::FINISH, finish).explained(&candidate["finishMessage"]);
+            self.end = Some(end.after(self.end.take()));
         }
         pieces
     }

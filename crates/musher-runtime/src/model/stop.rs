@@ -134,6 +134,14 @@ impl End {
         Self::new(stop, native.as_deref())
     }
 
+    /// Which of two ends counts, where a service tells more than one: a bad one stays bad.
+    pub(crate) fn after(self, before: Option<Self>) -> Self {
+        match before {
+            Some(before) if !before.stop.may_act() => before,
+            Some(_) | None => self,
+        }
+    }
+
     #[must_use]
     pub(crate) fn explained(mut self, detail: &Json) -> Self {
         let detail = detail.as_str().filter(|detail| !detail.is_empty());
@@ -214,6 +222,14 @@ mod tests {
             assert_eq!(end.stop.may_act(), stop == Stop::End, "{reason}");
             assert_eq!(end.error(0).is_none(), stop == Stop::End, "{reason}");
         }
+    }
+
+    #[test]
+    fn a_good_end_does_not_make_a_bad_one_good() {
+        let (good, bad) = (End::new(Stop::End, None), End::new(Stop::Declined, None));
+        assert_eq!(good.clone().after(Some(bad.clone())), bad);
+        assert_eq!(bad.clone().after(Some(good.clone())), bad);
+        assert_eq!(good.clone().after(None), good);
     }
 
     #[test]

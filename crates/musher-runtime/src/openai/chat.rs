@@ -234,15 +234,20 @@ struct Stream {
 }
 
 impl Reader for Stream {
-    fn event(&mut self, _: &str, data: &str) -> Vec<Piece> {
+    fn event(&mut self, name: &str, data: &str) -> Vec<Piece> {
         if data.trim() == "[DONE]" {
             self.done = true;
             return Vec::new();
         }
         let Ok(json) = serde_json::from_str::<Json>(data) else {
-            return vec![Piece::Unparsed { text: data.to_owned() }];
+            return vec![match name {
+                // Some servers tell an error in plain words.
+                "error" => Piece::Failed(failure(&json!(data)).unbilled()),
+                _ => Piece::Unparsed { text: data.to_owned() },
+            }];
         };
-        if let Some(error) = json.get("error").filter(|error| !error.is_null()) {
+        let named = Some(&json).filter(|_| name == "error");
+        if let Some(error) = json.get("error").filter(|error| !error.is_null()).or(named) {
             return vec![Piece::Failed(failure(error).unbilled())];
         }
         if let Some(model) = json["model"].as_str().filter(|model| !model.is_empty()) {
@@ -265,7 +270,7 @@ impl Reader for Stream {
         let mut pieces = self.delta(delta);
         let end = End::read(words::FINISH, &choice["finish_reason"]);
         if end.stop != Stop::Unsaid {
-            self.finish = Some(end);
+            self.finish = Some(end.after(self.finish.take()));
         }
         if choice["error"].is_object() {
             pieces.push(Piece::Failed(failure(&choice["error"])));

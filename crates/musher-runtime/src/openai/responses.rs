@@ -218,6 +218,10 @@ impl Reader for Stream {
             | "response.function_call_arguments.done" => Vec::new(),
             // A whole response instead of a stream, from a service that cannot stream.
             _ if json["object"] == "response" => self.ended("", &json),
+            // An error in the place of a response.
+            "" if json["error"].is_object() => {
+                vec![Piece::Failed(failure(&json["error"]).unbilled())]
+            }
             other => vec![Piece::Native { name: other.to_owned() }],
         }
     }

@@ -133,6 +133,37 @@ async fn an_error_inside_a_success_is_an_error() {
 }
 
 #[tokio::test]
+async fn an_event_that_is_named_an_error_is_one_whatever_follows_it() {
+    let chunk = r#"data: {\"choices\":[{\"delta\":{\"content\":\"Hm\"}}]}"#;
+    for error in ["it broke", r#"{\"message\":\"it broke\"}"#] {
+        let body = format!(r"{chunk}\n\nevent: error\ndata: {error}\n\ndata: [DONE]\n\n");
+        let prompt = format!("[[scn:body n=0 as=text/event-stream say=\"{body}\"]] go");
+        let rig = ModelRig::new(Wire::Chat).await;
+        let ended = rig.run(&prompt).await;
+        assert_eq!(ended.end.outcome, Outcome::Failed, "{}", ended.text());
+        let told = &ended.end.error.as_ref().unwrap().message;
+        assert_eq!(told, "it broke", "{}", ended.text());
+        assert_eq!(ended.end.cost_usd, None, "it had begun:\n{}", ended.text());
+    }
+}
+
+#[tokio::test]
+async fn a_later_reason_does_not_make_a_bad_end_good() {
+    let chunk = |reason: &str| {
+        format!(
+            r#"data: {{\"choices\":[{{\"delta\":{{\"content\":\"Hm\"}},\"finish_reason\":\"{reason}\"}}]}}\n\n"#
+        )
+    };
+    let body =
+        [&chunk("content_filter"), &chunk("stop"), r"data: [DONE]\n\n"].map(|s: &str| s.to_owned());
+    let prompt = format!("[[scn:body n=0 as=text/event-stream say=\"{}\"]] go", body.concat());
+    let rig = ModelRig::new(Wire::Chat).await;
+    let ended = rig.run(&prompt).await;
+    let error = ended.end.error.as_ref().map(|error| error.message.as_str());
+    assert_eq!(error, Some("the model declined to answer (content_filter)"), "{}", ended.text());
+}
+
+#[tokio::test]
 async fn a_server_of_ones_own_needs_no_key() {
     let rig = ModelRig::new(Wire::Chat).await;
     let mut spec = rig.free("[[scn:text quirk=keyless]] go");

@@ -82,3 +82,16 @@ async fn what_is_neither_is_named_and_given_up_in_the_end() {
         .await;
     }
 }
+
+#[tokio::test]
+async fn an_error_in_the_place_of_an_answer_is_told_in_its_own_words() {
+    let error = r#"{\"error\":{\"message\":\"no more today\"}}"#;
+    everywhere(&format!("[[scn:body n=0 say=\"{error}\"]] go"), |wire, ended, _| {
+        let text = ended.text();
+        assert_eq!(ended.end.outcome, Outcome::Failed, "{wire:?}:\n{text}");
+        let error = ended.end.error.as_ref().expect("an error is told");
+        assert_eq!(error.message, "no more today", "{wire:?}:\n{text}");
+        assert_eq!(ended.end.cost_usd, Some(Default::default()), "{wire:?}: nothing was made");
+    })
+    .await;
+}
