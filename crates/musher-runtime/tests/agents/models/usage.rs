@@ -32,25 +32,42 @@ fn odd(wire: Wire) -> Vec<String> {
     odd
 }
 
-#[tokio::test]
-async fn usage_that_is_null_missing_negative_or_absurd_is_unknown_and_never_nothing() {
-    for wire in Wire::ALL {
-        let rig = ModelRig::new(wire).await;
-        for usage in odd(wire) {
-            for quirk in ["", "quirk=no-stream"] {
-                let usage = usage.replace('"', "\\\"");
-                let ended = rig.run(&format!("[[scn:text {quirk} usage=\"{usage}\"]] go")).await;
-                let case = format!("{wire:?} {usage}:\n{}", ended.text());
-                assert_eq!(ended.end.outcome, Outcome::Completed, "{case}");
-                assert_eq!(ended.end.cost_usd, None, "{case}");
-                let told = ended.events.iter().any(|event| {
-                    matches!(&event.kind, EventKind::Notice { code, .. }
-                        if code.as_deref() == Some("usage_estimated"))
-                });
-                assert!(told, "{case}");
-            }
+async fn unknown_and_never_nothing(wire: Wire) {
+    let rig = ModelRig::new(wire).await;
+    for usage in odd(wire) {
+        for quirk in ["", "quirk=no-stream"] {
+            let usage = usage.replace('"', "\\\"");
+            let ended = rig.run(&format!("[[scn:text {quirk} usage=\"{usage}\"]] go")).await;
+            let case = format!("{wire:?} {usage}:\n{}", ended.text());
+            assert_eq!(ended.end.outcome, Outcome::Completed, "{case}");
+            assert_eq!(ended.end.cost_usd, None, "{case}");
+            let told = ended.events.iter().any(|event| {
+                matches!(&event.kind, EventKind::Notice { code, .. }
+                    if code.as_deref() == Some("usage_estimated"))
+            });
+            assert!(told, "{case}");
         }
     }
+}
+
+#[tokio::test]
+async fn usage_of_responses_that_is_null_missing_negative_or_absurd_is_unknown_and_never_nothing() {
+    unknown_and_never_nothing(Wire::Responses).await;
+}
+
+#[tokio::test]
+async fn usage_of_chat_that_is_null_missing_negative_or_absurd_is_unknown_and_never_nothing() {
+    unknown_and_never_nothing(Wire::Chat).await;
+}
+
+#[tokio::test]
+async fn usage_of_messages_that_is_null_missing_negative_or_absurd_is_unknown_and_never_nothing() {
+    unknown_and_never_nothing(Wire::Messages).await;
+}
+
+#[tokio::test]
+async fn usage_of_generate_that_is_null_missing_negative_or_absurd_is_unknown_and_never_nothing() {
+    unknown_and_never_nothing(Wire::Generate).await;
 }
 
 #[tokio::test]
