@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::{CallId, Edit, Rule, ToolKind};
+use crate::{CallId, Edit, RawRef, Rule, ToolKind};
 
 /// Something that waits for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,6 +53,9 @@ pub struct Approval {
     /// Only a person may say yes: no rule and no default can.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub human_only: bool,
+    /// What the agent wants to do was too long to be told whole; all of it stands there in its output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortened: Option<RawRef>,
 }
 
 /// A lasting grant that the agent offers.

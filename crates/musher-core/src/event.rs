@@ -36,6 +36,16 @@ pub struct Event {
 pub struct RawRef {
     pub offset: u64,
     pub len: u64,
+    /// The frame was too long to be told whole: long texts and lists of it were cut, and all of it stands there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shortened: bool,
+}
+
+impl RawRef {
+    /// The place of a frame that is told whole.
+    pub fn new(offset: u64, len: u64) -> Self {
+        Self { offset, len, shortened: false }
+    }
 }
 
 /// Whether the agent itself or a helper of its own did something.

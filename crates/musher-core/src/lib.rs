@@ -5,6 +5,7 @@
 //! tool may do is settled by [`ToolRules`]. What becomes of stories and runs is decided in [`pool`].
 
 mod ask;
+mod cut;
 mod error;
 mod event;
 mod id;
@@ -17,10 +18,12 @@ mod session;
 mod story;
 mod tool;
 mod usage;
+mod work;
 
 pub use ask::{
     Answer, Approval, Ask, Choice, ClosedBy, Decision, Question, QuestionOption, Reply, merged,
 };
+pub use cut::{cut_mark, cut_place, escape_len, is_cut, kept as kept_of_cut};
 pub use error::{ErrorClass, ErrorInfo};
 pub use event::{Channel, Delta, Event, EventKind, RawRef, Scope};
 pub use id::{
@@ -38,3 +41,4 @@ pub use session::{Activity, McpState, ModelChange, RateLimit, SessionInfo};
 pub use story::{BranchRef, Story, StoryState};
 pub use tool::{Edit, Executor, ToolKind, ToolOutput, ToolPhase, ToolUpdate};
 pub use usage::{Context, CostBasis, Entry, Ledger, Spend, Tokens, UsageOf, UsageReport, Usd};
+pub use work::OpenWork;

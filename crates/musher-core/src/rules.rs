@@ -103,6 +103,8 @@ pub struct ToolUse<'a> {
     pub texts: &'a [&'a str],
     /// The folder that relative paths start from, absolute.
     pub cwd: &'a str,
+    /// A part of these texts is missing, because the call was too long. Nobody can say what a pattern would find there.
+    pub unseen: bool,
 }
 
 /// What the rules say.
@@ -136,13 +138,20 @@ impl ToolRules {
         let any = |rules: &[Rule], reach| {
             rules.iter().find(|rule| rule.matches(tool_use, reach)).cloned()
         };
+        // What might be found in the part that is missing is for a person to judge.
+        let might = |rules: &[Rule]| {
+            let named = rules.iter().find(|rule| tool_use.unseen && rule.concerns(tool_use));
+            named.cloned()
+        };
         if let Some(rule) = any(&self.deny, Reach::AnyPart) {
             Verdict::Deny(rule)
         } else if let Some(rule) = any(&self.protected, Reach::AnyPart) {
             self.named(tool_use, &rule).unwrap_or(Verdict::Deny(rule))
+        } else if let Some(rule) = might(&self.deny).or_else(|| might(&self.protected)) {
+            Verdict::Ask(rule)
         } else if let Some(rule) = any(&self.granted, Reach::EveryPart) {
             Verdict::Allow(rule)
-        } else if let Some(rule) = any(&self.ask, Reach::AnyPart) {
+        } else if let Some(rule) = any(&self.ask, Reach::AnyPart).or_else(|| might(&self.ask)) {
             Verdict::Ask(rule)
         } else if let Some(rule) = any(&self.allow, Reach::EveryPart) {
             Verdict::Allow(rule)
@@ -191,12 +200,20 @@ impl Rule {
         place.is_some_and(|place| pattern.split('/').any(|part| part == place))
     }
 
-    fn matches(&self, tool_use: &ToolUse<'_>, reach: Reach) -> bool {
+    /// Whether it is about this tool.
+    fn concerns(&self, tool_use: &ToolUse<'_>) -> bool {
         let (named, tool) = (self.tool.to_lowercase(), tool_use.tool.to_lowercase());
-        if !wildcard::matches(&named, &tool, Star::Any) && named != tool_use.kind.as_str() {
+        wildcard::matches(&named, &tool, Star::Any) || named == tool_use.kind.as_str()
+    }
+
+    fn matches(&self, tool_use: &ToolUse<'_>, reach: Reach) -> bool {
+        if !self.concerns(tool_use) {
             return false;
         }
         let Some(pattern) = &self.pattern else { return true };
+        if tool_use.unseen && matches!(reach, Reach::EveryPart) {
+            return false;
+        }
         match tool_use.kind {
             ToolKind::Execute => tool_use.subject.is_some_and(|line| match reach {
                 Reach::AnyPart => command::any_part(pattern, line),

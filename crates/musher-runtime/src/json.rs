@@ -5,20 +5,24 @@
 
 mod loose;
 mod plain;
+mod shorten;
 
 use std::borrow::Cow;
 
+use memchr::memchr2;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 
 pub(crate) use loose::{Loose, loose, next_loose};
 pub(crate) use plain::{Plain, once};
+pub(crate) use shorten::{Shortener, shorten};
 
 /// A value that was found and not read yet.
 pub(crate) type Piece<'a> = sonic_rs::LazyValue<'a>;
 
-/// What is nested deeper is not read. It would stand inside an event, and readers of JSON stop at 128.
-const DEEPEST: usize = 100;
+/// What is nested deeper is left out first. The fast reader takes up to 40 KB of stack for each level, and a thread may
+/// have no more than 2 MiB.
+const DEEPEST: usize = 32;
 
 /// A text as it stands in the line; a copy only where something in it is escaped.
 #[derive(Debug, Default, Clone, Deserialize)]
@@ -43,16 +47,13 @@ pub(crate) fn is_too_deep(line: &str) -> bool {
     opens > DEEPEST && depth(line) > DEEPEST
 }
 
-/// How deep a line is nested, whether or not it is JSON.
+/// How deep a line is nested, whether or not it is JSON; it is not looked at any further than it may be read.
 fn depth(line: &str) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    let (mut quoted, mut escaped) = (false, false);
-    for byte in line.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = quoted,
-            b'"' => quoted = !quoted,
-            _ if quoted => {}
+    let bytes = line.as_bytes();
+    let (mut depth, mut deepest, mut at) = (0_usize, 0, 0);
+    while at < bytes.len() && deepest <= DEEPEST {
+        match bytes[at] {
+            b'"' => at = text_end(bytes, at + 1),
             b'[' | b'{' => {
                 depth += 1;
                 deepest = deepest.max(depth);
@@ -60,8 +61,21 @@ fn depth(line: &str) -> usize {
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
+        at += 1;
     }
     deepest
+}
+
+/// Where a text ends that begins here.
+fn text_end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += found;
+        if bytes[at] == b'"' {
+            return at;
+        }
+        at += 2;
+    }
+    bytes.len()
 }
 
 /// A line as the shape that is expected of it. Half a character, as is left where a text was cut, becomes a mark.
@@ -119,6 +133,7 @@ mod tests {
     fn what_is_read_can_be_read_again_by_everybody_inside_an_event() {
         let line = nested(DEEPEST);
         assert!(!is_too_deep(&line));
+        assert!(read::<Piece<'_>>(&line).is_some() && is_whole(&line));
         let value: Json = read(&line).unwrap();
         let inside = serde_json::json!({ "a": { "b": value } }).to_string();
         assert!(serde_json::from_str::<Json>(&inside).is_ok());

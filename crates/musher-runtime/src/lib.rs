@@ -47,6 +47,6 @@ pub use runtime::{Capabilities, Runtime};
 pub use session::{
     AskPolicy, Asked, Command, CommandError, Keeper, KeySource, Limits, McpServer, McpTransport,
     ModelOptions, Output, PendingPrompt, Remark, Resume, Session, SessionHandle, SessionSpec,
-    SystemPrompt,
+    SystemPrompt, USUAL_INACTIVITY,
 };
 pub use tokio_util::sync::CancellationToken;

@@ -118,6 +118,8 @@ pub(crate) enum Errors {
 pub(crate) enum Heard {
     /// Lines, and what they weigh until whoever they are for has taken them.
     Lines(Vec<Line>, Weight),
+    /// It has closed its output and goes on.
+    Closed,
     /// The last thing heard: it has exited, its output was read to the end, and its tree is gone.
     Ended(Exit),
 }
@@ -215,6 +217,7 @@ impl Process {
             }
             match self.output.recv().await? {
                 Heard::Lines(lines, weight) => self.rest = Some((lines.into_iter(), weight)),
+                Heard::Closed => {}
                 Heard::Ended(exit) => return Some(Said::Ended(exit)),
             }
         }

@@ -28,7 +28,7 @@ use parcel::Parcel;
 pub(crate) use port::{Attempt, Batch, Ended, Gate, GateVerdict, Order, Port, Settings, Signal};
 pub use spec::{
     AskPolicy, Keeper, Limits, McpServer, McpTransport, PendingPrompt, Resume, SessionSpec,
-    SystemPrompt,
+    SystemPrompt, USUAL_INACTIVITY,
 };
 
 /// What a session says.

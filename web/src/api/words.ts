@@ -28,6 +28,8 @@ export type AskBody =
       reason?: string;
       always?: { label: string; scope?: string }[];
       human_only?: boolean;
+      /** What is shown was cut; all of it stands there in the run's raw output. */
+      shortened?: { offset: number; len: number };
     }
   | { kind: "question"; questions: Question[] }
   | { kind: "plan"; plan: string }

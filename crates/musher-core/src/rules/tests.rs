@@ -16,6 +16,7 @@ const ANY: ToolUse<'static> = ToolUse {
     resolved: None,
     texts: &[],
     cwd: "/w",
+    unseen: false,
 };
 
 fn command<'a>(line: &'a str) -> ToolUse<'a> {
@@ -311,4 +312,28 @@ fn protection_makes_every_call_seen_and_is_not_written_down() {
         serde_json::to_value(&rules).unwrap(),
         serde_json::json!({ "allow": [], "ask": [], "deny": [] })
     );
+}
+
+#[test]
+fn what_could_not_be_seen_is_granted_by_no_pattern_and_held_back_by_every_pattern_that_might_strike()
+ {
+    let part = |line| ToolUse { unseen: true, ..command(line) };
+    let verdict = |allow: &[&str], ask: &[&str], deny: &[&str], line| {
+        rules(allow, ask, deny).verdict(&part(line))
+    };
+    // A pattern that fits what is seen says nothing of the rest.
+    assert_eq!(verdict(&["execute(git *)"], &[], &[], "git log"), Verdict::Unsettled);
+    let ban = || Verdict::Ask("execute(rm *)".parse().unwrap());
+    assert_eq!(verdict(&["execute"], &[], &["execute(rm *)"], "git log"), ban());
+    assert_eq!(verdict(&["execute"], &["execute(rm *)"], &[], "git log"), ban());
+    // What does not depend on it holds as ever.
+    assert!(denies(&rules(&["*"], &[], &["execute(rm *)"]), &part("rm x")));
+    assert!(allows(&rules(&["execute"], &[], &["edit(.git/**)"]), &part("git log")));
+    let mut granted = rules(&[], &[], &["execute(rm *)"]);
+    granted.granted.push("execute".parse().unwrap());
+    assert_eq!(granted.verdict(&part("git log")), ban(), "a grant does not lift a ban");
+    assert_eq!(Rule::for_use(&part("git log")), None);
+    let cut = ToolUse { unseen: true, ..edit("src/ … [7 bytes cut here] … ") };
+    let protected = protecting(&["edit"], &[], &[]).verdict(&cut);
+    assert!(matches!(protected, Verdict::Ask(_)), "it may be a protected place: {protected:?}");
 }

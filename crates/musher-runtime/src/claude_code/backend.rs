@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::launch::{self, Ready};
 use super::translate::{Step, Translator};
 use crate::process::{Exit, Heard, Process, ProcessControl, Weight};
-use crate::session::{Attempt, Batch, Ended, LADDER, Order};
+use crate::session::{Attempt, Batch, Ended, LADDER, Order, Signal};
 
 /// Runs one attempt to its end.
 pub(super) async fn run(attempt: Attempt) -> Ended {
@@ -102,6 +102,10 @@ impl Conversation {
                     if over && !self.ending {
                         self.end().await;
                     }
+                }
+                Wake::Heard(Some(Heard::Closed)) => {
+                    let signals = vec![Signal::OutputClosed];
+                    self.carry_out(Step { signals, ..Step::default() }, None).await;
                 }
                 Wake::Heard(Some(Heard::Ended(exit))) => {
                     let refused = self.refused(&exit);

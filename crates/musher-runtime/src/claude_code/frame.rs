@@ -107,6 +107,10 @@ pub(super) struct ResultFrame<'a> {
     #[serde(deserialize_with = "lenient")]
     pub(super) is_error: Option<bool>,
     #[serde(deserialize_with = "lenient")]
+    pub(super) subtype: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) stop_reason: Option<String>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) terminal_reason: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub(super) api_error_status: Option<u16>,

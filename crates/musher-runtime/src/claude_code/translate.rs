@@ -4,6 +4,7 @@ mod answer;
 mod content;
 mod control;
 mod outcome;
+mod reason;
 mod recent;
 mod stream;
 mod system;
@@ -67,7 +68,7 @@ pub(super) struct Translator {
     asks: HashMap<AskId, control::OpenAsk>,
     gates: HashMap<String, Id>,
     tasks: HashSet<String>,
-    trouble: outcome::Trouble,
+    trouble: reason::Trouble,
     /// The session to resume is unknown; these are the agent's words for it.
     pub(super) unknown_session: Option<ErrorInfo>,
     /// The work cannot go on.
@@ -124,15 +125,25 @@ impl Translator {
 
     /// Takes in one line, and adds what it leads to. Every line gives at least one signal.
     pub(super) fn read(&mut self, line: &Line, step: Step) -> Step {
-        let raw = RawRef { offset: line.offset, len: line.len };
-        let bytes = match &line.body {
-            LineBody::Whole(bytes) => bytes,
-            LineBody::Cut { head, tail } => return self.cut_line(raw, head, tail, step),
-        };
+        let raw = RawRef::new(line.offset, line.len);
+        match &line.body {
+            LineBody::Whole(bytes) => self.read_line(raw, bytes, step),
+            LineBody::Shortened(short) => {
+                self.read_line(RawRef { shortened: true, ..raw }, short, step)
+            }
+            LineBody::Cut { head, tail } => self.unreadable(raw, head, tail, step),
+        }
+    }
+
+    fn read_line(&mut self, raw: RawRef, bytes: &[u8], step: Step) -> Step {
         let Ok(text) = std::str::from_utf8(bytes) else { return unparsed_line(raw, bytes, step) };
         if json::is_too_deep(text) {
+            let short = json::shorten(bytes).filter(|_| !raw.shortened);
+            if let Some(short) = short {
+                return self.read_line(RawRef { shortened: true, ..raw }, &short, step);
+            }
             let (head, tail) = edges(bytes);
-            return self.cut_line(raw, head, tail, step);
+            return self.unreadable(raw, head, tail, step);
         }
         let Some(kind) = json::text_in(text, "type") else {
             return unparsed_line(raw, bytes, step);
@@ -151,7 +162,8 @@ impl Translator {
             "control_request" => self.control_request(&mut frame),
             "control_response" => self.control_response(&mut frame),
             "control_cancel_request" => self.control_cancelled(&mut frame),
-            "command_lifecycle" | "keep_alive" => {
+            "command_lifecycle" => self.command_lifecycle(&mut frame),
+            "keep_alive" => {
                 frame.signal(Signal::Alive);
                 Some(())
             }
@@ -170,21 +182,17 @@ impl Translator {
         frame.step
     }
 
-    /// A line too long or too deep to be read. If its edges say that it ends the turn, the turn has ended, or it never would.
-    fn cut_line(&mut self, raw: RawRef, head: &[u8], tail: &[u8], step: Step) -> Step {
+    /// A long line that is no JSON. If its edges say that it ends the turn, the turn has ended, or it never would; but
+    /// nobody knows how, so it is not told as done.
+    fn unreadable(&mut self, raw: RawRef, head: &[u8], tail: &[u8], step: Step) -> Step {
         let text = format!("{} … {}", String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
         let ends = self.turn_open && text.contains(r#""type":"result""#);
-        let failed = text.contains(r#""is_error":true"#);
         let mut step = unparsed(raw, text, true, step);
         if ends {
             self.turn_open = false;
-            let message = "the turn ended with more than could be read";
+            let message = "the agent told the end of its turn in words that cannot be read";
             let error = ErrorInfo::new(ErrorClass::Protocol, message);
-            let ended = if failed {
-                TurnEnded::synthesised(TurnOutcome::Failed, Some(error))
-            } else {
-                TurnEnded::synthesised(TurnOutcome::Completed, None)
-            };
+            let ended = TurnEnded::synthesised(TurnOutcome::Failed, Some(error));
             let kind = EventKind::TurnEnded(Box::new(ended));
             step.signals.push(Signal::Event { kind, scope: Scope::Main, raw: Some(raw) });
         }
@@ -247,7 +255,7 @@ impl Translator {
 
 fn unparsed_line(raw: RawRef, bytes: &[u8], step: Step) -> Step {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(NATIVE_KEPT)]).into_owned();
-    unparsed(raw, text, bytes.len() > NATIVE_KEPT, step)
+    unparsed(raw, text, bytes.len() > NATIVE_KEPT || raw.shortened, step)
 }
 
 /// The beginning and the end of a line, without what is between them.

@@ -113,6 +113,7 @@ impl Agent {
             kind: tool.kind,
             subject,
             input,
+            shortened: false,
         };
         self.outbox.send(vec![Signal::Gate(gate)], None).await
     }

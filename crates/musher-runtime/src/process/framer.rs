@@ -2,11 +2,16 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
-/// Lines up to this size are kept whole; a longer one is not worth parsing.
+use crate::json::Shortener;
+
+/// Lines up to this size are kept whole; a longer one is shortened while it is read.
 const WHOLE: usize = 4 * 1024 * 1024;
-/// A line is reported at the latest after this many bytes, so that output without a newline is still heard of.
+/// A line that is no JSON is reported at the latest after this many bytes, so that output without a newline is still
+/// heard of.
 const CAP: u64 = 64 * 1024 * 1024;
-/// How much of a long line's beginning and end is kept.
+/// The same for a line that may yet turn out to be JSON. Longer than this is no frame of any agent.
+const LONGEST_FRAME: u64 = 1024 * 1024 * 1024;
+/// How much of the beginning and end is kept of a long line that is no JSON.
 const EDGE: usize = 16 * 1024;
 /// How much is read at a time from an agent that says much, and from one that says little: there may be a thousand of
 /// those, and each has its room.
@@ -30,7 +35,9 @@ pub(crate) struct Line {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LineBody {
     Whole(Bytes),
-    /// Too long: only its edges are kept.
+    /// Too long: JSON with its long texts and lists cut.
+    Shortened(Bytes),
+    /// Too long, and no JSON: only its edges are kept.
     Cut {
         head: Bytes,
         tail: Bytes,
@@ -41,7 +48,7 @@ impl Line {
     /// How many bytes of it are in memory. Also a short line costs something, and what it means costs more.
     pub(crate) fn kept(&self) -> usize {
         let bytes = match &self.body {
-            LineBody::Whole(bytes) => bytes.len(),
+            LineBody::Whole(bytes) | LineBody::Shortened(bytes) => bytes.len(),
             LineBody::Cut { head, tail } => head.len() + tail.len(),
         };
         bytes + OWN_WEIGHT
@@ -68,6 +75,8 @@ struct LongLine {
     len: u64,
     head: Bytes,
     tail: BytesMut,
+    /// What is left of it, as long as it can be JSON.
+    shortener: Option<Shortener>,
 }
 
 impl Default for Framer {
@@ -155,6 +164,7 @@ impl Framer {
                 len: 0,
                 head: Bytes::copy_from_slice(&self.buffer[..EDGE]),
                 tail: BytesMut::new(),
+                shortener: Some(Shortener::default()),
             });
         }
         let bytes = std::mem::take(&mut self.buffer);
@@ -162,11 +172,16 @@ impl Framer {
         self.offset += bytes.len() as u64;
         let long = self.long.as_mut()?;
         long.extend(&bytes);
-        if long.len < CAP {
+        if long.len < (if long.shortener.is_some() { LONGEST_FRAME } else { CAP }) {
             return None;
         }
-        let next =
-            LongLine { offset: self.offset, len: 0, head: Bytes::new(), tail: BytesMut::new() };
+        let next = LongLine {
+            offset: self.offset,
+            len: 0,
+            head: Bytes::new(),
+            tail: BytesMut::new(),
+            shortener: None,
+        };
         self.long.replace(next).map(LongLine::into_line)
     }
 }
@@ -178,14 +193,19 @@ impl LongLine {
         let excess = (self.tail.len() + last.len()).saturating_sub(EDGE);
         self.tail.advance(excess.min(self.tail.len()));
         self.tail.extend_from_slice(last);
+        if let Some(shortener) = &mut self.shortener {
+            shortener.push(bytes);
+        }
+        self.shortener.take_if(|shortener| shortener.is_hopeless());
     }
 
     fn into_line(self) -> Line {
-        Line {
-            offset: self.offset,
-            len: self.len,
-            body: LineBody::Cut { head: self.head, tail: self.tail.freeze() },
-        }
+        let short = self.shortener.and_then(Shortener::finish);
+        let body = match short {
+            Some(short) => LineBody::Shortened(short.into()),
+            None => LineBody::Cut { head: self.head, tail: self.tail.freeze() },
+        };
+        Line { offset: self.offset, len: self.len, body }
     }
 }
 
@@ -210,7 +230,7 @@ mod tests {
             .iter()
             .map(|line| match &line.body {
                 LineBody::Whole(bytes) => bytes.as_ref(),
-                LineBody::Cut { .. } => panic!("a short line was cut"),
+                LineBody::Shortened(_) | LineBody::Cut { .. } => panic!("a short line was cut"),
             })
             .collect()
     }
@@ -261,6 +281,27 @@ mod tests {
         let LineBody::Cut { head, .. } = &lines[0].body else { panic!("not cut") };
         assert_eq!(head.len(), EDGE);
         assert_eq!(whole(&lines[lines.len() - 1..]), [b"after"]);
+    }
+
+    #[test]
+    fn promise_10_a_frame_of_any_length_keeps_its_short_fields_and_costs_little() {
+        let mut framer = Framer::default();
+        let mut lines = Vec::new();
+        let mut say = |bytes: &[u8]| {
+            framer.buffer().extend_from_slice(bytes);
+            lines.extend(std::iter::from_fn(|| framer.next_line()));
+            assert!(framer.buffer.capacity() <= 2 * WHOLE + 64 * 1024);
+        };
+        let chunk = vec![b'x'; 64 * 1024];
+        say(b"before\n{\"text\":\"");
+        for _ in 0..(100 << 20) / chunk.len() {
+            say(&chunk);
+        }
+        say(b"\",\"type\":\"result\"}\nafter\n");
+        let LineBody::Shortened(short) = &lines[1].body else { panic!("{:?}", lines[1]) };
+        assert!(short.len() < 64 * 1024 && short.ends_with(b"\"type\":\"result\"}"));
+        assert_eq!((lines[1].offset, lines[1].len), (7, (100 << 20) + 27));
+        assert_eq!(lines[2].body, LineBody::Whole(Bytes::from_static(b"after")));
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub(super) struct Task {
     /// Somebody still holds the process.
     attended: bool,
     output: Option<pipe::Receiver>,
+    /// The end of its output was told, or nobody needs to hear of it.
+    told_of_end: bool,
     framer: Framer,
     copying: Option<Copying>,
     errors: Option<pipe::Receiver>,
@@ -141,6 +143,7 @@ impl Task {
             exit: ExitWatch::of(&child)?,
             input: stdin.map(pipe::Sender::from_owned_fd).transpose()?,
             output: receiver(stdout)?,
+            told_of_end: false,
             errors: receiver(child.stderr.take().map(OwnedFd::from))?,
             child,
             tree: guard.release(),
@@ -194,6 +197,7 @@ impl Task {
             // What is read is handed on before more is read: that is how a slow reader makes the agent wait.
             let may_read = waiting.is_empty() && copied && self.output.is_some();
             let may_write = !self.writes.is_empty() && self.input.is_some();
+            let mute = self.output.is_none() && waiting.is_empty() && !exited && !self.told_of_end;
             let wake = tokio::select! {
                 biased;
                 order = self.orders.recv(), if self.attended => Wake::Order(order),
@@ -210,6 +214,14 @@ impl Task {
                 read = read(&mut self.errors, &mut self.error_buffer), if self.errors.is_some() => Wake::Errors(read),
                 written = write(&mut self.input, self.writes.front()), if may_write => Wake::Wrote(written),
                 () = self.exit.exited(), if !exited => Wake::Exit,
+                room = lines.reserve(), if mute => {
+                    self.told_of_end = true;
+                    // A reader that is gone does not need to hear of it.
+                    if let Ok(permit) = room {
+                        permit.send(Heard::Closed);
+                    }
+                    Wake::Said
+                }
                 () = passed(until), if until.is_some() => Wake::Deadline,
             };
             match wake {

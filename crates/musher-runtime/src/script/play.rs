@@ -335,6 +335,7 @@ impl Player {
                 reason: None,
                 always: Vec::new(),
                 human_only: false,
+                shortened: None,
             })
             .await?;
         match approved {

@@ -57,6 +57,7 @@ impl Player {
             kind,
             subject: Some(subject.clone()),
             input: input.clone(),
+            shortened: false,
         };
         self.signal(Signal::Gate(gate)).await?;
         let verdict = self
@@ -81,6 +82,7 @@ impl Player {
                     reason: None,
                     always: Vec::new(),
                     human_only: false,
+                    shortened: None,
                 })
                 .await?
             }
@@ -195,7 +197,9 @@ impl Player {
                 Some(Said::Line(line, weight)) => {
                     let shown = match &line.body {
                         LineBody::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-                        LineBody::Cut { .. } => format!("[a line of {} bytes]", line.len),
+                        LineBody::Shortened(_) | LineBody::Cut { .. } => {
+                            format!("[a line of {} bytes]", line.len)
+                        }
                     };
                     keep_tail(&mut text, &shown);
                     // What is being ended is read to its end: only then is its tree known to be gone.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use musher_core::{
     Answer, Approval, Ask, AskId, ClosedBy, Decision, Rule, ToolKind, ToolPhase, ToolRules,
-    ToolUpdate, ToolUse, Verdict, merged,
+    ToolUpdate, ToolUse, Verdict, is_cut, merged,
 };
 use serde_json::Value as Json;
 use tokio::time::Instant;
@@ -31,6 +31,39 @@ pub(super) struct Asks {
     cwd: PathBuf,
     open: BTreeMap<AskId, Open>,
     closed: HashMap<AskId, ClosedBy>,
+}
+
+/// A call, as it was asked about or stands at the gate.
+#[derive(Debug, Clone, Copy)]
+struct Wanted<'a> {
+    tool: &'a str,
+    kind: ToolKind,
+    subject: Option<&'a str>,
+    input: &'a Json,
+    shortened: bool,
+}
+
+impl<'a> From<&'a Approval> for Wanted<'a> {
+    fn from(approval: &'a Approval) -> Self {
+        let Approval { tool, tool_kind, subject, input, shortened, .. } = approval;
+        let shortened = shortened.is_some();
+        Self { tool, kind: *tool_kind, subject: subject.as_deref(), input, shortened }
+    }
+}
+
+impl<'a> From<&'a Gate> for Wanted<'a> {
+    fn from(gate: &'a Gate) -> Self {
+        let Gate { tool, kind, subject, input, shortened, .. } = gate;
+        Self { tool, kind: *kind, subject: subject.as_deref(), input, shortened: *shortened }
+    }
+}
+
+impl Wanted<'_> {
+    /// Whether what the rules look at may have been cut.
+    fn is_unseen(&self) -> bool {
+        let by_texts = matches!(self.kind, ToolKind::Mcp | ToolKind::Other);
+        self.shortened && (by_texts || self.subject.is_none_or(is_cut))
+    }
 }
 
 /// What becomes of a new ask.
@@ -94,8 +127,7 @@ impl Asks {
     }
 
     fn judge(&self, approval: &Approval, rules: &ToolRules) -> Verdict {
-        let Approval { tool, tool_kind, subject, input, .. } = approval;
-        self.with_use(tool, *tool_kind, subject.as_deref(), input, |wanted| rules.verdict(wanted))
+        self.with_use(approval.into(), |wanted| rules.verdict(wanted))
     }
 
     /// The rule that a person would grant by saying "always".
@@ -103,16 +135,15 @@ impl Asks {
         let Ask::Approval(approval) = body else {
             return None;
         };
-        let Approval { tool, tool_kind, subject, input, human_only, .. } = &**approval;
-        match human_only {
+        match approval.human_only {
             true => None,
-            false => self.with_use(tool, *tool_kind, subject.as_deref(), input, Rule::for_use),
+            false => self.with_use((&**approval).into(), Rule::for_use),
         }
     }
 
     /// What the rules say to a call that the agent has not asked about.
     pub(super) fn gate(&self, gate: &Gate) -> GateVerdict {
-        match self.verdict(&gate.tool, gate.kind, gate.subject.as_deref(), &gate.input) {
+        match self.verdict(gate.into()) {
             Verdict::Deny(rule) => GateVerdict::Deny { reason: self.forbidden(&rule) },
             // What a person must be asked about is never waved through.
             Verdict::Allow(_) if matches!(gate.kind, ToolKind::Question | ToolKind::Plan) => {
@@ -134,19 +165,14 @@ impl Asks {
         }
     }
 
-    fn verdict(&self, tool: &str, kind: ToolKind, subject: Option<&str>, input: &Json) -> Verdict {
-        self.with_use(tool, kind, subject, input, |wanted| self.rules.verdict(wanted))
+    fn verdict(&self, wanted: Wanted<'_>) -> Verdict {
+        self.with_use(wanted, |wanted| self.rules.verdict(wanted))
     }
 
     /// Shows somebody a call as the rules see it.
-    fn with_use<T>(
-        &self,
-        tool: &str,
-        kind: ToolKind,
-        subject: Option<&str>,
-        input: &Json,
-        look: impl FnOnce(&ToolUse<'_>) -> T,
-    ) -> T {
+    fn with_use<T>(&self, wanted: Wanted<'_>, look: impl FnOnce(&ToolUse<'_>) -> T) -> T {
+        let unseen = wanted.is_unseen();
+        let Wanted { tool, kind, subject, input, .. } = wanted;
         let mut texts = Vec::new();
         let resolved = match kind {
             ToolKind::Read | ToolKind::Edit | ToolKind::Search => {
@@ -169,6 +195,7 @@ impl Asks {
             resolved: resolved.as_deref(),
             texts: &texts,
             cwd: &self.cwd.to_string_lossy(),
+            unseen,
         })
     }
 
@@ -189,6 +216,12 @@ impl Asks {
             .accepts(answer)
             .map_err(|why| CommandError::WrongAnswer { ask: ask.clone(), why })?;
         let changed = match (&open.body, answer) {
+            (Ask::Approval(approval), Answer::Allow { input: Some(_) })
+                if approval.shortened.is_some() =>
+            {
+                let why = "it is too long to be changed here; allow it as it is, or deny it";
+                return Err(CommandError::WrongAnswer { ask: ask.clone(), why });
+            }
             (Ask::Approval(approval), Answer::Allow { input: Some(changes) }) => {
                 self.changed(approval, changes)?
             }
@@ -244,7 +277,9 @@ impl Asks {
             Some(field) => input[field].as_str().map(str::to_owned),
             None => approval.subject.clone(),
         };
-        let verdict = self.verdict(&approval.tool, approval.tool_kind, subject.as_deref(), &input);
+        let subject_now = subject.as_deref();
+        let wanted = Wanted { subject: subject_now, input: &input, ..Wanted::from(approval) };
+        let verdict = self.verdict(wanted);
         if let Verdict::Deny(rule) = verdict {
             return Err(CommandError::Forbidden(rule.to_string()));
         }
@@ -299,7 +334,10 @@ impl Asks {
             AskPolicy::Deny => Decision::Deny,
         };
         let may_allow = match body {
-            Ask::Approval(approval) => !approval.human_only,
+            // What nobody could see whole is not waved through because nobody looked.
+            Ask::Approval(approval) => {
+                !approval.human_only && !Wanted::from(&**approval).is_unseen()
+            }
             // Nobody can answer a question or approve a plan for a person.
             Ask::Plan { .. } | Ask::Question { .. } | Ask::Form { .. } => false,
         };
@@ -374,7 +412,11 @@ mod tests {
         let rules =
             ToolRules { allow: vec!["edit(./**)".parse().unwrap()], ..ToolRules::default() };
         let asks = Asks::new(rules, AskPolicy::default(), cwd);
-        let edit = |path: &str| asks.verdict("Edit", ToolKind::Edit, Some(path), &Json::Null);
+        let edit = |path: &str| {
+            let (kind, subject) = (ToolKind::Edit, Some(path));
+            let input = &Json::Null;
+            asks.verdict(Wanted { tool: "Edit", kind, subject, input, shortened: false })
+        };
         assert!(matches!(edit("new/file"), Verdict::Allow(_)));
         assert_eq!(edit("innocent/passwd"), Verdict::Unsettled);
         assert_eq!(edit("innocent/new-file"), Verdict::Unsettled);

@@ -1,5 +1,6 @@
 //! The driver: the loop around every runtime that decides what happens inside one run.
 
+mod closing;
 mod commands;
 mod files;
 mod hosted;
@@ -7,14 +8,14 @@ mod signals;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
 use musher_core::{
-    ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, Ledger, Level, Outcome, PromptId, Scope,
-    SessionEnded, SessionId, SessionOrigin, TaskId, Tokens, Usd,
+    ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, Ledger, Level, OpenWork, Outcome, PromptId,
+    Scope, SessionEnded, SessionId, SessionOrigin, Tokens, Usd,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -44,6 +45,8 @@ const ORDERS: usize = 1024;
 const REQUESTS: usize = 64;
 /// An agent that neither works nor leaves is waited for this long.
 const LINGERING: Duration = Duration::from_secs(30);
+/// An agent that has closed its output has this long to leave.
+const LEAVING: Duration = Duration::from_secs(5);
 
 /// What the driver must know of a runtime.
 #[derive(Debug, Clone, Copy)]
@@ -121,13 +124,15 @@ struct Driver {
     watched: Watched,
     clocks: Clocks,
     ledger: Ledger,
-    tasks: BTreeSet<TaskId>,
+    work: OpenWork,
     pending: VecDeque<(PromptId, String)>,
     interrupt_sent: bool,
     /// When an idle session is closed.
     close_at: Option<Instant>,
     /// The agent was told to leave.
     closed: bool,
+    /// By when an agent that has closed its output must have left.
+    mute_by: Option<Instant>,
     /// The agent says of itself that it is not idle.
     native_busy: bool,
     warned_of_cost: bool,
@@ -199,11 +204,12 @@ impl Driver {
             seq: 0,
             outbox: Parcel::default(),
             turns: Turns::default(),
-            tasks: BTreeSet::new(),
+            work: OpenWork::default(),
             pending: VecDeque::new(),
             interrupt_sent: false,
             close_at: None,
             closed: false,
+            mute_by: None,
             native_busy: false,
             warned_of_cost: false,
             ending: None,
@@ -287,6 +293,7 @@ impl Driver {
         let (signals_out, signals) = mpsc::channel(SIGNALS);
         self.outbound.connect(orders);
         self.watched.starting();
+        self.mute_by = None;
         let fork = self.spec.resume.as_ref().is_some_and(|resume| resume.fork);
         let attempt = Attempt {
             spec: self.spec.clone(),
@@ -326,7 +333,7 @@ impl Driver {
                 resume.session, self.profile.name
             ),
         });
-        self.turns.sent.clear();
+        self.turns.forget();
         let running = self.attempt(None);
         self.send_prompt(super::mint_prompt(), fresh_prompt);
         Some(running)
@@ -344,6 +351,7 @@ impl Driver {
             .chain(self.asks.next_deadline())
             .chain(self.close_at)
             .chain(self.leave_by())
+            .chain(self.mute_by.filter(|_| !self.end.is_cancelled()))
             .min()
     }
 
@@ -355,7 +363,7 @@ impl Driver {
 
     fn expected_to_speak(&self) -> bool {
         // A host that does not listen keeps the agent silent; that is not the agent's fault.
-        let at_work = self.turns.busy() || !self.tasks.is_empty();
+        let at_work = self.turns.busy() || self.work.has_background();
         at_work && !self.asks.any_open() && self.outbox.outputs.len() < OUTBOX
     }
 
@@ -367,7 +375,8 @@ impl Driver {
         if self.close_at.is_some_and(|at| at <= now) {
             self.close_at = None;
             // It claimed to be busy and said nothing more: it is taken to be idle.
-            if std::mem::take(&mut self.native_busy) {
+            let words = self.turns.not_taken(None);
+            if std::mem::take(&mut self.native_busy) || words {
                 self.settle();
             } else {
                 self.close();
@@ -376,6 +385,9 @@ impl Driver {
         if self.leave_by().is_some_and(|by| by <= now) {
             self.end.cancel();
         }
+        if self.mute_by.is_some_and(|by| by <= now) {
+            self.end_mute();
+        }
         if let Some(ending) = &mut self.ending {
             if ending.interrupting_until.is_some_and(|until| until <= now) {
                 ending.interrupting_until = None;
@@ -383,31 +395,6 @@ impl Driver {
             }
         } else if let Some(error) = self.clocks.passed(self.expected_to_speak()) {
             self.begin_ending(Outcome::TimedOut, Some(error));
-        }
-    }
-
-    /// Starts down the stop ladder; the first reason stands.
-    fn begin_ending(&mut self, outcome: Outcome, error: Option<ErrorInfo>) {
-        if self.ending.is_some() {
-            return;
-        }
-        self.forget_pending();
-        self.close_at = None;
-        let mut ending = Ending::new(outcome, error);
-        let may_interrupt = self.turns.open.is_some() && self.profile.capabilities.interrupt;
-        if may_interrupt && self.order(Order::Interrupt).is_ok() {
-            ending.interrupting();
-        } else {
-            self.end.cancel();
-        }
-        self.ending = Some(ending);
-    }
-
-    /// Lets an idle session end by itself.
-    fn close(&mut self) {
-        self.closed = true;
-        if self.order(Order::Close).is_err() {
-            self.end.cancel();
         }
     }
 
@@ -455,6 +442,9 @@ impl Driver {
         }
         for ask in self.asks.close_all(ClosedBy::ProcessEnd) {
             self.unanswered(ask, ClosedBy::ProcessEnd);
+        }
+        for (scope, end) in self.work.end() {
+            self.emit_from(end, scope, None);
         }
         if !ended.survivors.is_empty() {
             let message = format!("processes {:?} could not be ended", ended.survivors);

@@ -35,10 +35,14 @@ impl Ending {
 
 /// How a turn must have ended when its process did.
 pub(super) fn turn_cut_short(ended: &Ended, decided: Option<&Ending>) -> TurnEnded {
-    if decided.is_some() {
-        return TurnEnded::synthesised(TurnOutcome::Interrupted, None);
+    match decided {
+        Some(Ending { outcome: Outcome::Failed, error, .. }) => {
+            return TurnEnded::synthesised(TurnOutcome::Failed, error.clone());
+        }
+        Some(_) => return TurnEnded::synthesised(TurnOutcome::Interrupted, None),
+        None => {}
     }
-    match ended.signal {
+    match ended.signal.filter(|_| ended.error.is_none()) {
         Some(signal) => {
             let message =
                 format!("the agent was killed by signal {signal} in the middle of its turn");

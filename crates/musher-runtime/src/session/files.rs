@@ -132,5 +132,6 @@ pub(super) fn ask(changed: &[Changed], settings: Settings) -> Ask {
         always: Vec::new(),
         // No rule and no default agrees to it.
         human_only: true,
+        shortened: None,
     }))
 }

@@ -81,7 +81,7 @@ impl Clocks {
             return Some(
                 ErrorInfo::new(ErrorClass::Stalled, format!("nothing was heard for {limit:?}"))
                     .with_code("inactivity")
-                    .with_hint("raise the limit (--inactivity) if its tools are slow and silent"),
+                    .with_hint("raise the limit if its tools are slow and silent (`inactivity`, --inactivity), or switch it off with `off`"),
             );
         }
         None

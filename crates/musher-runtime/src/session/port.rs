@@ -104,6 +104,15 @@ pub(crate) enum Signal {
     Delta(Delta),
     /// A model call has begun.
     ModelCall,
+    /// The agent has begun to work on something that was said to it. A runtime that never says so begins with each turn
+    /// all that it was sent.
+    Begun {
+        prompt: PromptId,
+    },
+    /// The agent will not work on something that was said to it.
+    NotTaken {
+        prompt: PromptId,
+    },
     AskOpened {
         ask: AskId,
         body: Ask,
@@ -129,6 +138,8 @@ pub(crate) enum Signal {
     },
     /// Something was heard that nobody needs to know of; it is a sign of life.
     Alive,
+    /// The agent has closed its output and lives on: it will not be heard again.
+    OutputClosed,
     /// The backend came to know this, and nobody else may.
     Secret {
         name: String,
@@ -144,6 +155,8 @@ pub(crate) struct Gate {
     pub(crate) kind: ToolKind,
     pub(crate) subject: Option<String>,
     pub(crate) input: Json,
+    /// The input was too long to be told whole.
+    pub(crate) shortened: bool,
 }
 
 /// What the rules say to a call at the gate.

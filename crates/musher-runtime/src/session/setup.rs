@@ -117,7 +117,7 @@ fn cut_short(exit: Exit) -> Ended {
 fn shown(line: &Line) -> String {
     match &line.body {
         LineBody::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        LineBody::Cut { .. } => format!("[a line of {} bytes]", line.len),
+        LineBody::Shortened(_) | LineBody::Cut { .. } => format!("[a line of {} bytes]", line.len),
     }
 }
 

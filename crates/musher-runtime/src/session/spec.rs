@@ -70,7 +70,7 @@ pub struct Keeper {
 }
 
 impl SessionSpec {
-    /// A session with no limits, no rules, and asks that wait for an answer.
+    /// A session with no rules, no limit but the usual one on silence, and asks that wait for an answer.
     pub fn new(
         prompt: impl Into<String>,
         cwd: impl Into<PathBuf>,
@@ -155,15 +155,25 @@ pub enum SystemPrompt {
     Replace(String),
 }
 
-/// What ends a run that does not end by itself.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// How long an agent may be silent inside a turn when nobody has said otherwise. One that hangs would take its place, and
+/// wait, for ever.
+pub const USUAL_INACTIVITY: Duration = Duration::from_secs(15 * 60);
+
+/// What ends a run that does not end by itself. By default only silence does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Model calls in the whole run.
     pub max_turns: Option<u32>,
     pub budget: Option<Usd>,
-    /// Silence inside a turn while nothing waits for a person. A rate limit's reset extends it.
+    /// Silence inside a turn while nothing waits for a person. A rate limit's reset extends it. `None` is no limit.
     pub inactivity: Option<Duration>,
     pub wall_clock: Option<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_turns: None, budget: None, inactivity: Some(USUAL_INACTIVITY), wall_clock: None }
+    }
 }
 
 /// What happens to an ask that no rule settles.

@@ -1,8 +1,6 @@
-//! The turns of a session: each start has one end, and what was open in a turn is closed with it.
+//! The turns of a session: each start has one end.
 
-use std::collections::BTreeSet;
-
-use musher_core::{CallId, PromptId, ToolPhase, ToolUpdate, TurnEnded};
+use musher_core::{PromptId, TurnEnded};
 use tokio::time::Instant;
 
 /// A turn under way.
@@ -11,7 +9,6 @@ pub(super) struct OpenTurn {
     pub(super) prompts: Vec<PromptId>,
     pub(super) model_calls: u32,
     started: Instant,
-    calls: BTreeSet<CallId>,
 }
 
 /// Every turn of one session.
@@ -22,6 +19,12 @@ pub(super) struct Turns {
     pub(super) last: Option<TurnEnded>,
     /// Prompts that were sent and have not begun a turn yet.
     pub(super) sent: Vec<PromptId>,
+    /// Prompts that the agent has begun to work on, before it has begun its turn.
+    begun: Vec<PromptId>,
+    /// What was said into a turn and not begun yet.
+    said: Vec<PromptId>,
+    /// The agent says what it begins to work on.
+    tells: bool,
     pub(super) model_calls: u32,
     /// Bytes that were said into the turn.
     pub(super) steered: usize,
@@ -30,7 +33,18 @@ pub(super) struct Turns {
 impl Turns {
     /// Whether the agent is at work or about to be.
     pub(super) fn busy(&self) -> bool {
-        self.open.is_some() || !self.sent.is_empty()
+        self.open.is_some() || self.owes()
+    }
+
+    /// Whether there are prompts that have not begun a turn.
+    pub(super) fn owes(&self) -> bool {
+        !self.sent.is_empty() || !self.begun.is_empty()
+    }
+
+    /// Forgets the prompts that have not begun a turn.
+    pub(super) fn forget(&mut self) {
+        self.sent.clear();
+        self.begun.clear();
     }
 
     /// The number of the turn under way.
@@ -38,17 +52,46 @@ impl Turns {
         self.open.as_ref().map(|_| self.count)
     }
 
-    /// Begins a turn and tells which prompts it answers.
+    /// The agent has begun to work on a prompt or on words that were said into a turn.
+    pub(super) fn begun(&mut self, prompt: PromptId) {
+        self.tells = true;
+        self.said.retain(|said| *said != prompt);
+        let was_sent = self.sent.iter().position(|sent| *sent == prompt);
+        was_sent.map(|at| self.sent.remove(at));
+        match &mut self.open {
+            None => self.begun.push(prompt),
+            Some(turn) if was_sent.is_some() => turn.prompts.push(prompt),
+            // It was said into this turn.
+            Some(_) => {}
+        }
+    }
+
+    /// Something was said into the turn.
+    pub(super) fn say(&mut self, prompt: PromptId, bytes: usize) {
+        self.steered += bytes;
+        self.said.push(prompt);
+    }
+
+    /// Whether words that came too late for their turn will begin another: the agent would have said if it had taken them.
+    pub(super) fn awaits_words(&self) -> bool {
+        self.tells && !self.said.is_empty()
+    }
+
+    /// The agent does not take these words, or none that wait; tells whether any did.
+    pub(super) fn not_taken(&mut self, prompt: Option<&PromptId>) -> bool {
+        let waited = self.awaits_words();
+        self.said.retain(|said| prompt.is_some_and(|prompt| said != prompt));
+        waited
+    }
+
+    /// Begins a turn and tells which prompts it answers: those that the agent names, or else all that were sent.
     pub(super) fn begin(&mut self) -> Vec<PromptId> {
-        let prompts = std::mem::take(&mut self.sent);
+        let named = std::mem::take(&mut self.begun);
+        let prompts = if named.is_empty() { std::mem::take(&mut self.sent) } else { named };
         self.steered = 0;
         self.count += 1;
-        self.open = Some(OpenTurn {
-            prompts: prompts.clone(),
-            model_calls: 0,
-            started: Instant::now(),
-            calls: BTreeSet::new(),
-        });
+        self.open =
+            Some(OpenTurn { prompts: prompts.clone(), model_calls: 0, started: Instant::now() });
         prompts
     }
 
@@ -57,27 +100,6 @@ impl Turns {
         if let Some(turn) = &mut self.open {
             turn.model_calls += 1;
         }
-    }
-
-    /// Keeps track of the calls that have no result yet.
-    pub(super) fn tool(&mut self, update: &ToolUpdate) {
-        if let Some(turn) = &mut self.open {
-            if update.phase.is_final() {
-                turn.calls.remove(&update.call);
-            } else {
-                turn.calls.insert(update.call.clone());
-            }
-        }
-    }
-
-    /// The calls that will never get a result.
-    pub(super) fn cancelled_calls(&mut self) -> Vec<ToolUpdate> {
-        let calls = self.open.as_mut().map(|turn| std::mem::take(&mut turn.calls));
-        calls
-            .into_iter()
-            .flatten()
-            .map(|call| ToolUpdate::phase(call, ToolPhase::Cancelled))
-            .collect()
     }
 
     /// Ends the turn; what the runtime left out is filled in.

@@ -147,6 +147,7 @@ fn held_back(folder: &Folder, rules: &ToolRules, path: &Path) -> Option<String> 
         resolved: None,
         texts: &[],
         cwd: &cwd,
+        unseen: false,
     };
     match rules.verdict(&tool_use) {
         Verdict::Deny(rule) => Some(format!("the rule `{rule}` forbids it")),

@@ -6,6 +6,7 @@
 
 mod contract;
 mod keeping;
+mod long;
 mod models;
 mod promises;
 mod real;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use musher_runtime::claude_code::ClaudeCode;
-use musher_runtime::core::{Answer, EventKind, Outcome, ToolPhase};
+use musher_runtime::core::{Answer, EventKind, Outcome, ToolPhase, TurnOutcome};
 use musher_runtime::script::Script;
 use musher_runtime::{
     AskPolicy, Containment, Host, McpServer, McpTransport, Runtime, SessionSpec, Sweep,
@@ -97,6 +97,31 @@ async fn promise_10_garbage_and_a_line_of_64_mib_become_events_and_the_run_ends(
         })
         .sum();
     assert!(heard > 64 * 1024 * 1024, "only {heard} bytes were heard of");
+}
+
+#[tokio::test]
+async fn promise_21_an_agent_that_closes_its_output_in_its_turn_and_lives_on_ends_as_a_failure() {
+    let place = Place::new();
+    let program = place.home.path().join("mute");
+    write_program(
+        &program,
+        r#"read -r initialize
+printf '{"type":"control_response","response":{"subtype":"success","request_id":"musher-0","response":{}}}\n'
+read -r prompt
+printf '{"type":"system","subtype":"init","session_id":"s","model":"m"}\n'
+exec >&-
+exec sleep 300"#,
+    );
+    let mut spec = place.spec("go");
+    spec.program = Some(program);
+    spec.limits.inactivity = None;
+    let began = std::time::Instant::now();
+    let ended = Story::begin(&ClaudeCode::default(), spec).end().await;
+    assert!(began.elapsed() < Duration::from_secs(30), "it took {:?}", began.elapsed());
+    assert_eq!(ended.end.outcome, Outcome::Failed, "{}", ended.text());
+    let code = ended.end.error.as_ref().and_then(|error| error.code.as_deref());
+    assert_eq!(code, Some("output_closed"), "{}", ended.text());
+    assert_eq!(ended.turns()[0].outcome, TurnOutcome::Failed, "{}", ended.text());
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ mod failures;
 mod interrupts;
 mod project;
 mod sessions;
+mod subagents;
 mod tools;
 
 use musher_runtime::claude_code::{ClaudeCode, TESTED_VERSION};
@@ -27,7 +28,7 @@ fn trusted(mut spec: SessionSpec) -> SessionSpec {
 }
 
 /// What the run says it used is what the server says it gave, to the token.
-fn assert_bill(ended: &Ended, told: Usage) {
+pub(crate) fn assert_bill(ended: &Ended, told: Usage) {
     let ours = ended.end.usage;
     let said = Usage {
         input: ours.input,

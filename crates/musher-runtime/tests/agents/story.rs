@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use musher_runtime::core::{
-    Ask, AskId, ClosedBy, Delta, Event, EventKind, SessionEnded, ToolPhase, TurnEnded,
+    Ask, AskId, ClosedBy, Delta, Event, EventKind, SessionEnded, TaskPhase, ToolPhase, TurnEnded,
 };
 use musher_runtime::{MARK, Output, Runtime, Session, SessionHandle, SessionSpec};
 use musher_testkit::proc;
@@ -183,6 +183,7 @@ impl Story {
         let mut turn_open = false;
         let mut asks: BTreeSet<&AskId> = BTreeSet::new();
         let mut calls = BTreeSet::new();
+        let mut tasks = BTreeSet::new();
         for event in &self.events {
             match &event.kind {
                 EventKind::TurnStarted { .. } => {
@@ -198,12 +199,21 @@ impl Story {
                 EventKind::AskClosed { ask, .. } => {
                     assert!(asks.remove(ask), "{ask} was closed but not open:\n{text}");
                 }
-                EventKind::Tool(t) if event.scope.is_main() => match t.phase {
+                EventKind::Tool(t) => match t.phase {
                     ToolPhase::Proposed => assert!(calls.insert(&t.call), "{} twice", t.call),
                     phase if phase.is_final() => {
                         calls.remove(&t.call);
                     }
                     _ => {}
+                },
+                EventKind::Task(t) => match t.phase {
+                    TaskPhase::Started => {
+                        tasks.insert(&t.task);
+                    }
+                    TaskPhase::Progress => {}
+                    TaskPhase::Completed | TaskPhase::Failed | TaskPhase::Stopped => {
+                        tasks.remove(&t.task);
+                    }
                 },
                 _ => {}
             }
@@ -211,6 +221,7 @@ impl Story {
         assert!(!turn_open, "a turn was left open:\n{text}");
         assert!(asks.is_empty(), "asks were left open:\n{text}");
         assert!(calls.is_empty(), "calls were left without a result:\n{text}");
+        assert!(tasks.is_empty(), "tasks were left without an end:\n{text}");
         assert_eq!(self.processes(), Vec::<i32>::new(), "processes were left behind:\n{text}");
     }
 }

@@ -123,6 +123,9 @@ impl Block {
     }
 }
 
+/// A long text comes in longer pieces, so that a megabyte does not take a minute.
+const MOST_PIECES: usize = 4096;
+
 #[derive(Debug, Clone)]
 pub(super) struct ToolCall {
     /// Given when the reply is finished.
@@ -231,6 +234,7 @@ impl Mishap {
 
 /// Cuts a text into pieces of so many characters.
 pub(super) fn pieces(text: &str, size: usize) -> Vec<String> {
+    let size = size.max(text.len() / MOST_PIECES);
     let mut pieces = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {

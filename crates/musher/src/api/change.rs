@@ -7,7 +7,7 @@ use std::path::Path;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use musher_core::{Ask, Edit, EventKind};
+use musher_core::{Ask, Edit, EventKind, is_cut};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -17,7 +17,6 @@ use super::file_diff::{Budget, Changes, FileDiff, effect};
 use super::problem::Problem;
 use super::request::OfEvent;
 use crate::git::FileStatus;
-use crate::runner::log::is_cut;
 use beneath::{Found, Unread};
 
 /// More lines are not shown for one act.

@@ -78,6 +78,7 @@ fn fits(rule: &Rule, approval: &Approval) -> bool {
         resolved: None,
         texts: &[],
         cwd: "/",
+        unseen: approval.shortened.is_some(),
     };
     matches!(alone.verdict(&wanted), Verdict::Allow(_))
 }

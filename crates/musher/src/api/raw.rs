@@ -43,7 +43,7 @@ pub(super) async fn raw_output(
 ) -> Result<Response, Problem> {
     let folder = api.bus.folder(api.run(&run).await?.id);
     let len = params.len.unwrap_or(LONGEST).min(LONGEST);
-    let wanted = RawRef { offset: params.offset, len };
+    let wanted = RawRef::new(params.offset, len);
     let found = api.blocking(move || match folder.is_dir() {
         true => raw::read(&folder, wanted),
         false => Ok(Vec::new()),

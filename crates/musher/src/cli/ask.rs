@@ -1,7 +1,7 @@
 //! An ask in words: what it wants of a person, and what a line means as a reply.
 
 use anstyle::AnsiColor;
-use musher_core::{Approval, Ask, Question, Reply, ToolKind};
+use musher_core::{Approval, Ask, Question, RawRef, Reply, ToolKind};
 use serde_json::Value as Json;
 use similar::{ChangeTag, TextDiff};
 
@@ -24,6 +24,12 @@ pub(crate) fn described(ask: &Ask) -> String {
             text += &changes(&approval.input);
             text += &edited(approval);
             text += &others(approval);
+            if let Some(whole) = approval.shortened {
+                let RawRef { offset, len, .. } = whole;
+                text += &format!(
+                    "\n  This is shortened: all {len} bytes of it stand at {offset} of the agent's raw output."
+                );
+            }
             let said = |text: &String| {
                 approval.input.as_object().is_some_and(|f| f.values().any(|v| v == text))
             };
@@ -196,6 +202,7 @@ mod tests {
             reason: None,
             always: Vec::new(),
             human_only: false,
+            shortened: None,
         };
         let shown = described(&Ask::Approval(Box::new(approval)));
         assert!(shown.contains("\n  > y"), "{shown}");

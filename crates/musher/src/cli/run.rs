@@ -70,9 +70,9 @@ pub(crate) struct Run {
     /// End after this much time, such as `90s`, `10m` or `1h30m`.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     timeout: Option<Duration>,
-    /// End when nothing was heard for this long inside a turn.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    inactivity: Option<Duration>,
+    /// End when nothing was heard for this long inside a turn (15m when left out; `off` for no limit).
+    #[arg(long, value_name = "TIME", value_parser = silence)]
+    inactivity: Option<Silence>,
     /// Deny an ask that waits for longer than this.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     ask_deadline: Option<Duration>,
@@ -115,7 +115,7 @@ impl Run {
         spec.limits = Limits {
             max_turns: self.max_turns,
             budget: self.budget,
-            inactivity: self.inactivity,
+            inactivity: self.inactivity.unwrap_or_default().0,
             wall_clock: self.timeout,
         };
         spec.asks = match attended {
@@ -200,6 +200,23 @@ fn budget(text: &str) -> Result<Usd, String> {
         Ok(dollars) if dollars > 0.0 && dollars.is_finite() => Ok(Usd::from_dollars(dollars)),
         Ok(_) => Err("give an amount above 0".into()),
         Err(_) => Err("give an amount of dollars such as 2.50".into()),
+    }
+}
+
+/// How long an agent may be silent; nothing is no limit.
+#[derive(Debug, Clone, Copy)]
+struct Silence(Option<Duration>);
+
+impl Default for Silence {
+    fn default() -> Self {
+        Self(Limits::default().inactivity)
+    }
+}
+
+fn silence(text: &str) -> Result<Silence, String> {
+    match text {
+        "off" => Ok(Silence(None)),
+        _ => duration(text).map(|time| Silence(Some(time))),
     }
 }
 

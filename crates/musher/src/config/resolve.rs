@@ -102,7 +102,9 @@ impl Resolver<'_> {
         let limits = musher_runtime::Limits {
             max_turns: raw.max_turns,
             budget: raw.budget_usd.map(Usd::from_dollars),
-            inactivity: self.given(raw.inactivity.as_ref(), value::time),
+            inactivity: self
+                .given(raw.inactivity.as_ref(), value::time_or_off)
+                .unwrap_or(musher_runtime::Limits::default().inactivity),
             wall_clock: self.given(raw.wall_clock.as_ref(), value::time),
         };
         let decisions = [("deny", Decision::Deny), ("allow", Decision::Allow)];

@@ -118,8 +118,15 @@ fn what_is_left_out_has_its_default() {
     let agent = &project.agents[0];
     assert_eq!(agent.asks, AskPolicy::Wait { deadline: None, default: Decision::Deny });
     assert_eq!(agent.limits, musher_runtime::Limits::default());
+    assert_eq!(agent.limits.inactivity, Some(Duration::from_secs(15 * 60)));
     assert_eq!((agent.linger, &agent.command), (Duration::ZERO, &None));
     assert_eq!(agent.prompt.as_str(), DEFAULT_PROMPT);
+}
+
+#[test]
+fn promise_6_the_limit_on_silence_is_off_only_where_somebody_has_said_so() {
+    let project = good(format!("{LEAST}inactivity = \"off\"\n"));
+    assert_eq!(project.agents[0].limits.inactivity, None);
 }
 
 #[test]

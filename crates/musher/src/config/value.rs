@@ -54,6 +54,18 @@ pub(super) fn time(text: &str) -> Result<Duration, Wrong> {
     }
 }
 
+/// A length of time above 0, or the word that there is no limit.
+pub(super) fn time_or_off(text: &str) -> Result<Option<Duration>, Wrong> {
+    match text {
+        "off" => Ok(None),
+        _ => time(text).map(Some).map_err(|wrong| match time_or_none(text) {
+            Ok(_) => Wrong::new("a time of 0 leaves no room to work")
+                .with_fix("give a longer time, or \"off\" for no limit"),
+            Err(_) => wrong,
+        }),
+    }
+}
+
 /// A length of time, 0 included.
 pub(super) fn time_or_none(text: &str) -> Result<Duration, Wrong> {
     let parsed = text.parse::<jiff::SignedDuration>().ok();

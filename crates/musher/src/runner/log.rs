@@ -38,7 +38,6 @@ mod wakes;
 mod writer;
 
 pub use cursor::{Cursor, CursorError};
-pub use cut::is_cut;
 pub use damage::{Damage, Why, is_damage};
 pub use disk::{Disk, Os};
 pub use encode::{LONG_FIELD, LONGEST_LINE};

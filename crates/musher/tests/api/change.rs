@@ -39,6 +39,7 @@ async fn opened(rig: &Rig, run: RunId, log: &mut Log, edits: Vec<Edit>) -> AskId
         reason: None,
         always: Vec::new(),
         human_only: false,
+        shortened: None,
     }));
     log.append(EventKind::AskOpened {
         ask: ask.clone(),

@@ -23,6 +23,7 @@ async fn asks(rig: &Rig, rule: Option<&str>) -> (RunId, String) {
         reason: None,
         always: vec![],
         human_only: false,
+        shortened: None,
     }));
     let ask: AskId = "a1".into();
     let rule: Option<Rule> = rule.map(|rule| rule.parse().unwrap());

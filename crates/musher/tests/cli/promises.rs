@@ -10,6 +10,11 @@ use crate::musher::{Place, fake_agent};
 
 /// Runs an agent that only makes noise, and gives the most memory that `musher` ever used, in KiB.
 fn peak_memory(noise: &str) -> u64 {
+    peak_memory_and_words(noise).0
+}
+
+/// The same, with all that it printed.
+fn peak_memory_and_words(noise: &str) -> (u64, String) {
     let place = Place::new();
     let program = place.program(noise);
     let mut child = place
@@ -20,16 +25,17 @@ fn peak_memory(noise: &str) -> u64 {
     let mut output = child.stdout.take().unwrap();
     let mut buffer = vec![0; 1 << 20];
     let mut peak = 0;
+    let mut words = String::new();
     loop {
         peak = peak.max(high_water(child.id()));
         match output.read(&mut buffer) {
-            Ok(1..) => {}
+            Ok(read @ 1..) => words.push_str(&String::from_utf8_lossy(&buffer[..read])),
             _ => break,
         }
     }
     child.wait().unwrap();
     assert!(peak > 0);
-    peak
+    (peak, words)
 }
 
 #[test]
@@ -50,6 +56,38 @@ fn promise_10_memory_stays_under_32_mib_whatever_an_agent_prints() {
     );
     let peak = peak_memory(&long);
     assert!(peak < 32 * 1024, "frames of 3.9 MB: {peak} KiB");
+}
+
+#[test]
+fn promise_10_memory_stays_under_32_mib_when_frames_of_64_mib_are_read() {
+    let text = "head -c 67108864 /dev/zero | tr '\\0' x";
+    let numbers = "yes 0, | tr -d '\\n' | head -c 67108864";
+    for (what, before, many, after) in [
+        (
+            "a text",
+            r#"{"message":{"content":[{"content":""#,
+            text,
+            r#"","type":"tool_result","tool_use_id":"t1"}]},"type":"user"}"#,
+        ),
+        (
+            "a list",
+            r#"{"tool_use_result":["#,
+            numbers,
+            r#"0],"message":{"content":[{"type":"tool_result","tool_use_id":"t1"}]},"type":"user"}"#,
+        ),
+        (
+            "a request",
+            r#"{"request":{"input":{"list":["#,
+            numbers,
+            r#"0],"file_path":"a"},"tool_name":"Write","subtype":"can_use_tool"},"request_id":"q1","type":"control_request"}"#,
+        ),
+    ] {
+        let frame = format!("printf '%s' '{before}'; {many}; printf '%s\\n' '{after}'");
+        let (peak, output) = peak_memory_and_words(&frame);
+        assert!(!output.contains("unparsed"), "{what} was not read");
+        assert!(output.contains("t1") || output.contains("ask_opened"), "{what} was lost");
+        assert!(peak < 32 * 1024, "{what} of 64 MiB: {peak} KiB");
+    }
 }
 
 #[test]

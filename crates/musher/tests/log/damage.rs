@@ -248,7 +248,7 @@ fn damage_in_what_the_agent_printed_is_said_with_its_place() {
     }
     writer.sync().unwrap();
     drop(writer);
-    let whole = |folder: &Folder| raw::read(&folder.dir, RawRef { offset: 0, len: 400_000 });
+    let whole = |folder: &Folder| raw::read(&folder.dir, RawRef::new(0, 400_000));
     assert_eq!(whole(&folder).unwrap(), bytes);
     let path = folder.path("raw-00000000000000000000.zst");
     let len = fs::metadata(&path).unwrap().len() as usize;

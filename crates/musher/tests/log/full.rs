@@ -167,7 +167,7 @@ fn raw_output_waits_in_memory_while_a_real_disk_is_full() {
     raw.push(b"after").unwrap();
     raw.sync().unwrap();
     let len = raw.stream_len();
-    let whole = read(&dir, RawRef { offset: 0, len }).unwrap();
+    let whole = read(&dir, RawRef::new(0, len)).unwrap();
     assert!(whole == [b"before", noise.as_slice(), b"after"].concat());
 }
 

@@ -5,9 +5,10 @@ use std::fs;
 
 use musher::runner::log::{Lost, Reader, close_lost, close_short, open_ends, outcome};
 use musher_core::{
-    Approval, Ask, ClosedBy, CostBasis, ErrorClass, ErrorInfo, Event, EventKind, Level, Origin,
-    Outcome, Scope, SessionEnded, SessionInfo, SessionOrigin, Spend, Tokens, ToolKind, ToolPhase,
-    ToolUpdate, Trigger, TurnEnded, TurnOutcome, UsageOf, UsageReport, Usd,
+    Approval, Ask, ClosedBy, CostBasis, ErrorClass, ErrorInfo, Event, EventKind, Level, OpenWork,
+    Origin, Outcome, Scope, SessionEnded, SessionInfo, SessionOrigin, Spend, TaskPhase, TaskUpdate,
+    Tokens, ToolKind, ToolPhase, ToolUpdate, Trigger, TurnEnded, TurnOutcome, UsageOf, UsageReport,
+    Usd,
 };
 
 use crate::rig::{Folder, drain, event, notice, read_all};
@@ -44,6 +45,7 @@ fn approval() -> Ask {
         reason: None,
         always: vec![],
         human_only: false,
+        shortened: None,
     }))
 }
 
@@ -143,6 +145,46 @@ fn what_a_dead_runner_left_open_is_closed_in_order_and_the_outcome_is_recorded()
 }
 
 #[test]
+fn calls_and_tasks_of_helpers_get_their_end_when_a_runner_dies() {
+    let folder = Folder::new();
+    let task = |phase, background| {
+        EventKind::Task(TaskUpdate {
+            task: if background { "behind".into() } else { "waited-for".into() },
+            phase,
+            background,
+            name: None,
+            title: None,
+            call: (!background).then(|| "agent".into()),
+            summary: None,
+        })
+    };
+    let mut events = numbered(vec![
+        turn_started(),
+        tool("agent", ToolPhase::Proposed),
+        task(TaskPhase::Started, false),
+        task(TaskPhase::Started, true),
+        tool("its-call", ToolPhase::Proposed),
+    ]);
+    let helper =
+        Scope::Subagent { agent: "a".into(), parent_call: Some("agent".into()), name: None };
+    events[4].scope = helper.clone();
+    folder.create().append(&events).unwrap();
+    close_lost(folder.lock(), lost()).unwrap();
+    let events = all(&folder);
+    let told: Vec<&EventKind> = events.iter().map(|event| &event.kind).collect();
+    for end in [
+        tool("its-call", ToolPhase::Cancelled),
+        tool("agent", ToolPhase::Cancelled),
+        task(TaskPhase::Stopped, false),
+        task(TaskPhase::Stopped, true),
+    ] {
+        assert!(told.contains(&&end), "{end:?} is missing in {told:?}");
+    }
+    let of_helper = events.iter().filter(|event| event.scope == helper);
+    assert_eq!(of_helper.count(), 2, "an end has the scope of its beginning");
+}
+
+#[test]
 fn closing_again_changes_nothing_and_says_the_same() {
     let folder = died_in_a_turn();
     let first = close_lost(folder.lock(), lost()).unwrap();
@@ -238,17 +280,14 @@ fn a_resumed_run_is_not_billed_for_its_parent_and_a_fallback_is_for_all_of_its_o
 }
 
 #[test]
-fn a_helper_s_calls_are_its_own_and_unknown_kinds_leave_nothing_open() {
+fn other_kinds_leave_nothing_open() {
     let folder = Folder::new();
-    let mut events = numbered(vec![turn_started(), tool("c-9", ToolPhase::Running)]);
-    events[1].scope = Scope::Subagent { agent: "a".into(), parent_call: None, name: None };
     let mut writer = folder.create();
-    writer.append(&events).unwrap();
-    writer.append(&[notice(3, "x")]).unwrap();
+    writer.append(&numbered(vec![turn_started()])).unwrap();
+    writer.append(&[notice(2, "x")]).unwrap();
     drop(writer);
     let ends = open_ends(&folder.dir, BTreeMap::new()).unwrap();
-    assert_eq!(ends.last_seq, 3);
-    assert!(ends.open_turn.unwrap().open_calls.is_empty());
+    assert_eq!((ends.last_seq, ends.work), (2, OpenWork::default()));
 }
 
 #[test]

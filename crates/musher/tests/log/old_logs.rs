@@ -51,7 +51,7 @@ fn kinds_and_fields_that_we_do_not_know_pass_through_unchanged() {
 
 #[test]
 fn the_raw_output_of_version_one_is_read() {
-    let found = raw::read(&v1(), RawRef { offset: 27, len: 28 }).unwrap();
+    let found = raw::read(&v1(), RawRef::new(27, 28)).unwrap();
     assert_eq!(found, b"{\"frame\":2,\"text\":\"w\xc3\xb6rld\"}\n");
 }
 

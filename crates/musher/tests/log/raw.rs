@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::rig::{Folder, edit, noise};
 
 fn piece(folder: &Folder, offset: usize, len: usize) -> Vec<u8> {
-    read(&folder.dir, RawRef { offset: offset as u64, len: len as u64 }).unwrap()
+    read(&folder.dir, RawRef::new(offset as u64, len as u64)).unwrap()
 }
 
 #[test]

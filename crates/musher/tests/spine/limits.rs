@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use musher::runner::spec::RunSpec;
 use musher_core::EventKind;
 use serde_json::json;
 
@@ -52,6 +53,28 @@ async fn promise_6_every_limit_ends_a_run_with_an_outcome_of_its_own() {
         project.gapless(run);
     }
     assert_eq!(project.left(), Vec::<i32>::new());
+}
+
+#[tokio::test]
+async fn promise_6_every_run_has_a_limit_on_silence_unless_its_project_file_says_off() {
+    let agent = |name: &str, limit: &str| {
+        format!(
+            "[[agent]]\nname = '{name}'\nruntime = 'claude-code'\ncommand = '@WORKER@'\nprompt = '{{{{ story.text }}}}'\nenv = {{ WORKER_HOME = '@HOME@' }}\n{limit}\n"
+        )
+    };
+    let agents = [agent("usual", ""), agent("patient", "inactivity = 'off'")];
+    let project = Project::new(&agents.concat());
+    let server = project.serve().await;
+    for (agent, expected) in [("usual", Some(15 * 60 * 1000)), ("patient", None)] {
+        let text = json!({ "title": agent, "text": "[[work lines=1]]" });
+        let story = server.post("/stories", &text).await;
+        let start = format!("/stories/{}/start", story["story"].as_str().unwrap());
+        let run = server.post(&start, &json!({ "agent": agent })).await;
+        let run = run["run"].as_str().unwrap();
+        server.until_over(run).await;
+        let spec = RunSpec::read(&project.run_folder(run)).unwrap();
+        assert_eq!(spec.bounds.inactivity_ms, expected, "{agent}");
+    }
 }
 
 #[tokio::test]

@@ -23,6 +23,7 @@ mod inject;
 mod kept;
 mod kills;
 mod limits;
+mod long;
 mod loss;
 mod mcp;
 mod memory;

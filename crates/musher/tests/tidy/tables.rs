@@ -65,7 +65,7 @@ pub(crate) enum Lines {
 pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("json", &[]),
     ("needles", &[]),
-    ("process", &["process", "task", "needles"]),
+    ("process", &["process", "json", "task", "needles"]),
     ("session", &["session", "process", "task", "clock", "tools", "needles", API]),
     ("peer", &["peer"]),
     ("claude_code", &["claude_code", "session", "process", "peer", "json", API]),

@@ -22,6 +22,12 @@ export function Body({ ask }: { ask: Ask }) {
       {body.subject !== undefined && !named && <Lines text={body.subject} lines={60} />}
       {ask.change != null && ask.change.length > 0 && <DiffLines files={ask.change} />}
       {ask.change_note != null && <p className="quiet">{plain(ask.change_note)}</p>}
+      {body.shortened != null && (
+        <p>
+          This is shortened. All {body.shortened.len.toLocaleString("en")} bytes of it stand at{" "}
+          {body.shortened.offset.toLocaleString("en")} of the run’s raw output.
+        </p>
+      )}
       {body.human_only && <p>Only a person may say yes to this: no rule and no default can.</p>}
       {(body.reason ?? "").trim() !== "" && (
         <p>

@@ -42,24 +42,31 @@ impl Translator {
 
 fn permission(open: &OpenAsk, answer: Answer) -> Json {
     match answer {
-        Answer::Allow { input } => {
-            json!({ "behavior": "allow", "updatedInput": merged(&open.input, input.as_ref()) })
+        Answer::Allow { input } => allowed(open, input.as_ref()),
+        Answer::AllowAlways { .. } => {
+            let mut allowed = allowed(open, None);
+            allowed["updatedPermissions"] = for_this_session(&open.suggestions);
+            allowed
         }
-        Answer::AllowAlways { .. } => json!({
-            "behavior": "allow",
-            "updatedInput": open.input,
-            "updatedPermissions": for_this_session(&open.suggestions),
-        }),
         Answer::Deny { reason } => json!({ "behavior": "deny", "message": reason }),
         Answer::DenyAndInterrupt { reason } => {
             json!({ "behavior": "deny", "message": reason, "interrupt": true })
         }
         Answer::Replies { replies } => {
-            let mut input = open.input.clone();
-            input["answers"] = answers(&open.shape, &replies);
-            json!({ "behavior": "allow", "updatedInput": input })
+            let answers = json!({ "answers": answers(&open.shape, &replies) });
+            allowed(open, Some(&answers))
         }
         Answer::Form { .. } => json!({ "behavior": "deny", "message": "That was no answer." }),
+    }
+}
+
+/// A yes. Older versions want the input back; where it is not at hand, the agent takes what it has asked about.
+fn allowed(open: &OpenAsk, changes: Option<&Json>) -> Json {
+    match &open.input {
+        Some(wanted) => {
+            json!({ "behavior": "allow", "updatedInput": merged(wanted, changes) })
+        }
+        None => json!({ "behavior": "allow" }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use musher_core::{
     Approval, Ask, AskId, CallId, Choice, ErrorClass, ErrorInfo, EventKind, Level, ModelChange,
-    Question, QuestionOption, SessionInfo, ToolKind,
+    Question, QuestionOption, SessionInfo, ToolKind, is_cut,
 };
 use serde_json::{Value as Json, json};
 
@@ -20,7 +20,9 @@ use crate::session::{Gate, Signal};
 #[derive(Debug)]
 pub(super) struct OpenAsk {
     pub(super) id: Id,
-    pub(super) input: Json,
+    /// What the agent wants to do, as it must be said back to it. It is absent when it was too long to be kept; then the
+    /// agent does what it wanted without being told again.
+    pub(super) input: Option<Json>,
     pub(super) suggestions: Vec<Json>,
     pub(super) shape: Shape,
 }
@@ -61,6 +63,7 @@ impl Translator {
                     kind,
                     subject: tools::subject(kind, &input.tool_input).text,
                     input: input.tool_input,
+                    shortened: frame.raw.shortened,
                 }));
                 self.gates.insert(name, id);
             }
@@ -86,11 +89,19 @@ impl Translator {
         None
     }
 
-    fn can_use_tool(&mut self, frame: &mut Frame<'_>, ask: AskId, id: Id, wanted: CanUseTool) {
+    fn can_use_tool(&mut self, frame: &mut Frame<'_>, ask: AskId, id: Id, mut wanted: CanUseTool) {
         let kind = tools::kind(&wanted.tool_name);
+        let shortened = Some(frame.raw).filter(|raw| raw.shortened);
+        if shortened.is_some() {
+            // A grant of which a part is missing would be another grant.
+            wanted.permission_suggestions.retain(|suggestion| !holds_cut(suggestion));
+        }
         let call = wanted.tool_use_id.map(CallId::new);
         let owner = scope(None, wanted.agent_id.as_deref(), None);
         let (body, shape) = match (kind, questions(&wanted.input)) {
+            (ToolKind::Question, Some(_)) if shortened.is_some() => {
+                return self.too_long_a_question(frame, &id);
+            }
             (ToolKind::Question, Some(questions)) => {
                 let texts = questions.iter().map(|question| question.text.clone()).collect();
                 (Ask::Question { questions }, Shape::Questions(texts))
@@ -113,13 +124,32 @@ impl Translator {
                     reason: wanted.decision_reason.or(wanted.description),
                     always: wanted.permission_suggestions.iter().filter_map(choice).collect(),
                     human_only: wanted.requires_user_interaction,
+                    shortened,
                 };
                 (Ask::Approval(Box::new(approval)), Shape::Permission)
             }
         };
         let suggestions = wanted.permission_suggestions;
-        self.asks.insert(ask.clone(), OpenAsk { id, input: wanted.input, suggestions, shape });
+        let input = Some(wanted.input).filter(|_| shortened.is_none());
+        self.asks.insert(ask.clone(), OpenAsk { id, input, suggestions, shape });
         frame.signal(Signal::AskOpened { ask, body, scope: owner, raw: Some(frame.raw) });
+    }
+
+    /// The answer to a question names it in full, which nobody could who has seen a part of it. The agent is told so, and
+    /// can ask again.
+    fn too_long_a_question(&mut self, frame: &mut Frame<'_>, id: &Id) {
+        let bytes = frame.raw.len;
+        let message = format!(
+            "A question of {bytes} bytes cannot be put to a person. Ask again in fewer words."
+        );
+        let denial = json!({ "behavior": "deny", "message": message });
+        let line = self.peer.answer(id, denial);
+        frame.reply(line);
+        frame.event(EventKind::Notice {
+            level: Level::Warning,
+            code: Some("question_too_long".into()),
+            text: format!("a question of {bytes} bytes was denied; the agent was told to be brief"),
+        });
     }
 
     fn elicitation(&mut self, frame: &mut Frame<'_>, ask: AskId, id: Id, wanted: Elicitation) {
@@ -129,7 +159,7 @@ impl Translator {
             schema: wanted.requested_schema,
             url: wanted.url,
         };
-        let open = OpenAsk { id, input: Json::Null, suggestions: Vec::new(), shape: Shape::Form };
+        let open = OpenAsk { id, input: None, suggestions: Vec::new(), shape: Shape::Form };
         self.asks.insert(ask.clone(), open);
         let owner = musher_core::Scope::Main;
         frame.signal(Signal::AskOpened { ask, body, scope: owner, raw: Some(frame.raw) });
@@ -240,6 +270,16 @@ fn questions(input: &Json) -> Option<Vec<Question>> {
         })
     };
     questions.iter().map(question).collect()
+}
+
+/// Whether a text in it was cut.
+fn holds_cut(value: &Json) -> bool {
+    match value {
+        Json::String(text) => is_cut(text),
+        Json::Array(items) => items.iter().any(holds_cut),
+        Json::Object(fields) => fields.iter().any(|(name, item)| is_cut(name) || holds_cut(item)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => false,
+    }
 }
 
 /// A lasting grant in words.

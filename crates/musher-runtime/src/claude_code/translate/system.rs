@@ -65,15 +65,17 @@ impl Translator {
             }
             "informational" | "notification" | "local_command_output" => {
                 let value: Json = frame.read()?;
-                let text = value["content"].as_str().or_else(|| value["message"].as_str())?;
-                notice(frame, Level::Info, subtype, text.to_owned());
+                let text =
+                    ["content", "text", "message"].iter().find_map(|key| value[key].as_str());
+                let pressing = value["level"] == "warning"
+                    || matches!(value["priority"].as_str(), Some("high" | "immediate"));
+                let level = if pressing { Level::Warning } else { Level::Info };
+                notice(frame, level, subtype, text?.to_owned());
                 Some(())
             }
-            "thinking_tokens"
-            | "control_request_progress"
-            | "hook_started"
-            | "hook_progress"
-            | "hook_response" => {
+            "hook_response" => hook_response(frame),
+            // What a hook prints while it runs is told again at its end.
+            "thinking_tokens" | "control_request_progress" | "hook_started" | "hook_progress" => {
                 frame.signal(Signal::Alive);
                 Some(())
             }
@@ -106,6 +108,22 @@ impl Translator {
             auth_source: init.api_key_source,
             ..SessionInfo::default()
         })));
+        Some(())
+    }
+
+    /// What becomes of something that was said to the agent.
+    pub(super) fn command_lifecycle(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+        let value: Json = frame.read()?;
+        let id = value["command_uuid"].as_str().filter(|id| self.own_prompts.contains(*id));
+        match (id, value["state"].as_str()) {
+            (Some(id), Some("started")) => frame.signal(Signal::Begun { prompt: id.into() }),
+            (Some(id), Some(state @ ("cancelled" | "discarded" | "refused"))) => {
+                frame.signal(Signal::NotTaken { prompt: id.into() });
+                let text = format!("the agent did not take what was said to it: {state}");
+                notice(frame, Level::Warning, "not_taken", text);
+            }
+            _ => frame.signal(Signal::Alive),
+        }
         Some(())
     }
 
@@ -245,6 +263,27 @@ impl Translator {
 /// ends, and it ends with the run.
 fn works_on(task_type: &str) -> bool {
     !matches!(task_type, "local_bash" | "monitor" | "dream")
+}
+
+/// How a hook of the person's own ended, and what it said.
+fn hook_response(frame: &mut Frame<'_>) -> Option<()> {
+    let value: Json = frame.read()?;
+    let text = |key: &str| value[key].as_str().map(str::trim).filter(|text| !text.is_empty());
+    let outcome = text("outcome")?;
+    let name = text("hook_name").or_else(|| text("hook_event")).unwrap_or("a hook");
+    let code = value["exit_code"].as_i64();
+    let level = match (outcome, code) {
+        ("success", None | Some(0)) => Level::Info,
+        _ => Level::Warning,
+    };
+    let exit = code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+    // Both outputs are in `output` as well; where a hook failed, its errors say why.
+    let failed = matches!(level, Level::Warning | Level::Error);
+    let errors = text("stderr").filter(|_| failed);
+    let said = errors.or_else(|| text("output")).or_else(|| text("stdout"));
+    let said = said.map(|said| format!(": {said}")).unwrap_or_default();
+    notice(frame, level, "hook", format!("hook {name}: {outcome}{exit}{said}"));
+    Some(())
 }
 
 fn notice(frame: &mut Frame<'_>, level: Level, code: &str, text: String) {

@@ -2,6 +2,8 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing among many")]
 
 mod frames;
+mod long;
+mod reasons;
 mod recordings;
 
 use musher_core::{Delta, EventKind};
@@ -63,6 +65,9 @@ fn show(signal: &Signal) -> String {
         Signal::Seen { files, settings, .. } => format!("seen {settings:?} {files:?}"),
         Signal::AskFirst { body, .. } => format!("ask first {}", json(body)),
         Signal::Alive => "alive".into(),
+        Signal::OutputClosed => "output closed".into(),
+        Signal::Begun { prompt } => format!("begun {prompt}"),
+        Signal::NotTaken { prompt } => format!("not taken {prompt}"),
         Signal::Secret { name, .. } => format!("secret {name}"),
     }
 }

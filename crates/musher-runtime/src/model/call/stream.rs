@@ -240,7 +240,7 @@ impl Agent {
                 self.outbox.unless_ended(raw.hand_on()).await?;
             }
         }
-        Ok(Some(RawRef { offset, len: u64::try_from(frame.len()).unwrap_or(u64::MAX) }))
+        Ok(Some(RawRef::new(offset, u64::try_from(frame.len()).unwrap_or(u64::MAX))))
     }
 
     /// Hands on the rest of the copy.

@@ -250,6 +250,7 @@ impl Agent {
             reason: None,
             always: Vec::new(),
             human_only: false,
+            shortened: None,
         }));
         desk.set(at, Stage::Asked(Asked::Approval(ask.clone())));
         self.open(ask, body).await

@@ -104,7 +104,7 @@ impl Driver {
             return Err(CommandError::Busy);
         }
         self.outbound.has_room()?;
-        self.turns.steered += text.len();
+        self.turns.say(id.clone(), text.len());
         let (prompt, origin) = (Some(id.clone()), Origin::Steer);
         self.emit(EventKind::UserMessage { prompt, text: text.clone(), origin });
         self.order(Order::Steer { id, text })
@@ -133,7 +133,7 @@ impl Driver {
 
     /// Whether the agent was to begin something that a person was told it would begin.
     pub(super) fn owes_a_turn(&self) -> bool {
-        let told = !self.turns.sent.is_empty() || !self.pending.is_empty();
+        let told = self.turns.owes() || !self.pending.is_empty();
         told && !self.closed
     }
 

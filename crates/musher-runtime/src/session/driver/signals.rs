@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use musher_core::{
     Activity, Ask, AskId, ClosedBy, ErrorClass, ErrorInfo, EventKind, Level, Outcome, RawRef,
-    Scope, TaskPhase, Trigger, TurnEnded, TurnOutcome, UsageReport,
+    Scope, Trigger, TurnEnded, TurnOutcome, UsageReport,
 };
 use tokio::time::Instant;
 
 use super::super::Output;
 use super::super::asks::Fate;
 use super::super::port::{Batch, Order, Signal};
-use super::{Driver, LINGERING};
+use super::{Driver, LEAVING, LINGERING};
 use crate::clock;
 
 impl Driver {
@@ -47,6 +47,13 @@ impl Driver {
                 Signal::Seen { files, settings, left_out } => self.seen(files, settings, left_out),
                 Signal::AskFirst { body, reply } => self.ask_first(body, reply),
                 Signal::Alive => {}
+                Signal::Begun { prompt } => self.turns.begun(prompt),
+                Signal::NotTaken { prompt } => {
+                    self.turns.not_taken(Some(&prompt));
+                }
+                Signal::OutputClosed => {
+                    self.mute_by.get_or_insert_with(|| Instant::now() + LEAVING);
+                }
                 Signal::Secret { name, value } => self.redactor.hide(name, value),
             }
         }
@@ -86,7 +93,7 @@ impl Driver {
                 }
             }
             EventKind::SessionState { state } => self.native_busy = *state != Activity::Idle,
-            EventKind::Tool(update) if scope.is_main() => self.turns.tool(update),
+            EventKind::Tool(_) | EventKind::Task(_) => self.work.hear(kind, scope),
             EventKind::Usage(report) => self.count(report),
             EventKind::RateLimit(limit) if limit.exhausted => {
                 let wait = limit.resets_at.map(|at| at.saturating_sub(clock::now_ms()));
@@ -97,16 +104,6 @@ impl Driver {
             EventKind::Retry { delay_ms: Some(delay), .. } => {
                 self.clocks.excuse(Duration::from_millis(*delay));
             }
-            EventKind::Task(update) => match update.phase {
-                TaskPhase::Started | TaskPhase::Progress => {
-                    if update.background {
-                        self.tasks.insert(update.task.clone());
-                    }
-                }
-                TaskPhase::Completed | TaskPhase::Failed | TaskPhase::Stopped => {
-                    self.tasks.remove(&update.task);
-                }
-            },
             _ => {}
         }
     }
@@ -174,10 +171,12 @@ impl Driver {
         for ask in self.asks.close_all(by) {
             self.unanswered(ask, by);
         }
-        for update in self.turns.cancelled_calls() {
-            self.emit(EventKind::Tool(Box::new(update)));
+        for (scope, end) in self.work.end_turn() {
+            self.emit_from(end, scope, None);
         }
-        let interrupted = std::mem::take(&mut self.interrupt_sent) || self.ending.is_some();
+        let ending = self.ending.as_ref();
+        let by_us = ending.is_some_and(|ending| ending.outcome != Outcome::Failed);
+        let interrupted = std::mem::take(&mut self.interrupt_sent) || by_us;
         if interrupted && ended.outcome == TurnOutcome::Failed {
             ended.outcome = TurnOutcome::Interrupted;
         }
@@ -259,9 +258,9 @@ impl Driver {
             return;
         }
         let Some(last) = &self.turns.last else { return };
-        if self.native_busy {
+        if self.native_busy || self.turns.awaits_words() {
             // A turn that nobody asked for may follow at once; the agent says when none does.
-            if self.tasks.is_empty() && !self.closed {
+            if !self.work.has_background() && !self.closed {
                 self.close_at.get_or_insert(Instant::now() + LINGERING);
             }
             return;
@@ -271,7 +270,7 @@ impl Driver {
         }
         if let Some((id, text)) = self.pending.pop_front() {
             self.begin_prompt(id, text);
-        } else if self.tasks.is_empty() && !self.closed {
+        } else if !self.work.has_background() && !self.closed {
             if self.spec.linger.is_zero() {
                 self.close_at = None;
                 self.close();

@@ -1,6 +1,7 @@
 //! The driver with a backend that is played in memory, on a clock that jumps.
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing among many")]
 
+mod ends;
 mod files;
 mod grants;
 mod hosted;
@@ -55,6 +56,7 @@ async fn ask(attempt: &Attempt, human_only: bool) {
         reason: None,
         always: vec![],
         human_only,
+        shortened: None,
     }));
     let ask = Signal::AskOpened { ask: "a".into(), body, scope: Scope::Main, raw: None };
     attempt.port.signals.send(vec![ask].into()).await.unwrap();

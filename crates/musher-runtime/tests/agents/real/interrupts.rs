@@ -1,7 +1,9 @@
 //! Interrupts in text, in a tool and at an approval; prompts that wait and words said into a turn.
 
 use musher_runtime::CommandError;
-use musher_runtime::core::{ClosedBy, EventKind, Origin, Outcome, ToolPhase, TurnOutcome};
+use musher_runtime::core::{
+    Answer, ClosedBy, EventKind, Origin, Outcome, ToolPhase, Trigger, TurnOutcome,
+};
 
 use super::{CALL, assert_bill, assert_cost, begin, trusted};
 use crate::rig::ClaudeRig;
@@ -100,4 +102,30 @@ async fn promise_11_an_interrupted_call_is_billed_as_the_agent_bills_it() {
     assert_bill(&ended, rig.server.ledger().total());
     assert_cost(&ended, CALL);
     assert_eq!(ended.end.model_calls, 2);
+}
+
+#[tokio::test]
+async fn words_that_come_too_late_for_their_turn_begin_another_that_names_them_and_can_ask() {
+    let rig = ClaudeRig::new().await;
+    let mut story = begin(rig.spec("[[scn:slow ms=20 n=60]] go"));
+    story.until_deltas(3).await;
+    let steer = "[[scn:bash cmd=\"echo hi > steered.txt\"]] and this";
+    let steer = story.handle.steer(steer).await.unwrap();
+    let (ask, _) = story.until_ask().await;
+    story.handle.answer(ask, Answer::Allow { input: None }).await.unwrap();
+    let ended = story.end().await;
+    assert_eq!(ended.end.outcome, Outcome::Completed, "{}", ended.text());
+    assert_eq!(ended.end.turns, 2, "no tool came between them:\n{}", ended.text());
+    assert_eq!(rig.place.file("steered.txt").as_deref(), Some("hi\n"), "{}", ended.text());
+    let begun: Vec<_> = ended
+        .events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::TurnStarted { trigger, prompts } => Some((*trigger, prompts.clone())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(begun[1], (Trigger::Prompt, vec![steer]), "{}", ended.text());
+    assert_eq!(begun[0].1.len(), 1);
+    assert_bill(&ended, rig.server.ledger().total());
 }

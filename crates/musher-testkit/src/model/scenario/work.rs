@@ -104,10 +104,11 @@ fn question(scene: &Scene<'_>) -> ToolCall {
 fn helper(scene: &Scene<'_>) -> ToolCall {
     let old_name =
         scene.conversation.offer("Agent").is_none() && scene.conversation.offer("Task").is_some();
+    let does = scene.marker.text("does", "text say=I_am_the_helper");
     let mut input = json!({
         "subagent_type": "general-purpose",
         "description": "helper",
-        "prompt": "[[scn:text say=I_am_the_helper]]",
+        "prompt": format!("[[scn:{does}]]"),
     });
     if let Some(background) = scene.marker.flag("bg") {
         input["run_in_background"] = json!(background);

@@ -40,7 +40,7 @@ pub(crate) fn put(ask: &Ask) -> String {
 
 /// Whether what the call is about can be changed in one line, and what that is.
 fn editable(approval: &Approval) -> Option<&'static str> {
-    approval.subject_field.as_ref()?;
+    approval.subject_field.as_ref().filter(|_| approval.shortened.is_none())?;
     match approval.tool_kind {
         ToolKind::Execute => Some("command"),
         ToolKind::Read | ToolKind::Edit => Some("path"),
@@ -157,6 +157,7 @@ mod tests {
             reason: None,
             always: Vec::new(),
             human_only: false,
+            shortened: None,
         }))
     }
 

@@ -55,6 +55,7 @@ fn a_drafted_agent_may_work_in_its_folder_and_asks_for_the_rest() {
         resolved: None,
         texts: &[],
         cwd: "/state/worktrees/1",
+        unseen: false,
     };
     for text in drafts() {
         for agent in loaded(&text).unwrap().agents {

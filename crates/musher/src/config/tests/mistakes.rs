@@ -91,7 +91,7 @@ fn every_mistake_of_an_agent_is_named_with_what_to_write() {
         ("budget_usd = nan", &["must be a number above 0"]),
         ("budget_usd = inf", &["must be a number above 0"]),
         ("inactivity = \"soon\"", &["`soon` is not a time", "\"15m\""]),
-        ("inactivity = \"0s\"", &["leaves no room"]),
+        ("inactivity = \"0s\"", &["leaves no room", "\"off\" for no limit"]),
         ("wall_clock = \"-5m\"", &["is not a time"]),
         ("linger = 5", &["must be a string in quotes"]),
         ("ask_default = \"alow\"", &["is not one of deny, allow", "did you mean \"allow\"?"]),

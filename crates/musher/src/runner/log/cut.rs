@@ -3,14 +3,11 @@
 use std::ops::Range;
 
 use memchr::{memchr, memchr2};
-
-/// What is kept of a string that is too long.
-const HEAD: usize = 12 * 1024;
-const TAIL: usize = 4 * 1024;
+use musher_core::{cut_mark, cut_place, escape_len, kept_of_cut};
 
 /// Cuts every string of more than `longest` bytes in the JSON text after `start`; names of fields are left alone.
 pub(super) fn cut(text: &mut Vec<u8>, start: usize, longest: usize) {
-    debug_assert!(longest >= 2 * (HEAD + TAIL), "a marker must fit into what is cut");
+    let (kept_head, kept_tail) = kept_of_cut(longest);
     let (mut read, mut write) = (start, start);
     while let Some(quote) = memchr(b'"', &text[read..]) {
         let inside = read + quote + 1;
@@ -23,11 +20,11 @@ pub(super) fn cut(text: &mut Vec<u8>, start: usize, longest: usize) {
             read = next;
             continue;
         }
-        let head = boundary(&text[inside..end], HEAD);
-        let tail = boundary(&text[inside..end], end - inside - TAIL);
+        let head = cut_place(&text[inside..end], kept_head);
+        let tail = cut_place(&text[inside..end], end - inside - kept_tail);
         let gone = decoded_len(&text[inside + head..inside + tail]);
         write = shift(text, read..inside + head, write);
-        let marker = format!(" … [{gone} bytes cut here] … ");
+        let marker = cut_mark(gone);
         text[write..write + marker.len()].copy_from_slice(marker.as_bytes());
         write += marker.len();
         read = inside + tail;
@@ -37,15 +34,6 @@ pub(super) fn cut(text: &mut Vec<u8>, start: usize, longest: usize) {
     let rest = read..text.len();
     write = shift(text, rest, write);
     text.truncate(write);
-}
-
-/// Whether a text is what was left of a longer one.
-pub fn is_cut(text: &str) -> bool {
-    let number = |(before, _): (&str, &str)| {
-        let number = before.rsplit_once(" … [").map(|(_, number)| number);
-        number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    text.split_once(" bytes cut here] … ").is_some_and(number)
 }
 
 /// Moves a piece down and returns where it ends.
@@ -69,49 +57,27 @@ fn string_end(text: &[u8], mut at: usize) -> usize {
     text.len()
 }
 
-/// The first place at or after `at` that splits neither a character nor an escape.
-fn boundary(string: &[u8], at: usize) -> usize {
-    let mut at = at.min(string.len());
-    // No escape is longer than six bytes, so one that is split here begins at most five before.
-    let split = (at.saturating_sub(5)..at)
-        .filter(|start| begins_escape(string, *start))
-        .map(|start| start + escape_len(string, start))
-        .find(|end| *end > at);
-    at = split.unwrap_or(at).min(string.len());
-    while string.get(at).is_some_and(|byte| byte & 0xC0 == 0x80) {
-        at += 1;
-    }
-    at
-}
-
-/// Whether an escape begins here: of backslashes in a row, each second one is what the one before it stands for.
-fn begins_escape(string: &[u8], at: usize) -> bool {
-    let before = string[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
-    string[at] == b'\\' && before % 2 == 0
-}
-
-fn escape_len(string: &[u8], at: usize) -> usize {
-    if string.get(at + 1) == Some(&b'u') { 6 } else { 2 }
-}
-
 /// How many bytes the text is long once its escapes are read; an escape of ours stands for one byte.
-fn decoded_len(string: &[u8]) -> usize {
+fn decoded_len(string: &[u8]) -> u64 {
     let (mut len, mut at) = (0, 0);
     while let Some(found) = memchr(b'\\', &string[at..]) {
         len += found + 1;
         at = (at + found + escape_len(string, at + found)).min(string.len());
     }
-    len + string.len() - at
+    (len + string.len() - at) as u64
 }
 
 #[cfg(test)]
 mod tests {
+    use musher_core::is_cut;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
     use super::*;
 
     const LONGEST: usize = 32 * 1024;
+    const HEAD: usize = 12 * 1024;
+    const TAIL: usize = 4 * 1024;
 
     fn cut_line(value: &Value) -> Value {
         let mut text = b"before".to_vec();

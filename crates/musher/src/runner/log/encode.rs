@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn event(kind: EventKind) -> Event {
-        let raw = Some(RawRef { offset: 7, len: 9 });
+        let raw = Some(RawRef::new(7, 9));
         Event { seq: 3, at: 5, kind, turn: Some(1), scope: Scope::Main, raw }
     }
 
@@ -131,7 +131,7 @@ mod tests {
         let line = line(&tool("x".repeat(4 << 20), None));
         assert!(line.len() < LONG_FIELD);
         let back: Event = serde_json::from_slice(&line).unwrap();
-        assert_eq!(back.raw, Some(RawRef { offset: 7, len: 9 }));
+        assert_eq!(back.raw, Some(RawRef::new(7, 9)));
         assert!(matches!(back.kind, EventKind::Tool(_)));
     }
 

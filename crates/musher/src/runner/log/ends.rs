@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use musher_core::{
-    AskId, CallId, Event, EventKind, Ledger, Origin, PromptId, SessionEnded, SessionId,
+    AskId, Event, EventKind, Ledger, OpenWork, Origin, PromptId, SessionEnded, SessionId,
     SessionOrigin, Spend, Tokens, UsageOf, UsageReport,
 };
 
@@ -14,12 +14,13 @@ use super::reader::{Read, Reader};
 
 const PIECE: usize = 256 * 1024;
 /// The kinds that leave something open, close it or count.
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 11] = [
     "session_info",
     "user_message",
     "turn_started",
     "turn_ended",
     "tool",
+    "task",
     "ask_opened",
     "ask_closed",
     "usage",
@@ -34,6 +35,8 @@ pub struct OpenEnds {
     /// In the order in which they were opened.
     pub open_asks: Vec<AskId>,
     pub open_turn: Option<OpenTurn>,
+    /// Calls and tasks without an end, of the agent and its helpers.
+    pub work: OpenWork,
     /// Prompts that no turn began with, in the order in which they were taken.
     pub unbegun: Vec<PromptId>,
     /// Prompts that a turn began with.
@@ -60,8 +63,6 @@ pub struct OpenTurn {
     pub prompts: Vec<PromptId>,
     pub began_at: i64,
     pub model_calls: u32,
-    /// Calls of the agent itself that have no result.
-    pub open_calls: BTreeSet<CallId>,
 }
 
 /// Reads a whole log once. `totals` are those of the session that the run resumed, by model.
@@ -114,6 +115,7 @@ impl OpenEnds {
     fn hear(&mut self, event: Event) {
         self.began_at.get_or_insert(event.at);
         self.last_at = Some(event.at);
+        self.work.hear(&event.kind, &event.scope);
         match event.kind {
             EventKind::SessionInfo(info) => {
                 if info.forked_from.is_some() {
@@ -140,15 +142,6 @@ impl OpenEnds {
             EventKind::TurnEnded(ended) => {
                 self.open_turn = None;
                 self.model_calls += ended.model_calls;
-            }
-            EventKind::Tool(update) if event.scope.is_main() => {
-                if let Some(turn) = &mut self.open_turn {
-                    if update.phase.is_final() {
-                        turn.open_calls.remove(&update.call);
-                    } else {
-                        turn.open_calls.insert(update.call);
-                    }
-                }
             }
             EventKind::AskOpened { ask, .. } => self.open_asks.push(ask),
             EventKind::AskClosed { ask, .. } => self.open_asks.retain(|open| *open != ask),

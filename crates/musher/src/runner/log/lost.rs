@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use musher_core::{
     ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, Level, Outcome, Scope, SessionEnded, Spend,
-    ToolPhase, ToolUpdate, TurnEnded, TurnOutcome, UsageReport,
+    TurnEnded, TurnOutcome, UsageReport,
 };
 
 use super::disk::Disk;
@@ -44,8 +44,10 @@ pub fn close_lost(lock: Lock, lost: Lost) -> Result<SessionEnded, LogError> {
                 "somebody has cut this log after the run had ended, so its last events are gone";
             let (level, code) = (Level::Warning, Some("log_cut".into()));
             let reason = ErrorInfo::new(ErrorClass::Internal, text);
-            let mut kinds = vec![(None, EventKind::Notice { level, code, text: text.into() })];
-            kinds.extend(uncounted(&ended, &ends).into_iter().map(|report| (None, report)));
+            let notice = EventKind::Notice { level, code, text: text.into() };
+            let mut kinds = vec![(None, Scope::Main, notice)];
+            let uncounted = uncounted(&ended, &ends).into_iter();
+            kinds.extend(uncounted.map(|report| (None, Scope::Main, report)));
             kinds.extend(closing(ends, TurnOutcome::Lost, &reason, &ended));
             writer.append_last(&numbered(kinds, lost.now_ms, writer.next_seq()))?;
             ended
@@ -54,7 +56,8 @@ pub fn close_lost(lock: Lock, lost: Lost) -> Result<SessionEnded, LogError> {
         None => {
             let left = ends.count_what_is_left();
             let ended = the_end(&ends, &lost.reason);
-            let mut kinds: Vec<_> = left.into_iter().map(|report| (ends.turn(), report)).collect();
+            let counted = |report| (ends.turn(), Scope::Main, report);
+            let mut kinds: Vec<Closing> = left.into_iter().map(counted).collect();
             kinds.extend(closing(ends, TurnOutcome::Lost, &lost.reason, &ended));
             writer.append_last(&numbered(kinds, lost.now_ms, writer.next_seq()))?;
             ended
@@ -95,8 +98,9 @@ pub fn close_short<D: Disk>(
     let text = "the disk was full when the run was ended, so its last words are not in its log";
     let reason = ErrorInfo::new(ErrorClass::Unavailable, text);
     let (level, code) = (Level::Warning, Some("cut_short".into()));
-    let mut kinds = vec![(None, EventKind::Notice { level, code, text: text.into() })];
-    kinds.extend(kept.iter().cloned().map(|kind| (None, kind)));
+    let notice = EventKind::Notice { level, code, text: text.into() };
+    let mut kinds = vec![(None, Scope::Main, notice)];
+    kinds.extend(kept.iter().cloned().map(|kind| (None, Scope::Main, kind)));
     kinds.extend(closing(ends, TurnOutcome::Interrupted, &reason, ended));
     writer.append_last(&numbered(kinds, now_ms, writer.next_seq())).map(drop)
 }
@@ -115,24 +119,26 @@ fn the_end(ends: &OpenEnds, reason: &ErrorInfo) -> SessionEnded {
     end.spending(&ends.ledger)
 }
 
-/// What is still to be said, in the order in which a runner says it: asks, calls, the turn, the end.
+/// An event that is still to be said: its turn, whose it is, and what.
+type Closing = (Option<u32>, Scope, EventKind);
+
+/// What is still to be said, in the order in which a runner says it: asks, calls, the turn, tasks, the end.
 fn closing(
-    ends: OpenEnds,
+    mut ends: OpenEnds,
     outcome: TurnOutcome,
     reason: &ErrorInfo,
     ended: &SessionEnded,
-) -> Vec<(Option<u32>, EventKind)> {
+) -> Vec<Closing> {
     let number = ends.open_turn.as_ref().and_then(|turn| turn.number);
     let by = ClosedBy::ProcessEnd;
-    let mut kinds: Vec<(Option<u32>, EventKind)> = Vec::new();
+    let mut kinds: Vec<Closing> = Vec::new();
     for ask in ends.open_asks {
-        kinds.push((number, EventKind::AskClosed { ask, by, answer: None, command: None }));
+        let closed = EventKind::AskClosed { ask, by, answer: None, command: None };
+        kinds.push((number, Scope::Main, closed));
     }
-    if let Some(OpenTurn { prompts, began_at, model_calls, open_calls, .. }) = ends.open_turn {
-        for call in open_calls {
-            let update = ToolUpdate::phase(call, ToolPhase::Cancelled);
-            kinds.push((number, EventKind::Tool(Box::new(update))));
-        }
+    if let Some(OpenTurn { prompts, began_at, model_calls, .. }) = ends.open_turn {
+        let with_turn = ends.work.end_turn();
+        kinds.extend(with_turn.into_iter().map(|(scope, kind)| (number, scope, kind)));
         let duration_ms = Some(between(Some(began_at), ends.last_at));
         let turn = TurnEnded {
             prompts,
@@ -140,16 +146,17 @@ fn closing(
             duration_ms,
             ..TurnEnded::synthesised(outcome, Some(reason.clone()))
         };
-        kinds.push((number, EventKind::TurnEnded(Box::new(turn))));
+        kinds.push((number, Scope::Main, EventKind::TurnEnded(Box::new(turn))));
     }
-    kinds.push((None, EventKind::SessionEnded(Box::new(ended.clone()))));
+    kinds.extend(ends.work.end().into_iter().map(|(scope, kind)| (None, scope, kind)));
+    kinds.push((None, Scope::Main, EventKind::SessionEnded(Box::new(ended.clone()))));
     kinds
 }
 
-/// Events with numbers from this one on, each with the number of its turn.
-fn numbered(kinds: Vec<(Option<u32>, EventKind)>, now_ms: i64, first: u64) -> Vec<Event> {
+/// Events with numbers from this one on.
+fn numbered(kinds: Vec<Closing>, now_ms: i64, first: u64) -> Vec<Event> {
     let event =
-        |(seq, (turn, kind))| Event { seq, at: now_ms, kind, turn, scope: Scope::Main, raw: None };
+        |(seq, (turn, scope, kind))| Event { seq, at: now_ms, kind, turn, scope, raw: None };
     (first..).zip(kinds).map(event).collect()
 }
 

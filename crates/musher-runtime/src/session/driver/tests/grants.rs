@@ -16,6 +16,7 @@ fn command(line: &str, human_only: bool) -> Ask {
         reason: None,
         always: vec![],
         human_only,
+        shortened: None,
     }))
 }
 

@@ -1,0 +1,46 @@
+//! How the driver lets a session end: gently when it is idle, step by step when something ends it.
+
+use musher_core::{ErrorClass, ErrorInfo, Outcome};
+
+use super::super::ending::Ending;
+use super::super::port::Order;
+use super::Driver;
+
+impl Driver {
+    /// Ends an agent that can say nothing any more and does not leave.
+    pub(super) fn end_mute(&mut self) {
+        let owed = self.owes_a_turn() || (self.work.has_background() && !self.closed);
+        if self.turns.open.is_some() || owed {
+            let message = "the agent closed its output before its work was done, and did not leave";
+            let error = ErrorInfo::new(ErrorClass::ProcessExit, message).with_code("output_closed");
+            self.begin_ending(Outcome::Failed, Some(error));
+        }
+        self.end.cancel();
+    }
+
+    /// Starts down the stop ladder; the first reason stands.
+    pub(super) fn begin_ending(&mut self, outcome: Outcome, error: Option<ErrorInfo>) {
+        if self.ending.is_some() {
+            return;
+        }
+        self.forget_pending();
+        self.close_at = None;
+        let mut ending = Ending::new(outcome, error);
+        let can_tell = self.profile.capabilities.interrupt && self.mute_by.is_none();
+        let may_interrupt = self.turns.open.is_some() && can_tell;
+        if may_interrupt && self.order(Order::Interrupt).is_ok() {
+            ending.interrupting();
+        } else {
+            self.end.cancel();
+        }
+        self.ending = Some(ending);
+    }
+
+    /// Lets an idle session end by itself.
+    pub(super) fn close(&mut self) {
+        self.closed = true;
+        if self.order(Order::Close).is_err() {
+            self.end.cancel();
+        }
+    }
+}
