@@ -157,11 +157,7 @@ impl SessionEnded {
     /// The same with what was spent, as its ledger has it.
     #[must_use]
     pub fn spending(self, ledger: &Ledger) -> Self {
-        let mut spent = ledger.spent();
-        if self.model_calls > 0 && ledger.is_empty() {
-            // A model was called and nobody said a word about it.
-            spent = Spend::unpriced(Tokens::default());
-        }
+        let spent = ledger.spent();
         Self {
             usage: spent.tokens,
             cost_usd: spent.cost_usd,

@@ -27,6 +27,8 @@ use std::sync::Arc;
 
 use musher_core::SessionId;
 
+pub(crate) use prices::Prices;
+
 use crate::session::{self, Profile};
 use crate::{Capabilities, KeySource, Session, SessionSpec};
 

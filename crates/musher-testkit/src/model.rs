@@ -23,6 +23,7 @@
 //! | `slow` `drip` | Talk slowly: `n` pieces, or byte by byte, every `ms`. |
 //! | `maxtok` `ctxstop` `refusal` `filter` `blocked` `finish` `pause` `empty` | End in another way. `finish` ends in the very words of the format: `reason`, `status` and `event`, `none` for none, with the call of `tool` if there is one; `blocked reason=SAFETY` names why; `empty n=1` is empty once; `pause` goes on when the model's words are handed back. |
 //! | `bash` `bash_fail` `bash_sleep` `bash_big` `write` `edit` `par` `seq` `endless` `ask` `plan` `agent` `todo` `badtool` | Use tools, under the names and with the arguments that the request's own tools have. |
+//! | `agent` | Calls a helper, in the background with `bg`; `does` is what the helper is told to play. |
 //! | `call` | Calls `tool` with `args` (JSON, or anything for arguments that cannot be read), `n` times at once. |
 //! | `coder` | Runs `test`, reads `path`, replaces `old` by `new`, runs `test` again, and calls `finish` or says `say`. |
 //! | `script` | Does what the JSON list of steps in `file` says. |

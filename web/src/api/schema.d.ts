@@ -119,7 +119,7 @@ export interface paths {
         get?: never;
         /**
          * Set what may be spent
-         * @description While what was spent today and what running runs may still spend reach the cap, no queued run starts. A run that starts may spend what is left of the day, or its own budget if that is less.
+         * @description While what was spent today, what runs of unknown cost may have spent beyond that and what running runs may still spend reach the cap, no queued run starts. A run that starts may spend what is left of the day, or its own budget if that is less.
          */
         put: operations["cap"];
         post?: never;
@@ -985,6 +985,13 @@ export interface components {
             cap_usd?: number | null;
             /** @description Such as `2026-01-31`. */
             date: string;
+            /** @description Whether a part of it was worked out, and is the least that it can be. */
+            estimated: boolean;
+            /**
+             * Format: double
+             * @description What runs of unknown cost may have spent beyond that; it counts against the cap.
+             */
+            held_usd: number;
             /**
              * Format: double
              * @description The least that it can have cost.
@@ -1461,6 +1468,8 @@ export interface components {
              * @description Absent when any part of it is unknown, which is not zero.
              */
             cost_usd?: number | null;
+            /** @description Some of this was not told but worked out, and is the least that it can be. */
+            estimated: boolean;
             /** Format: int64 */
             input: number;
             /**
@@ -1594,6 +1603,8 @@ export interface components {
             end_seq?: number | null;
             /** Format: int64 */
             ended_at?: number | null;
+            /** @description Some of the cost or of the tokens was worked out, and is the least that it can be. */
+            estimated: boolean;
             outcome?: string | null;
             /** @description The head of what the agent was asked. */
             prompt: string;

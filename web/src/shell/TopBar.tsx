@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { useNow } from "../live/clock";
 import { useLink, useLive } from "../live/hooks";
 import { Button } from "../ui/Button";
-import { clock, money } from "../ui/format";
+import { about, clock, money } from "../ui/format";
 import { plain } from "../ui/plain";
 import { Icon } from "./Icon";
 
@@ -58,9 +58,9 @@ function Running() {
 function Day() {
   const day = useLive((world) => world.project?.day);
   if (day === undefined) return null;
-  const spent = `${day.unknown ? "≥ " : ""}${money(day.spent_usd)}`;
+  const spent = `${about(day)}${money(day.spent_usd)}`;
   const cap = day.cap_usd == null ? "" : ` / ${money(day.cap_usd)}`;
-  const near = day.cap_usd != null && day.spent_usd >= 0.8 * day.cap_usd;
+  const near = day.cap_usd != null && day.spent_usd + (day.held_usd ?? 0) >= 0.8 * day.cap_usd;
   return (
     <Link href="/costs" className={near ? "day near" : "day"} title="Spent today">
       <span className="unseen">Spent today: </span>

@@ -38,9 +38,19 @@ export function Countdown({ to }: { to: number }) {
   );
 }
 
-/** What was spent: `≥` when a part of it is unknown, which is not zero. */
+/** What was spent: `≥` when a part of it is unknown, which is not zero, and `≈` when a part of it was worked out. */
 export function Money({ spent }: { spent: Spent }) {
-  if (spent.cost_usd != null) return <span className="money">{money(spent.cost_usd)}</span>;
+  if (spent.cost_usd != null) {
+    if (!spent.estimated) return <span className="money">{money(spent.cost_usd)}</span>;
+    return (
+      <span
+        className="money"
+        title="A part of this was worked out, because a call broke off: it is at least so much"
+      >
+        ≈ {money(spent.cost_usd)}
+      </span>
+    );
+  }
   const words = spent.known_cost_usd > 0 ? `≥ ${money(spent.known_cost_usd)}` : "cost unknown";
   return (
     <span className="money" title="The cost of a part of this is unknown">

@@ -40,6 +40,12 @@ export function ago(ms: number): string {
   return short === "now" ? "just now" : `${short} ago`;
 }
 
+/** What stands before a sum: that a part of it is unknown, or that a part of it was worked out. */
+export function about(sum: { unknown?: boolean; estimated?: boolean } | undefined): string {
+  if (sum?.unknown) return "≥ ";
+  return sum?.estimated ? "≈ " : "";
+}
+
 /** Dollars; what costs something never looks like nothing. */
 export function money(usd: number): string {
   if (usd === 0) return "$0.00";
@@ -53,4 +59,12 @@ export function short(number: number): string {
   if (number < 10_000) return `${(number / 1_000).toFixed(1)}k`;
   if (number < 1_000_000) return `${Math.round(number / 1_000)}k`;
   return `${(number / 1_000_000).toFixed(1)}M`;
+}
+
+/** What a run has cost, as its last event tells it; what is unknown is never shown as nothing. */
+export function costInWords(end: { [field: string]: unknown }): string {
+  if (typeof end.cost_usd === "number")
+    return `${about({ estimated: end.estimated === true })}${money(end.cost_usd)}`;
+  const known = Number(end.known_cost_usd ?? 0);
+  return known > 0 ? `≥ ${money(known)}` : "cost unknown";
 }

@@ -67,7 +67,9 @@ test("the costs by day, model, agent and story are what the server has counted",
   const download = page.waitForEvent("download");
   await page.getByRole("button", { name: "Save as CSV" }).click();
   const text = readFileSync(await (await download).path(), "utf8");
-  expect(text).toContain("day,cost_usd,known_cost_usd,input,cache_read,cache_write,output,reasoning\r\n");
+  expect(text).toContain(
+    "day,cost_usd,known_cost_usd,input,cache_read,cache_write,output,reasoning,estimated\r\n",
+  );
   expect(text).toContain(`${today},1.75,1.75,1940,9200,0,320,0`);
   await accessible(page);
 });

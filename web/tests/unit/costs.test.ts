@@ -7,7 +7,14 @@ import { heights, stack } from "../../src/pages/costs/stack";
 
 function row(key: string, cost: number | null, part?: string | null): UsageRow {
   const tokens = { cache_write_5m: 0, cache_write_1h: 0, cache_write_other: 0, output: 1, reasoning: 0 };
-  const spent = { input: 2, cache_read: 3, ...tokens, known_cost_usd: cost ?? 0, cost_usd: cost };
+  const spent = {
+    input: 2,
+    cache_read: 3,
+    ...tokens,
+    known_cost_usd: cost ?? 0,
+    cost_usd: cost,
+    estimated: false,
+  };
   return { key, spent, ...(part === undefined ? {} : { part }) };
 }
 
@@ -40,6 +47,7 @@ test("many parts become few, and nothing of the sum is lost", () => {
 test("a sum with an unknown part is unknown, and at least what is known", () => {
   const total = sum([row("a", 1).spent, row("b", null).spent]);
   assert.deepEqual([total.cost_usd, total.known_cost_usd, total.input], [null, 1, 4]);
+  assert.equal(sum([row("a", 1).spent, { ...row("b", 1).spent, estimated: true }]).estimated, true);
 });
 
 test("no name becomes a formula or breaks the lines of the file", () => {
@@ -48,9 +56,9 @@ test("no name becomes a formula or breaks the lines of the file", () => {
   );
   assert.equal(
     text,
-    "story,title,cost_usd,known_cost_usd,input,cache_read,cache_write,output,reasoning\r\n" +
-      's1,"\'=1+""x"",\n",1,1,2,3,0,1,0\r\n' +
-      "s2,,,0,2,3,0,1,0\r\n",
+    "story,title,cost_usd,known_cost_usd,input,cache_read,cache_write,output,reasoning,estimated\r\n" +
+      's1,"\'=1+""x"",\n",1,1,2,3,0,1,0,no\r\n' +
+      "s2,,,0,2,3,0,1,0,no\r\n",
   );
 });
 

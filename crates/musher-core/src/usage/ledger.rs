@@ -7,8 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Spend, UsageOf, UsageReport, Usd};
 
-const UNNAMED: &str = "unknown";
-
 /// One run's books, by model.
 ///
 /// Agents that report running totals carry them over when a session is resumed or forked, so a run that resumes must
@@ -62,6 +60,9 @@ impl From<Spend> for Entry {
 }
 
 impl Ledger {
+    /// The model of what has none.
+    pub const UNNAMED: &str = "unknown";
+
     /// Books that start from the running totals of the session that is resumed or forked.
     pub fn resuming(totals: BTreeMap<String, Spend>) -> Self {
         let untold = totals.iter().filter(|(_, total)| total.cost_usd.is_none());
@@ -75,7 +76,7 @@ impl Ledger {
             self.remember(report);
             return Entry::default();
         }
-        let model = report.model.as_deref().unwrap_or(UNNAMED);
+        let model = report.model.as_deref().unwrap_or(Self::UNNAMED);
         let is_call = report.of == UsageOf::ModelCall;
         if let Some(id) = &report.id {
             // A frame tells the totals of several models.
@@ -144,9 +145,10 @@ impl Ledger {
         }
     }
 
-    /// Whether this was the last model of which something was unknown.
+    /// Whether this was the last model of which something was unknown. What has no model is in the total of some model.
     fn settle(&mut self, model: &str) -> bool {
-        self.untold.remove(model) && self.untold.is_empty()
+        let was_untold = [model, Self::UNNAMED].map(|model| self.untold.remove(model));
+        was_untold.contains(&true) && self.untold.is_empty()
     }
 
     fn remember(&mut self, report: &UsageReport) {
@@ -188,6 +190,11 @@ impl Ledger {
             UsageReport { partial: false, over: false, cut, spend, context: None, ..call.clone() }
         };
         self.open.values().map(last_word).collect()
+    }
+
+    /// Whether the last word of this id was said.
+    pub fn has_counted(&self, id: &str) -> bool {
+        self.counted.contains(id)
     }
 
     /// Whether nothing was ever counted, not even that something was free.

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use crate::json::{self, Loose, Piece, Text, lenient, loose};
 
 pub(super) use content::{Block, Content};
-pub(super) use stream::StreamEvent;
+pub(super) use stream::{ApiUsage, StreamEvent};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Init {
@@ -59,6 +59,8 @@ pub(super) struct Message<'a> {
     pub(super) model: Text<'a>,
     #[serde(default = "Loose::nothing", deserialize_with = "loose")]
     pub(super) content: Content<'a>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) usage: Option<ApiUsage>,
 }
 
 /// A message of which the blocks are passed on as they are.
@@ -129,16 +131,19 @@ pub(super) struct ResultFrame<'a> {
     model_usage_since_last_result: Option<Piece<'a>>,
     #[serde(deserialize_with = "lenient")]
     pub(super) startup_failure_reason: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) uuid: Option<String>,
 }
 
 impl ResultFrame<'_> {
-    /// What was used, by model, and whether that is the total of the session. The increment is truer where it is told.
-    pub(super) fn usage(&self) -> (BTreeMap<String, ModelUsage>, bool) {
-        let read = |piece: &Option<Piece<'_>>| piece.as_ref().and_then(json::read_piece);
-        match read(&self.model_usage_since_last_result) {
-            Some(increments) => (increments, false),
-            None => (read(&self.model_usage).unwrap_or_default(), true),
-        }
+    /// What was used since the last result, by model.
+    pub(super) fn increments(&self) -> Option<BTreeMap<String, ModelUsage>> {
+        self.model_usage_since_last_result.as_ref().and_then(json::read_piece)
+    }
+
+    /// What the session has used in all, by model.
+    pub(super) fn totals(&self) -> Option<BTreeMap<String, ModelUsage>> {
+        self.model_usage.as_ref().and_then(json::read_piece)
     }
 }
 
@@ -153,19 +158,19 @@ pub(super) struct Denial {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct ModelUsage {
     #[serde(deserialize_with = "loose")]
-    pub(super) input_tokens: u64,
+    pub(super) input_tokens: Option<u64>,
     #[serde(deserialize_with = "loose")]
-    pub(super) output_tokens: u64,
+    pub(super) output_tokens: Option<u64>,
     #[serde(deserialize_with = "loose")]
-    pub(super) cache_read_input_tokens: u64,
+    pub(super) cache_read_input_tokens: Option<u64>,
     #[serde(deserialize_with = "loose")]
-    pub(super) cache_creation_input_tokens: u64,
+    pub(super) cache_creation_input_tokens: Option<u64>,
     #[serde(deserialize_with = "loose")]
-    pub(super) cache_creation_ephemeral5m_input_tokens: u64,
+    pub(super) cache_creation_ephemeral5m_input_tokens: Option<u64>,
     #[serde(deserialize_with = "loose")]
-    pub(super) cache_creation_ephemeral1h_input_tokens: u64,
+    pub(super) cache_creation_ephemeral1h_input_tokens: Option<u64>,
     #[serde(deserialize_with = "loose")]
-    pub(super) thinking_tokens: u64,
+    pub(super) thinking_tokens: Option<u64>,
     #[serde(rename = "costUSD", deserialize_with = "loose")]
     pub(super) cost_usd: Option<f64>,
     #[serde(deserialize_with = "loose")]

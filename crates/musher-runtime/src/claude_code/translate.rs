@@ -1,6 +1,7 @@
 //! The translator: Claude Code's frames in, signals and replies out. A pure state machine, apart from the process.
 
 mod answer;
+mod calls;
 mod content;
 mod control;
 mod outcome;
@@ -69,6 +70,7 @@ pub(super) struct Translator {
     gates: HashMap<String, Id>,
     tasks: HashSet<String>,
     trouble: reason::Trouble,
+    calls: calls::Calls,
     /// The session to resume is unknown; these are the agent's words for it.
     pub(super) unknown_session: Option<ErrorInfo>,
     /// The work cannot go on.

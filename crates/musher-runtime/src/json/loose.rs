@@ -55,6 +55,17 @@ impl Loose<'_> for u64 {
     }
 }
 
+/// A count that may be absent; a figure that is none says nothing.
+impl Loose<'_> for Option<u64> {
+    fn count(count: u64) -> Self {
+        Some(count)
+    }
+
+    fn number(number: f64) -> Self {
+        (number.is_finite() && number >= 0.0).then_some(number as u64)
+    }
+}
+
 impl Loose<'_> for Option<f64> {
     fn count(count: u64) -> Self {
         Some(count as f64)

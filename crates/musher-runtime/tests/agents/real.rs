@@ -2,6 +2,7 @@
 
 mod failures;
 mod interrupts;
+mod money;
 mod project;
 mod sessions;
 mod subagents;

@@ -32,8 +32,9 @@ fn given<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Er
     tag = "local",
     operation_id = "cap",
     summary = "Set what may be spent",
-    description = "While what was spent today and what running runs may still spend reach the cap, no queued run \
-        starts. A run that starts may spend what is left of the day, or its own budget if that is less.",
+    description = "While what was spent today, what runs of unknown cost may have spent beyond that and what running \
+        runs may still spend reach the cap, no queued run starts. A run that starts may spend what is left of the \
+        day, or its own budget if that is less.",
     request_body = CapRequest,
     responses((status = 200, body = Receipt), Problem)
 )]

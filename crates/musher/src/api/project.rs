@@ -39,6 +39,10 @@ pub(super) struct Day {
     spent_usd: f64,
     /// Whether a part of the cost is not known.
     unknown: bool,
+    /// Whether a part of it was worked out, and is the least that it can be.
+    estimated: bool,
+    /// What runs of unknown cost may have spent beyond that; it counts against the cap.
+    held_usd: f64,
     /// What may be spent in a day; absent when there is no such bound.
     cap_usd: Option<f64>,
 }
@@ -111,11 +115,14 @@ pub(super) async fn project(State(api): State<Api>) -> Result<Json<ProjectReply>
 async fn today(api: &Api, now: i64) -> Result<Day, Problem> {
     let begin = now - now.rem_euclid(DAY_MS);
     let spent = api.view(move |views| views.spent_since(begin)).await?;
+    let held = api.pool.inspect(move |state| state.held_today(now)).await?;
     let date = jiff::Timestamp::from_millisecond(begin).unwrap_or_default();
     Ok(Day {
         date: date.strftime("%Y-%m-%d").to_string(),
         spent_usd: spent.map_or(0.0, |spent| spent.known_cost_usd),
         unknown: spent.is_some_and(|spent| spent.cost_usd.is_none()),
+        estimated: spent.is_some_and(|spent| spent.estimated),
+        held_usd: held.dollars(),
         cap_usd: api.settings.caps().day_usd.map(Usd::dollars),
     })
 }

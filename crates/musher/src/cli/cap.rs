@@ -5,8 +5,8 @@ use musher_core::Usd;
 use serde_json::json;
 
 use super::place::PlaceArgs;
-use super::{CliError, Exit, out, receipt};
-use crate::client::views::Local;
+use super::{CliError, Exit, money, out, receipt};
+use crate::client::views::{Day, Local, ProjectDay, Spent};
 
 #[derive(Debug, Args)]
 pub(crate) struct Cap {
@@ -46,6 +46,8 @@ impl Cap {
                 false => {
                     let Local { caps, .. } = reply.read()?;
                     out::line(&shown(caps.day_usd))?;
+                    let ProjectDay { day } = client.get(&["project"], &[]).await?.read()?;
+                    out::line(&so_far(&day))?;
                 }
             }
             return Ok(Exit::Completed);
@@ -69,9 +71,32 @@ fn shown(day_usd: Option<f64>) -> String {
     }
 }
 
+/// What is gone of the day, and what may be: money that nobody can account for is not there to be spent.
+fn so_far(day: &Day) -> String {
+    let cost_usd = (!day.unknown).then_some(day.spent_usd);
+    let (known_cost_usd, estimated) = (day.spent_usd, day.estimated);
+    let spent = Spent { cost_usd, known_cost_usd, estimated, ..Spent::default() };
+    let spent = format!("Today: {}", money::bill(&spent));
+    match Usd::from_dollars(day.held_usd) {
+        held if held.is_zero() => format!("{spent}."),
+        held => {
+            format!("{spent}; {held} more is held, because runs of unknown cost may have spent it.")
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_gone_of_the_day_is_told_with_what_may_be() {
+        let day = |unknown, held_usd| Day { spent_usd: 0.5, unknown, held_usd, estimated: false };
+        assert_eq!(so_far(&day(false, 0.0)), "Today: $0.50.");
+        let said =
+            "Today: ≥ $0.50; $0.25 more is held, because runs of unknown cost may have spent it.";
+        assert_eq!(so_far(&day(true, 0.25)), said);
+    }
 
     #[test]
     fn a_cap_is_an_amount_above_nothing_or_none() {

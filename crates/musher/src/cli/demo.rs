@@ -16,7 +16,7 @@ use super::diff::unified;
 use super::door::Web;
 use super::signals::Signals;
 use super::terminal::Typed;
-use super::{CliError, Exit, money, out, tell, terminal};
+use super::{CliError, Exit, out, tell, terminal};
 use crate::client::views::Diff;
 use crate::journal::Views;
 use crate::pool::{Accepted, RunName, Wish};
@@ -206,12 +206,9 @@ impl Show {
             let Some(view) = self.view(|views| views.run(watched.run))? else { continue };
             let branch = view.branch.clone().unwrap_or_default();
             let cost = view.spent.cost_usd.map(Usd::from_dollars);
-            out::line(&format!(
-                "\n{story} by {} on branch {branch}, {}",
-                watched.agent,
-                money::known(cost)
-            ))?;
-            total = total.plus(cost.unwrap_or_default());
+            let told = cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
+            out::line(&format!("\n{story} by {} on branch {branch}, {told}", watched.agent))?;
+            total = total.plus(Usd::from_dollars(view.spent.known_cost_usd));
             if let Some(slot) = view.slot {
                 for file in &self.changes(slot).await?.files {
                     out::line(&unified(file))?;

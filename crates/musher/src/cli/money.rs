@@ -1,34 +1,39 @@
 //! Dollars and tokens at a glance.
 
-use musher_core::Usd;
+use musher_core::{SessionEnded, Usd};
 
 use crate::client::views::Spent;
 
 const UNKNOWN: &str = "unknown";
 
-/// What something cost, such as `$0.12`. What is not known is never shown as nothing.
+/// What something cost, such as `$0.12`; `≈` if some of it was worked out, `≥` if some of it is unknown. What is not known is
+/// never shown as nothing.
 pub(crate) fn cost(spent: &Spent) -> String {
-    match spent.cost_usd {
-        Some(dollars) => Usd::from_dollars(dollars).to_string(),
-        None if tokens_of(spent) == 0 => Usd::default().to_string(),
-        None if spent.known_cost_usd > 0.0 => {
-            format!("≥ {}", Usd::from_dollars(spent.known_cost_usd))
-        }
-        None => UNKNOWN.into(),
-    }
+    let known = Usd::from_dollars(spent.known_cost_usd);
+    shown_as(spent.cost_usd.map(Usd::from_dollars), known, spent.estimated)
+}
+
+/// The same of a session that has ended, in the middle of a sentence.
+pub(crate) fn of_end(end: &SessionEnded) -> String {
+    in_a_sentence(shown_as(end.cost_usd, end.known_cost_usd, end.estimated))
 }
 
 /// The same in the middle of a sentence.
 pub(crate) fn bill(spent: &Spent) -> String {
-    match cost(spent) {
-        unknown if unknown == UNKNOWN => format!("cost {unknown}"),
-        known => known,
+    in_a_sentence(cost(spent))
+}
+
+fn shown_as(cost: Option<Usd>, known: Usd, estimated: bool) -> String {
+    match cost {
+        Some(cost) if estimated => format!("≈ {cost}"),
+        Some(cost) => cost.to_string(),
+        None if known > Usd::default() => format!("≥ {known}"),
+        None => UNKNOWN.into(),
     }
 }
 
-/// A cost that is known or not, in the middle of a sentence.
-pub(crate) fn known(cost: Option<Usd>) -> String {
-    cost.map_or_else(|| format!("cost {UNKNOWN}"), |cost| cost.to_string())
+fn in_a_sentence(cost: String) -> String {
+    if cost == UNKNOWN { format!("cost {cost}") } else { cost }
 }
 
 /// Everything that the model was shown.
@@ -44,10 +49,6 @@ pub(crate) fn shown(spent: &Spent) -> u64 {
     .fold(0, u64::saturating_add)
 }
 
-fn tokens_of(spent: &Spent) -> u64 {
-    shown(spent).saturating_add(spent.output)
-}
-
 /// A number of tokens that can be read at a glance.
 pub(crate) fn tokens(count: u64) -> String {
     match count {
@@ -59,30 +60,33 @@ pub(crate) fn tokens(count: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use musher_core::{ErrorClass, ErrorInfo};
+
     use super::*;
 
     #[test]
-    fn what_is_unknown_is_never_shown_as_nothing() {
-        let spent = |cost_usd, known_cost_usd, output| Spent {
+    fn what_is_unknown_is_never_shown_as_nothing_and_what_is_estimated_is_marked() {
+        let spent = |cost_usd, known_cost_usd, estimated| Spent {
             cost_usd,
             known_cost_usd,
-            output,
+            estimated,
             ..Spent::default()
         };
         for (spent, said) in [
-            (spent(Some(0.12), 0.12, 9), "$0.12"),
-            (spent(Some(0.0001), 0.0001, 9), "$0.0001"),
-            (spent(Some(0.0), 0.0, 9), "$0"),
-            (spent(None, 0.0, 0), "$0"),
-            (spent(None, 0.0, 9), "unknown"),
-            (spent(None, 1.5, 9), "≥ $1.50"),
+            (spent(Some(0.12), 0.12, false), "$0.12"),
+            (spent(Some(0.12), 0.12, true), "≈ $0.12"),
+            (spent(Some(0.0001), 0.0001, false), "$0.0001"),
+            (spent(Some(0.0), 0.0, false), "$0"),
+            (spent(None, 0.0, false), "unknown"),
+            (spent(None, 1.5, false), "≥ $1.50"),
+            (spent(None, 1.5, true), "≥ $1.50"),
         ] {
             assert_eq!(cost(&spent), said);
         }
-        assert_eq!(bill(&spent(None, 0.0, 9)), "cost unknown");
-        assert_eq!(
-            (known(None), known(Some(Usd::default()))),
-            ("cost unknown".into(), "$0".into())
-        );
+        assert_eq!(bill(&spent(None, 0.0, false)), "cost unknown");
+        let mut end = SessionEnded::unbegun(ErrorInfo::new(ErrorClass::Internal, "broken"));
+        assert_eq!(of_end(&end), "$0");
+        (end.cost_usd, end.known_cost_usd) = (None, Usd::from_dollars(0.5));
+        assert_eq!(of_end(&end), "≥ $0.50");
     }
 }

@@ -170,7 +170,7 @@ mod tests {
             { "id": "r7", "story": "s1", "agent": "coder", "phase": "live", "open_asks": 2,
               "queued_at": 0, "started_at": 60_000, "spent": { "cost_usd": 0.126, "output": 3 } },
             { "id": "r6", "story": "s1", "agent": "coder", "model": "m", "phase": "over",
-              "outcome": "failed", "kind": "resume", "of": "r5", "queued_at": 0, "ended_at": 0,
+              "outcome": "failed", "kind": "resume", "of": "r5", "queued_at": 0, "ended_at": 0, "spent": { "cost_usd": 0.0 },
               "error": { "class": "overloaded", "message": "busy\nvery" } },
         ] }))
         .unwrap();

@@ -104,11 +104,6 @@ fn day(key: &str) -> String {
 }
 
 fn plus(a: &Spent, b: &Spent) -> Spent {
-    // Where nothing was used, nothing is unknown.
-    let known = |spent: &Spent| match (spent.cost_usd, money::shown(spent) + spent.output) {
-        (None, 0) => Some(0.0),
-        (cost, _) => cost,
-    };
     Spent {
         input: a.input.saturating_add(b.input),
         cache_read: a.cache_read.saturating_add(b.cache_read),
@@ -116,8 +111,9 @@ fn plus(a: &Spent, b: &Spent) -> Spent {
         cache_write_1h: a.cache_write_1h.saturating_add(b.cache_write_1h),
         cache_write_other: a.cache_write_other.saturating_add(b.cache_write_other),
         output: a.output.saturating_add(b.output),
-        cost_usd: a.cost_usd.zip(known(b)).map(|(a, b)| a + b),
+        cost_usd: a.cost_usd.zip(b.cost_usd).map(|(a, b)| a + b),
         known_cost_usd: a.known_cost_usd + b.known_cost_usd,
+        estimated: a.estimated || b.estimated,
     }
 }
 

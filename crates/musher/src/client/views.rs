@@ -136,6 +136,27 @@ pub struct Local {
     pub caps: Caps,
 }
 
+/// The day of a project.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct ProjectDay {
+    pub day: Day,
+}
+
+/// What was spent today.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Day {
+    /// The least that it can be.
+    pub spent_usd: f64,
+    /// A part of it is unknown.
+    pub unknown: bool,
+    /// A part of it was worked out.
+    pub estimated: bool,
+    /// What runs of unknown cost may have spent beyond that.
+    pub held_usd: f64,
+}
+
 /// A tool rule that a person granted to an agent.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
@@ -187,6 +208,8 @@ pub struct Spent {
     pub cost_usd: Option<f64>,
     /// The least that it can have cost.
     pub known_cost_usd: f64,
+    /// Some of this was worked out.
+    pub estimated: bool,
 }
 
 /// What was spent, summed.

@@ -112,7 +112,10 @@ fn set_up(db: &Connection, path: &Path) -> Result<(), JournalError> {
     let mode = db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0));
     let mode: String = mode.map_err(JournalError::database(path, "set up"))?;
     match mode.as_str() {
-        "wal" => move_in(db).map_err(JournalError::database(path, "set up")),
+        "wal" => {
+            let add = db.execute_batch(include_str!("marks.sql"));
+            add.and_then(|()| move_in(db)).map_err(JournalError::database(path, "set up"))
+        }
         // The mode is refused without an error.
         _ => Err(JournalError::NoSharedMemory { path: path.into() }),
     }

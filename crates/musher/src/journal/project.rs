@@ -7,7 +7,7 @@ use rusqlite::{Connection, named_params, params};
 use musher_core::pool::{Fact, RESTART_ASK, UndeliveredCode};
 use musher_core::{
     ClosedBy, ErrorClass, ErrorInfo, Outcome, RunId, RunKind, RunPlan, SessionId, Spend, StoryId,
-    Wait,
+    Tokens, Wait,
 };
 
 use super::rows;
@@ -51,7 +51,10 @@ pub(super) fn project(db: &Connection, id: u64, at: i64, fact: &Fact) -> rusqlit
             "UPDATE runs SET phase = 'closing' WHERE id = ?1",
             params![rows::run_number(*run)],
         ),
-        Fact::RunEnded { run, outcome, error, session, .. } => {
+        Fact::RunEnded { run, outcome, error, session, seq, .. } => {
+            if seq.is_none() {
+                tables.end_without_a_log(id, *run)?;
+            }
             tables.end(*run, *outcome, error.as_ref(), session.as_ref())
         }
         Fact::RunFinished { run, commit, error } => tables.run(
@@ -66,8 +69,10 @@ pub(super) fn project(db: &Connection, id: u64, at: i64, fact: &Fact) -> rusqlit
             "UPDATE runs SET session = ?2 WHERE id = ?1",
             params![rows::run_number(*run), session.as_str()],
         ),
-        Fact::UsageCounted { run, seq, model, spend, .. } => {
-            tables.count(id, *run, *seq, model.as_deref(), spend)
+        Fact::UsageCounted { run, seq, model, spend, cut, settles, .. } => {
+            tables.count(id, *run, *seq, model.as_deref(), spend)?;
+            tables.mark(id, spend, *cut, *settles)?;
+            if *settles { tables.settle(id, *run) } else { Ok(()) }
         }
         Fact::AskOpened { run, seq, ask } => {
             tables.open_ask(*run, ask.as_str(), Some(rows::whole(*seq)))
@@ -220,6 +225,44 @@ impl Tables<'_> {
         self.run(sql, params![rows::run_number(run), ask, seq, self.at])
     }
 
+    /// A run that was begun and whose log does not tell its end has spent nobody knows what.
+    fn end_without_a_log(&self, fact: u64, run: RunId) -> rusqlite::Result<()> {
+        let sql = "SELECT phase IN ('live', 'closing') FROM runs WHERE id = ?1";
+        let mut sql = self.db.prepare_cached(sql)?;
+        let begun = sql.query_row([rows::run_number(run)], |row| row.get::<_, bool>(0));
+        match begun {
+            Ok(true) => {
+                let unknown = Spend::unpriced(Tokens::default());
+                self.count(fact, run, 0, None, &unknown)?;
+                self.mark(fact, &unknown, true, false)
+            }
+            Ok(false) | Err(rusqlite::Error::QueryReturnedNoRows) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn mark(&self, fact: u64, spend: &Spend, cut: bool, settles: bool) -> rusqlite::Result<()> {
+        let unknown = spend.cost_usd.is_none();
+        if !(spend.estimated || cut || settles || unknown) {
+            return Ok(());
+        }
+        let known = if unknown { spend.known_cost().dollars() } else { 0.0 };
+        let sql = "INSERT INTO usage_marks (fact, estimated, cut, known_usd, settles)
+            VALUES (?1, ?2, ?3, ?4, ?5)";
+        self.run(sql, params![rows::whole(fact), spend.estimated, cut, known, settles])
+    }
+
+    /// A total has told what the runs that this one follows had left for it.
+    fn settle(&self, fact: u64, run: RunId) -> rusqlite::Result<()> {
+        let sql = "WITH RECURSIVE before (run) AS (
+                SELECT of FROM runs WHERE id = ?2 AND of IS NOT NULL
+                UNION SELECT runs.of FROM runs JOIN before ON runs.id = before.run
+                    WHERE runs.of IS NOT NULL)
+            UPDATE usage_marks SET settled_by = ?1 WHERE cut = 0 AND settled_by IS NULL AND fact IN
+                (SELECT fact FROM usage WHERE cost_usd IS NULL AND run IN (SELECT run FROM before))";
+        self.run(sql, params![rows::whole(fact), rows::run_number(run)])
+    }
+
     fn count(
         &self,
         fact: u64,
@@ -258,7 +301,7 @@ fn in_the_way(wait: &Wait) -> Option<ErrorInfo> {
         Wait::Place => None,
         Wait::DayCap { cap } => {
             let message = format!("the cap of {cap} for today is reached");
-            let hint = "raise it with `musher cap USD`, or wait for the next day (UTC)";
+            let hint = "raise it with `musher cap USD`, or wait for the next day (UTC); what runs of unknown cost may have spent counts too";
             Some(ErrorInfo::new(ErrorClass::Budget, message).with_hint(hint))
         }
     }

@@ -133,7 +133,10 @@ async fn the_team_and_the_project_are_shown_with_what_goes_on() {
     assert_eq!(project["build"], "build-1");
     assert_eq!(
         project["day"],
-        json!({"date": "2023-11-14", "spent_usd": 0.0, "unknown": false, "cap_usd": null})
+        json!({
+            "date": "2023-11-14", "spent_usd": 0.0, "unknown": false, "estimated": false,
+            "held_usd": 0.0, "cap_usd": null
+        })
     );
 }
 

@@ -119,7 +119,10 @@ fn what_a_dead_runner_left_open_is_closed_in_order_and_the_outcome_is_recorded()
     let folder = died_in_a_turn();
     let ended = close_lost(folder.lock(), lost()).unwrap();
     let events = all(&folder);
-    let closing = &events[13..];
+    let EventKind::Usage(unseen) = &events[13].kind else { panic!("{:?}", events[13]) };
+    assert!(unseen.cut && unseen.spend.cost_usd.is_none(), "what nobody wrote down is unknown");
+    assert_eq!(events[13].turn, Some(2));
+    let closing = &events[14..];
     assert_eq!(closing.len(), 5);
     for (closed, id) in closing.iter().zip(["a-2", "a-3"]) {
         let by = ClosedBy::ProcessEnd;
@@ -137,7 +140,8 @@ fn what_a_dead_runner_left_open_is_closed_in_order_and_the_outcome_is_recorded()
     assert_eq!(closing[4].kind, EventKind::SessionEnded(Box::new(ended.clone())));
     assert_eq!(ended.outcome, Outcome::Lost);
     assert_eq!(ended.session.as_ref().unwrap().as_str(), "s-1");
-    assert_eq!((ended.usage.input, ended.cost_usd), (140, Some(Usd::from_dollars(0.75))));
+    let known = Usd::from_dollars(0.75);
+    assert_eq!((ended.usage.input, ended.cost_usd, ended.known_cost_usd), (140, None, known));
     assert_eq!((ended.turns, ended.model_calls, ended.duration_ms), (2, 4, 12));
     assert_eq!(ended.models["m"], spend(140, 0.75));
     assert_eq!(outcome::read::<SessionEnded>(&folder.dir).unwrap(), Some(ended));
@@ -297,8 +301,8 @@ fn those_who_watch_a_run_die_see_it_closed() {
     assert_eq!(drain(&mut live).0.len(), 13);
     close_lost(folder.lock(), lost()).unwrap();
     let (closing, resets) = drain(&mut live);
-    assert_eq!((closing.len(), resets.len()), (5, 0));
-    assert!(closing[4].contains("\"session_ended\""));
+    assert_eq!((closing.len(), resets.len()), (6, 0));
+    assert!(closing[5].contains("\"session_ended\""));
 }
 
 #[test]
@@ -366,4 +370,51 @@ fn a_run_that_is_ended_on_a_full_disk_says_its_own_end_once_and_what_it_spent() 
 /// The name of a kind, as it is written.
 fn name(kind: &EventKind) -> String {
     serde_json::to_value(kind).unwrap()["type"].as_str().unwrap().to_owned()
+}
+
+/// A log of one turn with these reports in it, which may have ended.
+fn of_a_turn(reports: Vec<UsageReport>, over: bool) -> Folder {
+    let folder = Folder::new();
+    let mut kinds = vec![session("s-1"), turn_started()];
+    kinds.extend(reports.into_iter().map(EventKind::Usage));
+    if over {
+        let turn = TurnEnded::synthesised(TurnOutcome::Completed, None);
+        kinds.push(EventKind::TurnEnded(Box::new(turn)));
+    }
+    folder.create().append(&numbered(kinds)).unwrap();
+    folder
+}
+
+#[test]
+fn promise_20_a_lost_run_is_billed_for_what_was_told_of_its_calls_and_the_rest_is_unknown() {
+    let model = || Some("m".to_owned());
+    let folder = of_a_turn(
+        vec![
+            UsageReport::so_far("c1", model(), spend(100, 0.5)).over(),
+            UsageReport::begun("c2", model()),
+            UsageReport::so_far("c2", model(), spend(40, 0.25)),
+        ],
+        false,
+    );
+    let ended = close_lost(folder.lock(), lost()).unwrap();
+    assert_eq!((ended.usage.input, ended.cost_usd), (140, None));
+    assert_eq!((ended.known_cost_usd, ended.estimated), (Usd::from_dollars(0.75), true));
+    let last_words: Vec<_> = all(&folder)
+        .into_iter()
+        .filter_map(|event| {
+            let EventKind::Usage(report) = event.kind else { return None };
+            (!report.partial).then_some((report.id, report.cut))
+        })
+        .collect();
+    let named = |id: &str| Some(id.to_owned());
+    let expected = [(named("c1"), false), (named("c2"), true), (named("unseen"), true)];
+    assert_eq!(last_words, expected);
+}
+
+#[test]
+fn promise_20_a_run_that_is_lost_between_its_turns_is_billed_as_it_was_told() {
+    let known = UsageReport::call("c1", Some("m".into()), spend(100, 0.5));
+    let folder = of_a_turn(vec![known], true);
+    let ended = close_lost(folder.lock(), lost()).unwrap();
+    assert_eq!((ended.usage.input, ended.cost_usd), (100, Some(Usd::from_dollars(0.5))));
 }

@@ -6,9 +6,9 @@ use musher::journal::{
 };
 use musher::pool::{RunName, Wish};
 use musher_core::pool::{Heard, Input, Reply, TextKey};
-use musher_core::{ClosedBy, Outcome, RunId, Spend, Tokens, Usd};
+use musher_core::{ClosedBy, Entry, Outcome, RunId, Spend, Tokens, Usd};
 
-use crate::rig::{Home, NOON, Rig, agent, start, story};
+use crate::rig::{Home, NOON, Rig, agent, prompt, start, story};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -109,7 +109,7 @@ fn a_run_tells_where_it_is_and_how_it_ended() {
     assert_eq!(view.session, Some("session".into()));
     assert_eq!(view.error, Some(error));
     assert_eq!((view.queued_at, view.ended_at), (NOON, Some(NOON)));
-    assert_eq!(view.spent.cost_usd, None, "nobody told what it cost");
+    assert_eq!(view.spent.cost_usd, Some(0.0), "no model was called");
     assert_eq!(views.run(RunId::minted(99)).unwrap(), None);
 }
 
@@ -259,4 +259,65 @@ fn many_readers_at_once_never_hold_up_the_pool() {
         }
     });
     assert_eq!(views.stories(&StoriesQuery::default()).unwrap().stories.len(), 21);
+}
+
+fn counted(entry: Entry) -> Heard {
+    Heard::Usage { model: Some("m".into()), entry }
+}
+
+fn tokens(input: u64) -> Tokens {
+    Tokens { input, ..Tokens::default() }
+}
+
+#[test]
+fn promise_20_what_a_total_tells_later_settles_the_sums_that_hold_both_and_no_other() {
+    let (_home, mut rig, views) = scene();
+    let subject = rig.add_story("subject");
+    let first = rig.live_run(&subject, "ann");
+    rig.hear(first, 1, Heard::Session { session: "x".into() });
+    rig.hear(first, 2, counted(Spend::unpriced(tokens(100)).into()));
+    rig.end_run(first, 3, Outcome::Stopped);
+    let of = |run| views.run(run).unwrap().unwrap().spent;
+    rig.state();
+    assert_eq!((of(first).cost_usd, of(first).input), (None, 100));
+    let totals = views.session_totals(&"x".into()).unwrap();
+    assert_eq!(totals["m"], Spend::unpriced(tokens(100)));
+
+    let Ok(Reply::Run(second)) = rig.reply(prompt(first, "More.")) else { panic!("no run") };
+    rig.tell(Input::Prepared { run: second, head: "abc".into() });
+    rig.tell(Input::RunnerUp { run: second });
+    rig.hear(second, 1, Heard::Session { session: "x".into() });
+    let cost = |dollars| Some(Usd::from_dollars(dollars));
+    let earlier = Spend::costing(tokens(0), cost(0.5));
+    let spend = Spend::costing(tokens(10), cost(0.75));
+    let entry = Entry { spend, earlier: Some(earlier), cut: false, settles: true };
+    rig.hear(second, 2, counted(entry));
+    rig.state();
+    assert_eq!(of(first).cost_usd, None, "nobody knows which part was the first run's");
+    assert_eq!(of(second).cost_usd, Some(0.75));
+    let story = views.story(&subject).unwrap().unwrap().story.spent;
+    assert_eq!((story.cost_usd, story.input), (Some(0.75), 110), "together they are known");
+    let totals = views.session_totals(&"x".into()).unwrap();
+    assert_eq!(totals["m"], Spend::costing(tokens(110), cost(0.75)));
+}
+
+#[test]
+fn promise_20_what_was_cut_is_marked_is_in_no_total_and_is_never_settled() {
+    let (_home, mut rig, views) = scene();
+    let subject = rig.add_story("subject");
+    let run = rig.live_run(&subject, "ann");
+    rig.hear(run, 1, Heard::Session { session: "x".into() });
+    let known = Spend::costing(tokens(100), Some(Usd::from_dollars(0.5)));
+    rig.hear(run, 2, counted(known.into()));
+    let part = Spend::costing(tokens(40), Some(Usd::from_dollars(0.25))).as_estimate();
+    rig.hear(run, 3, counted(Entry { cut: true, ..part.into() }));
+    rig.state();
+    let spent = views.run(run).unwrap().unwrap().spent;
+    assert_eq!((spent.input, spent.cost_usd, spent.estimated), (140, Some(0.75), true));
+    assert_eq!(views.session_totals(&"x".into()).unwrap()["m"], known);
+    let unknown = Spend::unpriced(tokens(1)).plus(known);
+    rig.hear(run, 4, counted(Entry { cut: true, ..unknown.into() }));
+    rig.state();
+    let spent = views.run(run).unwrap().unwrap().spent;
+    assert_eq!((spent.cost_usd, spent.known_cost_usd), (None, 1.25), "the known part is kept");
 }

@@ -28,6 +28,7 @@ mod loss;
 mod mcp;
 mod memory;
 mod models;
+mod money;
 mod ports;
 mod project_files;
 mod real;

@@ -68,7 +68,7 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("process", &["process", "json", "task", "needles"]),
     ("session", &["session", "process", "task", "clock", "tools", "needles", API]),
     ("peer", &["peer"]),
-    ("claude_code", &["claude_code", "session", "process", "peer", "json", API]),
+    ("claude_code", &["claude_code", "session", "process", "peer", "json", "model", API]),
     ("script", &["script", "session", "process", "peer", API]),
     ("tools", &["tools", "process", "task", API]),
     ("model", &["model", "session", "process", "tools", "clock", API]),

@@ -86,7 +86,8 @@ export function CardMenu({ card, chosen, events }: Props) {
 /** While a run goes on, its cost is shown as soon as something of it is known. */
 export function CardCost({ card }: { card: Card }) {
   const { spent, runs } = card.story;
-  if (runs.all === 0 || (card.since !== null && spent.known_cost_usd === 0)) return null;
+  const nothing = spent.known_cost_usd === 0 && spent.cost_usd != null;
+  if (runs.all === 0 || (card.since !== null && nothing)) return null;
   return <Money spent={spent} />;
 }
 

@@ -5,7 +5,7 @@ import { useQuery } from "../../api/query";
 import { useLive } from "../../live/hooks";
 import { store } from "../../live/store";
 import { Button } from "../../ui/Button";
-import { money } from "../../ui/format";
+import { about, money } from "../../ui/format";
 import { useKept } from "../../ui/kept";
 import { attempt, say } from "../../ui/toast";
 
@@ -46,14 +46,21 @@ export function Cap() {
     if (next !== null) void put(next);
   };
   const spent = day?.spent_usd ?? 0;
-  const share = cap === null ? 0 : Math.min(1, spent / cap);
-  const words = `${day?.unknown ? "≥ " : ""}${money(spent)}${cap === null ? "" : ` of ${money(cap)}`}`;
+  const gone = spent + (day?.held_usd ?? 0);
+  const share = cap === null ? 0 : Math.min(1, gone / cap);
+  const words = `${about(day)}${money(spent)}${cap === null ? "" : ` of ${money(cap)}`}`;
   return (
     <section className="cap" aria-labelledby="cap-title">
       <h3 id="cap-title">Today, in UTC</h3>
       <p className="cap-sum">
         <strong>{words}</strong>
         {day?.unknown && <span className="quiet"> The cost of a part of it is unknown.</span>}
+        {(day?.held_usd ?? 0) > 0 && (
+          <span className="quiet">
+            {" "}
+            {money(day?.held_usd ?? 0)} more may have been spent by runs of unknown cost, and count as gone.
+          </span>
+        )}
       </p>
       {cap !== null && (
         <div

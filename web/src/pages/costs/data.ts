@@ -69,6 +69,7 @@ export function sum(all: readonly Spent[]): Spent {
     reasoning: 0,
     known_cost_usd: 0,
     cost_usd: 0,
+    estimated: false,
   };
   for (const one of all) {
     total.input += one.input;
@@ -79,6 +80,7 @@ export function sum(all: readonly Spent[]): Spent {
     total.output += one.output;
     total.reasoning += one.reasoning;
     total.known_cost_usd += one.known_cost_usd;
+    total.estimated ||= one.estimated;
     total.cost_usd = total.cost_usd == null || one.cost_usd == null ? null : total.cost_usd + one.cost_usd;
   }
   return total;
@@ -103,7 +105,16 @@ function cell(value: string | number | null): string {
 
 export function asCsv(by: By, rows: readonly UsageRow[], title: (row: UsageRow) => string): string {
   const head = [by, ...(by === "story" ? ["title"] : [])];
-  const names = ["cost_usd", "known_cost_usd", "input", "cache_read", "cache_write", "output", "reasoning"];
+  const names = [
+    "cost_usd",
+    "known_cost_usd",
+    "input",
+    "cache_read",
+    "cache_write",
+    "output",
+    "reasoning",
+    "estimated",
+  ];
   const lines = rows.map((row) => {
     const { spent } = row;
     const key = by === "day" ? dayName(Number(row.key)) : (row.key ?? "");
@@ -118,6 +129,7 @@ export function asCsv(by: By, rows: readonly UsageRow[], title: (row: UsageRow) 
       written,
       spent.output,
       spent.reasoning,
+      spent.estimated ? "yes" : "no",
     ]
       .map(cell)
       .join(",");

@@ -13,6 +13,8 @@ export interface OutlineTurn {
   prompt: string | null;
   outcome: string | null;
   cost_usd: number | null;
+  /** Some of it was worked out. */
+  estimated?: boolean;
   tools: number;
   tokens: number;
 }

@@ -209,6 +209,18 @@ fn a_total_in_the_next_run_tells_what_the_run_before_could_not_and_settles_it() 
 }
 
 #[test]
+fn a_total_settles_a_helper_of_which_nobody_knew_the_model() {
+    let mut first = Ledger::default();
+    first.enter(&result(spend(100, 20, 0.1), spend(100, 20, 0.1)));
+    first.enter(&UsageReport::so_far("helper", None, unpriced(0, 0)).over());
+    end(&mut first);
+    assert_eq!(first.spent().cost_usd, None);
+    let mut second = Ledger::resuming(first.lineage().clone());
+    let entry = second.enter(&result(spend(50, 5, 0.05), spend(250, 45, 0.25)));
+    assert!(entry.settles && entry.earlier == Some(spend(100, 20, 0.1)), "{entry:?}");
+}
+
+#[test]
 fn a_call_that_was_cut_is_in_no_total_and_stays_counted_beside_it() {
     let mut first = Ledger::default();
     first.enter(&UsageReport::so_far("c1", model(), unpriced(100, 20)).over());

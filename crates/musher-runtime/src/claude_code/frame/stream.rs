@@ -24,6 +24,8 @@ pub(in super::super) struct StreamPart<'a> {
     #[serde(default, deserialize_with = "lenient")]
     pub(in super::super) content_block: Option<BlockStart>,
     pub(in super::super) delta: Option<BlockDelta<'a>>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(in super::super) usage: Option<ApiUsage>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -33,6 +35,7 @@ pub(in super::super) struct BlockDelta<'a> {
     pub(in super::super) text: Option<String>,
     pub(in super::super) thinking: Option<String>,
     pub(in super::super) partial_json: Option<String>,
+    pub(in super::super) stop_reason: Option<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -45,13 +48,22 @@ pub(in super::super) struct StartedMessage {
     pub(in super::super) usage: ApiUsage,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub(in super::super) struct ApiUsage {
     pub(in super::super) input_tokens: Option<u64>,
     pub(in super::super) output_tokens: Option<u64>,
     pub(in super::super) cache_read_input_tokens: Option<u64>,
     pub(in super::super) cache_creation_input_tokens: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
+    pub(in super::super) cache_creation: Option<CacheCreation>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub(in super::super) struct CacheCreation {
+    pub(in super::super) ephemeral_5m_input_tokens: Option<u64>,
+    pub(in super::super) ephemeral_1h_input_tokens: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -88,30 +100,34 @@ impl<'a> StreamEvent<'a> {
 impl<'a> StreamPart<'a> {
     fn read_plain(plain: &mut Plain<'a>) -> Option<Self> {
         let (mut kind, mut index, mut delta) = (None, None, None);
-        let (mut message, mut content_block) = (None, None);
+        let (mut message, mut content_block, mut usage) = (None, None, None);
         plain.object(|plain, field| match field {
             "type" => once(&mut kind, plain.text()?),
             "index" => once(&mut index, plain.count()?),
             "delta" => once(&mut delta, BlockDelta::read_plain(plain)?),
             "message" => once(&mut message, StartedMessage::read_plain(plain)?),
             "content_block" => once(&mut content_block, BlockStart::read_plain(plain)?),
+            "usage" => once(&mut usage, ApiUsage::read_plain(plain)?),
             _ => plain.skip(),
         })?;
-        Some(Self { kind: kind?, index, message, content_block, delta })
+        Some(Self { kind: kind?, index, message, content_block, delta, usage })
     }
 }
 
 impl<'a> BlockDelta<'a> {
     fn read_plain(plain: &mut Plain<'a>) -> Option<Self> {
         let (mut kind, mut text, mut thinking, mut partial_json) = (None, None, None, None);
+        let mut stop_reason = None;
         plain.object(|plain, field| match field {
             "type" => once(&mut kind, plain.text()?),
             "text" => once(&mut text, plain.string()?),
             "thinking" => once(&mut thinking, plain.string()?),
             "partial_json" => once(&mut partial_json, plain.string()?),
+            "stop_reason" => once(&mut stop_reason, plain.optional_text()?),
             _ => plain.skip(),
         })?;
-        Some(Self { kind: kind.unwrap_or_default(), text, thinking, partial_json })
+        let (kind, stop_reason) = (kind.unwrap_or_default(), stop_reason.flatten());
+        Some(Self { kind, text, thinking, partial_json, stop_reason })
     }
 }
 
@@ -134,19 +150,37 @@ impl StartedMessage {
 
 impl ApiUsage {
     fn read_plain(plain: &mut Plain<'_>) -> Option<Self> {
-        let (mut input, mut output, mut cache_read, mut cache_creation) = (None, None, None, None);
+        let (mut input, mut output, mut cache_read, mut cache_write) = (None, None, None, None);
+        let mut cache_creation = None;
         plain.object(|plain, field| match field {
             "input_tokens" => once(&mut input, plain.optional_count()?),
             "output_tokens" => once(&mut output, plain.optional_count()?),
             "cache_read_input_tokens" => once(&mut cache_read, plain.optional_count()?),
-            "cache_creation_input_tokens" => once(&mut cache_creation, plain.optional_count()?),
+            "cache_creation_input_tokens" => once(&mut cache_write, plain.optional_count()?),
+            "cache_creation" => once(&mut cache_creation, CacheCreation::read_plain(plain)?),
             _ => plain.skip(),
         })?;
         Some(Self {
             input_tokens: input.flatten(),
             output_tokens: output.flatten(),
             cache_read_input_tokens: cache_read.flatten(),
-            cache_creation_input_tokens: cache_creation.flatten(),
+            cache_creation_input_tokens: cache_write.flatten(),
+            cache_creation,
+        })
+    }
+}
+
+impl CacheCreation {
+    fn read_plain(plain: &mut Plain<'_>) -> Option<Self> {
+        let (mut five_minutes, mut one_hour) = (None, None);
+        plain.object(|plain, field| match field {
+            "ephemeral_5m_input_tokens" => once(&mut five_minutes, plain.optional_count()?),
+            "ephemeral_1h_input_tokens" => once(&mut one_hour, plain.optional_count()?),
+            _ => plain.skip(),
+        })?;
+        Some(Self {
+            ephemeral_5m_input_tokens: five_minutes.flatten(),
+            ephemeral_1h_input_tokens: one_hour.flatten(),
         })
     }
 }

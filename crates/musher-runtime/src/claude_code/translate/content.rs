@@ -6,7 +6,7 @@ use musher_core::{
 };
 use serde_json::Value as Json;
 
-use super::super::frame::{Assistant, Block, Content, ToolResultMeta, User, Verbatim};
+use super::super::frame::{Assistant, Block, Content, Message, ToolResultMeta, User, Verbatim};
 use super::super::tools;
 use super::stream::item_id;
 use super::{Frame, Translator, scope};
@@ -31,8 +31,16 @@ impl Translator {
             self.retract(frame, &said.supersedes, "superseded");
         }
         let synthetic = &*said.message.model == SYNTHETIC;
-        if owner.is_main() && !synthetic {
-            self.model_call(frame, &said.message.id);
+        if !synthetic && self.blocks.get(&said.message.id).is_none() {
+            // It was not streamed. What the agent itself says so is whole.
+            let Message { id, model, usage, .. } = &said.message;
+            if let Some(usage) = usage {
+                self.calls.began(frame, &owner, id, model, usage);
+            }
+            if owner.is_main() {
+                self.calls.used(frame, id, &usage.unwrap_or_default(), true);
+                self.model_call(frame, id);
+            }
         }
         if let Some(code) = &said.error {
             let text = text_of(&content);

@@ -1,8 +1,8 @@
 //! The end of a turn: how it ended and what it cost.
 
 use musher_core::{
-    CostBasis, ErrorClass, ErrorInfo, EventKind, Spend, Tokens, TurnEnded, UsageOf, UsageReport,
-    Usd,
+    CostBasis, ErrorClass, ErrorInfo, EventKind, Spend, Tokens, TurnEnded, TurnOutcome, UsageOf,
+    UsageReport, Usd,
 };
 
 use super::super::frame::{ModelUsage, ResultFrame};
@@ -21,10 +21,12 @@ impl Translator {
             self.unknown_session = Some(error);
             return Some(());
         }
-        for report in usage(&result) {
+        let reports = usage(&result);
+        let (outcome, error) = judge(&result, &self.trouble);
+        self.calls.turn_ended(frame, outcome == TurnOutcome::Interrupted, &reports);
+        for report in reports {
             frame.event(EventKind::Usage(report));
         }
-        let (outcome, error) = judge(&result, &self.trouble);
         self.turn_open = false;
         frame.event(EventKind::TurnEnded(Box::new(TurnEnded {
             outcome,
@@ -58,35 +60,56 @@ fn native_reason(result: &ResultFrame<'_>) -> Option<String> {
     result.terminal_reason.clone().or_else(|| result.startup_failure_reason.clone()).or(named)
 }
 
-/// What the turn used, by model.
+/// What the turn used, by model. The increment is truer where it is told; the total beside it tells what was never counted.
 fn usage(result: &ResultFrame<'_>) -> Vec<UsageReport> {
-    let (models, cumulative) = result.usage();
-    models.iter().map(|(model, usage)| report(model, usage, cumulative)).collect()
+    let (increments, mut totals) = (result.increments(), result.totals());
+    let Some(increments) = increments else {
+        let totals = totals.unwrap_or_default();
+        let report = |(model, usage): (String, ModelUsage)| UsageReport {
+            of: UsageOf::Session,
+            cumulative: true,
+            ..report(result, model, &usage)
+        };
+        return totals.into_iter().map(report).collect();
+    };
+    let report = |(model, usage): (String, ModelUsage)| {
+        let total = totals.as_mut().and_then(|totals| totals.remove(&model));
+        let total = total.map(|total| Box::new(spend(&total)));
+        UsageReport { of: UsageOf::Turn, total, ..report(result, model, &usage) }
+    };
+    increments.into_iter().map(report).collect()
 }
 
-fn report(model: &str, usage: &ModelUsage, cumulative: bool) -> UsageReport {
-    let five_minutes = usage.cache_creation_ephemeral5m_input_tokens;
-    let one_hour = usage.cache_creation_ephemeral1h_input_tokens;
+fn report(result: &ResultFrame<'_>, model: String, usage: &ModelUsage) -> UsageReport {
+    let spend = spend(usage);
+    let known = spend.cost_usd.is_some();
+    UsageReport {
+        cost_basis: if known { CostBasis::Reported } else { CostBasis::Unknown },
+        id: result.uuid.clone(),
+        ..UsageReport::call("", Some(model), spend)
+    }
+}
+
+fn spend(usage: &ModelUsage) -> Spend {
+    let count = |told: Option<u64>| told.unwrap_or(0);
+    let five_minutes = count(usage.cache_creation_ephemeral5m_input_tokens);
+    let one_hour = count(usage.cache_creation_ephemeral1h_input_tokens);
     let tokens = Tokens {
-        input: usage.input_tokens,
-        cache_read: usage.cache_read_input_tokens,
+        input: count(usage.input_tokens),
+        cache_read: count(usage.cache_read_input_tokens),
         cache_write_5m: five_minutes,
         cache_write_1h: one_hour,
-        cache_write_other: usage
-            .cache_creation_input_tokens
+        cache_write_other: count(usage.cache_creation_input_tokens)
             .saturating_sub(five_minutes)
             .saturating_sub(one_hour),
-        output: usage.output_tokens,
-        reasoning: usage.thinking_tokens,
+        output: count(usage.output_tokens),
+        reasoning: count(usage.thinking_tokens),
     };
-    // A price that was guessed is no price.
+    // A price that was guessed is no price, and neither is a figure that is no amount of money.
     let guessed = usage.cost_basis.as_deref() == Some("unknown");
-    let cost_usd = usage.cost_usd.filter(|_| !guessed).map(Usd::from_dollars);
-    UsageReport {
-        of: if cumulative { UsageOf::Session } else { UsageOf::Turn },
-        cumulative,
-        cost_basis: if cost_usd.is_some() { CostBasis::Reported } else { CostBasis::Unknown },
-        id: None,
-        ..UsageReport::call("", Some(model.to_owned()), Spend::costing(tokens, cost_usd))
-    }
+    let cost_usd = usage.cost_usd.filter(|_| !guessed).and_then(Usd::told);
+    let spend = Spend::costing(tokens, cost_usd);
+    // What is absent was not told to be nothing.
+    let all = [usage.input_tokens, usage.cache_read_input_tokens, usage.output_tokens];
+    if all.contains(&None) { spend.as_estimate() } else { spend }
 }

@@ -1,6 +1,6 @@
 //! Text in flight.
 
-use musher_core::{Channel, Delta, EventKind, ItemId, Spend, Tokens, UsageReport};
+use musher_core::{Channel, Delta, ItemId};
 
 use super::super::frame::StreamEvent;
 use super::{Frame, Translator, scope};
@@ -23,21 +23,10 @@ impl Translator {
         match &*part.kind {
             "message_start" => {
                 let message = part.message?;
-                let usage = message.usage;
-                let tokens = Tokens {
-                    input: usage.input_tokens.unwrap_or(0),
-                    cache_read: usage.cache_read_input_tokens.unwrap_or(0),
-                    cache_write_other: usage.cache_creation_input_tokens.unwrap_or(0),
-                    output: usage.output_tokens.unwrap_or(0),
-                    ..Tokens::default()
-                };
                 if owner.is_main() {
                     self.model_call(frame, &message.id);
                 }
-                let spend = Spend::unpriced(tokens);
-                let report = UsageReport::so_far(&message.id, Some(message.model), spend)
-                    .with_context(tokens.context(), None);
-                frame.event_in(owner, EventKind::Usage(report));
+                self.calls.began(frame, &owner, &message.id, &message.model, &message.usage);
                 let streaming = Streaming { message: message.id, calls: Vec::new() };
                 self.streaming.insert(parent.map(str::to_owned), streaming);
             }
@@ -61,6 +50,9 @@ impl Translator {
                     }
                 };
                 let streaming = self.streaming.get(&parent.map(str::to_owned));
+                if let Some(streaming) = streaming {
+                    self.calls.grew(&streaming.message, text.len());
+                }
                 let call = streaming.filter(|_| channel == Channel::ToolInput).and_then(|open| {
                     open.calls.iter().find(|(at, _)| *at == index).map(|(_, call)| call.clone())
                 });
@@ -68,6 +60,14 @@ impl Translator {
                     item_id(streaming.map_or("", |streaming| streaming.message.as_str()), index)
                 });
                 frame.signal(Signal::Delta(Delta { item, channel, text, scope: owner }));
+            }
+            "message_delta" => {
+                let ended = part.delta.is_some_and(|delta| delta.stop_reason.is_some());
+                let usage = part.usage.unwrap_or_default();
+                if let Some(streaming) = self.streaming.get(&parent.map(str::to_owned)) {
+                    self.calls.used(frame, &streaming.message, &usage, ended);
+                }
+                frame.signal(Signal::Alive);
             }
             _ => frame.signal(Signal::Alive),
         }

@@ -141,6 +141,10 @@ impl Translator {
                     EventKind::Compaction { done: false, auto: None, before: None, after: None };
                 frame.event(kind);
             }
+            Some("requesting") => {
+                self.calls.asked(frame, self.model.clone());
+                frame.signal(Signal::Alive);
+            }
             Some(_) | None => frame.signal(Signal::Alive),
         }
         Some(())
@@ -202,6 +206,7 @@ impl Translator {
                 self.tasks.remove(&task.task_id);
             }
         }
+        let helper = works_on.then(|| task.task_id.clone());
         frame.event(EventKind::Task(TaskUpdate {
             task: TaskId::new(task.task_id),
             phase,
@@ -211,6 +216,16 @@ impl Translator {
             call: task.tool_use_id.map(CallId::new),
             summary: task.summary,
         }));
+        if let Some(helper) = helper {
+            match phase {
+                TaskPhase::Started => self.calls.helper_began(frame, &helper),
+                TaskPhase::Progress => {}
+                TaskPhase::Completed => self.calls.helper_ended(frame, &helper, false),
+                TaskPhase::Failed | TaskPhase::Stopped => {
+                    self.calls.helper_ended(frame, &helper, true);
+                }
+            }
+        }
         Some(())
     }
 
@@ -234,9 +249,11 @@ impl Translator {
         };
         for started in listed.difference(&self.tasks) {
             frame.event(EventKind::Task(update(started, TaskPhase::Started)));
+            self.calls.helper_began(frame, started);
         }
         for ended in self.tasks.difference(&listed) {
             frame.event(EventKind::Task(update(ended, TaskPhase::Completed)));
+            self.calls.helper_ended(frame, ended, false);
         }
         self.tasks = listed;
         frame.signal(Signal::Alive);

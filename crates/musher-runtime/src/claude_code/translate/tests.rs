@@ -1,6 +1,7 @@
 //! The translator against every recording of the real program, and against bytes that no program should send.
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing among many")]
 
+mod calls;
 mod frames;
 mod long;
 mod reasons;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use musher_core::{
     Activity, Ask, AskId, ClosedBy, ErrorClass, ErrorInfo, EventKind, Level, Outcome, RawRef,
-    Scope, Trigger, TurnEnded, TurnOutcome, UsageReport,
+    Scope, Spend, Tokens, Trigger, TurnEnded, TurnOutcome, UsageReport,
 };
 use tokio::time::Instant;
 
@@ -130,7 +130,12 @@ impl Driver {
 
     /// Says the last word on every call that has none, when nobody else can say it any more.
     pub(super) fn count_what_is_left(&mut self) {
-        for report in self.ledger.left() {
+        let mut left = self.ledger.left();
+        if left.is_empty() && self.ledger.is_empty() && self.turns.model_calls > 0 {
+            // A model was called, and nobody said a word about it.
+            left.push(UsageReport::cut("unseen", None, Spend::unpriced(Tokens::default())));
+        }
+        for report in left {
             self.ledger.enter(&report);
             self.emit(EventKind::Usage(report));
         }

@@ -5,6 +5,7 @@ mod ends;
 mod files;
 mod grants;
 mod hosted;
+mod money;
 
 use std::time::Duration;
 

@@ -35,9 +35,14 @@ pub(super) fn opening(run: &RunView, title: Option<&str>) -> String {
     if let Some(at) = run.started_at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()) {
         row("Started", &at.to_string());
     }
-    if let Some(cost) = run.spent.cost_usd {
-        row("Cost", &format!("${cost:.4}"));
-    }
+    let known = run.spent.known_cost_usd;
+    let cost = match run.spent.cost_usd {
+        Some(cost) if run.spent.estimated => format!("≈ ${cost:.4}"),
+        Some(cost) => format!("${cost:.4}"),
+        None if known > 0.0 => format!("at least ${known:.4}, and more that is unknown"),
+        None => "unknown".to_owned(),
+    };
+    row("Cost", &cost);
     out.push('\n');
     out
 }

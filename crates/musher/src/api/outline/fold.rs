@@ -138,6 +138,8 @@ impl Fold {
                     prompt: texts.into_iter().next().unwrap_or_default(),
                     outcome: None,
                     cost_usd: None,
+                    estimated: false,
+                    spent: Spend::default(),
                     tools: 0,
                     tokens: 0,
                 });
@@ -152,15 +154,10 @@ impl Fold {
             EventKind::Usage(report) => {
                 let added = self.ledger.enter(&report).spend;
                 if let Some(turn) = self.turn(turn).filter(|_| added != Spend::default()) {
-                    let first = turn.tokens == 0 && turn.cost_usd.is_none();
-                    turn.tokens = turn.tokens.saturating_add(added.tokens.total());
-                    let cost = added.cost_usd.map(|cost| cost.dollars());
-                    // What is unknown once stays unknown.
-                    turn.cost_usd = match (first, turn.cost_usd, cost) {
-                        (true, _, cost) => cost,
-                        (false, Some(before), Some(cost)) => Some(before + cost),
-                        (false, _, _) => None,
-                    };
+                    turn.spent = turn.spent.plus(added);
+                    turn.tokens = turn.spent.tokens.total();
+                    turn.cost_usd = turn.spent.cost_usd.map(|cost| cost.dollars());
+                    turn.estimated = turn.spent.estimated;
                 }
             }
             EventKind::AskOpened { ask, body, settled: false, .. } => self.ask(seq, at, ask, &body),

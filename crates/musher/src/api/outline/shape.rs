@@ -1,6 +1,6 @@
 //! The shape of a run as clients read it, and how it is kept from growing without bound.
 
-use musher_core::{Trigger, TurnOutcome};
+use musher_core::{Spend, Trigger, TurnOutcome};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -39,6 +39,11 @@ pub(in crate::api) struct Turn {
     pub(super) outcome: Option<TurnOutcome>,
     /// Absent when a part of it is unknown.
     pub(super) cost_usd: Option<f64>,
+    /// Some of the cost or of the tokens was worked out, and is the least that it can be.
+    pub(super) estimated: bool,
+    #[serde(skip)]
+    #[schema(ignore)]
+    pub(super) spent: Spend,
     /// How many calls of tools it made.
     pub(super) tools: u64,
     /// All billed tokens.

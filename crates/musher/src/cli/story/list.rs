@@ -73,7 +73,7 @@ mod tests {
         let page: Stories = serde_json::from_value(serde_json::json!({ "stories": [
             { "id": "s2", "title": "Greet\nby name", "state": "open", "runs": { "all": 2, "live": 1 },
               "created_at": 0, "spent": { "cost_usd": 1.0, "output": 1 } },
-            { "id": "s1", "title": null, "state": "done", "merged": "abc" },
+            { "id": "s1", "title": null, "state": "done", "merged": "abc", "spent": { "cost_usd": 0.0 } },
         ] }))
         .unwrap();
         let text = plain(&table(&page.stories, 7_200_000));

@@ -1,12 +1,12 @@
 //! What was spent, by run, story, agent, model or day.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Params, Row, Transaction};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use musher_core::{RunId, SessionId, Spend, StoryId, Tokens, Usd};
+use musher_core::{Ledger, RunId, SessionId, Spend, StoryId, Tokens, Usd};
 
 use crate::journal::{JournalError, Views, rows};
 
@@ -15,7 +15,8 @@ const DISORDER_MS: i64 = 2 * 60 * 60 * 1000;
 /// What [`spend`] reads, by place: there may be a row for each call of a model, and to find columns by name takes most of
 /// the time.
 const SPEND: &str = "input, cache_read, cache_write_5m, cache_write_1h, cache_write_other, output, \
-     reasoning, cost_usd";
+     reasoning, cost_usd, usage.fact, estimated, cut, known_usd, settles, settled_by";
+const USAGE: &str = "usage LEFT JOIN usage_marks ON usage_marks.fact = usage.fact";
 
 /// Tokens in disjoint buckets, and what they cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, ToSchema)]
@@ -33,6 +34,8 @@ pub struct Spent {
     pub cost_usd: Option<f64>,
     /// The least that it can have cost.
     pub known_cost_usd: f64,
+    /// Some of this was not told but worked out, and is the least that it can be.
+    pub estimated: bool,
 }
 
 /// By what usage is summed.
@@ -86,15 +89,15 @@ impl Views {
             let key = by.column();
             let part = split.map_or("NULL", UsageBy::column);
             let sql = format!(
-                "SELECT {SPEND}, {key} AS key, {part} AS part FROM usage JOIN runs ON runs.id = usage.run
-                    WHERE usage.at >= ?1"
+                "SELECT {SPEND}, {key} AS key, {part} AS part FROM {USAGE}
+                    JOIN runs ON runs.id = usage.run WHERE usage.at >= ?1"
             );
             let mut sums: BTreeMap<(Key, Option<Key>), Sum> = BTreeMap::new();
             let mut sql = db.prepare_cached(&sql)?;
             let mut found = sql.query([since])?;
             while let Some(row) = found.next()? {
                 let part = split.map(|split| Key::read(row, "part", split)).transpose()?;
-                sums.entry((Key::read(row, "key", by)?, part)).or_default().add(spend(row)?);
+                sums.entry((Key::read(row, "key", by)?, part)).or_default().add(&Line::read(row)?);
             }
             let row = |((key, part), sum): ((Key, Option<Key>), Sum)| UsageRow {
                 key: key.text(),
@@ -111,7 +114,7 @@ impl Views {
     pub fn spent_since(&self, since: i64) -> Result<Option<Spent>, JournalError> {
         self.read(|db| {
             let mut sum = Sum::default();
-            let sql = format!("SELECT {SPEND}, at FROM usage ORDER BY fact DESC");
+            let sql = format!("SELECT {SPEND}, at FROM {USAGE} ORDER BY usage.fact DESC");
             let mut sql = db.prepare_cached(&sql)?;
             let mut found = sql.query([])?;
             while let Some(row) = found.next()? {
@@ -121,32 +124,36 @@ impl Views {
                     break;
                 }
                 if at >= since {
-                    sum.add(spend(row)?);
+                    sum.add(&Line::read(row)?);
                 }
             }
             Ok(sum.all.is_some().then(|| sum.spent()))
         })
     }
 
-    /// What all runs of a session have spent, by model: where the running totals of the next one begin.
+    /// What the totals of a session hold of what its runs have spent, by model: where those of the next one begin. What
+    /// was cut is in no total.
     pub fn session_totals(
         &self,
         session: &SessionId,
     ) -> Result<BTreeMap<String, Spend>, JournalError> {
         self.read(|db| {
             let sql = format!(
-                "SELECT {SPEND}, usage.model AS model FROM runs JOIN usage ON usage.run = runs.id
-                    WHERE runs.session = ?1 AND usage.model IS NOT NULL"
+                "SELECT {SPEND}, usage.model AS model FROM runs JOIN {USAGE}
+                    WHERE usage.run = runs.id AND runs.session = ?1"
             );
-            let mut totals: BTreeMap<String, Spend> = BTreeMap::new();
+            let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
             let mut sql = db.prepare_cached(&sql)?;
             let mut found = sql.query([session.as_str()])?;
             while let Some(row) = found.next()? {
-                let (model, added): (String, Spend) = (row.get("model")?, spend(row)?);
-                let total = totals.get(&model).map_or(added, |total| total.plus(added));
-                totals.insert(model, total);
+                let line = Line::read(row)?;
+                if !line.cut {
+                    let model: Option<String> = row.get("model")?;
+                    let model = model.unwrap_or_else(|| Ledger::UNNAMED.to_owned());
+                    sums.entry(model).or_default().add(&line);
+                }
             }
-            Ok(totals)
+            Ok(sums.into_iter().map(|(model, sum)| (model, sum.total())).collect())
         })
     }
 }
@@ -181,12 +188,13 @@ impl Key {
 }
 
 pub(super) fn of_run(db: &Transaction<'_>, run: RunId) -> rusqlite::Result<Spent> {
-    sum(db, &format!("SELECT {SPEND} FROM usage WHERE run = ?1"), [rows::run_number(run)])
+    sum(db, &format!("SELECT {SPEND} FROM {USAGE} WHERE run = ?1"), [rows::run_number(run)])
 }
 
 pub(super) fn of_story(db: &Transaction<'_>, story: &StoryId) -> rusqlite::Result<Spent> {
-    let sql =
-        format!("SELECT {SPEND} FROM runs JOIN usage ON usage.run = runs.id WHERE story = ?1");
+    let sql = format!(
+        "SELECT {SPEND} FROM runs JOIN {USAGE} WHERE usage.run = runs.id AND runs.story = ?1"
+    );
     sum(db, &sql, [story.as_str()])
 }
 
@@ -195,41 +203,79 @@ fn sum(db: &Transaction<'_>, sql: &str, params: impl Params) -> rusqlite::Result
     let mut sql = db.prepare_cached(sql)?;
     let mut found = sql.query(params)?;
     while let Some(row) = found.next()? {
-        sum.add(spend(row)?);
+        sum.add(&Line::read(row)?);
     }
     Ok(sum.spent())
 }
 
-fn spend(row: &Row<'_>) -> rusqlite::Result<Spend> {
-    let bucket = |place: usize| row.get(place).map(rows::count);
-    let tokens = Tokens {
-        input: bucket(0)?,
-        cache_read: bucket(1)?,
-        cache_write_5m: bucket(2)?,
-        cache_write_1h: bucket(3)?,
-        cache_write_other: bucket(4)?,
-        output: bucket(5)?,
-        reasoning: bucket(6)?,
-    };
-    let cost: Option<f64> = row.get(7)?;
-    Ok(Spend::costing(tokens, cost.map(Usd::from_dollars)))
+/// One entry of the books, with its marks.
+struct Line {
+    fact: i64,
+    spend: Spend,
+    cut: bool,
+    settles: bool,
+    settled_by: Option<i64>,
+}
+
+impl Line {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let bucket = |place: usize| row.get(place).map(rows::count);
+        let mark = |place: usize| -> rusqlite::Result<bool> {
+            Ok(row.get::<_, Option<bool>>(place)?.unwrap_or(false))
+        };
+        let tokens = Tokens {
+            input: bucket(0)?,
+            cache_read: bucket(1)?,
+            cache_write_5m: bucket(2)?,
+            cache_write_1h: bucket(3)?,
+            cache_write_other: bucket(4)?,
+            output: bucket(5)?,
+            reasoning: bucket(6)?,
+        };
+        let cost: Option<f64> = row.get(7)?;
+        let mut spend = Spend::costing(tokens, cost.map(Usd::from_dollars));
+        spend.estimated = mark(9)?;
+        if let (None, Some(known)) = (cost, row.get::<_, Option<f64>>(11)?) {
+            spend = spend.at_least(Usd::from_dollars(known));
+        }
+        let (cut, settles) = (mark(10)?, mark(12)?);
+        Ok(Self { fact: row.get(8)?, spend, cut, settles, settled_by: row.get(13)? })
+    }
 }
 
 /// A sum in the core's own arithmetic, which never overflows and keeps what is unknown unknown.
 #[derive(Default)]
 struct Sum {
     all: Option<Spend>,
-    known: Usd,
+    /// The entries that tell what others had left unknown.
+    told: BTreeSet<i64>,
+    /// The entries that would tell what of this is unknown.
+    untold: BTreeSet<i64>,
 }
 
 impl Sum {
-    fn add(&mut self, spend: Spend) {
-        self.all = Some(self.all.map_or(spend, |sum| sum.plus(spend)));
-        self.known = self.known.plus(spend.cost_usd.unwrap_or_default());
+    fn add(&mut self, line: &Line) {
+        let mut spend = line.spend;
+        // What it cost stands in the entry that told it, which may be in this sum or in another.
+        if let (None, Some(by)) = (spend.cost_usd, line.settled_by) {
+            self.untold.insert(by);
+            let told = Spend::costing(spend.tokens, Some(spend.known_cost()));
+            spend = if spend.estimated { told.as_estimate() } else { told };
+        }
+        if line.settles {
+            self.told.insert(line.fact);
+        }
+        self.all = Some(self.all.unwrap_or_default().plus(spend));
+    }
+
+    fn total(self) -> Spend {
+        let all = self.all.unwrap_or_default();
+        if self.untold.is_subset(&self.told) { all } else { all.at_least(all.known_cost()) }
     }
 
     fn spent(self) -> Spent {
-        let Spend { tokens, cost_usd, .. } = self.all.unwrap_or_default();
+        let all = self.total();
+        let tokens = all.tokens;
         Spent {
             input: tokens.input,
             cache_read: tokens.cache_read,
@@ -238,8 +284,9 @@ impl Sum {
             cache_write_other: tokens.cache_write_other,
             output: tokens.output,
             reasoning: tokens.reasoning,
-            cost_usd: cost_usd.map(Usd::dollars),
-            known_cost_usd: self.known.dollars(),
+            cost_usd: all.cost_usd.map(Usd::dollars),
+            known_cost_usd: all.known_cost().dollars(),
+            estimated: all.estimated,
         }
     }
 }

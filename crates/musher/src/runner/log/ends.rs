@@ -13,6 +13,8 @@ use super::line::{Kinds, lines};
 use super::reader::{Read, Reader};
 
 const PIECE: usize = 256 * 1024;
+/// The call that stands for all that an agent may have begun when nobody wrote it down any more.
+const UNSEEN: &str = "unseen";
 /// The kinds that leave something open, close it or count.
 const KINDS: [&str; 11] = [
     "session_info",
@@ -99,8 +101,9 @@ impl OpenEnds {
     /// when nobody wrote it down any more.
     pub(super) fn count_what_is_left(&mut self) -> Vec<EventKind> {
         let mut left = self.ledger.left();
-        if self.open_turn.is_some() || !self.unbegun.is_empty() {
-            left.push(UsageReport::cut("lost", None, Spend::unpriced(Tokens::default())));
+        let at_work = self.open_turn.is_some() || !self.unbegun.is_empty();
+        if at_work && !self.ledger.has_counted(UNSEEN) {
+            left.push(UsageReport::cut(UNSEEN, None, Spend::unpriced(Tokens::default())));
         }
         left.iter().for_each(|report| {
             self.ledger.enter(report);
@@ -147,10 +150,12 @@ impl OpenEnds {
             EventKind::AskClosed { ask, .. } => self.open_asks.retain(|open| *open != ask),
             EventKind::Usage(report) => {
                 self.ledger.enter(&report);
+                let is_new = report.id.as_deref() != Some(UNSEEN)
+                    && report.id.is_none_or(|id| self.calls.insert(id));
                 if let Some(turn) = &mut self.open_turn
                     && report.of == UsageOf::ModelCall
                     && event.scope.is_main()
-                    && report.id.is_none_or(|id| self.calls.insert(id))
+                    && is_new
                 {
                     turn.model_calls += 1;
                 }

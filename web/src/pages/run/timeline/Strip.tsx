@@ -103,7 +103,7 @@ function lanesOf(outline: Outline, scale: Scale, now: number, head: number): Lan
       ...(turns[at] as Piece),
       kind: "cost",
       high: turn.cost_usd === null ? 0 : Math.max(0.06, turn.cost_usd / most),
-      title: `Turn ${turn.turn}: ${money(turn.cost_usd ?? 0)}`,
+      title: `Turn ${turn.turn}: ${turn.cost_usd === null ? "cost unknown" : money(turn.cost_usd)}`,
     }))
     .filter((piece) => piece.high > 0);
   const full = (pieces: Piece[]) => merged(pieces, LOUD).map((piece) => ({ ...piece, high: 1 }));

@@ -5,7 +5,7 @@ import type { Run } from "../../../api/words";
 import { useNow } from "../../../live/clock";
 import { useEvents } from "../../../live/hooks";
 import { Badge } from "../../../ui/Badge";
-import { money, short, span } from "../../../ui/format";
+import { about, money, short, span } from "../../../ui/format";
 import { Time } from "../../../ui/Numbers";
 import { Empty, Loading, ProblemBox } from "../../../ui/states";
 import { Line } from "../../../ui/Text";
@@ -114,7 +114,9 @@ function Turn({ run, turn, now }: { run: string; turn: OutlineTurn; now: number 
         {turn.tools} {turn.tools === 1 ? "tool" : "tools"}
       </span>
       <span className="quiet">{short(turn.tokens)} tokens</span>
-      <span className="quiet">{turn.cost_usd === null ? "cost unknown" : money(turn.cost_usd)}</span>
+      <span className="quiet">
+        {turn.cost_usd === null ? "cost unknown" : `${about(turn)}${money(turn.cost_usd)}`}
+      </span>
     </Link>
   );
 }

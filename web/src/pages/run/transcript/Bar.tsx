@@ -5,7 +5,7 @@ import type { Run } from "../../../api/words";
 import { useNow } from "../../../live/clock";
 import { Badge } from "../../../ui/Badge";
 import { Button } from "../../../ui/Button";
-import { money, span } from "../../../ui/format";
+import { about, money, span } from "../../../ui/format";
 import { Menu } from "../../../ui/Menu";
 import { Line } from "../../../ui/Text";
 import { attempt } from "../../../ui/toast";
@@ -80,7 +80,13 @@ function TurnSeen({ rows, first, outline }: Pick<Props, "rows" | "first" | "outl
         <Badge tone={TURN_TONES[outcome] ?? "plain"}>{outcome.replaceAll("_", " ")}</Badge>
       )}
       {began !== undefined && <span className="quiet">{span(until - began)}</span>}
-      {counted?.cost_usd != null && <span className="quiet">{money(counted.cost_usd)}</span>}
+      {counted?.cost_usd != null && (
+        <span className="quiet">
+          {about(counted)}
+          {money(counted.cost_usd)}
+        </span>
+      )}
+      {counted?.cost_usd === null && counted.outcome !== null && <span className="quiet">cost unknown</span>}
       {counted?.prompt != null && <Line text={counted.prompt} longest={120} />}
     </div>
   );

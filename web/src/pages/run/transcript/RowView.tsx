@@ -2,7 +2,7 @@
 import { memo, type ReactNode } from "react";
 import { Badge, type Tone } from "../../../ui/Badge";
 import { Button } from "../../../ui/Button";
-import { money, span } from "../../../ui/format";
+import { span } from "../../../ui/format";
 import { KindIcon } from "../../../ui/KindIcon";
 import { Markdown } from "../../../ui/Markdown";
 import { Time } from "../../../ui/Numbers";
@@ -203,12 +203,11 @@ function Note({ row }: { row: NoteRow }) {
 const END_TONES: Record<string, Tone> = { ...TURN_TONES, stopped: "plain", timed_out: "bad" };
 
 function End({ row }: { row: EndRow }) {
-  const cost = row.cost === null ? "cost unknown" : money(row.cost);
   return (
     <div className="t-end">
       <Badge tone={END_TONES[row.outcome] ?? "plain"}>run {row.outcome.replaceAll("_", " ")}</Badge>
       <span className="quiet">
-        {row.turns} {row.turns === 1 ? "turn" : "turns"} · {span(row.ms)} · {cost}
+        {row.turns} {row.turns === 1 ? "turn" : "turns"} · {span(row.ms)} · {row.cost}
       </span>
       {row.error !== null && <p className="t-bad">{plain(row.error.message)}</p>}
       {row.error?.hint != null && <p className="quiet">{plain(row.error.hint)}</p>}

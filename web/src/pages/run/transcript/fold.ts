@@ -1,5 +1,6 @@
 // Folds events into rows: upserts of one call become one row, an ask and its answer too, a turn and its end too.
 import type { Delta, RunEvent } from "../../../api/words";
+import { costInWords } from "../../../ui/format";
 import { note } from "./notes";
 import type { AskRow, Base, Edit, Failure, Placed, RawPlace, Row, TextRow, ToolRow, TurnRow } from "./rows";
 
@@ -81,7 +82,7 @@ function take(draft: Draft, event: RunEvent): void {
         error: failure(event.error),
         turns: Number(event.turns ?? 0),
         ms: Number(event.duration_ms ?? 0),
-        cost: typeof event.cost_usd === "number" ? event.cost_usd : null,
+        cost: costInWords(event),
         stderr: typeof event.stderr_tail === "string" ? event.stderr_tail : null,
       });
       return;

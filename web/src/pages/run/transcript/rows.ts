@@ -117,7 +117,8 @@ export interface EndRow extends Base {
   error: Failure | null;
   turns: number;
   ms: number;
-  cost: number | null;
+  /** In words, because a part of it may be unknown or worked out. */
+  cost: string;
   stderr: string | null;
 }
 

@@ -419,7 +419,7 @@ fn a_shell_in_the_background_does_not_hold_the_run_and_a_helper_does() {
             "task_type": kind, "is_backgrounded": true });
         let step = one(&mut ready(), task);
         assert!(
-            matches!(events(&[step])[..], [EventKind::Task(t)] if t.background == holds),
+            matches!(events(&[step])[..], [EventKind::Task(t), ..] if t.background == holds),
             "{kind}"
         );
         let tasks = json!([{ "task_id": "x", "task_type": kind }]);

@@ -38,7 +38,7 @@ impl People {
                 money::tokens(end.usage.context()),
                 money::tokens(end.usage.output)
             ),
-            money::known(end.cost_usd),
+            money::of_end(end),
             format!("{:.1} s", end.duration_ms as f64 / 1000.0),
         ];
         self.lines.line(&facts.join(" · "))?;

@@ -1,0 +1,271 @@
+//! Model calls under way: what each has used so far, and which of them a result will hold.
+//!
+//! The program tells its bill at the end of a turn, and a turn may never end. So each call is reported as it goes: when it
+//! is asked for, when its answer begins (with all of its input) and when it ends. A result holds the calls that ended; one
+//! that was cut is in no result at all.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
+
+use musher_core::{EventKind, Scope, Spend, Tokens, UsageReport};
+
+use super::super::frame::ApiUsage;
+use super::Frame;
+use crate::model::Prices;
+
+/// Bytes of a token, where nobody counts.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// Calls whose last word has not been heard.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    minted: u64,
+    /// The agent itself has asked the model and has no answer yet.
+    asked: Option<String>,
+    /// By message.
+    open: BTreeMap<String, Call>,
+    /// Answers to the agent itself that broke off. A result holds some of them and not others.
+    broken: Vec<Call>,
+    /// The input of the calls that have ended since the last result, by model.
+    ended: HashMap<String, u64>,
+    /// The input in the last total, by model, where totals alone are told.
+    totals: HashMap<String, u64>,
+    /// Helpers at work, by task: they may be asking the model, and do not say so.
+    helpers: HashMap<String, String>,
+}
+
+#[derive(Debug)]
+struct Call {
+    id: String,
+    owner: Scope,
+    model: String,
+    tokens: Tokens,
+    /// The output is not all of it.
+    part: bool,
+    /// How much of its answer was seen.
+    bytes: usize,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The next result holds it.
+    Over,
+    /// No result holds it.
+    Cut,
+}
+
+impl Calls {
+    fn mint(&mut self) -> String {
+        self.minted += 1;
+        format!("call-{}", self.minted)
+    }
+
+    /// The agent itself asks the model. One that asks again because it was refused asks for the same call.
+    pub(super) fn asked(&mut self, frame: &mut Frame<'_>, model: Option<String>) {
+        if self.asked.is_none() {
+            let id = self.mint();
+            frame.event(EventKind::Usage(UsageReport::begun(&id, model)));
+            self.asked = Some(id);
+        }
+    }
+
+    /// An answer begins, or a whole piece came of one that is not streamed.
+    pub(super) fn began(
+        &mut self,
+        frame: &mut Frame<'_>,
+        owner: &Scope,
+        message: &str,
+        model: &str,
+        usage: &ApiUsage,
+    ) {
+        if self.open.contains_key(message) {
+            return;
+        }
+        // Whoever begins a call has done with the one before: what the agent itself had not ended broke off, and a helper
+        // says nothing of its ends.
+        match owner {
+            Scope::Main => self.break_off(),
+            Scope::Subagent { .. } => self.close(frame, End::Over, |_, call| call.owner == *owner),
+        }
+        let asked = if owner.is_main() { self.asked.take() } else { None };
+        let id = asked.unwrap_or_else(|| self.mint());
+        let mut call = Call {
+            id,
+            owner: owner.clone(),
+            model: model.to_owned(),
+            tokens: Tokens::default(),
+            part: true,
+            bytes: 0,
+        };
+        call.take(usage);
+        let report = call.so_far().with_context(call.tokens.context(), None);
+        frame.event_in(owner.clone(), EventKind::Usage(report));
+        self.open.insert(message.to_owned(), call);
+    }
+
+    /// A piece of an answer came.
+    pub(super) fn grew(&mut self, message: &str, bytes: usize) {
+        if let Some(call) = self.open.get_mut(message) {
+            call.bytes += bytes;
+        }
+    }
+
+    /// More is known of what an answer has used, and perhaps it has come to its end.
+    pub(super) fn used(
+        &mut self,
+        frame: &mut Frame<'_>,
+        message: &str,
+        usage: &ApiUsage,
+        ended: bool,
+    ) {
+        let Some(call) = self.open.get_mut(message) else { return };
+        call.take(usage);
+        if ended {
+            call.part = usage.output_tokens.is_none();
+            self.close(frame, End::Over, |named, _| named == message);
+        }
+    }
+
+    fn break_off(&mut self) {
+        let main = self.open.extract_if(.., |_, call| call.owner.is_main());
+        self.broken.extend(main.map(|(_, call)| call));
+    }
+
+    /// A helper is at work.
+    pub(super) fn helper_began(&mut self, frame: &mut Frame<'_>, task: &str) {
+        if !self.helpers.contains_key(task) {
+            let id = self.mint();
+            frame.event_in(helper(task), EventKind::Usage(UsageReport::begun(&id, None)));
+            self.helpers.insert(task.to_owned(), id);
+        }
+    }
+
+    /// A helper is at work no more. One that was stopped may have been asking the model.
+    pub(super) fn helper_ended(&mut self, frame: &mut Frame<'_>, task: &str, stopped: bool) {
+        let Some(id) = self.helpers.remove(task) else { return };
+        let end = if stopped { End::Cut } else { End::Over };
+        self.close(frame, end, |_, call| is_of(&call.owner, task));
+        let unknown = Spend::unpriced(Tokens::default());
+        let report = match end {
+            End::Cut => UsageReport::cut(id, None, unknown),
+            End::Over => UsageReport::so_far(id, None, unknown).over(),
+        };
+        frame.event_in(helper(task), EventKind::Usage(report));
+    }
+
+    /// The turn has ended, and these are its totals; `aborted` tells that somebody interrupted it. Helpers in the
+    /// background go on.
+    pub(super) fn turn_ended(
+        &mut self,
+        frame: &mut Frame<'_>,
+        aborted: bool,
+        totals: &[UsageReport],
+    ) {
+        if let Some(id) = self.asked.take() {
+            let report = if aborted {
+                UsageReport::cut(id, None, Spend::unpriced(Tokens::default()))
+            } else {
+                UsageReport::free(id, None)
+            };
+            frame.event(EventKind::Usage(report));
+        }
+        self.break_off();
+        let at_work: Vec<String> = self.helpers.keys().cloned().collect();
+        let end = if aborted { End::Cut } else { End::Over };
+        self.close(frame, end, |_, call| !at_work.iter().any(|task| is_of(&call.owner, task)));
+        let mut ended = std::mem::take(&mut self.ended);
+        for call in std::mem::take(&mut self.broken) {
+            // It is in the result if the calls that ended leave room for all of its input.
+            let total = totals.iter().find(|total| total.model.as_ref() == Some(&call.model));
+            let counted = total.map_or(0, |total| total.spend.tokens.context());
+            let before = self.totals.get(&call.model).copied().unwrap_or(0);
+            let counted = counted.saturating_sub(before);
+            let explained = ended.entry(call.model.clone()).or_default();
+            let input = call.tokens.context();
+            let end = if counted.saturating_sub(*explained) >= input.max(1) {
+                *explained += input;
+                End::Over
+            } else {
+                End::Cut
+            };
+            frame.event_in(Scope::Main, EventKind::Usage(call.ending(end)));
+        }
+        for total in totals.iter().filter(|total| total.cumulative) {
+            let model = total.model.clone().unwrap_or_default();
+            self.totals.insert(model, total.spend.tokens.context());
+        }
+    }
+
+    fn close(&mut self, frame: &mut Frame<'_>, end: End, which: impl Fn(&str, &Call) -> bool) {
+        for (_, call) in self.open.extract_if(.., |message, call| which(message, call)) {
+            if end == End::Over {
+                *self.ended.entry(call.model.clone()).or_default() += call.tokens.context();
+            }
+            frame.event_in(call.owner.clone(), EventKind::Usage(call.ending(end)));
+        }
+    }
+}
+
+impl Call {
+    /// Takes in what was told; what is absent was told before or never.
+    fn take(&mut self, usage: &ApiUsage) {
+        let tokens = &mut self.tokens;
+        let set = |place: &mut u64, told: Option<u64>| *place = told.unwrap_or(*place);
+        set(&mut tokens.input, usage.input_tokens);
+        set(&mut tokens.cache_read, usage.cache_read_input_tokens);
+        set(&mut tokens.output, usage.output_tokens);
+        let before = tokens.cache_write_5m + tokens.cache_write_1h + tokens.cache_write_other;
+        if let Some(written) = usage.cache_creation_input_tokens
+            // A later word may tell the sum alone.
+            && (usage.cache_creation.is_some() || written != before)
+        {
+            let known = usage.cache_creation.unwrap_or_default();
+            tokens.cache_write_5m = known.ephemeral_5m_input_tokens.unwrap_or(0);
+            tokens.cache_write_1h = known.ephemeral_1h_input_tokens.unwrap_or(0);
+            let known = tokens.cache_write_5m.saturating_add(tokens.cache_write_1h);
+            tokens.cache_write_other = written.saturating_sub(known);
+        }
+    }
+
+    /// What it has used. The output of an answer that goes on is at least what was seen of it; the cost is ours to work
+    /// out until the program tells its own.
+    fn spend(&self) -> Spend {
+        let mut tokens = self.tokens;
+        if self.part {
+            let seen = u64::try_from(self.bytes / BYTES_PER_TOKEN).unwrap_or(u64::MAX);
+            tokens.output = tokens.output.max(seen);
+        }
+        let cost = prices().and_then(|prices| prices.find(&self.model)?.cost(&tokens));
+        Spend::costing(tokens, cost).as_estimate()
+    }
+
+    fn ending(&self, end: End) -> UsageReport {
+        match end {
+            End::Over => self.so_far().over(),
+            End::Cut => UsageReport::cut(&self.id, Some(self.model.clone()), self.spend()),
+        }
+    }
+
+    fn so_far(&self) -> UsageReport {
+        UsageReport::so_far(&self.id, Some(self.model.clone()), self.spend())
+    }
+}
+
+/// The published prices of the models that the program uses.
+fn prices() -> Option<&'static Prices> {
+    static PRICES: OnceLock<Option<Prices>> = OnceLock::new();
+    let load = || Prices::load(include_str!("../../anthropic/prices.toml"), None).ok();
+    PRICES.get_or_init(load).as_ref()
+}
+
+fn helper(task: &str) -> Scope {
+    Scope::Subagent { agent: task.to_owned(), parent_call: None, name: None }
+}
+
+fn is_of(owner: &Scope, task: &str) -> bool {
+    match owner {
+        Scope::Main => false,
+        Scope::Subagent { agent, .. } => agent == task,
+    }
+}

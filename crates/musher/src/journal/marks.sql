@@ -1,0 +1,15 @@
+-- What is to be said of a row of `usage` beside its figures. Most rows have no mark. The table came after the first
+-- version of the journal, and an older Musher does without it.
+CREATE TABLE IF NOT EXISTS usage_marks (
+  fact       INTEGER PRIMARY KEY,
+  -- Some of it was worked out, and is the least that it can be.
+  estimated  INTEGER NOT NULL,
+  -- Of a call that did not come to its end: no total holds it.
+  cut        INTEGER NOT NULL,
+  -- The part of an unknown cost that is known.
+  known_usd  REAL NOT NULL,
+  -- It tells what earlier runs of the session had left unknown.
+  settles    INTEGER NOT NULL,
+  -- The fact that told the cost, if it was told later.
+  settled_by INTEGER
+) STRICT;
