@@ -154,3 +154,25 @@ async fn a_tool_call_shows_what_it_changes_by_its_own_words() {
     rig.get(&path(99)).await.is_problem(404, "no_such_event");
     rig.get(&format!("/api/v1/runs/{run}/events/x/change")).await.is_problem(400, "bad_path");
 }
+
+#[tokio::test]
+async fn what_was_done_already_and_is_only_asked_about_now_is_shown_as_it_was_done() {
+    let rig = Rig::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(".mcp.json"), "new\n").unwrap();
+    let (run, mut log) = at_work(&rig, folder.path()).await;
+    let edits = vec![edit(".mcp.json", Some("old\n"), "new\n"), edit("gone", Some("text\n"), "")];
+    let ask = opened(&rig, run, &mut log, edits).await;
+    let shown = listed(&rig, &ask).await;
+    let change = shown["change"].as_array().unwrap();
+    assert_eq!(
+        (&change[0]["status"], &change[0]["effect"]),
+        (&json!("modified"), &json!("executes"))
+    );
+    assert_eq!((&change[0]["added"], &change[0]["removed"]), (&json!(1), &json!(1)), "{shown}");
+    assert_eq!(
+        (&change[1]["status"], &change[1]["removed"]),
+        (&json!("deleted"), &json!(1)),
+        "{shown}"
+    );
+}

@@ -70,3 +70,22 @@ async fn a_refused_key_fails_and_no_secret_is_shown() {
     assert_eq!(end["error"]["class"], "auth");
     assert!(!ran.out.contains("dummy-key-for-tests") && !ran.err.contains("dummy-key-for-tests"));
 }
+
+#[tokio::test]
+async fn what_the_folder_would_have_run_is_left_out_unless_the_person_trusts_it() {
+    let server = ModelServer::start().await.unwrap();
+    for (flags, runs) in [(&["--json"][..], false), (&["--json", "--trust-files"], true)] {
+        let place = Place::new();
+        let left = place.home.path().join("was-run");
+        let command = format!("touch '{}'", left.display());
+        let hook = serde_json::json!([{ "hooks": [{ "type": "command", "command": command }] }]);
+        let settings = serde_json::json!({ "hooks": { "SessionStart": hook } });
+        std::fs::create_dir(place.work.path().join(".claude")).unwrap();
+        std::fs::write(place.work.path().join(".claude/settings.json"), settings.to_string())
+            .unwrap();
+        let ran = run(&server, &place, &[flags, &["[[scn:text]] go"]].concat()).await;
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert_eq!(left.exists(), runs, "{ran:?}");
+        assert_eq!(ran.out.contains("project_files_left_out"), !runs, "{ran:?}");
+    }
+}
