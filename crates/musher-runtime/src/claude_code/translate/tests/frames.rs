@@ -418,10 +418,7 @@ fn a_shell_in_the_background_does_not_hold_the_run_and_a_helper_does() {
         let task = json!({ "type": "system", "subtype": "task_started", "task_id": "x",
             "task_type": kind, "is_backgrounded": true });
         let step = one(&mut ready(), task);
-        assert!(
-            matches!(events(&[step])[..], [EventKind::Task(t), ..] if t.background == holds),
-            "{kind}"
-        );
+        assert!(matches!(events(&[step])[..], [EventKind::Task(t), ..] if t.background == holds));
         let tasks = json!([{ "task_id": "x", "task_type": kind }]);
         let changed =
             json!({ "type": "system", "subtype": "background_tasks_changed", "tasks": tasks });
