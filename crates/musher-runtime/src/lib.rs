@@ -29,6 +29,7 @@ pub mod script;
 mod session;
 mod task;
 pub mod tools;
+pub mod untrusted;
 
 pub use clock::now_ms;
 pub use model::{ModelService, has_session};

@@ -1,19 +1,23 @@
 //! Room on a disk that is kept for what must still be written when it is full.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, fallocate, statvfs};
+use musher_runtime::untrusted::{self, Unfit};
+use rustix::fs::{FallocateFlags, Mode, fallocate, statvfs};
 use rustix::io::Errno;
 
 /// Room is taken back only where there is this many times as much of it.
 const PLENTY: u64 = 16;
 
+fn open(path: &Path) -> io::Result<File> {
+    untrusted::open_or_make(path, Mode::from_raw_mode(0o666)).map_err(Unfit::into_io)
+}
+
 /// Makes a file that takes up this much room.
 pub(crate) fn keep(path: &Path, len: u64) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    let mut file = options.create(true).truncate(false).write(true).open(path)?;
+    let mut file = open(path)?;
     match fallocate(&file, FallocateFlags::empty(), 0, len) {
         Ok(()) => Ok(()),
         // Not every file system can; zeros take up room on every one.
@@ -46,7 +50,7 @@ impl Ballast {
     /// Gives up a piece; `false` if there is none left.
     pub(crate) fn give_way(&mut self, piece: u64) -> bool {
         let left = self.left.saturating_sub(piece);
-        let cut = || OpenOptions::new().write(true).open(&self.path)?.set_len(left);
+        let cut = || open(&self.path)?.set_len(left);
         let given = self.left > 0 && cut().is_ok();
         self.left = left;
         given
@@ -59,7 +63,7 @@ impl Ballast {
         }
         if keep(&self.path, self.whole).is_ok() {
             self.left = self.whole;
-        } else if let Ok(file) = OpenOptions::new().write(true).open(&self.path) {
+        } else if let Ok(file) = open(&self.path) {
             // A part of it would be taken for nothing.
             let _kept = file.set_len(self.left);
         }

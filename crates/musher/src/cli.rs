@@ -53,6 +53,7 @@ mod wait;
 mod words;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
@@ -228,6 +229,9 @@ impl Cli {
     }
 }
 
+/// How long work that nobody waits for may go on when the program ends.
+const LAST_LOOKS: Duration = Duration::from_secs(3);
+
 /// Runs the verb that the command line names and gives the exit code that tells how it went.
 pub fn main() -> ExitCode {
     // There may be a thousand runners, and the whole command line takes more memory than the rest of one.
@@ -265,11 +269,14 @@ fn work(
             return Exit::Unavailable.into();
         }
     };
-    match runtime.block_on(verb) {
+    let code = match runtime.block_on(verb) {
         Ok(exit) => exit.into(),
         Err(error) => {
             error.print();
             error.exit().into()
         }
-    }
+    };
+    // A look at a file that hangs must not hold up the end of the program.
+    runtime.shutdown_timeout(LAST_LOOKS);
+    code
 }

@@ -21,6 +21,8 @@ pub const POINTS: &[&str] = &[
     "before_finish",
     "after_finish",
     "before_merge",
+    "merge_files",
+    "merge_moved",
     "after_merge",
     "before_release",
     "after_release",

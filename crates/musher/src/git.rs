@@ -1,8 +1,8 @@
 //! The only caller of git: every call with a hardened environment, typed results and a time limit.
 //!
-//! Two kinds of calls exist. *Plain* ones read and move references and register worktrees; they touch no contents, so no
-//! setting can make them start a program once hooks and monitors are off. Whatever touches contents (status, checkout,
-//! snapshot, diff, merge) runs in a `shadow`, where the settings that an agent may have written are not in sight.
+//! No call sees the settings of the repository, because an agent can write them (`standin`). *Plain* calls read and move
+//! references where they are. Whatever touches contents (status, checkout, snapshot, diff, merge) runs in a `shadow`,
+//! with an index and a HEAD of its own. A file that would hold up git is found and named (`odd`).
 
 mod call;
 mod config;
@@ -13,26 +13,34 @@ mod executed;
 mod head;
 mod hold;
 mod listing;
+mod lock;
 mod mend;
 mod merge;
 mod name;
+mod odd;
 mod open;
 mod path;
 mod refs;
 mod registry;
 mod reset;
 mod shadow;
+mod shallow;
 mod snapshot;
+mod standin;
 mod status;
 mod sweep;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use musher_runtime::untrusted::FOLDER;
 use tokio::sync::Semaphore;
 
 use self::call::Call;
 use self::config::{Setting, Trust};
+use self::odd::Places;
+use self::shallow::Seen;
+use self::standin::{Disk, StandIn};
 
 pub use self::diff::{Diff, DiffLimits, DiffScope, FileDiff, FileStatus, Hunk, Line, LineKind};
 pub use self::env::GitEnv;
@@ -44,7 +52,7 @@ pub use self::name::{Author, BadName, Branch, Commit, RecoveryName, RecoveryRef,
 pub use self::path::{GitPath, RelPath};
 pub(crate) use self::refs::Expected;
 pub use self::registry::Worktree;
-pub(crate) use self::snapshot::{Found, Sight};
+pub(crate) use self::snapshot::{Found, Ignored, Sight};
 pub use self::status::{Status, StatusEntry};
 
 /// A handle on one repository. It is cheap to clone.
@@ -64,8 +72,14 @@ struct Inner {
     common: PathBuf,
     /// A private folder for stand-ins.
     scratch: PathBuf,
-    /// The repository's settings when it was opened; an agent's later changes to them are not followed.
+    /// The repository's settings when it was opened, of which few are passed on.
     settings: Vec<Setting>,
+    /// What the repository's disk can do.
+    disk: Disk,
+    /// What calls are given in the place of the repository's own settings.
+    stand_in: StandIn,
+    /// When the ends of a shallow history were last looked at.
+    ends: tokio::sync::Mutex<Seen>,
     /// Git reads the entries of all worktrees when it adds one, and stumbles over one that is half written.
     registry: Semaphore,
     /// Two merges into one checkout would take each other's half-done state for a person's changes.
@@ -108,19 +122,21 @@ impl Git {
     pub async fn settle(&self) -> Result<(), GitError> {
         let common = self.inner.common.clone();
         let settling = tokio::task::spawn_blocking(move || {
-            let folder = std::fs::File::open(&common);
-            let settled = folder.and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
-            settled.map_err(GitError::io(common))
+            let folder = rustix::fs::open(&common, FOLDER, rustix::fs::Mode::empty());
+            let settled = folder.and_then(rustix::fs::syncfs);
+            settled.map_err(|errno| GitError::io(common)(errno.into()))
         });
         settling.await.unwrap_or_else(|error| Err(GitError::io(self.root())(error.into())))
     }
 
-    /// A call on the repository itself, for references and the register of worktrees.
+    /// A call on the repository itself, for references.
     fn plain(&self, checkout: &Checkout) -> Call {
-        let Inner { program, env, root, common, .. } = &*self.inner;
+        let Inner { program, env, root, common, stand_in, .. } = &*self.inner;
         Call::new(program, env, root)
+            .places(Places { files: None, ..self.places(checkout) })
             .env("GIT_DIR", &checkout.git_dir)
-            .env("GIT_COMMON_DIR", common)
+            .env("GIT_COMMON_DIR", stand_in.path())
+            .env("GIT_OBJECT_DIRECTORY", common.join("objects"))
             .env("GIT_ALLOW_PROTOCOL", "none")
             .env("GIT_NO_LAZY_FETCH", "1")
             .env("GIT_AUTHOR_NAME", "Musher")

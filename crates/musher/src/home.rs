@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use musher_core::RunId;
-use rustix::fs::{FlockOperation, flock};
+use musher_runtime::untrusted;
+use rustix::fs::{FlockOperation, Mode, flock};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use binary::build_of;
@@ -24,6 +25,8 @@ pub use place::{default_for, repository_around};
 pub use token::Token;
 pub use tokens::{Held, Scope, Shown, Tokens, TokensError};
 
+/// No announcement is longer.
+const LONGEST_SERVER_FILE: u64 = 64 << 10;
 /// How long the lock of a server that was killed may outlive it.
 const DYING: Duration = Duration::from_millis(500);
 
@@ -140,7 +143,7 @@ impl Home {
         let folder = self.run(run);
         make_private(&folder)?;
         // What is synced inside of it can be found only if its name is on the disk too.
-        File::open(self.runs())?.sync_all()?;
+        untrusted::sync_folder(&self.runs())?;
         Ok(folder)
     }
 
@@ -166,12 +169,8 @@ impl Home {
     pub fn lock(&self) -> Result<HomeLock, HomeError> {
         let path = self.path.join("lock");
         let unusable = |source| HomeError::Unusable { path: path.clone(), source };
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(unusable)?;
+        let file = untrusted::open_or_make(&path, Mode::from_raw_mode(0o666));
+        let file = file.map_err(|unfit| unusable(unfit.into_io()))?;
         let began = Instant::now();
         let locked = loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -195,7 +194,7 @@ impl Home {
     /// The server that runs here now.
     pub fn server(&self) -> Option<ServerFile> {
         // A file that a dead server left says nothing; the lock does.
-        let lock = File::open(self.path.join("lock")).ok()?;
+        let lock = untrusted::open(&self.path.join("lock")).ok()?;
         match flock(&lock, FlockOperation::NonBlockingLockShared) {
             Ok(()) => None,
             Err(_) => self.server_file(),
@@ -203,7 +202,7 @@ impl Home {
     }
 
     fn server_file(&self) -> Option<ServerFile> {
-        let text = std::fs::read(self.path.join("server.json")).ok()?;
+        let text = untrusted::read(&self.path.join("server.json"), LONGEST_SERVER_FILE).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
@@ -233,7 +232,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()
+    untrusted::sync_folder(folder)
 }
 
 /// Makes a folder that only its owner can enter.

@@ -34,7 +34,7 @@ use crate::journal::{Claim, Journal, JournalError, Owner, Views};
 use crate::pool::{Pool, PoolHandle, PoolStartError, RunName, Wish};
 use crate::runtimes;
 use crate::settings::Settings;
-use crate::worktree::{SlotFiles, Slots, WorktreeError};
+use crate::worktree::{Lane, SlotFiles, Slots, WorktreeError};
 
 use act::Actor;
 use attend::Attendants;
@@ -172,7 +172,7 @@ impl Supervisor {
         }
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let attendants = Attendants::new(bus, pool, tasks.clone(), stop.clone());
-        ground.tidy_slots().await?;
+        tasks.spawn(stop.clone().run_until_cancelled_owned(tidy(ground.clone())));
         for run in adopted(&ground.pool).await {
             attendants.attend(run);
         }
@@ -226,7 +226,10 @@ impl Supervisor {
     /// What a slot changes since its branch left the project's own.
     pub async fn changes(&self, slot: SlotId) -> Result<Diff, WorktreeError> {
         let Ground { slots, base, .. } = &*self.ground;
-        slots.diff(slot, base, DiffLimits::default()).await
+        let base = base.clone();
+        let look = Lane::Look(slot);
+        let diff = async move |slots: Slots| slots.diff(slot, &base, DiffLimits::default()).await;
+        slots.apart(look, "the diff of a worktree", diff).await
     }
 
     /// What the HTTP door is given.
@@ -312,14 +315,28 @@ impl Ground {
             }
         }
     }
+}
 
-    /// Takes out of git's register what a crash or a person has removed from the disk.
-    async fn tidy_slots(&self) -> Result<(), StartError> {
-        let known = self.pool.inspect(|state| state.slots.keys().copied().collect::<Vec<_>>());
-        // What is missing or half made is made anew when it is next prepared.
-        self.slots.reconcile(&known.await.unwrap_or_default()).await?;
-        Ok(())
+/// Takes out of git's register what a crash or a person has removed from the disk, and undoes a merge that a crash has
+/// left half done. Nobody waits for it: what an agent may have put into its worktree is looked at here.
+async fn tidy(ground: Arc<Ground>) {
+    let known = ground.pool.inspect(|state| state.slots.keys().copied().collect::<Vec<_>>());
+    let known = known.await.unwrap_or_default();
+    let tidied =
+        ground.slots.apart(Lane::Repository, "tidying the worktrees", async move |slots| {
+            slots.git().undo_dead_merge().await?;
+            // What is missing or half made is made anew when it is next prepared.
+            slots.reconcile(&known).await
+        });
+    let tidied: Result<_, WorktreeError> = tidied.await;
+    if let Err(error) = tidied {
+        tell(&format!("The worktrees could not be looked over: {error}"));
     }
+}
+
+/// Says something to whoever reads what the server prints.
+fn tell(words: &str) {
+    anstream::eprintln!("{words}");
 }
 
 /// How often the journal is looked for while nobody wants anything.

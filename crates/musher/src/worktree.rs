@@ -3,6 +3,7 @@
 //! A slot is a worktree that outlives its story: making one anew writes every file, recycling one writes only those that
 //! differ. Before anything in a slot is reset or removed, work that is on no branch is put on a recovery ref.
 
+mod apart;
 mod copy;
 mod error;
 mod prepare;
@@ -13,12 +14,15 @@ mod remove;
 use std::path::{Path, PathBuf};
 
 use musher_core::SlotId;
+use musher_runtime::untrusted;
 
+use self::apart::Lanes;
 use crate::git::{
-    Author, Branch, Checkout, Commit, Diff, DiffLimits, Found, Git, Head, Hold, RecoveryName,
-    RecoveryRef, RelPath, Sight,
+    Author, Branch, Checkout, Commit, Diff, DiffLimits, Found, Git, Head, Hold, Ignored,
+    RecoveryName, RecoveryRef, RelPath, Sight,
 };
 
+pub use self::apart::Lane;
 pub use self::error::WorktreeError;
 pub use self::reconcile::Reconciled;
 
@@ -63,7 +67,11 @@ pub struct Slots {
     git: Git,
     folder: PathBuf,
     files: SlotFiles,
+    lanes: Lanes,
 }
+
+/// No HEAD that names a branch is longer.
+const LONGEST_HEAD: u64 = 4096;
 
 impl Slots {
     /// The slots in a folder, which is made if need be.
@@ -72,7 +80,7 @@ impl Slots {
         std::fs::create_dir_all(folder).map_err(unusable)?;
         // Git writes whole paths into its register, and compares them as text.
         let folder = folder.canonicalize().map_err(unusable)?;
-        Ok(Self { git, folder, files })
+        Ok(Self { git, folder, files, lanes: Lanes::default() })
     }
 
     /// The repository.
@@ -88,9 +96,9 @@ impl Slots {
     /// Where a slot is, if its files are those of this branch. Only files are read, so it is quick.
     pub fn holding(&self, slot: SlotId, branch: &str) -> Option<PathBuf> {
         let checkout = self.checkout(slot).ok()?;
-        let head = std::fs::read_to_string(checkout.git_dir().join("HEAD")).ok()?;
-        let on = head.trim_end().strip_prefix("ref: refs/heads/")?;
-        (on == branch).then(|| self.path(slot))
+        let head = untrusted::read(&checkout.git_dir().join("HEAD"), LONGEST_HEAD).ok()?;
+        let on = head.trim_ascii_end().strip_prefix(b"ref: refs/heads/")?;
+        (on == branch.as_bytes()).then(|| self.path(slot))
     }
 
     /// Waits until nobody is at work in a slot, a git that an earlier Musher left included.
@@ -98,9 +106,15 @@ impl Slots {
         Ok(self.git.hold(&format!("slot-{slot}")).await?)
     }
 
+    /// The checkout in a slot. A link in its place, or on the way to it, leads to the files of somebody else.
     fn checkout(&self, slot: SlotId) -> Result<Checkout, WorktreeError> {
-        let found = self.git.checkout_at(&self.path(slot)).filter(|it| it.root().is_dir());
-        found.ok_or(WorktreeError::NoSlot { slot, path: self.path(slot) })
+        let path = self.path(slot);
+        match untrusted::folder(&path) {
+            Ok(_) => {}
+            Err(why) if why.is_missing() => return Err(WorktreeError::NoSlot { slot, path }),
+            Err(why) => return Err(WorktreeError::Replaced { slot, why }),
+        }
+        self.git.checkout_at(&path).ok_or(WorktreeError::NoSlot { slot, path })
     }
 
     /// Commits what the agent left uncommitted to the story's branch; `None` if there is nothing. The agent is dead.
@@ -154,7 +168,7 @@ impl Slots {
         name: &RecoveryName,
     ) -> Result<Option<RecoveryRef>, WorktreeError> {
         let checkout = self.checkout(slot)?;
-        let sight = self.git.sight(&checkout).await?;
+        let sight = self.git.sight(&checkout, Ignored::ByWorktree).await?;
         Ok(self.keep_all(&checkout, sight, name, None).await?.kept)
     }
 

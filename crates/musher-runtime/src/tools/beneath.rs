@@ -1,34 +1,22 @@
 //! The working folder as an open descriptor, below which everything is opened: nothing else can be reached through it.
-//!
-//! The kernel resolves each path with `RESOLVE_BENEATH`, so a link that is swapped in while a call runs leads nowhere
-//! else. Where it cannot (an old kernel, a filter on system calls), the path is walked name by name, each opened
-//! without following links, which are then followed by hand.
 
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::{CStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, mkdirat, open, openat,
-    openat2, readlinkat, statat,
+    AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, mkdirat, open, openat, readlinkat, statat,
 };
 use rustix::io::Errno;
 
 use super::fault::Fault;
 use super::place::Place;
+use crate::untrusted::{Kind, Way, open_beneath};
 
-/// How many links one path may hold, as in the kernel.
-const MOST_LINKS: usize = 40;
-/// The kernel asks to try again when something moves while it looks.
-const TRIES: usize = 64;
-
-/// Nothing that is opened may hang or become a terminal.
-pub(super) const READ: OFlags =
-    OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
-pub(super) const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+pub(super) use crate::untrusted::{FOLDER, Links, READ};
 
 /// The working folder.
 #[derive(Debug)]
@@ -38,21 +26,6 @@ pub(super) struct Folder {
     given: PathBuf,
     real: PathBuf,
     way: Way,
-}
-
-/// Who resolves paths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    Kernel,
-    ByHand,
-}
-
-/// What happens to links on the way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Links {
-    /// Followed as long as they stay inside.
-    Follow,
-    Refuse,
 }
 
 /// What happens to folders that do not exist.
@@ -66,11 +39,7 @@ impl Folder {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let real = path.canonicalize()?;
         let root = open(&real, FOLDER, Mode::empty())?;
-        let probe = openat2(&root, c".", FOLDER, Mode::empty(), ResolveFlags::BENEATH);
-        let way = match probe {
-            Ok(_) => Way::Kernel,
-            Err(_) => Way::ByHand,
-        };
+        let way = Way::of(&root);
         Ok(Self { root, given: path.to_owned(), real, way })
     }
 
@@ -92,27 +61,8 @@ impl Folder {
 
     /// Opens what is at a place.
     pub(super) fn at(&self, place: &Place, flags: OFlags, links: Links) -> Result<OwnedFd, Fault> {
-        let opened = match self.way {
-            Way::Kernel => self.by_kernel(&place.path(), flags, links),
-            Way::ByHand => walk(self.root.as_fd(), place.parts(), flags, links),
-        };
+        let opened = open_beneath(&self.root, &place.path(), flags, links, self.way);
         opened.map_err(|errno| Fault::of(&place.to_string(), errno))
-    }
-
-    fn by_kernel(&self, path: &Path, flags: OFlags, links: Links) -> Result<OwnedFd, Errno> {
-        let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        if links == Links::Refuse {
-            resolve |= ResolveFlags::NO_SYMLINKS;
-        }
-        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let mut last = Errno::AGAIN;
-        for _ in 0..TRIES {
-            match openat2(&self.root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
-                Err(errno @ (Errno::AGAIN | Errno::INTR)) => last = errno,
-                done => return done,
-            }
-        }
-        Err(last)
     }
 
     /// Opens a regular file for reading.
@@ -181,73 +131,11 @@ pub(super) fn regular(file: OwnedFd, place: &Place) -> Result<(File, Stat), Faul
     } else if kind == FileType::Directory {
         Err(Fault::IsFolder { path: path(), instead: "use list_files to see what is in it" })
     } else {
-        Err(Fault::Special { path: path(), what: name_of(kind) })
-    }
-}
-
-pub(super) fn name_of(kind: FileType) -> &'static str {
-    match kind {
-        FileType::RegularFile => "a file",
-        FileType::Directory => "a folder",
-        FileType::Symlink => "a link",
-        FileType::Fifo => "a pipe",
-        FileType::Socket => "a socket",
-        FileType::CharacterDevice | FileType::BlockDevice => "a device",
-        FileType::Unknown => "something unknown",
+        Err(Fault::Special { path: path(), what: Kind::from(kind).words() })
     }
 }
 
 /// What a name in a folder is, without following it.
 pub(super) fn stat_in(folder: impl AsFd, name: &CStr) -> Result<Stat, Errno> {
     statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
-}
-
-/// Opens a path name by name. Folders on the way stay open, so that a step upwards is a step back and never a look at
-/// what is above by now.
-fn walk(
-    root: BorrowedFd<'_>,
-    parts: &[String],
-    flags: OFlags,
-    links: Links,
-) -> Result<OwnedFd, Errno> {
-    let mut folders: Vec<OwnedFd> = Vec::new();
-    let mut ahead: Vec<OsString> = parts.iter().rev().map(OsString::from).collect();
-    let mut followed = 0;
-    loop {
-        let here = folders.last().map_or(root, |folder| folder.as_fd());
-        let Some(name) = ahead.pop() else {
-            return openat(here, c".", flags | OFlags::CLOEXEC, Mode::empty());
-        };
-        match name.as_bytes() {
-            b"" | b"." => continue,
-            b".." => {
-                folders.pop().ok_or(Errno::XDEV)?;
-                continue;
-            }
-            _ => {}
-        }
-        let last = ahead.is_empty();
-        let wanted = if last { flags } else { OFlags::PATH | OFlags::DIRECTORY };
-        let wanted = wanted | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match openat(here, &name, wanted, Mode::empty()) {
-            Ok(file) if last => return Ok(file),
-            Ok(folder) => folders.push(folder),
-            Err(errno @ (Errno::LOOP | Errno::NOTDIR)) => {
-                let Ok(target) = readlinkat(here, &name, Vec::new()) else {
-                    return Err(errno);
-                };
-                followed += 1;
-                if links == Links::Refuse || followed > MOST_LINKS {
-                    return Err(Errno::LOOP);
-                }
-                let target = target.into_bytes();
-                if target.first() == Some(&b'/') {
-                    return Err(Errno::XDEV);
-                }
-                let steps = target.split(|&byte| byte == b'/').rev();
-                ahead.extend(steps.map(|step| OsStr::from_bytes(step).to_owned()));
-            }
-            Err(errno) => return Err(errno),
-        }
-    }
 }

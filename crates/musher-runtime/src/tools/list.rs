@@ -7,11 +7,12 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::ToolReply;
-use super::beneath::{Folder, name_of, stat_in};
+use super::beneath::{Folder, stat_in};
 use super::change::size;
 use super::fault::{Fault, bytes};
 use super::input::clip;
 use super::walk::{Entry, Extent, Step, walk};
+use crate::untrusted::Kind;
 
 /// How many entries are told.
 const MOST: usize = 1000;
@@ -80,7 +81,7 @@ fn line(entry: &Entry<'_>, path: &str) -> String {
         | FileType::Socket
         | FileType::CharacterDevice
         | FileType::BlockDevice
-        | FileType::Unknown => format!("{shown} ({}){ignored}", name_of(entry.kind)),
+        | FileType::Unknown => format!("{shown} ({}){ignored}", Kind::from(entry.kind)),
     }
 }
 

@@ -62,10 +62,6 @@ impl Place {
         Self { parts: Vec::new() }
     }
 
-    pub(super) fn parts(&self) -> &[String] {
-        &self.parts
-    }
-
     /// The folder it is in, and its name there.
     pub(super) fn split(&self) -> Option<(&[String], &str)> {
         self.parts.split_last().map(|(name, folder)| (folder, name.as_str()))
@@ -152,7 +148,7 @@ mod tests {
         #[test]
         fn no_text_gives_a_place_with_a_step_upwards(text in "[./a\\\\~\\PC]{0,40}") {
             if let Ok(place) = Place::read(&text, &[Path::new("/work/tree")]) {
-                for part in place.parts() {
+                for part in &place.parts {
                     prop_assert!(part != ".." && part != "." && !part.is_empty());
                     prop_assert!(!part.contains(['/', '\0']));
                 }

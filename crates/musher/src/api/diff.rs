@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use musher_core::RunId;
 use musher_core::pool::Refusal;
+use musher_runtime::untrusted::Unfit;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -12,9 +13,9 @@ use super::Api;
 use super::file_diff::{Budget, FileDiff};
 use super::problem::Problem;
 use super::request::{OfRun, Params};
-use crate::git::{self, Branch, Commit, DiffLimits, DiffScope, GitError};
+use crate::git::{self, Branch, Commit, DiffLimits, DiffScope, Git, GitError};
 use crate::journal::{LineCount, RunView};
-use crate::worktree::WorktreeError;
+use crate::worktree::{Lane, Slots, WorktreeError};
 
 /// Lines around a change when nobody says, and at most.
 const CONTEXT: u32 = 3;
@@ -86,19 +87,45 @@ pub(super) async fn diff(
     let run = api.run(&name).await?;
     let since = params.since.unwrap_or(Since::Base);
     let (branch, head) = place(&run)?;
-    let ends = Ends::of(&api, &run, &branch, head, since).await?;
-    let found = match (&params.path, params.files) {
-        (Some(path), _) => {
-            let context = params.context.unwrap_or(CONTEXT).min(MOST_CONTEXT);
-            ends.file(&api, path, context).await?
-        }
-        (None, Some(Files::Only)) => {
-            ends.diff(&api, DiffScope::Numbers, DiffLimits::NUMBERS).await?
-        }
-        (None, None) => ends.diff(&api, DiffScope::Whole, DiffLimits::default()).await?,
-    };
+    let (asked, of) = (run.clone(), branch.clone());
+    let look = api.look_at(&run, async move |here| {
+        let ends = Ends::of(&here, &asked, &of, head, since).await?;
+        let found = match (&params.path, params.files) {
+            (Some(path), _) => {
+                let context = params.context.unwrap_or(CONTEXT).min(MOST_CONTEXT);
+                ends.file(&here, path, context).await?
+            }
+            (None, Some(Files::Only)) => {
+                ends.diff(&here, DiffScope::Numbers, DiffLimits::NUMBERS).await?
+            }
+            (None, None) => ends.diff(&here, DiffScope::Whole, DiffLimits::default()).await?,
+        };
+        Ok((ends, found))
+    });
+    let (ends, found) = look.await?;
     let reply = move || DiffReply::new(&run, &branch, since, ends.uncommitted, found);
     Ok(Json(api.blocking(reply).await?))
+}
+
+/// Where changes are looked for.
+struct Here {
+    slots: Slots,
+    base: Branch,
+}
+
+impl Api {
+    /// Looks at the changes of a run, on a thread of its own: the agent may have put anything there.
+    async fn look_at<T: Send + 'static, F: Future<Output = Result<T, Problem>>>(
+        &self,
+        run: &RunView,
+        look: impl FnOnce(Here) -> F + Send + 'static,
+    ) -> Result<T, Problem> {
+        let lane = run.slot.map_or(Lane::Repository, Lane::Look);
+        let base = self.base_branch.clone();
+        let apart =
+            self.slots.apart(lane, "a look at changes", move |slots| look(Here { slots, base }));
+        apart.await
+    }
 }
 
 /// The two commits between which the changes of a run lie.
@@ -112,7 +139,7 @@ struct Ends {
 
 impl Ends {
     async fn of(
-        api: &Api,
+        here: &Here,
         run: &RunView,
         branch: &Branch,
         head: Commit,
@@ -120,19 +147,20 @@ impl Ends {
     ) -> Result<Self, Problem> {
         if let Some(slot) = run.slot.filter(|_| run.ended_at.is_none()) {
             let from = match since {
-                Since::Base => api.git.resolve(&api.base_branch).await?,
+                Since::Base => here.slots.git().resolve(&here.base).await?,
                 Since::Start => head,
             };
-            let tip = api.slots.snapshot(slot).await?;
+            let tip = here.slots.snapshot(slot).await?;
             return Ok(Self { from, tip, uncommitted: true });
         }
+        let git = here.slots.git();
         let (tip, from) = match since {
-            Since::Start => (tip(api, run, branch).await?, head),
+            Since::Start => (tip(git, run, branch).await?, head),
             Since::Base => {
-                let (base, now) = api.git.resolve_with(&api.base_branch, branch).await?;
+                let (base, now) = git.resolve_with(&here.base, branch).await?;
                 let tip = last_commit(run, branch, now)?;
                 // Once the branch is merged, what it changed is only known from where the run began.
-                let from = if api.git.contains(&base, &tip).await? { head } else { base };
+                let from = if git.contains(&base, &tip).await? { head } else { base };
                 (tip, from)
             }
         };
@@ -141,16 +169,16 @@ impl Ends {
 
     async fn diff(
         &self,
-        api: &Api,
+        here: &Here,
         scope: DiffScope<'_>,
         limits: DiffLimits,
     ) -> Result<git::Diff, Problem> {
-        Ok(api.git.diff_of(&self.from, &self.tip, scope, limits).await?)
+        Ok(here.slots.git().diff_of(&self.from, &self.tip, scope, limits).await?)
     }
 
     /// One file, which is looked for by the name that people see: git alone knows its bytes.
-    async fn file(&self, api: &Api, path: &str, context: u32) -> Result<git::Diff, Problem> {
-        let all = self.diff(api, DiffScope::Numbers, DiffLimits::NUMBERS).await?;
+    async fn file(&self, here: &Here, path: &str, context: u32) -> Result<git::Diff, Problem> {
+        let all = self.diff(here, DiffScope::Numbers, DiffLimits::NUMBERS).await?;
         let Some(file) = all.files.into_iter().find(|file| file.path.to_string() == path) else {
             return Err(Problem::new(
                 StatusCode::NOT_FOUND,
@@ -160,15 +188,19 @@ impl Ends {
             ));
         };
         let scope = DiffScope::File { path: &file.path, old_path: file.old_path.as_ref(), context };
-        self.diff(api, scope, DiffLimits::ONE_FILE).await
+        self.diff(here, scope, DiffLimits::ONE_FILE).await
     }
 }
 
 /// How many lines a run has changed since its branch left the project's own.
 pub(super) async fn count(api: &Api, run: &RunView) -> Result<LineCount, Problem> {
     let (branch, head) = place(run)?;
-    let ends = Ends::of(api, run, &branch, head, Since::Base).await?;
-    let found = ends.diff(api, DiffScope::Numbers, DiffLimits::NUMBERS).await?;
+    let asked = run.clone();
+    let look = api.look_at(run, async move |here| {
+        let ends = Ends::of(&here, &asked, &branch, head, Since::Base).await?;
+        ends.diff(&here, DiffScope::Numbers, DiffLimits::NUMBERS).await
+    });
+    let found = look.await?;
     Ok(LineCount {
         added: found.files.iter().map(|file| file.added).sum(),
         removed: found.files.iter().map(|file| file.removed).sum(),
@@ -185,10 +217,10 @@ fn place(run: &RunView) -> Result<(Branch, Commit), Problem> {
 }
 
 /// The last commit of a run that is over.
-async fn tip(api: &Api, run: &RunView, branch: &Branch) -> Result<Commit, Problem> {
+async fn tip(git: &Git, run: &RunView, branch: &Branch) -> Result<Commit, Problem> {
     let now = match run.commit {
         Some(_) => None,
-        None => api.git.tip(branch).await?,
+        None => git.tip(branch).await?,
     };
     last_commit(run, branch, now)
 }
@@ -232,6 +264,9 @@ impl DiffReply {
 
 impl From<GitError> for Problem {
     fn from(error: GitError) -> Self {
+        if let GitError::Unfit(unfit) = &error {
+            return Self::unfit(unfit);
+        }
         match error.is_retryable() {
             true => Self::busy("git_busy", error.to_string(), 2),
             false => Self::new(
@@ -244,10 +279,21 @@ impl From<GitError> for Problem {
     }
 }
 
+impl Problem {
+    /// Something stands where a file or a folder of the worktree should be.
+    fn unfit(unfit: &Unfit) -> Self {
+        let told = unfit.to_string();
+        let (what, fix) = told.rsplit_once("; ").unwrap_or((&told, "look at the worktree"));
+        let (what, fix) = (what.to_owned(), fix.to_owned());
+        Self::new(StatusCode::CONFLICT, "worktree_unreadable", what, fix)
+    }
+}
+
 impl From<WorktreeError> for Problem {
     fn from(error: WorktreeError) -> Self {
         match error {
             WorktreeError::Git(error) => error.into(),
+            WorktreeError::Replaced { why, .. } => Self::unfit(&why),
             WorktreeError::Folder { .. }
             | WorktreeError::NoSlot { .. }
             | WorktreeError::NotHolding { .. }

@@ -6,7 +6,7 @@ use super::files;
 use crate::config::local::LocalFile;
 use crate::config::trust::{self, Trust};
 use crate::config::{self, ConfigErrors, PROJECT_FILE, Project};
-use crate::git::{Git, GitError};
+use crate::git::{Branch, Git, GitError};
 use crate::runtimes;
 
 /// Looks at the project, and gives it if it can be used.
@@ -24,7 +24,7 @@ pub(super) async fn checks(site: &Site) -> (Option<Project>, Vec<Check>) {
         }
     };
     let opened = Git::open(repo, site.git_env.clone(), scratch.path()).await;
-    let mut checks = vec![git(&opened, repo).await];
+    let mut checks = git(&opened, repo).await;
     if !repo.join(PROJECT_FILE).exists() {
         let says = format!("there is no {PROJECT_FILE}");
         checks.push(Check::warn("project file", says, "make one with `musher init`"));
@@ -47,17 +47,33 @@ pub(super) async fn checks(site: &Site) -> (Option<Project>, Vec<Check>) {
     }
 }
 
-async fn git(opened: &Result<Git, GitError>, repo: &std::path::Path) -> Check {
-    let branch = match opened {
-        Ok(git) => git.default_branch().await.map_err(|error| error.to_string()),
+async fn look(git: &Git) -> Result<(Branch, Vec<String>), GitError> {
+    Ok((git.default_branch().await?, git.filters_left_out().await?))
+}
+
+async fn git(opened: &Result<Git, GitError>, repo: &std::path::Path) -> Vec<Check> {
+    let looked = match opened {
+        Ok(git) => look(git).await.map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     };
-    match branch {
-        Ok(branch) => Check::ok("git", format!("{}, default branch {branch}", repo.display())),
+    match looked {
+        Ok((branch, filters)) => {
+            let found = format!("{}, default branch {branch}", repo.display());
+            let mut checks = vec![Check::ok("git", found)];
+            if !filters.is_empty() {
+                let says = format!(
+                    "filters that stand only in the repository's settings are not run: {}",
+                    filters.join(", ")
+                );
+                let fix = "an agent can write those settings; set them with `git config --global`";
+                checks.push(Check::warn("git filters", says, fix));
+            }
+            checks
+        }
         // What git says about a repository names its own fix.
         Err(says) => {
             let (says, fix) = says.rsplit_once("; ").unwrap_or((&says, "mend the repository"));
-            Check::bad("git", says, fix)
+            vec![Check::bad("git", says, fix)]
         }
     }
 }

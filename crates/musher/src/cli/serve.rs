@@ -55,9 +55,13 @@ impl Serve {
         let config = self.config()?;
         let (home, project) = (config.home.clone(), config.project.clone());
         let listener = door::listen(self.listen.unwrap_or(project.server.listen)).await?;
-        let supervisor = Supervisor::start(config)
-            .await
-            .map_err(|error| CliError::hinted(error.to_string(), error.hint()))?;
+        let started = tokio::select! {
+            started = Supervisor::start(config) => started,
+            // Somebody has lost patience before it was ready, and nothing was begun.
+            () = signals.told_to_end() => return Ok(Exit::Completed),
+        };
+        let supervisor =
+            started.map_err(|error| CliError::hinted(error.to_string(), error.hint()))?;
         let origins = &project.server.origins;
         let door = Door::open(listener, &supervisor, &home, origins, self.web.site())?;
         let latch = door.latch();

@@ -1,8 +1,10 @@
 //! Files of the repository and of the state directory: read whole, never past a bound, never from outside of it.
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::fs;
+use std::io::Write;
 use std::path::{Component, Path, PathBuf};
+
+use musher_runtime::untrusted::{self, Unfit};
 
 use super::problem::{ConfigErrors, Problem};
 use super::source::Source;
@@ -73,7 +75,7 @@ pub(super) fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()
+    untrusted::sync_folder(folder)
 }
 
 /// Why a file gave no text.
@@ -89,17 +91,16 @@ enum Unreadable {
 
 fn read(repo: &Path, path: &Path, longest: u64) -> Result<Source, Unreadable> {
     let inside = inside(repo, path)?;
-    let other = |error: std::io::Error| Unreadable::Other(format!("it cannot be read: {error}"));
-    // Opening a pipe would wait for its writer, so the kind of file is looked at before.
-    if !fs::metadata(&inside).map_err(other)?.is_file() {
-        return Err(Unreadable::Other("it is not a file".into()));
-    }
-    let file = File::open(&inside).map_err(other)?;
-    let mut bytes = Vec::new();
-    file.take(longest + 1).read_to_end(&mut bytes).map_err(other)?;
-    if bytes.len() as u64 > longest {
-        return Err(Unreadable::Other(format!("it is longer than {} KiB", longest >> 10)));
-    }
+    let bytes = untrusted::read(&inside, longest).map_err(|unfit| match unfit {
+        Unfit::Missing { .. } => Unreadable::Missing,
+        Unfit::TooLong { .. } => {
+            Unreadable::Other(format!("it is longer than {} KiB", longest >> 10))
+        }
+        Unfit::Odd { kind, .. } => Unreadable::Other(format!("it is not a file but {kind}")),
+        unfit @ (Unfit::NoFolder { .. } | Unfit::Led { .. } | Unfit::Io { .. }) => {
+            Unreadable::Other(format!("it cannot be read: {unfit}"))
+        }
+    })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let text = String::from_utf8_lossy(&error.as_bytes()[..at]).into_owned();

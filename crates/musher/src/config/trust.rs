@@ -6,12 +6,10 @@
 mod files;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use musher_core::{Decision, Rule};
-use musher_runtime::{AskPolicy, KeySource};
+use musher_runtime::{AskPolicy, KeySource, untrusted};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -23,6 +21,8 @@ pub use files::Accepted;
 
 /// The file in the state directory that holds what was accepted.
 const FILE: &str = "trusted.json";
+/// It is never longer.
+const LONGEST: u64 = 16 << 20;
 
 /// Whether a person has agreed to what a project may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,12 +112,10 @@ enum Unanswered {
 pub fn trusted(state_dir: &Path, project: &Project) -> Result<Trust, TrustError> {
     let path = state_dir.join(FILE);
     let powers = Powers::of(project);
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Ok(Trust::New);
-        }
-        Err(cause) => return Err(TrustError::Read { path, cause }),
+    let bytes = match untrusted::read_if_there(&path, LONGEST) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Ok(Trust::New),
+        Err(unfit) => return Err(TrustError::Read { path, cause: unfit.into_io() }),
     };
     let accepted: Powers =
         serde_json::from_slice(&bytes).map_err(|cause| TrustError::Garbled { path, cause })?;

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -12,6 +13,7 @@ use tokio::time::timeout;
 
 use super::env::GitEnv;
 use super::error::GitError;
+use super::odd::Places;
 
 /// How long a call that only reads may take.
 pub(super) const READ: Duration = Duration::from_secs(30);
@@ -30,6 +32,8 @@ const ALWAYS: &[&str] = &[
     "core.fsmonitor=false",
     "core.untrackedCache=false",
     "core.splitIndex=false",
+    // It is a second account of the history, and an agent can write another one.
+    "core.commitGraph=false",
     // After a loss of power no branch may stand for something that never reached the disk.
     "core.fsync=objects,reference,index",
     "core.fsyncMethod=batch",
@@ -56,6 +60,10 @@ pub(super) struct Call {
     env: Vec<(OsString, OsString)>,
     input: Vec<u8>,
     hold: Option<Stdio>,
+    /// Where it opens files that an agent can write.
+    places: Option<Places>,
+    /// Its process, once it has one.
+    process: Arc<OnceLock<u32>>,
     limit: Duration,
     most: usize,
     cut: bool,
@@ -97,6 +105,8 @@ impl Call {
             env: vars,
             input: Vec::new(),
             hold: None,
+            places: None,
+            process: Arc::default(),
             limit: READ,
             most: MOST,
             cut: false,
@@ -147,6 +157,12 @@ impl Call {
         self
     }
 
+    /// Says where it opens files, so that one which would hold it up is found.
+    pub(super) fn places(mut self, places: Places) -> Self {
+        self.places = Some(places);
+        self
+    }
+
     pub(super) fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
@@ -169,9 +185,24 @@ impl Call {
     pub(super) async fn run(self) -> Result<Output, GitError> {
         let what = self.what();
         let limit = self.limit;
-        match timeout(limit, self.finish(&what)).await {
-            Ok(done) => done,
-            Err(_) => Err(GitError::TimedOut { what, after: limit }),
+        let places = self.places.clone();
+        if let Some(places) = &places {
+            places.check()?;
+        }
+        let process = self.process.clone();
+        let watch = async {
+            match places {
+                Some(places) => places.watch(&process).await,
+                None => std::future::pending().await,
+            }
+        };
+        // Whichever is first drops the other, which kills the git that still runs.
+        tokio::select! {
+            done = timeout(limit, self.finish(&what)) => match done {
+                Ok(done) => done,
+                Err(_) => Err(GitError::TimedOut { what, after: limit }),
+            },
+            odd = watch => Err(odd),
         }
     }
 
@@ -192,6 +223,10 @@ impl Call {
     async fn finish(mut self, what: &str) -> Result<Output, GitError> {
         let started = self.start();
         let mut child = started.map_err(GitError::io(&self.program))?;
+        if let Some(id) = child.id() {
+            // It is started once.
+            let _first = self.process.set(id);
+        }
         // Dropped on every way out, so that filters do not outlive the git that started them.
         let mut group = Group::of(&child);
         let (mut stdin, stdout, stderr) =

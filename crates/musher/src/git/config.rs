@@ -3,42 +3,29 @@
 use super::call::Call;
 use super::error::GitError;
 
-/// Settings that only say how bytes lie on disk. No other setting of the repository is seen by a hardened call, so that
-/// none can name a program: filters, merge and diff drivers, hooks, monitors, helpers, or whatever a later git adds.
+/// The settings of the repository that a call may see. An agent can write all of them, so none may name a program, hide a
+/// change or decide what is kept: they say in which form objects and references are stored, and which files a fresh
+/// worktree leaves out.
 const HARMLESS: &[&str] = &[
-    "core.autocrlf",
-    "core.eol",
-    "core.filemode",
-    "core.ignorecase",
-    "core.precomposeunicode",
-    "core.sharedrepository",
     "core.sparsecheckout",
     "core.sparsecheckoutcone",
-    "core.symlinks",
     "extensions.objectformat",
+    "extensions.refstorage",
     "index.sparse",
-    "merge.directoryrenames",
-    "merge.renamelimit",
-    "merge.renames",
 ];
 
-/// Settings that a stand-in for the repository's folder must not have: they say where files lie or what else to read.
-const MISPLACED: &[&str] = &[
-    "core.bare",
-    "core.repositoryformatversion",
-    "core.worktree",
-    "extensions.refstorage",
-    "extensions.relativeworktrees",
-    "extensions.worktreeconfig",
-    "lfs.storage",
-];
+/// Settings of a remote that say where missing objects come from. Whatever comes is checked against its name.
+const OF_REMOTES: &[&str] = &["promisor", "partialclonefilter"];
+
+/// How the address of a remote may begin. Others are commands to git, or could be.
+const ADDRESSES: &[&str] = &["https://", "http://", "ssh://", "git://", "file:///", "/"];
 
 /// Whose settings a call heeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// The user's settings, and the repository's as they were when it was opened. Filters work.
+    /// For writing files that nobody has worked on: what is missing may be fetched. Filters of the user's own work.
     User,
-    /// An agent has worked there: the user's settings, and of the repository's only how bytes lie on disk.
+    /// Nothing is fetched. Filters of the user's own work.
     Hardened,
 }
 
@@ -58,13 +45,42 @@ impl Setting {
 
     /// Whether a call with this trust may see it.
     pub(super) fn passes(&self, trust: Trust) -> bool {
-        let fits = !self.is_one_of(MISPLACED)
-            && !self.key.starts_with(b"include.")
-            && !self.key.starts_with(b"includeif.");
-        match trust {
-            Trust::User => fits,
-            Trust::Hardened => self.is_one_of(HARMLESS),
+        self.is_one_of(HARMLESS)
+            || self.shares_with_a_group()
+            || (trust == Trust::User && self.says_where_from())
+    }
+
+    /// Whether a group may write what is made; nobody else ever may.
+    fn shares_with_a_group(&self) -> bool {
+        let value = self.value.as_deref();
+        self.key == b"core.sharedrepository" && matches!(value, Some(b"group" | b"true" | b"1"))
+    }
+
+    /// Whether it says where missing objects come from.
+    fn says_where_from(&self) -> bool {
+        if self.key == b"extensions.partialclone" {
+            return true;
         }
+        let Some(rest) = self.key.strip_prefix(b"remote.") else {
+            return false;
+        };
+        let name = rest.iter().rposition(|b| *b == b'.').map_or(rest, |dot| &rest[dot + 1..]);
+        match name {
+            b"url" => self.value.as_deref().is_some_and(is_address),
+            name => OF_REMOTES.iter().any(|known| known.as_bytes() == name),
+        }
+    }
+
+    /// Whether it says how references are stored, which concerns only those who read them.
+    pub(super) fn is_of_references(&self) -> bool {
+        self.key == b"extensions.refstorage"
+    }
+
+    /// The filter that it is about, if it names a program for one.
+    pub(super) fn of_filter(&self) -> Option<&[u8]> {
+        let rest = self.key.strip_prefix(b"filter.")?;
+        let dot = rest.iter().rposition(|b| *b == b'.')?;
+        matches!(&rest[dot + 1..], b"clean" | b"smudge" | b"process").then(|| &rest[..dot])
     }
 
     pub(super) fn says(&self, key: &[u8], value: &[u8]) -> bool {
@@ -108,32 +124,35 @@ fn escape(value: &[u8], text: &mut Vec<u8>) {
     }
 }
 
-/// Reads the settings that stand in the repository's own files, in their order.
-pub(super) async fn of_repository(call: Call) -> Result<Vec<Setting>, GitError> {
-    let call = call.args(["config", "--list", "-z", "--show-scope"]);
-    parse(&call.run().await?.stdout)
+/// Whether a remote is a place and not a command.
+fn is_address(url: &[u8]) -> bool {
+    let known = ADDRESSES.iter().any(|start| url.starts_with(start.as_bytes()));
+    // A user and a host, as for `ssh`, which must not look like an option of it.
+    let host = url.iter().position(|b| *b == b':').map(|colon| &url[..colon]);
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"@._-".contains(b);
+    let named = host
+        .is_some_and(|host| !host.is_empty() && !host.starts_with(b"-") && host.iter().all(plain));
+    known || (named && !url.windows(2).any(|two| two == b"::" || two == b"//"))
 }
 
-fn parse(list: &[u8]) -> Result<Vec<Setting>, GitError> {
-    let mut settings = Vec::new();
-    let mut fields = list.split(|b| *b == 0);
-    loop {
-        let scope = match fields.next() {
-            None | Some([]) => return Ok(settings),
-            Some(scope) => scope,
-        };
-        let Some(entry) = fields.next() else {
-            return Err(GitError::unexpected("config", scope));
-        };
-        if !matches!(scope, b"local" | b"worktree") {
-            continue;
-        }
+/// Reads the settings that stand in a file of the repository, in their order. What the file includes is not read.
+pub(super) async fn of_file(call: Call, text: Vec<u8>) -> Result<Vec<Setting>, GitError> {
+    let call = call.args(["config", "--file", "-", "--list", "-z", "--no-includes"]);
+    parse(&call.input(text).run().await?.stdout)
+}
+
+pub(super) fn parse(list: &[u8]) -> Result<Vec<Setting>, GitError> {
+    let setting = |entry: &[u8]| {
         let (key, value) = match entry.iter().position(|b| *b == b'\n') {
             Some(at) => (&entry[..at], Some(entry[at + 1..].to_vec())),
             None => (entry, None),
         };
-        settings.push(Setting { key: key.to_vec(), value });
-    }
+        match key.contains(&b'.') {
+            true => Ok(Setting { key: key.to_vec(), value }),
+            false => Err(GitError::unexpected("config", entry)),
+        }
+    };
+    list.split(|b| *b == 0).filter(|entry| !entry.is_empty()).map(setting).collect()
 }
 
 #[cfg(test)]
@@ -143,17 +162,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_repositorys_own_settings_are_taken() {
-        let list =
-            b"global\0user.name\nx\0local\0core.bare\nfalse\0worktree\0a.B\\c.d\0command\0x.y\nz\0";
-        let settings = parse(list).unwrap();
-        assert_eq!(settings.len(), 2);
+    fn settings_are_read_and_written_as_they_were() {
+        let settings = parse(b"core.bare\nfalse\0a.B\\c.d\0").unwrap();
         assert_eq!(settings[0].written().unwrap(), b"[core]\n\tbare = \"false\"\n");
         assert_eq!(settings[1].written().unwrap(), b"[a \"B\\\\c\"]\n\td\n");
     }
 
     #[test]
-    fn no_setting_that_names_a_program_passes_when_hardened() {
+    fn a_remote_that_is_a_command_does_not_pass() {
+        let url = |value: &str| {
+            let setting = Setting { key: b"remote.o.url".to_vec(), value: Some(value.into()) };
+            setting.passes(Trust::User)
+        };
+        for address in ["https://h/x", "ssh://h/x", "git@host:team/x.git", "/srv/x", "file:///x"] {
+            assert!(url(address), "{address}");
+        }
+        for command in ["ext::sh -c x", "-oProxyCommand=x:y", "fd::17", "x", "foo::https://h", ""] {
+            assert!(!url(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn no_setting_that_names_a_program_or_hides_a_change_ever_passes() {
         let programs = [
             "filter.x.clean",
             "filter.x.smudge",
@@ -191,7 +221,13 @@ mod tests {
             "pager.diff",
             "lfs.customtransfer.x.path",
             "extensions.worktreeconfig",
-            "extensions.partialclone",
+            "core.autocrlf",
+            "core.eol",
+            "core.filemode",
+            "core.ignorecase",
+            "core.symlinks",
+            "merge.renames",
+            "merge.default",
             "trailer.x.command",
             "interactive.difffilter",
             "browser.x.cmd",
@@ -199,6 +235,7 @@ mod tests {
         for key in programs {
             let setting = Setting { key: key.into(), value: Some(b"x".to_vec()) };
             assert!(!setting.passes(Trust::Hardened), "{key}");
+            assert!(!setting.passes(Trust::User), "{key}");
         }
     }
 

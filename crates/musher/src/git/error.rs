@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use musher_runtime::untrusted::Unfit;
+
 use super::head::Operation;
 use super::merge::ConflictFile;
 use super::name::{BadName, Branch, Commit};
@@ -79,6 +81,12 @@ pub enum GitError {
     Unexpected { what: &'static str, said: String },
     #[error("the merge of {tip} into {branch} was made but is not as it should be: {why}")]
     Unverified { branch: Branch, tip: Commit, why: String },
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    #[error(
+        "{what} did not come to an end within {after:?}, because a look at its files hangs; see what is mounted there"
+    )]
+    Stuck { what: &'static str, after: Duration },
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: std::io::Error },
 }

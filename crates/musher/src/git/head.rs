@@ -3,11 +3,15 @@
 use std::fmt;
 use std::path::Path;
 
+use musher_runtime::untrusted;
 use serde::Serialize;
 
 use super::error::{Files, GitError};
 use super::name::{Branch, Commit};
 use super::{Checkout, Git};
+
+/// No file that names a branch is longer.
+const LONGEST: u64 = 64 << 10;
 
 /// What HEAD of a checkout is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,12 +80,29 @@ pub(super) fn operation(git_dir: &Path) -> Option<Operation> {
 
 /// The branch that a checkout has left for as long as it is in the middle of something, and will come back to.
 pub(super) fn branch_under_way(git_dir: &Path) -> Option<Branch> {
-    let read = |name: &str| std::fs::read(git_dir.join(name)).ok();
+    let read = |name: &str| untrusted::read(&git_dir.join(name), LONGEST).ok();
     let full = ["rebase-merge/head-name", "rebase-apply/head-name"].into_iter().find_map(read);
     match full {
         Some(full) => Branch::of_ref(full.trim_ascii_end()),
         None => Branch::new(String::from_utf8(read("BISECT_START")?).ok()?.trim_end()).ok(),
     }
+}
+
+/// The branch that a HEAD names, as far as its file tells; git alone knows where references are stored otherwise.
+pub(super) fn branch_in_file(git_dir: &Path) -> Option<Named> {
+    let text = untrusted::read(&git_dir.join("HEAD"), LONGEST).ok()?;
+    match text.trim_ascii_end().strip_prefix(b"ref: ") {
+        Some(b"refs/heads/.invalid") => Some(Named::Elsewhere),
+        Some(full) => Branch::of_ref(full).map(Named::Branch),
+        None => None,
+    }
+}
+
+/// What a HEAD names.
+pub(super) enum Named {
+    Branch(Branch),
+    /// References are not stored in files.
+    Elsewhere,
 }
 
 /// Forgets what a checkout was in the middle of; its files and commits stay.

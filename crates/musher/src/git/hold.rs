@@ -7,6 +7,8 @@ use std::fs::{File, TryLockError};
 use std::process::Stdio;
 use std::time::Duration;
 
+use musher_runtime::untrusted;
+use rustix::fs::Mode;
 use tokio::time::{Instant, sleep};
 
 use super::Git;
@@ -34,8 +36,7 @@ impl Git {
         let scratch = &self.inner.scratch;
         std::fs::create_dir_all(scratch).map_err(GitError::io(scratch))?;
         let path = scratch.join(format!("{name}.lock"));
-        let open = File::options().read(true).append(true).create(true).open(&path);
-        let file = open.map_err(GitError::io(&path))?;
+        let file = untrusted::open_or_make(&path, Mode::RUSR | Mode::WUSR)?;
         let end = Instant::now() + LONGEST;
         loop {
             match file.try_lock() {

@@ -3,9 +3,13 @@
 use std::ops::Range;
 use std::path::Path;
 
+use musher_runtime::untrusted;
+
 use super::error::GitError;
 use super::shadow::Shadow;
 
+/// No index is longer that is read here.
+const LONGEST: u64 = 2 << 30;
 /// How an index begins.
 pub(super) const START: &[u8] = b"DIRC";
 /// What stands in an entry before the name of its object: times, place, mode, owner, size.
@@ -158,7 +162,7 @@ impl<'a> Contents<'a> {
 }
 
 fn read(index: &Path, name: usize) -> Option<Listing> {
-    parse(&std::fs::read(index).ok()?, name)
+    parse(&untrusted::read(index, LONGEST).ok()?, name)
 }
 
 /// Reads an index whose objects have names of so many bytes; `None` if it is not whole or not plain.

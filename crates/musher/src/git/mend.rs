@@ -1,14 +1,18 @@
 //! Keeps a worktree usable across a loss of power: git syncs none of the small files that make a folder a worktree.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use musher_runtime::untrusted::{self, FOLDER, Kind};
+use rustix::fs::{Mode, fsync, open};
 
 use super::call::WRITE;
 use super::config::Trust;
 use super::error::GitError;
 use super::name::{Branch, Commit};
+use super::odd::set_aside;
 use super::shadow::{Index, Shadow};
 use super::{Checkout, Git, listing};
 
@@ -18,21 +22,44 @@ const LONGEST: u64 = 4096;
 impl Git {
     /// Returns when all that makes a folder a worktree is on the disk; its files are as safe as those of any program.
     pub(crate) async fn sync_checkout(&self, checkout: &Checkout) -> Result<(), GitError> {
-        let own =
-            ["HEAD", "gitdir", "commondir", "index", ""].map(|name| checkout.git_dir.join(name));
-        let paths = own.into_iter().chain([checkout.root.join(".git")]);
-        let syncing = tokio::task::spawn_blocking(|| {
-            for path in paths {
-                match File::open(&path).and_then(|file| file.sync_all()) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        return Err(GitError::io(path)(error));
-                    }
-                    Ok(()) | Err(_) => {}
+        let Checkout { root, git_dir } = checkout.clone();
+        let syncing = tokio::task::spawn_blocking(move || {
+            let own = ["HEAD", "gitdir", "commondir", "index"].map(|name| git_dir.join(name));
+            for path in own.into_iter().chain([root.join(".git")]) {
+                match untrusted::open(&path) {
+                    Ok(file) => file.sync_all().map_err(GitError::io(path))?,
+                    Err(unfit) if unfit.is_missing() => {}
+                    Err(unfit) => return Err(unfit.into()),
                 }
             }
-            Ok(())
+            let folder = open(&git_dir, FOLDER, Mode::empty()).and_then(fsync);
+            folder.map_err(|errno| GitError::io(git_dir)(errno.into()))
         });
         syncing.await.unwrap_or_else(|error| Err(GitError::io(&checkout.root)(error.into())))
+    }
+
+    /// Makes the folder of a worktree lead to its entry again. Whoever works there next would be led elsewhere, to
+    /// settings and hooks that are not the repository's.
+    pub(crate) fn point(&self, checkout: &Checkout) -> Result<(), GitError> {
+        let pointer = checkout.root.join(".git");
+        let place = checkout.git_dir.as_os_str().as_bytes();
+        let wanted = [b"gitdir: ", place, b"\n"].concat();
+        if untrusted::read(&pointer, LONGEST).is_ok_and(|found| found == wanted) {
+            return Ok(());
+        }
+        if untrusted::kind(&pointer)? == Some(Kind::Folder) {
+            set_aside(&pointer, &checkout.git_dir)?;
+        }
+        write(&pointer, &wanted)
+    }
+
+    /// Puts HEAD of a worktree that has none at a commit, so that git takes the entry for one.
+    pub(crate) fn give_head(&self, checkout: &Checkout, commit: &Commit) -> Result<(), GitError> {
+        let head = checkout.git_dir.join("HEAD");
+        match untrusted::kind(&head)? {
+            None => write(&head, format!("{commit}\n").as_bytes()),
+            Some(_) => Ok(()),
+        }
     }
 
     /// Writes again what a loss of power took from a worktree that holds a branch: its HEAD, the file by which its folder
@@ -61,33 +88,21 @@ impl Git {
         }
         Ok(())
     }
-
-    /// Makes every entry of the register lead to this repository. One that does not keeps git from reading the others.
-    pub(super) fn mend_register(&self) {
-        let entries = fs::read_dir(self.inner.common.join("worktrees")).into_iter().flatten();
-        for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|it| it.is_dir()))
-        {
-            // What cannot be mended is told by the next call of git.
-            let _mended = self.mend(&entry.path());
-        }
-    }
 }
 
 /// Whether a file is there and says nothing: empty, or zeros where its bytes should be.
 fn is_blank(path: &Path) -> bool {
-    let plain = |about: fs::Metadata| about.is_file() && about.len() <= LONGEST;
-    path.symlink_metadata().is_ok_and(plain)
-        && fs::read(path).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0))
+    untrusted::read(path, LONGEST).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0))
 }
 
 /// Whether a file is there and is no index.
 fn is_torn(index: &Path) -> bool {
     let mut start = Vec::new();
-    let read = File::open(index).and_then(|file| file.take(4).read_to_end(&mut start));
+    let opened = untrusted::open(index).map_err(untrusted::Unfit::into_io);
+    let read = opened.and_then(|file| file.take(4).read_to_end(&mut start));
     read.is_ok() && start != listing::START
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
-    let written = fs::write(path, bytes).and_then(|()| File::open(path)?.sync_all());
-    written.map_err(GitError::io(path))
+    untrusted::replace(path, bytes).map_err(GitError::io(path))
 }

@@ -1,6 +1,7 @@
 //! Merges a commit into a branch without conflicts, whole or not at all.
 
 mod files;
+mod pending;
 
 use serde::Serialize;
 
@@ -12,6 +13,7 @@ use super::refs::Expected;
 use super::shadow::Shadow;
 use super::snapshot::{commit_tree, tree_of};
 use super::{Checkout, Git};
+use crate::fail;
 
 /// How often a merge is begun anew because its branch was moved meanwhile.
 const TRIES: u32 = 5;
@@ -71,6 +73,7 @@ impl Git {
     ) -> Result<Merged, GitError> {
         let _turn = self.inner.merging.acquire().await;
         let hold = self.hold("merge").await?;
+        self.undo_held(&hold).await?;
         self.check_commit(tip).await?;
         let mut tries = 1;
         loop {
@@ -110,17 +113,21 @@ impl Git {
         };
         let commit = commit_tree(&shadow, &tree, &[&base, tip], message, author).await?;
         if let Some(checkout) = &holder {
-            self.bring_files(checkout, hold, &base, &commit, &tree).await?;
+            self.bring_files(checkout, hold, into, &base, (&commit, &tree)).await?;
         }
+        fail::point("merge_files");
         let at = holder.clone().unwrap_or_else(|| self.main());
         let why = format!("musher: merge {}", tip.short());
         let moved = self.move_ref(&at, &into.full(), &commit, Expected::At(&base), &why).await;
         if let Err(error) = moved {
             if let Some(checkout) = &holder {
                 self.take_files_back(checkout, hold, &base, &commit).await?;
+                self.forget_merge()?;
             }
             return Err(error);
         }
+        fail::point("merge_moved");
+        self.forget_merge()?;
         let merge = Merge { commit, base, tip: tip.clone(), tree };
         self.verify(into, &merge, holder.as_ref()).await?;
         self.settle().await?;

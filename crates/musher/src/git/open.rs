@@ -1,21 +1,39 @@
 //! Opens a repository, and says clearly why one cannot be used.
+//!
+//! Git is not asked where the repository is: it would read the settings in it, and whatever those include.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
+use musher_runtime::untrusted;
 use tokio::sync::Semaphore;
 
 use super::call::Call;
-use super::config;
+use super::config::{self, Setting};
 use super::env::GitEnv;
 use super::error::GitError;
 use super::shadow::SHADOW_PREFIX;
+use super::standin::{self, Disk, StandIn};
 use super::{Git, Inner};
 
 /// The first git that merges without a checkout (`merge-tree --write-tree`).
 const OLDEST: (u32, u32) = (2, 38);
+/// No file of settings is longer, and none that holds one path.
+const LONGEST_SETTINGS: u64 = 4 << 20;
+const LONGEST_PATH: u64 = 16 << 10;
+/// How long git may take to say whether it takes a folder of somebody else's.
+const OWNED: Duration = Duration::from_secs(10);
+
+/// Where the parts of a repository are.
+struct Found {
+    root: PathBuf,
+    git_dir: PathBuf,
+    common: PathBuf,
+}
 
 impl Git {
     /// Opens the repository around a folder. `scratch` is a private folder for short-lived files.
@@ -23,18 +41,15 @@ impl Git {
         let program = env.program()?;
         let given = || GitError::NoSuchFolder { path: path.to_owned() };
         let path = path.canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(given)?;
-        check_version(Call::new(&program, &env, &path)).await?;
-        let ask = |question: &'static [&'static str]| {
-            let call = Call::new(&program, &env, &path).arg("rev-parse").args(question);
-            async { call.run().await.map_err(|error| refused(error, &path)) }
-        };
-        if ask(&["--is-bare-repository"]).await?.stdout.trim_ascii() == b"true" {
-            return Err(GitError::Bare { path });
+        check_version(Call::new(&program, &env, Path::new("/"))).await?;
+        let Found { root, git_dir, common } = find(&path)?;
+        if ![&root, &git_dir, &common].into_iter().all(|place| is_ours(place)) {
+            let ask = Call::new(&program, &env, &path).args(["rev-parse", "--git-dir"]);
+            ask.limit(OWNED).run().await.map_err(|error| refused(error, &path))?;
         }
-        let root = folder(ask(&["--show-toplevel"]).await?.stdout);
-        let git_dir = folder(ask(&["--absolute-git-dir"]).await?.stdout);
-        let common = folder(ask(&["--path-format=absolute", "--git-common-dir"]).await?.stdout);
+        let stand_in = StandIn::make(scratch).map_err(unwritable(scratch))?;
         let mut inner = Inner {
+            disk: Disk::of(&common),
             program,
             env,
             root,
@@ -42,13 +57,20 @@ impl Git {
             common,
             scratch: scratch.to_owned(),
             settings: Vec::new(),
+            stand_in,
+            ends: tokio::sync::Mutex::new(None),
             registry: Semaphore::new(1),
             merging: Semaphore::new(1),
         };
-        let call =
-            Call::new(&inner.program, &inner.env, &inner.root).env("GIT_DIR", &inner.git_dir);
-        inner.settings = config::of_repository(call).await?;
+        inner.settings = inner.read_settings().await?;
+        if inner.settings.iter().any(|setting| setting.says(b"core.bare", b"true"))
+            && inner.git_dir == inner.common
+        {
+            return Err(GitError::Bare { path: inner.root });
+        }
+        inner.stand_in.set(inner.disk, &inner.common, &inner.settings)?;
         let git = Self { inner: Arc::new(inner) };
+        git.refresh_ends().await?;
         if git.branches().await?.is_empty() && git.head(&git.main()).await?.commit().is_none() {
             return Err(GitError::Empty { path: git.inner.root.clone() });
         }
@@ -72,13 +94,30 @@ impl Git {
         Ok(())
     }
 
+    /// The filters that stand in the repository's own settings alone. They are not used: an agent can write them.
+    pub async fn filters_left_out(&self) -> Result<Vec<String>, GitError> {
+        let list = ["config", "--list", "-z"];
+        let own = config::parse(&self.plain(&self.main()).args(list).run().await?.stdout)?;
+        let own: Vec<&[u8]> = own.iter().filter_map(Setting::of_filter).collect();
+        let named = self.inner.settings.iter().filter_map(Setting::of_filter);
+        let named = named.filter(|name| !own.contains(name));
+        let mut names: Vec<String> =
+            named.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
     /// Removes what a death left in the private folder. The caller knows that nobody else uses it now.
     pub fn clear_scratch(&self) -> Result<(), GitError> {
-        let scratch = &self.inner.scratch;
-        for entry in std::fs::read_dir(scratch).into_iter().flatten().flatten() {
+        let Inner { scratch, stand_in, .. } = &*self.inner;
+        for entry in fs::read_dir(scratch).into_iter().flatten().flatten() {
             let path = entry.path();
-            if entry.file_name().to_string_lossy().starts_with(SHADOW_PREFIX) {
-                std::fs::remove_dir_all(&path).map_err(GitError::io(path))?;
+            let name = entry.file_name();
+            let left = [SHADOW_PREFIX, standin::PREFIX];
+            let left = left.iter().any(|start| name.to_string_lossy().starts_with(start));
+            if left && path != stand_in.path() {
+                fs::remove_dir_all(&path).map_err(GitError::io(path))?;
             }
         }
         Ok(())
@@ -87,7 +126,7 @@ impl Git {
     /// Refuses a repository that cannot be written to, before work is begun that would be lost.
     pub fn check_writable(&self) -> Result<(), GitError> {
         let Inner { common, scratch, .. } = &*self.inner;
-        std::fs::create_dir_all(scratch).map_err(unwritable(scratch))?;
+        fs::create_dir_all(scratch).map_err(unwritable(scratch))?;
         for folder in [common, scratch] {
             tempfile::Builder::new()
                 .prefix("musher-probe-")
@@ -96,6 +135,70 @@ impl Git {
         }
         Ok(())
     }
+}
+
+impl Inner {
+    /// The settings that stand in the repository's own files.
+    async fn read_settings(&self) -> Result<Vec<Setting>, GitError> {
+        let mut settings = Vec::new();
+        for file in [self.common.join("config"), self.git_dir.join("config.worktree")] {
+            let Some(text) = untrusted::read_if_there(&file, LONGEST_SETTINGS)? else {
+                continue;
+            };
+            let call = Call::new(&self.program, &self.env, self.stand_in.path())
+                .env("GIT_DIR", self.stand_in.path());
+            settings.extend(config::of_file(call, text).await?);
+        }
+        Ok(settings)
+    }
+}
+
+/// Finds the repository around a folder, as git does.
+fn find(path: &Path) -> Result<Found, GitError> {
+    for root in path.ancestors() {
+        let own = root.join(".git");
+        let (root, git_dir) = match fs::metadata(&own) {
+            Ok(about) if about.is_dir() => (root.to_owned(), own),
+            Ok(_) => {
+                let named = untrusted::read(&own, LONGEST_PATH)?;
+                let place = named
+                    .strip_prefix(b"gitdir: ")
+                    .ok_or_else(|| GitError::NotARepository { path: root.to_owned() })?;
+                (root.to_owned(), root.join(line(place)))
+            }
+            Err(_) if is_bare(root) => return Err(GitError::Bare { path: root.to_owned() }),
+            Err(_) => continue,
+        };
+        let git_dir = git_dir.canonicalize().map_err(GitError::io(&git_dir))?;
+        let common = match untrusted::read_if_there(&git_dir.join("commondir"), LONGEST_PATH)? {
+            Some(named) => git_dir.join(line(&named)),
+            None => git_dir.clone(),
+        };
+        let common = common.canonicalize().map_err(GitError::io(&common))?;
+        // Without these git would look further up.
+        if common.join("objects").is_dir() {
+            return Ok(Found { root, git_dir, common });
+        }
+    }
+    Err(GitError::NotARepository { path: path.to_owned() })
+}
+
+/// Whether a folder is a repository without files.
+fn is_bare(folder: &Path) -> bool {
+    let all = ["HEAD", "objects", "refs"].iter().all(|name| folder.join(name).exists());
+    all && folder.join("objects").is_dir()
+}
+
+/// A path that stands on a line of its own.
+fn line(text: &[u8]) -> &Path {
+    let end = text.iter().position(|b| *b == b'\n').unwrap_or(text.len());
+    Path::new(std::ffi::OsStr::from_bytes(&text[..end]))
+}
+
+/// Whether a place belongs to this user. Git asks nobody about those.
+fn is_ours(place: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    fs::metadata(place).is_ok_and(|about| about.uid() == own)
 }
 
 fn unwritable(path: &Path) -> impl FnOnce(std::io::Error) -> GitError {
@@ -131,14 +234,6 @@ fn refused(error: GitError, path: &Path) -> GitError {
         }
     }
     error
-}
-
-/// A path that git printed on a line of its own.
-fn folder(mut line: Vec<u8>) -> PathBuf {
-    if line.last() == Some(&b'\n') {
-        line.pop();
-    }
-    PathBuf::from(OsString::from_vec(line))
 }
 
 #[cfg(test)]

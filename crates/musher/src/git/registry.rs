@@ -1,14 +1,26 @@
 //! The register of worktrees: which there are, and how one is added and taken out.
+//!
+//! It is read and written here, and not by git: git would read the settings of the repository for it.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::error::GitError;
-use super::name::{Branch, Commit};
-use super::{Checkout, Git, head};
+use musher_runtime::untrusted::{self, Kind};
 
+use super::error::GitError;
+use super::head::{self, Named};
+use super::name::{Branch, Commit};
+use super::{Checkout, Git};
+
+/// No file of an entry is longer that is read here.
+const LONGEST: u64 = 16 << 10;
+/// How many entries may have names that begin alike.
+const ALIKE: usize = 10_000;
+/// No file of patterns is longer.
+const LONGEST_PATTERNS: u64 = 16 << 20;
 /// What a worktree is locked with until it is whole.
 const PREPARING: &str = "musher is preparing this worktree";
 
@@ -27,16 +39,65 @@ impl Git {
     /// All worktrees, the main checkout first.
     pub async fn worktrees(&self) -> Result<Vec<Worktree>, GitError> {
         let _turn = self.inner.registry.acquire().await;
-        let list =
-            || self.plain(&self.main()).args(["worktree", "list", "--porcelain", "-z"]).run();
-        let list = match list().await {
-            Err(GitError::Failed { .. }) => {
-                self.mend_register();
-                list().await?
-            }
-            list => list?,
+        let common = &self.inner.common;
+        let main = match (common.parent(), common.ends_with(".git")) {
+            (Some(root), true) => root,
+            _ => common,
         };
-        Ok(parse(&list.stdout))
+        let mut found = vec![Worktree {
+            path: main.to_owned(),
+            branch: self.branch_of(common).await?,
+            half_made: false,
+            missing: false,
+        }];
+        for entry in self.entries() {
+            // One without a path was never finished, or is nobody's any more.
+            let Some(path) = named(&entry) else { continue };
+            found.push(Worktree {
+                branch: self.branch_of(&entry).await?,
+                half_made: is_locked_by_us(&entry),
+                missing: !matches!(untrusted::kind(&path), Ok(Some(Kind::Folder))),
+                path,
+            });
+        }
+        Ok(found)
+    }
+
+    /// The folders of the register, each of which is real.
+    fn entries(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.inner.common.join("worktrees")).into_iter().flatten();
+        // An entry that is a link leads to a folder that is not ours.
+        let real = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let mut found: Vec<PathBuf> =
+            entries.flatten().filter(real).map(|entry| entry.path()).collect();
+        found.sort();
+        found
+    }
+
+    /// The branch that a checkout's folder of git is on.
+    async fn branch_of(&self, git_dir: &Path) -> Result<Option<Branch>, GitError> {
+        match head::branch_in_file(git_dir) {
+            Some(Named::Branch(branch)) => Ok(Some(branch)),
+            Some(Named::Elsewhere) => {
+                let checkout = self.at_entry(self.inner.root.clone(), git_dir.to_owned());
+                let ask = ["symbolic-ref", "--quiet", "HEAD"];
+                match self.plain(&checkout).args(ask).fine(&[0, 1]).run().await {
+                    Ok(said) => Ok(Branch::of_ref(said.stdout.trim_ascii_end())),
+                    // What one agent put into its own entry is in nobody else's way.
+                    Err(GitError::Unfit(_)) => Ok(None),
+                    Err(error) => Err(error),
+                }
+            }
+            None => Ok(None),
+        }
+    }
+
+    fn at_entry(&self, root: PathBuf, git_dir: PathBuf) -> Checkout {
+        if git_dir != self.inner.common {
+            // What cannot be mended is told by the next call of git.
+            let _mended = self.mend(&git_dir);
+        }
+        Checkout { root, git_dir }
     }
 
     /// Where a branch is checked out, or will be again when what is under way there is over.
@@ -61,14 +122,32 @@ impl Git {
         if main.is_some() && self.inner.common.ends_with(".git") {
             return Some(Checkout { root: path.to_owned(), git_dir: self.inner.common.clone() });
         }
-        let entries = fs::read_dir(self.inner.common.join("worktrees")).ok()?;
-        let found = entries.flatten().map(|entry| entry.path()).find(|entry| {
-            // An entry that is a link leads to a folder that is not ours.
-            let real = entry.symlink_metadata().is_ok_and(|about| about.is_dir());
-            let named = fs::read(entry.join("gitdir")).ok().filter(|_| real);
-            named.is_some_and(|named| names(entry, &named, path))
-        })?;
+        // The usual entry first, so that no other can claim the path.
+        let register = self.inner.common.join("worktrees");
+        let usual = path.file_name().map(|name| register.join(name));
+        let entries = self.entries();
+        let first = entries.iter().filter(|entry| usual.as_ref() == Some(entry));
+        let mut all = first.chain(entries.iter());
+        let found = all.find(|entry| names(entry, path)).cloned();
+        let found = found.or_else(|| self.claimed(path, &entries))?;
         self.mend(&found).then(|| Checkout { root: path.to_owned(), git_dir: found })
+    }
+
+    /// The entry that a worktree's folder names, if the entry has lost its path; it is given it back.
+    fn claimed(&self, path: &Path, entries: &[PathBuf]) -> Option<PathBuf> {
+        let pointer = untrusted::read(&path.join(".git"), LONGEST).ok()?;
+        let place = pointer.strip_prefix(b"gitdir: ")?;
+        let place = path.join(OsStr::from_bytes(place.strip_suffix(b"\n").unwrap_or(place)));
+        let place = place.canonicalize().ok()?;
+        let entry =
+            entries.iter().find(|entry| entry.canonicalize().is_ok_and(|it| it == place))?;
+        let elsewhere = named(entry).is_some_and(|other| other.symlink_metadata().is_ok());
+        if elsewhere {
+            return None;
+        }
+        let whole = [path.join(".git").as_os_str().as_bytes(), b"\n"].concat();
+        untrusted::replace(&entry.join("gitdir"), &whole).ok()?;
+        Some(entry.clone())
     }
 
     /// Sees to it that an entry leads back to this repository. Git looks for references where the entry says, whatever it
@@ -80,18 +159,15 @@ impl Git {
             let place = entry.join(OsStr::from_bytes(said)).canonicalize();
             place.is_ok_and(|place| self.inner.common.canonicalize().is_ok_and(|it| it == place))
         };
-        let plain = file.symlink_metadata().is_ok_and(|about| about.is_file());
-        if plain && fs::read(&file).is_ok_and(ours) {
+        if untrusted::read(&file, LONGEST).is_ok_and(ours) {
             return true;
         }
-        fs::remove_file(&file).ok();
-        fs::write(&file, "../..\n").is_ok()
+        untrusted::replace(&file, b"../..\n").is_ok()
     }
 
     /// Whether the worktree at a path was begun and never finished.
     pub(crate) fn is_half_made(&self, checkout: &Checkout) -> bool {
-        let locked = fs::read_to_string(checkout.git_dir.join("locked"));
-        locked.is_ok_and(|reason| reason.trim_end() == PREPARING)
+        is_locked_by_us(&checkout.git_dir)
     }
 
     /// Registers a worktree at a commit, without files, and locked until it is whole.
@@ -102,20 +178,81 @@ impl Git {
     ) -> Result<Checkout, GitError> {
         let _turn = self.inner.registry.acquire().await;
         self.drop_unnamed(path)?;
+        let elsewhere = matches!(head::branch_in_file(&self.inner.common), Some(Named::Elsewhere));
+        match elsewhere {
+            true => self.add_by_git(path, at).await?,
+            false => self.add_by_hand(path, at)?,
+        }
+        let path = path.to_owned();
+        self.checkout_at(&path).ok_or(GitError::NoWorktree { path })
+    }
+
+    /// Writes an entry as git does, the lock first.
+    fn add_by_hand(&self, path: &Path, at: &Commit) -> Result<(), GitError> {
+        let register = self.inner.common.join("worktrees");
+        fs::create_dir_all(&register).map_err(GitError::io(&register))?;
+        let name = path.file_name().unwrap_or(OsStr::new("slot")).to_string_lossy().into_owned();
+        let names = (0..ALIKE).map(|number| match number {
+            0 => name.clone(),
+            number => format!("{name}-{number}"),
+        });
+        let mut free = names.map(|name| register.join(name));
+        let entry = loop {
+            let Some(entry) = free.next() else {
+                return Err(GitError::NoWorktree { path: path.to_owned() });
+            };
+            match fs::create_dir(&entry) {
+                Ok(()) => break entry,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(GitError::io(entry)(error)),
+            }
+        };
+        let pointer = path.join(".git");
+        let write = |path: PathBuf, bytes: &[u8]| {
+            let written = untrusted::create(&path).and_then(|mut file| file.write_all(bytes));
+            written.map_err(GitError::io(path))
+        };
+        let line = |path: &Path| [path.as_os_str().as_bytes(), b"\n"].concat();
+        write(entry.join("locked"), PREPARING.as_bytes())?;
+        fs::create_dir(path).map_err(GitError::io(path))?;
+        write(entry.join("gitdir"), &line(&pointer))?;
+        write(entry.join("commondir"), b"../..\n")?;
+        write(entry.join("HEAD"), format!("{at}\n").as_bytes())?;
+        // A worktree leaves out what the main checkout leaves out.
+        let sparse = self.inner.git_dir.join("info/sparse-checkout");
+        if let Some(patterns) = untrusted::read_if_there(&sparse, LONGEST_PATTERNS)? {
+            let info = entry.join("info");
+            fs::create_dir(&info).map_err(GitError::io(&info))?;
+            write(info.join("sparse-checkout"), &patterns)?;
+        }
+        write(pointer, &[b"gitdir: ", line(&entry).as_slice()].concat())
+    }
+
+    /// The same where references are not stored in files, and only git knows how they are.
+    async fn add_by_git(&self, path: &Path, at: &Commit) -> Result<(), GitError> {
+        let Self { inner } = self;
+        let link = inner.stand_in.path().join("worktrees");
+        let register = inner.common.join("worktrees");
+        fs::create_dir_all(&register).map_err(GitError::io(&register))?;
+        match std::os::unix::fs::symlink(&register, &link) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(GitError::io(link)(error));
+            }
+            _ => {}
+        }
         let call = self.plain(&self.main()).args(["worktree", "add", "--quiet", "--no-checkout"]);
         let call = call.args(["--detach", "--lock", "--reason", PREPARING, "--end-of-options"]);
         call.arg(path).arg(at.as_str()).run().await?;
-        let path = path.to_owned();
-        self.checkout_at(&path).ok_or(GitError::NoWorktree { path })
+        // It wrote the way through the stand-in, which will be gone.
+        let checkout = self.checkout_at(path).ok_or(GitError::NoWorktree { path: path.to_owned() });
+        self.point(&checkout?)
     }
 
     /// Says that a worktree is whole.
     pub(crate) fn finish_worktree(&self, checkout: &Checkout) -> Result<(), GitError> {
         let lock = checkout.git_dir.join("locked");
         match fs::remove_file(&lock) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(GitError::io(lock)(error))
-            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(GitError::io(lock)(error)),
             _ => Ok(()),
         }
     }
@@ -127,15 +264,8 @@ impl Git {
         let Some(checkout) = self.checkout_at(path) else {
             return Ok(());
         };
-        let call = self.plain(&self.main()).args(["worktree", "remove", "--force", "--force"]);
-        match call.arg("--end-of-options").arg(path).run().await {
-            // An entry that git cannot read is removed by hand.
-            Err(GitError::Failed { .. }) => {
-                let entry = &checkout.git_dir;
-                fs::remove_dir_all(entry).map_err(GitError::io(entry))
-            }
-            done => done.map(drop),
-        }
+        let entry = &checkout.git_dir;
+        fs::remove_dir_all(entry).map_err(GitError::io(entry))
     }
 
     /// Drops the entry that a death in the middle of `worktree add` leaves: locked by us, without a path.
@@ -144,9 +274,9 @@ impl Git {
             return Ok(());
         };
         let entry = self.inner.common.join("worktrees").join(name);
-        let ours =
-            fs::read_to_string(entry.join("locked")).is_ok_and(|it| it.trim_end() == PREPARING);
-        let unnamed = fs::read(entry.join("gitdir")).map_or(true, |named| named.is_empty());
+        let ours = is_locked_by_us(&entry);
+        let unnamed = untrusted::read(&entry.join("gitdir"), LONGEST);
+        let unnamed = unnamed.map_or(true, |named| named.is_empty());
         match ours && unnamed {
             true => fs::remove_dir_all(&entry).map_err(GitError::io(entry)),
             false => Ok(()),
@@ -154,38 +284,26 @@ impl Git {
     }
 }
 
-/// Whether the entry's file, which holds the path of the worktree's `.git`, names a worktree.
-fn names(entry: &Path, named: &[u8], path: &Path) -> bool {
-    let named = named.strip_suffix(b"\n").unwrap_or(named);
+/// Whether Musher began to make the worktree of an entry and has not finished.
+fn is_locked_by_us(entry: &Path) -> bool {
+    let reason = untrusted::read(&entry.join("locked"), LONGEST);
+    reason.is_ok_and(|reason| reason.trim_ascii_end() == PREPARING.as_bytes())
+}
+
+/// The worktree that an entry's file names, which holds the path of the worktree's `.git`.
+fn named(entry: &Path) -> Option<PathBuf> {
+    let named = untrusted::read(&entry.join("gitdir"), LONGEST).ok()?;
+    let named = named.strip_suffix(b"\n").unwrap_or(&named);
     let file = entry.join(OsStr::from_bytes(named));
-    let Some(folder) = file.parent() else {
+    file.parent().filter(|_| !named.is_empty()).map(Path::to_owned)
+}
+
+/// Whether an entry is that of a worktree.
+fn names(entry: &Path, path: &Path) -> bool {
+    let Some(folder) = named(entry) else {
         return false;
     };
     folder == path || folder.canonicalize().is_ok_and(|folder| folder == path)
-}
-
-fn parse(list: &[u8]) -> Vec<Worktree> {
-    let mut found: Vec<Worktree> = Vec::new();
-    for field in list.split(|b| *b == 0) {
-        let (word, rest) = match field.iter().position(|b| *b == b' ') {
-            Some(at) => (&field[..at], &field[at + 1..]),
-            None => (field, &[][..]),
-        };
-        if word == b"worktree" {
-            let path = PathBuf::from(OsString::from_vec(rest.to_vec()));
-            let missing = !path.is_dir();
-            found.push(Worktree { path, branch: None, half_made: false, missing });
-        }
-        let Some(entry) = found.last_mut() else {
-            continue;
-        };
-        match word {
-            b"branch" => entry.branch = Branch::of_ref(rest),
-            b"locked" => entry.half_made = rest == PREPARING.as_bytes(),
-            _ => {}
-        }
-    }
-    found
 }
 
 #[cfg(test)]
@@ -193,12 +311,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_register_is_read_with_any_path_in_it() {
-        let list = b"worktree /a b\nc\0HEAD 00\0branch refs/heads/x/y\0\0worktree /d\0HEAD 00\0detached\0locked musher is preparing this worktree\0\0";
-        let found = parse(list);
-        assert_eq!(found.len(), 2);
-        assert_eq!(found[0].path, Path::new("/a b\nc"));
-        assert_eq!(found[0].branch, Branch::new("x/y").ok());
-        assert!(found[1].half_made && !found[0].half_made);
+    fn an_entry_is_read_with_any_path_in_it() {
+        let entry = tempfile::tempdir().unwrap();
+        assert_eq!(named(entry.path()), None);
+        fs::write(entry.path().join("gitdir"), "/a b\nc/.git\n").unwrap();
+        assert_eq!(named(entry.path()), Some(PathBuf::from("/a b\nc")));
+        assert!(names(entry.path(), Path::new("/a b\nc")));
+        fs::write(entry.path().join("locked"), format!("{PREPARING}\n")).unwrap();
+        assert!(is_locked_by_us(entry.path()));
     }
 }

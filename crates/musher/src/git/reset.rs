@@ -1,6 +1,8 @@
 //! Makes the files of a checkout those of a commit.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use super::call::WRITE;
 use super::config::Trust;
@@ -45,7 +47,7 @@ impl Git {
                 let own = Index::Real;
                 let shadow = Shadow::of_files(self, Trust::Hardened, checkout, own, Some(to));
                 let shadow = shadow.await?.held(hold);
-                Hidden::of(&shadow).await?.show(&shadow).await?;
+                Hidden::of(&shadow).await?.show_all(&shadow).await?;
                 write_files(&shadow, to).await?;
                 shadow
             }
@@ -81,33 +83,46 @@ async fn write_files(shadow: &Shadow<'_>, to: &Commit) -> Result<(), GitError> {
 #[derive(Debug, Default)]
 pub(super) struct Hidden {
     assumed: Vec<u8>,
+    /// Files that the folder need not have, and has.
     skipped: Vec<u8>,
+    /// Those that it does not have either, as in a sparse checkout.
+    absent: Vec<u8>,
 }
 
 impl Hidden {
     pub(super) async fn of(shadow: &Shadow<'_>) -> Result<Self, GitError> {
         let mut hidden = Self::default();
+        let root = shadow.files().map(Path::to_owned).unwrap_or_default();
+        let there = |path: &[u8]| root.join(OsStr::from_bytes(path)).symlink_metadata().is_ok();
+        let mark = |paths: &mut Vec<u8>, path: &[u8]| {
+            paths.extend_from_slice(path);
+            paths.push(0);
+        };
         for (path, listed) in Listing::of(shadow).await?.all() {
-            let marks =
-                [(listed.assumed, &mut hidden.assumed), (listed.skipped, &mut hidden.skipped)];
-            for (_, paths) in marks.into_iter().filter(|(marked, _)| *marked) {
-                paths.extend_from_slice(path);
-                paths.push(0);
+            if listed.assumed {
+                mark(&mut hidden.assumed, path);
             }
-        }
-        // With a sparse checkout, files outside of it bear the second mark rightly.
-        let sparse = ["config", "--type=bool", "--default=false", "core.sparseCheckout"];
-        if !hidden.skipped.is_empty() && shadow.call().args(sparse).line().await? == "true" {
-            hidden.skipped.clear();
+            match listed.skipped {
+                true if there(path) => mark(&mut hidden.skipped, path),
+                true => mark(&mut hidden.absent, path),
+                false => {}
+            }
         }
         Ok(hidden)
     }
 
+    /// Whether nothing that is there is hidden.
     pub(super) fn is_empty(&self) -> bool {
         self.assumed.is_empty() && self.skipped.is_empty()
     }
 
-    /// Takes away the marks.
+    /// Whether files are left out of the folder.
+    pub(super) fn is_sparse(&self) -> bool {
+        !self.absent.is_empty()
+    }
+
+    /// Takes away the marks of what is there. Whether the checkout is said to be a sparse one does not matter: anybody
+    /// can say so, and a file that is there is somebody's work.
     pub(super) async fn show(self, shadow: &Shadow<'_>) -> Result<(), GitError> {
         let marks = [(self.assumed, "--no-assume-unchanged"), (self.skipped, "--no-skip-worktree")];
         for (paths, mark) in marks.into_iter().filter(|(paths, _)| !paths.is_empty()) {
@@ -115,5 +130,11 @@ impl Hidden {
             call.input(paths).limit(WRITE).run().await?;
         }
         Ok(())
+    }
+
+    /// Takes away all marks; a sparse checkout gets its own again when its files are written.
+    async fn show_all(mut self, shadow: &Shadow<'_>) -> Result<(), GitError> {
+        self.skipped.append(&mut self.absent);
+        self.show(shadow).await
     }
 }

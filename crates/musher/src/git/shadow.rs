@@ -1,31 +1,34 @@
 //! A stand-in for the repository's folder whose settings an agent cannot write.
 //!
 //! Every worktree of a repository shares one settings file, and an agent can write it. A setting can make git start a
-//! program in the middle of a checkout, a merge or a status. So whatever touches contents runs against a private folder
-//! with settings of our own, and reaches the objects, the index and the files of the repository by their paths.
+//! program in the middle of a checkout, a merge or a status, and a pattern can hide another agent's work. So whatever
+//! touches contents runs against a private folder with settings of our own and no patterns, and reaches the objects, the
+//! index and the files of the repository by their paths.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use musher_runtime::untrusted;
 use tempfile::TempDir;
 
 use super::call::Call;
-use super::config::{self, Setting, Trust};
+use super::config::{Setting, Trust};
 use super::error::GitError;
 use super::hold::Hold;
 use super::name::Commit;
-use super::{Checkout, Git};
+use super::odd::Places;
+use super::snapshot::Ignored;
+use super::{Checkout, Git, standin};
 
 /// Settings for calls in which the network is out of the question.
-const OFFLINE: &[&str] = &[
-    "core.sshCommand=false",
-    "core.commitGraph=false",
-    "credential.helper=",
-    "protocol.allow=never",
-];
+const OFFLINE: &[&str] = &["core.sshCommand=false", "credential.helper=", "protocol.allow=never"];
 
-/// Small files of the repository that hold patterns and no settings.
+/// No file of patterns is longer, and no index.
 const LARGEST_COPY: u64 = 16 << 20;
+const LARGEST_INDEX: u64 = 2 << 30;
+
+/// What may be spoken when something is fetched.
+const PROTOCOLS: &str = "https:http:ssh:git:file";
 
 /// How the folders of stand-ins begin, so that those of the dead are known.
 pub(super) const SHADOW_PREFIX: &str = "git-";
@@ -48,7 +51,9 @@ pub(super) struct Shadow<'a> {
     trust: Trust,
     folder: TempDir,
     index: PathBuf,
-    files: Option<PathBuf>,
+    /// The checkout whose files it is around.
+    checkout: Option<Checkout>,
+    ignored: Ignored,
     hold: Option<&'a Hold>,
 }
 
@@ -66,7 +71,9 @@ impl<'a> Shadow<'a> {
         index: Index,
         head: Option<&Commit>,
     ) -> Result<Self, GitError> {
-        let mut shadow = Self::make(git, trust, Some(&checkout.root)).await?;
+        // What is no folder, or reached by a link, holds the files of somebody else.
+        untrusted::folder(&checkout.root)?;
+        let mut shadow = Self::make(git, trust, Some(checkout)).await?;
         let own = checkout.git_dir.join("index");
         match index {
             Index::Real => shadow.index = own,
@@ -81,15 +88,12 @@ impl<'a> Shadow<'a> {
         Ok(shadow)
     }
 
-    async fn make(git: &'a Git, trust: Trust, files: Option<&Path>) -> Result<Self, GitError> {
-        let read;
-        let settings = match trust {
-            Trust::User => &git.inner.settings,
-            Trust::Hardened => {
-                read = config::of_repository(git.plain(&git.main())).await?;
-                &read
-            }
-        };
+    async fn make(
+        git: &'a Git,
+        trust: Trust,
+        checkout: Option<&Checkout>,
+    ) -> Result<Self, GitError> {
+        git.refresh_ends().await?;
         let scratch = &git.inner.scratch;
         fs::create_dir_all(scratch).map_err(GitError::io(scratch))?;
         let folder = tempfile::Builder::new()
@@ -97,41 +101,38 @@ impl<'a> Shadow<'a> {
             .tempdir_in(scratch)
             .map_err(GitError::io(scratch))?;
         let index = folder.path().join("index");
-        let shadow =
-            Self { git, trust, folder, index, files: files.map(Path::to_owned), hold: None };
+        let (checkout, ignored) = (checkout.cloned(), Ignored::AsPerson);
+        let shadow = Self { git, trust, folder, index, checkout, ignored, hold: None };
         for name in ["refs", "info"] {
             let path = shadow.path(name);
             fs::create_dir(&path).map_err(GitError::io(&path))?;
         }
         shadow.write("HEAD", b"ref: refs/heads/none\n")?;
-        shadow.write("config", &shadow.settings(settings))?;
-        let common = &git.inner.common;
-        for name in ["info/exclude", "info/attributes", "shallow"] {
-            shadow.copy(common, name)?;
-        }
+        shadow.write("config", &shadow.settings())?;
+        shadow.copy(git.inner.stand_in.path(), "shallow")?;
         Ok(shadow)
     }
 
-    fn settings(&self, settings: &[Setting]) -> Vec<u8> {
-        let passing = || settings.iter().filter(|setting| setting.passes(self.trust));
-        // Git heeds extensions only in a repository of the second format.
-        let format = i32::from(passing().any(Setting::is_extension));
-        let bare = self.files.is_none();
-        let mut text =
-            format!("[core]\n\trepositoryformatversion = {format}\n\tbare = {bare}\n").into_bytes();
-        for setting in passing() {
-            text.extend(setting.written().unwrap_or_default());
-        }
-        // Large files that a filter stores beside the repository must not go with the stand-in.
-        let lfs = self.git.inner.common.join("lfs");
-        let lfs = lfs.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
-        text.extend(format!("[lfs]\n\tstorage = \"{lfs}\"\n").into_bytes());
-        text
+    fn settings(&self) -> Vec<u8> {
+        let inner = &self.git.inner;
+        let passing: Vec<&Setting> =
+            inner.settings.iter().filter(|setting| setting.passes(self.trust)).collect();
+        standin::settings(inner.disk, self.checkout.is_none(), &inner.common, &passing, false)
     }
 
     /// Puts HEAD of the stand-in at a commit.
     pub(super) fn set_head(&self, head: &Commit) -> Result<(), GitError> {
         self.write("HEAD", format!("{head}\n").as_bytes())
+    }
+
+    /// Says which files are left out because they are ignored.
+    pub(super) fn ignoring(mut self, ignored: Ignored) -> Self {
+        self.ignored = ignored;
+        self
+    }
+
+    pub(super) fn ignored(&self) -> Ignored {
+        self.ignored
     }
 
     /// Gives every call the hold on the files to keep.
@@ -143,13 +144,21 @@ impl<'a> Shadow<'a> {
     /// A call of git in the stand-in.
     pub(super) fn call(&self) -> Call {
         let inner = &self.git.inner;
-        let folder = self.files.as_deref().unwrap_or(self.folder.path());
+        let folder = self.files().unwrap_or(self.folder.path());
+        let places = match &self.checkout {
+            Some(checkout) => self.git.places(checkout),
+            None => Places { common: inner.common.clone(), git_dir: None, files: None },
+        };
         let mut call = Call::new(&inner.program, &inner.env, folder)
+            .places(places)
             .env("GIT_DIR", self.folder.path())
             .env("GIT_OBJECT_DIRECTORY", inner.common.join("objects"))
             .env("GIT_INDEX_FILE", &self.index);
-        if let Some(files) = &self.files {
+        if let Some(files) = self.files() {
             call = call.env("GIT_WORK_TREE", files);
+        }
+        if self.ignored == Ignored::ByWorktree {
+            call = call.setting("core.excludesFile=/dev/null");
         }
         if self.index.starts_with(self.folder.path()) {
             call = call.unsynced_index();
@@ -158,7 +167,7 @@ impl<'a> Shadow<'a> {
             call = call.hold(input);
         }
         match self.trust {
-            Trust::User => call,
+            Trust::User => call.env("GIT_ALLOW_PROTOCOL", PROTOCOLS),
             Trust::Hardened => OFFLINE
                 .iter()
                 .fold(call, |call, setting| call.setting(setting))
@@ -179,7 +188,7 @@ impl<'a> Shadow<'a> {
 
     /// The folder with the files, if it has one.
     pub(super) fn files(&self) -> Option<&Path> {
-        self.files.as_deref()
+        self.checkout.as_ref().map(Checkout::root)
     }
 
     /// How many bytes name an object.
@@ -192,7 +201,7 @@ impl<'a> Shadow<'a> {
 
     /// Whether names that differ by small and large letters are one file.
     pub(super) fn ignores_case(&self) -> bool {
-        self.was_set(b"core.ignorecase", b"true")
+        self.git.inner.disk.folds
     }
 
     /// Whether the repository had a setting when it was opened.
@@ -209,14 +218,12 @@ impl<'a> Shadow<'a> {
         fs::write(&path, text).map_err(GitError::io(path))
     }
 
-    /// Copies a file of patterns, if it is there; whatever is no plain file is left.
+    /// Copies a file, if it is there.
     fn copy(&self, from: &Path, name: &str) -> Result<(), GitError> {
-        let source = from.join(name);
-        let plain = |about: &fs::Metadata| about.is_file() && about.len() <= LARGEST_COPY;
-        if fs::symlink_metadata(&source).is_ok_and(|about| plain(&about)) {
-            fs::copy(&source, self.path(name)).map_err(GitError::io(source))?;
+        match untrusted::read_if_there(&from.join(name), LARGEST_COPY)? {
+            Some(bytes) => self.write(name, &bytes),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// A split index names its larger part by a file beside it.
@@ -227,6 +234,8 @@ impl<'a> Shadow<'a> {
         for entry in entries.flatten() {
             let name = entry.file_name();
             if name.to_string_lossy().starts_with("sharedindex.") {
+                // A look at what it is; git opens it later.
+                untrusted::open(&entry.path())?;
                 let link = self.folder.path().join(&name);
                 std::os::unix::fs::symlink(entry.path(), &link).map_err(GitError::io(link))?;
             }
@@ -237,11 +246,18 @@ impl<'a> Shadow<'a> {
 
 /// Copies an index with its time: git rereads a file that is not older than the index, and would miss changes otherwise.
 pub(super) fn copy_index(from: &Path, to: &Path) -> Result<(), GitError> {
-    let Ok(about) = fs::symlink_metadata(from) else {
-        return Ok(());
+    let mut source = match untrusted::open(from) {
+        Ok(source) => source,
+        Err(unfit) if unfit.is_missing() => return Ok(()),
+        Err(unfit) => return Err(unfit.into()),
     };
-    fs::copy(from, to).map_err(GitError::io(from))?;
-    let copy = fs::File::options().write(true).open(to).map_err(GitError::io(to))?;
+    let about = source.metadata().map_err(GitError::io(from))?;
+    if about.len() > LARGEST_INDEX {
+        let (path, most) = (from.to_owned(), LARGEST_INDEX);
+        return Err(untrusted::Unfit::TooLong { path, most }.into());
+    }
+    let mut copy = untrusted::create(to).map_err(GitError::io(to))?;
+    std::io::copy(&mut source, &mut copy).map_err(GitError::io(from))?;
     let modified = about.modified().map_err(GitError::io(from))?;
     copy.set_modified(modified).map_err(GitError::io(to))
 }

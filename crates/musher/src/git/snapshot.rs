@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use musher_runtime::untrusted::{self, Unfit};
+
 use super::call::WRITE;
 use super::config::Trust;
 use super::error::GitError;
@@ -31,7 +33,7 @@ impl Git {
         checkout: &Checkout,
         without: &[RelPath],
     ) -> Result<Commit, GitError> {
-        let Sight { head, shadow } = self.sight(checkout).await?;
+        let Sight { head, shadow } = self.sight(checkout, Ignored::AsPerson).await?;
         let staged = self.stage(checkout, shadow, head.commit(), without).await?;
         match head.commit() {
             Some(commit) if staged.is_of_head() => Ok(commit.clone()),
@@ -49,12 +51,17 @@ impl Git {
         without: &[RelPath],
     ) -> Result<Option<Commit>, GitError> {
         self.break_index_lock(checkout)?;
-        let Sight { head, shadow } = self.sight(checkout).await?;
+        let folder = identity(checkout)?;
+        let Sight { head, shadow } = self.sight(checkout, Ignored::AsPerson).await?;
         let staged = self.stage(checkout, shadow, head.commit(), without).await?;
         if staged.is_of_head() {
             return Ok(None);
         }
         let commit = staged.commit(head.commit(), message, author).await?;
+        // What was looked at must have been the worktree, from the first file to the last.
+        if identity(checkout)? != folder {
+            return Err(Unfit::Led { path: checkout.root.clone() }.into());
+        }
         let expected = match head.commit() {
             Some(commit) => Expected::At(commit),
             None => Expected::Absent,
@@ -66,10 +73,14 @@ impl Git {
     }
 
     /// Finds out where a checkout stands, and makes what its files will be looked at with.
-    pub(crate) async fn sight(&self, checkout: &Checkout) -> Result<Sight<'_>, GitError> {
+    pub(crate) async fn sight(
+        &self,
+        checkout: &Checkout,
+        ignored: Ignored,
+    ) -> Result<Sight<'_>, GitError> {
         let shadow = Shadow::of_files(self, Trust::Hardened, checkout, Index::Copy, None);
         let (head, shadow) = tokio::join!(self.head(checkout), shadow);
-        let (head, shadow) = (head?, shadow?);
+        let (head, shadow) = (head?, shadow?.ignoring(ignored));
         if let Some(commit) = head.commit() {
             shadow.set_head(commit)?;
         }
@@ -100,18 +111,22 @@ impl Git {
         without: &[RelPath],
     ) -> Result<Staged<'a>, GitError> {
         let trust = Trust::Hardened;
-        let (status, hidden) = match look(&shadow, head).await {
+        let Look { status, hidden, sparse } = match look(&shadow, head).await {
             // An index that a killed agent left torn is made anew; the files are what counts.
             Err(GitError::Failed { .. }) => {
+                let ignored = shadow.ignored();
                 shadow = Shadow::of_files(self, trust, checkout, Index::Empty, head).await?;
+                shadow = shadow.ignoring(ignored);
                 look(&shadow, head).await?
             }
-            status => status?,
+            look => look?,
         };
         if head.is_some() && status.is_clean() && !hidden {
-            return Ok(Staged { shadow, tree: None, of_head: None, known: Known::Whole(vec![]) });
+            let known = if sparse { Known::Part } else { Known::Whole(Vec::new()) };
+            return Ok(Staged { shadow, tree: None, of_head: None, known });
         }
-        let changes = Changes::of(status, &shadow, &checkout.root, without).await?;
+        let mut changes = Changes::of(status, &shadow, &checkout.root, without).await?;
+        changes.odd |= sparse;
         let known = changes.write(&shadow, &checkout.root).await?;
         let written = shadow.call().arg("write-tree").limit(WRITE).line();
         let of_head = async {
@@ -217,18 +232,46 @@ impl Staged<'_> {
     }
 }
 
-/// What differs from HEAD, hidden changes included, and whether anything was hidden.
-async fn look(shadow: &Shadow<'_>, head: Option<&Commit>) -> Result<(Status, bool), GitError> {
+/// Which files are left out because they are ignored. What the repository's own settings ignore never is: one agent can
+/// write those for all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ignored {
+    /// What the worktree's patterns say, and those in the person's own settings.
+    AsPerson,
+    /// What the worktree's patterns say, and nothing else: for what must not be lost.
+    ByWorktree,
+}
+
+/// The folder that a checkout is, to see that it stays the same one.
+fn identity(checkout: &Checkout) -> Result<(u64, u64), GitError> {
+    let folder = untrusted::folder(&checkout.root)?;
+    let stat = rustix::fs::fstat(&folder);
+    let stat = stat.map_err(|errno| GitError::io(&checkout.root)(errno.into()))?;
+    Ok((stat.st_dev, stat.st_ino))
+}
+
+/// What a look at the files has shown.
+struct Look {
+    /// What differs from HEAD, hidden changes included.
+    status: Status,
+    /// Something was hidden.
+    hidden: bool,
+    /// Files are left out of the folder, and are not taken for deleted.
+    sparse: bool,
+}
+
+async fn look(shadow: &Shadow<'_>, head: Option<&Commit>) -> Result<Look, GitError> {
     if let Some(head) = head.filter(|_| !shadow.index().exists()) {
         shadow.call().args(["read-tree", head.as_str()]).limit(WRITE).run().await?;
     }
     let (hidden, status) = tokio::join!(Hidden::of(shadow), status::of_shadow(shadow));
     let hidden = hidden?;
+    let sparse = hidden.is_sparse();
     if hidden.is_empty() {
-        return Ok((status?, false));
+        return Ok(Look { status: status?, hidden: false, sparse });
     }
     hidden.show(shadow).await?;
-    Ok((status::of_shadow(shadow).await?, true))
+    Ok(Look { status: status::of_shadow(shadow).await?, hidden: true, sparse })
 }
 
 /// The paths at which an index is behind its folder.
@@ -279,8 +322,11 @@ impl Changes {
                     changes.odd = true;
                     changes.there.push(path);
                 }
-                // A folder in the place of a file comes back with the new files beneath it.
-                (KnownAs::File, Some(about)) if !about.is_dir() => changes.there.push(path),
+                // A folder in the place of a file comes back with the new files beneath it; a pipe or a device there
+                // holds nothing that could be kept.
+                (KnownAs::File, Some(about)) if about.is_file() || about.is_symlink() => {
+                    changes.there.push(path);
+                }
                 (KnownAs::File | KnownAs::Submodule, _) => changes.gone.push(path),
             }
         }
@@ -363,7 +409,7 @@ fn joined(paths: &[Vec<u8>]) -> Vec<u8> {
 fn replace_index(from: &Path, to: &Path) -> Result<(), GitError> {
     let lock = to.with_extension("lock");
     copy_index(from, &lock)?;
-    let settled = fs::File::open(&lock).and_then(|file| file.sync_all());
+    let settled = untrusted::open(&lock)?.sync_all();
     settled.and_then(|()| fs::rename(&lock, to)).map_err(GitError::io(to))
 }
 

@@ -1,11 +1,13 @@
 //! What a person must be told about the state directory, until the person takes the file away.
 
-use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use musher_runtime::untrusted::{self, Unfit};
 use serde::{Deserialize, Serialize};
+
+/// It is never longer.
+const LONGEST: u64 = 64 << 20;
 
 /// One thing to be told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +24,8 @@ pub(crate) fn notices_file(state: &Path) -> PathBuf {
 
 /// Everything that was found and not taken away.
 pub(crate) fn notices(state: &Path) -> Vec<Notice> {
-    let text = std::fs::read_to_string(notices_file(state)).unwrap_or_default();
+    let text = untrusted::read(&notices_file(state), LONGEST).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
@@ -37,7 +40,7 @@ pub(super) fn add(state: &Path, at: i64, texts: &[String]) -> io::Result<()> {
         lines.push(b'\n');
     }
     let path = notices_file(state);
-    let mut file = File::options().create(true).append(true).mode(0o600).open(path)?;
+    let mut file = untrusted::append(&path).map_err(Unfit::into_io)?;
     file.write_all(&lines)?;
     file.sync_all()
 }

@@ -3,9 +3,13 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use musher_runtime::untrusted;
 use sha2::{Digest, Sha256};
 
 use super::HomeError;
+
+/// No file that leads to a repository is longer.
+const LONGEST_POINTER: u64 = 16 << 10;
 
 /// The main checkout of the repository around a folder, as far as the files tell. Whoever stands in a worktree is led
 /// to the checkout that it belongs to.
@@ -24,9 +28,13 @@ pub fn repository_around(folder: &Path) -> Result<PathBuf, HomeError> {
 }
 
 fn main_checkout(worktree: &Path) -> Option<PathBuf> {
-    let pointer = std::fs::read_to_string(worktree.join(".git")).ok()?;
+    let read = |path: PathBuf| {
+        let bytes = untrusted::read(&path, LONGEST_POINTER).ok()?;
+        String::from_utf8(bytes).ok()
+    };
+    let pointer = read(worktree.join(".git"))?;
     let own = worktree.join(pointer.strip_prefix("gitdir:")?.trim());
-    let common = std::fs::read_to_string(own.join("commondir")).ok()?;
+    let common = read(own.join("commondir"))?;
     let common = own.join(common.trim()).canonicalize().ok()?;
     Some(common.parent()?.to_owned()).filter(|_| common.ends_with(".git"))
 }

@@ -1,11 +1,13 @@
 //! The token that every request needs.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, Write};
 use std::path::Path;
 
+use musher_runtime::untrusted::{self, Unfit};
 use subtle::ConstantTimeEq;
+
+/// No file of a token is longer.
+const LONGEST: u64 = 1024;
 
 /// 256 random bits as text. It is never shown by accident.
 #[derive(Clone, PartialEq, Eq)]
@@ -45,10 +47,8 @@ impl Token {
 
     /// The token in a file.
     pub fn read(path: &Path) -> io::Result<Self> {
-        let nofollow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
-        let file = File::options().read(true).custom_flags(nofollow).open(path)?;
-        let mut text = String::new();
-        file.take(1024).read_to_string(&mut text)?;
+        let bytes = untrusted::read(path, LONGEST).map_err(Unfit::into_io)?;
+        let text = String::from_utf8_lossy(&bytes);
         match text.trim() {
             "" => Err(io::Error::new(io::ErrorKind::InvalidData, "the token file is empty")),
             token => Ok(Self(token.to_owned())),

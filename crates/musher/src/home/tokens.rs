@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use musher_runtime::untrusted;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -14,6 +15,8 @@ use super::{HomeError, Token, write_whole};
 
 /// The file in the state directory. It holds no token, only what tells one when it is shown.
 const FILE: &str = "tokens.json";
+/// It is never longer.
+const LONGEST: u64 = 64 << 20;
 /// More than this nobody keeps apart.
 const MOST: usize = 200;
 /// Tokens that were taken back and are remembered, so that their holders are told so.
@@ -106,10 +109,10 @@ impl Tokens {
     /// Reads the tokens of a state directory.
     pub fn open(state: &Path) -> Result<Self, HomeError> {
         let path = state.join(FILE);
-        let kept = match std::fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Kept::default()),
-            Err(error) => Err(error),
+        let kept = match untrusted::read_if_there(&path, LONGEST) {
+            Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_err(io::Error::from),
+            Ok(None) => Ok(Kept::default()),
+            Err(unfit) => Err(unfit.into_io()),
         };
         match kept {
             Ok(kept) => Ok(Self { path, inner: Mutex::new(Inner { kept, ..Inner::default() }) }),

@@ -2,12 +2,14 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use musher_runtime::untrusted;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
@@ -17,6 +19,9 @@ pub const READY: &str = "ready\n";
 
 /// Where a runner writes what goes wrong with itself.
 const LOG: &str = "runner.log";
+
+/// How much of that is told.
+const LAST_WORDS: usize = 2048;
 
 /// Makes the C library give memory back, and keep one store for all threads: by itself it keeps more, the larger the
 /// blocks are that it has seen. There may be a thousand runners, and most of them wait.
@@ -84,7 +89,7 @@ pub fn launch_within(
 ) -> Result<(), LaunchError> {
     let failed = |error| LaunchError::Spawn(program.to_owned(), error);
     let errors = folder.join(LOG);
-    let log = std::fs::File::options().create(true).append(true).open(&errors).map_err(failed)?;
+    let log = untrusted::append(&errors).map_err(|unfit| failed(unfit.into_io()))?;
     let mut runner = std::process::Command::new(program)
         .arg0("musher")
         .arg("runner")
@@ -156,15 +161,17 @@ fn begins(runner: &mut Child, patience: Duration) -> io::Result<bool> {
 
 /// Adds a word to what a runner leaves, for whoever closes its log.
 pub(super) fn note(folder: &Path, what: &str) {
-    let log = std::fs::File::options().create(true).append(true).open(folder.join(LOG));
+    let log = untrusted::append(&folder.join(LOG)).map_err(untrusted::Unfit::into_io);
     // On a disk that takes nothing the runner is ended all the same, and its end is said without a reason.
     let _unsaid = log.and_then(|mut log| writeln!(log, "{what}"));
 }
 
 /// The end of what a runner wrote to its own log, if it wrote anything.
 pub fn last_words(folder: &Path) -> Option<String> {
-    let text = std::fs::read(folder.join(LOG)).unwrap_or_default();
-    let tail = &text[text.len().saturating_sub(2048)..];
-    let text = String::from_utf8_lossy(tail);
+    let log = untrusted::open(&folder.join(LOG)).ok()?;
+    let end = log.metadata().ok()?.len();
+    let mut tail = [0; LAST_WORDS];
+    let count = log.read_at(&mut tail, end.saturating_sub(LAST_WORDS as u64)).ok()?;
+    let text = String::from_utf8_lossy(&tail[..count]);
     Some(text.trim()).filter(|words| !words.is_empty()).map(str::to_owned)
 }

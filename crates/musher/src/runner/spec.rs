@@ -11,7 +11,7 @@ use musher_core::{
 };
 use musher_runtime::{
     AskPolicy, Containment, Environment, Host, Limits, PendingPrompt, ProjectTrust, Resume,
-    SessionSpec, Snapshot, Sweep, SystemPrompt,
+    SessionSpec, Snapshot, Sweep, SystemPrompt, untrusted,
 };
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,9 @@ pub use model::{KeyFrom, ModelSpec};
 
 /// The version of the file that this build writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
+
+/// No file of it is longer: prompts and texts in it have bounds of their own.
+const LONGEST: u64 = 256 << 20;
 
 /// One run, as its runner must know it. It holds no secret: those come from the runner's own environment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -177,7 +180,7 @@ impl RunSpec {
     pub fn read(folder: &Path) -> Result<Self, SpecError> {
         let path = folder.join("spec.json");
         let unreadable = |source| SpecError::Unreadable { path: path.clone(), source };
-        let text = std::fs::read(&path).map_err(unreadable)?;
+        let text = untrusted::read(&path, LONGEST).map_err(|unfit| unreadable(unfit.into_io()))?;
         let malformed = |source| SpecError::Malformed { path: path.clone(), source };
         // The version is looked at first: a newer file may well have another shape.
         #[derive(Deserialize)]

@@ -17,7 +17,7 @@ use crate::runner::launch;
 use crate::runner::log::{Lock, is_begun};
 use crate::runner::spec::RunSpec;
 use crate::runner::wire::RunCommand;
-use crate::worktree::{self, WorktreeError};
+use crate::worktree::{self, Lane, WorktreeError};
 use musher_core::pool::{Action, DeliveryKind, Input, Slot, TextKey, Wear};
 use musher_core::{
     Answer, BranchRef, CommandId, ErrorClass, ErrorInfo, RunId, RunPlan, SlotId, Start, StoryId,
@@ -73,19 +73,25 @@ impl Actor {
             let start = match start {
                 Start::Fresh => worktree::Start::Base { branch: self.ground.base.clone() },
                 Start::Keep => worktree::Start::Keep,
-                Start::Snapshot { of } => worktree::Start::Commit(
-                    slots.snapshot(of).await.map_err(|error| unmade(&error))?,
-                ),
+                Start::Snapshot { of } => {
+                    let snapshot = slots.apart(Lane::Look(of), "a snapshot", async move |slots| {
+                        slots.snapshot(of).await
+                    });
+                    let snapshot: Result<_, WorktreeError> = snapshot.await;
+                    worktree::Start::Commit(snapshot.map_err(|error| unmade(&error))?)
+                }
             };
-            let prepared =
-                slots.prepare(slot, &on, &start).await.map_err(|error| unmade(&error))?;
-            if prepared.fresh && start == worktree::Start::Keep {
+            let keep = start == worktree::Start::Keep;
+            let made = slots.apart(Lane::Slot(slot), "a start", async move |slots| {
+                let prepared = slots.prepare(slot, &on, &start).await?;
+                if prepared.fresh || !keep {
+                    slots.copy_files(slot)?;
+                }
+                Ok::<_, WorktreeError>(prepared)
+            });
+            let prepared = made.await.map_err(|error| unmade(&error))?;
+            if prepared.fresh && keep {
                 self.remade().insert(slot);
-            }
-            if prepared.fresh || start != worktree::Start::Keep {
-                let files = slots.clone();
-                let copied = tokio::task::spawn_blocking(move || files.copy_files(slot)).await;
-                copied.map_err(|error| gone(error.to_string()))?.map_err(|error| unmade(&error))?;
             }
             Ok::<_, ErrorInfo>(prepared.head.to_string())
         };
@@ -127,13 +133,16 @@ impl Actor {
             matches!(state.slots.get(&slot), Some(Slot::Held { wear: Wear::New, .. }))
         });
         let (Ok(true), Ok(branch)) = (new.await, named(branch)) else { return };
-        let Ground { slots, git, .. } = &*self.ground;
+        let undone =
+            self.ground.slots.apart(Lane::Slot(slot), "undoing a start", async move |slots| {
+                slots.remove(slot, &RecoveryName::of(&branch)).await?;
+                if let Some(tip) = slots.git().tip(&branch).await? {
+                    slots.git().delete_branch(&branch, &tip).await?;
+                }
+                Ok::<_, WorktreeError>(())
+            });
         // What cannot be taken away now is recycled later.
-        if slots.remove(slot, &RecoveryName::of(&branch)).await.is_ok()
-            && let Ok(Some(tip)) = git.tip(&branch).await
-        {
-            let _kept = git.delete_branch(&branch, &tip).await;
-        }
+        let _left = undone.await;
     }
 
     /// Starts the runner, unless somebody did: a run begins once, whoever asks and however often.
@@ -243,8 +252,11 @@ impl Actor {
             let title = title.ok().flatten().unwrap_or_default();
             let message = format!("{title}\n\nStory: {}\nRun: {run}\n", branch.story);
             let branch = named(&branch).map_err(|error| error.to_string())?;
-            let done = self.ground.slots.finish(slot, &branch, &message, &Author::musher()).await;
-            done.map_err(|error| error.to_string())
+            let done =
+                self.ground.slots.apart(Lane::Slot(slot), "the commit", async move |slots| {
+                    slots.finish(slot, &branch, &message, &Author::musher()).await
+                });
+            done.await.map_err(|error: WorktreeError| error.to_string())
         };
         let (commit, error) = match done.await {
             Ok(commit) => (commit.map(|commit| commit.to_string()), None),
@@ -258,11 +270,25 @@ impl Actor {
     async fn release(&self, slot: SlotId, branch: BranchRef) {
         fail::point("before_release");
         let Ok(name) = named(&branch) else { return };
-        let (name, Ground { slots, base, .. }) = (RecoveryName::of(&name), &*self.ground);
+        let Ground { slots, base, .. } = &*self.ground;
+        let mut told = false;
         loop {
-            match slots.release(slot, &name, base).await {
-                Ok(_) | Err(WorktreeError::NoSlot { .. }) => break,
-                Err(_) => tokio::time::sleep(AGAIN).await,
+            let (name, base) = (RecoveryName::of(&name), base.clone());
+            let released =
+                slots.apart(Lane::Slot(slot), "clearing a worktree", async move |slots| {
+                    slots.release(slot, &name, &base).await
+                });
+            match released.await {
+                // Whatever stands in its place is set aside by the next start.
+                Ok(_) | Err(WorktreeError::NoSlot { .. } | WorktreeError::Replaced { .. }) => break,
+                Err(error) => {
+                    if !std::mem::replace(&mut told, true) {
+                        super::tell(&format!(
+                            "The worktree of {branch} cannot be cleared: {error}"
+                        ));
+                    }
+                    tokio::time::sleep(AGAIN).await;
+                }
             }
         }
         fail::point("after_release");
@@ -277,9 +303,14 @@ impl Actor {
             let title = title.ok().flatten().unwrap_or_default();
             let message = format!("Merge story {story}: {title}\n");
             let branch = named(&branch).map_err(|error| error.to_string())?;
-            let git = &self.ground.git;
-            let tip = git.resolve(&branch).await.map_err(|error| error.to_string())?;
-            let done = git.merge(&self.ground.base, &tip, &message, &Author::musher()).await;
+            let (base, from) = (self.ground.base.clone(), branch.clone());
+            let done = self.ground.slots.apart(Lane::Repository, "the merge", async move |slots| {
+                let git = slots.git();
+                let tip = git.resolve(&from).await?;
+                let merged = git.merge(&base, &tip, &message, &Author::musher()).await;
+                Ok::<_, WorktreeError>((tip, merged))
+            });
+            let (tip, done) = done.await.map_err(|error| error.to_string())?;
             // People know the branch by its name.
             let named = |error: GitError| error.to_string().replace(tip.as_str(), branch.as_str());
             match done.map_err(named)? {

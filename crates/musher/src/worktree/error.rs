@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use musher_runtime::untrusted::Unfit;
+
 use super::SlotId;
 use crate::git::{Branch, GitError, RelPath};
 
@@ -16,6 +18,8 @@ pub enum WorktreeError {
     Folder { path: PathBuf, source: std::io::Error },
     #[error("slot {slot} is empty: there is no worktree in {path}")]
     NoSlot { slot: SlotId, path: PathBuf },
+    #[error("slot {slot} cannot be used: {why}")]
+    Replaced { slot: SlotId, why: Unfit },
     #[error(
         "slot {slot} does not hold {branch}: {why}; start it from a branch or a commit instead"
     )]
@@ -35,6 +39,7 @@ impl WorktreeError {
             Self::Git(error) => error.is_retryable(),
             Self::Folder { .. }
             | Self::NoSlot { .. }
+            | Self::Replaced { .. }
             | Self::NotHolding { .. }
             | Self::Unfinished { .. }
             | Self::Copy { .. }

@@ -3,9 +3,11 @@
 //! HEAD is put on the story's branch last. Until then a worktree that is being made is locked, and one that is being
 //! recycled has HEAD on no branch; so a slot whose HEAD is on the branch is whole, and any other is begun anew.
 
+use musher_runtime::untrusted;
+
 use super::{Prepared, SlotId, Slots, Start, WorktreeError};
 use crate::git::{
-    Branch, Checkout, Commit, Expected, Found, GitError, Head, Hold, RecoveryName, Sight,
+    Branch, Checkout, Commit, Expected, Found, GitError, Head, Hold, Ignored, RecoveryName, Sight,
 };
 
 impl Slots {
@@ -21,12 +23,20 @@ impl Slots {
         if *start == Start::Keep {
             return self.keep(slot, &hold, branch).await;
         }
+        // What stands in the place of the slot is set aside; in the place of all slots it cannot be.
+        let replaced = |why| WorktreeError::Replaced { slot, why };
+        untrusted::folder(&self.folder).map_err(replaced)?;
         let checkout = self.checkout(slot).ok();
+        if let Some(checkout) = &checkout {
+            self.clear(checkout, start).await?;
+        }
         let half_made = checkout.as_ref().is_some_and(|it| self.git.is_half_made(it));
         let used = checkout.filter(|_| !half_made);
         let sight = async {
             match &used {
-                Some(checkout) => Some((checkout, self.git.sight(checkout).await)),
+                Some(checkout) => {
+                    Some((checkout, self.git.sight(checkout, Ignored::ByWorktree).await))
+                }
                 None => None,
             }
         };
@@ -44,6 +54,20 @@ impl Slots {
             return Ok(prepared);
         }
         self.make(slot, &hold, &target).await
+    }
+
+    /// Takes away what would hold up git in a slot that is about to be cleared.
+    async fn clear(&self, checkout: &Checkout, start: &Start) -> Result<(), WorktreeError> {
+        self.git.clear_odd_own(checkout)?;
+        if untrusted::kind(&checkout.git_dir().join("HEAD")).is_ok_and(|kind| kind.is_none()) {
+            let base = match start {
+                Start::Base { branch } => self.git.resolve(branch).await?,
+                Start::Commit(commit) => commit.clone(),
+                Start::Keep => return Ok(()),
+            };
+            self.git.give_head(checkout, &base)?;
+        }
+        Ok(())
     }
 
     /// Where a slot is to stand, and where its branch is now.
@@ -70,7 +94,11 @@ impl Slots {
         hold: &Hold,
         branch: &Branch,
     ) -> Result<Prepared, WorktreeError> {
-        let found = self.checkout(slot).ok().filter(|found| !self.git.is_half_made(found));
+        let found = match self.checkout(slot) {
+            // Whoever was led elsewhere did not work there, and must not go on there.
+            Err(error @ WorktreeError::Replaced { .. }) => return Err(error),
+            found => found.ok().filter(|found| !self.git.is_half_made(found)),
+        };
         let checkout = match (found, self.git.tip(branch).await?) {
             (Some(checkout), Some(tip)) => {
                 self.git.mend_checkout(&checkout, branch, &tip).await?;
@@ -130,7 +158,9 @@ impl Slots {
         let found = match kept.await {
             Ok(found) => found,
             // Git cannot make sense of the worktree. Its files are all that can be saved.
-            Err(WorktreeError::Git(GitError::Failed { .. } | GitError::Unexpected { .. })) => {
+            Err(WorktreeError::Git(
+                GitError::Failed { .. } | GitError::Unexpected { .. } | GitError::Unfit(_),
+            )) => {
                 self.set_aside(slot).await?;
                 return Ok(None);
             }
@@ -222,6 +252,7 @@ impl Slots {
             set => set?,
         }
         self.git.attach(checkout, branch).await?;
+        self.git.point(checkout)?;
         Ok(self.git.sync_checkout(checkout).await?)
     }
 }

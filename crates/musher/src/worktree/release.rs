@@ -1,7 +1,7 @@
 //! Takes a slot from a story that is archived, so that the next one waits for as little as can be.
 
-use super::{SlotId, Slots, WorktreeError};
-use crate::git::{Branch, RecoveryName, RecoveryRef};
+use super::{Keeping, SlotId, Slots, WorktreeError};
+use crate::git::{Branch, Checkout, Commit, GitError, Ignored, RecoveryName, RecoveryRef};
 
 impl Slots {
     /// Keeps the work of a slot, as `keep_work` does, and turns its files to the tip of a branch, from which the next
@@ -17,9 +17,19 @@ impl Slots {
         if self.git.is_half_made(&checkout) {
             return Ok(None);
         }
-        let (sight, to) = tokio::join!(self.git.sight(&checkout), self.git.tip(base));
-        let to = to?;
-        let keeping = self.keep_all(&checkout, sight?, name, to.as_ref()).await?;
+        self.git.clear_odd_own(&checkout)?;
+        let to = self.git.tip(base).await?;
+        if let Some(to) = &to {
+            self.git.give_head(&checkout, to)?;
+        }
+        let keeping = match self.keep_for_good(&checkout, name, to.as_ref()).await {
+            // What holds up git in a worktree whose agent is gone holds no work, and there may be more than one.
+            Err(WorktreeError::Git(GitError::Unfit(_))) => {
+                self.git.clear_odd(&checkout).await?;
+                self.keep_for_good(&checkout, name, to.as_ref()).await?
+            }
+            keeping => keeping?,
+        };
         if let Some(to) = to {
             let turned = async {
                 self.turn(&checkout, keeping.found, &hold, &to).await?;
@@ -30,5 +40,15 @@ impl Slots {
             self.turned(slot, turned.await).await.ok();
         }
         Ok(keeping.kept)
+    }
+
+    async fn keep_for_good<'a>(
+        &'a self,
+        checkout: &Checkout,
+        name: &RecoveryName,
+        safe: Option<&Commit>,
+    ) -> Result<Keeping<'a>, WorktreeError> {
+        let sight = self.git.sight(checkout, Ignored::ByWorktree).await?;
+        self.keep_all(checkout, sight, name, safe).await
     }
 }

@@ -19,7 +19,7 @@ impl Slots {
         name: &RecoveryName,
     ) -> Result<Option<RecoveryRef>, WorktreeError> {
         let _hold = self.hold(slot).await?;
-        let there = self.path(slot).is_dir() && self.git.checkout_at(&self.path(slot)).is_some();
+        let there = self.checkout(slot).is_ok();
         let kept = match there {
             true => self.keep_work(slot, name).await?,
             false => None,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use musher::git::RecoveryName;
 use musher::worktree::{Prepared, Slots};
 
-use super::lab::{Lab, SLOT, branch, from_main, write};
+use super::lab::{Lab, SLOT, author, branch, from_main, read, write};
 
 /// Polls a future so many times and then drops it, which kills the git that it waits for.
 struct Cut<F> {
@@ -117,6 +117,61 @@ async fn a_slot_that_is_taken_from_its_story_can_be_cut_short_anywhere() {
     }
     let ready = slots.prepare(SLOT, &branch("musher/last/1"), &from_main()).await.unwrap();
     assert_ready(&lab, &ready, "musher/last/1");
+}
+
+#[tokio::test]
+async fn a_merge_that_is_cut_short_anywhere_is_in_no_other_merges_way() {
+    for polls in (1..).step_by(3) {
+        let lab = Lab::new();
+        let long = "line\n".repeat(5000);
+        let one = lab.branch_with("one", &[("a.txt", &long), ("one/new", "1\n")]);
+        let two = lab.branch_with("two", &[("dir/b.txt", "2\n"), ("two", "2\n")]);
+        let git = lab.open().await;
+        let main = branch("main");
+        let done = cut(polls, git.merge(&main, &one, "one", &author())).await;
+        // Another server begins, and the person has done nothing in between.
+        let git = lab.open().await;
+        git.merge(&main, &two, "two", &author()).await.unwrap();
+        git.merge(&main, &one, "one", &author()).await.unwrap();
+        assert_eq!(lab.git(["status", "--porcelain"]), "", "cut after {polls}");
+        for file in ["one/new", "two"] {
+            assert!(lab.repo().join(file).exists(), "cut after {polls}: {file}");
+        }
+        assert_eq!(read(&lab.repo(), "a.txt"), long);
+        assert_eq!(lab.git(["rev-list", "--merges", "--count", "main"]), "2");
+        if done.is_some() {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_person_changed_after_a_merge_was_cut_short_stays_as_it_is() {
+    let lab = Lab::new();
+    let one = lab.branch_with("one", &[("a.txt", "1\n"), ("new", "1\n")]);
+    let two = lab.branch_with("two", &[("dir/b.txt", "2\n")]);
+    let main = branch("main");
+    // Cut as late as it can be with the branch still where it was.
+    let mut polls = 1;
+    loop {
+        let before = lab.tip("main");
+        let git = lab.open().await;
+        cut(polls, git.merge(&main, &one, "one", &author())).await;
+        if lab.repo().join("new").exists() {
+            break;
+        }
+        assert_eq!(lab.tip("main"), before);
+        polls += 1;
+    }
+    if lab.git(["log", "--format=%s", "-1"]) == "first" {
+        lab.write("new", "by hand\n");
+        let git = lab.open().await;
+        let refused = git.merge(&main, &one, "one", &author()).await.unwrap_err();
+        assert!(refused.to_string().contains("new"), "{refused}");
+        assert_eq!(read(&lab.repo(), "new"), "by hand\n");
+        assert_eq!(read(&lab.repo(), "a.txt"), "one\ntwo\nthree\n");
+        git.merge(&main, &two, "two", &author()).await.unwrap();
+    }
 }
 
 #[tokio::test]

@@ -180,6 +180,65 @@ async fn settings_written_after_the_repository_was_opened_do_not_reach_a_fresh_s
 }
 
 #[tokio::test]
+async fn settings_that_an_agent_wrote_before_a_restart_reach_no_fresh_slot_and_no_main_checkout() {
+    let Scene { trap, slots, at, lab } = scene().await;
+    let story = branch("musher/story/1");
+    let tip = slots.finish(SLOT, &story, "work", &author()).await.unwrap().unwrap();
+    slots.remove(SLOT, &kept("story/1")).await.unwrap();
+    // The next server opens the repository with all that the agent has written.
+    let slots = lab.slots().await;
+    trap.assert_unsprung("opening");
+    slots.prepare(SLOT, &branch("musher/next/1"), &Start::Commit(tip.clone())).await.unwrap();
+    trap.assert_unsprung("a fresh slot");
+    assert_eq!(read(&at, "dir/b.txt"), "changed\n");
+    let git = slots.git();
+    git.status(&git.main()).await.unwrap();
+    trap.assert_unsprung("a look at the main checkout");
+    git.merge(&branch("main"), &tip, "merge", &author()).await.unwrap();
+    trap.assert_unsprung("a merge into the main checkout");
+    assert_eq!(read(&lab.repo(), "dir/b.txt"), "changed\n");
+}
+
+#[tokio::test]
+async fn settings_that_say_how_files_are_looked_at_hide_nothing() {
+    let Scene { slots, at, lab, .. } = scene().await;
+    lab.git(["config", "core.ignoreCase", "true"]);
+    lab.git(["config", "core.fileMode", "false"]);
+    lab.git(["config", "core.sparseCheckout", "true"]);
+    lab.git(["config", "core.autocrlf", "true"]);
+    lab.write(".git/worktrees/1/info/sparse-checkout", "/nothing\n");
+    write(&at, "A.TXT", "another\n");
+    write(&at, "lines", "one\r\ntwo\r\n");
+    make_executable(&at.join("a.txt"));
+    write(&at, "dir/b.txt", "hidden\n");
+    lab.try_git(&at, ["update-index", "--skip-worktree", "dir/b.txt"]);
+    let snapshot = slots.snapshot(SLOT).await.unwrap();
+    assert!(lab.files_of(&snapshot).contains(&"A.TXT".to_owned()));
+    assert_eq!(lab.text_of(&snapshot, "dir/b.txt"), "hidden");
+    assert!(lab.git(["ls-tree", snapshot.as_str(), "a.txt"]).starts_with("100755"));
+    assert_eq!(lab.text_of(&snapshot, "lines"), "one\r\ntwo");
+}
+
+#[tokio::test]
+async fn a_forged_history_hides_no_work() {
+    let lab = Lab::new();
+    let slots = lab.slots().await;
+    let story = branch("musher/story/1");
+    let at = slots.prepare(SLOT, &story, &from_main()).await.unwrap().path;
+    write(&at, "work", "x\n");
+    let tip = slots.finish(SLOT, &story, "work", &author()).await.unwrap().unwrap();
+    // The main branch is said to come after the agent's work, which would be safe then.
+    lab.write(".git/info/grafts", format!("{} {tip}\n", lab.tip("main")));
+    let git = lab.open().await;
+    assert!(!git.contains(&lab.tip("main"), &tip).await.unwrap());
+    // Work that is a beginning of its own cannot be merged.
+    lab.write(".git/shallow", format!("{tip}\n"));
+    let git = lab.open().await;
+    assert!(git.contains(&tip, &lab.tip("main")).await.unwrap());
+    git.merge(&branch("main"), &tip, "merge", &author()).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_worktree_that_points_elsewhere_is_not_followed() {
     let Scene { lab, trap, slots, at } = scene().await;
     let git = lab.open().await;
@@ -265,9 +324,12 @@ async fn the_persons_own_filters_work_in_slots() {
     let slots = lab.slots().await;
     let at = slots.prepare(SLOT, &branch("musher/story/1"), &from_main()).await.unwrap().path;
     assert_eq!(read(&at, "w.shout"), "hello\n");
-    assert_eq!(read(&at, "w.local"), "xxx\n", "as the repository was when it was opened");
+    assert_eq!(read(&at, "w.local"), "yyy\n", "an agent can write the repository's own settings");
     let git = lab.open().await;
-    assert!(git.status(&git.main()).await.unwrap().is_clean());
+    let status = git.status(&git.main()).await.unwrap();
+    let changed: Vec<_> = status.entries.iter().map(|it| it.path().to_string()).collect();
+    assert!(!changed.contains(&"w.shout".to_owned()), "{changed:?}");
+    assert_eq!(git.filters_left_out().await.unwrap(), ["local"]);
     write(&at, "w.shout", "bye\n");
     let snapshot = slots.snapshot(SLOT).await.unwrap();
     assert_eq!(lab.text_of(&snapshot, "w.shout"), "BYE");

@@ -117,8 +117,7 @@ async fn a_repository_that_cannot_be_written_is_told() {
     let lab = Lab::new();
     // A file in the place of the folder stops root too, which permissions do not.
     write(&lab.path(""), "scratch", "");
-    let git = lab.open().await;
-    let error = git.check_writable().unwrap_err();
+    let error = lab.try_open().await.unwrap_err();
     assert!(error.to_string().contains("make it writable"), "{error}");
 }
 

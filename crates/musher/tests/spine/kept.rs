@@ -119,9 +119,9 @@ async fn a_worktree_that_is_gone_is_made_anew_from_its_branch_and_set_up_again()
     let entry = project.repo().join(".git/worktrees/1");
     for n in 1..=2 {
         match n {
-            // A person cleans up, or a loss of power leaves an empty file.
+            // A person cleans up, here or there.
             1 => fs::remove_dir_all(&slot).unwrap(),
-            _ => fs::write(entry.join("gitdir"), "").unwrap(),
+            _ => fs::remove_dir_all(&entry).unwrap(),
         }
         let more = json!({ "text": format!("[[work write={n}.txt text=more]]") });
         let reply = server.post(&format!("/runs/{run}/prompt"), &more).await;
@@ -143,7 +143,7 @@ async fn a_worktree_of_which_a_power_cut_left_empty_files_is_mended_with_the_wor
     server.until_over(&run).await;
     let slot = slot(&server, &project, &run).await;
     let entry = project.repo().join(".git/worktrees/1");
-    let files = ["HEAD", "index", "commondir"].map(|name| entry.join(name));
+    let files = ["HEAD", "index", "commondir", "gitdir"].map(|name| entry.join(name));
     for file in files.iter().chain([&slot.join(".git")]) {
         fs::write(file, "").unwrap();
         // Others can go on too.

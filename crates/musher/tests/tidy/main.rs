@@ -2,6 +2,7 @@
 
 mod security;
 mod tables;
+mod untrusted;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

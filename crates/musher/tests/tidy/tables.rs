@@ -66,11 +66,12 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("json", &[]),
     ("needles", &[]),
     ("process", &["process", "json", "task", "needles"]),
+    ("untrusted", &["untrusted"]),
     ("session", &["session", "process", "task", "clock", "tools", "needles", API]),
     ("peer", &["peer"]),
     ("claude_code", &["claude_code", "session", "process", "peer", "json", "model", API]),
     ("script", &["script", "session", "process", "peer", API]),
-    ("tools", &["tools", "process", "task", API]),
+    ("tools", &["tools", "process", "task", "untrusted", API]),
     ("model", &["model", "session", "process", "tools", "clock", API]),
     ("anthropic", &["model", API]),
     ("gemini", &["model", API]),
@@ -78,7 +79,7 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
 ];
 /// Which modules of musher a part may name. The command line is the top and may name all.
 pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
-    ("git", &["git"]),
+    ("git", &["git", "fail"]),
     ("worktree", &["worktree", "git"]),
     ("config", &["config"]),
     ("home", &["home"]),

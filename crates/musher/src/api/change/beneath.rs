@@ -1,12 +1,9 @@
 //! Reads a file of a worktree, wherever the agent has led its links: never one outside of it.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
-use rustix::io::Errno;
+use musher_runtime::untrusted::{self, Links, Unfit};
 
 /// Longer files are not read for a glance at a change.
 const LONGEST: u64 = 4 * 1024 * 1024;
@@ -28,28 +25,14 @@ pub(super) fn read(worktree: &Path, path: &str) -> Result<Found, Unread> {
         true => path.strip_prefix(worktree).map_err(|_| OUTSIDE)?,
         false => path,
     };
-    let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let top = open(worktree, folder, Mode::empty()).map_err(|_| "there is no worktree")?;
-    // A pipe or a device that an agent put there must not hold us up.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    let file = match openat2(&top, inside, flags, Mode::empty(), resolve) {
-        Ok(file) => File::from(file),
-        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Found::Nothing),
-        Err(Errno::XDEV) => return Err(OUTSIDE.into()),
-        Err(error) => return Err(format!("it cannot be read: {error}").into()),
+    let bytes = match untrusted::read_beneath(worktree, inside, Links::Follow, LONGEST) {
+        Ok(bytes) => bytes,
+        Err(Unfit::Missing { .. }) => return Ok(Found::Nothing),
+        Err(Unfit::Led { .. }) => return Err(OUTSIDE.into()),
+        Err(Unfit::Odd { kind, .. }) => return Err(format!("it is not a file but {kind}").into()),
+        Err(Unfit::TooLong { .. }) => return Err("the file is too long to be shown".into()),
+        Err(unfit) => return Err(format!("it cannot be read: {unfit}").into()),
     };
-    let about = file.metadata().map_err(|error| format!("it cannot be read: {error}"))?;
-    if !about.is_file() {
-        return Err("it is not a file".into());
-    }
-    if about.len() > LONGEST {
-        return Err("the file is too long to be shown".into());
-    }
-    let mut bytes = Vec::new();
-    file.take(LONGEST)
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("it cannot be read: {error}"))?;
     String::from_utf8(bytes).map(Found::Text).map_err(|_| "the file is not text".into())
 }
 
@@ -57,9 +40,10 @@ const OUTSIDE: &str = "it is outside of the worktree";
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::os::unix::fs::symlink;
 
-    use rustix::fs::CWD;
+    use rustix::fs::{CWD, Mode};
 
     use super::*;
 

@@ -3,11 +3,9 @@
 //! It is kept beside what was agreed to of the project file. Several states are kept, because the branches of stories
 //! left the project's own at different times.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
-use musher_runtime::Snapshot;
+use musher_runtime::{Snapshot, untrusted};
 use serde::{Deserialize, Serialize};
 
 use super::super::file::write_private;
@@ -15,6 +13,8 @@ use super::TrustError;
 
 /// The file in the state directory that holds what was accepted.
 const FILE: &str = "trusted-files.json";
+/// It is never longer.
+const LONGEST: u64 = 256 << 20;
 /// Older states are forgotten; whoever still needs one agrees again.
 const MOST: usize = 32;
 
@@ -29,12 +29,12 @@ impl Accepted {
     /// What was accepted so far; nothing if nobody ever was asked.
     pub fn read(state_dir: &Path) -> Result<Self, TrustError> {
         let path = state_dir.join(FILE);
-        match fs::read(&path) {
-            Ok(bytes) => {
+        match untrusted::read_if_there(&path, LONGEST) {
+            Ok(Some(bytes)) => {
                 serde_json::from_slice(&bytes).map_err(|cause| TrustError::Garbled { path, cause })
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
-            Err(cause) => Err(TrustError::Read { path, cause }),
+            Ok(None) => Ok(Self::default()),
+            Err(unfit) => Err(TrustError::Read { path, cause: unfit.into_io() }),
         }
     }
 

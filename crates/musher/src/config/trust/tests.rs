@@ -1,5 +1,6 @@
 //! What needs a person's consent and what does not.
 
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;

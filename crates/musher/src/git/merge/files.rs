@@ -9,7 +9,7 @@ use super::super::call::WRITE;
 use super::super::config::Trust;
 use super::super::error::{Files, GitError};
 use super::super::hold::Hold;
-use super::super::name::{Commit, Tree};
+use super::super::name::{Branch, Commit, Tree};
 use super::super::path::GitPath;
 use super::super::shadow::{Index, Shadow};
 use super::super::{Checkout, Git};
@@ -20,12 +20,12 @@ impl Git {
         &self,
         checkout: &Checkout,
         hold: &Hold,
+        branch: &Branch,
         base: &Commit,
-        to: &Commit,
-        tree: &Tree,
+        (to, tree): (&Commit, &Tree),
     ) -> Result<(), GitError> {
         match self.check_clean(checkout).await {
-            // A merge that died before it moved the branch has left exactly this.
+            // A merge of an older Musher that died before it moved the branch has left exactly this, and no note.
             Err(GitError::Dirty { .. }) if self.is_at(checkout, base, tree).await? => return Ok(()),
             checked => checked?,
         };
@@ -34,7 +34,13 @@ impl Git {
         if !in_the_way.named.is_empty() {
             return Err(GitError::InTheWay { path: checkout.root.clone(), files: in_the_way });
         }
-        self.turn(checkout, &shadow, base, to).await
+        self.note_merge(branch, base, to)?;
+        let turned = self.turn(checkout, &shadow, base, to).await;
+        if turned.is_err() {
+            // Git refuses before it touches anything, and when it dies some files may be new.
+            self.undo_held(hold).await?;
+        }
+        turned
     }
 
     /// Undoes [`Self::bring_files`], because the branch did not move.
@@ -54,10 +60,11 @@ impl Git {
             true => Trust::User,
             false => Trust::Hardened,
         };
-        Shadow::of_files(self, trust, checkout, Index::Real, Some(head)).await
+        Shadow::of_files(self, trust, checkout, Index::Copy, Some(head)).await
     }
 
-    /// Turns files from one commit into another. Git refuses it if a file is not as the first commit has it.
+    /// Turns files from one commit into another. Git refuses it if a file is not as the first commit has it. The index is
+    /// locked all the while, and is changed last.
     async fn turn(
         &self,
         checkout: &Checkout,
@@ -65,6 +72,7 @@ impl Git {
         from: &Commit,
         to: &Commit,
     ) -> Result<(), GitError> {
+        let lock = self.lock_index(checkout)?;
         let refresh = shadow.call().args(["update-index", "-q", "--refresh"]);
         refresh.fine(&[0, 1]).limit(WRITE).run().await?;
         let call = shadow.call().args(["read-tree", "-m", "-u", from.as_str(), to.as_str()]);
@@ -75,7 +83,8 @@ impl Git {
             Err(GitError::Failed { said, .. }) if said.contains("would be overwritten") => {
                 Err(GitError::InTheWay { path: checkout.root.clone(), files: quoted(&said) })
             }
-            done => done.map(drop),
+            Err(error) => Err(error),
+            Ok(_) => lock.replace(shadow.index()),
         }
     }
 

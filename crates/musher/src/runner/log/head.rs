@@ -6,6 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use musher_runtime::untrusted;
+
 use super::error::LogError;
 use super::folder;
 
@@ -68,10 +70,10 @@ impl HeadFile {
         let path = folder::head(dir);
         let file = match self.0.get() {
             Some(file) => file,
-            None => match File::open(&path) {
+            None => match untrusted::open(&path) {
                 Ok(file) => self.0.get_or_init(|| file),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                Err(error) => return Err(LogError::of("open", &path, error)),
+                Err(unfit) if unfit.is_missing() => return Ok(None),
+                Err(unfit) => return Err(LogError::of("open", &path, unfit.into_io())),
             },
         };
         read(file).map_err(|error| LogError::of("read", &path, error))

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use musher_runtime::untrusted;
+
 /// An entry is made after this much of a segment, or after this many events.
 const EVERY_BYTES: u64 = 64 * 1024;
 const EVERY_EVENTS: u64 = 512;
@@ -40,7 +42,7 @@ impl IndexWriter {
 
     /// Begins the index of another segment; what is pending goes there.
     pub(super) fn begin(&mut self, path: &Path) {
-        self.file = File::create(path).ok();
+        self.file = untrusted::empty(path).ok();
         self.written = 0;
     }
 
@@ -79,7 +81,7 @@ impl IndexWriter {
 
 /// The last entry at or before `seq`: a number, and where its line should begin.
 pub(super) fn before(path: &Path, seq: u64) -> Option<(u64, u64)> {
-    let file = File::open(path).ok()?;
+    let file = untrusted::open(path).ok()?;
     let len = usize::try_from(file.metadata().ok()?.len().min(LONGEST)).ok()?;
     let mut bytes = vec![0; len / RECORD * RECORD];
     file.read_exact_at(&mut bytes, 0).ok()?;

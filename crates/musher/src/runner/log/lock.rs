@@ -1,13 +1,13 @@
 //! The lock of a run's folder: whoever holds it writes, and a run whose lock is free has no writer.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use musher_runtime::OtherProcess;
-use rustix::fs::{FlockOperation, flock};
+use musher_runtime::{OtherProcess, untrusted};
+use rustix::fs::{FlockOperation, Mode, flock};
 use rustix::io::Errno;
 
 use super::folder;
@@ -37,13 +37,8 @@ impl Lock {
     pub fn take(dir: &Path) -> Result<Self, LockError> {
         let path = folder::lock(dir);
         let failed = |source| LockError::Io { path: path.clone(), source };
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(failed)?;
+        let file = untrusted::open_or_make(&path, Mode::from_raw_mode(0o666));
+        let file = file.map_err(|unfit| failed(unfit.into_io()))?;
         for left in (0..TRIES).rev() {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Self { _file: file, dir: dir.to_owned() }),
@@ -58,10 +53,10 @@ impl Lock {
 
     /// Whether somebody holds the lock, without taking it.
     pub fn is_held(dir: &Path) -> io::Result<bool> {
-        let file = match File::open(folder::lock(dir)) {
+        let file = match untrusted::open(&folder::lock(dir)) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(error),
+            Err(unfit) if unfit.is_missing() => return Ok(false),
+            Err(unfit) => return Err(unfit.into_io()),
         };
         // A shared lock, so that two who look do not see each other; closing the file gives it back.
         match flock(&file, FlockOperation::NonBlockingLockShared) {

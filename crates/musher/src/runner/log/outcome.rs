@@ -1,9 +1,10 @@
 //! How a run ended, in a file that is there as a whole or not at all; and the room that is kept for it.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use musher_runtime::untrusted::{self, Unfit};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -13,6 +14,9 @@ use crate::ballast;
 
 /// Enough for the closing events and the outcome with the agent's last words.
 const BALLAST: u64 = 128 * 1024;
+
+/// No outcome is longer.
+const LONGEST: u64 = 64 << 20;
 
 /// Records the outcome so that it survives a loss of power. If the disk is full, the room kept for it is used.
 pub fn write(dir: &Path, outcome: &impl Serialize) -> Result<(), LogError> {
@@ -38,10 +42,10 @@ pub fn write(dir: &Path, outcome: &impl Serialize) -> Result<(), LogError> {
 pub fn read<T: DeserializeOwned>(dir: &Path) -> Result<Option<T>, LogError> {
     let path = folder::outcome(dir);
     let failed = |source| LogError::Io { doing: "read", path: path.clone(), source };
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error)),
+    let bytes = match untrusted::read_if_there(&path, LONGEST) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Ok(None),
+        Err(unfit) => return Err(failed(unfit.into_io())),
     };
     serde_json::from_slice(&bytes).map(Some).map_err(|error| failed(error.into()))
 }
@@ -58,11 +62,11 @@ fn unborn(path: &Path) -> PathBuf {
 
 fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let unborn = unborn(path);
-    let mut file = File::create(&unborn)?;
+    let mut file = untrusted::empty(&unborn).map_err(Unfit::into_io)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&unborn, path)?;
-    File::open(dir)?.sync_all()
+    untrusted::sync_folder(dir)
 }
 
 /// Keeps some room on the disk for the last words of a run.

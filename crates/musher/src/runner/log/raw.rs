@@ -2,11 +2,12 @@
 
 mod find;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use musher_runtime::untrusted;
 use zstd::bulk::Compressor;
 use zstd::zstd_safe::CParameter;
 
@@ -192,7 +193,7 @@ impl RawWriter {
 impl State {
     fn open(dir: &Path, offset: u64) -> Result<Self, LogError> {
         let path = folder::raw(dir, offset);
-        let create = |path: &Path| OpenOptions::new().write(true).create_new(true).open(path);
+        let create = untrusted::create;
         let file = create(&path).map_err(|error| LogError::of("create", &path, error))?;
         let index = create(&folder::raw_index(dir, offset)).ok().map(|file| (file, 0));
         Ok(Self::Open { file, path, len: 0, index, unsynced: false })
@@ -203,7 +204,7 @@ impl State {
         if !std::mem::take(unsynced) {
             return Ok(());
         }
-        let synced = file.sync_data().and_then(|()| File::open(dir)?.sync_all());
+        let synced = file.sync_data().and_then(|()| untrusted::sync_folder(dir));
         // A full disk is no excuse here: what the kernel could not write is gone.
         synced.map_err(|source| LogError::Io { doing: "sync", path: path.clone(), source })
     }

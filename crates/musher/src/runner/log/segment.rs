@@ -1,12 +1,13 @@
 //! One segment of a run log: its header, its making, and the search for its last whole line.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 use memchr::memchr;
+use musher_runtime::untrusted;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
@@ -70,10 +71,10 @@ pub(super) struct Tail {
 impl Segment {
     pub(super) fn open(dir: &Path, first: u64) -> Result<Found, LogError> {
         let path = folder::segment(dir, first);
-        let file = match File::open(&path) {
+        let file = match untrusted::open(&path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Absent),
-            Err(error) => return Err(LogError::of("open", &path, error)),
+            Err(unfit) if unfit.is_missing() => return Ok(Found::Absent),
+            Err(unfit) => return Err(LogError::of("open", &path, unfit.into_io())),
         };
         let mut bytes = Vec::new();
         read_at(&file, &mut bytes, LONGEST_HEADER, 0)
@@ -106,13 +107,8 @@ impl Segment {
     ) -> Result<Self, LogError> {
         let unborn = folder::unborn_segment(dir);
         let path = folder::segment(dir, first);
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(true)
-            .read(true)
-            .write(true)
-            .open(&unborn)
-            .map_err(|error| LogError::of("create", &unborn, error))?;
+        let file = untrusted::empty(&unborn)
+            .map_err(|unfit| LogError::of("create", &unborn, unfit.into_io()))?;
         let header = Header { musher_log: VERSION, run: run.to_owned(), epoch, first };
         let mut line = serde_json::to_vec(&header)
             .map_err(|error| LogError::Encode { seq: first, why: error.to_string() })?;

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use musher_core::RawRef;
+use musher_runtime::untrusted;
 use zstd::zstd_safe;
 
 use super::super::error::LogError;
@@ -39,7 +40,7 @@ pub fn read(dir: &Path, wanted: RawRef) -> Result<Vec<u8>, LogError> {
         }
         let path = folder::raw(dir, *first);
         let failed = |error| LogError::of("read", &path, error);
-        let file = File::open(&path).map_err(failed)?;
+        let file = untrusted::open(&path).map_err(|unfit| failed(unfit.into_io()))?;
         let mut packed = Vec::new();
         let mut frame = start(dir, &file, *first, next, &mut packed).map_err(failed)?;
         let mut at = 0;

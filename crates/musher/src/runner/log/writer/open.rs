@@ -1,7 +1,11 @@
 //! How a writer comes to be: at the beginning of a run, or after the last writer has died.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
+use std::io;
 use std::path::Path;
+
+use musher_runtime::untrusted::{self, Unfit};
+use rustix::fs::Mode;
 
 use super::super::disk::{Disk, Os};
 use super::super::error::LogError;
@@ -101,7 +105,8 @@ impl<D: Disk> Writer<D> {
         let index = IndexWriter::new(&folder::index(dir, segment.first));
         let last = segment.first - 1;
         let mut writer = Self {
-            dir: File::open(dir).map_err(|error| LogError::of("open", dir, error))?,
+            dir: untrusted::folder_at(dir)
+                .map_err(|unfit| LogError::of("open", dir, unfit.into_io()))?,
             disk,
             head,
             index,
@@ -143,8 +148,8 @@ pub(in super::super) fn mend_head(lock: &Lock) -> Result<(), LogError> {
 
 fn open_head(dir: &Path) -> Result<File, LogError> {
     let path = folder::head(dir);
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-    file.map_err(|error| LogError::of("open", &path, error))
+    let file = untrusted::open_or_make(&path, Mode::from_raw_mode(0o666));
+    file.map_err(|unfit| LogError::of("open", &path, unfit.into_io()))
 }
 
 fn segments(dir: &Path) -> Result<Vec<u64>, LogError> {
@@ -153,16 +158,20 @@ fn segments(dir: &Path) -> Result<Vec<u64>, LogError> {
 
 /// A disk that lost what it had promised to keep may have more that somebody can still use.
 fn keep_aside(segment: &Segment) {
-    let _best_effort = fs::copy(&segment.path, segment.path.with_extension("torn"));
+    let aside = segment.path.with_extension("torn");
+    let copied = || {
+        let mut from = untrusted::open(&segment.path).map_err(Unfit::into_io)?;
+        let mut to = untrusted::empty(&aside).map_err(Unfit::into_io)?;
+        io::copy(&mut from, &mut to)
+    };
+    let _best_effort = copied();
 }
 
 /// Cuts what is torn, and makes sure that the rest stays.
 fn cut_tail(segment: &Segment, tail: Tail, disk: &impl Disk) -> Result<(), LogError> {
     let path = &segment.path;
-    let file = OpenOptions::new()
-        .write(true)
-        .open(path)
-        .map_err(|error| LogError::of("open", path, error))?;
+    let file = untrusted::open_or_make(path, Mode::from_raw_mode(0o666))
+        .map_err(|unfit| LogError::of("open", path, unfit.into_io()))?;
     if tail.len > tail.offset {
         file.set_len(tail.offset).map_err(|error| LogError::of("cut", path, error))?;
     }
