@@ -2,6 +2,7 @@
 
 mod answers;
 mod authors;
+mod books;
 mod broken;
 mod damage;
 mod dice;

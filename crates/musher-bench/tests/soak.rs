@@ -75,6 +75,11 @@ fn a_process_that_outlives_its_run_is_noticed() {
 }
 
 #[test]
+fn a_bill_below_the_books_of_its_agent_is_noticed() {
+    is_noticed("hide-call", "the bill is never below the agent's own books");
+}
+
+#[test]
 fn a_server_that_takes_more_and_more_memory_is_noticed() {
     is_noticed("memory", "memory stays flat");
 }

@@ -13,6 +13,8 @@ pub(super) enum Promise {
     Asks,
     /// No process outlives its run.
     Orphans,
+    /// No bill is below the books of its agent.
+    Bill,
     /// Memory stays flat.
     Memory,
     /// The server serves: it starts, answers, and never fails at a request.
@@ -44,6 +46,7 @@ impl fmt::Display for Broken {
             Promise::Acknowledged => "nothing acknowledged is lost",
             Promise::Asks => "every ask is answered once",
             Promise::Orphans => "no process outlives its run",
+            Promise::Bill => "the bill is never below the agent's own books",
             Promise::Memory => "memory stays flat",
             Promise::Server => "the server serves",
             Promise::Progress => "what was begun comes to its end",

@@ -1,5 +1,6 @@
 //! Damage that is done on purpose, to see that it is noticed.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
@@ -9,6 +10,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use musher::runner::spec::RunSpec;
+use musher_testkit::books::BOOKS;
 use serde_json::json;
 use tokio::net::TcpStream;
 
@@ -33,6 +35,8 @@ pub(super) enum Damage {
     Orphan,
     /// A line is cut out of the log of a run that has ended.
     CutLog,
+    /// An agent knows of a call that nobody was told of.
+    HideCall,
     /// Something makes the server take more and more memory.
     Memory,
 }
@@ -50,6 +54,7 @@ pub(super) async fn plant(world: Arc<World>, damage: Damage) -> anyhow::Result<(
         Damage::AnswerTwice => answer_twice(&world).await,
         Damage::Orphan => orphan(&world).await,
         Damage::CutLog => cut_log(&world).await,
+        Damage::HideCall => hide_call(&world).await,
         Damage::Memory => take_memory(&world).await,
     }
 }
@@ -123,6 +128,22 @@ async fn cut_log(world: &World) -> anyhow::Result<()> {
     let mut lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
     lines.remove(lines.len() / 2);
     Ok(std::fs::write(segment, lines.concat())?)
+}
+
+/// Writes calls into the books of every session that has ended one, as if their agents had told of them.
+async fn hide_call(world: &World) -> anyhow::Result<()> {
+    while world.works_after(Duration::from_secs(1)).await {}
+    let path = world.worker_home.join(BOOKS);
+    let books = std::fs::read_to_string(&path).unwrap_or_default();
+    let sessions = books.lines().filter_map(|line| line.strip_prefix("ended ")?.split(' ').next());
+    let sessions: BTreeSet<&str> = sessions.collect();
+    let mut file = File::options().append(true).open(path)?;
+    for session in sessions {
+        for step in ["begins", "ended", "ends"] {
+            writeln!(file, "{step} {session} hidden 1000000 1000000")?;
+        }
+    }
+    Ok(())
 }
 
 async fn take_memory(world: &World) -> anyhow::Result<()> {

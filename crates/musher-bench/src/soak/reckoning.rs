@@ -8,6 +8,7 @@ use musher::client::views::{Asks, Run, Runs};
 use musher_core::{Event, EventKind};
 
 use super::answers;
+use super::books;
 use super::broken::{Broken, Promise};
 use super::inspect;
 use super::ledger::{self, How, Said};
@@ -35,6 +36,7 @@ pub(super) async fn reckon(world: &World) -> anyhow::Result<()> {
         whole(world, run)?;
     }
     answers(world)?;
+    books::balance(world, runs.values())?;
     told(world, &runs)?;
     ensure!(world.seen().warm > 0, "it was too short to see what a server takes at first");
     inspect::flat(world)?;

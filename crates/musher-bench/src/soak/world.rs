@@ -26,7 +26,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// The file that is there when a run has ended, and all its processes with it.
 pub(super) const OUTCOME: &str = "outcome.json";
 /// What agents are told beside their work: where they write down what they heard and did.
-const AGENT: &str = "env = { WORKER_HOME = '@HOME@' }\n";
+const AGENT: &str = "env = { WORKER_HOME = '@HOME@', WORKER_CALLS = '1' }\n";
 
 /// How far the soak is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

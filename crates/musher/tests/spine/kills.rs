@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use musher::fail;
+use musher_testkit::books::{Balance, Books};
 use musher_testkit::proc;
 use serde_json::{Value as Json, json};
 
+use crate::bills;
 use crate::dice::Dice;
 use crate::rig::{PATIENCE, Project, Server, kill_runner};
 
@@ -25,7 +27,7 @@ fn starts(project: &Project) -> BTreeMap<String, Vec<String>> {
 
 #[tokio::test]
 async fn promise_1_a_hundred_kills_of_the_server_lose_nothing_of_twenty_agents() {
-    let project = Project::of_workers();
+    let project = bills::charged_by_calls();
     let mut dice = Dice(20_261_115);
     let mut server = project.serve().await;
     let mut runs = Vec::new();
@@ -81,6 +83,15 @@ async fn promise_1_a_hundred_kills_of_the_server_lose_nothing_of_twenty_agents()
         let lines = project.said(run).len() as u64;
         assert!(lines > 100, "{run} has worked all the time, and has said {lines} lines");
         project.whole(run, lines);
+    }
+    let mut over = Vec::new();
+    for run in &runs {
+        over.push(server.run(run).await);
+    }
+    let books = Books::read(&project.worker_home());
+    for (session, bill) in bills::bills(&over) {
+        let balance = books.judge(&session, bill).unwrap();
+        assert_eq!(balance, Balance::Known, "whoever is stopped has told its total: {bill:?}");
     }
     assert_eq!(starts(&project), before, "every agent was started once, and lived through it all");
     assert_eq!(before.len(), AGENTS);

@@ -9,6 +9,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing among many")]
 
 mod asks;
+mod bills;
 mod caps;
 mod crowd;
 mod dice;

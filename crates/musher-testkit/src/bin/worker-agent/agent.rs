@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use serde_json::{Value as Json, json};
 
+use crate::calls::Charge;
 use crate::home::{Home, Memory};
 use crate::input::{Heard, Input};
 use crate::options::Options;
@@ -25,6 +26,7 @@ pub(crate) struct Agent {
     /// What the other side calls its gate before every tool, if it wants one.
     pub(crate) gate: Option<String>,
     pub(crate) results: u64,
+    pub(crate) charge: Charge,
     /// How it leaves, by its last turn.
     pub(crate) exit: u8,
 }
@@ -61,6 +63,7 @@ pub(crate) struct Answer {
 
 impl Agent {
     pub(crate) fn new(options: Options, home: Home, memory: Memory) -> io::Result<Self> {
+        let charge = options.charge;
         Ok(Self {
             wire: Wire::new(options)?,
             home,
@@ -71,6 +74,7 @@ impl Agent {
             in_turn: false,
             gate: None,
             results: 0,
+            charge,
             exit: 0,
         })
     }

@@ -28,9 +28,13 @@
 //! In the folder `WORKER_HOME`, where that is set, it keeps its sessions (`sessions/ID`) and appends to three files:
 //! `starts` (`PID STARTTIME SESSION` when it starts), `told` (what each turn was begun with, as a JSON text) and `effects` (`answer ID allow`, `answer ID deny`, `stray ID`
 //! for an answer that nobody waits for, `spawned HOW PID`). Without that folder it takes every session for known.
+//!
+//! With `WORKER_CALLS` set, every message is a call of a model that is told and charged by itself, and the file `books`
+//! has what each was (`STEP SESSION CALL INPUT OUTPUT`): `begins` and `ends` before it was told, `began` and `ended` after.
 
 mod agent;
 mod asking;
+mod calls;
 mod directive;
 mod family;
 mod home;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::calls::Charge;
 use crate::wire::Mint;
 
 #[derive(Debug)]
@@ -15,6 +16,7 @@ pub(crate) struct Options {
     /// Whether it says when it is busy and when it is idle.
     pub(crate) states: bool,
     pub(crate) home: Option<PathBuf>,
+    pub(crate) charge: Charge,
 }
 
 /// Where a session comes from.
@@ -48,6 +50,10 @@ impl Options {
             replays: args.iter().any(|arg| arg == "--replay-user-messages"),
             states: set("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS").is_some(),
             home: set("WORKER_HOME").map(PathBuf::from),
+            charge: match set("WORKER_CALLS") {
+                None => Charge::Turn,
+                Some(_) => Charge::Calls,
+            },
         }
     }
 }

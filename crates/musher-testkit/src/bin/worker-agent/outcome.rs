@@ -5,6 +5,7 @@ use std::io;
 use serde_json::{Map, Value as Json, json};
 
 use crate::agent::Agent;
+use crate::calls::Charge;
 use crate::home::Spent;
 use crate::turn::Turn;
 
@@ -44,10 +45,14 @@ impl Agent {
         self.result(frame)
     }
 
-    /// An interrupted turn costs nothing, because the real agent does not count a call that was cut off.
+    /// An interrupted turn that is charged as one costs nothing: the real agent does not count a call that was cut off.
     pub(crate) fn aborted(&mut self, turn: &Turn, how: &str) -> io::Result<()> {
         self.exit = 1;
-        let mut frame = self.charged(turn, Spent::default());
+        let spent = match turn.charge {
+            Charge::Turn => Spent::default(),
+            Charge::Calls => turn.spent,
+        };
+        let mut frame = self.charged(turn, spent);
         frame["subtype"] = "error_during_execution".into();
         frame["is_error"] = true.into();
         frame["terminal_reason"] = how.into();
@@ -61,6 +66,8 @@ impl Agent {
         let mut since = Map::new();
         if input > 0 || output > 0 || cost > 0.0 {
             since.insert(self.wire.model.clone(), model_usage(spent));
+        }
+        if turn.charge == Charge::Turn && !since.is_empty() {
             let total = self.memory.totals.entry(self.wire.model.clone()).or_default();
             total.input = total.input.saturating_add(input);
             total.output = total.output.saturating_add(output);

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::agent::{Agent, Message, News};
 use crate::asking::Consent;
+use crate::calls::Charge;
 use crate::directive::{self, Act, Escape, Work};
 use crate::home::Spent;
 use crate::wire::{Call, Flow};
@@ -22,6 +23,7 @@ pub(crate) struct Turn {
     pub(crate) last_text: String,
     pub(crate) denials: Vec<Json>,
     pub(crate) spent: Spent,
+    pub(crate) charge: Charge,
 }
 
 /// What ends a turn before its work is done.
@@ -55,7 +57,11 @@ impl Agent {
             messages: 0,
             last_text: String::new(),
             denials: Vec::new(),
-            spent: Spent { input: 10, output: 5, cost: 0.001 },
+            spent: match self.charge {
+                Charge::Turn => Spent { input: 10, output: 5, cost: 0.001 },
+                Charge::Calls => Spent::default(),
+            },
+            charge: self.charge,
         };
         let end = match self.perform(&mut turn, &message.text) {
             Err(Cut::Leave(code)) => return Ok(Some(code)),
@@ -168,12 +174,18 @@ impl Agent {
     pub(crate) fn say(&mut self, turn: &mut Turn, text: &str, flow: Flow) -> io::Result<()> {
         turn.messages += 1;
         text.clone_into(&mut turn.last_text);
-        self.wire.text(text, flow)
+        match turn.charge {
+            Charge::Turn => self.wire.text(text, flow),
+            Charge::Calls => self.call(turn, &json!({ "type": "text", "text": text })),
+        }
     }
 
     pub(crate) fn propose(&mut self, turn: &mut Turn, call: &Call) -> io::Result<()> {
         turn.messages += 1;
-        self.wire.tool_use(call)
+        match turn.charge {
+            Charge::Turn => self.wire.tool_use(call),
+            Charge::Calls => self.call(turn, &call.block()),
+        }
     }
 
     fn acknowledge(&mut self, turn: &mut Turn) -> io::Result<()> {

@@ -44,6 +44,12 @@ pub(crate) struct Call {
     pub(crate) input: Json,
 }
 
+impl Call {
+    pub(crate) fn block(&self) -> Json {
+        json!({ "type": "tool_use", "id": self.id, "name": self.tool, "input": self.input })
+    }
+}
+
 /// Whether a text is also told in pieces before it is whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
@@ -169,10 +175,7 @@ impl Wire {
     /// Proposes a call as a message of its own.
     pub(crate) fn tool_use(&mut self, call: &Call) -> io::Result<()> {
         let message = self.mint.id("msg");
-        let block = json!({
-            "type": "tool_use", "id": call.id, "name": call.tool, "input": call.input,
-        });
-        self.assistant(&message, &block)
+        self.assistant(&message, &call.block())
     }
 
     pub(crate) fn tool_done(&mut self, call: &Call, output: &str) -> io::Result<()> {
@@ -238,6 +241,42 @@ impl Wire {
             },
             "parent_tool_use_id": null,
         }))
+    }
+
+    /// The first word on a call: what it was given.
+    pub(crate) fn call_begins(&mut self, id: &str, input: u64, output: u64) -> io::Result<()> {
+        let started = json!({
+            "id": id, "type": "message", "role": "assistant", "model": self.model, "content": [],
+            "stop_reason": null, "usage": { "input_tokens": input, "output_tokens": output },
+        });
+        self.stream(id, &json!({ "type": "message_start", "message": started }))
+    }
+
+    /// One block of a call that runs.
+    pub(crate) fn call_says(
+        &mut self,
+        id: &str,
+        block: &Json,
+        input: u64,
+        output: u64,
+    ) -> io::Result<()> {
+        self.frame(json!({
+            "type": "assistant",
+            "message": {
+                "id": id, "type": "message", "role": "assistant", "model": self.model,
+                "content": [block], "stop_reason": null, "stop_sequence": null,
+                "usage": { "input_tokens": input, "output_tokens": output },
+            },
+            "parent_tool_use_id": null,
+        }))
+    }
+
+    /// The last word on a call: all that it took.
+    pub(crate) fn call_ends(&mut self, id: &str, input: u64, output: u64) -> io::Result<()> {
+        let delta = json!({ "stop_reason": "end_turn", "stop_sequence": null });
+        let usage = json!({ "input_tokens": input, "output_tokens": output });
+        self.stream(id, &json!({ "type": "message_delta", "delta": delta, "usage": usage }))?;
+        self.stream(id, &json!({ "type": "message_stop" }))
     }
 
     fn stream(&mut self, message: &str, event: &Json) -> io::Result<()> {
