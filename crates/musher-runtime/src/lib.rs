@@ -47,7 +47,7 @@ pub use project_files::{
 pub use runtime::{Capabilities, Runtime};
 pub use session::{
     AskPolicy, Asked, Command, CommandError, Keeper, KeySource, Limits, McpServer, McpTransport,
-    ModelOptions, Output, PendingPrompt, Remark, Resume, Session, SessionHandle, SessionSpec,
-    SystemPrompt, USUAL_INACTIVITY,
+    ModelOptions, Output, PendingPrompt, Remark, Resume, Secrets, Session, SessionHandle,
+    SessionSpec, SystemPrompt, USUAL_INACTIVITY,
 };
 pub use tokio_util::sync::CancellationToken;

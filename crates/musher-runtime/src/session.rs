@@ -26,6 +26,7 @@ pub(crate) use ending::LADDER;
 pub use options::{KeySource, ModelOptions};
 use parcel::Parcel;
 pub(crate) use port::{Attempt, Batch, Ended, Gate, GateVerdict, Order, Port, Settings, Signal};
+pub use redact::Secrets;
 pub use spec::{
     AskPolicy, Keeper, Limits, McpServer, McpTransport, PendingPrompt, Resume, SessionSpec,
     SystemPrompt, USUAL_INACTIVITY,

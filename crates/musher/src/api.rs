@@ -68,6 +68,7 @@ mod revoke;
 mod routes;
 mod runs;
 mod search;
+mod secrets;
 mod serve;
 mod sse;
 mod start;

@@ -17,6 +17,7 @@ pub mod mcp;
 pub mod pool;
 pub mod runner;
 pub mod runtimes;
+pub mod secrets;
 pub mod settings;
 pub mod supervisor;
 pub mod worktree;

@@ -1009,6 +1009,8 @@ export interface components {
             /** Format: int64 */
             removed: number;
             run: string;
+            /** @description Where the lines that were added hold secrets of the run or of the server; in the lines themselves they are hidden. */
+            secrets?: components["schemas"]["SecretFound"][];
             since: components["schemas"]["Since"];
             /** @description Files or lines are missing, because there were too many. */
             truncated: boolean;
@@ -1228,6 +1230,8 @@ export interface components {
              * @description The number of the branch; it may be left out while the story has one worktree.
              */
             branch?: number | null;
+            /** @description `true` to merge a branch though secrets were found in what it adds. */
+            with_secrets?: boolean | null;
         };
         /** @description The body of a command that says nothing beyond its path. */
         Nothing: Record<string, never>;
@@ -1423,6 +1427,17 @@ export interface components {
              * @description How many events were looked at this time.
              */
             scanned: number;
+        };
+        /** @description A place in a file that holds a secret. */
+        SecretFound: {
+            /**
+             * Format: int64
+             * @description The number of the line in the file as it is now.
+             */
+            line: number;
+            /** @description What the secret goes by, such as its variable. Its value is never told. */
+            name: string;
+            path: string;
         };
         /**
          * @description What the changes are counted from.

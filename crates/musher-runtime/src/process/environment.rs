@@ -126,6 +126,13 @@ impl Environment {
             .filter(|(_, value): &(String, String)| value.len() >= SECRET_LEN)
     }
 
+    /// All that the host has and all that is set, for those who must know what to hide.
+    pub(crate) fn all(&self) -> Vec<(OsString, OsString)> {
+        let mut all = self.available.clone();
+        all.extend(self.set.clone());
+        all.into_iter().collect()
+    }
+
     /// A variable as the agent would see it.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.set

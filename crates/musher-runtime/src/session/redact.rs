@@ -1,5 +1,6 @@
 //! Keeps the secrets that an agent was given out of everything it says.
 
+mod known;
 mod scan;
 
 use std::collections::HashMap;
@@ -9,6 +10,8 @@ use musher_core::{Channel, Delta, Event, ItemId, Scope};
 use serde_json::Value as Json;
 
 use crate::needles::Needles;
+
+pub use known::Secrets;
 
 /// Fields of an event that hold ids and fixed words. What is matched by them must stay what it is.
 const FIXED: &[&str] = &[

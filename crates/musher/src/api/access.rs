@@ -88,6 +88,11 @@ impl Access {
         Self { token, tokens, hosts, own, guests: guests.to_vec() }
     }
 
+    /// The token of whoever can read the state directory, to be hidden wherever it turns up.
+    pub(super) fn owner_token(&self) -> &str {
+        self.token.as_str()
+    }
+
     pub(super) fn tokens(&self) -> &Arc<Tokens> {
         &self.tokens
     }

@@ -8,14 +8,14 @@ use musher_core::{Ask, Edit, Event, EventKind, Rule, RunId, StoryId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Api;
 use super::change::Change;
 use super::problem::Problem;
 use super::request::Params;
-use crate::bus::Bus;
+use super::{Api, Shared};
 use crate::journal::{AskPhase, AskView, AsksQuery, WhichAsks};
 use crate::runner::log::{Cursor, LogError, Read, Reader, lines};
 use crate::runner::spec::RunSpec;
+use crate::secrets;
 
 /// What the pool asks when a run was lost too often; its log says nothing of it.
 const RESTART: &str = "This run was lost several times in a short while. Start it again?";
@@ -79,20 +79,20 @@ pub(super) async fn asks(
     };
     let query = AsksQuery { which, run, story, limit };
     let found = api.view(move |views| views.asks(&query)).await?;
-    let bus = api.bus.clone();
-    let read = move || found.into_iter().map(|ask| AskNow::read(ask, &bus)).collect();
+    let shared = api.clone();
+    let read = move || found.into_iter().map(|ask| AskNow::read(ask, &shared)).collect();
     Ok(Json(AsksReply { asks: api.blocking(read).await? }))
 }
 
 impl AskNow {
     /// Reads in the run's log what is asked. This blocks for a moment.
-    pub(super) fn read(ask: AskView, bus: &Bus) -> Self {
+    pub(super) fn read(ask: AskView, api: &Shared) -> Self {
         let Some(seq) = ask.seq else {
             let body = Some(Ask::Plan { plan: RESTART.into() });
             return Self { ask, body, deadline: None, rule: None, change: Change::default() };
         };
         // An ask whose log is gone is still an ask.
-        let folder = bus.folder(ask.run);
+        let folder = api.bus.folder(ask.run);
         let opened = event(&folder, seq).ok().flatten();
         let (body, deadline, rule) = match opened.map(|event| event.kind) {
             Some(EventKind::AskOpened { body, deadline, rule, .. }) => (Some(body), deadline, rule),
@@ -102,7 +102,7 @@ impl AskNow {
             (Some(Ask::Approval(approval)), AskPhase::Open | AskPhase::Offered)
                 if !approval.edits.is_empty() =>
             {
-                foreseen(&approval.edits, &folder)
+                foreseen(&approval.edits, &folder, api)
             }
             (_, _) => Change::default(),
         };
@@ -111,9 +111,13 @@ impl AskNow {
 }
 
 /// What edits would change in the worktree of a run.
-fn foreseen(edits: &[Edit], folder: &Path) -> Change {
+fn foreseen(edits: &[Edit], folder: &Path, api: &Shared) -> Change {
     match RunSpec::read(folder) {
-        Ok(spec) => Change::foreseen(edits, &spec.cwd),
+        Ok(spec) => {
+            let token = Some(api.access.owner_token());
+            let secrets = secrets::of_runs(&api.checked.environment, token, &[folder.to_owned()]);
+            Change::foreseen(edits, &spec.cwd, &secrets)
+        }
         Err(error) => Change { change: None, change_note: Some(error.to_string()) },
     }
 }

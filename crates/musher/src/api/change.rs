@@ -8,6 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use musher_core::{Ask, Edit, EventKind, is_cut};
+use musher_runtime::Secrets;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -88,7 +89,7 @@ impl Change {
     }
 
     /// What edits would make of the files in a worktree as they are now. This blocks for a moment.
-    pub(super) fn foreseen(edits: &[Edit], worktree: &Path) -> Self {
+    pub(super) fn foreseen(edits: &[Edit], worktree: &Path, secrets: &Secrets) -> Self {
         let mut draft = Draft::default();
         let mut paths: Vec<&str> = Vec::new();
         for edit in edits {
@@ -117,7 +118,12 @@ impl Change {
                 Found::Nothing => (FileStatus::Added, ""),
             };
             match own.clone().try_fold(old.to_owned(), |text, edit| apply(&text, edit, &found)) {
-                Ok(new) => draft.file(shown(worktree, path), status, old, &new),
+                Ok(mut new) => {
+                    let mut old = old.to_owned();
+                    secrets.hide(&mut old);
+                    secrets.hide(&mut new);
+                    draft.file(shown(worktree, path), status, &old, &new);
+                }
                 Err(why) => draft.note(path, why),
             }
         }

@@ -15,6 +15,7 @@ use super::problem::Problem;
 use super::request::{OfRun, Params};
 use crate::git::{self, Branch, Commit, DiffLimits, DiffScope, Git, GitError};
 use crate::journal::{LineCount, RunView};
+use crate::secrets::{self, SecretFound};
 use crate::worktree::{Lane, Slots, WorktreeError};
 
 /// Lines around a change when nobody says, and at most.
@@ -68,6 +69,9 @@ pub(super) struct DiffReply {
     files: Vec<FileDiff>,
     /// Files or lines are missing, because there were too many.
     truncated: bool,
+    /// Where the lines that were added hold secrets of the run or of the server; in the lines themselves they are hidden.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    secrets: Vec<SecretFound>,
 }
 
 #[utoipa::path(
@@ -102,8 +106,14 @@ pub(super) async fn diff(
         };
         Ok((ends, found))
     });
-    let (ends, found) = look.await?;
-    let reply = move || DiffReply::new(&run, &branch, since, ends.uncommitted, found);
+    let (ends, mut found) = look.await?;
+    let secrets = api.secrets(&[run.id]).await?;
+    let reply = move || {
+        let places = secrets::find(&found, &secrets);
+        secrets::hide(&mut found, &secrets);
+        let reply = DiffReply::new(&run, &branch, since, ends.uncommitted, found);
+        DiffReply { secrets: places, ..reply }
+    };
     Ok(Json(api.blocking(reply).await?))
 }
 
@@ -257,6 +267,7 @@ impl DiffReply {
             added: diff.files.iter().map(|file| file.added).sum(),
             removed: diff.files.iter().map(|file| file.removed).sum(),
             truncated: diff.truncated,
+            secrets: Vec::new(),
             files: diff.files.into_iter().map(|it| FileDiff::of_git(it, &mut budget)).collect(),
         }
     }

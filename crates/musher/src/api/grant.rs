@@ -40,7 +40,7 @@ impl Api {
         let (api, rule) = (self.clone(), rule.clone());
         let at = Some((self.clock)());
         let kept = move || {
-            let asked = AskNow::read(view, &api.bus);
+            let asked = AskNow::read(view, &api);
             check_offered(&asked, &rule)?;
             let (agent, story, run) = (run.agent, Some(run.story), Some(id));
             api.settings.local().grant(Grant { agent, rule, story, run, at })?;

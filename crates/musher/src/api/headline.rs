@@ -109,7 +109,7 @@ impl Touched {
         }
         for (run, ask) in self.asks {
             if let Some(ask) = api.views.ask(run, &ask)? {
-                Headline::Ask(AskNow::read(ask, &api.bus)).frame(out);
+                Headline::Ask(AskNow::read(ask, api)).frame(out);
             }
         }
         Ok(())

@@ -16,6 +16,8 @@ use crate::pool::Wish;
 pub(super) struct MergeRequest {
     /// The number of the branch; it may be left out while the story has one worktree.
     branch: Option<u32>,
+    /// `true` to merge a branch though secrets were found in what it adds.
+    with_secrets: Option<bool>,
 }
 
 #[utoipa::path(
@@ -33,5 +35,8 @@ pub(super) async fn merge(
     OfStory(story): OfStory,
     Order { body, terms }: Order<MergeRequest>,
 ) -> Result<Receipt, Problem> {
+    if body.with_secrets != Some(true) {
+        api.no_secrets_in(&story, body.branch).await?;
+    }
     api.wish(Wish::MergeStory { story, branch: body.branch }, terms).await
 }

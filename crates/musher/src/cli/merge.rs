@@ -18,6 +18,9 @@ pub(crate) struct Merge {
     /// The number of its branch; needed only when it has several.
     #[arg(short, long, value_name = "N")]
     branch: Option<u32>,
+    /// Merge though secrets were found in what the branch adds.
+    #[arg(long)]
+    with_secrets: bool,
     #[command(flatten)]
     place: PlaceArgs,
 }
@@ -25,7 +28,10 @@ pub(crate) struct Merge {
 impl Merge {
     pub(crate) async fn run(self) -> Result<Exit, CliError> {
         let place = self.place.clone().place();
-        let body = self.branch.map_or_else(|| json!({}), |branch| json!({ "branch": branch }));
+        let mut body = self.branch.map_or_else(|| json!({}), |branch| json!({ "branch": branch }));
+        if self.with_secrets {
+            body["with_secrets"] = true.into();
+        }
         let path = ["stories", self.story.as_str(), "merge"];
         let client = place.client()?;
         if !place.json() {

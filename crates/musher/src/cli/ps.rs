@@ -10,6 +10,7 @@ use super::table::{Table, Tone};
 use super::{CliError, Exit, age, money, out, runners, state, tell};
 use crate::client::Client;
 use crate::client::views::{Run, Runs};
+use crate::secrets;
 
 #[derive(Debug, Args)]
 pub(crate) struct Ps {
@@ -151,7 +152,13 @@ fn note(run: &Run) -> String {
         let of = run.of.as_ref()?;
         Some(format!("{} of {of}", run.kind))
     };
-    let kept = || Some(format!("work not committed: {}", run.finish_error.as_ref()?));
+    let kept = || {
+        let error = run.finish_error.as_ref()?;
+        Some(match error.starts_with(secrets::NOTE) {
+            true => error.clone(),
+            false => format!("work not committed: {error}"),
+        })
+    };
     asks.or_else(|| run.note.clone())
         .or_else(kept)
         .or_else(error)

@@ -8,6 +8,7 @@ use super::run_name::RunName;
 use super::text::{one_line, plain, wrapped};
 use super::{CliError, Exit, age, ask, money, out, state, terminal};
 use crate::client::views::{Asks, Run};
+use crate::secrets;
 
 #[derive(Debug, Args)]
 pub(crate) struct Show {
@@ -74,7 +75,9 @@ fn text(run: &Run, now: i64, width: Option<usize>) -> String {
     line("spent", Some(tokens));
     line("commit", run.commit.as_ref().map(|commit| short(commit)));
     line("note", run.note.clone());
-    line("not kept", run.finish_error.clone());
+    let warns = |error: &String| error.starts_with(secrets::NOTE);
+    line("warning", run.finish_error.clone().filter(warns));
+    line("not kept", run.finish_error.clone().filter(|error| !warns(error)));
     line("error", run.error.as_ref().map(ToString::to_string));
     line("fix", run.error.as_ref().and_then(|error| error.hint.clone()));
     text

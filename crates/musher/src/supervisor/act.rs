@@ -9,7 +9,7 @@ use super::Ground;
 use super::assign::Assignment;
 use super::attend::Attendants;
 use crate::fail;
-use crate::git::{Author, Branch, Commit, GitError, Merged, RecoveryName};
+use crate::git::{Author, Branch, Commit, Diff, DiffScope, GitError, Merged, RecoveryName};
 use crate::home::write_whole;
 use crate::journal::RunsQuery;
 use crate::runner::closing::{Unclosed, close_dead};
@@ -17,6 +17,7 @@ use crate::runner::launch;
 use crate::runner::log::{Lock, is_begun};
 use crate::runner::spec::RunSpec;
 use crate::runner::wire::RunCommand;
+use crate::secrets;
 use crate::worktree::{self, Lane, WorktreeError};
 use musher_core::pool::{Action, DeliveryKind, Input, Slot, TextKey, Wear};
 use musher_core::{
@@ -252,18 +253,53 @@ impl Actor {
             let title = title.ok().flatten().unwrap_or_default();
             let message = format!("{title}\n\nStory: {}\nRun: {run}\n", branch.story);
             let branch = named(&branch).map_err(|error| error.to_string())?;
+            let on = branch.clone();
             let done =
                 self.ground.slots.apart(Lane::Slot(slot), "the commit", async move |slots| {
-                    slots.finish(slot, &branch, &message, &Author::musher()).await
+                    slots.finish(slot, &on, &message, &Author::musher()).await
                 });
-            done.await.map_err(|error: WorktreeError| error.to_string())
+            let commit = done.await.map_err(|error: WorktreeError| error.to_string())?;
+            Ok(Some((commit, self.secrets_in(run, slot, branch).await)))
         };
         let (commit, error) = match done.await {
-            Ok(commit) => (commit.map(|commit| commit.to_string()), None),
+            Ok(None) => (None, None),
+            Ok(Some((commit, warning))) => (commit.map(|commit| commit.to_string()), warning),
             Err(error) => (None, Some(error)),
         };
         fail::point("after_finish");
         self.tell(Input::Finished { run, commit, error }).await;
+    }
+
+    /// What is to be said of secrets in what a run's branch adds.
+    async fn secrets_in(&self, run: RunId, slot: SlotId, branch: Branch) -> Option<String> {
+        let Ground { home, environment, base, slots, .. } = &*self.ground;
+        let base = base.clone();
+        let added = slots.apart(Lane::Slot(slot), "the look for secrets", async move |slots| {
+            let git = slots.git();
+            match git.resolve_with(&base, &branch).await? {
+                (base, Some(tip)) => {
+                    let limits = secrets::LOOKED_THROUGH;
+                    Ok(git.diff_of(&base, &tip, DiffScope::Whole, limits).await?)
+                }
+                (_, None) => Ok::<_, WorktreeError>(Diff::default()),
+            }
+        });
+        let diff = match added.await {
+            Ok(diff) if diff.files.is_empty() => return None,
+            Ok(diff) => diff,
+            Err(error) => {
+                return Some(format!("the work was not looked through for secrets: {error}"));
+            }
+        };
+        let (folder, environment, token) = (home.run(run), environment.clone(), home.token().ok());
+        let found = tokio::task::spawn_blocking(move || {
+            let token = token.as_ref().map(|token| token.as_str());
+            secrets::find(&diff, &secrets::of_runs(&environment, token, &[folder]))
+        });
+        let found = found.await.ok()?;
+        let told = || secrets::told(&found);
+        let note = || format!("{}{}; take them out before the merge", secrets::NOTE, told());
+        (!found.is_empty()).then(note)
     }
 
     /// What could be lost is kept on a ref, and the slot is made ready for the next story before that one waits for it.

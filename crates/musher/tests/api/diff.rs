@@ -4,7 +4,7 @@ use musher_core::pool::Input;
 use musher_core::{Outcome, RunId};
 use serde_json::json;
 
-use crate::rig::{Rig, git};
+use crate::rig::{Rig, SECRET, TOKEN, git};
 
 /// A run with a real worktree.
 pub(crate) async fn with_worktree(rig: &Rig) -> (RunId, std::path::PathBuf) {
@@ -158,4 +158,46 @@ async fn files_that_agents_run_or_obey_are_marked() {
         assert_eq!(effect(".mcp.json"), "executes");
         assert!(effect("src.rs").is_null());
     }
+}
+
+#[tokio::test]
+async fn promise_19_a_secret_in_a_file_is_hidden_in_the_diff_and_its_place_is_named() {
+    let rig = Rig::new().await;
+    let (run, folder) = with_worktree(&rig).await;
+    let long = format!("{}{SECRET}", "x".repeat(3_990));
+    let text = format!("one\nkey = \"{SECRET}\"\nthree\n{long}\n\"token\": \"{TOKEN}\"\n");
+    std::fs::write(folder.join("settings.json"), text).unwrap();
+    for query in ["", "?path=settings.json", "?since=start"] {
+        let reply = rig.get(&format!("/api/v1/runs/{run}/diff{query}")).await;
+        let shown = reply.text();
+        assert!(!shown.contains(&SECRET[..10]) && !shown.contains(TOKEN), "{query}: {shown}");
+        let diff = reply.json();
+        let lines = diff["files"][0]["hunks"][0]["lines"].as_array().unwrap();
+        assert_eq!(lines[1]["text"], "key = \"[redacted DEMO_API_KEY]\"", "{diff:#}");
+        let found = json!([
+            { "path": "settings.json", "line": 2, "name": "DEMO_API_KEY" },
+            { "path": "settings.json", "line": 4, "name": "DEMO_API_KEY" },
+            { "path": "settings.json", "line": 5, "name": "the token of the server" },
+        ]);
+        assert_eq!(diff["secrets"], found, "{diff:#}");
+    }
+    git(&folder, &["add", "."]);
+    git(&folder, &["commit", "-qm", "work"]);
+    rig.end(run, 1).await;
+    let story = rig.views.run(run).unwrap().unwrap().story;
+    let merge = format!("/api/v1/stories/{story}/merge");
+    let reply = rig.post(&merge, &json!({})).await;
+    reply.is_problem(409, "secrets_found");
+    let told = reply.text();
+    assert!(told.contains("line 2 of settings.json holds DEMO_API_KEY"), "{told}");
+    assert!(!told.contains(SECRET) && told.contains("--with-secrets"), "{told}");
+}
+
+#[tokio::test]
+async fn a_diff_without_secrets_says_nothing_of_them() {
+    let rig = Rig::new().await;
+    let (run, folder) = with_worktree(&rig).await;
+    std::fs::write(folder.join("README"), "hello\nworld\n").unwrap();
+    let diff = rig.get(&format!("/api/v1/runs/{run}/diff")).await.json();
+    assert!(diff.get("secrets").is_none(), "{diff:#}");
 }

@@ -32,6 +32,8 @@ use tower::ServiceExt;
 
 pub(crate) const HOST: &str = "127.0.0.1:7070";
 pub(crate) const TOKEN: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+/// A secret in the server's environment, under the name `DEMO_API_KEY`.
+pub(crate) const SECRET: &str = "sk-demo-0123456789abcdef";
 pub(crate) const CODE: &str = "one-time-code";
 pub(crate) const GUEST: &str = "https://musher.example";
 
@@ -112,7 +114,10 @@ impl Rig {
             checked: checks::Site {
                 repo: Ok(repo.clone()),
                 state: Ok(home.path().to_owned()),
-                environment: Environment::from_vars([("PATH".into(), path.clone())]),
+                environment: Environment::from_vars([
+                    ("PATH".into(), path.clone()),
+                    ("DEMO_API_KEY".into(), SECRET.into()),
+                ]),
                 git_env: env.clone(),
             },
             settings,

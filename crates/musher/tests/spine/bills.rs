@@ -70,7 +70,7 @@ async fn promise_20_no_bill_of_a_run_that_was_broken_off_is_below_the_books_of_i
     let mut dice = Dice(20_261_116);
     let mut runs = Vec::new();
     for _ in 0..RUNS {
-        runs.push(server.begin("[[work lines=100000 every_ms=5]]").await.1);
+        runs.push(server.begin("[[work lines=100000 every_ms=60]]").await.1);
     }
     for run in &runs {
         server.until(run, |view| view["session"].is_string()).await;

@@ -38,6 +38,7 @@ mod resume_stream;
 mod rig;
 mod run_folder;
 mod seat;
+mod secrets;
 mod shown;
 mod stopped;
 mod tricks;

@@ -92,12 +92,13 @@ pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
     ("journal", &["journal", "ballast"]),
     ("pool", &["pool", "journal", "fail"]),
     ("settings", &["config", "pool"]),
+    ("secrets", &["git", "runner"]),
     ("client", &["client"]),
     (
         "api",
         &[
             "api", "bus", "checks", "config", "git", "home", "journal", "mcp", "pool", "runner",
-            "runtimes", "settings", "worktree",
+            "runtimes", "secrets", "settings", "worktree",
         ],
     ),
     (
@@ -115,6 +116,7 @@ pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
             "pool",
             "runner",
             "runtimes",
+            "secrets",
             "settings",
             "worktree",
         ],

@@ -36,15 +36,18 @@ function Inside({ run, files, lines, onClose }: Props) {
   const [, go] = useLocation();
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
+  const leaks = problem?.code === "secrets_found";
   const bring = async () => {
     setBusy(true);
     setProblem(null);
+    const secrets = leaks ? "seen" : "refuse";
     try {
-      await merge(run.story, null).catch((error: unknown) => {
+      await merge(run.story, null, secrets).catch((error: unknown) => {
         // The story has several branches; this is about the one that the run worked on.
-        const own = asProblem(error).code === "which_branch" ? branchNumber(run.branch ?? "") : null;
+        const several = ["which_branch", "secrets_found"].includes(asProblem(error).code);
+        const own = several ? branchNumber(run.branch ?? "") : null;
         if (own === null) throw error;
-        return merge(run.story, own);
+        return merge(run.story, own, secrets);
       });
       say(`Merged story ${run.story} into ${base}.`);
       onClose();
@@ -80,7 +83,13 @@ function Inside({ run, files, lines, onClose }: Props) {
       )}
       <div className="dialog-foot">
         <Button kind="primary" autoFocus isDisabled={busy} onPress={() => void bring()}>
-          {busy ? "Merging…" : problem === null ? `Merge into ${plain(base)}` : "Try again"}
+          {busy
+            ? "Merging…"
+            : leaks
+              ? "Merge with these secrets"
+              : problem === null
+                ? `Merge into ${plain(base)}`
+                : "Try again"}
         </Button>
         {conflict && (
           <Button isDisabled={busy} onPress={() => void hand()}>

@@ -51,6 +51,7 @@ export function Finish({ story: id, onClose }: { story: string; onClose(): void 
   const diff = useQuery(looked === null ? null : `files of ${looked}`, () =>
     takeRaw<{ files: FileDiff[] }>(`/runs/${encodeURIComponent(looked ?? "")}/diff?files=only`),
   );
+  const leaks = problem?.code === "secrets_found";
   const send = async (what: "merge" | "done") => {
     if (busy !== null) return;
     setBusy(what);
@@ -60,7 +61,7 @@ export function Finish({ story: id, onClose }: { story: string; onClose(): void 
         await done(id);
         say(`Done: ${oneLine(story?.title ?? id, 80)}`, { undo: () => void reopen(id).catch(() => {}) });
       } else {
-        await merge(id, chosen?.n ?? null);
+        await merge(id, chosen?.n ?? null, leaks ? "seen" : "refuse");
         say(`Merged ${chosen?.name ?? id} into ${base}.`);
       }
       onClose();
@@ -108,7 +109,11 @@ export function Finish({ story: id, onClose }: { story: string; onClose(): void 
       <div className="story-buttons">
         {branches.length > 0 && !empty && (
           <Button kind="primary" autoFocus isDisabled={busy !== null} onPress={() => void send("merge")}>
-            {busy === "merge" ? "Merging…" : `Merge into ${oneLine(base, 30)}`}
+            {busy === "merge"
+              ? "Merging…"
+              : leaks
+                ? "Merge with these secrets"
+                : `Merge into ${oneLine(base, 30)}`}
           </Button>
         )}
         {story?.state !== "done" && (

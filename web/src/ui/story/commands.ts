@@ -60,10 +60,20 @@ export function branchNumber(branch: string): number | null {
 /** A merge that takes long is asked after, with its own key, so often. */
 const PATIENCE = 60;
 
+/** Whether a merge is to be refused when secrets are in what it would land, or a person has seen that they are. */
+export type Secrets = "refuse" | "seen";
+
 /** Merges a branch of a story and waits until that is done. */
-export async function merge(story: string, branch: number | null): Promise<void> {
+export async function merge(
+  story: string,
+  branch: number | null,
+  secrets: Secrets = "refuse",
+): Promise<void> {
   const headers = { "idempotency-key": crypto.randomUUID() };
-  const body = branch === null ? {} : { branch };
+  const body = {
+    ...(branch === null ? {} : { branch }),
+    ...(secrets === "seen" ? { with_secrets: true } : {}),
+  };
   for (let turn = 0; turn < PATIENCE; turn += 1) {
     const sent = api.POST("/api/v1/stories/{story}/merge", { params: of(story), body, headers });
     const receipt = await take(sent);

@@ -115,8 +115,8 @@ async fn asks(
     };
     // What an ask says can be long, so they are read one by one.
     if let Some(ask) = left.pop_front() {
-        let bus = api.bus.clone();
-        Headline::Ask(api.blocking(move || AskNow::read(ask, &bus)).await?).frame(out);
+        let shared = api.clone();
+        Headline::Ask(api.blocking(move || AskNow::read(ask, &shared)).await?).frame(out);
     }
     Ok(match left.is_empty() {
         true => Stage::Done,
