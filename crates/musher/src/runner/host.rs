@@ -183,7 +183,7 @@ impl Hosting {
         let mut ends = 0;
         let mut timer = pin!(tokio::time::sleep_until(times.look_at));
         loop {
-            let paused = self.paused.borrow().is_some() && self.keeping.short.is_none();
+            let paused = self.paused.borrow().is_some() && !self.keeping.short;
             if self.over && !paused && self.keeping.batch.is_empty() {
                 break;
             }
@@ -319,8 +319,8 @@ impl Hosting {
         let why = match done {
             Ok(()) => None,
             Err(error) if error.is_full() => {
-                if *self.ending.borrow() && self.keeping.short.is_none() {
-                    self.keeping.short = Some(Vec::new());
+                if *self.ending.borrow() && !self.keeping.short {
+                    self.keeping.short = true;
                     return self.keep();
                 }
                 Some(error.to_string())

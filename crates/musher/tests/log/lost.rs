@@ -355,7 +355,7 @@ fn a_run_that_is_ended_on_a_full_disk_says_its_own_end_once_and_what_it_spent() 
     let mut writer = folder.reopen();
     let before = writer.next_seq();
     for _ in 0..2 {
-        close_short(&mut writer, &end, &[usage(1, 0.1, false)], 99_000).unwrap();
+        close_short(&mut writer, &end, 99_000).unwrap();
     }
     writer.finish(&end).unwrap();
     let events = all(&folder);

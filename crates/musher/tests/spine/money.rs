@@ -95,13 +95,14 @@ async fn promise_20_killed_runs_cannot_spend_more_than_the_days_cap_together() {
     project.cli(&["cap", "0.30"]).await;
     // A call costs ten cents, and then waits for a person.
     let text = "[[scn:bash in=25000 cr=0 cw=0 out=1]] go";
-    for _ in 0..3 {
+    for n in 0..3 {
         let (_, run) = server.begin(text).await;
         server.until_ask(&run).await;
         server.post(&format!("/runs/{run}/kill"), &json!({})).await;
         let over = server.until_over(&run).await;
-        assert_ne!(over["spent"]["known_cost_usd"], 0.0, "it is not free: {over:#}");
-        assert_eq!(over["spent"]["estimated"], true, "{over:#}");
+        assert!(over["spent"]["known_cost_usd"].as_f64() >= Some(0.1), "it is not free: {over:#}");
+        // The third one has used up what the cap left it, and may have told its total before the kill.
+        assert!(n == 2 || over["spent"]["estimated"] == true, "{over:#}");
     }
     let calls = model.ledger().requests();
     assert!(calls <= 3, "{calls} calls of ten cents each");

@@ -39,9 +39,8 @@ pub(super) struct Keeping {
     /// How much was copied since the last rest.
     copied: usize,
     end: Option<SessionEnded>,
-    /// The run is being ended on a full disk: events are no longer written, and of those that are not, these are kept
-    /// for its close.
-    pub(super) short: Option<Vec<EventKind>>,
+    /// The run is being ended on a full disk: events are no longer written.
+    pub(super) short: bool,
     now: fn() -> i64,
 }
 
@@ -62,7 +61,7 @@ impl Keeping {
             unpacked: None,
             copied: 0,
             end: None,
-            short: None,
+            short: false,
             now,
         }
     }
@@ -72,10 +71,9 @@ impl Keeping {
         if let Some(EventKind::SessionEnded(end)) = self.batch.last().map(|event| &event.kind) {
             self.end = Some((**end).clone());
         }
-        if let Some(kept) = &mut self.short {
-            // What was spent is counted whatever else is lost.
-            let kinds = self.batch.drain(..).map(|event| event.kind);
-            kept.extend(kinds.filter(|kind| matches!(kind, EventKind::Usage(_))));
+        if self.short {
+            // What was spent is in the end, whatever else is lost.
+            self.batch.clear();
         }
         if self.batch.is_empty() {
             return Ok(());
@@ -170,9 +168,9 @@ impl Keeping {
         let unsaid = || ErrorInfo::new(ErrorClass::Internal, "the session gave no end");
         let end = self.end.take().unwrap_or_else(|| SessionEnded::unbegun(unsaid()));
         loop {
-            let closed = match &self.short {
-                Some(kept) => close_short(&mut self.writer, &end, kept, (self.now)()),
-                None => Ok(()),
+            let closed = match self.short {
+                true => close_short(&mut self.writer, &end, (self.now)()),
+                false => Ok(()),
             };
             match closed.and_then(|()| self.writer.finish(&end)) {
                 Err(error) if error.is_full() => tokio::time::sleep(RETRY).await,

@@ -72,10 +72,17 @@ fn uncounted(ended: &SessionEnded, ends: &OpenEnds) -> Vec<EventKind> {
     let counted = ends.ledger.by_model();
     let rest = ended.models.iter().map(|(model, total)| {
         let before = counted.get(model).copied().unwrap_or_default();
-        let cost = total.cost_usd.map(|cost| cost.minus(before.known_cost()));
-        (model, Spend::costing(total.tokens.minus(before.tokens), cost))
+        let tokens = total.tokens.minus(before.tokens);
+        let known = total.known_cost().minus(before.known_cost());
+        let spend = match total.cost_usd {
+            Some(_) => Spend::costing(tokens, Some(known)),
+            None => Spend::unpriced(tokens).at_least(known),
+        };
+        (model, if total.estimated { spend.as_estimate() } else { spend })
     });
-    let rest = rest.filter(|(_, spend)| *spend != Spend::default());
+    let is_free = |spend: &Spend| spend.cost_usd.is_some_and(|cost| cost.is_zero());
+    let nothing = |spend: &Spend| spend.tokens.total() == 0 && is_free(spend);
+    let rest = rest.filter(|(_, spend)| !nothing(spend));
     rest.map(|(model, spend)| {
         let id = format!("recorded-{model}");
         EventKind::Usage(UsageReport::call(id, Some(model.clone()), spend))
@@ -83,12 +90,11 @@ fn uncounted(ended: &SessionEnded, ends: &OpenEnds) -> Vec<EventKind> {
     .collect()
 }
 
-/// Closes the log of a run that a person ended while the disk took nothing: its own end is said, without what the agent
-/// said before it. `kept` is of that all the same. On a disk that has no room even for that, it may be done again.
+/// Closes the log of a run that a person ended while the disk took nothing: its own end is said, and what was spent in all,
+/// without what the agent said before it. On a disk that has no room even for that, it may be done again.
 pub fn close_short<D: Disk>(
     writer: &mut Writer<D>,
     ended: &SessionEnded,
-    kept: &[EventKind],
     now_ms: i64,
 ) -> Result<(), LogError> {
     let ends = open_ends(writer.dir(), BTreeMap::new())?;
@@ -100,7 +106,9 @@ pub fn close_short<D: Disk>(
     let (level, code) = (Level::Warning, Some("cut_short".into()));
     let notice = EventKind::Notice { level, code, text: text.into() };
     let mut kinds = vec![(None, Scope::Main, notice)];
-    kinds.extend(kept.iter().cloned().map(|kind| (None, Scope::Main, kind)));
+    // One report for each model, however many calls there were: the room that is kept is small.
+    let uncounted = uncounted(ended, &ends).into_iter();
+    kinds.extend(uncounted.map(|report| (None, Scope::Main, report)));
     kinds.extend(closing(ends, TurnOutcome::Interrupted, &reason, ended));
     writer.append_last(&numbered(kinds, now_ms, writer.next_seq())).map(drop)
 }
