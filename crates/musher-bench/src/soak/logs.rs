@@ -41,7 +41,13 @@ impl Lines {
             },
         };
         let mut buffer = Vec::new();
-        match reader.read(&mut buffer, PIECE)? {
+        let read = reader.read(&mut buffer, PIECE).map_err(|error| {
+            match matches!(error, LogError::Damaged { .. }) {
+                true => Broken::error(Promise::Numbers, error.to_string()),
+                false => error.into(),
+            }
+        });
+        match read? {
             Read::Lines(batch) => self.read.extend(lines(&buffer[batch.lines]).map(<[u8]>::to_vec)),
             Read::End => {}
             Read::Reset { to } => {

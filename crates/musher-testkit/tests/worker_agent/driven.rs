@@ -133,7 +133,7 @@ async fn an_interrupt_ends_the_turn_and_keeps_the_session() {
         matches!(&event.kind, EventKind::AskClosed { ask: closed, answer: None, .. } if *closed == ask)
     });
     assert!(closed, "the ask was withdrawn");
-    assert_eq!(ended.end.usage.total(), 0, "what was cut off is not counted");
+    assert!(ended.end.usage.total() > 0, "what was told of a turn that was cut off is counted");
     assert!(place.effects().is_empty());
 }
 
