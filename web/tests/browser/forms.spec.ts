@@ -107,7 +107,7 @@ test("an answer that is half written stays while somebody reads far away in the 
   const { run } = await server.begin(
     "Paint it",
     "worker",
-    '[[work lines=3000 question="Which colour?" options="Red|Blue"]]',
+    '[[work lines=1000 question="Which colour?" options="Red|Blue"]]',
   );
   await expect.poll(async () => (await server.ask<{ asks: unknown[] }>("GET", "/asks")).asks.length).toBe(1);
   await page.goto(`${server.url}/runs/${run}`);
