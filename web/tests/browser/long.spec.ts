@@ -8,7 +8,8 @@ const list = (page: Page) => page.getByRole("list", { name: "Transcript" });
 /** That the page holds little, whatever was looked at. */
 async function small(page: Page): Promise<void> {
   expect(await rows(page)).toBeLessThanOrEqual(300);
-  expect(await eventsHeld(page)).toBeLessThanOrEqual(5_000);
+  // While one stretch takes the place of another, the browser has not yet let go of the first.
+  await expect.poll(() => eventsHeld(page)).toBeLessThanOrEqual(5_000);
 }
 
 test.slow();
