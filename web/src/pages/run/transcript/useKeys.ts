@@ -1,5 +1,5 @@
 // The keys of a transcript.
-import type { RefObject } from "react";
+import { type RefObject, useEffect, useState } from "react";
 import { useActions } from "../../../keys/registry";
 import { copy } from "../../../ui/copy";
 import { say } from "../../../ui/toast";
@@ -23,15 +23,52 @@ interface Parts {
   fork(turn: number | null): void;
 }
 
+/** A wish to go to the nearest of some events, from an event. */
+interface Jump {
+  among: "turns" | "marks";
+  back: boolean;
+  from: number;
+}
+
+const NONE = {
+  turns: { before: "This is the first turn.", after: "This is the last turn." },
+  marks: {
+    before: "No error and no ask stands before this.",
+    after: "No error and no ask follows.",
+  },
+};
+
 export function useKeys(parts: Parts): void {
   const { list, rows, marks, turns, whole, go, toEnd, toggle, setOpened, search, fork } = parts;
   const here = () => rows[list.current?.current() ?? 0];
-  const jump = (numbers: readonly number[], back: boolean, none: string) => {
-    const found = next(numbers, here()?.row.seq ?? 0, back);
+  // What is far away is known only by the outline, which takes a moment to read in a long run.
+  const [awaited, setAwaited] = useState<Jump | null>(null);
+  const take = ({ among, back, from }: Jump) => {
+    const found = next(among === "turns" ? turns : marks, from, back);
     if (found !== null) go(found);
-    else say(whole ? none : "The outline of the run is still being read. Try again in a moment.");
+    else if (whole) say(NONE[among][back ? "before" : "after"]);
+    return found !== null || whole;
   };
-  const step = (by: number) => list.current?.show((list.current?.current() ?? 0) + by, "auto");
+  const jump = (among: Jump["among"], back: boolean) => {
+    const wanted = { among, back, from: here()?.row.seq ?? 0 };
+    if (take(wanted)) return;
+    setAwaited(wanted);
+    say("Reading the outline of the run. It goes there as soon as that is known.");
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it waits for the outline, and for nothing else.
+  useEffect(() => {
+    if (!whole || awaited === null) return;
+    setAwaited(null);
+    take(awaited);
+  }, [whole, awaited]);
+  const step = (by: number) => {
+    setAwaited(null);
+    list.current?.show((list.current?.current() ?? 0) + by, "auto");
+  };
+  const end = () => {
+    setAwaited(null);
+    toEnd();
+  };
   useActions("Transcript", [
     { id: "t.next", words: "Next row", keys: ["j"], repeat: true, run: () => step(1) },
     { id: "t.back", words: "Row before", keys: ["k"], repeat: true, run: () => step(-1) },
@@ -51,31 +88,31 @@ export function useKeys(parts: Parts): void {
       keys: ["O"],
       run: () => setOpened(flip(rows)),
     },
-    { id: "t.end", words: "To the end, and follow", keys: ["f", "G"], run: toEnd },
+    { id: "t.end", words: "To the end, and follow", keys: ["f", "G"], run: end },
     { id: "t.search", words: "Search in the run", keys: ["/"], run: search },
     {
       id: "t.error",
       words: "Next error or ask",
       keys: ["e"],
-      run: () => jump(marks, false, "No error and no ask follows."),
+      run: () => jump("marks", false),
     },
     {
       id: "t.error-back",
       words: "Error or ask before",
       keys: ["E"],
-      run: () => jump(marks, true, "No error and no ask stands before this."),
+      run: () => jump("marks", true),
     },
     {
       id: "t.turn",
       words: "Next turn",
       keys: ["]"],
-      run: () => jump(turns, false, "This is the last turn."),
+      run: () => jump("turns", false),
     },
     {
       id: "t.turn-back",
       words: "Turn before",
       keys: ["["],
-      run: () => jump(turns, true, "This is the first turn."),
+      run: () => jump("turns", true),
     },
     {
       id: "t.fork",
