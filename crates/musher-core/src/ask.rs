@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::{CallId, Edit, RawRef, Rule, ToolKind};
+use crate::{AskDigest, CallId, Edit, RawRef, Rule, ToolKind};
 
 /// Something that waits for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -158,6 +158,37 @@ pub enum ClosedBy {
     TurnEnd,
     /// The process ended first.
     ProcessEnd,
+}
+
+/// What was on the screen when an ask was answered, and what the ask says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShownAsk {
+    /// The digest that came with the answer.
+    pub shown: Option<AskDigest>,
+    /// The digest of the ask as its run's log has it; absent when nobody could find it.
+    pub logged: Option<AskDigest>,
+}
+
+impl ShownAsk {
+    /// Whether the person has seen this very ask.
+    pub fn is_this(&self) -> bool {
+        self.shown.is_some() && self.shown == self.logged
+    }
+}
+
+/// Who sent an answer, as its door knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "door", rename_all = "snake_case")]
+pub enum Sender {
+    /// Somebody who showed the token of the state directory, as the command line does.
+    CommandLine,
+    /// A browser or a program that has a token of its own.
+    Token { token: String },
+    /// An assistant, through its tools.
+    Assistant {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token: Option<String>,
+    },
 }
 
 /// What the agent wanted to do, with the fields that a person changed.

@@ -50,6 +50,8 @@ ids! {
     SessionId,
     /// One ask inside one run.
     AskId,
+    /// A hash over a run, an ask of it and what it asks: the same whenever the same ask is read.
+    AskDigest,
     /// One tool call inside one run.
     CallId,
     /// One piece of content (a text, a thought) inside one run.

@@ -21,14 +21,15 @@ mod usage;
 mod work;
 
 pub use ask::{
-    Answer, Approval, Ask, Choice, ClosedBy, Decision, Question, QuestionOption, Reply, merged,
+    Answer, Approval, Ask, Choice, ClosedBy, Decision, Question, QuestionOption, Reply, Sender,
+    ShownAsk, merged,
 };
 pub use cut::{cut_mark, cut_place, escape_len, is_cut, kept as kept_of_cut};
 pub use error::{ErrorClass, ErrorInfo};
 pub use event::{Channel, Delta, Event, EventKind, RawRef, Scope};
 pub use id::{
-    AgentName, AskId, CallId, CommandId, IdError, ItemId, PromptId, RunId, SessionId, SlotId,
-    StoryId, TaskId,
+    AgentName, AskDigest, AskId, CallId, CommandId, IdError, ItemId, PromptId, RunId, SessionId,
+    SlotId, StoryId, TaskId,
 };
 pub use item::{ItemBody, Level, Origin, OutputStream, PlanEntry, TaskPhase, TaskUpdate};
 pub use outcome::{Outcome, SessionEnded, SessionOrigin, Trigger, TurnEnded, TurnOutcome};

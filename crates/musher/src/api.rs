@@ -100,6 +100,7 @@ use crate::settings::Settings;
 use crate::worktree::Slots;
 
 pub use access::Access;
+pub(crate) use asks::ask_digest;
 pub use bounds::{REQUESTS, STREAMS};
 pub use code::Code;
 pub use page::PAGES;

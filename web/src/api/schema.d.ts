@@ -246,7 +246,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer an ask */
+        /**
+         * Answer an ask
+         * @description An answer carries as `shown` the digest of the ask that was on the screen. Without it, or with another one, it is refused with 428 `ask_not_shown` and the ask as it is now. An ask that is closed is refused with 409, and `ask.won` says who was first.
+         */
         post: operations["answer"];
         delete?: never;
         options?: never;
@@ -871,6 +874,8 @@ export interface components {
         };
         AnswerRequest: {
             answer: components["schemas"]["AnswerBody"];
+            /** @description The `digest` of the ask as it was shown to whoever answers. Another one, or none, is refused with 428. */
+            shown?: string | null;
         };
         /** @description An ask, with what it says. */
         AskNow: components["schemas"]["AskView"] & components["schemas"]["Change"] & {
@@ -881,8 +886,11 @@ export interface components {
              * @description Unix milliseconds after which the default answers.
              */
             deadline?: number | null;
+            /** @description A hash over the run, the ask and its body. An answer carries the digest of what was on the screen as `shown`. */
+            digest: string;
             /** @description The tool rule that `allow_always` would grant; absent when there is none that is safe. */
             rule?: string | null;
+            won?: components["schemas"]["Won"] | null;
         };
         /**
          * @description Where an ask is.
@@ -1251,6 +1259,8 @@ export interface components {
         };
         /** @description A problem as clients read it. */
         Problem: {
+            /** @description The ask as it is now, if the problem is about one. */
+            ask?: Record<string, never> | null;
             /** @description The kind as a word for programs; it never changes. */
             code: string;
             /** @description What went wrong this time. */
@@ -1664,6 +1674,15 @@ export interface components {
             /** @description The part of it, if it was split; written as a key is. */
             part?: string | null;
             spent: components["schemas"]["Spent"];
+        };
+        /** @description Who answered an ask, or what closed it, and with which answer. */
+        Won: {
+            /** @description The answer, as far as it is known. */
+            answer?: Record<string, never> | null;
+            /** @description As in the event `ask_closed`: `person`, `rule`, `deadline`, `agent` and so on. */
+            by: string;
+            /** @description For people: the name of the browser or program, `the command line`, `a tool rule`, `the deadline`. */
+            who: string;
         };
         /** @description The body of a command that is a text for an agent. */
         Words: {

@@ -89,13 +89,16 @@ export class Team extends Server {
   private async answer(chosen: string): Promise<void> {
     const [open] = await this.asked(1);
     const answer = { decision: "replies", replies: [{ chosen: [chosen] }] };
-    await this.ask("POST", `/runs/${open?.run}/asks/${open?.ask}/answer`, { answer });
+    await this.ask("POST", `/runs/${open?.run}/asks/${open?.ask}/answer`, { answer, shown: open?.digest });
   }
 
   /** Waits until so many asks are open. */
-  async asked(count: number): Promise<{ ask: string; run: string }[]> {
+  async asked(count: number): Promise<{ ask: string; run: string; digest: string }[]> {
     for (let turn = 0; turn < 300; turn += 1) {
-      const { asks } = await this.ask<{ asks: { ask: string; run: string }[] }>("GET", "/asks");
+      const { asks } = await this.ask<{ asks: { ask: string; run: string; digest: string }[] }>(
+        "GET",
+        "/asks",
+      );
       if (asks.length === count) return asks;
       await new Promise((done) => setTimeout(done, 100));
     }

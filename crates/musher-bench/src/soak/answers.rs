@@ -50,7 +50,7 @@ struct Given {
 }
 
 impl Given {
-    fn roll(ask: &Ask, dice: &mut Dice, client: &str) -> Self {
+    fn roll(ask: &Ask, shown: &str, dice: &mut Dice, client: &str) -> Self {
         let word = format!("{client}-{:012x}", dice.roll(1 << 48));
         let deny = json!({ "decision": "deny", "reason": word });
         let (answer, allows) = match ask {
@@ -65,7 +65,10 @@ impl Given {
             Ask::Plan { .. } => (json!({ "decision": "allow" }), true),
             Ask::Form { .. } => (deny, false),
         };
-        Self { body: json!({ "answer": answer }), answered: Answered { word, allows } }
+        Self {
+            body: json!({ "answer": answer, "shown": shown }),
+            answered: Answered { word, allows },
+        }
     }
 }
 
@@ -81,8 +84,8 @@ async fn answer(
     world.goes_on_after(thinks).await;
     let Some(body) = &ask.body else { return Ok(key) };
     let path = ["runs", &ask.run, "asks", &ask.ask, "answer"];
-    let one = Given::roll(body, &mut dice, "one");
-    let two = Given::roll(body, &mut dice, "two");
+    let one = Given::roll(body, &ask.digest, &mut dice, "one");
+    let two = Given::roll(body, &ask.digest, &mut dice, "two");
     let sent = if dice.one_in(2) {
         let both = tokio::join!(world.tell(&path, &one.body), world.tell(&path, &two.body));
         let (first, second) = (is_sent(both.0?)?, is_sent(both.1?)?);
@@ -107,7 +110,7 @@ async fn answer(
         ledger::answer(&world, &ask.run, &ask.ask)?;
     }
     if dice.one_in(3) {
-        let late = Given::roll(body, &mut dice, "late");
+        let late = Given::roll(body, &ask.digest, &mut dice, "late");
         match world.tell(&path, &late.body).await? {
             Told::No(_) => world.count("late answers refused"),
             Told::Away => {}

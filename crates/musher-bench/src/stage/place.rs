@@ -211,8 +211,10 @@ impl Place {
             let asks: Json = self.client.read(&["asks"], &[]).await?;
             let asks = asks["asks"].as_array().map(Vec::as_slice).unwrap_or_default();
             let ask = asks.iter().find(|ask| ask["run"] == run.as_str());
-            if let Some(ask) = ask.and_then(|ask| ask["ask"].as_str()) {
-                return Ok(Held { run, ask: ask.to_owned() });
+            if let Some(ask) = ask
+                && let (Some(id), Some(digest)) = (ask["ask"].as_str(), ask["digest"].as_str())
+            {
+                return Ok(Held { run, ask: id.to_owned(), digest: digest.to_owned() });
             }
             ensure!(began.elapsed() < PATIENCE, "{run} never asked");
             tokio::time::sleep(LOOK).await;
@@ -221,7 +223,7 @@ impl Place {
 
     /// Lets a run go that waits.
     pub async fn let_go(&self, held: &Held) -> anyhow::Result<()> {
-        let yes = json!({ "answer": { "decision": "allow" } });
+        let yes = json!({ "answer": { "decision": "allow" }, "shown": held.digest });
         self.client.post(&["runs", &held.run, "asks", &held.ask, "answer"], &yes).await?;
         Ok(())
     }
@@ -270,6 +272,7 @@ impl Place {
 pub struct Held {
     pub run: String,
     ask: String,
+    digest: String,
 }
 
 impl Drop for Place {

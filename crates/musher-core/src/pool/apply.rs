@@ -131,7 +131,7 @@ impl State {
             Fact::AskClosed { run, ask, by, .. } => {
                 self.set_ask(*run, ask, AskState::Closed { by: *by });
             }
-            Fact::AnswerOffered { run, ask, command } => {
+            Fact::AnswerOffered { run, ask, command, .. } => {
                 self.set_ask(*run, ask, AskState::Offered { command: command.clone() });
                 self.offer(*run, command, DeliveryKind::Answer { ask: ask.clone() });
             }

@@ -1,6 +1,6 @@
 //! What people and programs may ask of the pool; each command may be refused.
 
-use crate::{AgentName, Answer, AskId, PastRun, RunId, RunRef, StoryId};
+use crate::{AgentName, Answer, AskId, PastRun, RunId, RunRef, Sender, ShownAsk, StoryId};
 
 /// A wish about stories or runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +60,9 @@ pub enum Command {
         run: RunId,
         ask: AskId,
         answer: Answer,
+        /// An answer belongs to what was on the screen.
+        seen: ShownAsk,
+        from: Option<Sender>,
     },
     Resume {
         past: PastRun,

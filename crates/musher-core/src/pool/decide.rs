@@ -14,6 +14,7 @@ mod texts;
 
 use crate::CommandId;
 use crate::pool::{Command, Decision, Input, Refusal, Reply, State, Team};
+use answers::Given;
 use draft::Draft;
 
 #[cfg(test)]
@@ -83,7 +84,9 @@ fn obey(draft: &mut Draft<'_>, id: &CommandId, command: Command) -> Result<Reply
         Command::Interrupt { run } => talk::interrupt(draft, id, run),
         Command::Stop { run } => ending::stop(draft, id, run),
         Command::Kill { run } => ending::kill(draft, id, run),
-        Command::Answer { run, ask, answer } => answers::answer(draft, id, run, &ask, &answer),
+        Command::Answer { run, ask, answer, seen, from } => {
+            answers::answer(draft, id, run, &ask, &Given { answer, seen, from })
+        }
         Command::Resume { past, text } => starts::resume(draft, id, past, text),
         Command::Retry { past } => starts::retry(draft, id, past),
         Command::Fork { run, text, turn } => starts::fork(draft, id, run, text, turn),

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::pool::{Held, UndeliveredCode};
 use crate::{
-    AskId, ClosedBy, CommandId, EndWish, ErrorInfo, Outcome, RunId, RunPlan, SessionId, SlotId,
-    Spend, Start, StoryId, Usd, Wait,
+    AskId, ClosedBy, CommandId, EndWish, ErrorInfo, Outcome, RunId, RunPlan, Sender, SessionId,
+    SlotId, Spend, Start, StoryId, Usd, Wait,
 };
 
 /// What the pool decided.
@@ -121,6 +121,8 @@ pub enum Fact {
         /// The person's answer, if there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         command: Option<CommandId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<Sender>,
     },
     SessionSeen {
         run: RunId,
@@ -165,6 +167,8 @@ pub enum Fact {
         run: RunId,
         ask: AskId,
         command: CommandId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<Sender>,
     },
     AskAnswered {
         run: RunId,

@@ -73,6 +73,8 @@ pub enum Refusal {
     AlreadyAnswered { run: RunId, ask: AskId },
     #[error("ask {ask} of run {run} was closed {}", closed(*by))]
     AskClosed { run: RunId, ask: AskId, by: ClosedBy },
+    #[error("ask {ask} of run {run} is not the one that was shown with this answer")]
+    AskNotShown { run: RunId, ask: AskId },
     #[error("ask {ask} of run {run} does not take this answer")]
     WrongAnswer { run: RunId, ask: AskId },
     #[error("run {run} did not take it: {message}")]
@@ -88,6 +90,8 @@ pub enum RefusalClass {
     Conflict,
     /// The command itself is wrong.
     Invalid,
+    /// It does not say what its sender had seen, or that was something else.
+    Unseen,
 }
 
 impl Refusal {
@@ -117,6 +121,7 @@ impl Refusal {
             Self::NoSuchAsk { .. } => "no_such_ask",
             Self::AlreadyAnswered { .. } => "already_answered",
             Self::AskClosed { .. } => "ask_closed",
+            Self::AskNotShown { .. } => "ask_not_shown",
             Self::WrongAnswer { .. } => "wrong_answer",
             Self::Undelivered { .. } => "undelivered",
         }
@@ -146,6 +151,7 @@ impl Refusal {
             | Self::AlreadyAnswered { .. }
             | Self::AskClosed { .. }
             | Self::Undelivered { .. } => RefusalClass::Conflict,
+            Self::AskNotShown { .. } => RefusalClass::Unseen,
             Self::WhichBranch { .. } | Self::BadText { .. } | Self::WrongAnswer { .. } => {
                 RefusalClass::Invalid
             }
@@ -188,6 +194,9 @@ impl Refusal {
             Self::NoSuchAsk { .. } => "list the open asks to see their ids".into(),
             Self::AlreadyAnswered { .. } | Self::AskClosed { .. } => {
                 "tell the agent in a prompt if you want something else".into()
+            }
+            Self::AskNotShown { .. } => {
+                "read the ask again, and send its digest with the answer as `shown`".into()
             }
             Self::WrongAnswer { .. } => "allow it or deny it".into(),
             Self::Undelivered { run, why, .. } => match why {

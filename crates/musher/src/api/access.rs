@@ -1,14 +1,17 @@
 //! Who may speak to the server: Host, Origin and token are checked before a request is looked at any further.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Request, State};
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use futures_util::{StreamExt, stream};
+use musher_core::Sender;
 use tokio_util::sync::CancellationToken;
 
 use super::problem::Problem;
@@ -70,6 +73,26 @@ pub(super) enum Bearer {
     Owner,
     /// The holder of a token that can be taken back.
     Holder { id: String, revoked: CancellationToken },
+}
+
+/// Who sends a request, as far as it is kept.
+#[derive(Debug)]
+pub(super) struct From(pub(super) Option<Sender>);
+
+impl<S: Send + Sync> FromRequestParts<S> for From {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        // What an assistant asks for comes from inside, past the door.
+        if let Some(sender) = parts.extensions.get::<Sender>() {
+            return Ok(Self(Some(sender.clone())));
+        }
+        Ok(Self(match parts.extensions.get::<Bearer>() {
+            Some(Bearer::Owner) => Some(Sender::CommandLine),
+            Some(Bearer::Holder { id, .. }) => Some(Sender::Token { token: id.clone() }),
+            Some(Bearer::Anybody) | None => None,
+        }))
+    }
 }
 
 impl Access {

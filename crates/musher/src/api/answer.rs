@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use musher_core::{Answer, Reply};
+use musher_core::{Answer, AskDigest, Reply, ShownAsk};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use utoipa::ToSchema;
 
 use super::Api;
+use super::access::From;
 use super::command::Receipt;
 use super::document::Key;
 use super::grant;
@@ -20,6 +21,8 @@ use crate::pool::Wish;
 #[serde(deny_unknown_fields)]
 pub(super) struct AnswerRequest {
     answer: AnswerBody,
+    /// The `digest` of the ask as it was shown to whoever answers. Another one, or none, is refused with 428.
+    shown: Option<String>,
 }
 
 /// What is said to an ask.
@@ -85,6 +88,7 @@ impl TryFrom<AnswerBody> for Answer {
     tag = "asks",
     operation_id = "answer",
     summary = "Answer an ask",
+    description = "An answer carries as `shown` the digest of the ask that was on the screen. Without it, or with another one, it is refused with 428 `ask_not_shown` and the ask as it is now. An ask that is closed is refused with 409, and `ask.won` says who was first.",
     params(OfAsk, Key),
     request_body = AnswerRequest,
     responses((status = 200, body = Receipt), (status = 202, body = Receipt), Problem)
@@ -92,12 +96,30 @@ impl TryFrom<AnswerBody> for Answer {
 pub(super) async fn answer(
     State(api): State<Api>,
     OfAsk(run, ask): OfAsk,
+    From(from): From,
     Order { body, terms }: Order<AnswerRequest>,
 ) -> Result<Receipt, Problem> {
     let answer = body.answer.try_into()?;
     api.context.pool.until_heard(&run, &ask).await;
-    if let Answer::AllowAlways { rule: Some(rule) } = &answer {
+    let logged = api.asked(&run, &ask).await?.map(|asked| asked.digest);
+    let seen = ShownAsk { shown: body.shown.map(AskDigest::new), logged };
+    // The pool decides whether the answer is taken, but nothing is granted for what was not seen.
+    if let Answer::AllowAlways { rule: Some(rule) } = &answer
+        && seen.is_this()
+    {
         api.grant(&run, &ask, rule).await?;
     }
-    api.wish(Wish::Answer { run, ask, answer }, terms).await
+    let (of, asked) = (run.clone(), ask.clone());
+    let refused = match api.wish(Wish::Answer { run, ask, answer, seen, from }, terms).await {
+        Ok(receipt) => return Ok(receipt),
+        Err(problem) => problem,
+    };
+    match refused.code() {
+        "ask_not_shown" | "already_answered" | "ask_closed" | "undelivered" => {}
+        _ => return Err(refused),
+    }
+    Err(match api.asked(&of, &asked).await? {
+        Some(now) => refused.about(&now),
+        None => refused,
+    })
 }

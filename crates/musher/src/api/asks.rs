@@ -1,21 +1,30 @@
 //! `GET /asks`: what waits for a person, with what each ask says.
 
+mod digest;
+mod won;
+
 use std::path::Path;
 
 use axum::Json;
 use axum::extract::State;
-use musher_core::{Ask, Edit, Event, EventKind, Rule, RunId, StoryId};
+use musher_core::pool::{RESTART_ASK, TextKey};
+use musher_core::{Answer, Ask, AskDigest, AskId, Edit, Event, EventKind, Rule, RunId, StoryId};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::change::Change;
 use super::problem::Problem;
 use super::request::Params;
 use super::{Api, Shared};
-use crate::journal::{AskPhase, AskView, AsksQuery, WhichAsks};
+use crate::journal::{AskPhase, AskView, AsksQuery, JournalError, WhichAsks};
+use crate::pool::RunName;
 use crate::runner::log::{Cursor, LogError, Read, Reader, lines};
 use crate::runner::spec::RunSpec;
 use crate::secrets;
+
+pub(crate) use digest::ask_digest;
+use won::Won;
 
 /// What the pool asks when a run was lost too often; its log says nothing of it.
 const RESTART: &str = "This run was lost several times in a short while. Start it again?";
@@ -46,6 +55,9 @@ pub(super) struct AsksReply {
 pub(super) struct AskNow {
     #[serde(flatten)]
     ask: AskView,
+    /// A hash over the run, the ask and its body. An answer carries the digest of what was on the screen as `shown`.
+    #[schema(value_type = String)]
+    pub(super) digest: AskDigest,
     /// What is asked, as in the event `ask_opened`; absent when the run's log was cleaned away.
     #[schema(value_type = Option<Object>)]
     pub(super) body: Option<Ask>,
@@ -57,6 +69,9 @@ pub(super) struct AskNow {
     /// What the act would change in the files as they are now, if it is an open approval of such an act.
     #[serde(flatten)]
     change: Change,
+    /// Who answered it, or what closed it; absent while it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    won: Option<Won>,
 }
 
 #[utoipa::path(
@@ -87,17 +102,21 @@ pub(super) async fn asks(
 impl AskNow {
     /// Reads in the run's log what is asked. This blocks for a moment.
     pub(super) fn read(ask: AskView, api: &Shared) -> Self {
-        let Some(seq) = ask.seq else {
-            let body = Some(Ask::Plan { plan: RESTART.into() });
-            return Self { ask, body, deadline: None, rule: None, change: Change::default() };
-        };
         // An ask whose log is gone is still an ask.
         let folder = api.bus.folder(ask.run);
-        let opened = event(&folder, seq).ok().flatten();
-        let (body, deadline, rule) = match opened.map(|event| event.kind) {
-            Some(EventKind::AskOpened { body, deadline, rule, .. }) => (Some(body), deadline, rule),
+        let opened = match ask.seq {
+            Some(seq) => json(&folder, seq),
+            None => Some(own_ask()),
+        };
+        let body = opened.as_ref().and_then(|opened| opened.get("body"));
+        let digest = ask_digest(ask.run, &ask.ask, body.unwrap_or(&Value::Null));
+        let (body, deadline, rule) = match opened.and_then(|it| serde_json::from_value(it).ok()) {
+            Some(Event { kind: EventKind::AskOpened { body, deadline, rule, .. }, .. }) => {
+                (Some(body), deadline, rule)
+            }
             _ => (None, None, None),
         };
+        let won = Won::of(&ask, answer(&ask, &folder, api), api);
         let change = match (&body, ask.state) {
             (Some(Ask::Approval(approval)), AskPhase::Open | AskPhase::Offered)
                 if !approval.edits.is_empty() =>
@@ -106,8 +125,55 @@ impl AskNow {
             }
             (_, _) => Change::default(),
         };
-        Self { ask, body, deadline, rule, change }
+        Self { ask, digest, body, deadline, rule, change, won }
     }
+
+    /// The ask as it is now in a few words, for whoever comes too late.
+    pub(super) fn lost_to(&self) -> Option<String> {
+        self.won.as_ref().map(|won| won.sentence(self.ask.run, &self.ask.ask))
+    }
+}
+
+impl Api {
+    /// An ask as it is now; nothing if there is no such ask.
+    pub(super) async fn asked(
+        &self,
+        run: &RunName,
+        ask: &AskId,
+    ) -> Result<Option<AskNow>, Problem> {
+        let (wanted, ask, api) = (run.clone(), ask.clone(), self.clone());
+        let read = move || {
+            let run = match wanted {
+                RunName::Id(run) => Some(run),
+                RunName::Latest { story, agent } => {
+                    api.views.latest_run(&story, agent.as_ref())?.map(|run| run.id)
+                }
+            };
+            let Some(run) = run else { return Ok(None) };
+            Ok(api.views.ask(run, &ask)?.map(|ask| AskNow::read(ask, &api)))
+        };
+        self.blocking(read).await?.map_err(|error: JournalError| error.into())
+    }
+}
+
+/// What the pool itself asks, in the form of an event.
+fn own_ask() -> Value {
+    let body = Ask::Plan { plan: RESTART.into() };
+    serde_json::json!({ "seq": 0, "ts": 0, "type": "ask_opened", "ask": RESTART_ASK, "body": body })
+}
+
+/// The answer that an ask got: as the log tells it, or as it was offered.
+fn answer(ask: &AskView, folder: &Path, api: &Shared) -> Option<Answer> {
+    if ask.state == AskPhase::Open {
+        return None;
+    }
+    let closed = ask.closed_seq.and_then(|seq| json(folder, seq));
+    let closed = closed.and_then(|event| serde_json::from_value(event).ok());
+    if let Some(Event { kind: EventKind::AskClosed { answer: Some(answer), .. }, .. }) = closed {
+        return Some(answer);
+    }
+    let text = api.views.text(&TextKey::Answer(ask.command.clone()?)).ok()??;
+    serde_json::from_str(&text).ok()
 }
 
 /// What edits would change in the worktree of a run.
@@ -124,6 +190,16 @@ fn foreseen(edits: &[Edit], folder: &Path, api: &Shared) -> Change {
 
 /// One event of a log.
 pub(super) fn event(folder: &Path, seq: u64) -> Result<Option<Event>, LogError> {
+    let line = line(folder, seq)?;
+    Ok(line.and_then(|line| serde_json::from_slice(&line).ok()))
+}
+
+/// One event of a log with everything that stands in it, or nothing if it cannot be read.
+fn json(folder: &Path, seq: u64) -> Option<Value> {
+    serde_json::from_slice(&line(folder, seq).ok()??).ok()
+}
+
+fn line(folder: &Path, seq: u64) -> Result<Option<Vec<u8>>, LogError> {
     let end = Reader::open_last(folder, 0)?;
     let before = seq.checked_sub(1).map(|seq| Cursor { epoch: end.cursor().epoch, seq });
     let mut line = Vec::new();
@@ -131,6 +207,5 @@ pub(super) fn event(folder: &Path, seq: u64) -> Result<Option<Event>, LogError> 
         Read::Lines(batch) if batch.first == seq => batch,
         Read::Lines(_) | Read::End | Read::Reset { .. } => return Ok(None),
     };
-    let first = lines(&line[batch.lines]).next();
-    Ok(first.and_then(|line| serde_json::from_slice(line).ok()))
+    Ok(lines(&line[batch.lines]).next().map(<[u8]>::to_vec))
 }

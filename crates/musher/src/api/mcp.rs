@@ -10,6 +10,7 @@ use axum::http::{HeaderName, Method, StatusCode, header};
 use axum::response::Response;
 use axum::routing::Router;
 use http_body_util::BodyExt;
+use musher_core::Sender;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value as Json;
 use tokio::sync::watch;
@@ -156,6 +157,7 @@ impl Office for Inside {
                 .method(method)
                 .uri(wanted.uri())
                 .header(header::CONTENT_TYPE, "application/json")
+                .extension(Sender::Assistant { token: None })
                 .body(Body::from(body))
                 .map_err(|error| failed(error.to_string()))?;
             let response = router.oneshot(request).await.unwrap_or_else(|never| match never {});

@@ -7,8 +7,10 @@ use axum::response::{IntoResponse, Response};
 use musher_core::IdError;
 use musher_core::pool::{Refusal, RefusalClass};
 use serde::Serialize;
+use serde_json::Value as Json;
 use utoipa::ToSchema;
 
+use super::asks::AskNow;
 use crate::journal::JournalError;
 use crate::pool::RunName;
 use crate::runner::log::LogError;
@@ -21,6 +23,7 @@ pub struct Problem {
     detail: String,
     hint: Cow<'static, str>,
     retry_after: Option<u16>,
+    ask: Option<Json>,
 }
 
 /// A problem as clients read it.
@@ -39,6 +42,10 @@ pub(super) struct ProblemBody<'a> {
     code: &'a str,
     /// What the person can do about it.
     hint: &'a str,
+    /// The ask as it is now, if the problem is about one.
+    #[schema(value_type = Option<Object>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ask: Option<&'a Json>,
 }
 
 impl Problem {
@@ -48,7 +55,14 @@ impl Problem {
         detail: impl Into<String>,
         hint: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self { status, code, detail: detail.into(), hint: hint.into(), retry_after: None }
+        Self {
+            status,
+            code,
+            detail: detail.into(),
+            hint: hint.into(),
+            retry_after: None,
+            ask: None,
+        }
     }
 
     /// The server cannot do it now; the client may try again after some seconds.
@@ -102,8 +116,19 @@ impl Problem {
             detail: &self.detail,
             code: self.code,
             hint: &self.hint,
+            ask: self.ask.as_ref(),
         };
         serde_json::to_vec(&body).unwrap_or_default()
+    }
+
+    /// The same problem with the ask that it is about, which tells who was first.
+    pub(super) fn about(mut self, ask: &AskNow) -> Self {
+        if let Some(lost) = ask.lost_to() {
+            self.detail = lost;
+        }
+        // A view is plain data, which can always be written as JSON.
+        self.ask = serde_json::to_value(ask).ok();
+        self
     }
 
     pub fn status(&self) -> StatusCode {
@@ -121,6 +146,7 @@ impl From<Refusal> for Problem {
             RefusalClass::NotFound => StatusCode::NOT_FOUND,
             RefusalClass::Conflict => StatusCode::CONFLICT,
             RefusalClass::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+            RefusalClass::Unseen => StatusCode::PRECONDITION_REQUIRED,
         };
         Self::new(status, refusal.code(), refusal.to_string(), refusal.hint())
     }

@@ -5,7 +5,7 @@ use musher_core::{Answer as Said, Ask, Question, Reply};
 use serde_json::Value as Json;
 
 use super::ask::{asked, reply};
-use super::open_ask::{self, Open};
+use super::open_ask::{self, Open, Seen};
 use super::place::PlaceArgs;
 use super::run_name::RunName;
 use super::text::plain;
@@ -22,6 +22,8 @@ pub(crate) struct Answer {
     /// Choose an option by its label or number; more than once where several may be chosen.
     #[arg(short, long, value_name = "LABEL")]
     choose: Vec<String>,
+    #[command(flatten)]
+    seen: Seen,
     #[command(flatten)]
     place: PlaceArgs,
 }
@@ -56,7 +58,7 @@ impl Answer {
             )
         })?;
         let done = format!("ask {} of {} is answered", meant.ask, open.run);
-        open_ask::send(&place, &client, &open.run, &meant, &answer, &done).await
+        open_ask::send(&place, &client, &open.run, &meant, &self.seen, &answer, &done).await
     }
 }
 

@@ -3,7 +3,7 @@
 use clap::Args;
 use musher_core::{Answer, Ask};
 
-use super::open_ask::{self, Meant, Open};
+use super::open_ask::{self, Meant, Open, Seen};
 use super::place::PlaceArgs;
 use super::run_name::RunName;
 use super::text::plain;
@@ -18,6 +18,8 @@ pub(crate) struct Approve {
     /// Grant the rule that `musher asks RUN` shows; without one, the agent's own offer for its session.
     #[arg(long)]
     always: bool,
+    #[command(flatten)]
+    seen: Seen,
     #[command(flatten)]
     place: PlaceArgs,
 }
@@ -47,7 +49,7 @@ impl Approve {
                 meant.ask, open.run
             ),
         };
-        open_ask::send(&place, &client, &open.run, &meant, &answer, &done).await
+        open_ask::send(&place, &client, &open.run, &meant, &self.seen, &answer, &done).await
     }
 }
 
@@ -78,7 +80,7 @@ mod tests {
 
     #[test]
     fn yes_is_refused_where_something_else_is_asked() {
-        let meant = |body| Meant { ask: "a1".into(), body, rule: None };
+        let meant = |body| Meant { ask: "a1".into(), body, rule: None, digest: None };
         let yes = Answer::Allow { input: None };
         let question = Some(Ask::Question { questions: Vec::new() });
         let error = check("r1", &meant(question), &yes).unwrap_err();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anstyle::AnsiColor;
 use clap::Args;
 use musher_core::pool::Reply;
-use musher_core::{AgentName, CommandId, Outcome, RunId, StoryId, Usd};
+use musher_core::{AgentName, CommandId, Outcome, RunId, Sender, ShownAsk, StoryId, Usd};
 use uuid::Uuid;
 
 use super::diff::unified;
@@ -17,6 +17,7 @@ use super::door::Web;
 use super::signals::Signals;
 use super::terminal::Typed;
 use super::{CliError, Exit, out, tell, terminal};
+use crate::api::ask_digest;
 use crate::client::views::Diff;
 use crate::journal::Views;
 use crate::pool::{Accepted, RunName, Wish};
@@ -179,7 +180,13 @@ impl Show {
         let run = RunName::Id(asked.run);
         let pool = self.stage.supervisor.pool();
         pool.until_heard(&run, &asked.ask).await;
-        let wish = Wish::Answer { run, ask: asked.ask.clone(), answer };
+        let digest = serde_json::to_value(&asked.body)
+            .map(|body| ask_digest(asked.run, &asked.ask, &body))
+            .ok();
+        // What was shown was read in the log a moment ago.
+        let seen = ShownAsk { shown: digest.clone(), logged: digest };
+        let (ask, from) = (asked.ask.clone(), Some(Sender::CommandLine));
+        let wish = Wish::Answer { run, ask, answer, seen, from };
         match self.wish(wish).await {
             // The browser was quicker.
             Err(_) if is_closed(pool, asked.run, &asked.ask).await => {

@@ -3,7 +3,7 @@
 use clap::Args;
 use musher_core::Answer;
 
-use super::open_ask::{self, Open};
+use super::open_ask::{self, Open, Seen};
 use super::place::PlaceArgs;
 use super::run_name::RunName;
 use super::{CliError, Exit};
@@ -21,6 +21,8 @@ pub(crate) struct Deny {
     #[arg(long)]
     interrupt: bool,
     #[command(flatten)]
+    seen: Seen,
+    #[command(flatten)]
     place: PlaceArgs,
 }
 
@@ -36,6 +38,6 @@ impl Deny {
             false => Answer::Deny { reason },
         };
         let done = format!("ask {} of {} is denied", meant.ask, open.run);
-        open_ask::send(&place, &client, &open.run, &meant, &answer, &done).await
+        open_ask::send(&place, &client, &open.run, &meant, &self.seen, &answer, &done).await
     }
 }

@@ -1,13 +1,22 @@
 //! Finds the ask that a person answers, and sends the answer.
 
+use clap::Args;
 use musher_core::{Answer, Ask, Rule};
 use serde_json::json;
 
 use super::place::Place;
 use super::run_name::RunName;
-use super::{CliError, Exit, ask, receipt};
+use super::{CliError, Exit, ask, receipt, tell};
 use crate::client::Client;
 use crate::client::views::{AskNow, Asks, Run};
+
+/// What the person has seen of an ask before this command.
+#[derive(Debug, Args)]
+pub(crate) struct Seen {
+    /// The digest of the ask as it was shown to you; without it the ask is read and shown, and then answered.
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) shown: Option<String>,
+}
 
 /// The open asks of a run.
 #[derive(Debug)]
@@ -24,6 +33,8 @@ pub(crate) struct Meant {
     pub(crate) body: Option<Ask>,
     /// What "always" would grant.
     pub(crate) rule: Option<Rule>,
+    /// The digest of what is shown, which goes with the answer.
+    pub(crate) digest: Option<String>,
 }
 
 impl Open {
@@ -46,6 +57,7 @@ impl Open {
             ask: ask.ask.clone(),
             body: ask.body.clone(),
             rule: ask.rule.clone(),
+            digest: Some(ask.digest.clone()),
         };
         if let Some(id) = id {
             let open = self.asks.iter().find(|ask| ask.ask == id).map(found);
@@ -53,6 +65,7 @@ impl Open {
                 ask: id.to_owned(),
                 body: None,
                 rule: None,
+                digest: None,
             }));
         }
         match self.asks.as_slice() {
@@ -82,11 +95,17 @@ pub(crate) async fn send(
     client: &Client,
     run: &str,
     meant: &Meant,
+    seen: &Seen,
     answer: &Answer,
     done: &str,
 ) -> Result<Exit, CliError> {
+    // It is shown before it is answered, whoever reads along.
+    if let Some(body) = &meant.body {
+        tell(&ask::described(body));
+    }
     let path = ["runs", run, "asks", &meant.ask, "answer"];
-    let reply = client.post(&path, &json!({ "answer": answer })).await?;
+    let shown = seen.shown.as_ref().or(meant.digest.as_ref());
+    let reply = client.post(&path, &json!({ "answer": answer, "shown": shown })).await?;
     receipt::told(place, &reply, done)
 }
 

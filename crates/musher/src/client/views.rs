@@ -115,6 +115,8 @@ pub struct AskNow {
     pub ask: String,
     pub story: String,
     pub agent: String,
+    /// What an answer carries as `shown`.
+    pub digest: String,
     /// `open`, `offered`, `answered` or `closed`.
     pub state: String,
     pub by: Option<String>,

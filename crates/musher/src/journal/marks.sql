@@ -13,3 +13,12 @@ CREATE TABLE IF NOT EXISTS usage_marks (
   -- The fact that told the cost, if it was told later.
   settled_by INTEGER
 ) STRICT;
+
+-- Who answered an ask, and which event tells how it was closed. An older Musher does without it.
+CREATE TABLE IF NOT EXISTS ask_ends (
+  run    INTEGER NOT NULL,
+  ask    TEXT NOT NULL,
+  sender TEXT,
+  seq    INTEGER,
+  PRIMARY KEY (run, ask)
+) STRICT, WITHOUT ROWID;

@@ -6,8 +6,8 @@ use rusqlite::{Connection, named_params, params};
 
 use musher_core::pool::{Fact, RESTART_ASK, UndeliveredCode};
 use musher_core::{
-    ClosedBy, ErrorClass, ErrorInfo, Outcome, RunId, RunKind, RunPlan, SessionId, Spend, StoryId,
-    Tokens, Wait,
+    ClosedBy, ErrorClass, ErrorInfo, Outcome, RunId, RunKind, RunPlan, Sender, SessionId, Spend,
+    StoryId, Tokens, Wait,
 };
 
 use super::rows;
@@ -62,7 +62,8 @@ pub(super) fn project(db: &Connection, id: u64, at: i64, fact: &Fact) -> rusqlit
             params![rows::run_number(*run), commit, error],
         ),
         Fact::RunParked { run, .. } => tables.park(*run),
-        Fact::RunUnparked { run, command } => {
+        Fact::RunUnparked { run, command, from } => {
+            tables.send(*run, RESTART_ASK, from.as_ref())?;
             tables.unpark(*run, command.as_ref().map(|command| command.as_str()))
         }
         Fact::SessionSeen { run, session, .. } => tables.run(
@@ -77,15 +78,26 @@ pub(super) fn project(db: &Connection, id: u64, at: i64, fact: &Fact) -> rusqlit
         Fact::AskOpened { run, seq, ask } => {
             tables.open_ask(*run, ask.as_str(), Some(rows::whole(*seq)))
         }
-        Fact::AskClosed { run, ask, by, .. } => tables.run(
-            "UPDATE asks SET state = iif(state = 'answered', state, 'closed'), by = ?3, closed_at = ?4
-                WHERE run = ?1 AND ask = ?2",
-            params![rows::run_number(*run), ask.as_str(), rows::word(by)?, at],
-        ),
-        Fact::AnswerOffered { run, ask, command } => tables.run(
-            "UPDATE asks SET state = 'offered', command = ?3 WHERE run = ?1 AND ask = ?2",
-            params![rows::run_number(*run), ask.as_str(), command.as_str()],
-        ),
+        Fact::AskClosed { run, seq, ask, by } => {
+            let closed = params![rows::run_number(*run), ask.as_str(), rows::whole(*seq)];
+            tables.run(
+                "INSERT INTO ask_ends (run, ask, seq) VALUES (?1, ?2, ?3)
+                    ON CONFLICT (run, ask) DO UPDATE SET seq = excluded.seq",
+                closed,
+            )?;
+            tables.run(
+                "UPDATE asks SET state = iif(state = 'answered', state, 'closed'), by = ?3,
+                    closed_at = ?4 WHERE run = ?1 AND ask = ?2",
+                params![rows::run_number(*run), ask.as_str(), rows::word(by)?, at],
+            )
+        }
+        Fact::AnswerOffered { run, ask, command, from } => {
+            tables.send(*run, ask.as_str(), from.as_ref())?;
+            tables.run(
+                "UPDATE asks SET state = 'offered', command = ?3 WHERE run = ?1 AND ask = ?2",
+                params![rows::run_number(*run), ask.as_str(), command.as_str()],
+            )
+        }
         Fact::AskAnswered { run, ask, command } => tables.run(
             "UPDATE asks SET state = 'answered', command = ?3, by = ?4, closed_at = ?5
                 WHERE run = ?1 AND ask = ?2",
@@ -217,6 +229,14 @@ impl Tables<'_> {
         let at = self.at;
         let named = named_params! {":run": id, ":ask": RESTART_ASK, ":command": command, ":by": by, ":at": at};
         self.run(sql, named)
+    }
+
+    /// Keeps who has answered an ask; who tried before and was refused is forgotten.
+    fn send(&self, run: RunId, ask: &str, from: Option<&Sender>) -> rusqlite::Result<()> {
+        let sql = "INSERT INTO ask_ends (run, ask, sender) VALUES (?1, ?2, ?3)
+            ON CONFLICT (run, ask) DO UPDATE SET sender = excluded.sender";
+        let from = from.map(rows::json).transpose()?;
+        self.run(sql, params![rows::run_number(run), ask, from])
     }
 
     fn open_ask(&self, run: RunId, ask: &str, seq: Option<i64>) -> rusqlite::Result<()> {

@@ -1,7 +1,7 @@
 //! What a door wishes for, and how the runs that it names are found.
 
 use musher_core::pool::{Command, Refusal, State};
-use musher_core::{AgentName, Answer, AskId, PastRun, RunId, RunRef, StoryId};
+use musher_core::{AgentName, Answer, AskId, PastRun, RunId, RunRef, Sender, ShownAsk, StoryId};
 
 use crate::journal::{Batch, JournalError, PastAsk};
 
@@ -83,6 +83,8 @@ pub enum Wish {
         run: RunName,
         ask: AskId,
         answer: Answer,
+        seen: ShownAsk,
+        from: Option<Sender>,
     },
     Resume {
         run: RunName,
@@ -166,10 +168,10 @@ pub(super) fn resolve(
         Wish::Interrupt { run } => Command::Interrupt { run: find.run(run)?.id() },
         Wish::Stop { run } => Command::Stop { run: find.run(run)?.id() },
         Wish::Kill { run } => Command::Kill { run: find.run(run)?.id() },
-        Wish::Answer { run, ask, answer } => {
+        Wish::Answer { run, ask, answer, seen, from } => {
             let run = find.run(run)?;
             find.not_closed_long_ago(&run, &ask)?;
-            Command::Answer { run: run.id(), ask, answer }
+            Command::Answer { run: run.id(), ask, answer, seen, from }
         }
         Wish::Resume { run, text } => Command::Resume { past: find.past(run)?, text },
         Wish::Retry { run } => Command::Retry { past: find.past(run)? },

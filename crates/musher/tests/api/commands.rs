@@ -24,7 +24,7 @@ fn offered(rig: &Rig) -> Vec<CommandId> {
 }
 
 /// Plays the runner: says what becomes of the `n`th command that is offered.
-async fn deliver(rig: &Rig, run: RunId, n: usize, result: Result<(), Undelivered>) {
+pub(crate) async fn deliver(rig: &Rig, run: RunId, n: usize, result: Result<(), Undelivered>) {
     until("an offer", async || offered(rig).len() >= n).await;
     let command = offered(rig).remove(0);
     rig.tell(Input::Delivered { run, command, result }).await;
@@ -138,7 +138,8 @@ async fn an_ask_shows_what_it_says_takes_one_answer_and_refuses_the_second() {
     );
 
     let path = format!("/api/v1/runs/{run}/asks/a1/answer");
-    let yes = json!({"answer": {"decision": "allow"}});
+    let digest = shown["digest"].clone();
+    let yes = json!({"answer": {"decision": "allow"}, "shown": digest});
     let (reply, ()) = tokio::join!(rig.post(&path, &yes), deliver(&rig, run, 1, Ok(())));
     assert_eq!((reply.status, reply.json()), (StatusCode::OK, json!({"status": "sent"})));
     let no = json!({"answer": {"decision": "deny", "reason": "no"}});

@@ -39,8 +39,10 @@ async fn asks(rig: &Rig, rule: Option<&str>) -> (RunId, String) {
     (run, format!("/api/v1/runs/{run}/asks/a1/answer"))
 }
 
-fn always(rule: &str) -> Json {
-    json!({ "answer": { "decision": "allow_always", "rule": rule } })
+async fn always(rig: &Rig, rule: &str) -> Json {
+    let asks = rig.get("/api/v1/asks").await.json();
+    let shown = &asks["asks"][0]["digest"];
+    json!({ "answer": { "decision": "allow_always", "rule": rule }, "shown": shown })
 }
 
 async fn grants(rig: &Rig) -> Json {
@@ -61,10 +63,10 @@ async fn only_what_was_offered_or_is_narrower_and_still_fits_is_granted() {
         ("execute(", "bad_rule"),
         ("", "bad_rule"),
     ] {
-        rig.post(&path, &always(rule)).await.is_problem(422, code);
+        rig.post(&path, &always(&rig, rule).await).await.is_problem(422, code);
     }
     assert_eq!(grants(&rig).await, json!([]));
-    let narrower = always("execute(cargo test -p *)");
+    let narrower = always(&rig, "execute(cargo test -p *)").await;
     let mut request = order(Method::POST, &path, narrower.to_string());
     request.headers_mut().insert("prefer", "wait=0".parse().unwrap());
     let reply = rig.send(request).await;
@@ -78,7 +80,7 @@ async fn only_what_was_offered_or_is_narrower_and_still_fits_is_granted() {
     let offered = rig.views.facts_after(0, 100).unwrap();
     assert!(offered.iter().any(|fact| fact.body.contains("answer_offered")));
     // The ask has its answer by now, so that nothing more is written for it.
-    rig.post(&path, &always(OFFERED)).await.is_problem(409, "already_answered");
+    rig.post(&path, &always(&rig, OFFERED).await).await.is_problem(409, "already_answered");
     assert_eq!(grants(&rig).await.as_array().unwrap().len(), 1);
 
     let revoke = |rule: &str| {
@@ -95,6 +97,6 @@ async fn only_what_was_offered_or_is_narrower_and_still_fits_is_granted() {
 async fn where_no_rule_is_safe_none_is_granted() {
     let rig = Rig::new().await;
     let (_, path) = asks(&rig, None).await;
-    rig.post(&path, &always(OFFERED)).await.is_problem(422, "rule_not_offered");
+    rig.post(&path, &always(&rig, OFFERED).await).await.is_problem(422, "rule_not_offered");
     until("nothing is granted", async || grants(&rig).await == json!([])).await;
 }

@@ -26,6 +26,7 @@ mod retention;
 mod rig;
 mod search;
 mod serving;
+mod shown;
 mod sse;
 mod strangers;
 mod stream;

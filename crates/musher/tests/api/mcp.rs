@@ -34,7 +34,7 @@ fn last(reply: &Reply) -> Json {
     serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-async fn call(rig: &Rig, name: &str, arguments: Json) -> Json {
+pub(crate) async fn call(rig: &Rig, name: &str, arguments: Json) -> Json {
     let params = json!({ "name": name, "arguments": arguments });
     let reply = rig.send(message("tools/call", &params)).await;
     assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());

@@ -111,7 +111,11 @@ fn a_question_is_answered_by_a_label_or_in_words_and_the_second_answer_hears_who
     let asks = served.json(&["asks"]);
     let ask = asks["asks"][0]["ask"].as_str().unwrap().to_owned();
     served.does(&["answer", &run, &ask, "--choose", "blue"]);
-    served.refuses(&["deny", &run, &ask], 2, &["already has an answer"]);
+    served.refuses(
+        &["deny", &run, &ask],
+        2,
+        &["was already answered (“Blue”) by the command line"],
+    );
     until("the reply", || served.does(&["logs", &run]).out.contains("It is Blue."));
 }
 

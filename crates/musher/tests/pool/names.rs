@@ -4,14 +4,20 @@ use musher::pool::{Accepted, PoolError, RunName, Wish};
 use musher_core::pool::{Heard, Input, RESTART_ASK, Refusal, Reply};
 use musher_core::{Answer, AskId, ClosedBy, Outcome, RunId};
 
-use crate::rig::{Home, Rig, agent, command, prompt, story};
+use crate::rig::{Home, Rig, agent, command, prompt, seen, story};
 
 fn allow() -> Answer {
     Answer::Allow { input: None }
 }
 
 fn answer(run: RunId, ask: &str) -> Wish {
-    Wish::Answer { run: RunName::Id(run), ask: ask.into(), answer: allow() }
+    Wish::Answer {
+        run: RunName::Id(run),
+        ask: ask.into(),
+        answer: allow(),
+        seen: seen(),
+        from: None,
+    }
 }
 
 fn refusal(result: Result<Reply, PoolError>) -> Refusal {

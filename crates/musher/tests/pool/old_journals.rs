@@ -5,7 +5,7 @@ use musher::pool::{Accepted, RunName, Wish};
 use musher_core::pool::{Action, Input, Reply};
 use musher_core::{Answer, Outcome, RunId};
 
-use crate::rig::{Home, agent, prompt, story};
+use crate::rig::{Home, agent, prompt, seen, story};
 
 const V1: &str = include_str!("../fixtures/journals/v1.sql");
 
@@ -68,7 +68,13 @@ fn a_journal_of_version_1_is_gone_on_with() {
     let owed = rig.actions();
     let [Action::Deliver { command, .. }] = owed.as_slice() else { panic!("{owed:?}") };
     let deny = Answer::Deny { reason: "No.".into() };
-    let wish = Wish::Answer { run: RunName::Id(run), ask: "a1".into(), answer: deny };
+    let wish = Wish::Answer {
+        run: RunName::Id(run),
+        ask: "a1".into(),
+        answer: deny,
+        seen: seen(),
+        from: None,
+    };
     let Ok(Accepted::Pending(again)) = rig.wish_with_key(wish, "key-1", "hash-1") else { panic!() };
     rig.tell(Input::Delivered { run, command: command.clone(), result: Ok(()) });
     assert_eq!(rig.wait(again.last_word()), Ok(Reply::Sent));
@@ -76,7 +82,13 @@ fn a_journal_of_version_1_is_gone_on_with() {
     assert_eq!(rig.reply(prompt(run, "More.")), Ok(Reply::Run(RunId::minted(15))));
     let allow = Answer::Allow { input: None };
     let latest = RunName::Latest { story: story("login"), agent: Some(agent("bob")) };
-    let wish = Wish::Answer { run: latest, ask: "restart".into(), answer: allow };
+    let wish = Wish::Answer {
+        run: latest,
+        ask: "restart".into(),
+        answer: allow,
+        seen: seen(),
+        from: None,
+    };
     assert_eq!(rig.reply(wish), Ok(Reply::Run(RunId::minted(16))));
     assert_eq!(rig.end(), home.folded());
     let live = RunsQuery { which: WhichRuns::Live, ..RunsQuery::default() };

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use musher::journal::Journal;
 use musher::pool::{Accepted, Idempotency, Pool, PoolError, PoolHandle, RunName, Wish};
 use musher_core::pool::{Action, Heard, Input, PoolLimits, Reply, Seat, State, Team};
-use musher_core::{AgentName, CommandId, Outcome, RunId, StoryId};
+use musher_core::{AgentName, CommandId, Outcome, RunId, ShownAsk, StoryId};
 use tempfile::TempDir;
 
 pub(crate) const NOON: i64 = 1_700_000_000_000;
@@ -176,6 +176,11 @@ pub(crate) fn team(agents: &[&str]) -> Team {
 
 pub(crate) fn story(id: &str) -> StoryId {
     StoryId::parse(id).unwrap()
+}
+
+/// An ask that was looked at before it was answered.
+pub(crate) fn seen() -> ShownAsk {
+    ShownAsk { shown: Some("digest".into()), logged: Some("digest".into()) }
 }
 
 pub(crate) fn agent(name: &str) -> AgentName {

@@ -8,7 +8,7 @@ use musher::pool::{RunName, Wish};
 use musher_core::pool::{Heard, Input, Reply, TextKey};
 use musher_core::{ClosedBy, Entry, Outcome, RunId, Spend, Tokens, Usd};
 
-use crate::rig::{Home, NOON, Rig, agent, prompt, start, story};
+use crate::rig::{Home, NOON, Rig, agent, prompt, seen, start, story};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -159,7 +159,8 @@ fn open_asks_are_listed_with_their_story_and_closed_ones_tell_what_closed_them()
     let by = ClosedBy::Deadline;
     rig.hear(run, 4, Heard::AskClosed { ask: "first".into(), by, command: None });
     let answer = musher_core::Answer::AllowAlways { rule: None };
-    drop(rig.wish(Wish::Answer { run: RunName::Id(run), ask: "second".into(), answer }).unwrap());
+    let (of, ask) = (RunName::Id(run), "second".into());
+    drop(rig.wish(Wish::Answer { run: of, ask, answer, seen: seen(), from: None }).unwrap());
     let open = views.asks(&AsksQuery::default()).unwrap();
     let told: Vec<_> = open.iter().map(|ask| (ask.ask.as_str(), ask.state, ask.seq)).collect();
     assert_eq!(told, [("second", AskPhase::Offered, Some(2)), ("third", AskPhase::Open, Some(3))]);

@@ -7,7 +7,7 @@ use musher_core::{
     Usd,
 };
 
-use crate::rig::{Rig, add, agent, start};
+use crate::rig::{Rig, add, agent, seen, start};
 
 /// A small generator of random numbers (splitmix64), the same on every machine.
 pub(crate) struct Dice(u64);
@@ -174,7 +174,7 @@ impl World {
                 let asks: Vec<_> = open.chain(parked).collect();
                 let Some((run, ask)) = dice.pick(&asks) else { return };
                 let answer = Answer::Allow { input: None };
-                Wish::Answer { run: RunName::Id(run), ask, answer }
+                Wish::Answer { run: RunName::Id(run), ask, answer, seen: seen(), from: None }
             }
         };
         // A refusal is as good as a reply here.

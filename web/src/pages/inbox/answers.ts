@@ -91,7 +91,7 @@ async function send(ask: Ask, answer: Answer): Promise<void> {
   const key = askKey(ask);
   const path = { run: ask.run, ask: ask.ask };
   try {
-    const body = { answer };
+    const body = { answer, shown: ask.digest };
     await take(api.POST("/api/v1/runs/{run}/asks/{ask}/answer", { params: { path }, body }));
     dropDraft(key);
     setTimeout(() => show(key, true), SETTLED);
@@ -123,7 +123,7 @@ function sendAll(): void {
         "content-type": "application/json",
         "idempotency-key": crypto.randomUUID(),
       },
-      body: JSON.stringify({ answer }),
+      body: JSON.stringify({ answer, shown: ask.digest }),
     });
   }
 }

@@ -5,30 +5,56 @@ use super::{restarts, talk, texts};
 use crate::pool::{
     DeliveryKind, Fact, RESTART_ASK, Refusal, Reply, TextKey, Undelivered, UndeliveredCode,
 };
-use crate::{Answer, AskId, AskState, ClosedBy, CommandId, Run, RunId, RunPhase};
+use crate::{Answer, AskId, AskState, ClosedBy, CommandId, Run, RunId, RunPhase, Sender, ShownAsk};
+
+/// An answer as it came, with what its sender had seen.
+pub(super) struct Given {
+    pub(super) answer: Answer,
+    pub(super) seen: ShownAsk,
+    pub(super) from: Option<Sender>,
+}
 
 pub(super) fn answer(
     draft: &mut Draft<'_>,
     command: &CommandId,
     run: RunId,
     ask: &AskId,
-    answer: &Answer,
+    given: &Given,
 ) -> Result<Reply, Refusal> {
     if ask.as_str() == RESTART_ASK
         && let Some(parked) = draft.base.parked.get(&run)
     {
-        return restarts::answer(draft, command, run, parked, answer);
+        return restarts::answer(draft, command, run, parked, given);
     }
     let found = draft.base.runs.get(&run).ok_or(Refusal::NoSuchRun { run })?;
     can_be_answered(draft, run, found, ask)?;
+    was_shown(draft, run, ask, given)?;
     let bad = || Refusal::BadText { what: "answer".into(), why: "cannot be written down".into() };
-    let json = serde_json::to_string(answer).map_err(|_| bad())?;
+    let json = serde_json::to_string(&given.answer).map_err(|_| bad())?;
     let json = texts::text("answer", json)?;
     let command = command.clone();
     draft.keep_text(TextKey::Answer(command.clone()), json);
-    draft.put(Fact::AnswerOffered { run, ask: ask.clone(), command: command.clone() });
+    draft.put(Fact::AnswerOffered {
+        run,
+        ask: ask.clone(),
+        command: command.clone(),
+        from: given.from.clone(),
+    });
     talk::hand_over(draft, run, found, command, DeliveryKind::Answer { ask: ask.clone() });
     Ok(Reply::Offered)
+}
+
+/// Nobody answers what was not in front of them. What won is told before this.
+pub(super) fn was_shown(
+    draft: &Draft<'_>,
+    run: RunId,
+    ask: &AskId,
+    given: &Given,
+) -> Result<(), Refusal> {
+    match given.seen.is_this() || !draft.keeps(Rule::ShownOnly) {
+        true => Ok(()),
+        false => Err(Refusal::AskNotShown { run, ask: ask.clone() }),
+    }
 }
 
 fn can_be_answered(draft: &Draft<'_>, id: RunId, run: &Run, ask: &AskId) -> Result<(), Refusal> {

@@ -16,6 +16,8 @@ pub(in crate::pool) enum Rule {
     OneRunPerSlot,
     /// An ask is offered one answer.
     OneAnswer,
+    /// An answer belongs to what was shown.
+    ShownOnly,
     /// An event that was heard before says nothing new.
     OneHearing,
     /// Only a live run is handed a command.

@@ -1,5 +1,6 @@
 //! What was lost is started again by itself, a few times; then a person is asked.
 
+use super::answers::{self, Given};
 use super::draft::{Draft, Rule};
 use super::{starts, stories};
 use crate::pool::{
@@ -45,11 +46,13 @@ pub(super) fn answer(
     command: &CommandId,
     lost: RunId,
     parked: &Parked,
-    answer: &Answer,
+    given: &Given,
 ) -> Result<Reply, Refusal> {
     let plan = parked.plan.clone();
-    let unparked = Fact::RunUnparked { run: lost, command: Some(command.clone()) };
-    match answer {
+    answers::was_shown(draft, lost, &RESTART_ASK.into(), given)?;
+    let unparked =
+        Fact::RunUnparked { run: lost, command: Some(command.clone()), from: given.from.clone() };
+    match &given.answer {
         Answer::Allow { .. } | Answer::AllowAlways { .. } => {
             stories::takes_runs(draft.base, &plan.story)?;
             starts::seat(draft.team, &plan.agent)?;
@@ -82,7 +85,7 @@ pub(super) fn answer(
 pub(super) fn unpark(draft: &mut Draft<'_>, of: impl Fn(&Pair) -> bool) {
     for (run, parked) in &draft.base.parked {
         if of(&Pair::of(&parked.plan)) {
-            draft.put(Fact::RunUnparked { run: *run, command: None });
+            draft.put(Fact::RunUnparked { run: *run, command: None, from: None });
         }
     }
 }

@@ -1,17 +1,23 @@
 //! Promise 15: a decision is durable before anyone says "sent", takes effect once, and is refused clearly when late.
 
-use super::scene::{Scene, ended};
+use super::scene::{Scene, ended, seen};
 use crate::pool::{
     Action, Command, DeliveryKind, Fact, Heard, Input, Refusal, Reply, Undelivered, UndeliveredCode,
 };
-use crate::{Answer, AskId, ClosedBy, CommandId, Outcome, RunId};
+use crate::{Answer, AskId, ClosedBy, CommandId, Outcome, RunId, ShownAsk};
 
 fn ask() -> AskId {
     AskId::new("a1")
 }
 
 fn allow(run: RunId) -> Command {
-    Command::Answer { run, ask: ask(), answer: Answer::Allow { input: None } }
+    Command::Answer {
+        run,
+        ask: ask(),
+        answer: Answer::Allow { input: None },
+        seen: seen(),
+        from: None,
+    }
 }
 
 /// A live run with an open ask.
@@ -36,7 +42,10 @@ fn promise_15_an_answer_is_a_fact_before_it_is_delivered_and_sent_only_when_the_
     let decision = scene.tell(allow(run));
     let command = scene.last_command();
     assert_eq!(decision.reply, Some(Ok(Reply::Offered)));
-    assert_eq!(decision.facts, [Fact::AnswerOffered { run, ask: ask(), command: command.clone() }]);
+    assert_eq!(
+        decision.facts,
+        [Fact::AnswerOffered { run, ask: ask(), command: command.clone(), from: None }]
+    );
     let kind = DeliveryKind::Answer { ask: ask() };
     assert_eq!(decision.actions, [Action::Deliver { run, command: command.clone(), kind }]);
     assert_eq!(scene.state.owed(), decision.actions);
@@ -61,6 +70,24 @@ fn promise_15_a_second_answer_is_refused_clearly() {
 }
 
 #[test]
+fn promise_22_an_answer_hits_only_the_ask_that_was_shown_and_what_won_is_told_first() {
+    let (mut scene, run) = asking();
+    let with = |shown: Option<&str>, logged: Option<&str>| {
+        let seen = ShownAsk { shown: shown.map(Into::into), logged: logged.map(Into::into) };
+        Command::Answer { run, ask: ask(), answer: Answer::Allow { input: None }, seen, from: None }
+    };
+    let unseen = Err(Refusal::AskNotShown { run, ask: ask() });
+    assert_eq!(scene.reply(with(None, Some("d"))), unseen, "nothing was shown");
+    assert_eq!(scene.reply(with(Some("e"), Some("d"))), unseen, "another ask was shown");
+    assert_eq!(scene.reply(with(Some("d"), None)), unseen, "nobody knows what it asks");
+    assert_eq!(scene.reply(with(None, None)), unseen);
+    assert!(scene.state.deliveries.is_empty());
+    assert_eq!(scene.reply(with(Some("d"), Some("d"))), Ok(Reply::Offered));
+    let late = scene.reply(with(Some("e"), Some("d")));
+    assert_eq!(late, Err(Refusal::AlreadyAnswered { run, ask: ask() }), "who won is told first");
+}
+
+#[test]
 fn promise_15_a_late_answer_hears_what_won() {
     let (mut scene, run) = asking();
     scene.hear(run, 6, closed(ClosedBy::Deadline, None));
@@ -70,6 +97,8 @@ fn promise_15_a_late_answer_hears_what_won() {
         run,
         ask: AskId::new("a9"),
         answer: Answer::Deny { reason: "no".into() },
+        seen: seen(),
+        from: None,
     };
     assert_eq!(scene.reply(other), Err(Refusal::NoSuchAsk { run, ask: AskId::new("a9") }));
 }

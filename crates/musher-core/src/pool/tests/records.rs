@@ -1,10 +1,10 @@
 //! What was written once can be read for ever: facts and snapshots as JSON.
 
-use super::scene::{Scene, agent, run, story};
+use super::scene::{Scene, agent, run, seen, story};
 use crate::pool::{Command, Fact, Heard, Held, Input, State, UndeliveredCode};
 use crate::{
     Answer, AskId, ClosedBy, CommandId, EndWish, ErrorClass, ErrorInfo, Line, Opening, Outcome,
-    RunKind, RunPlan, RunRef, SessionId, SlotId, Spend, Start, Tokens, Usd, Wait, Words,
+    RunKind, RunPlan, RunRef, Sender, SessionId, SlotId, Spend, Start, Tokens, Usd, Wait, Words,
 };
 
 /// One of each fact, as the first version wrote it. Lines are only ever added.
@@ -109,7 +109,13 @@ pub(super) fn samples() -> Vec<Fact> {
         counted(None),
         counted(Some(1_700_000_000_000)),
         Fact::AskOpened { run, seq: 4, ask: ask.clone() },
-        Fact::AnswerOffered { run, ask: ask.clone(), command: command.clone() },
+        Fact::AnswerOffered { run, ask: ask.clone(), command: command.clone(), from: None },
+        Fact::AnswerOffered {
+            run,
+            ask: ask.clone(),
+            command: command.clone(),
+            from: Some(Sender::Token { token: "t3".into() }),
+        },
         Fact::AskAnswered { run, ask: ask.clone(), command: command.clone() },
         Fact::AnswerRefused {
             run,
@@ -145,7 +151,8 @@ pub(super) fn samples() -> Vec<Fact> {
         cut,
         Fact::RunFinished { run, commit: Some("def".into()), error: None },
         Fact::RunParked { run, plan: plan(restart, Words::Continue) },
-        Fact::RunUnparked { run, command: Some(command) },
+        Fact::RunUnparked { run, command: Some(command.clone()), from: None },
+        Fact::RunUnparked { run, command: Some(command), from: Some(Sender::CommandLine) },
         Fact::SlotReleased { slot: SlotId(1) },
     ]
 }
@@ -216,7 +223,15 @@ fn busy() -> Scene {
     let ask = AskId::new("a3");
     scene.hear(live, 6, Heard::AskClosed { ask, by: ClosedBy::Deadline, command: None });
     let answer = Answer::Allow { input: None };
-    scene.reply(Command::Answer { run: live, ask: AskId::new("a1"), answer }).unwrap();
+    scene
+        .reply(Command::Answer {
+            run: live,
+            ask: AskId::new("a1"),
+            answer,
+            seen: seen(),
+            from: None,
+        })
+        .unwrap();
     scene.reply(Command::Fork { run: RunRef::Live(live), text: None, turn: None }).unwrap();
     scene.reply(Command::Stop { run: run(2) }).unwrap();
     let second = scene.live("s2", "bob");

@@ -1,11 +1,11 @@
 //! Promise 7: a restart storm parks after three tries in ten minutes and asks a person.
 
-use super::scene::{Scene, ended, run, story};
+use super::scene::{Scene, ended, run, seen, story};
 use crate::pool::{Command, Fact, Input, RESTART_ASK, Refusal, Reply};
 use crate::{Answer, Opening, Outcome, RunId, RunKind, RunPhase, SessionId, SlotId, Words};
 
 fn answer(lost: RunId, answer: Answer) -> Command {
-    Command::Answer { run: lost, ask: RESTART_ASK.into(), answer }
+    Command::Answer { run: lost, ask: RESTART_ASK.into(), answer, seen: seen(), from: None }
 }
 
 fn allow(lost: RunId) -> Command {

@@ -4,7 +4,9 @@ use crate::pool::decide::{Rule, decide_with};
 use crate::pool::{
     Command, Decision, Fact, Heard, Input, PoolLimits, Refusal, Reply, Seat, State, Team,
 };
-use crate::{AgentName, BranchRef, CommandId, Outcome, PastRun, RunId, SessionId, SlotId, StoryId};
+use crate::{
+    AgentName, BranchRef, CommandId, Outcome, PastRun, RunId, SessionId, ShownAsk, SlotId, StoryId,
+};
 
 /// A pool with its past.
 #[derive(Debug, Clone)]
@@ -128,6 +130,11 @@ impl Scene {
     pub(super) fn past(&self, run: RunId) -> PastRun {
         self.past.get(&run).cloned().unwrap()
     }
+}
+
+/// An ask that was looked at before it was answered.
+pub(super) fn seen() -> ShownAsk {
+    ShownAsk { shown: Some("digest".into()), logged: Some("digest".into()) }
 }
 
 pub(super) fn team(names: &[&str]) -> Team {

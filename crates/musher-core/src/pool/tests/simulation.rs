@@ -441,6 +441,7 @@ fn a_broken_rule_is_noticed() {
         Rule::Places,
         Rule::OneRunPerSlot,
         Rule::OneAnswer,
+        Rule::ShownOnly,
         Rule::OneHearing,
         Rule::LiveOnly,
         Rule::RestartBound,

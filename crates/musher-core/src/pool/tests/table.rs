@@ -2,7 +2,7 @@
 
 mod cells;
 
-use super::scene::{Scene, ended, run, story, team};
+use super::scene::{Scene, ended, run, seen, story, team};
 use crate::pool::{Action, Command, Day, Decision, Heard, Input, Refusal, Reply, State, decide};
 use crate::{
     Answer, AskId, BranchRef, ClosedBy, CommandId, ErrorClass, ErrorInfo, Outcome, PastRun,
@@ -132,7 +132,13 @@ fn inputs(at: At) -> Vec<Input> {
         Command::Interrupt { run },
         Command::Stop { run },
         Command::Kill { run },
-        Command::Answer { run, ask: ask(), answer: Answer::Allow { input: None } },
+        Command::Answer {
+            run,
+            ask: ask(),
+            answer: Answer::Allow { input: None },
+            seen: seen(),
+            from: None,
+        },
         Command::Resume { past: past.clone(), text: None },
         Command::Retry { past: past.clone() },
         Command::Fork { run: of(), text: None, turn: None },

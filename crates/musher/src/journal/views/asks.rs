@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use musher_core::{AgentName, AskId, ClosedBy, CommandId, RunId, StoryId};
+use musher_core::{AgentName, AskId, ClosedBy, CommandId, RunId, Sender, StoryId};
 
 use super::Filter;
 use crate::journal::{JournalError, Views, rows};
@@ -44,6 +44,12 @@ pub struct AskView {
     pub command: Option<CommandId>,
     pub opened_at: i64,
     pub closed_at: Option<i64>,
+    /// Who sent that answer.
+    #[serde(skip)]
+    pub from: Option<Sender>,
+    /// The event that tells how it was closed.
+    #[serde(skip)]
+    pub closed_seq: Option<u64>,
 }
 
 /// Which asks are wanted.
@@ -65,6 +71,11 @@ pub struct AsksQuery {
     pub limit: Option<u32>,
 }
 
+const SELECT: &str =
+    "SELECT asks.*, runs.story, runs.agent, ask_ends.sender, ask_ends.seq AS closed_seq
+    FROM asks JOIN runs ON runs.id = asks.run
+    LEFT JOIN ask_ends ON ask_ends.run = asks.run AND ask_ends.ask = asks.ask";
+
 impl Views {
     /// The asks, the oldest first; who has waited longest is answered first.
     pub fn asks(&self, query: &AsksQuery) -> Result<Vec<AskView>, JournalError> {
@@ -76,7 +87,7 @@ impl Views {
         filter.compare("asks.run =", query.run.map(rows::run_number));
         filter.compare("runs.story =", query.story.clone().map(String::from));
         let sql = format!(
-            "SELECT asks.*, runs.story, runs.agent FROM asks JOIN runs ON runs.id = asks.run {}
+            "{SELECT} {}
                 ORDER BY asks.opened_at, asks.run, asks.seq LIMIT {}",
             filter.sql(),
             super::page(query.limit)
@@ -86,9 +97,8 @@ impl Views {
 
     pub fn ask(&self, run: RunId, ask: &AskId) -> Result<Option<AskView>, JournalError> {
         self.read(|db| {
-            let sql = "SELECT asks.*, runs.story, runs.agent FROM asks
-                JOIN runs ON runs.id = asks.run WHERE asks.run = ?1 AND asks.ask = ?2";
-            let mut sql = db.prepare_cached(sql)?;
+            let sql = format!("{SELECT} WHERE asks.run = ?1 AND asks.ask = ?2");
+            let mut sql = db.prepare_cached(&sql)?;
             sql.query_row((rows::run_number(run), ask.as_str()), read).optional()
         })
     }
@@ -96,6 +106,8 @@ impl Views {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<AskView> {
     let seq: Option<i64> = row.get("seq")?;
+    let closed_seq: Option<i64> = row.get("closed_seq")?;
+    let from: Option<String> = row.get("sender")?;
     Ok(AskView {
         run: rows::get_run(row, "run")?,
         ask: rows::get_word(row, "ask")?,
@@ -107,5 +119,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<AskView> {
         command: rows::get_word_if_any(row, "command")?,
         opened_at: row.get("opened_at")?,
         closed_at: row.get("closed_at")?,
+        // A newer build may name a sender that this one does not know.
+        from: from.and_then(|from| serde_json::from_str(&from).ok()),
+        closed_seq: closed_seq.map(rows::count),
     })
 }

@@ -45,6 +45,9 @@ pub(super) struct AnswerAsk {
     /// The ask's id, as list_asks tells it.
     #[schemars(length(min = 1))]
     ask: AskName,
+    /// The ask's digest, as list_asks tells it: an answer belongs to what your person has seen.
+    #[schemars(length(min = 1))]
+    shown: String,
     answer: Answer,
 }
 
@@ -96,12 +99,11 @@ struct Reply {
 
 impl Errand for AnswerAsk {
     const NAME: &'static str = "answer_ask";
-    const ABOUT: &'static str =
-        "Answer an ask with what your person decided. Do not decide in their place.";
+    const ABOUT: &'static str = "Answer an ask with what your person decided after they saw it. Do not decide in their place.";
     const KIND: ToolKind = ToolKind::Other;
 
     fn wanted(self) -> Wanted {
         let path = ["runs", self.run.as_str(), "asks", &self.ask.0, "answer"];
-        Wanted::command(path, json!({ "answer": self.answer }))
+        Wanted::command(path, json!({ "answer": self.answer, "shown": self.shown }))
     }
 }

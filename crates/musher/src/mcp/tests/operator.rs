@@ -106,7 +106,7 @@ proptest! {
             ("stop_run", json!({ "run": name }), 5),
             ("read_diff", json!({ "run": name }), 5),
             ("wait_for_runs", json!({ "runs": [name] }), 4),
-            ("answer_ask", json!({ "run": "r1", "ask": name, "answer": { "decision": "allow" } }), 7),
+            ("answer_ask", json!({ "run": "r1", "ask": name, "shown": "d", "answer": { "decision": "allow" } }), 7),
             ("read_events", json!({ "run": "r1", "cursor": name, "kinds": [name] }), 5),
         ];
         for (tool, input, steps) in calls {

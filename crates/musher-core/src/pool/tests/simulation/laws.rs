@@ -6,7 +6,10 @@ use crate::pool::{
     Action, DAY_MS, Decision, Fact, Pair, RESTART_LIMIT, RESTART_WINDOW_MS, Slot, State, Team,
     UndeliveredCode,
 };
-use crate::{AskId, Line, RunId, RunKind, RunPhase, SlotId, Usd};
+use crate::{AskId, Line, RunId, RunKind, RunPhase, Sender, SlotId, Usd};
+
+/// The token of people who answer what they have not seen.
+pub(super) const UNSEEN: &str = "unseen";
 
 /// The laws, and what they must remember of the facts.
 #[derive(Debug, Default)]
@@ -84,7 +87,10 @@ impl Laws {
             self.ended.insert(*run);
         } else if let Fact::EndWished { run, .. } = fact {
             self.wished.insert(*run);
-        } else if let Fact::AnswerOffered { run, ask, .. } = fact {
+        } else if let Fact::AnswerOffered { run, ask, from, .. } = fact {
+            if *from == Some(Sender::Token { token: UNSEEN.into() }) {
+                return Err(format!("{ask} of {run} was answered by somebody who had not seen it"));
+            }
             let offered = self.offered.entry((*run, ask.clone())).or_default();
             *offered += 1;
             if *offered > 1 {

@@ -1,10 +1,11 @@
 //! The people around the pool: they want anything, at any time, twice.
 
 use super::dice::Dice;
+use super::laws::UNSEEN;
 use super::world::World;
 use crate::pool::tests::scene::{Scene, agent};
 use crate::pool::{Command, RESTART_ASK};
-use crate::{Answer, AskId, PastRun, RunId, RunRef, StoryId};
+use crate::{Answer, AskDigest, AskId, PastRun, RunId, RunRef, Sender, ShownAsk, StoryId};
 
 /// Something that a person might want now.
 pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Command> {
@@ -94,5 +95,13 @@ fn answer(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Command> {
         true => Answer::Allow { input: None },
         false => Answer::Deny { reason: "no".into() },
     };
-    Some(Command::Answer { run, ask, answer })
+    // Some answer what they saw elsewhere, or without a look; the law knows them by their token.
+    let logged = AskDigest::new(format!("{run} {ask}"));
+    let (shown, token) = match dice.chance(80) {
+        true => (Some(logged.clone()), "looked"),
+        false => (dice.chance(50).then(|| AskDigest::new("another")), UNSEEN),
+    };
+    let seen = ShownAsk { shown, logged: Some(logged) };
+    let from = Some(Sender::Token { token: token.into() });
+    Some(Command::Answer { run, ask, answer, seen, from })
 }
