@@ -142,7 +142,9 @@ impl Framer {
     fn finish_line(&mut self, bytes: Bytes) -> Option<Line> {
         let start = self.offset;
         self.offset += bytes.len() as u64;
-        if let Some(mut long) = self.long.take() {
+        // One read may bring the end of a line together with what makes it too long.
+        let outgrown = (bytes.len() > WHOLE).then(|| LongLine::starting(start, &bytes));
+        if let Some(mut long) = self.long.take().or(outgrown) {
             long.extend(&bytes);
             return Some(long.into_line());
         }
@@ -159,13 +161,7 @@ impl Framer {
             if self.buffer.len() <= WHOLE {
                 return None;
             }
-            self.long = Some(LongLine {
-                offset: self.offset,
-                len: 0,
-                head: Bytes::copy_from_slice(&self.buffer[..EDGE]),
-                tail: BytesMut::new(),
-                shortener: Some(Shortener::default()),
-            });
+            self.long = Some(LongLine::starting(self.offset, &self.buffer));
         }
         let bytes = std::mem::take(&mut self.buffer);
         self.scanned = 0;
@@ -187,6 +183,17 @@ impl Framer {
 }
 
 impl LongLine {
+    /// A line that begins at `offset` with these bytes, which [`LongLine::extend`] has yet to take.
+    fn starting(offset: u64, bytes: &[u8]) -> Self {
+        Self {
+            offset,
+            len: 0,
+            head: Bytes::copy_from_slice(&bytes[..EDGE]),
+            tail: BytesMut::new(),
+            shortener: Some(Shortener::default()),
+        }
+    }
+
     fn extend(&mut self, bytes: &[u8]) {
         self.len += bytes.len() as u64;
         let last = &bytes[bytes.len().saturating_sub(EDGE)..];
@@ -302,6 +309,21 @@ mod tests {
         assert!(short.len() < 64 * 1024 && short.ends_with(b"\"type\":\"result\"}"));
         assert_eq!((lines[1].offset, lines[1].len), (7, (100 << 20) + 27));
         assert_eq!(lines[2].body, LineBody::Whole(Bytes::from_static(b"after")));
+    }
+
+    #[test]
+    fn a_line_is_long_by_its_length_alone_however_it_is_split() {
+        let line = format!("{{\"text\":\"{}\"}}\n", "x".repeat(WHOLE));
+        let (first, rest) = line.as_bytes().split_at(WHOLE);
+        for chunks in [
+            vec![line.as_bytes()],
+            vec![first, rest],
+            vec![&line.as_bytes()[..WHOLE / 2], &line.as_bytes()[WHOLE / 2..]],
+        ] {
+            let lines = frame(&chunks);
+            assert!(matches!(lines[0].body, LineBody::Shortened(_)), "{} chunks", chunks.len());
+            assert_eq!(lines[0].len, line.len() as u64 - 1);
+        }
     }
 
     #[test]
