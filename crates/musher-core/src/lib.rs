@@ -12,6 +12,7 @@ mod id;
 mod item;
 mod outcome;
 pub mod pool;
+mod recent;
 mod rules;
 mod run;
 mod session;
@@ -33,6 +34,7 @@ pub use id::{
 };
 pub use item::{ItemBody, Level, Origin, OutputStream, PlanEntry, TaskPhase, TaskUpdate};
 pub use outcome::{Outcome, SessionEnded, SessionOrigin, Trigger, TurnEnded, TurnOutcome};
+pub use recent::Recent;
 pub use rules::{Rule, RuleError, ToolRules, ToolUse, Verdict, path_fits};
 pub use run::{
     AskState, Doubt, EndWish, Line, Opening, PastRun, Run, RunKind, RunPhase, RunPlan, RunRef,

@@ -1,11 +1,17 @@
 //! The ledger: turns what is reported of calls and totals into what one run has spent.
 
+mod open;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::open::OpenCalls;
 use super::{Spend, UsageOf, UsageReport, Usd};
+use crate::Recent;
+
+/// How many ids are remembered, so that what is told twice counts once. A frame is repeated soon or never.
+const REMEMBERED: usize = 1024;
 
 /// One run's books, by model.
 ///
@@ -26,12 +32,10 @@ pub struct Ledger {
     spent: BTreeMap<String, Spend>,
     /// What of that is known to be the cost of earlier runs.
     earlier: Usd,
-    /// Calls without a last word, in the order in which they began.
-    open: BTreeMap<u64, UsageReport>,
-    open_ids: BTreeMap<String, u64>,
-    began: u64,
+    /// Calls without a last word.
+    open: OpenCalls,
     /// What has had its last word.
-    counted: BTreeSet<String>,
+    counted: Recent<(), REMEMBERED>,
 }
 
 /// What one report adds to the books.
@@ -72,8 +76,11 @@ impl Ledger {
 
     /// Enters a report and returns what it adds to this run. Partial reports add nothing until [`left`](Self::left).
     pub fn enter(&mut self, report: &UsageReport) -> Entry {
+        let is_counted = |id: &str| self.counted.has(id);
         if report.partial {
-            self.remember(report);
+            if !report.id.as_deref().is_some_and(is_counted) {
+                self.remember(report);
+            }
             return Entry::default();
         }
         let model = report.model.as_deref().unwrap_or(Self::UNNAMED);
@@ -81,15 +88,14 @@ impl Ledger {
         if let Some(id) = &report.id {
             // A frame tells the totals of several models.
             let key = if is_call { id.clone() } else { format!("{id}/{model}") };
-            if !self.counted.insert(key) {
+            if is_counted(&key) {
                 return Entry::default();
             }
-            if let Some(n) = self.open_ids.remove(id) {
-                self.open.remove(&n);
-            }
+            self.counted.add(&key, ());
+            self.open.close(id);
         }
         if !is_call {
-            self.drop_what_is_over();
+            self.open.told_in_a_total();
         }
         let entry = match (&report.total, report.cumulative) {
             (Some(total), false) => self.increment(model, report.spend, **total),
@@ -152,49 +158,22 @@ impl Ledger {
     }
 
     fn remember(&mut self, report: &UsageReport) {
-        let known = report.id.as_ref().and_then(|id| self.open_ids.get(id)).copied();
-        if report.id.as_ref().is_some_and(|id| self.counted.contains(id)) {
-            return;
+        // Only the next total has more to say of a call that is over.
+        if let Some(id) = report.id.as_deref().filter(|_| report.over) {
+            self.counted.add(id, ());
         }
-        let n = known.unwrap_or_else(|| {
-            self.began += 1;
-            if let Some(id) = &report.id {
-                self.open_ids.insert(id.clone(), self.began);
-            }
-            self.began
-        });
-        self.open.insert(n, report.clone());
+        self.open.remember(report);
     }
 
-    /// A total holds every call that was over when it was told. Calls without a name are of an older runner, which told
-    /// of them once.
-    fn drop_what_is_over(&mut self) {
-        let Self { open, open_ids, .. } = self;
-        open.retain(|_, call| match &call.id {
-            Some(id) if call.over => {
-                open_ids.remove(id);
-                false
-            }
-            Some(_) => true,
-            None => false,
-        });
-    }
-
-    /// The last words on all calls that have none, for whoever ends the session to say and to enter: what was told of
+    /// The last words on all calls that have none, to be said and entered by what ends the session: what was told of
     /// them counts, and what was not is unknown.
     pub fn left(&self) -> Vec<UsageReport> {
-        let last_word = |call: &UsageReport| {
-            let cut = !call.over;
-            let told = call.spend.tokens.total() > 0;
-            let spend = if cut && told { call.spend.as_estimate() } else { call.spend };
-            UsageReport { partial: false, over: false, cut, spend, context: None, ..call.clone() }
-        };
-        self.open.values().map(last_word).collect()
+        self.open.left()
     }
 
     /// Whether the last word of this id was said.
     pub fn has_counted(&self, id: &str) -> bool {
-        self.counted.contains(id)
+        self.counted.has(id)
     }
 
     /// Whether nothing was ever counted, not even that something was free.

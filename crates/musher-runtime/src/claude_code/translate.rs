@@ -6,7 +6,6 @@ mod content;
 mod control;
 mod outcome;
 mod reason;
-mod recent;
 mod stream;
 mod system;
 
@@ -14,8 +13,8 @@ use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use musher_core::{
-    AskId, CallId, ErrorClass, ErrorInfo, EventKind, ItemId, OutputStream, PromptId, RawRef, Scope,
-    SessionInfo, TurnEnded, TurnOutcome,
+    AskId, CallId, ErrorClass, ErrorInfo, EventKind, ItemId, OutputStream, PromptId, RawRef,
+    Recent, Scope, SessionInfo, TurnEnded, TurnOutcome,
 };
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -25,7 +24,6 @@ use crate::json;
 use crate::peer::{self, Id, Peer};
 use crate::process::{Line, LineBody};
 use crate::session::{Order, Signal};
-use recent::Recent;
 
 /// A frame of unknown kind is kept whole up to this size.
 const NATIVE_KEPT: usize = 32 * 1024;

@@ -270,3 +270,48 @@ fn what_an_older_runner_told_of_its_calls_is_unknown_unless_a_total_came_after_i
         assert_eq!((ledger.spent().tokens.input, ledger.spent().cost_usd), (200, cost));
     }
 }
+
+#[test]
+fn ten_thousand_calls_of_one_turn_are_one_last_word_for_each_model_and_cost_no_more_memory() {
+    let mut ledger = Ledger::default();
+    for n in 0..10_000 {
+        let id = format!("c{n}");
+        let name = Some(if n % 2 == 0 { "even" } else { "odd" }.to_owned());
+        ledger.enter(&UsageReport::begun(&id, name.clone()));
+        let report = UsageReport::so_far(&id, name, spend(10, 1, 0.01)).over();
+        ledger.enter(&report);
+        ledger.enter(&report);
+    }
+    let left = end(&mut ledger);
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(left.iter().all(|left| !left.cut && !left.partial), "{left:?}");
+    assert_eq!(ledger.spent(), spend(100_000, 10_000, 100.0));
+    assert!(end(&mut ledger).is_empty(), "they are said once");
+    for report in &left {
+        assert!(ledger.enter(report).is_nothing(), "and counted once");
+    }
+}
+
+#[test]
+fn calls_that_never_end_are_all_counted_and_only_the_newest_are_known_apart() {
+    let mut ledger = Ledger::default();
+    for n in 0..10_000 {
+        ledger.enter(&UsageReport::so_far(format!("c{n}"), model(), spend(10, 1, 0.01)));
+    }
+    ledger.enter(&result(spend(100, 20, 0.1), spend(100, 20, 0.1)));
+    let left = end(&mut ledger);
+    assert!(left.len() < 300, "{}", left.len());
+    assert!(left.iter().all(|left| left.cut && left.spend.estimated));
+    assert_eq!(ledger.spent().tokens.input, 100_100);
+    assert!(end(&mut ledger).is_empty());
+}
+
+#[test]
+fn a_sum_of_calls_of_which_one_has_an_unknown_cost_has_an_unknown_cost() {
+    let mut ledger = Ledger::default();
+    ledger.enter(&UsageReport::so_far("c1", model(), spend(10, 1, 0.01)).over());
+    ledger.enter(&UsageReport::so_far("c2", model(), unpriced(10, 1)).over());
+    let left = end(&mut ledger);
+    assert_eq!((left.len(), left[0].cost_basis), (1, CostBasis::Unknown));
+    assert_eq!((ledger.spent().cost_usd, ledger.known_cost()), (None, usd(0.01)));
+}

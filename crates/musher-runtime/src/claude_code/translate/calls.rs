@@ -15,6 +15,8 @@ use crate::model::Prices;
 
 /// Bytes of a token, where nobody counts.
 const BYTES_PER_TOKEN: usize = 4;
+/// How many answers of one turn may break off before the oldest is taken for lost.
+const MOST_BROKEN: usize = 64;
 
 /// Calls whose last word has not been heard.
 #[derive(Debug, Default)]
@@ -70,7 +72,7 @@ impl Calls {
         }
     }
 
-    /// An answer begins, or a whole piece came of one that is not streamed.
+    /// An answer begins, or a piece came of one that is not streamed.
     pub(super) fn began(
         &mut self,
         frame: &mut Frame<'_>,
@@ -82,10 +84,42 @@ impl Calls {
         if self.open.contains_key(message) {
             return;
         }
-        // Whoever begins a call has done with the one before: what the agent itself had not ended broke off, and a helper
-        // says nothing of its ends.
+        let call = self.take_up(frame, owner, model, usage);
+        let report = call.so_far().with_context(call.tokens.context(), None);
+        frame.event_in(owner.clone(), EventKind::Usage(report));
+        self.open.insert(message.to_owned(), call);
+    }
+
+    /// A whole answer came at once.
+    pub(super) fn came_whole(
+        &mut self,
+        frame: &mut Frame<'_>,
+        owner: &Scope,
+        message: &str,
+        model: &str,
+        usage: &ApiUsage,
+    ) {
+        if self.open.contains_key(message) {
+            return self.used(frame, message, usage, true);
+        }
+        let mut call = self.take_up(frame, owner, model, usage);
+        call.part = usage.output_tokens.is_none();
+        *self.ended.entry(call.model.clone()).or_default() += call.tokens.context();
+        let report = call.ending(End::Over).with_context(call.tokens.context(), None);
+        frame.event_in(owner.clone(), EventKind::Usage(report));
+    }
+
+    fn take_up(
+        &mut self,
+        frame: &mut Frame<'_>,
+        owner: &Scope,
+        model: &str,
+        usage: &ApiUsage,
+    ) -> Call {
+        // A new call means that the one before is done: what the agent itself had not ended broke off, and a helper says
+        // nothing of its ends.
         match owner {
-            Scope::Main => self.break_off(),
+            Scope::Main => self.break_off(frame),
             Scope::Subagent { .. } => self.close(frame, End::Over, |_, call| call.owner == *owner),
         }
         let asked = if owner.is_main() { self.asked.take() } else { None };
@@ -99,9 +133,7 @@ impl Calls {
             bytes: 0,
         };
         call.take(usage);
-        let report = call.so_far().with_context(call.tokens.context(), None);
-        frame.event_in(owner.clone(), EventKind::Usage(report));
-        self.open.insert(message.to_owned(), call);
+        call
     }
 
     /// A piece of an answer came.
@@ -127,9 +159,14 @@ impl Calls {
         }
     }
 
-    fn break_off(&mut self) {
+    fn break_off(&mut self, frame: &mut Frame<'_>) {
         let main = self.open.extract_if(.., |_, call| call.owner.is_main());
         self.broken.extend(main.map(|(_, call)| call));
+        // A result may hold the oldest of too many. Counted twice is better than not at all.
+        let excess = self.broken.len().saturating_sub(MOST_BROKEN);
+        for call in self.broken.drain(..excess) {
+            frame.event_in(Scope::Main, EventKind::Usage(call.ending(End::Cut)));
+        }
     }
 
     /// A helper is at work.
@@ -170,7 +207,7 @@ impl Calls {
             };
             frame.event(EventKind::Usage(report));
         }
-        self.break_off();
+        self.break_off(frame);
         let at_work: Vec<String> = self.helpers.keys().cloned().collect();
         let end = if aborted { End::Cut } else { End::Over };
         self.close(frame, end, |_, call| !at_work.iter().any(|task| is_of(&call.owner, task)));

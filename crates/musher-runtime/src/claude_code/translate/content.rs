@@ -34,11 +34,14 @@ impl Translator {
         if !synthetic && self.blocks.get(&said.message.id).is_none() {
             // It was not streamed. What the agent itself says so is whole.
             let Message { id, model, usage, .. } = &said.message;
-            if let Some(usage) = usage {
-                self.calls.began(frame, &owner, id, model, usage);
+            match usage {
+                Some(usage) if owner.is_main() => {
+                    self.calls.came_whole(frame, &owner, id, model, usage);
+                }
+                Some(usage) => self.calls.began(frame, &owner, id, model, usage),
+                None => {}
             }
             if owner.is_main() {
-                self.calls.used(frame, id, &usage.unwrap_or_default(), true);
                 self.model_call(frame, id);
             }
         }

@@ -4,8 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// The newest things, at most `MOST` of them.
-#[derive(Debug)]
-pub(super) struct Recent<T, const MOST: usize> {
+#[derive(Debug, Clone)]
+pub struct Recent<T, const MOST: usize> {
     things: HashMap<Arc<str>, T>,
     /// Names from the oldest to the newest. Those of what was removed stay until it is their turn.
     names: VecDeque<Arc<str>>,
@@ -18,17 +18,21 @@ impl<T, const MOST: usize> Default for Recent<T, MOST> {
 }
 
 impl<T, const MOST: usize> Recent<T, MOST> {
-    pub(super) fn get(&mut self, name: &str) -> Option<&mut T> {
+    pub fn get(&mut self, name: &str) -> Option<&mut T> {
         self.things.get_mut(name)
     }
 
     /// The newest thing, if it has this name.
-    pub(super) fn newest(&mut self, name: &str) -> Option<&mut T> {
+    pub fn newest(&mut self, name: &str) -> Option<&mut T> {
         self.names.back().filter(|newest| ***newest == *name)?;
         self.things.get_mut(name)
     }
 
-    pub(super) fn add(&mut self, name: &str, thing: T) {
+    pub fn has(&self, name: &str) -> bool {
+        self.things.contains_key(name)
+    }
+
+    pub fn add(&mut self, name: &str, thing: T) {
         if self.names.len() >= MOST
             && let Some(oldest) = self.names.pop_front()
         {
@@ -39,7 +43,7 @@ impl<T, const MOST: usize> Recent<T, MOST> {
         self.things.insert(name, thing);
     }
 
-    pub(super) fn remove(&mut self, name: &str) -> Option<T> {
+    pub fn remove(&mut self, name: &str) -> Option<T> {
         self.things.remove(name)
     }
 }
