@@ -4,7 +4,7 @@ import { Redirect, Route, Switch, useLocation } from "wouter";
 import { onToken, token, whyLost } from "./api/token";
 import { useLink, useLive } from "./live/hooks";
 import { store } from "./live/store";
-import { useInboxCount } from "./pages/inbox/items";
+import { useInbox } from "./pages/inbox/items";
 import { setPageTitle } from "./shell/attention";
 import { Door } from "./shell/Door";
 import { Fault } from "./shell/Fault";
@@ -115,7 +115,7 @@ function Titled({ title }: { title: string }) {
 function Home() {
   const ready = useLive((world) => world.ready);
   const none = useLive((world) => world.stories.size === 0);
-  const waiting = useInboxCount();
+  const waiting = useInbox().length;
   if (!ready) return <Loading what="the project" />;
   return <Redirect to={waiting > 0 ? "/inbox" : none ? "/first" : "/board"} replace />;
 }

@@ -1,5 +1,6 @@
 // Every action that can be done now, with its key and its words: pages add theirs while they are shown.
 import { useEffect, useRef, useSyncExternalStore } from "react";
+import { moved } from "./hand";
 
 export interface Action {
   /** A name that stays, such as `inbox.approve`. */
@@ -16,6 +17,8 @@ export interface Action {
   repeat?: boolean;
   /** It works while somebody types. */
   typing?: boolean;
+  /** It is about what is shown, and leads nowhere else. */
+  stays?: boolean;
   run(key: string): void;
 }
 
@@ -99,7 +102,7 @@ function settle(wanted: boolean): void {
   waiting = null;
   prefix = null;
   clearTimeout(timer);
-  if (wanted) findAction(id)?.run(key);
+  if (wanted) act(findAction(id), key);
 }
 
 /** Finds what a key does and does it. */
@@ -130,5 +133,11 @@ export function press(event: KeyboardEvent): void {
   if (pair === undefined && first) {
     prefix = { key: name, at: Date.now() };
     if (found) waiting = { id: found.id, key: name, timer: setTimeout(() => settle(true), DOUBT) };
-  } else found?.run(name);
+  } else act(found, name);
+}
+
+function act(action: Action | undefined, key: string): void {
+  if (action === undefined) return;
+  if (action.stays !== true) moved();
+  action.run(key);
 }

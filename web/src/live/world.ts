@@ -4,11 +4,15 @@ import type { Frame } from "./frames";
 
 /** How many runs that are over are kept; older ones are asked for when they are looked at. */
 const ENDED = 1000;
+/** How many asks that are closed are kept. */
+const SETTLED = 200;
 
 export interface World {
   stories: Map<string, Story>;
   runs: Map<string, Run>;
   asks: Map<string, Ask>;
+  /** The asks that were closed last, for those who still look at one. */
+  settled: Map<string, Ask>;
   activity: Map<string, Activity>;
   project: Project | null;
   /** Whether the whole of it was heard. */
@@ -26,6 +30,7 @@ export function emptyWorld(): World {
     stories: new Map(),
     runs: new Map(),
     asks: new Map(),
+    settled: new Map(),
     activity: new Map(),
     project: null,
     ready: false,
@@ -90,22 +95,47 @@ export function putRun(world: World, run: Run): void {
   }
 }
 
-/** An ask that is closed stays only while somebody may be looking at it, which the pages remember themselves. */
+/** A closed ask never opens again, so an older word about it that comes late says nothing. */
 function putAsk(world: World, ask: Ask): void {
   const key = askKey(ask);
-  if (ask.state === "closed" || ask.state === "answered") world.asks.delete(key);
-  else world.asks.set(key, ask);
+  const closed = world.settled.get(key);
+  if (isOver(ask)) settle(world, key, ask);
+  else if (closed === undefined || closed.opened_at !== ask.opened_at || !isOver(closed)) {
+    world.settled.delete(key);
+    world.asks.set(key, ask);
+  }
+}
+
+function isOver(ask: Ask): boolean {
+  return ask.state === "closed" || ask.state === "answered";
+}
+
+/** What was asked is kept as it was shown: a log may be cleaned away by the time at which an ask is closed. */
+function settle(world: World, key: string, ask: Ask): void {
+  const shown = world.asks.get(key) ?? world.settled.get(key);
+  world.asks.delete(key);
+  world.settled.delete(key);
+  world.settled.set(
+    key,
+    shown === undefined || ask.body != null ? ask : { ...ask, body: shown.body ?? null },
+  );
+  for (const old of world.settled.keys()) {
+    if (world.settled.size <= SETTLED) return;
+    world.settled.delete(old);
+  }
 }
 
 function forget(world: World): void {
   world.stories.clear();
   world.runs.clear();
   world.asks.clear();
+  world.settled.clear();
   world.activity.clear();
   world.ready = false;
 }
 
 function sweep(world: World, opening: Opening): void {
   for (const id of world.stories.keys()) if (!opening.stories.has(id)) world.stories.delete(id);
-  for (const key of world.asks.keys()) if (!opening.asks.has(key)) world.asks.delete(key);
+  // What was closed while nobody listened; who closed it is not told by an opening.
+  for (const [key, ask] of [...world.asks]) if (!opening.asks.has(key)) settle(world, key, ask);
 }

@@ -4,7 +4,7 @@ import { Link, useLocation } from "wouter";
 import { Palette } from "../keys/Palette";
 import { press, useActions } from "../keys/registry";
 import { Sheet } from "../keys/Sheet";
-import { useInboxCount } from "../pages/inbox/items";
+import { useBlocking } from "../pages/inbox/items";
 import { StoryDialogs } from "../ui/story/StoryDialogs";
 import { Toasts, undoLast } from "../ui/toast";
 import { watchAttention } from "./attention";
@@ -69,7 +69,7 @@ export function Shell({ children }: { children: ReactNode }) {
 
 function Rail() {
   const [here] = useLocation();
-  const waiting = useInboxCount();
+  const waiting = useBlocking();
   return (
     <nav className="rail" aria-label="Pages">
       {PLACES.map((place) => (
@@ -83,7 +83,7 @@ function Rail() {
           <span className="rail-words">{place.words}</span>
           {place.path === "/inbox" && waiting > 0 && (
             <span className="count">
-              <span className="unseen">, waiting: </span>
+              <span className="unseen">, blocked until you act: </span>
               {waiting}
             </span>
           )}

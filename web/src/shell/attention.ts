@@ -1,6 +1,6 @@
 // Calls a person when an agent needs one: a sound and a notice while nobody looks, words for those who listen.
 import { store } from "../live/store";
-import { type Item, inboxItems } from "../pages/inbox/items";
+import { blocks, type Item, inboxItems } from "../pages/inbox/items";
 import { asked } from "../ui/asked";
 import { oneLine } from "../ui/plain";
 
@@ -103,7 +103,7 @@ export function watchAttention(events: AttentionEvents): () => void {
   tell();
   const look = () => {
     const items = inboxItems(store.world);
-    paint(items.length);
+    paint(items.filter(blocks).length);
     if (!store.world.ready) return;
     // What was known once is never new again, also when it comes back into the inbox.
     const fresh = known === null ? [] : items.filter((item) => !known?.has(item.key));
@@ -161,7 +161,7 @@ function words(fresh: Item[]): string {
 
 let painted = -1;
 
-/** The count in the title and in the icon. */
+/** The count in the title and in the icon: what blocks, and nothing else. */
 function paint(count: number): void {
   if (count === painted) return;
   painted = count;

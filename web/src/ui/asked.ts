@@ -17,6 +17,11 @@ export function asked(ask: Ask): string {
   }
 }
 
+/** What an answer is about: the command or the file itself, where there is one. */
+export function askSubject(ask: Ask): string {
+  return (ask.body?.kind === "approval" ? ask.body.subject : undefined) ?? asked(ask);
+}
+
 /** The kind of an ask as a word. */
 export function askKind(ask: Ask): string {
   return ask.body?.kind ?? "ask";

@@ -10,6 +10,8 @@ export interface Toast {
   words: string;
   tone: "plain" | "bad";
   undo?: () => void;
+  /** Another one with the same tag takes its place. */
+  tag?: string;
 }
 
 const SHOWN = 6_000;
@@ -29,12 +31,20 @@ export function dismiss(id: number): void {
 /** Says something in passing. */
 export function say(
   words: string,
-  options: { tone?: Toast["tone"]; undo?: () => void; ms?: number } = {},
+  options: { tone?: Toast["tone"]; undo?: () => void; ms?: number; tag?: string } = {},
 ): number {
   count += 1;
   const id = count;
-  const { tone = "plain", undo, ms = SHOWN } = options;
-  set([...toasts.slice(-3), { id, words, tone, ...(undo === undefined ? {} : { undo }) }]);
+  const { tone = "plain", undo, ms = SHOWN, tag } = options;
+  const others = tag === undefined ? toasts : toasts.filter((toast) => toast.tag !== tag);
+  const toast = {
+    id,
+    words,
+    tone,
+    ...(undo === undefined ? {} : { undo }),
+    ...(tag === undefined ? {} : { tag }),
+  };
+  set([...others.slice(-3), toast]);
   setTimeout(() => dismiss(id), ms);
   return id;
 }

@@ -109,11 +109,8 @@ test("files are marked as viewed by key, and a file that changes afterwards is n
   await expect(page.getByText("2 of 2 viewed")).toBeVisible();
   await page.reload();
   await expect(page.getByText("2 of 2 viewed")).toBeVisible();
-  const { asks } = await server.ask<{ asks: { ask: string; digest: string }[] }>("GET", "/asks");
-  await server.ask("POST", `/runs/${run}/asks/${asks[0]?.ask}/answer`, {
-    answer: { decision: "allow" },
-    shown: asks[0]?.digest,
-  });
+  const { asks } = await server.ask<{ asks: { ask: string }[] }>("GET", "/asks");
+  await server.answer(run, asks[0]?.ask ?? "", { decision: "allow" });
   await server.over(run);
   await page.keyboard.press("R");
   await expect(page.getByText("1 of 2 viewed")).toBeVisible();
@@ -178,11 +175,8 @@ test("comments on several files go together, and a live run gets them too", asyn
   await expect(page.getByRole("dialog")).toContainText("once its running turn is over");
   await page.getByRole("dialog").getByRole("button", { name: "Send 2 comments" }).click();
   await expect(page.getByRole("button", { name: "No comments yet" })).toBeVisible();
-  const { asks } = await server.ask<{ asks: { ask: string; digest: string }[] }>("GET", "/asks");
-  await server.ask("POST", `/runs/${run}/asks/${asks[0]?.ask}/answer`, {
-    answer: { decision: "allow" },
-    shown: asks[0]?.digest,
-  });
+  const { asks } = await server.ask<{ asks: { ask: string }[] }>("GET", "/asks");
+  await server.answer(run, asks[0]?.ask ?? "", { decision: "allow" });
   await server.over(run);
   const all = (await told(server, run)).join("\n");
   expect(all).toContain("I have reviewed your changes and have 2 comments.");

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test as plain } from "@playwright/test";
-import { Watch } from "./rig";
+import { steady, Watch } from "./rig";
 import { MUSHER } from "./server";
 
 /** A terminal with the demonstration in it; `script` from util-linux makes it. */
@@ -66,12 +66,13 @@ test("the demonstration is watched and answered in the browser, and Enter ends i
   await page.keyboard.press("g");
   await page.keyboard.press("i");
   const asks = [
-    { row: /^What should count.sh count/, head: "counter has a question", key: "2" },
-    { row: /^run: chmod \+x greet.sh/, head: "greeter wants to run a command", key: "a" },
+    { row: /^Count what is in a file/, head: "counter has a question", key: "2" },
+    { row: /^Greet people by name/, head: "greeter wants to run a command", key: "a" },
   ];
   for (const { row, head, key } of asks) {
     await page.getByRole("link", { name: row }).click();
-    await expect(page.getByRole("heading", { name: head })).toBeVisible();
+    await expect(page.locator(".inbox-detail").getByText(head)).toBeVisible();
+    await steady(page);
     await page.keyboard.press(key);
   }
   const told = () => demo.screen.match(/answered in the browser/g)?.length;

@@ -1,5 +1,5 @@
 // The first run, from an empty project to a finished story, and the team.
-import { accessible, expect, test } from "./rig";
+import { accessible, expect, steady, test } from "./rig";
 
 const REHEARSAL =
   '[[step]]\nsay = "I look around."\n\n[[step]]\nrun = "ls"\nask_first = true\n\n[[step]]\nwrite = "hello.txt"\ncontent = "hello\\n"\n\n[[step]]\nsay = "That is how a run goes."\n';
@@ -16,6 +16,7 @@ test("the first run leads from an empty project to a finished story", async ({ p
   await page.getByRole("link", { name: "Answer it" }).click();
   await expect(page).toHaveURL(/\/inbox\//);
   await expect(page.getByRole("button", { name: "Approve" })).toBeVisible();
+  await steady(page);
   await page.keyboard.press("a");
   await expect(page.getByText("Nothing waits for you")).toBeVisible();
   await page.goBack();

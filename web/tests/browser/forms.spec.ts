@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { requireClaude } from "./model";
-import { accessible, test as base, expect } from "./rig";
+import { accessible, test as base, expect, steady } from "./rig";
 
 const SHOP = fileURLToPath(new URL("form-server.mjs", import.meta.url));
 
@@ -36,7 +36,7 @@ test("the form of a tool server is filled in by keyboard, and the tool gets what
   server.git("commit", "-qm", "tools");
   const { run } = await server.begin("Order", "buyer", "[[scn:call tool=mcp__shop__order args={}]] go");
   await page.goto(`${server.url}/inbox`);
-  const ask = page.getByLabel("buyer needs something filled in");
+  const ask = page.getByLabel("Order", { exact: true });
   await expect(ask.getByText("What shall it be?", { exact: true })).toBeVisible({ timeout: 30_000 });
   await accessible(page);
   await page.keyboard.press("i");
@@ -55,6 +55,7 @@ test("the form of a tool server is filled in by keyboard, and the tool gets what
   await expect(ask.getByLabel("Colour")).toHaveValue("Blue");
   await expect(ask.getByLabel("Delete what is there")).toBeChecked();
   await page.keyboard.press("i");
+  await steady(page);
   await page.keyboard.press("Enter");
   await server.over(run);
   const { events } = await server.ask<{ events: unknown[] }>("GET", `/runs/${run}/events?last=200`);
@@ -78,9 +79,10 @@ test("several questions are answered by keyboard, one after the other", async ({
   const args = JSON.stringify({ questions: QUESTIONS }).replaceAll('"', '\\"');
   const { run } = await server.begin("Paint it", "planner", `[[scn:call tool=ask_person args="${args}"]] go`);
   await page.goto(`${server.url}/inbox`);
-  const ask = page.getByLabel("planner has a question");
+  const ask = page.getByLabel("Paint it", { exact: true });
   await expect(ask.getByText("Which colour?", { exact: true })).toBeVisible();
   await accessible(page);
+  await steady(page);
   await page.keyboard.press("2");
   await page.keyboard.press("1");
   await page.keyboard.press("3");
@@ -124,6 +126,7 @@ test("an answer that is half written stays while somebody reads far away in the 
   await page.keyboard.press("w");
   await expect(words).toHaveValue("Green, but");
   await words.fill("Green, but light");
+  await steady(page);
   await words.press("Enter");
   await expect(page.locator(".t-asked").last()).toContainText("Green, but light");
 });

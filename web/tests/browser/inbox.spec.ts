@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { accessible, expect, test } from "./rig";
+import { accessible, expect, steady, test } from "./rig";
 
 const ASKS = `
 [[step]]
@@ -52,15 +52,15 @@ test("an approval is given with one key, and the command is shown as it is", asy
   await expect(page).toHaveTitle(/^\(1\)/);
   await page.keyboard.press("g");
   await page.keyboard.press("i");
-  await expect(page.getByRole("heading", { name: "asker wants to run a command" })).toBeVisible();
-  await expect(
-    page.getByLabel("asker wants to run a command").getByText("echo hello > out.txt").first(),
-  ).toBeVisible();
+  await expect(page.getByText("asker wants to run a command")).toBeVisible();
+  await expect(page.getByLabel("Write a file").getByText("echo hello > out.txt").first()).toBeVisible();
   await accessible(page);
+  await steady(page);
   await page.keyboard.press("a");
-  await expect(page.getByText("Approved for asker.")).toBeVisible();
+  await expect(page.getByText("Approved for asker: echo hello > out.txt")).toBeVisible();
   await expect.poll(() => words(server, run)).toContain("The work is done.");
-  await expect(page.getByRole("heading", { name: "A run has finished" })).toBeVisible();
+  await expect(page.locator(".inbox-detail")).toContainText("Ready for review");
+  await expect(page).toHaveTitle(/^Inbox/);
   await accessible(page);
 });
 
@@ -68,10 +68,12 @@ test("an answer that was just given can be taken back", async ({ page, server })
   const { run } = await server.begin("Write a file", "asker");
   await page.goto(`${server.url}/inbox`);
   await expect(list(page)).toHaveCount(1);
+  await steady(page);
   await page.keyboard.press("a");
   await expect(list(page)).toHaveCount(0);
   await page.keyboard.press("z");
   await expect(list(page)).toHaveCount(1);
+  await steady(page);
   await page.keyboard.press("d");
   await page.keyboard.press("Enter");
   await expect.poll(() => words(server, run)).toContain("ask_closed");
@@ -84,6 +86,7 @@ test("a denial tells the agent why, and the next item takes the focus", async ({
   await expect(list(page)).toHaveCount(1);
   const second = await server.begin("The second", "curious");
   await expect(list(page)).toHaveCount(2);
+  await steady(page);
   await page.keyboard.press("d");
   await page.keyboard.type("Not on a Friday");
   await page.keyboard.press("Enter");
@@ -100,7 +103,8 @@ test("always shows the exact rule first, grants it outside the repository, and t
 }) => {
   const first = await server.begin("The first", "lister");
   await page.goto(`${server.url}/inbox`);
-  await expect(page.getByRole("heading", { name: "lister wants to run a command" })).toBeVisible();
+  await expect(page.getByText("lister wants to run a command")).toBeVisible();
+  await steady(page);
   await page.keyboard.press("A");
   const dialog = page.getByRole("dialog", { name: "Always allow" });
   const { asks } = await server.ask<{ asks: { rule: string }[] }>("GET", "/asks");
@@ -110,6 +114,7 @@ test("always shows the exact rule first, grants it outside the repository, and t
   await page.keyboard.press("Escape");
   await expect(dialog).toHaveCount(0);
   await page.keyboard.press("A");
+  await steady(page);
   await page.keyboard.press("Enter");
   await expect.poll(() => words(server, first.run)).toContain("Listed.");
   const second = await server.begin("The second", "lister");
@@ -127,13 +132,16 @@ test("a question is answered by number, and by words of one's own, without a mou
   await page.goto(`${server.url}/inbox`);
   await expect(page.getByText("Which colour?").first()).toBeVisible();
   await accessible(page);
+  await steady(page);
   await page.keyboard.press("2");
   await expect.poll(() => words(server, blue.run)).toContain("It will be Blue.");
-  await expect(page.getByRole("heading", { name: "A run has finished" })).toBeVisible();
+  await expect(page.locator(".inbox-detail")).toContainText("Ready for review");
+  await steady(page);
   await page.keyboard.press("e");
   const green = await server.begin("Paint it again", "curious");
   await page.getByLabel("Own words for question 1").focus();
   await page.keyboard.type("Green");
+  await steady(page);
   await page.keyboard.press("Enter");
   await expect.poll(() => words(server, green.run)).toContain("It will be Green.");
 });
@@ -144,12 +152,15 @@ test("of two tabs that answer the same ask one wins and the other is told", asyn
   const other = await tab("/inbox");
   await expect(list(page)).toHaveCount(1);
   await expect(list(other)).toHaveCount(1);
+  await steady(page);
+  await steady(other);
   await other.keyboard.press("d");
   await other.keyboard.type("No");
   await other.keyboard.press("Enter");
   await page.keyboard.press("a");
-  await expect(other.getByText("Denied for asker.")).toBeVisible();
-  await expect(page.getByText("Somebody else was first")).toBeVisible();
+  await expect(other.getByText("Denied for asker: echo hello")).toBeVisible();
+  const late = page.getByText("Your answer was not used, somebody else was first: echo hello");
+  await expect(late).toBeVisible();
 });
 
 test("an open approval outlives the server, and is answered when it is back", async ({ page, server }) => {
@@ -161,6 +172,7 @@ test("an open approval outlives the server, and is answered when it is back", as
   await expect(list(page)).toHaveCount(1);
   await server.start();
   await expect(page.getByText("live", { exact: true })).toBeVisible();
+  await steady(page);
   await page.keyboard.press("a");
   await expect.poll(() => words(server, run)).toContain("The work is done.");
 });
@@ -171,8 +183,9 @@ test("a failure waits too, is begun again with a key, and leaves when it was loo
 }) => {
   await server.begin("It cannot work", "unlucky");
   await page.goto(`${server.url}/inbox`);
-  await expect(page.getByRole("heading", { name: "A run ended without finishing" })).toBeVisible();
+  await expect(page.locator(".inbox-detail")).toContainText("Failed");
   await expect(page.getByText("the provider is down").first()).toBeVisible();
+  await steady(page);
   await page.keyboard.press("r");
   await expect
     .poll(async () => {
@@ -181,6 +194,7 @@ test("a failure waits too, is begun again with a key, and leaves when it was loo
     })
     .toBe(2);
   await expect(list(page)).toHaveCount(1);
+  await steady(page);
   await page.keyboard.press("e");
   await expect(page.getByText("Nothing waits for you")).toBeVisible();
 });
@@ -188,11 +202,13 @@ test("a failure waits too, is begun again with a key, and leaves when it was loo
 test.describe("an ask with a deadline", () => {
   test.use({ scripts: { hurried: ASKS }, keys: { hurried: 'ask_deadline = "4s"' } });
 
-  test("is counted down, and what was decided by it leaves the inbox", async ({ page, server }) => {
+  test("is counted down, and says by what it was decided", async ({ page, server }) => {
     await server.begin("Ask in vain", "hurried");
     await page.goto(`${server.url}/inbox`);
-    await expect(page.getByText("answered by default in")).toBeVisible();
-    await expect(page.getByText("was settled elsewhere")).toBeVisible({ timeout: 15_000 });
+    await expect(page.getByText("auto-answered in")).toBeVisible();
+    const mark = page.locator(".settled-mark");
+    await expect(mark).toContainText("by the default, after the deadline", { timeout: 15_000 });
+    await expect(mark).toContainText("Denied");
   });
 });
 
@@ -203,6 +219,7 @@ test("the inbox works on a phone", async ({ page, server }) => {
   await list(page).first().getByRole("link").click();
   await expect(page.getByRole("button", { name: "Approve" })).toBeVisible();
   await accessible(page);
+  await steady(page);
   await page.getByRole("button", { name: "Approve" }).click();
   await expect.poll(() => words(server, run)).toContain("The work is done.");
 });

@@ -1,7 +1,7 @@
 // The real Claude Code, with a scripted model at its other end: from a story that is typed in to work that is shown.
 import { begin } from "./cards";
 import { requireClaude } from "./model";
-import { test as base, expect } from "./rig";
+import { test as base, expect, steady } from "./rig";
 
 const test = base.extend({
   // biome-ignore lint/correctness/noEmptyPattern: the test runner reads the names from here.
@@ -44,12 +44,13 @@ test("a story is typed in, the real agent works on it, asks, is approved by key,
   await expect(page).toHaveTitle(/^\(1\)/, { timeout: 60_000 });
   await page.keyboard.press("g");
   await page.keyboard.press("i");
-  const ask = page.getByLabel("coder wants to run a command");
+  const ask = page.locator(".inbox-detail");
   await expect(ask.getByText("echo hello > greeting.txt; echo written").first()).toBeVisible();
   // It gives an empty reason, which is none.
   await expect(ask.getByText("Why it asks:")).toHaveCount(0);
+  await steady(page);
   await page.keyboard.press("a");
-  await expect(page.getByRole("heading", { name: "A run has finished" })).toBeVisible({ timeout: 60_000 });
+  await expect(ask.getByText("Ready for review")).toBeVisible({ timeout: 60_000 });
   await page.keyboard.press("o");
 
   const list = page.getByRole("list", { name: "Transcript" });

@@ -133,6 +133,12 @@ export async function accessible(page: Page): Promise<void> {
   }
 }
 
+/** Waits until keys and buttons count: what has just come under the hand takes none for a moment. */
+export async function steady(page: Page): Promise<void> {
+  await expect(page.locator('[data-steady="true"]').first()).toBeVisible();
+  await expect(page.locator('[data-steady="false"]')).toHaveCount(0);
+}
+
 /** How many rows the page holds. */
 export function rows(page: Page): Promise<number> {
   return page.locator("li, tr, [role=listitem], [role=row], [role=option]").count();

@@ -1,6 +1,6 @@
 // A run: watched live, gone through, and answered in place.
 import type { Page } from "@playwright/test";
-import { accessible, expect, QUICK, rows, TALK, TURNS, test } from "./rig";
+import { accessible, expect, QUICK, rows, steady, TALK, TURNS, test } from "./rig";
 
 const WORK = `[[step]]
 think = "The test comes first."
@@ -51,6 +51,7 @@ test("a run is watched from its first word to its end without a reload", async (
   const { story, run } = await server.begin("Greet people", "slow", "Write a greeting.");
   await page.goto(`${server.url}/runs/${run}`);
   await expect(page.getByRole("region", { name: "Waits for you" })).toContainText("Shall I begin?");
+  await steady(page);
   await page.keyboard.press("1");
   // Text in flight is seen before it is whole.
   await expect(page.locator(".t-said[aria-busy=true]")).toContainText("word by word");
@@ -147,9 +148,11 @@ test("an approval and a question are answered in place with the keys of the inbo
   await page.goto(`${server.url}/runs/${run}`);
   await expect(page.getByRole("region", { name: "Waits for you" })).toContainText("echo pushed");
   await accessible(page);
+  await steady(page);
   await page.keyboard.press("a");
   await expect(page.getByRole("region", { name: "Waits for you" })).toContainText("Which colour?");
   await expect(row(page, "approved")).toContainText("echo pushed");
+  await steady(page);
   await page.keyboard.press("2");
   await expect(row(page, "It is Blue.")).toBeVisible();
   await expect(row(page, "answered")).toContainText("Blue");
@@ -172,9 +175,11 @@ test("a server that is killed and started again under an open approval lets it b
   await expect(page.getByText("live", { exact: true })).toBeVisible();
   await expect(page.getByRole("region", { name: "Waits for you" })).toBeVisible();
   await box.press("Escape");
+  await steady(page);
   await page.keyboard.press("a");
   await expect(row(page, "approved")).toContainText("echo pushed");
   await expect(page.getByRole("region", { name: "Waits for you" })).toContainText("Which colour?");
+  await steady(page);
   await page.keyboard.press("1");
   await expect(row(page, "It is Red.")).toBeVisible();
 });

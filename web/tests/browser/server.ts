@@ -141,6 +141,25 @@ export class Server {
     return (await reply.json()) as T;
   }
 
+  /** Answers an ask as another client does, which has read it. */
+  async answer(run: string, ask: string, answer: unknown): Promise<void> {
+    const { asks } = await this.ask<{ asks: { run: string; ask: string; digest?: string }[] }>(
+      "GET",
+      "/asks",
+    );
+    const shown = asks.find((one) => one.run === run && one.ask === ask)?.digest;
+    await this.ask("POST", `/runs/${run}/asks/${encodeURIComponent(ask)}/answer`, {
+      answer,
+      ...(shown === undefined ? {} : { shown }),
+    });
+  }
+
+  /** The asks of a run that wait. */
+  async waits(run: string): Promise<string[]> {
+    const { asks } = await this.ask<{ asks: { run: string; ask: string }[] }>("GET", "/asks");
+    return asks.filter((one) => one.run === run).map((one) => one.ask);
+  }
+
   /** Adds a story and starts an agent on it. */
   async begin(title: string, agent: string, text = ""): Promise<{ story: string; run: string }> {
     const { story } = await this.ask<{ story: string }>("POST", "/stories", { title, text });

@@ -1,6 +1,6 @@
 // What was typed is still there: when another version serves the page, and when the token was taken back under it.
 import type { Page } from "@playwright/test";
-import { accessible, expect, test } from "./rig";
+import { accessible, expect, steady, test } from "./rig";
 import type { Server } from "./server";
 
 const QUESTION = `
@@ -44,6 +44,7 @@ async function places(page: Page, server: Server): Promise<Place[]> {
   const key = async (path: string | undefined, shown: string, keys: string) => {
     await to(path);
     await expect(page.getByText(shown).first()).toBeVisible();
+    if (keys === "d") await steady(page);
     await page.keyboard.press(keys);
   };
   const path = `/stories/${story}`;
@@ -104,6 +105,7 @@ test("a token that is taken back under an open page is said plainly, and a new o
   await expect(page.getByLabel("Message to curious")).toHaveValue("And then this");
   const words = page.getByLabel("Own words for question 1");
   await expect(words).toHaveValue("Green");
+  await steady(page);
   await words.press("Enter");
   await expect(page.getByText("It is Green.")).toBeVisible();
 });

@@ -86,19 +86,18 @@ export class Team extends Server {
   }
 
   /** Answers the only ask that is open. */
-  private async answer(chosen: string): Promise<void> {
+  private async choose(chosen: string): Promise<void> {
     const [open] = await this.asked(1);
-    const answer = { decision: "replies", replies: [{ chosen: [chosen] }] };
-    await this.ask("POST", `/runs/${open?.run}/asks/${open?.ask}/answer`, { answer, shown: open?.digest });
+    await this.answer(open?.run ?? "", open?.ask ?? "", {
+      decision: "replies",
+      replies: [{ chosen: [chosen] }],
+    });
   }
 
   /** Waits until so many asks are open. */
-  async asked(count: number): Promise<{ ask: string; run: string; digest: string }[]> {
+  async asked(count: number): Promise<{ ask: string; run: string }[]> {
     for (let turn = 0; turn < 300; turn += 1) {
-      const { asks } = await this.ask<{ asks: { ask: string; run: string; digest: string }[] }>(
-        "GET",
-        "/asks",
-      );
+      const { asks } = await this.ask<{ asks: { ask: string; run: string }[] }>("GET", "/asks");
       if (asks.length === count) return asks;
       await new Promise((done) => setTimeout(done, 100));
     }
@@ -137,7 +136,7 @@ export class Team extends Server {
     await this.ask("POST", `/runs/${retry.run}/prompt`, { text });
     // A person takes a while.
     await new Promise((done) => setTimeout(done, 4_000));
-    await this.answer("Yes");
+    await this.choose("Yes");
     await this.over(retry.run);
     await this.over(mail.run);
     const retention = await this.play(

@@ -67,7 +67,29 @@ test("runs that are over are kept up to a bound, and live ones always", () => {
   assert.ok(world.runs.has("r0") && world.runs.has("r3000"));
 });
 
-test("the inbox holds asks and ended runs, the oldest first, without what was stopped or looked at", () => {
+test("a word about an ask that comes after its end opens nothing, and an ask that was refused its answer is open", () => {
+  const world = emptyWorld();
+  const hear = (state: Ask["state"]) =>
+    apply(world, { event: "headline", data: { ask: ask("a1", { state }) } }, null);
+  for (const state of ["open", "offered", "open"] as const) hear(state);
+  assert.equal(world.asks.get("r1/a1")?.state, "open");
+  for (const state of ["answered", "open", "offered"] as const) hear(state);
+  assert.equal(world.asks.size, 0);
+  assert.equal(world.settled.get("r1/a1")?.state, "answered");
+  // The pool's own ask can be put again, at another time.
+  apply(world, { event: "headline", data: { ask: ask("a1", { opened_at: 99 }) } }, null);
+  assert.equal(world.asks.size, 1);
+});
+
+test("asks that are settled are kept up to a bound", () => {
+  const world = emptyWorld();
+  for (let n = 0; n < 1_000; n += 1)
+    apply(world, { event: "headline", data: { ask: ask(`a${n}`, { state: "closed" }) } }, null);
+  assert.equal(world.settled.size, 200);
+  assert.ok(world.settled.has("r1/a999"));
+});
+
+test("the inbox holds asks, then failures, then finished work, without what was stopped or dismissed", () => {
   const world = emptyWorld();
   const ended = (id: string, outcome: string, at: number) => ({
     run: run(id, { story: `s-${id}`, phase: "over", outcome, ended_at: at }),
@@ -84,7 +106,7 @@ test("the inbox holds asks and ended runs, the oldest first, without what was st
   const items = inboxItems(world, new Set(["r4"]));
   assert.deepEqual(
     items.map((item) => item.key),
-    ["r2", "r1/a1", "r1"],
+    ["r1/a1", "r2", "r1"],
   );
   assert.deepEqual(inboxItems(world, new Set(["r4"]), new Set(["r1/a1"])).length, 2);
 });

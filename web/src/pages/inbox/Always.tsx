@@ -1,14 +1,16 @@
 // "Always": the exact rule is shown before it is granted, and where it will be kept.
 import type { Ask } from "../../api/words";
+import { useSteady } from "../../keys/hand";
 import { useActions } from "../../keys/registry";
 import { Button } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
 import { plain } from "../../ui/plain";
 import { Lines } from "../../ui/Text";
-import { give } from "./answers";
+import type { Give } from "./Answering";
 
 interface Props {
   ask: Ask;
+  give: Give;
   open: boolean;
   onClose(): void;
 }
@@ -21,18 +23,31 @@ export function Always(props: Props) {
   );
 }
 
-function Inside({ ask, onClose }: Props) {
+function Inside({ ask, give, onClose }: Props) {
+  // What is granted for good is read first.
+  const steady = useSteady(`${ask.rule}`);
   const offered = ask.body?.kind === "approval" ? (ask.body.always ?? []) : [];
   const rule = ask.rule ?? null;
   const possible = rule !== null || offered.length > 0;
   const grant = () => {
-    if (rule !== null) give(ask, { decision: "allow_always", rule }, `Granted ${rule} to ${ask.agent}.`);
-    else give(ask, { decision: "allow_always" }, `Granted to ${ask.agent} for its session.`);
-    onClose();
+    if (!steady.check()) return;
+    const verb =
+      rule === null ? `Granted to ${ask.agent} for its session` : `Granted ${rule} to ${ask.agent}`;
+    if (give(rule === null ? { decision: "allow_always" } : { decision: "allow_always", rule }, verb))
+      onClose();
   };
   useActions(
     "Always",
-    [{ id: "always.grant", words: "Grant the rule", keys: ["Enter"], off: !possible, run: grant }],
+    [
+      {
+        id: "always.grant",
+        words: "Grant the rule",
+        keys: ["Enter"],
+        off: !possible,
+        stays: true,
+        run: grant,
+      },
+    ],
     { modal: true },
   );
   return (
@@ -68,7 +83,7 @@ function Inside({ ask, onClose }: Props) {
           file.
         </p>
       )}
-      <div className="ask-buttons">
+      <div className="ask-buttons" data-steady={steady.ready}>
         <Button kind="primary" hint="Enter" isDisabled={!possible} onPress={grant} autoFocus={possible}>
           Grant and approve
         </Button>

@@ -1,14 +1,20 @@
 // What an ask says and the ways to answer it, with their keys; the same in the inbox and in a transcript.
-import { type ReactNode, useEffect, useState } from "react";
-import type { Ask } from "../../api/words";
+import { type ReactNode, useState } from "react";
+import { type Answer, type Ask, askKey } from "../../api/words";
+import { useSteady } from "../../keys/hand";
 import { useActions } from "../../keys/registry";
 import { Button } from "../../ui/Button";
 import { Always } from "./Always";
-import { give, watchElsewhere } from "./answers";
+import { give, sayAnswered } from "./answers";
 import { Body } from "./Body";
 import { Deny } from "./Deny";
 import { FormAsk } from "./FormAsk";
 import { QuestionForm } from "./QuestionForm";
+import { SettledMark } from "./SettledMark";
+import { useSettled } from "./settled";
+
+/** Answers the ask that is shown; gives whether the answer was taken. `verb` says what was done, as in `Approved`. */
+export type Give = (answer: Answer, verb: string) => boolean;
 
 export function Answering(props: {
   ask: Ask;
@@ -16,63 +22,87 @@ export function Answering(props: {
   group: "Inbox" | "Ask";
   /** Whether the keys mean this one. */
   active?: boolean;
+  /** Goes on to what follows, once this was settled elsewhere. */
+  onward?(): void;
   /** More buttons. */
   children?: ReactNode;
 }) {
-  const { ask, group, active = true, children } = props;
+  const { ask, group, active = true, onward, children } = props;
   const [open, setOpen] = useState<"deny" | "always" | null>(null);
+  const settled = useSettled(ask);
+  const over = settled !== null;
+  // Keys and buttons count only once this very ask has stood here for a moment.
+  const steady = useSteady(`${askKey(ask)} ${ask.digest} ${active} ${over}`);
   const body = ask.body;
   const yesOrNo = body?.kind === "approval" || body?.kind === "plan" || body == null;
-  const approve = () => give(ask, { decision: "allow" }, `Approved for ${ask.agent}.`);
+  const answer: Give = (what, verb) => steady.check() && give(ask, what, verb);
+  const approve = () => void answer({ decision: "allow" }, `Approved for ${ask.agent}`);
+  const show = (what: "deny" | "always") => {
+    if (!steady.check()) return;
+    if (over) sayAnswered(ask);
+    else setOpen(what);
+  };
   const id = group.toLowerCase();
-  useEffect(() => watchElsewhere(ask), [ask]);
+  const kind = (wanted: "primary" | "danger" | "normal") => (over ? "quiet" : wanted);
+  const hint = (key: string) => (active && !over ? { hint: key } : {});
   useActions(group, [
-    { id: `${id}.approve`, words: "Approve", keys: ["a"], off: !active || !yesOrNo, run: approve },
+    {
+      id: `${id}.approve`,
+      words: "Approve",
+      keys: ["a"],
+      off: !active || !yesOrNo,
+      stays: true,
+      run: approve,
+    },
     {
       id: `${id}.deny`,
       words: "Deny, with a reason",
       keys: ["d"],
       off: !active,
-      run: () => setOpen("deny"),
+      stays: true,
+      run: () => show("deny"),
     },
     {
       id: `${id}.always`,
-      words: "Always allow the like of it",
+      words: "Always allow similar…",
       keys: ["A"],
       off: !active || body?.kind !== "approval",
-      run: () => setOpen("always"),
+      stays: true,
+      run: () => show("always"),
     },
   ]);
   return (
-    <>
+    <div className="answering" data-steady={steady.ready}>
+      <SettledMark settled={settled} onward={onward} />
       {body?.kind === "question" ? (
-        <QuestionForm ask={ask} questions={body.questions} group={group} active={active} />
+        <QuestionForm ask={ask} questions={body.questions} group={group} active={active} give={answer} />
       ) : body?.kind === "form" ? (
-        <FormAsk ask={ask} form={body} group={group} active={active} />
+        <FormAsk ask={ask} form={body} group={group} active={active} give={answer} />
       ) : (
         <Body ask={ask} />
       )}
       {open === "deny" ? (
-        <Deny ask={ask} onClose={() => setOpen(null)} />
+        <Deny ask={ask} give={answer} onClose={() => setOpen(null)} />
       ) : (
+        // They stay when the ask is settled elsewhere, so that neither the focus nor anything below them jumps.
         <div className="ask-buttons">
           {yesOrNo && (
-            <Button kind="primary" hint="a" onPress={approve}>
+            <Button kind={kind("primary")} {...hint("a")} onPress={approve}>
               Approve
             </Button>
           )}
-          <Button kind="danger" hint="d" onPress={() => setOpen("deny")}>
+          <Button kind={kind("danger")} {...hint("d")} onPress={() => show("deny")}>
             Deny…
           </Button>
           {body?.kind === "approval" && (
-            <Button hint="A" onPress={() => setOpen("always")}>
-              Always…
+            <Button kind={kind("normal")} {...hint("A")} onPress={() => show("always")}>
+              Always allow similar…
             </Button>
           )}
           {children}
         </div>
       )}
-      <Always ask={ask} open={open === "always"} onClose={() => setOpen(null)} />
-    </>
+      <Always ask={ask} give={answer} open={open === "always"} onClose={() => setOpen(null)} />
+    </div>
   );
 }

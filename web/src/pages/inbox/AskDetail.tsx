@@ -11,14 +11,14 @@ import { Line } from "../../ui/Text";
 import { Answering } from "./Answering";
 import { Recent } from "./Recent";
 
-export function AskDetail({ ask }: { ask: Ask }) {
+export function AskDetail({ ask, onward }: { ask: Ask; onward(): void }) {
   const [, go] = useLocation();
   const openRun = () => go(`/runs/${ask.run}`);
   useActions("Inbox", [{ id: "inbox.open", words: "Open the run", keys: ["o"], run: openRun }]);
   return (
     <article className="ask">
       <Head ask={ask} />
-      <Answering ask={ask} group="Inbox">
+      <Answering ask={ask} group="Inbox" onward={onward}>
         <Button kind="quiet" hint="o" onPress={openRun}>
           Open run
         </Button>
@@ -38,7 +38,7 @@ const WISHES: Record<string, string> = {
 const TITLES: Record<string, string> = {
   approval: "wants to do something",
   question: "has a question",
-  plan: "wants a yes before it goes on",
+  plan: "needs its plan approved",
   form: "needs something filled in",
 };
 
@@ -55,18 +55,20 @@ function Head({ ask }: { ask: Ask }) {
         ‹ Inbox
       </Link>
       <h2 id="inbox-title">
-        {ask.agent} {titleOf(ask)}
-      </h2>
-      <p className="quiet">
         <Link href={`/stories/${ask.story}`}>
           <Line text={capital(story?.title ?? ask.story)} />
         </Link>
+      </h2>
+      <p className="quiet">
+        <span>
+          {ask.agent} {titleOf(ask)}
+        </span>
         <span>
           asked <Age at={ask.opened_at} sentence />
         </span>
         {ask.deadline != null && (
           <span>
-            answered by default in <Countdown to={ask.deadline} />
+            auto-answered in <Countdown to={ask.deadline} />
           </span>
         )}
       </p>

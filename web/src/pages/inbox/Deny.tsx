@@ -2,17 +2,17 @@
 import { type KeyboardEvent, useEffect, useRef } from "react";
 import type { Ask } from "../../api/words";
 import { Button } from "../../ui/Button";
-import { give } from "./answers";
+import type { Give } from "./Answering";
 import { useDraft } from "./drafts";
 
-export function Deny({ ask, onClose }: { ask: Ask; onClose(): void }) {
+export function Deny({ ask, give, onClose }: { ask: Ask; give: Give; onClose(): void }) {
   const [draft, change] = useDraft(ask);
   const reason = draft.reason ?? "";
   const box = useRef<HTMLTextAreaElement>(null);
   useEffect(() => box.current?.focus(), []);
   const deny = (decision: "deny" | "deny_and_interrupt") => {
-    give(ask, { decision, reason: reason.trim() || "A person said no." }, `Denied for ${ask.agent}.`);
-    onClose();
+    const taken = give({ decision, reason: reason.trim() || "A person said no." }, `Denied for ${ask.agent}`);
+    if (taken) onClose();
   };
   const press = (event: KeyboardEvent) => {
     if (event.key === "Escape") onClose();

@@ -1,61 +1,101 @@
 // A run that has ended: how, with what, and what can be done now.
 import { Link, useLocation } from "wouter";
 import { api, take } from "../../api/client";
+import type { Story } from "../../api/words";
+import { useSteady } from "../../keys/hand";
 import { useActions } from "../../keys/registry";
 import { useRun, useStory } from "../../live/hooks";
-import { Phase } from "../../ui/Badge";
+import { Badge, Phase } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { Age, Elapsed, Money, PlusMinus } from "../../ui/Numbers";
+import { oneLine } from "../../ui/plain";
 import { capital } from "../../ui/states";
+import { done as finish, reopen } from "../../ui/story/commands";
 import { Line, Lines } from "../../ui/Text";
 import { attempt, say } from "../../ui/toast";
-import { type Item, lookAt } from "./items";
+import { handledHere, type Item, lookAt } from "./items";
 import { Recent } from "./Recent";
 
 type Ended = Extract<Item, { kind: "ended" }>;
 
-export function EndedDetail({ item }: { item: Ended }) {
+interface Props {
+  item: Ended;
+  /** It no longer waits, because somebody else acted on it. */
+  gone: boolean;
+  onward(): void;
+}
+
+export function EndedDetail({ item, gone, onward }: Props) {
   const [, go] = useLocation();
   const { run } = useRun(item.run);
   const story = useStory(item.story);
-  const looked = () => {
+  const steady = useSteady(`${item.key} ${gone}`);
+  /** Acts on this item, unless it has only just come here or no longer waits. */
+  const act = (work: () => void) => () => {
+    if (!steady.check()) return;
+    if (gone) {
+      say("Not done, because it no longer waits for you.", { tag: "steady" });
+      return;
+    }
+    work();
+  };
+  const looked = act(() => {
     lookAt(item.run);
     say("Taken out of the inbox.", { undo: () => lookAt(item.run, false) });
-  };
+  });
   const open = () => go(`/runs/${item.run}`);
   const changes = () => go(`/runs/${item.run}/changes`);
-  const retry = () =>
-    attempt(() =>
-      take(api.POST("/api/v1/runs/{run}/retry", { params: { path: { run: item.run } }, body: {} })),
-    );
-  const done = () =>
-    attempt(() =>
-      take(api.POST("/api/v1/stories/{story}/done", { params: { path: { story: item.story } }, body: {} })),
-    );
+  const retry = act(() => {
+    handledHere(item.key);
+    const path = { run: item.run };
+    void attempt(() => take(api.POST("/api/v1/runs/{run}/retry", { params: { path }, body: {} })));
+  });
+  const done = act(() => {
+    handledHere(item.key);
+    void attempt(async () => {
+      await finish(item.story);
+      say(`Done: ${oneLine(story?.title ?? item.story, 80)}`, {
+        undo: () => void attempt(() => reopen(item.story)),
+      });
+    });
+  });
   useActions("Inbox", [
     { id: "inbox.open", words: "Open the run", keys: ["o", "Enter"], run: open },
     { id: "inbox.changes", words: "See the changes", keys: ["v"], run: changes },
-    { id: "inbox.retry", words: "Begin it again", keys: ["r"], off: !item.failed, run: () => void retry() },
-    { id: "inbox.done", words: "The story is done", keys: ["x"], run: () => void done() },
-    { id: "inbox.looked", words: "Take it out of the inbox", keys: ["e"], run: looked },
+    { id: "inbox.retry", words: "Retry", keys: ["r"], off: !item.failed, run: retry },
+    { id: "inbox.done", words: "The story is done", keys: ["x"], run: done },
+    { id: "inbox.looked", words: "Dismiss", keys: ["e"], run: looked },
   ]);
   const error = run?.error as { message?: string; hint?: string } | null | undefined;
   return (
-    <article className="ask">
+    <article className="ask" data-steady={steady.ready}>
       <header className="ask-head">
         <Link href="/inbox" className="ask-back">
           ‹ Inbox
         </Link>
-        <h2 id="inbox-title">{item.failed ? "A run ended without finishing" : "A run has finished"}</h2>
-        <p className="quiet">
+        <h2 id="inbox-title">
           <Link href={`/stories/${item.story}`}>
             <Line text={capital(story?.title ?? item.story)} />
           </Link>
+        </h2>
+        <p className="quiet">
+          <Badge tone={item.failed ? "bad" : "good"}>{item.failed ? "Failed" : "Ready for review"}</Badge>
           <span>
             ended <Age at={item.at} sentence />
           </span>
         </p>
       </header>
+      <div role="status" className={gone ? "settled-mark" : undefined}>
+        {gone && (
+          <>
+            <Badge>No longer waits</Badge>
+            <span>{goneWords(story)}</span>
+            <Button hint="j" onPress={onward}>
+              Next
+            </Button>
+          </>
+        )}
+      </div>
       {run && (
         <p className="ended-facts">
           <Phase run={run} /> <span>{run.agent}</span>{" "}
@@ -73,18 +113,26 @@ export function EndedDetail({ item }: { item: Ended }) {
           Open run
         </Button>
         {item.failed && (
-          <Button hint="r" onPress={() => void retry()}>
-            Begin again
+          <Button hint="r" onPress={retry}>
+            Retry
           </Button>
         )}
-        <Button hint="x" onPress={() => void done()}>
+        <Button hint="x" onPress={done}>
           Story is done
         </Button>
         <Button kind="quiet" hint="e" onPress={looked}>
-          Looked at
+          Dismiss
         </Button>
       </div>
       <Recent run={item.run} before={null} />
     </article>
   );
+}
+
+function goneWords(story: Story | undefined): string {
+  if (story === undefined) return "Its story was archived.";
+  if (story.merged != null) return "Its story was merged elsewhere.";
+  if (story.state === "done") return "Its story was marked done elsewhere.";
+  if (story.runs.live > 0) return "Another run of its story was started.";
+  return "It was dismissed in another window.";
 }

@@ -5,7 +5,7 @@ import { useActions } from "../../keys/registry";
 import { Button } from "../../ui/Button";
 import { Markdown } from "../../ui/Markdown";
 import { plain } from "../../ui/plain";
-import { give } from "./answers";
+import type { Give } from "./Answering";
 import { useDraft } from "./drafts";
 
 type FormBody = Extract<AskBody, { kind: "form" }>;
@@ -26,9 +26,10 @@ interface Props {
   group: string;
   /** Whether the keys mean this one. */
   active: boolean;
+  give: Give;
 }
 
-export function FormAsk({ ask, form, group, active }: Props) {
+export function FormAsk({ ask, form, group, active, give }: Props) {
   const box = useRef<HTMLFormElement>(null);
   const fields = fieldsOf(form.schema);
   const [draft, change] = useDraft(ask);
@@ -40,7 +41,7 @@ export function FormAsk({ ask, form, group, active }: Props) {
     try {
       const content =
         fields === null ? (JSON.parse(json) as Record<string, never>) : contentOf(fields, values);
-      give(ask, { decision: "form", content: content as Record<string, never> }, `Answered ${ask.agent}.`);
+      give({ decision: "form", content: content as Record<string, never> }, `Answered ${ask.agent}`);
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
     }
@@ -52,6 +53,7 @@ export function FormAsk({ ask, form, group, active }: Props) {
       words: "Fill in the form",
       keys: ["i"],
       off: !active,
+      stays: true,
       run: () => box.current?.querySelector<HTMLElement>("input, select, textarea")?.focus(),
     },
   ]);

@@ -1,5 +1,5 @@
 // The inbox: what waits for a person, one after the other, each answered with one key.
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
 import { useLocation, useParams } from "wouter";
 import { useActions } from "../../keys/registry";
 import { useLive } from "../../live/hooks";
@@ -8,20 +8,23 @@ import { type ListHandle, VirtualList } from "../../ui/VirtualList";
 import { AskDetail } from "./AskDetail";
 import { EndedDetail } from "./EndedDetail";
 import { type Item, useInbox } from "./items";
+import { useKept } from "./kept";
 import { Row } from "./Row";
 
 export default function Inbox() {
   const ready = useLive((world) => world.ready);
-  const items = useInbox();
+  const { items, gone, tidy } = useKept(useInbox());
   const { run, ask } = useParams();
   const wanted = run === undefined ? null : ask === undefined ? run : `${run}/${decodeURIComponent(ask)}`;
   const [, go] = useLocation();
   const [item, at] = useChosen(items, wanted);
   const list = useRef<ListHandle>(null);
   const detail = useRef<HTMLElement>(null);
+  const key = item?.key ?? null;
   const move = (by: number) => {
     const next = items[Math.min(items.length - 1, Math.max(0, at + by))];
-    if (next) go(pathOf(next), { replace: true });
+    if (next === undefined || next.key === key) return;
+    go(pathOf(next), { replace: true });
   };
   useActions("Inbox", [
     { id: "inbox.next", words: "Next item", keys: ["j", "ArrowDown"], repeat: true, run: () => move(1) },
@@ -30,15 +33,16 @@ export default function Inbox() {
   useEffect(() => {
     if (at >= 0) list.current?.scrollToIndex(at, { align: "auto" });
   }, [at]);
-  // The item that follows one that was settled takes the focus, so that hands can stay on the keys.
   const before = useRef<string | null>(null);
-  const key = item?.key ?? null;
   useEffect(() => {
     const left = before.current;
     before.current = key;
-    if (left === null || key === null || left === key || items.some((other) => other.key === left)) return;
-    if (!isTyping()) detail.current?.focus();
-  }, [key, items]);
+    if (left === null || key === null || left === key) return;
+    // Who has moved needs no item any more that was settled elsewhere.
+    tidy(key);
+    // The item that follows one that was answered here takes the focus, so that hands can stay on the keys.
+    if (!items.some((other) => other.key === left) && !isTyping()) detail.current?.focus();
+  }, [key, items, tidy]);
   if (!ready) return <Loading what="the inbox" />;
   if (item === null) {
     return (
@@ -47,6 +51,7 @@ export default function Inbox() {
       </Empty>
     );
   }
+  const onward = at < items.length - 1 ? () => move(1) : at > 0 ? () => move(-1) : () => tidy(null);
   return (
     <div className={wanted === null ? "inbox" : "inbox chosen"}>
       <VirtualList
@@ -56,13 +61,13 @@ export default function Inbox() {
         id={(one) => one.key}
         estimate={61}
         handle={list}
-        row={(one) => <Row item={one} path={pathOf(one)} chosen={one.key === key} />}
+        row={(one) => <Row item={one} path={pathOf(one)} chosen={one.key === key} gone={gone.has(one.key)} />}
       />
       <section className="inbox-detail" ref={detail} tabIndex={-1} aria-labelledby="inbox-title">
         {item.kind === "ask" ? (
-          <AskDetail key={item.key} ask={item.ask} />
+          <AskDetail key={item.key} ask={item.ask} onward={onward} />
         ) : (
-          <EndedDetail key={item.key} item={item} />
+          <EndedDetail key={item.key} item={item} gone={gone.has(item.key)} onward={onward} />
         )}
       </section>
     </div>
@@ -79,13 +84,25 @@ function pathOf(item: Item): string {
   return ask === undefined ? `/inbox/${run}` : `/inbox/${run}/${encodeURIComponent(ask)}`;
 }
 
-/** The item that the address names; when it is gone, the one that took its place. */
-function useChosen(items: Item[], wanted: string | null): [Item | null, number] {
-  const [place, setPlace] = useState({ wanted, at: 0 });
-  const found = items.findIndex((item) => item.key === wanted);
-  const at = found >= 0 ? found : Math.min(wanted === place.wanted ? place.at : 0, items.length - 1);
+/**
+ * The item that the address names. When that is gone, or it names none, it is the one in its place, which then stays chosen
+ * whatever comes before or after it.
+ */
+function useChosen(items: readonly Item[], wanted: string | null): [Item | null, number] {
+  const place = useRef<{ wanted: string | null; key: string | null; at: number }>({
+    wanted: null,
+    key: null,
+    at: 0,
+  });
+  const named = place.current.wanted === wanted ? place.current.key : wanted;
+  const find = (key: string | null) => (key === null ? -1 : items.findIndex((item) => item.key === key));
+  const found = find(named);
+  const last = find(place.current.key);
+  const at = found >= 0 ? found : last >= 0 ? last : Math.min(place.current.at, items.length - 1);
+  const item = items[at] ?? null;
   useEffect(() => {
-    if (found >= 0) setPlace({ wanted, at: found });
-  }, [found, wanted]);
-  return [items[at] ?? null, at];
+    // An address may name an item that is not heard of yet.
+    if (item !== null) place.current = { wanted, key: item.key, at };
+  }, [item, wanted, at]);
+  return [item, at];
 }

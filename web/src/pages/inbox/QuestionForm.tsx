@@ -5,7 +5,7 @@ import { useActions } from "../../keys/registry";
 import { Button } from "../../ui/Button";
 import { Markdown } from "../../ui/Markdown";
 import { plain } from "../../ui/plain";
-import { give } from "./answers";
+import type { Give } from "./Answering";
 import { type Reply, useDraft } from "./drafts";
 
 const NO_REPLY: Reply = { chosen: [], text: "" };
@@ -18,9 +18,10 @@ interface Props {
   group: string;
   /** Whether the keys mean this one. */
   active: boolean;
+  give: Give;
 }
 
-export function QuestionForm({ ask, questions, group, active }: Props) {
+export function QuestionForm({ ask, questions, group, active, give }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const [draft, change] = useDraft(ask);
   const replies = questions.map((_, n) => draft.replies?.[n] ?? NO_REPLY);
@@ -30,7 +31,7 @@ export function QuestionForm({ ask, questions, group, active }: Props) {
     const given = all.map(({ chosen, text }) =>
       text.trim() === "" ? { chosen } : { chosen, text: text.trim() },
     );
-    give(ask, { decision: "replies", replies: given }, `Answered ${ask.agent}.`);
+    give({ decision: "replies", replies: given }, `Answered ${ask.agent}`);
   };
   const put = (question: number, reply: Reply): Reply[] => {
     const all = replies.map((old, n) => (n === question ? reply : old));
@@ -77,6 +78,7 @@ export function QuestionForm({ ask, questions, group, active }: Props) {
       keys: DIGITS,
       shown: "1–9",
       off: !active || (current?.options ?? []).length === 0,
+      stays: true,
       run: (key) => {
         const option = current?.options?.[Number(key) - 1];
         if (option) choose(at, option.label);
@@ -87,6 +89,7 @@ export function QuestionForm({ ask, questions, group, active }: Props) {
       words: "Send the answers",
       keys: ["Enter"],
       off: !active || !replies.some(answered),
+      stays: true,
       run: () => submit(),
     },
     {
@@ -94,6 +97,7 @@ export function QuestionForm({ ask, questions, group, active }: Props) {
       words: "Answer in your own words",
       keys: ["i"],
       off: !active,
+      stays: true,
       run: () => focusWords(at),
     },
   ]);

@@ -1,4 +1,4 @@
-// One line of the inbox: who, about which story, what in a few words, and since when.
+// One line of the inbox: the story, what is wanted in a few words, by whom, and since when.
 import { Link } from "wouter";
 import { useStory } from "../../live/hooks";
 import { asked, askKind } from "../../ui/asked";
@@ -6,6 +6,7 @@ import { Age, Countdown } from "../../ui/Numbers";
 import { capital } from "../../ui/states";
 import { Line } from "../../ui/Text";
 import type { Item } from "./items";
+import { useSettled } from "./settled";
 
 const SIGNS: Record<string, string> = {
   approval: "▸",
@@ -16,22 +17,43 @@ const SIGNS: Record<string, string> = {
   failed: "✕",
 };
 
-export function Row({ item, path, chosen }: { item: Item; path: string; chosen: boolean }) {
+interface Props {
+  item: Item;
+  path: string;
+  chosen: boolean;
+  /** It no longer waits, and stays only until the person moves. */
+  gone: boolean;
+}
+
+export function Row({ item, path, chosen, gone }: Props) {
   const story = useStory(item.story);
   const kind = item.kind === "ask" ? askKind(item.ask) : item.failed ? "failed" : "finished";
   const words = item.kind === "ask" ? asked(item.ask) : endedWords(item.outcome, item.why);
   const who = item.kind === "ask" ? item.ask.agent : item.agent;
-  const deadline = item.kind === "ask" ? item.ask.deadline : null;
+  const deadline = item.kind === "ask" && !gone ? item.ask.deadline : null;
   return (
-    <Link href={path} replace className="inbox-row" aria-current={chosen ? "true" : undefined}>
-      <span className={`inbox-sign ${kind}`} aria-hidden="true">
-        {SIGNS[kind] ?? "·"}
+    <Link
+      href={path}
+      replace
+      className={gone ? "inbox-row gone" : "inbox-row"}
+      aria-current={chosen ? "true" : undefined}
+    >
+      <span className={`inbox-sign ${gone ? "gone" : kind}`} aria-hidden="true">
+        {gone ? "–" : (SIGNS[kind] ?? "·")}
       </span>
       <span className="inbox-what">
-        <Line text={words} longest={140} />
+        <span className="inbox-title">
+          <Line text={capital(story?.title ?? item.story)} longest={140} />
+        </span>
         <span className="quiet inbox-about">
-          <span className="unseen">{kind}, </span>
-          <Line text={`${who} · ${story?.title ?? item.story}`} longest={120} />
+          {gone ? (
+            <Gone item={item} />
+          ) : (
+            <>
+              <span className="unseen">{kind}, </span>
+              <Line text={`${who} · ${words}`} longest={140} />
+            </>
+          )}
         </span>
       </span>
       <span className="inbox-when quiet">
@@ -42,8 +64,20 @@ export function Row({ item, path, chosen }: { item: Item; path: string; chosen: 
   );
 }
 
+/** What became of it. */
+function Gone({ item }: { item: Item }) {
+  if (item.kind === "ended") return <span>No longer waits</span>;
+  return <Settled ask={item.ask} />;
+}
+
+function Settled({ ask }: { ask: Extract<Item, { kind: "ask" }>["ask"] }) {
+  const settled = useSettled(ask);
+  const words = settled === null ? "" : `${settled.decided ?? "Answered"} by ${settled.by}`;
+  return <Line text={`${words}: ${asked(ask)}`} longest={140} />;
+}
+
 function endedWords(outcome: string, why: string | null): string {
-  if (outcome === "completed") return "Finished; look at what it did";
+  if (outcome === "completed") return "Ready for review";
   const how = capital(outcome.replaceAll("_", " "));
   return why === null ? how : `${how}: ${why}`;
 }

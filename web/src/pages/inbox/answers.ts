@@ -1,4 +1,5 @@
-// Answers on their way: each waits a moment, in which it can be taken back, and is then sent once.
+// Answers on their way: each carries the digest of what was shown, waits a moment in which it can be taken back, and is
+// then sent once.
 import { useSyncExternalStore } from "react";
 import { api, take } from "../../api/client";
 import { asProblem } from "../../api/problem";
@@ -6,6 +7,9 @@ import { token } from "../../api/token";
 import { type Answer, type Ask, askKey } from "../../api/words";
 import { serverNow } from "../../live/clock";
 import { store } from "../../live/store";
+import { askSubject } from "../../ui/asked";
+import { oneLine } from "../../ui/plain";
+import { sentence } from "../../ui/states";
 import { complain, dismiss, say } from "../../ui/toast";
 import { dropDraft } from "./drafts";
 
@@ -15,18 +19,23 @@ const HOLD = 3_000;
 const HASTE = 10_000;
 /** An answer that was sent leaves the list by the feed; if that does not come, the ask is shown again. */
 const SETTLED = 15_000;
+/** So much of a command is named in a notice. */
+const NAMED = 90;
 
-/** A key that is pressed so soon after was meant for the item before. */
-const STARTLED = 700;
-
-interface Held {
+/** An answer to one ask, as that was shown. */
+export interface Given {
   ask: Ask;
   answer: Answer;
-  timer: ReturnType<typeof setTimeout>;
-  toast: number;
+}
+
+interface Held extends Given {
+  /** What was given together is taken back together. */
+  group: number;
 }
 
 const waiting = new Map<string, Held>();
+const groups = new Map<number, { timer: ReturnType<typeof setTimeout>; toast: number }>();
+let groupCount = 0;
 let hidden: ReadonlySet<string> = new Set();
 const watchers = new Set<() => void>();
 
@@ -52,58 +61,101 @@ export function useAnsweredHere(): ReadonlySet<string> {
   return useSyncExternalStore(subscribe, answeredHere);
 }
 
-/** Answers an ask, with a moment to take it back. */
-export function give(ask: Ask, answer: Answer, words: string): void {
+/** The asks whose answer by this tab was taken. */
+const mine = new Set<string>();
+
+export function isMine(key: string): boolean {
+  return mine.has(key);
+}
+
+/** Answers an ask, with a moment to take it back. Gives whether it could be. */
+export function give(ask: Ask, answer: Answer, verb: string): boolean {
+  return giveAll([{ ask, answer }], verb);
+}
+
+/** Answers several asks, each for itself, with one moment to take all of them back. */
+export function giveAll(all: readonly Given[], verb: string): boolean {
+  const fit = all.filter(({ ask }) => stands(ask));
+  if (fit.length === 0) return false;
+  const [first] = fit;
+  const named = oneLine(first === undefined ? "" : askSubject(first.ask), NAMED);
+  const words = fit.length === 1 ? `${verb}: ${named}` : `${verb} ${fit.length} asks: ${named}, …`;
+  for (const { ask } of fit) show(askKey(ask), false);
+  const due = Math.min(...fit.map(({ ask }) => ask.deadline ?? Number.POSITIVE_INFINITY));
+  if (due - serverNow() < HASTE) {
+    say(words, { ms: HOLD });
+    for (const one of fit) void send(one);
+    return true;
+  }
+  groupCount += 1;
+  const group = groupCount;
+  const toast = say(words, { undo: () => takeBack(group), ms: HOLD });
+  groups.set(group, { toast, timer: setTimeout(() => flush(group), HOLD) });
+  for (const one of fit) waiting.set(askKey(one.ask), { ...one, group });
+  return true;
+}
+
+/** Whether an ask is still open, and is what was shown; if not, that is said. */
+function stands(ask: Ask): boolean {
   const key = askKey(ask);
-  if (waiting.has(key)) return;
-  if (Date.now() - changedAt < STARTLED) {
-    say("Another item took this place just now. Look at it, and press again.");
-    return;
+  if (waiting.has(key) || hidden.has(key)) return false;
+  const now = store.world.asks.get(key);
+  if (store.world.ready && now?.state !== "open") {
+    sayAnswered(ask);
+    return false;
   }
-  show(key, false);
-  if (ask.deadline != null && ask.deadline - serverNow() < HASTE) {
-    void send(ask, answer);
-    return;
+  if (now !== undefined && now.digest !== ask.digest) {
+    say("Not sent, because what is asked has changed. Check it, then answer again.", { tag: "steady" });
+    return false;
   }
-  const toast = say(words, { undo: () => takeBack(key), ms: HOLD });
-  const timer = setTimeout(() => flush(key), HOLD);
-  waiting.set(key, { ask, answer, timer, toast });
+  return true;
 }
 
-function takeBack(key: string): void {
-  const held = waiting.get(key);
-  if (!held) return;
-  clearTimeout(held.timer);
-  waiting.delete(key);
-  show(key, true);
+export function sayAnswered(ask: Ask): void {
+  say(`Not sent, because it is answered already: ${oneLine(askSubject(ask), NAMED)}`, { tag: "steady" });
 }
 
-function flush(key: string): void {
-  const held = waiting.get(key);
-  if (!held) return;
-  clearTimeout(held.timer);
-  waiting.delete(key);
-  dismiss(held.toast);
-  void send(held.ask, held.answer);
+/** The answers of a group that have not been sent, which are then no longer held. */
+function release(group: number): Held[] {
+  clearTimeout(groups.get(group)?.timer);
+  groups.delete(group);
+  const found = [...waiting].filter(([, held]) => held.group === group);
+  for (const [key] of found) waiting.delete(key);
+  return found.map(([, held]) => held);
 }
 
-async function send(ask: Ask, answer: Answer): Promise<void> {
+function takeBack(group: number): void {
+  for (const { ask } of release(group)) show(askKey(ask), true);
+}
+
+function flush(group: number): void {
+  const toast = groups.get(group)?.toast;
+  if (toast !== undefined) dismiss(toast);
+  for (const held of release(group)) void send(held);
+}
+
+async function send({ ask, answer }: Given): Promise<void> {
   const key = askKey(ask);
   const path = { run: ask.run, ask: ask.ask };
   try {
     const body = { answer, shown: ask.digest };
     await take(api.POST("/api/v1/runs/{run}/asks/{ask}/answer", { params: { path }, body }));
+    mine.add(key);
     dropDraft(key);
     setTimeout(() => show(key, true), SETTLED);
   } catch (error) {
     show(key, true);
-    const { code } = asProblem(error);
+    const { code, detail, hint } = asProblem(error);
+    const what = oneLine(askSubject(ask), NAMED);
     if (code === "already_answered" || code === "ask_closed" || code === "no_such_ask") {
       dropDraft(key);
-      say("Somebody else was first: this was answered already. Your answer was not used.", {
-        tone: "bad",
-        ms: 12_000,
-      });
+      const words = `Your answer was not used, somebody else was first: ${what}. ${sentence(detail)}`;
+      say(words, { tone: "bad", ms: 12_000 });
+    } else if (code === "ask_not_shown") {
+      say(`Not sent: ${what}. ${sentence(detail)} ${sentence(hint)}`, { tone: "bad", ms: 12_000 });
+    } else if (code === "unreachable") {
+      const words = `Not sent, because the server cannot be reached: ${what}. It waits for your answer again.`;
+      say(words, { tone: "bad", ms: 12_000 });
     } else {
       complain(error);
     }
@@ -112,35 +164,20 @@ async function send(ask: Ask, answer: Answer): Promise<void> {
 
 /** A page that goes away sends what it holds; the browser does it after the page is gone. */
 function sendAll(): void {
-  for (const [key, { ask, answer, timer }] of waiting) {
-    clearTimeout(timer);
-    waiting.delete(key);
-    void fetch(`/api/v1/runs/${ask.run}/asks/${encodeURIComponent(ask.ask)}/answer`, {
-      method: "POST",
-      keepalive: true,
-      headers: {
-        authorization: `Bearer ${token()}`,
-        "content-type": "application/json",
-        "idempotency-key": crypto.randomUUID(),
-      },
-      body: JSON.stringify({ answer, shown: ask.digest }),
-    });
+  for (const group of [...groups.keys()]) {
+    for (const { ask, answer } of release(group)) {
+      void fetch(`/api/v1/runs/${ask.run}/asks/${encodeURIComponent(ask.ask)}/answer`, {
+        method: "POST",
+        keepalive: true,
+        headers: {
+          authorization: `Bearer ${token()}`,
+          "content-type": "application/json",
+          "idempotency-key": crypto.randomUUID(),
+        },
+        body: JSON.stringify({ answer, shown: ask.digest }),
+      });
+    }
   }
 }
 
 window.addEventListener("pagehide", sendAll);
-
-/** Tells when an ask that is being looked at was settled by somebody else. */
-export function watchElsewhere(ask: Ask): () => void {
-  const key = askKey(ask);
-  return store.subscribe(() => {
-    if (!store.world.ready || store.world.asks.has(key) || hidden.has(key) || told.has(key)) return;
-    told.add(key);
-    changedAt = Date.now();
-    say(`What ${ask.agent} asked was settled elsewhere.`);
-  });
-}
-
-const told = new Set<string>();
-/** When an item went away under somebody's hand, so that another stood in its place. */
-let changedAt = 0;

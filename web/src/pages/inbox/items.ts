@@ -1,4 +1,4 @@
-// What waits for a person: open asks, and runs that have ended and were not looked at, the oldest first.
+// What waits for a person, by what it blocks: open asks, then failures, then finished work; of each the oldest first.
 import { useSyncExternalStore } from "react";
 import type { Ask, Run, Story } from "../../api/words";
 import { useLive } from "../../live/hooks";
@@ -40,8 +40,20 @@ function tell(next: ReadonlySet<string>): void {
   for (const watcher of watchers) watcher();
 }
 
+/** What this tab has acted on, which needs no mark when it leaves. */
+const handled = new Set<string>();
+
+export function handledHere(key: string): void {
+  handled.add(key);
+}
+
+export function wasHandledHere(key: string): boolean {
+  return handled.has(key);
+}
+
 /** Takes an ended run out of the inbox, or puts it back. */
 export function lookAt(run: string, seen = true): void {
+  handledHere(run);
   const next = new Set(looked);
   if (seen) next.add(run);
   else next.delete(run);
@@ -105,7 +117,22 @@ export function inboxItems(world: World, seen = looked, answered = answeredHere(
       why: story.latest?.run === last.run ? (story.latest.error ?? null) : null,
     });
   }
-  return items.sort((a, b) => a.at - b.at || a.key.localeCompare(b.key));
+  return items.sort(byUrgency);
+}
+
+/** An ask keeps an agent from going on; a failure, a story; finished work can wait. */
+function urgency(item: Item): number {
+  if (item.kind === "ask") return 0;
+  return item.failed ? 1 : 2;
+}
+
+/** Whether something stands still until a person has acted. */
+export function blocks(item: Item): boolean {
+  return urgency(item) < 2;
+}
+
+export function byUrgency(a: Item, b: Item): number {
+  return urgency(a) - urgency(b) || a.at - b.at || a.key.localeCompare(b.key);
 }
 
 /** Asks keep their item as long as the ask is the same, so that a list of them is not drawn anew for nothing. */
@@ -134,6 +161,7 @@ export function useInbox(): Item[] {
   return useLive((world) => inboxItems(world, seen, answered), same);
 }
 
-export function useInboxCount(): number {
-  return useInbox().length;
+/** How many items block something. */
+export function useBlocking(): number {
+  return useInbox().filter(blocks).length;
 }

@@ -1,35 +1,47 @@
 // An ask where it was put: open, it is answered in place with the keys of the inbox; closed, it says what was answered.
+import { useEffect, useState } from "react";
 import { type Ask, askKey } from "../../../api/words";
+import { onMoved } from "../../../keys/hand";
 import { useLive } from "../../../live/hooks";
 import { Badge } from "../../../ui/Badge";
 import { Age, Countdown } from "../../../ui/Numbers";
 import { oneLine, plain } from "../../../ui/plain";
 import { Line } from "../../../ui/Text";
 import { Answering } from "../../inbox/Answering";
-import { useAnsweredHere } from "../../inbox/answers";
+import { isMine, useAnsweredHere } from "../../inbox/answers";
+import { byWords, decidedTone, decidedWords } from "../../inbox/settled";
 import type { AskRow } from "./rows";
 
 export function AskRowView({ run, row, active }: { run: string; row: AskRow; active: boolean }) {
   const key = askKey({ run, ask: row.ask });
   const ask = useLive((world) => world.asks.get(key));
   const sent = useAnsweredHere().has(key);
+  // What is settled elsewhere while it is looked at stays as it was shown, marked, until the person moves.
+  const [shown, setShown] = useState<Ask | null>(null);
+  const open = row.closed === null && !sent && ask?.state === "open";
+  if (open && shown !== ask) setShown(ask);
+  const stale = shown !== null && !open && !sent && !isMine(key);
+  useEffect(() => {
+    if (stale) return onMoved(".t-ask", () => setShown(null));
+  }, [stale]);
+  if (open && ask !== undefined) return <Open ask={ask} active={active} />;
+  if (stale) return <Open ask={shown} active={active} />;
   if (row.closed !== null) return <Closed row={row} />;
-  if (sent) return <Pending row={row} words="answered, on its way" />;
-  if (ask === undefined) return <Pending row={row} words="open" />;
-  return <Open ask={ask} active={active} />;
+  return <Pending row={row} words={sent ? "answered, on its way" : "open"} />;
 }
 
 function Open({ ask, active }: { ask: Ask; active: boolean }) {
+  const over = useLive((world) => world.asks.get(askKey(ask))?.state !== "open");
   return (
     <section className="t-ask" aria-label="Waits for you">
       <header>
-        <Badge tone="warn">waits for you</Badge>
+        <Badge tone={over ? "plain" : "warn"}>{over ? "answered elsewhere" : "waits for you"}</Badge>
         <span className="quiet">
           asked <Age at={ask.opened_at} sentence />
         </span>
-        {ask.deadline != null && (
+        {ask.deadline != null && !over && (
           <span className="quiet">
-            answered by default in <Countdown to={ask.deadline} />
+            auto-answered in <Countdown to={ask.deadline} />
           </span>
         )}
       </header>
@@ -47,25 +59,13 @@ function Pending({ row, words }: { row: AskRow; words: string }) {
   );
 }
 
-const BY: Record<string, string> = {
-  person: "a person",
-  rule: "a rule",
-  deadline: "the default, after the deadline",
-  unattended: "nobody was there",
-  agent: "the agent took it back",
-  turn_end: "the turn ended first",
-  process_end: "the process ended first",
-};
-
 function Closed({ row }: { row: AskRow }) {
   const { by, answer } = row.closed ?? { by: "", answer: null };
-  const denied = answer?.decision.startsWith("deny") ?? false;
-  const yes = answer !== null && !denied;
   return (
     <div className="t-asked">
-      <Badge tone={yes ? "good" : denied ? "bad" : "plain"}>{decided(row)}</Badge>
+      <Badge tone={decidedTone(answer)}>{decidedWords(answer).toLowerCase()}</Badge>
       <Line text={wanted(row)} />
-      <span className="quiet">{BY[by] ?? by}</span>
+      <span className="quiet">by {by === "person" ? "a person" : byWords(by)}</span>
       {answer?.reason !== undefined && <p className="quiet">{plain(answer.reason)}</p>}
       {answer?.rule !== undefined && <code>{oneLine(answer.rule, 200)}</code>}
       {answer?.replies?.map((reply, at) => (
@@ -75,20 +75,6 @@ function Closed({ row }: { row: AskRow }) {
       ))}
     </div>
   );
-}
-
-function decided(row: AskRow): string {
-  const answer = row.closed?.answer ?? null;
-  if (answer === null) return "not answered";
-  const words: Record<string, string> = {
-    allow: "approved",
-    allow_always: "always allowed",
-    deny: "denied",
-    deny_and_interrupt: "denied, turn ended",
-    replies: "answered",
-    form: "filled in",
-  };
-  return words[answer.decision] ?? answer.decision;
 }
 
 /** What was asked, in one line. */

@@ -18,6 +18,7 @@ import { type Handle, List, type View } from "./List";
 import { Minimap } from "./Minimap";
 import { isBad } from "./rows";
 import { Search } from "./Search";
+import { useActiveAsk } from "./useActiveAsk";
 import { useGo } from "./useGo";
 import { useKeys } from "./useKeys";
 
@@ -111,10 +112,7 @@ export function Transcript({ run, open }: { run: Run; open: boolean }) {
     },
   });
 
-  const active = useMemo(() => {
-    const here = rows.slice(view.first, view.last + 1);
-    return here.find(({ row }) => row.kind === "ask" && row.closed === null)?.row.key ?? null;
-  }, [rows, view.first, view.last]);
+  const active = useActiveAsk(run.id, rows, view);
 
   // The oldest ask that waits and is not seen.
   const waiting = useLive((world) =>

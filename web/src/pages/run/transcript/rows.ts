@@ -1,5 +1,6 @@
 // What a transcript is made of: one row for each thing that people look at, however many events told of it.
 import type { AskBody, Scope } from "../../../api/words";
+import type { Answered } from "../../inbox/settled";
 
 export interface Base {
   /** A name that stays as the log grows, so that rows keep their place and their height. */
@@ -86,14 +87,6 @@ export interface AskRow extends Base {
   /** Nobody needed to look. */
   settled: boolean;
   closed: { seq: number; at: number; by: string; answer: Answered | null } | null;
-}
-
-export interface Answered {
-  decision: string;
-  reason?: string;
-  rule?: string;
-  replies?: { chosen?: string[]; text?: string }[];
-  content?: Record<string, unknown>;
 }
 
 export interface PlanRow extends Base {
