@@ -89,7 +89,8 @@ async function closedEvent(ask: Ask): Promise<{ by?: string; answer?: Answered }
   const params = { path: { run: ask.run }, query: { last: READ } };
   const page = await take(api.GET("/api/v1/runs/{run}/events", { params }));
   const events = page.events as unknown as RunEvent[];
-  return events.findLast((event) => event.type === "ask_closed" && event.ask === ask.ask);
+  const found = events.findLast((event) => event.type === "ask_closed" && event.ask === ask.ask);
+  return found as { by?: string; answer?: Answered } | undefined;
 }
 
 /** The reason, the rule or the replies, in one line. */

@@ -1,0 +1,319 @@
+// Two pages and a program race for the same and for neighbouring asks, over a bad network: each answer hits the ask that was
+// on the screen, or none, and whoever comes second is told who was first. `MUSHER_RACE_ROUNDS` and `MUSHER_RACE_SEED` set
+// how often, and which numbers are rolled.
+import type { Browser, Page } from "@playwright/test";
+import { BadNetwork, seeded } from "./proxy";
+import { expect, test } from "./rig";
+import type { Server } from "./server";
+
+const ROUNDS = Number(process.env.MUSHER_RACE_ROUNDS ?? 30);
+const SEED = Number(process.env.MUSHER_RACE_SEED ?? 15);
+const AGENTS = 6;
+/** A round settles at most two asks or so; the last ones must not run out. */
+const STEPS = Math.ceil((ROUNDS * 2.2) / AGENTS) + 12;
+/** Longer than an answer is held so that it can be taken back, and than a new item takes no keys. */
+const HELD_MS = 3_200;
+const STEADY_MS = 450;
+
+const agents = Array.from({ length: AGENTS }, (_, n) => `asker${n}`);
+const script = (n: number) =>
+  Array.from({ length: STEPS }, (_, m) => `[[step]]\nrun = ": ask-${n}-${m}."\nask_first = true\n`).join(
+    "\n",
+  );
+
+test.use({
+  // A picture of the page at every step would take longer than the steps.
+  trace: "off",
+  scripts: Object.fromEntries(agents.map((name, n) => [name, `${script(n)}\n[[step]]\nhang = true\n`])),
+});
+
+interface Ask {
+  run: string;
+  ask: string;
+  digest: string;
+  body: { subject: string };
+}
+
+/** What was on the screen when a key or a button was pressed, and what a person had had the time to see there. */
+interface Press {
+  command: string;
+  seen: string;
+  used: boolean;
+}
+
+interface Sent {
+  who: string;
+  run: string;
+  ask: string;
+  shown: string;
+  decision: string;
+  status: number;
+  detail: string;
+}
+
+declare global {
+  interface Window {
+    pressed: { command: string; seen: string }[];
+    noticed: string[];
+  }
+}
+
+/** Notes in the page itself what stands in it at each press, and every notice. */
+function recorder(): void {
+  window.pressed = [];
+  window.noticed = [];
+  const SEEN_MS = 350;
+  let history: { at: number; command: string }[] = [];
+  const look = () => {
+    const shown = document.querySelector(".inbox-detail .answering")?.textContent ?? "";
+    const command = /: ask-\d+-\d+\./.exec(shown)?.[0] ?? "";
+    if (history.at(-1)?.command !== command) history.push({ at: performance.now(), command });
+    history = history.slice(-50);
+    return command;
+  };
+  const note = () => {
+    const command = look();
+    const before = history.filter(({ at }) => at <= performance.now() - SEEN_MS);
+    window.pressed.push({ command, seen: before.at(-1)?.command ?? "" });
+  };
+  addEventListener("keydown", note, true);
+  addEventListener("click", note, true);
+  new MutationObserver((changes) => {
+    look();
+    for (const change of changes)
+      for (const node of change.addedNodes)
+        if (node instanceof Element && node.matches(".toast")) window.noticed.push(node.textContent ?? "");
+  }).observe(document, { childList: true, subtree: true });
+}
+
+class Client {
+  readonly presses: Press[] = [];
+  private read = 0;
+
+  private constructor(
+    readonly name: string,
+    readonly page: Page,
+    readonly network: BadNetwork,
+  ) {}
+
+  static async open(browser: Browser, server: Server, name: string, seed: number): Promise<Client> {
+    const network = new BadNetwork(server.url, seed);
+    await network.start();
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+    const page = await context.newPage();
+    await page.clock.install();
+    await page.addInitScript(recorder);
+    await page.addInitScript((token) => localStorage.setItem("musher.token", token), server.token());
+    await page.goto(`${network.url}/inbox`);
+    await expect(page.getByText("live", { exact: true })).toBeVisible();
+    await expect(page.locator(".answering")).toBeVisible();
+    return new Client(name, page, network);
+  }
+
+  async close(): Promise<void> {
+    await this.page.context().close();
+    await this.network.stop();
+  }
+
+  /** The answers that this page has sent. */
+  sent(): Sent[] {
+    return this.network.passed.flatMap(({ path, body, status, reply }) => {
+      const named = /\/runs\/(\w+)\/asks\/([^/]+)\/answer$/.exec(path);
+      if (named === null) return [];
+      const [, run = "", ask = ""] = named;
+      const { answer, shown } = JSON.parse(body) as { answer: { decision: string }; shown: string };
+      const { detail = "" } = JSON.parse(reply) as { detail?: string };
+      const { decision } = answer;
+      return [{ who: this.name, run, ask: decodeURIComponent(ask), shown, decision, status, detail }];
+    });
+  }
+
+  /** The command that the page shows. */
+  async shown(): Promise<string> {
+    const text = (await this.page.locator(".inbox-detail").textContent()) ?? "";
+    return /: ask-\d+-\d+\./.exec(text)?.[0] ?? "";
+  }
+
+  /** Chooses the item whose command is named, if it is there. */
+  async turnTo(command: string): Promise<void> {
+    const row = this.page.locator(".inbox-row", { hasText: command });
+    if ((await row.count()) === 1) await row.click({ timeout: 1_000 }).catch(() => {});
+    await this.note();
+  }
+
+  async wait(ms: number): Promise<void> {
+    await this.page.clock.fastForward(ms);
+  }
+
+  async press(how: number): Promise<void> {
+    const { page } = this;
+    if (how < 0.5) await page.keyboard.press("a");
+    else if (how < 0.75) {
+      const button = page.locator(".ask-buttons").getByRole("button", { name: "Approve" });
+      if ((await button.count()) === 1) await button.click({ timeout: 2_000 }).catch(() => {});
+    } else {
+      await page.keyboard.press("d");
+      if ((await page.locator(".ask-deny textarea").count()) === 1) {
+        await page.keyboard.type("no");
+        await page.keyboard.press("Enter");
+        if ((await page.locator(".ask-deny textarea").count()) === 1) await page.keyboard.press("Escape");
+      }
+    }
+    await this.note();
+  }
+
+  /** Takes over what the page has noted. */
+  async note(): Promise<void> {
+    const all = await this.page.evaluate(() => window.pressed);
+    for (const press of all.slice(this.read)) this.presses.push({ ...press, used: false });
+    this.read = all.length;
+  }
+}
+
+test("racing clients never answer another ask than the one they showed, and the loser is told who won", async ({
+  browser,
+  server,
+}) => {
+  test.setTimeout(60_000 + ROUNDS * 2_000);
+  const roll = seeded(SEED);
+  const known = new Map<string, Ask>();
+  const sent: Sent[] = [];
+  const open = async () => {
+    const { asks } = await server.ask<{ asks: Ask[] }>("GET", "/asks");
+    for (const ask of asks) known.set(ask.digest, ask);
+    return asks;
+  };
+  const runs = await Promise.all(agents.map((agent, n) => server.begin(`Story ${n}`, agent)));
+  await expect.poll(async () => (await open()).length, { timeout: 30_000 }).toBe(AGENTS);
+  const one = await Client.open(browser, server, "one", SEED + 1);
+  const two = await Client.open(browser, server, "two", SEED + 2);
+
+  /** A program answers the ask whose command is named, or its neighbour, now and then with a digest of another ask. */
+  const program = async (command: string, neighbour: boolean) => {
+    const asks = await open();
+    const at = asks.findIndex((ask) => ask.body.subject === command);
+    const target = asks[(at + (neighbour ? 1 : 0) + asks.length) % asks.length];
+    if (target === undefined) return;
+    const other = roll() < 0.15 ? asks.find((ask) => ask.run !== target.run) : undefined;
+    const shown = (other ?? target).digest;
+    const decision = roll() < 0.5 ? "allow" : "deny";
+    const answer = decision === "allow" ? { decision } : { decision, reason: "no" };
+    const reply = await fetch(`${server.url}/api/v1/runs/${target.run}/asks/${target.ask}/answer`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${server.token()}`, "content-type": "application/json" },
+      body: JSON.stringify({ answer, shown }),
+    });
+    const { detail = "" } = (await reply.json()) as { detail?: string };
+    sent.push({
+      who: "program",
+      run: target.run,
+      ask: target.ask,
+      shown,
+      decision,
+      status: reply.status,
+      detail,
+    });
+  };
+
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const [page, rival] = roll() < 0.5 ? [one, two] : [two, one];
+    await open();
+    if (roll() < 0.35) await page.page.keyboard.press(roll() < 0.5 ? "j" : "k");
+    // Sometimes the hand is faster than the eye.
+    if (roll() < 0.85) await page.wait(STEADY_MS);
+    const command = await page.shown();
+    const who = roll();
+    const how = roll();
+    const rivals: Promise<unknown>[] = [];
+    if (who < 0.45) rivals.push(program(command, roll() < 0.4));
+    else if (who < 0.9) {
+      if (roll() < 0.6) await rival.turnTo(command);
+      await rival.wait(STEADY_MS);
+      rivals.push(rival.press(roll()).then(() => (roll() < 0.6 ? rival.wait(HELD_MS) : undefined)));
+    }
+    if (roll() < 0.3) await Promise.all(rivals);
+    await page.press(how);
+    // A hand that presses twice hits what has taken the place of the first.
+    if (roll() < 0.3) await page.press(0);
+    if (roll() < 0.06) await page.page.keyboard.press("z");
+    if (roll() < 0.7) await page.wait(HELD_MS);
+    await Promise.all(rivals);
+  }
+  for (const client of [one, two]) {
+    await client.wait(HELD_MS);
+    await client.page.waitForLoadState("networkidle", { timeout: 5_000 }).catch(() => {});
+    await client.note();
+    sent.push(...client.sent());
+  }
+  await open();
+
+  // What a page sent was on its screen when somebody pressed, once for each press.
+  for (const { who, run, ask, shown } of sent) {
+    const told = known.get(shown);
+    expect(told, `${who} sent a digest that no ask has had`).toBeDefined();
+    if (who === "program") continue;
+    expect(`${told?.run}/${told?.ask}`).toBe(`${run}/${ask}`);
+    const client = who === "one" ? one : two;
+    const subject = told?.body.subject;
+    const press = client.presses.find((one) => {
+      return !one.used && one.command === subject && one.seen === subject;
+    });
+    expect(
+      press,
+      `${who} answered ${told?.body.subject}, which nobody had seen there when it was pressed`,
+    ).toBeDefined();
+    if (press) press.used = true;
+  }
+
+  // What the agents got is what was sent with the digest of that very ask, and only once.
+  const taken = sent.filter(({ status }) => status < 300);
+  for (const answer of taken) {
+    const told = known.get(answer.shown);
+    expect(`${told?.run}/${told?.ask}`, "an answer was taken for another ask").toBe(
+      `${answer.run}/${answer.ask}`,
+    );
+  }
+  let closed = 0;
+  for (const { run } of runs) {
+    type Event = { seq: number; type: string; ask?: string; by?: string; answer?: { decision: string } };
+    let after = "";
+    for (;;) {
+      const path = `/runs/${run}/events?limit=500${after}`;
+      const page = await server.ask<{ events: Event[]; next: string; end: boolean }>("GET", path);
+      for (const event of page.events.filter((one) => one.type === "ask_closed" && one.by === "person")) {
+        const given = taken.filter((one) => one.run === run && one.ask === event.ask);
+        expect(given.map(({ decision }) => decision)).toEqual([event.answer?.decision]);
+        closed += 1;
+      }
+      if (page.end || page.events.length === 0) break;
+      after = `&after=${page.next}`;
+    }
+  }
+  expect(closed).toBe(taken.length);
+
+  // Whoever came second was told who was first; a digest of another ask was refused, and never taken.
+  const lost = sent.filter(({ status }) => status === 409);
+  for (const { detail } of lost) expect(detail).toMatch(/already .* by /);
+  for (const client of [one, two]) {
+    const noticed = await client.page.evaluate(() => window.noticed);
+    for (const { shown } of lost.filter(({ who }) => who === client.name)) {
+      const subject = known.get(shown)?.body.subject ?? "?";
+      const words = noticed.find(
+        (text) => text.includes("somebody else was first") && text.includes(subject),
+      );
+      expect(words, `${client.name} was not told that it lost ${subject}`).toBeDefined();
+    }
+  }
+  const refused = sent.filter(({ status }) => status === 428);
+  for (const { who } of refused) expect(who).toBe("program");
+  const odd = sent.filter(({ status }) => ![200, 202, 409, 428].includes(status));
+  expect(odd).toEqual([]);
+  const overtaken = one.network.overtaken + two.network.overtaken;
+  console.log(
+    `seed ${SEED}: ${ROUNDS} rounds, ${taken.length} answers taken, ${lost.length} came second, ${refused.length} had another digest, ${overtaken} words of the feed were overtaken`,
+  );
+  expect(taken.length).toBeGreaterThan(ROUNDS / 4);
+  expect(lost.length + refused.length).toBeGreaterThan(0);
+  await one.close();
+  await two.close();
+});
