@@ -47,10 +47,10 @@ test("an ask that is answered elsewhere stays in its place, marked, and no key h
   const { first, second } = await two(page, server);
   await server.answer(first.run, first.ask, DENY);
   await expect(mark(page)).toContainText("Denied");
-  await expect(mark(page)).toContainText("by a person");
+  await expect(mark(page)).toContainText("by the command line");
   await expect(mark(page)).toContainText("not today");
   await expect(list(page)).toHaveCount(2);
-  await expect(list(page).first()).toContainText("Denied by a person");
+  await expect(list(page).first()).toContainText("Denied by the command line");
   await accessible(page);
   await steady(page);
   for (const key of ["a", "a", "d", "A"]) await page.keyboard.press(key);

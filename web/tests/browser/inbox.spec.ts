@@ -223,3 +223,62 @@ test("the inbox works on a phone", async ({ page, server }) => {
   await page.getByRole("button", { name: "Approve" }).click();
   await expect.poll(() => words(server, run)).toContain("The work is done.");
 });
+
+test("the inbox is sorted by what blocks, the story's title leads each row, and the badge counts what blocks", async ({
+  page,
+  server,
+}) => {
+  const done = await server.begin("Finished work", "quick");
+  await server.over(done.run);
+  const failed = await server.begin("It cannot work", "unlucky");
+  await server.over(failed.run);
+  await server.begin("Write a file", "asker");
+  await page.goto(`${server.url}/inbox`);
+  await expect(list(page)).toHaveText([
+    /^▸Write a file.*asker · run: echo hello/,
+    /^✕It cannot work.*unlucky · Failed: the provider is down/,
+    /^✓Finished work.*quick · Ready for review/,
+  ]);
+  await expect(page).toHaveTitle(/^\(2\)/);
+  await expect(page.locator(".rail .count")).toHaveText(/2$/);
+});
+
+test("several asks are answered together, only those that were shown, each as it was shown", async ({
+  page,
+  server,
+}) => {
+  const runs = [];
+  for (const title of ["The first", "The second", "The third", "The fourth"]) {
+    const { run } = await server.begin(title, "asker");
+    await expect.poll(() => server.waits(run)).toHaveLength(1);
+    runs.push(run);
+  }
+  const [first = "", second = "", third = "", fourth = ""] = runs;
+  await page.goto(`${server.url}/inbox`);
+  await expect(list(page)).toHaveCount(4);
+  // What has not been looked at cannot be selected.
+  for (const title of ["The first", "The second", "The third"]) {
+    await expect(page.locator(".inbox-detail")).toContainText(title);
+    await steady(page);
+    await page.keyboard.press("s");
+    await page.keyboard.press("j");
+    await page.keyboard.press("s");
+  }
+  await expect(page.getByText("3 selected")).toBeVisible();
+  await page.keyboard.press("Control+Enter");
+  const dialog = page.getByRole("dialog", { name: "Answer 3 asks together" });
+  await expect(dialog.getByRole("listitem")).toHaveCount(3);
+  await expect(dialog).toContainText("echo hello > out.txt");
+  await accessible(page);
+  // One of them is answered elsewhere meanwhile, and falls out.
+  const [ask = ""] = await server.waits(second);
+  await server.answer(second, ask, { decision: "deny", reason: "not this one" });
+  await expect(page.getByRole("dialog", { name: "Answer 2 asks together" })).toBeVisible();
+  await steady(page);
+  await page.getByRole("button", { name: "Approve 2" }).click();
+  await expect(page.getByText("Approved 2 asks: echo hello > out.txt, …")).toBeVisible();
+  for (const run of [first, third])
+    await expect.poll(() => words(server, run)).toContain('"decision":"allow"');
+  expect(await words(server, second)).not.toContain('"decision":"allow"');
+  expect(await server.waits(fourth)).toHaveLength(1);
+});

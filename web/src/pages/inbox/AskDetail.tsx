@@ -1,6 +1,7 @@
 // One ask in full: what is wanted, why, what happened before, and the ways to answer.
 import { Link, useLocation } from "wouter";
-import type { Ask } from "../../api/words";
+import { type Ask, askKey } from "../../api/words";
+import { useSteady } from "../../keys/hand";
 import { useActions } from "../../keys/registry";
 import { useStory } from "../../live/hooks";
 import { askKind } from "../../ui/asked";
@@ -10,15 +11,44 @@ import { capital } from "../../ui/states";
 import { Line } from "../../ui/Text";
 import { Answering } from "./Answering";
 import { Recent } from "./Recent";
+import { isYesOrNo, type Selection } from "./selection";
 
-export function AskDetail({ ask, onward }: { ask: Ask; onward(): void }) {
+interface Props {
+  ask: Ask;
+  onward(): void;
+  selection: Selection;
+}
+
+export function AskDetail({ ask, onward, selection }: Props) {
   const [, go] = useLocation();
   const openRun = () => go(`/runs/${ask.run}`);
-  useActions("Inbox", [{ id: "inbox.open", words: "Open the run", keys: ["o"], run: openRun }]);
+  // Only what somebody had the time to look at can be answered together with others.
+  const steady = useSteady(`${askKey(ask)} ${ask.digest}`);
+  const several = isYesOrNo(ask);
+  const selected = selection.has(askKey(ask));
+  const select = () => {
+    if (steady.check()) selection.toggle(ask);
+  };
+  useActions("Inbox", [
+    { id: "inbox.open", words: "Open the run", keys: ["o"], run: openRun },
+    {
+      id: "inbox.select",
+      words: selected ? "Take it out of the selection" : "Select it, to answer several together",
+      keys: ["s"],
+      off: !several,
+      stays: true,
+      run: select,
+    },
+  ]);
   return (
     <article className="ask">
       <Head ask={ask} />
       <Answering ask={ask} group="Inbox" onward={onward}>
+        {several && (
+          <Button kind="quiet" hint="s" onPress={select}>
+            {selected ? "Unselect" : "Select"}
+          </Button>
+        )}
         <Button kind="quiet" hint="o" onPress={openRun}>
           Open run
         </Button>

@@ -10,6 +10,8 @@ import { EndedDetail } from "./EndedDetail";
 import { type Item, useInbox } from "./items";
 import { useKept } from "./kept";
 import { Row } from "./Row";
+import { useSelection } from "./selection";
+import { Together } from "./Together";
 
 export default function Inbox() {
   const ready = useLive((world) => world.ready);
@@ -18,6 +20,7 @@ export default function Inbox() {
   const wanted = run === undefined ? null : ask === undefined ? run : `${run}/${decodeURIComponent(ask)}`;
   const [, go] = useLocation();
   const [item, at] = useChosen(items, wanted);
+  const selection = useSelection();
   const list = useRef<ListHandle>(null);
   const detail = useRef<HTMLElement>(null);
   const key = item?.key ?? null;
@@ -54,18 +57,29 @@ export default function Inbox() {
   const onward = at < items.length - 1 ? () => move(1) : at > 0 ? () => move(-1) : () => tidy(null);
   return (
     <div className={wanted === null ? "inbox" : "inbox chosen"}>
-      <VirtualList
-        className="inbox-list"
-        label="What waits for you"
-        items={items}
-        id={(one) => one.key}
-        estimate={61}
-        handle={list}
-        row={(one) => <Row item={one} path={pathOf(one)} chosen={one.key === key} gone={gone.has(one.key)} />}
-      />
+      <div className="inbox-side">
+        <VirtualList
+          className="inbox-list"
+          label="What waits for you"
+          items={items}
+          id={(one) => one.key}
+          estimate={61}
+          handle={list}
+          row={(one) => (
+            <Row
+              item={one}
+              path={pathOf(one)}
+              chosen={one.key === key}
+              selected={selection.has(one.key)}
+              gone={gone.has(one.key)}
+            />
+          )}
+        />
+        <Together selection={selection} />
+      </div>
       <section className="inbox-detail" ref={detail} tabIndex={-1} aria-labelledby="inbox-title">
         {item.kind === "ask" ? (
-          <AskDetail key={item.key} ask={item.ask} onward={onward} />
+          <AskDetail key={item.key} ask={item.ask} onward={onward} selection={selection} />
         ) : (
           <EndedDetail key={item.key} item={item} gone={gone.has(item.key)} onward={onward} />
         )}

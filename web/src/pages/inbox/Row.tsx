@@ -21,11 +21,13 @@ interface Props {
   item: Item;
   path: string;
   chosen: boolean;
+  /** It is to be answered together with others. */
+  selected: boolean;
   /** It no longer waits, and stays only until the person moves. */
   gone: boolean;
 }
 
-export function Row({ item, path, chosen, gone }: Props) {
+export function Row({ item, path, chosen, selected, gone }: Props) {
   const story = useStory(item.story);
   const kind = item.kind === "ask" ? askKind(item.ask) : item.failed ? "failed" : "finished";
   const words = item.kind === "ask" ? asked(item.ask) : endedWords(item.outcome, item.why);
@@ -38,8 +40,8 @@ export function Row({ item, path, chosen, gone }: Props) {
       className={gone ? "inbox-row gone" : "inbox-row"}
       aria-current={chosen ? "true" : undefined}
     >
-      <span className={`inbox-sign ${gone ? "gone" : kind}`} aria-hidden="true">
-        {gone ? "–" : (SIGNS[kind] ?? "·")}
+      <span className={`inbox-sign ${gone ? "gone" : selected ? "selected" : kind}`} aria-hidden="true">
+        {gone ? "–" : selected ? "✓" : (SIGNS[kind] ?? "·")}
       </span>
       <span className="inbox-what">
         <span className="inbox-title">
@@ -50,7 +52,10 @@ export function Row({ item, path, chosen, gone }: Props) {
             <Gone item={item} />
           ) : (
             <>
-              <span className="unseen">{kind}, </span>
+              <span className="unseen">
+                {selected ? "selected, " : ""}
+                {kind},{" "}
+              </span>
               <Line text={`${who} · ${words}`} longest={140} />
             </>
           )}
