@@ -3,6 +3,7 @@ import { type FormEvent, useState } from "react";
 import { asProblem } from "../api/problem";
 import { paste } from "../api/token";
 import { Button } from "../ui/Button";
+import { CopyText } from "../ui/CopyText";
 import { plain } from "../ui/plain";
 import { capital } from "../ui/states";
 
@@ -25,10 +26,13 @@ export function Door({ why, lost }: { why: string | null; lost: boolean }) {
       <p>
         {lost
           ? "The server no longer lets this browser in. What you typed is kept here until you are back; agents go on. "
-          : "This browser is not known to the server yet. "}
-        Open the link that <code>musher serve</code> printed when it started: it works once. For another
-        browser, paste the content of the file <code>token</code> in the state directory, which{" "}
-        <code>musher serve</code> also names.
+          : "This browser is not signed in yet. "}
+        A sign-in link works once. To get another one, run this in the repository; it opens the browser:
+      </p>
+      <CopyText text="musher open" />
+      <p className="quiet">
+        Or paste a link here, or the content of the file <code>token</code> in the state directory, which{" "}
+        <code>musher serve</code> names.
       </p>
       <form onSubmit={enter}>
         <label>
@@ -41,7 +45,7 @@ export function Door({ why, lost }: { why: string | null; lost: boolean }) {
           />
         </label>
         <Button kind="primary" type="submit" isDisabled={text.trim() === ""}>
-          Come in
+          Sign in
         </Button>
       </form>
     </main>

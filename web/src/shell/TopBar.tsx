@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { useNow } from "../live/clock";
 import { useLink, useLive } from "../live/hooks";
 import { Button } from "../ui/Button";
-import { about, clock, money } from "../ui/format";
+import { amount, clock, money } from "../ui/format";
 import { plain } from "../ui/plain";
 import { Icon } from "./Icon";
 
@@ -58,7 +58,7 @@ function Running() {
 function Day() {
   const day = useLive((world) => world.project?.day);
   if (day === undefined) return null;
-  const spent = `${about(day)}${money(day.spent_usd)}`;
+  const spent = day.unknown && day.spent_usd === 0 ? "cost unknown" : amount(day.spent_usd, day);
   const cap = day.cap_usd == null ? "" : ` / ${money(day.cap_usd)}`;
   const near = day.cap_usd != null && day.spent_usd + (day.held_usd ?? 0) >= 0.8 * day.cap_usd;
   return (

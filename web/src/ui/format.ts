@@ -46,6 +46,11 @@ export function about(sum: { unknown?: boolean; estimated?: boolean } | undefine
   return sum?.estimated ? "≈ " : "";
 }
 
+/** A sum of which a part may be unknown or worked out; one of which nothing is known is no number. */
+export function amount(usd: number, sum: { unknown?: boolean; estimated?: boolean } | undefined): string {
+  return sum?.unknown && usd === 0 ? "unknown" : `${about(sum)}${money(usd)}`;
+}
+
 /** Dollars; what costs something never looks like nothing. */
 export function money(usd: number): string {
   if (usd === 0) return "$0.00";

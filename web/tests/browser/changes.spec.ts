@@ -239,7 +239,7 @@ test("a token that is revoked under a comment takes nothing of it", async ({ pag
   await server.ask("DELETE", `/tokens/${tokens[0]?.id}`, {});
   await expect(page.getByRole("alert")).toContainText("taken back");
   await page.getByLabel("The link or the token").fill(server.token());
-  await page.getByRole("button", { name: "Come in" }).click();
+  await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByText("Half a thou")).toBeVisible();
 });
 

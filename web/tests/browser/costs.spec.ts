@@ -83,6 +83,29 @@ test("a cost of which a part is unknown is never shown as if it were whole", asy
   await expect(page.getByRole("row", { name: /^unknown/ })).toContainText("cost unknown");
 });
 
+test("a cost of which nothing is known is said to be unknown on every page, and never $0", async ({
+  page,
+  server,
+}) => {
+  const { story, run } = await server.begin("Spend in secret", "unknown");
+  await server.over(run);
+  const today = page.getByRole("link", { name: /Spent today/ });
+  for (const path of [
+    "/costs",
+    "/board",
+    "/inbox",
+    `/stories/${story}`,
+    `/runs/${run}`,
+    `/runs/${run}/timeline`,
+  ]) {
+    await page.goto(server.url + path);
+    await expect(today).toHaveText("Spent today: cost unknown");
+    await expect(page.locator("main")).toContainText("unknown");
+    await expect(page.getByText("Loading")).toHaveCount(0);
+    expect(await page.locator("body").innerText()).not.toContain("$0");
+  }
+});
+
 test("nothing spent is said as such", async ({ page, server }) => {
   await page.goto(`${server.url}/costs?days=all`);
   await expect(page.getByText("Costs appear with the first run.")).toBeVisible();

@@ -70,7 +70,7 @@ test("the demonstration is watched and answered in the browser, and Enter ends i
     { row: /^Greet people by name/, head: "greeter wants to run a command", key: "a" },
   ];
   for (const { row, head, key } of asks) {
-    await page.getByRole("link", { name: row }).click();
+    await page.locator(".inbox-list").getByRole("link", { name: row }).click();
     await expect(page.locator(".inbox-detail").getByText(head)).toBeVisible();
     await steady(page);
     await page.keyboard.press(key);

@@ -59,7 +59,7 @@ test("a token that the server no longer takes is said plainly, and the page come
   await server.start();
   await expect(page.getByText("The server no longer lets this browser in")).toBeVisible();
   await page.getByLabel("The link or the token").fill(server.link);
-  await page.getByRole("button", { name: "Come in" }).click();
+  await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByText("live", { exact: true })).toBeVisible();
   await expect(page).toHaveURL(/\/board$/);
 });

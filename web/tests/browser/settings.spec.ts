@@ -126,7 +126,7 @@ test("a token is made, told once and taken back; one's own is marked and asked a
   await page.getByRole("button", { name: "Put this browser out" }).click();
   await expect(page.getByRole("alert")).toContainText("taken back");
   await page.getByLabel("The link or the token").fill(server.token());
-  await page.getByRole("button", { name: "Come in" }).click();
+  await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByLabel("A name for a new token")).toHaveValue("Half a na");
 });
 

@@ -14,8 +14,12 @@ test("the printed link lets a browser in once and leaves no code in the address"
   const stranger = await other.newPage();
   await stranger.goto(server.link);
   await expect(stranger.getByRole("alert")).toContainText("used before");
+  // A link that was used says how to get another.
+  await expect(stranger.getByText("To get another one, run this in the repository")).toBeVisible();
+  await expect(stranger.getByRole("button", { name: "Copy musher open" })).toBeVisible();
+  await accessible(stranger);
   await stranger.getByLabel("The link or the token").fill(server.token());
-  await stranger.getByRole("button", { name: "Come in" }).click();
+  await stranger.getByRole("button", { name: "Sign in" }).click();
   await expect(stranger.getByText("live", { exact: true })).toBeVisible();
   await other.close();
 });

@@ -5,7 +5,7 @@ import { useQuery } from "../../api/query";
 import { useLive } from "../../live/hooks";
 import { store } from "../../live/store";
 import { Button } from "../../ui/Button";
-import { about, money } from "../../ui/format";
+import { amount, money } from "../../ui/format";
 import { useKept } from "../../ui/kept";
 import { attempt, say } from "../../ui/toast";
 
@@ -48,7 +48,7 @@ export function Cap() {
   const spent = day?.spent_usd ?? 0;
   const gone = spent + (day?.held_usd ?? 0);
   const share = cap === null ? 0 : Math.min(1, gone / cap);
-  const words = `${about(day)}${money(spent)}${cap === null ? "" : ` of ${money(cap)}`}`;
+  const words = `${amount(spent, day)}${cap === null ? "" : ` of ${money(cap)}`}`;
   return (
     <section className="cap" aria-labelledby="cap-title">
       <h3 id="cap-title">Today, in UTC</h3>

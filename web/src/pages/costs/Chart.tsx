@@ -1,9 +1,8 @@
 // The days as bars, drawn once the drawing program is there; the table below says the same in numbers.
 import { useEffect, useRef, useState } from "react";
-import { money } from "../../ui/format";
 import { plain } from "../../ui/plain";
 import { dayName } from "./data";
-import { heights, type Stack } from "./stack";
+import { costOf, heights, type Stack } from "./stack";
 
 const HEIGHT = 220;
 
@@ -39,11 +38,10 @@ export function Chart({ stack, name }: { stack: Stack; name(part: string): strin
     };
   }, [stack, look]);
   const day = at === null ? undefined : stack.days[at];
-  const all = stack.parts.reduce((sum, part) => sum + (at === null ? part.sum : (part.days[at] ?? 0)), 0);
   return (
     <figure className="chart">
       <figcaption>
-        <strong>{day === undefined ? "All days" : dayName(day)}</strong> {money(all)}
+        <strong>{day === undefined ? "All days" : dayName(day)}</strong> {costOf(stack.parts, at)}
       </figcaption>
       {failed ? (
         <p className="quiet">The chart could not be fetched. The numbers are in the table.</p>
@@ -55,8 +53,7 @@ export function Chart({ stack, name }: { stack: Stack; name(part: string): strin
           {stack.parts.map((part, n) => (
             <li key={part.name}>
               <span className={`swatch part-${n}`} aria-hidden="true" />
-              <bdi>{plain(name(part.name))}</bdi>{" "}
-              <span className="quiet">{money(at === null ? part.sum : (part.days[at] ?? 0))}</span>
+              <bdi>{plain(name(part.name))}</bdi> <span className="quiet">{costOf([part], at)}</span>
             </li>
           ))}
         </ul>

@@ -5,7 +5,7 @@ import type { Run } from "../../../api/words";
 import { useNow } from "../../../live/clock";
 import { useEvents } from "../../../live/hooks";
 import { Badge } from "../../../ui/Badge";
-import { about, money, short, span } from "../../../ui/format";
+import { about, amount, money, short, span } from "../../../ui/format";
 import { Time } from "../../../ui/Numbers";
 import { Empty, Loading, ProblemBox } from "../../../ui/states";
 import { Line } from "../../../ui/Text";
@@ -85,11 +85,7 @@ function Sums({ outline, now }: { outline: Outline; now: number }) {
       </div>
       <div>
         <dt>Cost of its turns</dt>
-        <dd>
-          {costs.length === 0
-            ? "unknown"
-            : `${costs.length < outline.turns.length ? "≥ " : ""}${money(cost)}`}
-        </dd>
+        <dd>{amount(cost, { unknown: costs.length < outline.turns.length || costs.length === 0 })}</dd>
       </div>
     </dl>
   );
