@@ -22,8 +22,9 @@ export function Banner() {
     return (
       <div className="banner warn" role="status">
         <span>
-          {problem === null ? "The server does not answer" : plain(problem)}. What you see may be old; what
-          you type stays, and commands are sent when it is back. Agents go on without the server.
+          {problem === null ? "The server does not answer" : plain(problem)}. What you see may be old. New
+          stories and messages are sent when it is back; everything else says so if it was not sent. Agents go
+          on without the server.
         </span>
         <Button onPress={() => store.tryNow()}>Try now</Button>
       </div>

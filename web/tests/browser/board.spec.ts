@@ -133,7 +133,8 @@ test("with 500 stories few rows are in the page, and no list is fetched while th
   for (let n = 0; n < 60; n += 1) await page.keyboard.press("j");
   const focused = page.locator(".card-link:focus");
   await expect(focused).toBeInViewport();
-  await server.begin("At work among many", "writer");
+  const { run } = await server.begin("At work among many", "writer");
+  await server.over(run);
   await list.evaluate((box) => box.scrollTo(0, 0));
   await expect(list.getByText("Review")).toBeVisible();
   expect(await rows(page)).toBeLessThanOrEqual(300);

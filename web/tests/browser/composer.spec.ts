@@ -31,7 +31,7 @@ test("words are queued, steered in, and said after an interrupt, as the composer
   const { run } = await server.begin("Talk", "talk");
   await page.goto(`${server.url}/runs/${run}`);
   await expect(row(page, "First part.")).toBeVisible();
-  await expect(page.getByText("will be said after this turn")).toBeVisible();
+  await expect(page.getByText("Enter queues it for the next turn.")).toBeVisible();
   await page.keyboard.press("m");
   await page.keyboard.type("Into the turn");
   await page.keyboard.press("Control+Enter");
@@ -48,7 +48,7 @@ test("words to a run that is over go on with its session in a new run", async ({
   const { run } = await server.begin("Turns", "turns");
   await page.goto(`${server.url}/runs/${run}`);
   await expect(row(page, "run completed")).toBeVisible();
-  await expect(page.getByText("a new run goes on with its session")).toBeVisible();
+  await expect(page.getByText("Enter resumes it in a new run that begins with your message.")).toBeVisible();
   await page.keyboard.press("m");
   await page.keyboard.type("the second part");
   await page.keyboard.press("Enter");
@@ -79,4 +79,19 @@ test("what is typed while words are on their way is there when they have arrived
   arrive();
   await expect(row(page, "Into the turn")).toContainText("Steered");
   await expect(page.getByRole("textbox", { name: "Message to talk" })).toHaveValue("and some more");
+});
+
+test("words to a run that was stopped resume it, and begin with them", async ({ page, server }) => {
+  const { run } = await server.begin("Talk", "talk");
+  await page.goto(`${server.url}/runs/${run}`);
+  await expect(row(page, "First part.")).toBeVisible();
+  await server.ask("POST", `/runs/${run}/stop`, {});
+  await page.keyboard.press("m");
+  await page.keyboard.type("Go on from here");
+  await server.over(run);
+  await expect(page.getByText("Enter resumes it in a new run that begins with your message.")).toBeVisible();
+  await page.keyboard.press("Enter");
+  await expect(page).not.toHaveURL(new RegExp(`/runs/${run}$`));
+  await expect(row(page, "Go on from here")).toBeVisible();
+  await expect(row(page, "After the interrupt.")).toBeVisible();
 });

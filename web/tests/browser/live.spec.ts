@@ -78,3 +78,35 @@ test("what is typed while the server is away stays, and is sent when it is back"
   await server.start();
   await expect(page.getByRole("link", { name: /Typed in the dark/ })).toHaveCount(1);
 });
+
+test("a story and a message that are sent while the server is away go out once when it is back, or not at all", async ({
+  page,
+  server,
+  tab,
+}) => {
+  const { run } = await server.begin("Waits for words", "worker", "[[work hang=1]]");
+  await page.goto(`${server.url}/board`);
+  const other = await tab(`/runs/${run}`);
+  const third = await tab("/board");
+  await server.kill();
+  await page.getByLabel("A new story in one line").fill("Written while it was away");
+  await page.keyboard.press("Enter");
+  await other.getByLabel("Message to worker").fill("Said while it was away");
+  await other.keyboard.press("Enter");
+  await third.getByLabel("A new story in one line").fill("Not wanted any more");
+  await third.keyboard.press("Enter");
+  const away = (what: string) => `The server is away. ${what} is sent when it is back.`;
+  await expect(page.getByText(away("The story"))).toBeVisible();
+  await expect(other.getByText(away("Your message"))).toBeVisible();
+  const notice = third.getByRole("status").filter({ hasText: away("The story") });
+  await notice.getByRole("button", { name: "Undo" }).click();
+  await expect(third.getByText("It was not sent. Send it again when you want to.")).toBeVisible();
+  await expect(third.getByLabel("A new story in one line")).toHaveValue("Not wanted any more");
+  await server.start();
+  await expect(page.getByText("The server is back. The story was sent.")).toBeVisible({ timeout: 30_000 });
+  await expect(other.getByText("The server is back. Your message was sent.")).toBeVisible({
+    timeout: 30_000,
+  });
+  const { stories } = await server.ask<{ stories: { title: string }[] }>("GET", "/stories");
+  expect(stories.map(({ title }) => title).sort()).toEqual(["Waits for words", "Written while it was away"]);
+});

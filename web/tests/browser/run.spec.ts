@@ -169,7 +169,7 @@ test("a server that is killed and started again under an open approval lets it b
   await box.fill("Do not lose me");
   await server.kill();
   await expect(page.getByText("reconnecting", { exact: true })).toBeVisible();
-  await expect(page.getByText("The server is not reached just now")).toBeVisible();
+  await expect(page.getByText("The server is away: what you send goes out when it is back.")).toBeVisible();
   await box.press("Enter");
   await server.start();
   await expect(page.getByText("live", { exact: true })).toBeVisible();

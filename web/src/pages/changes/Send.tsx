@@ -1,12 +1,12 @@
 // The last look at all comments before they go to the agent, with what will become of them.
 import { useState } from "react";
 import { useLocation } from "wouter";
-import { api, take } from "../../api/client";
 import { isLive, type Receipt, type Run } from "../../api/words";
 import { useActions } from "../../keys/registry";
 import { Button } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
 import { plain } from "../../ui/plain";
+import { prompt } from "../../ui/story/commands";
 import { attempt, say } from "../../ui/toast";
 import {
   asPrompt,
@@ -48,10 +48,7 @@ function Inside({ run, onClose }: { run: Run; onClose(): void }) {
     setBusy(true);
     let receipt: Receipt | undefined;
     const worked = await attempt(async () => {
-      const body = { text: asPrompt(review(run.id)) };
-      receipt = await take(
-        api.POST("/api/v1/runs/{run}/prompt", { params: { path: { run: run.id } }, body }),
-      );
+      receipt = await prompt(run.id, asPrompt(review(run.id)), "Your review");
     });
     setBusy(false);
     if (!worked) return;

@@ -10,6 +10,7 @@ import { Button } from "../../ui/Button";
 import { Menu } from "../../ui/Menu";
 import { plain } from "../../ui/plain";
 import { capital } from "../../ui/states";
+import { prompt } from "../../ui/story/commands";
 import { say } from "../../ui/toast";
 import { unsent } from "../../ui/unsent";
 import { useDraft } from "./draft";
@@ -108,7 +109,7 @@ export function Composer({ run, story }: Props) {
       >
         {problem !== null
           ? `${capital(plain(problem.detail))}. ${capital(plain(problem.hint))}. Your text is kept.`
-          : `${able.about}${live ? "" : " The server is not reached just now; your text is kept."}`}
+          : `${able.about}${live ? "" : " The server is away: what you send goes out when it is back."}`}
       </p>
     </section>
   );
@@ -129,15 +130,21 @@ function abilities(run: Run, story: Story | undefined): Able {
     const why = "The story is archived";
     return { ...able, why, about: `${why}: add a new story for more work.` };
   }
-  if (run.wish != null || run.phase === "closing" || run.phase === "finishing") {
-    return { ...able, why: "The run is ending", about: "Once it has ended, you can go on with its session." };
+  if ((run.wish != null && run.phase !== "over") || run.phase === "closing" || run.phase === "finishing") {
+    // What is typed meanwhile stays, and can be sent as soon as the run is over.
+    return {
+      ...able,
+      why: "The run is ending",
+      about: "Once it has ended, Enter resumes it with your message.",
+    };
   }
   switch (run.phase) {
     case "live":
       return {
         ...able,
         now: true,
-        about: "Enter: will be said after this turn. Ctrl+Enter: said into this turn, at its next step.",
+        about:
+          "Enter queues it for the next turn. Ctrl+Enter steers: it is said into this turn, at its next step.",
       };
     case "over":
       if (story?.state === "done") {
@@ -146,11 +153,11 @@ function abilities(run: Run, story: Story | undefined): Able {
       }
       return {
         ...able,
-        verb: "Go on",
-        about: "The run is over: a new run goes on with its session, and begins with your words.",
+        verb: "Resume",
+        about: `The run has ${run.outcome === "stopped" ? "been stopped" : "ended"}: Enter resumes it in a new run that begins with your message.`,
       };
     default:
-      return { ...able, about: "The run has not started yet: will be said after its first turn." };
+      return { ...able, about: "The run has not started yet: Enter queues it for after the first turn." };
   }
 }
 
@@ -170,14 +177,14 @@ async function deliver(run: string, text: string, how: How): Promise<string | nu
   }
   if (how === "interrupt") {
     // The words are queued first, so that they are there when the turn ends.
-    await take(api.POST("/api/v1/runs/{run}/prompt", { params: { path }, body: { text } }));
+    await prompt(run, text, "Your message");
     await take(api.POST("/api/v1/runs/{run}/interrupt", { params: { path }, body: {} }));
     say("Interrupted; your words begin the next turn.");
     return null;
   }
-  const receipt = await take(api.POST("/api/v1/runs/{run}/prompt", { params: { path }, body: { text } }));
+  const receipt = await prompt(run, text, "Your message");
   if (receipt.status === "queued") return receipt.run;
-  say(receipt.status === "pending" ? "On its way to the agent." : "Will be said after this turn.");
+  say(receipt.status === "pending" ? "On its way to the agent." : "Queued for the next turn.");
   return null;
 }
 

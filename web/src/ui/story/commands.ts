@@ -2,13 +2,24 @@
 import { api, take } from "../../api/client";
 import { made, ProblemError } from "../../api/problem";
 import type { Receipt } from "../../api/words";
+import { whenBack } from "../../live/back";
+
+/** Sends words to a run once, however long the server is away. */
+export function prompt(run: string, text: string, what: string): Promise<Receipt> {
+  const headers = { "idempotency-key": crypto.randomUUID() };
+  const params = { path: { run } };
+  return whenBack(what, () =>
+    take(api.POST("/api/v1/runs/{run}/prompt", { params, body: { text }, headers })),
+  );
+}
 
 const of = (story: string) => ({ path: { story } });
 
 /** Adds a story and gives its id. The key makes sure that it is added once, however often it is sent. */
 export async function add(title: string, text: string, key: string): Promise<string> {
   const body = text.trim() === "" ? { title } : { title, text };
-  const receipt = await take(api.POST("/api/v1/stories", { body, headers: { "idempotency-key": key } }));
+  const headers = { "idempotency-key": key };
+  const receipt = await whenBack("The story", () => take(api.POST("/api/v1/stories", { body, headers })));
   if (receipt.status === "added") return receipt.story;
   throw odd(receipt);
 }
