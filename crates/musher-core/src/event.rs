@@ -99,6 +99,10 @@ pub enum EventKind {
         text: String,
         origin: Origin,
     },
+    /// A prompt that waited was taken back before the agent was told of it.
+    PromptWithdrawn {
+        prompt: PromptId,
+    },
     /// A whole text, thought or other content. It needs none of the deltas before it.
     ItemDone {
         item: ItemId,

@@ -49,6 +49,10 @@ pub enum Command {
         id: PromptId,
         text: String,
     },
+    /// Forget a prompt that waits for the end of the turn.
+    TakeBack {
+        id: PromptId,
+    },
     /// Say this into the running turn.
     Steer {
         id: PromptId,
@@ -106,6 +110,8 @@ pub struct Asked {
 pub enum CommandError {
     #[error("the session has ended")]
     Ended,
+    #[error("it does not wait any more: the agent was told, or it was taken back before")]
+    NotWaiting,
     #[error("this runtime cannot {0}")]
     Unsupported(&'static str),
     #[error("there is no ask `{0}`")]

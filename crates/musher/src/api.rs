@@ -29,6 +29,7 @@ mod change;
 mod checks;
 mod code;
 mod command;
+mod conflicts;
 mod diff;
 mod document;
 mod done;
@@ -45,6 +46,7 @@ mod health;
 mod interrupt;
 mod kill;
 mod lines;
+mod link;
 mod local;
 mod mcp;
 mod memory;
@@ -77,6 +79,7 @@ mod stop;
 mod stories;
 mod stream;
 mod tail;
+mod take_back;
 mod token;
 mod tokens;
 mod usage;
@@ -85,6 +88,7 @@ mod vector;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use axum::http::StatusCode;
 use musher_core::RunId;
 use musher_web::Site;
 use tokio::sync::{Semaphore, watch};
@@ -94,7 +98,7 @@ use tokio_util::task::TaskTracker;
 use crate::bus::Bus;
 use crate::config::Project;
 use crate::git::{Branch, Git};
-use crate::journal::{JournalError, RunView, Views};
+use crate::journal::{JournalError, RunView, StoryPhase, Views};
 use crate::pool::{PoolHandle, RunName};
 use crate::settings::Settings;
 use crate::worktree::Slots;
@@ -151,6 +155,7 @@ struct Shared {
     programs: programs::Programs,
     memory: memory::Memory,
     lines: lines::Lines,
+    conflicts: conflicts::Conflicts,
     activities: activity::Activities,
     outlines: outline::Outlines,
     /// What goes on when the one who asked has left.
@@ -186,6 +191,7 @@ impl Api {
             programs: programs::Programs::default(),
             memory: memory::Memory::default(),
             lines: lines::Lines::default(),
+            conflicts: conflicts::Conflicts::default(),
             activities: activity::Activities::default(),
             outlines: outline::Outlines::default(),
             tasks: TaskTracker::new(),
@@ -218,7 +224,27 @@ impl Api {
             RunName::Id(run) => views.run(run),
             RunName::Latest { story, agent } => views.latest_run(&story, agent.as_ref()),
         });
-        found.await?.ok_or_else(|| Problem::no_such_run(name))
+        match found.await? {
+            Some(run) => Ok(run),
+            None => Err(self.why_no_run(name).await?),
+        }
+    }
+
+    /// Why a name stands for no run: there is no such story, or nobody has worked on it.
+    async fn why_no_run(&self, name: &RunName) -> Result<Problem, Problem> {
+        let RunName::Latest { story, .. } = name else { return Ok(Problem::no_such_run(name)) };
+        let wanted = story.clone();
+        let found = self.view(move |views| views.story(&wanted)).await?;
+        Ok(match found.map(|whole| whole.story) {
+            None => Problem::no_such_run_or_story(story),
+            Some(story) if story.state == StoryPhase::Archived => Problem::new(
+                StatusCode::NOT_FOUND,
+                "no_such_run",
+                format!("story {} is archived, and has no run of that name", story.id),
+                "add a new story for more work with `musher story add`",
+            ),
+            Some(_) => Problem::no_such_run(name),
+        })
     }
 
     /// Whether a run is over; one that does not exist is not waited for.

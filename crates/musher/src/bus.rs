@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use musher_core::RunId;
+use musher_core::{PromptId, RunId};
+use serde::Serialize;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{broadcast, watch};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+use utoipa::ToSchema;
 
 use crate::runner::log::{HeadFile, Wakes, WatchId};
 
@@ -56,7 +58,18 @@ struct Topic {
     /// Whether anybody wants text in flight.
     wanted: watch::Sender<bool>,
     note: Option<String>,
+    queued: Vec<Queued>,
     watch: Option<WatchId>,
+}
+
+/// A prompt that waits for the end of the turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Queued {
+    #[schema(value_type = String)]
+    pub id: PromptId,
+    pub text: String,
+    /// Unix milliseconds.
+    pub at: i64,
 }
 
 impl Bus {
@@ -125,6 +138,16 @@ impl Bus {
         self.topics().topic(run, &folder).note = note;
     }
 
+    /// The prompts that wait in a run for the end of its turn.
+    pub fn queued(&self, run: RunId) -> Vec<Queued> {
+        self.topics().by_run.get(&run).map(|topic| topic.queued.clone()).unwrap_or_default()
+    }
+
+    pub fn set_queued(&self, run: RunId, queued: Vec<Queued>) {
+        let folder = self.folder(run);
+        self.topics().topic(run, &folder).queued = queued;
+    }
+
     fn topics(&self) -> MutexGuard<'_, Topics> {
         self.shared.topics()
     }
@@ -152,6 +175,7 @@ impl Topics {
                 deltas: broadcast::channel(DELTAS).0,
                 wanted: watch::channel(false).0,
                 note: None,
+                queued: Vec::new(),
                 watch,
             }
         })

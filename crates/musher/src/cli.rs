@@ -4,6 +4,7 @@ mod age;
 mod answer;
 mod approve;
 mod ask;
+mod asking;
 mod asks;
 mod cap;
 mod demo;
@@ -15,6 +16,7 @@ mod ending;
 mod exit;
 mod fork;
 mod grants;
+mod help;
 mod init;
 mod interrupt;
 mod kill;
@@ -22,6 +24,7 @@ mod logs;
 mod mcp;
 mod merge;
 mod money;
+mod open;
 mod open_ask;
 mod out;
 mod place;
@@ -55,7 +58,7 @@ mod words;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use exit::{CliError, Exit};
 use runner::Runner;
@@ -64,81 +67,79 @@ use tokio::runtime::Builder;
 
 /// Drives a team of coding agents.
 #[derive(Debug, Parser)]
-#[command(version, about, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(version, about, arg_required_else_help = true, after_help = help::AFTER)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
 }
 
-const EXIT_CODES: &str = "\
-Exit codes: 0 completed, 1 a bug in Musher, 2 something to correct in the command or its files, 3 failed or lost, \
-4 stopped or interrupted, 5 ended by a limit, 6 a program or server is missing.";
-
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Run one agent on one prompt in this folder, without a server.
     Run(run::Run),
-    /// Watch three scripted agents do short, real pieces of work; no key and no network needed.
+    /// Watch three scripted agents at work; no key and no network needed.
     Demo(demo::Demo),
-    /// Serve one project: give its stories to agents, record what they do, and answer over HTTP.
+    /// Serve this project: the web UI, the API and the agents' runs.
     Serve(serve::Serve),
     #[command(hide = true)]
     Runner(Runner),
+    /// Open the web UI in the browser, signed in.
+    Open(open::Open),
     /// Write the first project file of this repository.
     Init(init::Init),
-    /// Agree to what the project file may do.
+    /// Review and trust what the project file may run.
     Trust(trust::Trust),
     /// Add, list and change stories.
     Story(story::Story),
     /// Start an agent on a story.
     Start(start::Start),
-    /// List the runs that are not over.
+    /// List the runs that have not ended.
     Ps(ps::Ps),
     /// Show everything about a run.
     Show(show::Show),
     /// Show what a run did, or with -f what it does.
     Logs(logs::Logs),
-    /// Say something to a run; one that is over goes on.
+    /// Send a message to a run (resumes it if it has ended).
     Prompt(prompt::Prompt),
-    /// Say something into the running turn.
+    /// Send a message into the running turn.
     Steer(steer::Steer),
-    /// End the turn of a run and keep its session.
+    /// End the running turn and keep the session.
     Interrupt(interrupt::Interrupt),
-    /// End runs gently.
+    /// Stop runs.
     Stop(stop::Stop),
-    /// End runs by force.
+    /// Kill runs at once.
     Kill(kill::Kill),
-    /// Go on with a run that is over.
+    /// Continue a run that has ended.
     Resume(resume::Resume),
-    /// Begin a run that is over again.
+    /// Start a run that has ended again, from its prompt.
     Retry(retry::Retry),
-    /// Go on with a copy of a run beside it.
+    /// Continue a copy of a run beside it.
     Fork(fork::Fork),
-    /// List what waits for you.
+    /// List approvals and questions.
     Asks(asks::Asks),
-    /// Say yes to what an agent wants to do.
+    /// Approve what agents want to do.
     Approve(approve::Approve),
-    /// Say no to what an agent asks.
+    /// Deny what agents ask for.
     Deny(deny::Deny),
     /// Answer an agent's questions.
     Answer(answer::Answer),
-    /// List what was granted for good, and take it back.
+    /// List and revoke saved permissions.
     Grants(grants::Grants),
-    /// Show or set what may be spent on one day.
+    /// Show or set the daily limit.
     Cap(cap::Cap),
-    /// List the tokens that browsers and programs hold, make one, take one back.
+    /// List, add and revoke access tokens.
     Token(token::Token),
     /// Show what a run changed.
     Diff(diff::Diff),
     /// Merge a story's branch into the project's own.
     Merge(merge::Merge),
-    /// Show what was spent.
+    /// Show usage and cost.
     Usage(usage::Usage),
-    /// Wait until runs need you or are over.
+    /// Wait until runs need you or have ended.
     Wait(wait::Wait),
     /// Offer Musher's tools to an assistant over standard input and output (MCP).
     Mcp(mcp::Mcp),
-    /// Name every guarantee that does not hold here, with its fix.
+    /// Check this machine and project, and suggest fixes.
     Doctor(doctor::Doctor),
 }
 
@@ -158,7 +159,8 @@ impl Verb {
                 builder
             }
             // The rest asks something of a server or of a file, and then prints it.
-            Self::Init(_)
+            Self::Open(_)
+            | Self::Init(_)
             | Self::Trust(_)
             | Self::Story(_)
             | Self::Start(_)
@@ -197,6 +199,7 @@ impl Cli {
             Verb::Demo(demo) => demo.run().await,
             Verb::Serve(serve) => serve.run().await,
             Verb::Runner(runner) => runner.run().await,
+            Verb::Open(open) => open.run().await,
             Verb::Init(init) => init.run().await,
             Verb::Trust(trust) => trust.run().await,
             Verb::Story(story) => story.run().await,
@@ -249,7 +252,8 @@ fn host(runner: Runner) -> ExitCode {
 
 #[inline(never)]
 fn any_verb() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = help::grouped(Cli::command()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     work(cli.verb.runtime(), cli.verb.hosts_an_agent(), cli.run())
 }
 

@@ -27,6 +27,9 @@ pub use tokens::{Held, Scope, Shown, Tokens, TokensError};
 
 /// No announcement is longer.
 const LONGEST_SERVER_FILE: u64 = 64 << 10;
+/// Where the port of the project is remembered, and how long that file is at most.
+const PORT: &str = "port";
+const LONGEST_PORT: u64 = 64;
 /// How long the lock of a server that was killed may outlive it.
 const DYING: Duration = Duration::from_millis(500);
 
@@ -211,6 +214,22 @@ impl Home {
         let path = self.path.join("server.json");
         let text = serde_json::to_vec(server).unwrap_or_default();
         write_whole(&path, &text).map_err(|source| HomeError::Unusable { path, source })
+    }
+
+    /// The port on which the server of this project listened last, in the file `port`.
+    pub fn port(&self) -> Option<u16> {
+        let text = untrusted::read(&self.path.join(PORT), LONGEST_PORT).ok()?;
+        String::from_utf8(text).ok()?.trim().parse().ok().filter(|port| *port > 0)
+    }
+
+    /// Remembers a port, so that the next server listens where browsers look for this project.
+    pub fn remember_port(&self, port: u16) -> Result<(), HomeError> {
+        if self.port() == Some(port) {
+            return Ok(());
+        }
+        let path = self.path.join(PORT);
+        let text = format!("{port}\n");
+        write_whole(&path, text.as_bytes()).map_err(|source| HomeError::Unusable { path, source })
     }
 
     /// Takes the announcement back.

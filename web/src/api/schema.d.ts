@@ -92,6 +92,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a one-time code that signs one browser in */
+        post: operations["link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/local": {
         parameters: {
             query?: never;
@@ -425,6 +442,26 @@ export interface paths {
         /** Give an agent more to do */
         post: operations["prompt"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/queued/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take back a message that waits for the end of the turn
+         * @description Refused with 409 when the agent was told already.
+         */
+        delete: operations["take_back"];
         options?: never;
         head?: never;
         patch?: never;
@@ -970,6 +1007,10 @@ export interface components {
             /** @description What can play an agent here: each runtime with its usual program, and the programs that the team names. */
             runtimes: components["schemas"]["RuntimeNow"][];
         };
+        /** @description Files in which a story and the project's branch have changed the same lines. */
+        Conflict: {
+            files: string[];
+        };
         /** @description How much there is at this moment. */
         Counts: {
             /** @description Asks that wait for a person. */
@@ -1197,6 +1238,10 @@ export interface components {
             /** Format: int64 */
             removed: number;
         };
+        LinkReply: {
+            /** @description What stands after the `#` of the server's address. It signs one browser in, once. */
+            code: string;
+        };
         /** @description What was granted and capped while working. */
         LocalReply: {
             caps: components["schemas"]["CapsNow"];
@@ -1307,6 +1352,16 @@ export interface components {
             /** @description Musher's own version. */
             version: string;
         };
+        /** @description A prompt that waits for the end of the turn. */
+        Queued: {
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            at: number;
+            id: string;
+            text: string;
+        };
         Ready: {
             /**
              * Format: int64
@@ -1354,8 +1409,15 @@ export interface components {
         /** @description A run, with what it waits for outside of itself. */
         RunNow: components["schemas"]["RunView"] & {
             lines?: components["schemas"]["LineCount"] | null;
-            /** @description Such as that it is paused because the disk is full, or waits because the day's cap is reached. */
+            /** @description Such as that it is paused because the disk is full, or waits because all slots are busy or the day's cap is reached. */
             note?: string | null;
+            /** @description Messages that wait for the end of the turn, in their order; each can be taken back until then. */
+            queued?: components["schemas"]["Queued"][];
+            /**
+             * Format: int64
+             * @description Since when a live run has said nothing (Unix milliseconds), if that is minutes ago and it waits for nobody.
+             */
+            quiet_since?: number | null;
             /** @description Its folder on the server's machine, as long as it is there with what the run made of it. */
             worktree?: string | null;
         };
@@ -1404,6 +1466,8 @@ export interface components {
             /** Format: int64 */
             started_at?: number | null;
             story: string;
+            /** @description The title of the story; absent when it was erased. */
+            title?: string | null;
             /** @description `stop` or `kill`, if a person wants it to end. */
             wish?: string | null;
         };
@@ -1549,6 +1613,7 @@ export interface components {
         };
         /** @description A story in a list. */
         StoryView: {
+            conflict?: components["schemas"]["Conflict"] | null;
             /** Format: int64 */
             created_at: number;
             id: string;
@@ -1835,6 +1900,38 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Nothing"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkReply"];
                 };
             };
             /** @description What went wrong, and what to do about it */
@@ -2535,6 +2632,56 @@ export interface operations {
                 };
             };
             201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    take_back: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your own: sending the same request with it again does it once */
+                "idempotency-key"?: string;
+                /** @description `wait=N`: reply after so many seconds at the latest (10 when left out, and at most) */
+                prefer?: string;
+            };
+            path: {
+                /** @description A run's id (`r12`), or `STORY` or `STORY:AGENT` for the latest run there */
+                run: string;
+                /** @description The id of the message */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Nothing"];
+            };
+        };
+        responses: {
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };

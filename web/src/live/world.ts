@@ -62,13 +62,19 @@ export function apply(world: World, frame: Frame, opening: Opening | null): void
   }
 }
 
-type Headline = { story?: Story; run?: Run; ask?: Ask; activity?: Activity };
+type Headline = { story?: Story; run?: Run; ask?: Ask; activity?: Activity; merge?: Mergeable };
+/** Whether the finished work of a story would merge, told alone. */
+type Mergeable = { story: string; conflict: Story["conflict"] };
 
 function headline(world: World, told: Headline, opening: Opening | null): void {
   if (told.story) {
     opening?.stories.add(told.story.id);
     if (told.story.state === "archived") world.stories.delete(told.story.id);
     else world.stories.set(told.story.id, told.story);
+  }
+  if (told.merge) {
+    const story = world.stories.get(told.merge.story);
+    if (story) world.stories.set(story.id, { ...story, conflict: told.merge.conflict });
   }
   if (told.run) putRun(world, told.run);
   if (told.ask) {

@@ -153,6 +153,9 @@ impl State {
                 self.offer(*run, command, DeliveryKind::Prompt);
             }
             Fact::SteerOffered { run, command } => self.offer(*run, command, DeliveryKind::Steer),
+            Fact::TakeBackOffered { run, command, prompt } => {
+                self.offer(*run, command, DeliveryKind::TakeBack { prompt: prompt.clone() });
+            }
             Fact::InterruptOffered { run, command } => {
                 self.offer(*run, command, DeliveryKind::Interrupt);
             }

@@ -1,6 +1,8 @@
 //! What people and programs may ask of the pool; each command may be refused.
 
-use crate::{AgentName, Answer, AskId, PastRun, RunId, RunRef, Sender, ShownAsk, StoryId};
+use crate::{
+    AgentName, Answer, AskId, CommandId, PastRun, RunId, RunRef, Sender, ShownAsk, StoryId,
+};
 
 /// A wish about stories or runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +48,11 @@ pub enum Command {
     Steer {
         run: RunId,
         text: String,
+    },
+    /// Take back a prompt that waits for the end of the turn.
+    TakeBack {
+        run: RunId,
+        prompt: CommandId,
     },
     Interrupt {
         run: RunId,

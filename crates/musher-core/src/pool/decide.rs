@@ -81,6 +81,7 @@ fn obey(draft: &mut Draft<'_>, id: &CommandId, command: Command) -> Result<Reply
         }
         Command::Prompt { run, text } => talk::prompt(draft, id, run, text),
         Command::Steer { run, text } => talk::steer(draft, id, run, text),
+        Command::TakeBack { run, prompt } => talk::take_back(draft, id, run, prompt),
         Command::Interrupt { run } => talk::interrupt(draft, id, run),
         Command::Stop { run } => ending::stop(draft, id, run),
         Command::Kill { run } => ending::kill(draft, id, run),

@@ -190,6 +190,12 @@ pub enum Fact {
         run: RunId,
         command: CommandId,
     },
+    TakeBackOffered {
+        run: RunId,
+        command: CommandId,
+        /// The prompt that is taken back.
+        prompt: CommandId,
+    },
     InterruptOffered {
         run: RunId,
         command: CommandId,
@@ -247,6 +253,7 @@ impl Fact {
             Self::AnswerRefused { .. } => "answer_refused",
             Self::PromptOffered { .. } => "prompt_offered",
             Self::SteerOffered { .. } => "steer_offered",
+            Self::TakeBackOffered { .. } => "take_back_offered",
             Self::InterruptOffered { .. } => "interrupt_offered",
             Self::EndWished { .. } => "end_wished",
             Self::CommandDelivered { .. } => "command_delivered",
@@ -278,6 +285,7 @@ impl Fact {
             | Self::AnswerRefused { run, .. }
             | Self::PromptOffered { run, .. }
             | Self::SteerOffered { run, .. }
+            | Self::TakeBackOffered { run, .. }
             | Self::InterruptOffered { run, .. }
             | Self::EndWished { run, .. }
             | Self::CommandDelivered { run, .. }
@@ -325,6 +333,7 @@ impl Fact {
             | Self::AnswerRefused { .. }
             | Self::PromptOffered { .. }
             | Self::SteerOffered { .. }
+            | Self::TakeBackOffered { .. }
             | Self::InterruptOffered { .. }
             | Self::EndWished { .. }
             | Self::CommandDelivered { .. }

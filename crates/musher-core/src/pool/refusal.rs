@@ -31,8 +31,13 @@ pub enum Refusal {
     StoryArchived { story: StoryId },
     #[error("the id {story} was already given to a story")]
     StoryExists { story: StoryId },
-    #[error("story {story} is done")]
-    StoryDone { story: StoryId },
+    #[error("story {story} is {}", done(merged.as_deref()))]
+    StoryDone {
+        story: StoryId,
+        /// The commit of its merge, if it was merged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        merged: Option<String>,
+    },
     #[error("story {story} has runs that are not over: {}", listed(runs))]
     StoryBusy { story: StoryId, runs: Vec<RunId> },
     #[error("story {story} is being merged")]
@@ -164,7 +169,10 @@ impl Refusal {
             Self::NoSuchStory { .. } => "list the stories to see their ids".into(),
             Self::StoryArchived { .. } => "add a new story for more work".into(),
             Self::StoryExists { .. } => "choose another id, or leave it out".into(),
-            Self::StoryDone { story } => format!("reopen story {story} first"),
+            Self::StoryDone { story, merged: None } => format!("reopen story {story} first"),
+            Self::StoryDone { story, merged: Some(_) } => {
+                format!("reopen story {story} to work on it again, or add a new story")
+            }
             Self::StoryBusy { .. } => "stop these runs, or wait until they are over".into(),
             Self::MergeUnderWay { .. } => "wait until the merge is over".into(),
             Self::NothingToMerge { .. } => "start a run on the story first".into(),
@@ -208,6 +216,13 @@ impl Refusal {
                 UndeliveredCode::Failed => "send it again".into(),
             },
         }
+    }
+}
+
+fn done(merged: Option<&str>) -> String {
+    match merged {
+        None => "done".into(),
+        Some(commit) => format!("merged already, as {}", commit.get(..12).unwrap_or(commit)),
     }
 }
 

@@ -76,6 +76,7 @@ pub enum DeliveryKind {
     Prompt,
     Steer,
     Answer { ask: AskId },
+    TakeBack { prompt: CommandId },
     Interrupt,
     Stop,
     Kill,

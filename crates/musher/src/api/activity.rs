@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use musher_core::{RunId, RunPhase, SlotId};
+use musher_core::{RunId, RunPhase, SlotId, StoryId};
 use serde::Serialize;
 use tokio::sync::{broadcast, watch};
 use tokio::time::{MissedTickBehavior, interval};
@@ -17,7 +17,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::Api;
 use super::problem::Problem;
 use super::sse;
-use crate::journal::LineCount;
+use crate::journal::{Conflict, LineCount};
 use eye::Eye;
 
 /// How often the logs are looked at, and so how often a run is spoken of at most.
@@ -43,6 +43,11 @@ pub(super) struct Activity {
 #[serde(rename_all = "snake_case")]
 enum Headline<'a> {
     Activity(&'a Activity),
+    /// A field of a story, told alone: the story as it is now may be told at the same moment.
+    Merge {
+        story: &'a StoryId,
+        conflict: Option<&'a Conflict>,
+    },
 }
 
 impl Activity {
@@ -98,6 +103,14 @@ impl Activities {
     pub(super) fn counted(&self, run: RunId, at: i64, lines: LineCount) {
         let mut out = Vec::new();
         Activity { run, at, text: String::new(), lines: Some(lines) }.frame(&mut out);
+        let _nobody = self.frames.send(out.into());
+    }
+
+    /// Tells whether the finished work of a story would merge.
+    pub(super) fn mergeable(&self, story: &StoryId, conflict: Option<&Conflict>) {
+        let mut out = Vec::new();
+        let json = serde_json::to_vec(&Headline::Merge { story, conflict }).unwrap_or_default();
+        sse::named(&mut out, "headline", &json);
         let _nobody = self.frames.send(out.into());
     }
 

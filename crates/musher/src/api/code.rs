@@ -1,30 +1,50 @@
-//! The one-time code in the address that `serve` prints, which a page exchanges for a token.
+//! One-time codes in the addresses that `serve` and `open` give out, which a page exchanges for a token.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::home::Token;
 
-/// A code that counts once.
+/// How many codes may wait to be used; the oldest makes room.
+const WAITING: usize = 16;
+
+/// Codes of which each counts once.
 #[derive(Debug)]
-pub struct Code(Mutex<Option<Token>>);
+pub struct Code(Mutex<VecDeque<Token>>);
 
 impl Code {
     pub fn new(code: Token) -> Self {
-        Self(Mutex::new(Some(code)))
+        Self(Mutex::new(VecDeque::from([code])))
     }
 
-    /// Uses the code up, if this is it. A wrong one changes nothing, so that nobody can use it up by guessing.
-    pub(super) fn redeem(&self, given: &str) -> bool {
-        let mut code = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let right = code.as_ref().is_some_and(|code| code.is(given));
-        if right {
-            *code = None;
+    fn codes(&self) -> MutexGuard<'_, VecDeque<Token>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets one more code count.
+    pub(super) fn add(&self, code: Token) {
+        let mut codes = self.codes();
+        if codes.len() >= WAITING {
+            codes.pop_front();
         }
-        right
+        codes.push_back(code);
+    }
+
+    /// Uses the code up, if there is such a one. A wrong one changes nothing, so that nobody can use one up by guessing.
+    pub(super) fn redeem(&self, given: &str) -> bool {
+        let mut codes = self.codes();
+        // All are compared, so that the time tells nothing.
+        let mut found = None;
+        for (at, code) in codes.iter().enumerate() {
+            if code.is(given) {
+                found = Some(at);
+            }
+        }
+        found.is_some_and(|at| codes.remove(at).is_some())
     }
 
     /// Lets a code that was used up count again, because nothing came of it.
     pub(super) fn give_back(&self, code: String) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Token::given(code));
+        self.add(Token::given(code));
     }
 }

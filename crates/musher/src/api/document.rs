@@ -10,7 +10,7 @@ use utoipa::openapi::{
 use utoipa::{IntoParams, IntoResponses, PartialSchema, ToSchema};
 
 use super::problem::{Problem, ProblemBody};
-use super::request::{OfAsk, OfEvent, OfRun, OfStory};
+use super::request::{OfAsk, OfEvent, OfQueued, OfRun, OfStory};
 
 /// The headers that every command takes.
 pub(super) struct Key;
@@ -76,6 +76,12 @@ impl IntoParams for OfAsk {
 impl IntoParams for OfEvent {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![run(), parameter("seq", ParameterIn::Path, Required::True, "The number of an event")]
+    }
+}
+
+impl IntoParams for OfQueued {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![run(), parameter("id", ParameterIn::Path, Required::True, "The id of the message")]
     }
 }
 

@@ -64,6 +64,7 @@ impl Touched {
             | Fact::UsageCounted { run, .. }
             | Fact::PromptOffered { run, .. }
             | Fact::SteerOffered { run, .. }
+            | Fact::TakeBackOffered { run, .. }
             | Fact::InterruptOffered { run, .. }
             | Fact::EndWished { run, .. }
             | Fact::CommandDelivered { run, .. }

@@ -38,5 +38,7 @@ pub(super) async fn merge(
     if body.with_secrets != Some(true) {
         api.no_secrets_in(&story, body.branch).await?;
     }
-    api.wish(Wish::MergeStory { story, branch: body.branch }, terms).await
+    let receipt = api.wish(Wish::MergeStory { story, branch: body.branch }, terms).await?;
+    api.base_has_moved();
+    Ok(receipt)
 }

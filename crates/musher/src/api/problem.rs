@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use musher_core::IdError;
 use musher_core::pool::{Refusal, RefusalClass};
+use musher_core::{IdError, StoryId};
 use serde::Serialize;
 use serde_json::Value as Json;
 use utoipa::ToSchema;
@@ -88,14 +88,24 @@ impl Problem {
                 (format!("there is no run {run}"), "list the runs to see their ids")
             }
             RunName::Latest { story, agent: None } => {
-                (format!("there is no run on a story {story}"), "start one on the story")
+                (format!("story {story} has no run yet"), "start one with `musher start STORY`")
             }
             RunName::Latest { story, agent: Some(agent) } => (
-                format!("there is no run of an agent {agent} on a story {story}"),
-                "start one on the story",
+                format!("story {story} has no run of agent {agent}"),
+                "start one with `musher start STORY --agent AGENT`",
             ),
         };
         Self::new(StatusCode::NOT_FOUND, "no_such_run", detail, hint)
+    }
+
+    /// A run was named by a story that does not exist.
+    pub(super) fn no_such_run_or_story(story: &StoryId) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "no_such_run",
+            format!("there is no story {story}"),
+            "list the stories with `musher story list`, or name a run by its id, such as r12",
+        )
     }
 
     /// A name in the path that nothing can have.

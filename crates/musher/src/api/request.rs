@@ -244,6 +244,20 @@ fn run_name(text: &str) -> Result<RunName, IdError> {
     Ok(RunName::Latest { story: StoryId::parse(story)?, agent })
 }
 
+/// A message that waits in a run, of those that the path names.
+#[derive(Debug)]
+pub(super) struct OfQueued(pub(super) RunName, pub(super) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for OfQueued {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let (run, id): (String, String) = segments(parts, state).await?;
+        let run = run_name(&run).map_err(|error| Problem::bad_id(&error))?;
+        Ok(Self(run, id))
+    }
+}
+
 async fn segments<T, S>(parts: &mut Parts, state: &S) -> Result<T, Problem>
 where
     T: DeserializeOwned + Send,

@@ -20,9 +20,9 @@ use super::request::LONGEST_BODY;
 use super::{Api, Context, access};
 use super::{
     add, agents, answer, archive, asks, cap, change, checks, diff, document, done, edit, events,
-    export, feed, fork, health, interrupt, kill, local, mcp, merge, outline, page, project,
+    export, feed, fork, health, interrupt, kill, link, local, mcp, merge, outline, page, project,
     project_file, prompt, raw, reload, reopen, resume, retry, revoke, runs, search, start, steer,
-    stop, stories, stream, token, tokens, usage,
+    stop, stories, stream, take_back, token, tokens, usage,
 };
 
 /// A request has this long, streams aside.
@@ -65,6 +65,7 @@ fn commands() -> OpenApiRouter<Api> {
         .routes(routes!(start::start))
         .routes(routes!(prompt::prompt))
         .routes(routes!(steer::steer))
+        .routes(routes!(take_back::take_back))
         .routes(routes!(interrupt::interrupt))
         .routes(routes!(stop::stop))
         .routes(routes!(kill::kill))
@@ -75,6 +76,7 @@ fn commands() -> OpenApiRouter<Api> {
         .routes(routes!(revoke::revoke))
         .routes(routes!(cap::cap))
         .routes(routes!(reload::reload))
+        .routes(routes!(link::link))
         .routes(routes!(tokens::add::add_token))
         .routes(routes!(tokens::revoke::revoke_token))
 }

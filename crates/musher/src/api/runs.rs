@@ -1,5 +1,7 @@
 //! `GET /runs` and `GET /runs/{run}`: runs as people see them.
 
+mod waits;
+
 use axum::Json;
 use axum::extract::State;
 use musher_core::{AgentName, RunId, StoryId};
@@ -10,6 +12,7 @@ use super::Api;
 use super::lines::has_begun;
 use super::problem::Problem;
 use super::request::{OfRun, Params};
+use crate::bus::Queued;
 use crate::journal::{LineCount, RunView, RunsQuery, WhichRuns};
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -46,18 +49,25 @@ pub(super) struct RunsReply {
 pub(super) struct RunNow {
     #[serde(flatten)]
     run: RunView,
-    /// Such as that it is paused because the disk is full, or waits because the day's cap is reached.
+    /// Such as that it is paused because the disk is full, or waits because all slots are busy or the day's cap is reached.
     note: Option<String>,
     /// Its folder on the server's machine, as long as it is there with what the run made of it.
     worktree: Option<String>,
     /// What it changed, as far as that was counted.
     lines: Option<LineCount>,
+    /// Since when a live run has said nothing (Unix milliseconds), if that is minutes ago and it waits for nobody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quiet_since: Option<i64>,
+    /// Messages that wait for the end of the turn, in their order; each can be taken back until then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    queued: Vec<Queued>,
 }
 
 impl RunNow {
     /// The run with what the journal does not know of it. This looks at files, so it blocks for a moment.
     pub(super) fn new(run: RunView, api: &Api) -> Self {
-        let note = api.bus.note(run.id).or_else(|| run.wait.clone());
+        let note =
+            api.bus.note(run.id).or_else(|| run.wait.clone()).or_else(|| waits::slot(&run, api));
         let note = note.filter(|_| run.ended_at.is_none());
         let is_over = run.phase == "over";
         let worktree = match (run.slot, &run.branch) {
@@ -67,7 +77,9 @@ impl RunNow {
         };
         let worktree = worktree.map(|path| path.to_string_lossy().into_owned());
         let lines = has_begun(&run).then(|| api.lines(run.id, is_over)).flatten();
-        Self { run, note, worktree, lines }
+        let quiet_since = waits::quiet_since(&run, note.as_ref(), api);
+        let queued = if is_over { Vec::new() } else { api.bus.queued(run.id) };
+        Self { run, note, worktree, lines, quiet_since, queued }
     }
 }
 

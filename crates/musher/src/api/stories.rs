@@ -65,11 +65,12 @@ pub(super) async fn story(
     Ok(Json(found))
 }
 
-/// Fills in what the newest run of a story has changed, which the journal does not know.
+/// Fills in what the newest run of a story has changed and whether that would merge, which the journal does not know.
 pub(super) fn with_lines(story: &mut StoryView, api: &Api) {
     if let Some(latest) = &mut story.latest
         && latest.begun
     {
         latest.lines = api.lines(latest.run, latest.phase == "over");
     }
+    api.with_conflict(story);
 }

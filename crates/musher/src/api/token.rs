@@ -50,8 +50,8 @@ pub(super) async fn token(
         false => Err(Problem::new(
             StatusCode::FORBIDDEN,
             "wrong_code",
-            "the code is wrong, or was used before",
-            "start the server again, or use the content of the token file",
+            "this link was used before, or its code is wrong",
+            "run `musher open` for a new link, or use the content of the token file",
         )),
     }
 }

@@ -5,18 +5,19 @@ use musher_core::{Answer as Said, Ask, Question, Reply};
 use serde_json::Value as Json;
 
 use super::ask::{asked, reply};
-use super::open_ask::{self, Open, Seen};
+use super::open_ask::{Chosen, Given, Open, Seen, send};
 use super::place::PlaceArgs;
-use super::run_name::RunName;
 use super::text::plain;
 use super::{CliError, Exit};
+use crate::client::views::AskNow;
 
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
-    /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
-    run: RunName,
-    /// The ask, which may be left out while the run has one, and then the answer: one text for each question (a label,
-    /// a number or your own words), or `name=value` for each field of a form.
+    /// The ask by its id in `musher asks`, or its run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
+    #[arg(value_name = "ASK")]
+    ask: String,
+    /// After a run the ask, which may be left out while the run has one; and then the answer: one text for each question
+    /// (a label, a number or your own words), or `name=value` for each field of a form.
     #[arg(value_name = "[ASK] TEXT", required_unless_present = "choose")]
     words: Vec<String>,
     /// Choose an option by its label or number; more than once where several may be chosen.
@@ -32,33 +33,22 @@ impl Answer {
     pub(crate) async fn run(self) -> Result<Exit, CliError> {
         let place = self.place.place();
         let client = place.client()?;
-        let open = Open::of(&client, &self.run).await?;
-        let all = Open::ever(&client, &open.run).await?;
-        let names =
-            |word: &&String| open.asks.iter().any(|ask| ask.ask == **word) || all.contains(*word);
-        let named = self.words.first().filter(names).cloned();
-        let words = &self.words[usize::from(named.is_some())..];
-        let meant = open.meant(named.as_deref())?;
-        let Some(body) = &meant.body else {
-            if !open.asks.iter().any(|ask| ask.ask == meant.ask) {
-                return Err(CliError::hinted(
-                    format!("ask {} of {} is closed", meant.ask, open.run),
-                    "see what waits with `musher asks`",
-                ));
-            }
+        let open = Open::read(&client).await?;
+        let (chosen, taken) = open.one(&client, &self.ask, self.words.first()).await?;
+        let AskNow { run, ask, .. } = &chosen.ask;
+        let Some(body) = &chosen.ask.body else {
             return Err(CliError::hinted(
-                format!("what ask {} of {} asks is not known here", meant.ask, open.run),
+                format!("what ask {ask} of {run} asks is not known here"),
                 "answer it in the page of the server, or deny it",
             ));
         };
-        let answer = said(body, words, &self.choose).map_err(|why| {
-            CliError::hinted(
-                format!("ask {} of {}: {}", meant.ask, open.run, why.0),
-                why.1.replace("RUN", &open.run),
-            )
+        let answer = said(body, &self.words[taken..], &self.choose).map_err(|why| {
+            CliError::hinted(format!("ask {ask} of {run}: {}", why.0), why.1.replace("RUN", run))
         })?;
-        let done = format!("ask {} of {} is answered", meant.ask, open.run);
-        open_ask::send(&place, &client, &open.run, &meant, &self.seen, &answer, &done).await
+        let done = format!("ask {ask} of {run} is answered");
+        // Words that fit were written for what is asked here.
+        let chosen = Chosen { named: true, ..chosen };
+        send(&place, &client, &self.seen, "Answer", vec![Given { chosen, answer, done }]).await
     }
 }
 

@@ -4,6 +4,7 @@ use clap::Args;
 use musher_core::Ask;
 use musher_runtime::now_ms;
 
+use super::open_ask::short;
 use super::place::PlaceArgs;
 use super::run_name::RunName;
 use super::table::{Table, Tone};
@@ -52,7 +53,9 @@ impl Asks {
             }
             (asks, None) => {
                 out::line(&table(asks, now))?;
-                tell("`musher asks RUN` shows one in full; answer with approve, deny or answer.");
+                tell(
+                    "`musher asks RUN` shows one in full; `musher approve ID`, `deny ID` and `answer ID TEXT` answer it.",
+                );
             }
         }
         Ok(Exit::Completed)
@@ -88,13 +91,14 @@ fn deadline(ask: &AskNow) -> Option<i64> {
 }
 
 fn table(asks: &[AskNow], now: i64) -> String {
-    let heading = ["KIND", "RUN", "ASK", "STORY", "AGENT", "AGE", "DEADLINE", "WHAT"];
-    let mut table = Table::new(&heading).right(&[5]);
+    let heading = ["ID", "KIND", "RUN", "ASK", "STORY", "AGENT", "AGE", "DEADLINE", "WHAT"];
+    let mut table = Table::new(&heading).right(&[6]);
     for open in asks {
         let (state, tone) = state(open);
         table.row(
             tone,
             [
+                short(open, asks),
                 state,
                 open.run.clone(),
                 open.ask.clone(),
@@ -119,12 +123,13 @@ fn whole(open: &AskNow, now: i64) -> String {
         .as_ref()
         .map(|rule| format!("\n  {dim}--always grants {}{dim:#}", visible(&rule.to_string())));
     format!(
-        "{dim}ask {} of run {}, {} ago{}{dim:#}\n{what}{}",
+        "{dim}ask {} of run {}, {} ago{}{dim:#}\n{what}{}\n  {dim}digest {}{dim:#}",
         plain(&open.ask),
         open.run,
         age::age(open.opened_at, now),
         deadline.unwrap_or_default(),
         always.unwrap_or_default(),
+        open.digest,
     )
 }
 
@@ -135,11 +140,11 @@ mod tests {
     #[test]
     fn what_waits_is_told_with_its_age_and_its_deadline() {
         let reply: Reply = serde_json::from_value(serde_json::json!({ "asks": [
-            { "run": "r7", "ask": "a1", "story": "s1", "agent": "coder", "state": "open",
+            { "run": "r7", "ask": "a1", "story": "s1", "agent": "coder", "state": "open", "digest": "3f2abb",
               "opened_at": 0, "deadline": 1_800_000,
               "body": { "kind": "approval", "tool": "Bash", "tool_kind": "execute",
                         "subject": "rm -rf x\nls", "input": {} } },
-            { "run": "r8", "ask": "restart", "story": "s1", "agent": "coder", "state": "closed",
+            { "run": "r8", "ask": "restart", "story": "s1", "agent": "coder", "state": "closed", "digest": "3f2acc",
               "by": "process_end", "opened_at": 0, "deadline": 1_800_000, "body": null },
         ] }))
         .unwrap();
@@ -147,9 +152,9 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[1],
-            "? approval     r7   a1       s1     coder  1 m  in 29 m   Bash rm -rf x…"
+            "3f2ab  ? approval     r7   a1       s1     coder  1 m  in 29 m   Bash rm -rf x…"
         );
-        assert!(lines[2].starts_with("■ process end  r8   restart"), "{text}");
+        assert!(lines[2].starts_with("3f2ac  ■ process end  r8   restart"), "{text}");
         assert!(!lines[2].contains("in 29 m"), "what is closed has no deadline: {text}");
         assert!(!whole(&reply.asks[1], 60_000).contains("its default answers"));
     }

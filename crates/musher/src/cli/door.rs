@@ -67,6 +67,32 @@ pub(super) async fn listen(at: SocketAddr) -> Result<TcpListener, CliError> {
     })
 }
 
+/// The port that the project had before, so that pages that are open find it again.
+pub(super) struct Found {
+    pub(super) listener: TcpListener,
+    /// That another program has taken the port meanwhile.
+    pub(super) notice: Option<String>,
+}
+
+/// Listens where the project was found before, or on any free port if that one is taken.
+pub(super) async fn listen_again(at: SocketAddr, home: &Home) -> Result<Found, CliError> {
+    // A server of this project that still lives is told of when its lock is tried.
+    let before = home.port().filter(|_| at.port() == 0 && home.server().is_none());
+    let Some(port) = before else {
+        return Ok(Found { listener: listen(at).await?, notice: None });
+    };
+    if let Ok(listener) = listen(SocketAddr::new(at.ip(), port)).await {
+        return Ok(Found { listener, notice: None });
+    }
+    let listener = listen(at).await?;
+    let now = listener.local_addr().map_err(|error| broken(&error))?.port();
+    let notice = format!(
+        "Another program has taken port {port} of this project; it is {now} from now on. \
+         Pages that are open do not find the server there: `musher open` opens a new one."
+    );
+    Ok(Found { listener, notice: Some(notice) })
+}
+
 /// A door that is announced, and lets people in once it is served.
 pub(super) struct Door {
     listener: TcpListener,
@@ -100,6 +126,7 @@ impl Door {
         let mut context = supervisor.context(access, api::Code::new(code.clone()), closing.clone());
         context.site = site;
         let url = format!("http://{address}");
+        home.remember_port(address.port()).map_err(|error| refused(&error))?;
         home.announce(&ServerFile { url: url.clone(), pid: std::process::id() })
             .map_err(|error| refused(&error))?;
         Ok(Self { listener, context, closing, home: home.clone(), url, code })

@@ -1,6 +1,7 @@
 //! `musher logs`: what a run did, and with `-f` what it does.
 
 mod flow;
+mod in_place;
 
 use std::io;
 
@@ -18,6 +19,7 @@ use crate::client::{Client, ClientError, Follow, Heard, Message, Problem};
 use crate::runner::log::Cursor;
 use crate::runner::wire::DeltaLine;
 use flow::{Flow, Piece};
+use in_place::InPlace;
 
 #[derive(Debug, Args)]
 pub(crate) struct Logs {
@@ -151,9 +153,27 @@ impl Reader {
         };
         let mut interrupts = Interrupts::listen();
         let mut follow = Follow::new(|| place.find(), &path, deltas, after);
+        let mut in_place = match self.view {
+            Show::Json => None,
+            Show::People { .. } => InPlace::at_a_terminal(&self.run),
+        };
         loop {
+            let typed = async {
+                match &mut in_place {
+                    Some(in_place) => in_place.next().await,
+                    None => std::future::pending().await,
+                }
+            };
             let heard = tokio::select! {
                 heard = follow.next() => heard,
+                line = typed => {
+                    if let Some(in_place) = &mut in_place
+                        && let Some(words) = in_place.line(place, line).await
+                    {
+                        self.ask(&words)?;
+                    }
+                    continue;
+                }
                 () = interrupts.next() => {
                     self.finish()?;
                     return Ok(Followed::Left);
@@ -163,6 +183,12 @@ impl Reader {
                 Ok(Heard::Message(message)) => {
                     if let Some(ended) = self.message(&message)? {
                         return Ok(ended);
+                    }
+                    if let Some(in_place) = &mut in_place
+                        && message.event.is_none()
+                        && let Some(words) = in_place.heard(place, &message.data).await?
+                    {
+                        self.ask(&words)?;
                     }
                 }
                 Ok(Heard::Lost { why, wait }) => {
@@ -246,6 +272,14 @@ impl Reader {
         self.people(|view, flow| {
             *flow = Flow::default();
             view.broke_off()
+        })
+    }
+
+    /// Puts an ask to the person.
+    fn ask(&mut self, words: &str) -> Result<(), CliError> {
+        self.people(|view, _| {
+            view.ask(words);
+            Ok(())
         })
     }
 

@@ -1,139 +1,143 @@
-//! Finds the ask that a person answers, and sends the answer.
+//! Finds the asks that a person answers, shows each of them, and sends the answers with what was shown.
+
+mod choose;
+mod send;
 
 use clap::Args;
-use musher_core::{Answer, Ask, Rule};
 use serde_json::json;
 
-use super::place::Place;
+use super::CliError;
 use super::run_name::RunName;
-use super::{CliError, Exit, ask, receipt, tell};
 use crate::client::Client;
 use crate::client::views::{AskNow, Asks, Run};
+use choose::{Choice, choose};
+
+pub(crate) use choose::{Chosen, short};
+pub(crate) use send::{Given, send};
+
+/// Which asks are meant, and what the person has seen of them before this command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Which {
+    /// The asks: each by its id in `musher asks` or the beginning of it, or by its run (`r12`, `STORY` or `STORY/AGENT`),
+    /// which may ask several things: then its name there follows.
+    #[arg(value_name = "ASK", required_unless_present = "all")]
+    pub(crate) asks: Vec<String>,
+    /// All that are open, or all of the runs that are named.
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) seen: Seen,
+}
 
 /// What the person has seen of an ask before this command.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Seen {
     /// The digest of the ask as it was shown to you; without it the ask is read and shown, and then answered.
     #[arg(long, value_name = "DIGEST")]
     pub(crate) shown: Option<String>,
+    /// Do not ask for a yes at the terminal.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
 }
 
-/// The open asks of a run.
+/// All open asks of the project.
 #[derive(Debug)]
 pub(crate) struct Open {
-    pub(crate) run: String,
-    pub(crate) asks: Vec<AskNow>,
-}
-
-/// The ask that is meant.
-#[derive(Debug, Clone)]
-pub(crate) struct Meant {
-    pub(crate) ask: String,
-    /// Absent when the ask is not open, or what it asks is not known; then the server judges the answer.
-    pub(crate) body: Option<Ask>,
-    /// What "always" would grant.
-    pub(crate) rule: Option<Rule>,
-    /// The digest of what is shown, which goes with the answer.
-    pub(crate) digest: Option<String>,
+    asks: Vec<AskNow>,
 }
 
 impl Open {
-    pub(crate) async fn of(client: &Client, run: &RunName) -> Result<Self, CliError> {
-        let run: Run = client.read(&["runs", &run.wire()], &[]).await?;
-        let Asks { asks } = client.read(&["asks"], &[("run", &run.id)]).await?;
-        Ok(Self { run: run.id, asks })
+    pub(crate) async fn read(client: &Client) -> Result<Self, CliError> {
+        let Asks { asks } = client.read(&["asks"], &[("limit", "1000")]).await?;
+        Ok(Self { asks })
     }
 
-    /// The ids of all asks that the run ever had: one that is closed is still no answer.
-    pub(crate) async fn ever(client: &Client, run: &str) -> Result<Vec<String>, CliError> {
-        let query = [("run", run), ("all", "true")];
-        let Asks { asks } = client.read(&["asks"], &query).await?;
-        Ok(asks.into_iter().map(|ask| ask.ask).collect())
-    }
-
-    /// The ask of this id; without one, the only ask that is open.
-    pub(crate) fn meant(&self, id: Option<&str>) -> Result<Meant, CliError> {
-        let found = |ask: &AskNow| Meant {
-            ask: ask.ask.clone(),
-            body: ask.body.clone(),
-            rule: ask.rule.clone(),
-            digest: Some(ask.digest.clone()),
-        };
-        if let Some(id) = id {
-            let open = self.asks.iter().find(|ask| ask.ask == id).map(found);
-            return Ok(open.unwrap_or_else(|| Meant {
-                ask: id.to_owned(),
-                body: None,
-                rule: None,
-                digest: None,
-            }));
-        }
-        match self.asks.as_slice() {
-            [only] => Ok(found(only)),
-            [] => Err(CliError::hinted(
-                format!("run {} asks nothing", self.run),
-                "see what waits with `musher asks`",
+    /// The asks that are meant. What is not open is asked of the server, which knows why.
+    pub(crate) async fn chosen(
+        &self,
+        client: &Client,
+        which: &Which,
+    ) -> Result<Vec<Chosen>, CliError> {
+        match choose(&self.asks, &which.asks, which.all)? {
+            Choice::Open(chosen) if chosen.is_empty() => Err(CliError::hinted(
+                "nothing waits for an answer",
+                "see what is under way with `musher ps`",
             )),
-            several => {
-                let list: Vec<String> = several.iter().map(in_a_line).collect();
-                Err(CliError::hinted(
-                    format!("run {} asks {} things:{}", self.run, several.len(), list.concat()),
-                    format!("name the one that you mean after {}", self.run),
-                ))
+            Choice::Open(chosen) => Ok(chosen),
+            Choice::Elsewhere { run, ask } => Err(refused(client, &run, ask.as_deref()).await),
+        }
+    }
+
+    /// The ask that the first words mean, and how many words that took; the rest is the answer to it.
+    pub(crate) async fn one(
+        &self,
+        client: &Client,
+        target: &str,
+        next: Option<&String>,
+    ) -> Result<(Chosen, usize), CliError> {
+        if let Some(next) = next {
+            let both = [target.to_owned(), next.clone()];
+            let found = choose(&self.asks, &both, false);
+            if let Ok(Choice::Open(chosen)) = &found
+                && let [only] = chosen.as_slice()
+                && only.named
+                && self.names_a_run(target)
+            {
+                return Ok((only.clone(), 1));
+            }
+            // An ask that is closed is no answer to another one.
+            if self.ever(client, target, next).await? {
+                return Err(refused(client, target, Some(next)).await);
             }
         }
+        match choose(&self.asks, &[target.to_owned()], false)? {
+            Choice::Open(mut chosen) if chosen.len() == 1 => Ok((chosen.remove(0), 0)),
+            Choice::Open(_) => Err(CliError::user("one ask is answered at a time")),
+            Choice::Elsewhere { run, ask } => Err(refused(client, &run, ask.as_deref()).await),
+        }
     }
-}
 
-fn in_a_line(open: &AskNow) -> String {
-    format!("\n  {} {}", open.ask, open.body.as_ref().map(ask::in_short).unwrap_or_default())
-}
-
-/// Sends the answer and tells what became of it.
-pub(crate) async fn send(
-    place: &Place,
-    client: &Client,
-    run: &str,
-    meant: &Meant,
-    seen: &Seen,
-    answer: &Answer,
-    done: &str,
-) -> Result<Exit, CliError> {
-    // It is shown before it is answered, whoever reads along.
-    if let Some(body) = &meant.body {
-        tell(&ask::described(body));
+    fn names_a_run(&self, word: &str) -> bool {
+        self.asks.iter().any(|ask| choose::is_of(ask, word))
     }
-    let path = ["runs", run, "asks", &meant.ask, "answer"];
-    let shown = seen.shown.as_ref().or(meant.digest.as_ref());
-    let reply = client.post(&path, &json!({ "answer": answer, "shown": shown })).await?;
-    receipt::told(place, &reply, done)
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn open(asks: &[&str]) -> Open {
-        let ask = |id: &&str| AskNow {
-            ask: (*id).into(),
-            body: Some(Ask::Plan { plan: format!("plan {id}") }),
-            ..AskNow::default()
+    /// Whether a run ever had an ask of this id.
+    async fn ever(&self, client: &Client, run: &str, ask: &str) -> Result<bool, CliError> {
+        let Ok(run) = run.parse::<RunName>() else { return Ok(false) };
+        let Ok(run) = client.read::<Run>(&["runs", &run.wire()], &[]).await else {
+            return Ok(false);
         };
-        Open { run: "r1".into(), asks: asks.iter().map(ask).collect() }
+        let query = [("run", run.id.as_str()), ("all", "true"), ("limit", "1000")];
+        let Asks { asks } = client.read(&["asks"], &query).await?;
+        Ok(asks.iter().any(|it| it.ask == ask))
     }
+}
 
-    #[test]
-    fn the_id_may_be_left_out_while_one_ask_is_open() {
-        assert_eq!(open(&["a1"]).meant(None).unwrap().ask, "a1");
-        let error = open(&[]).meant(None).unwrap_err();
-        assert!(error.to_string().contains("asks nothing"), "{error}");
-        let error = open(&["a1", "a2"]).meant(None).unwrap_err().to_string();
-        assert!(error.contains("a1 a plan: plan a1") && error.contains("\n  a2"), "{error}");
-    }
-
-    #[test]
-    fn an_ask_that_is_not_open_is_left_to_the_server_which_knows_who_won() {
-        let meant = open(&["a1"]).meant(Some("a7")).unwrap();
-        assert!(meant.ask == "a7" && meant.body.is_none());
+/// Why nothing that is open is meant: what the server says of that run, or of that ask of it.
+async fn refused(client: &Client, run: &str, ask: Option<&str>) -> CliError {
+    let name: RunName = match run.parse() {
+        Ok(name) => name,
+        Err(why) => {
+            let message = format!("no open ask is called {run}, and no run can be: {why}");
+            return CliError::hinted(message, "see what waits with `musher asks`");
+        }
+    };
+    let run: Run = match client.read(&["runs", &name.wire()], &[]).await {
+        Ok(run) => run,
+        Err(error) => return error.into(),
+    };
+    let nothing = || {
+        CliError::hinted(
+            format!("run {} asks nothing", run.id),
+            "see what waits with `musher asks`",
+        )
+    };
+    let Some(ask) = ask else { return nothing() };
+    // Without a digest nothing can be answered; whatever else is in the way is told first.
+    let path = ["runs", &run.id, "asks", ask, "answer"];
+    let body = json!({ "answer": { "decision": "deny", "reason": "" } });
+    match client.post(&path, &body).await {
+        Err(error) => error.into(),
+        Ok(_) => nothing(),
     }
 }

@@ -7,9 +7,10 @@ use serde_json::json;
 
 use super::place::{Place, PlaceArgs};
 use super::table::{Table, Tone};
-use super::{CliError, Exit, age, money, out, runners, state, tell};
+use super::text::one_line;
+use super::{CliError, Exit, age, ask, money, out, runners, state, tell};
 use crate::client::Client;
-use crate::client::views::{Run, Runs};
+use crate::client::views::{AskNow, Asks, Run, Runs};
 use crate::secrets;
 
 #[derive(Debug, Args)]
@@ -57,7 +58,14 @@ impl Ps {
             [] => out::prose(
                 "No run is under way. Begin one with `musher start STORY`; `musher ps --all` shows those that are over.",
             )?,
-            runs => out::line(&table(runs, now_ms()))?,
+            runs => {
+                let waits = runs.iter().any(|run| run.open_asks > 0);
+                let asks = match waits {
+                    true => client.read::<Asks>(&["asks"], &[("limit", "1000")]).await?.asks,
+                    false => Vec::new(),
+                };
+                out::line(&table(runs, &asks, now_ms()))?;
+            }
         }
         Ok(Exit::Completed)
     }
@@ -118,9 +126,13 @@ impl Ps {
     }
 }
 
-pub(crate) fn table(runs: &[Run], now: i64) -> String {
-    let mut table = Table::new(&["STATE", "RUN", "STORY", "AGENT", "MODEL", "AGE", "COST", "NOTE"])
-        .right(&[5, 6]);
+/// How much of a story's title is shown.
+const TITLE: usize = 32;
+
+pub(crate) fn table(runs: &[Run], asks: &[AskNow], now: i64) -> String {
+    let mut table =
+        Table::new(&["STATE", "RUN", "STORY", "TITLE", "AGENT", "MODEL", "AGE", "COST", "NOTE"])
+            .right(&[6, 7]);
     for run in runs {
         let (state, tone) = state::of_run(run);
         table.row(
@@ -129,11 +141,12 @@ pub(crate) fn table(runs: &[Run], now: i64) -> String {
                 state,
                 run.id.clone(),
                 run.story.clone(),
+                one_line(run.title.as_deref().unwrap_or_default(), TITLE),
                 run.agent.clone(),
                 run.model.clone().unwrap_or_default(),
                 age::age(run.ended_at.or(run.started_at).unwrap_or(run.queued_at), now),
                 money::cost(&run.spent),
-                note(run),
+                note(run, asks, now),
             ],
         );
     }
@@ -141,12 +154,15 @@ pub(crate) fn table(runs: &[Run], now: i64) -> String {
 }
 
 /// What else is to be said of a run.
-fn note(run: &Run) -> String {
-    let asks = match run.open_asks {
-        0 => None,
-        1 => Some("1 ask waits".to_owned()),
-        asks => Some(format!("{asks} asks wait")),
+fn note(run: &Run, asks: &[AskNow], now: i64) -> String {
+    let asked = asks.iter().find(|ask| ask.run == run.id).and_then(|ask| ask.body.as_ref());
+    let asks = match (run.open_asks, asked) {
+        (0, _) => None,
+        (1, Some(asked)) => Some(format!("waits for you: {}", ask::in_short(asked))),
+        (1, None) => Some("waits for you: 1 ask".to_owned()),
+        (asks, _) => Some(format!("waits for you: {asks} asks")),
     };
+    let quiet = || Some(format!("no output for {}", age::age(run.quiet_since?, now)));
     let error = || run.error.as_ref().map(|error| error.message.clone());
     let follows = || {
         let of = run.of.as_ref()?;
@@ -160,6 +176,7 @@ fn note(run: &Run) -> String {
         })
     };
     asks.or_else(|| run.note.clone())
+        .or_else(quiet)
         .or_else(kept)
         .or_else(error)
         .or_else(follows)
@@ -174,16 +191,25 @@ mod tests {
     #[test]
     fn a_run_is_told_in_one_line() {
         let runs: Runs = serde_json::from_value(json!({ "runs": [
-            { "id": "r7", "story": "s1", "agent": "coder", "phase": "live", "open_asks": 2,
+            { "id": "r7", "story": "s1", "title": "Greet people", "agent": "coder", "phase": "live", "open_asks": 2,
               "queued_at": 0, "started_at": 60_000, "spent": { "cost_usd": 0.126, "output": 3 } },
             { "id": "r6", "story": "s1", "agent": "coder", "model": "m", "phase": "over",
               "outcome": "failed", "kind": "resume", "of": "r5", "queued_at": 0, "ended_at": 0, "spent": { "cost_usd": 0.0 },
               "error": { "class": "overloaded", "message": "busy\nvery" } },
+            { "id": "r5", "story": "s1", "agent": "coder", "phase": "live", "queued_at": 0,
+              "started_at": 0, "quiet_since": 0, "spent": { "cost_usd": 0.0 } },
         ] }))
         .unwrap();
-        let text = plain(&table(&runs.runs, 240_000));
+        let text = plain(&table(&runs.runs, &[], 240_000));
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[1], "? needs you  r7   s1     coder         3 m  $0.126  2 asks wait");
-        assert_eq!(lines[2], "✗ failed     r6   s1     coder  m      4 m      $0  busy…");
+        assert_eq!(
+            lines[1],
+            "? needs you  r7   s1     Greet people  coder         3 m  $0.126  waits for you: 2 asks"
+        );
+        assert_eq!(
+            lines[2],
+            "✗ failed     r6   s1                   coder  m      4 m      $0  busy…"
+        );
+        assert!(lines[3].ends_with("no output for 4 m"), "{text}");
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use musher_runtime::Environment;
 use serde_json::json;
 
-use super::door::{self, Door, Web, broken, refused};
+use super::door::{self, Door, Found, Web, broken, refused};
 use super::signals::Signals;
 use super::{CliError, Exit, tell};
 use crate::config::trust::{self, Trust};
@@ -54,7 +54,10 @@ impl Serve {
         launch::open_many_files();
         let config = self.config()?;
         let (home, project) = (config.home.clone(), config.project.clone());
-        let listener = door::listen(self.listen.unwrap_or(project.server.listen)).await?;
+        let found = match self.listen {
+            Some(at) => Found { listener: door::listen(at).await?, notice: None },
+            None => door::listen_again(project.server.listen, &home).await?,
+        };
         let started = tokio::select! {
             started = Supervisor::start(config) => started,
             // Somebody has lost patience before it was ready, and nothing was begun.
@@ -63,8 +66,11 @@ impl Serve {
         let supervisor =
             started.map_err(|error| CliError::hinted(error.to_string(), error.hint()))?;
         let origins = &project.server.origins;
-        let door = Door::open(listener, &supervisor, &home, origins, self.web.site())?;
+        let door = Door::open(found.listener, &supervisor, &home, origins, self.web.site())?;
         let latch = door.latch();
+        if let Some(notice) = &found.notice {
+            tell(notice);
+        }
         self.say_ready(&door, home.path(), supervisor.live().await.len(), supervisor.notices());
         let watched = async {
             let why = tokio::select! {

@@ -37,6 +37,8 @@ pub struct Runs {
 pub struct Run {
     pub id: String,
     pub story: String,
+    /// The title of the story.
+    pub title: Option<String>,
     pub agent: String,
     pub model: Option<String>,
     pub kind: String,
@@ -57,6 +59,8 @@ pub struct Run {
     pub spent: Spent,
     /// What it waits for outside of itself.
     pub note: Option<String>,
+    /// Since when it has said nothing, if that is long ago.
+    pub quiet_since: Option<i64>,
     pub queued_at: i64,
     pub started_at: Option<i64>,
     pub ended_at: Option<i64>,

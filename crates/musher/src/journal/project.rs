@@ -127,6 +127,7 @@ pub(super) fn project(db: &Connection, id: u64, at: i64, fact: &Fact) -> rusqlit
         Fact::SetupDone { .. }
         | Fact::PromptOffered { .. }
         | Fact::SteerOffered { .. }
+        | Fact::TakeBackOffered { .. }
         | Fact::InterruptOffered { .. }
         | Fact::CommandDelivered { .. }
         | Fact::CommandUndelivered { .. }

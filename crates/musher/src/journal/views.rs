@@ -18,12 +18,12 @@ use super::{JournalError, file, lookup};
 
 pub use asks::{AskPhase, AskView, AsksQuery, WhichAsks};
 pub use facts::RawFact;
-pub use runs::{RunView, RunsPage, RunsQuery, WhichRuns};
+pub use runs::{Busy, RunView, RunsPage, RunsQuery, WhichRuns};
 pub(crate) use spent::DAY_MS;
 pub use spent::{Spent, UsageBy, UsageRow};
 pub use stories::{
-    LatestRun, LineCount, StoriesPage, StoriesQuery, StoryPhase, StoryRuns, StoryView, StoryWhole,
-    WhichStories,
+    Conflict, LatestRun, LineCount, StoriesPage, StoriesQuery, StoryPhase, StoryRuns, StoryView,
+    StoryWhole, WhichStories,
 };
 
 /// How many views are read at the same time; who comes later waits.

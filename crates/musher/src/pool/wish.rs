@@ -1,7 +1,9 @@
 //! What a door wishes for, and how the runs that it names are found.
 
 use musher_core::pool::{Command, Refusal, State};
-use musher_core::{AgentName, Answer, AskId, PastRun, RunId, RunRef, Sender, ShownAsk, StoryId};
+use musher_core::{
+    AgentName, Answer, AskId, CommandId, PastRun, RunId, RunRef, Sender, ShownAsk, StoryId,
+};
 
 use crate::journal::{Batch, JournalError, PastAsk};
 
@@ -70,6 +72,10 @@ pub enum Wish {
         run: RunName,
         text: String,
     },
+    TakeBack {
+        run: RunName,
+        prompt: CommandId,
+    },
     Interrupt {
         run: RunName,
     },
@@ -114,6 +120,7 @@ impl Wish {
             | Self::StartRun { .. }
             | Self::Prompt { .. }
             | Self::Steer { .. }
+            | Self::TakeBack { .. }
             | Self::Interrupt { .. }
             | Self::Answer { .. }
             | Self::Resume { .. }
@@ -165,6 +172,7 @@ pub(super) fn resolve(
         }
         Wish::Prompt { run, text } => Command::Prompt { run: find.run(run)?, text },
         Wish::Steer { run, text } => Command::Steer { run: find.run(run)?.id(), text },
+        Wish::TakeBack { run, prompt } => Command::TakeBack { run: find.run(run)?.id(), prompt },
         Wish::Interrupt { run } => Command::Interrupt { run: find.run(run)?.id() },
         Wish::Stop { run } => Command::Stop { run: find.run(run)?.id() },
         Wish::Kill { run } => Command::Kill { run: find.run(run)?.id() },
@@ -201,6 +209,9 @@ impl Finder<'_> {
     fn latest_past(&self, story: StoryId, agent: Option<AgentName>) -> Result<RunRef, Unresolved> {
         if let Some(past) = self.journal.latest_past(&story, agent.as_ref())? {
             return Ok(RunRef::Past(past));
+        }
+        if self.state.archived.contains(&story) {
+            return Err(Refusal::StoryArchived { story }.into());
         }
         match self.state.is_taken(&story) {
             true => Err(Unresolved::NoRun { story, agent }),

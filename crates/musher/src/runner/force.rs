@@ -32,6 +32,7 @@ impl Bounds {
             RunCommand::Stop => Some(Self { answer: seconds(10), gone: seconds(20) }),
             RunCommand::Prompt { .. }
             | RunCommand::Steer { .. }
+            | RunCommand::TakeBack { .. }
             | RunCommand::Answer { .. }
             | RunCommand::Interrupt => None,
         }

@@ -34,6 +34,8 @@ pub struct Link {
     pub pid: u32,
     /// A newer runner can be told to end, and nothing else.
     pub protocol: u32,
+    /// Whether it can take a prompt back.
+    pub takes_back: bool,
 }
 
 impl Link {
@@ -45,12 +47,19 @@ impl Link {
             return Err(LinkError::Stranger(path.to_owned()));
         }
         let (read, write) = stream.into_split();
-        let mut link =
-            Self { read: BufReader::new(read), write, line: Vec::new(), pid: 0, protocol: 0 };
+        let mut link = Self {
+            read: BufReader::new(read),
+            write,
+            line: Vec::new(),
+            pid: 0,
+            protocol: 0,
+            takes_back: false,
+        };
         let hello = tokio::time::timeout(HELLO, link.next()).await;
         match hello.map_err(|_| io::ErrorKind::TimedOut.into()).and_then(|said| said) {
-            Ok(Some(FromRunner::Hello { protocol, pid, .. })) => {
+            Ok(Some(FromRunner::Hello { protocol, pid, takes_back, .. })) => {
                 link.pid = pid;
+                link.takes_back = takes_back;
                 link.protocol = protocol;
                 Ok(link)
             }

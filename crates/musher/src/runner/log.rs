@@ -43,7 +43,7 @@ pub use disk::{Disk, Os};
 pub use encode::{LONG_FIELD, LONGEST_LINE};
 pub use ends::{OpenEnds, OpenTurn, open_ends};
 pub use error::LogError;
-pub use folder::is_begun;
+pub use folder::{is_begun, last_written};
 pub use head::Head;
 pub(crate) use head::HeadFile;
 pub use line::{Kinds, line_kind, line_seq, lines};

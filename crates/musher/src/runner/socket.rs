@@ -43,7 +43,12 @@ pub(super) async fn serve(stream: UnixStream, door: Door) {
     }
     let (read, mut write) = stream.into_split();
     let (lines, mut waiting) = mpsc::channel::<FromRunner>(WAITING);
-    let hello = FromRunner::Hello { protocol: PROTOCOL, run: door.run, pid: std::process::id() };
+    let hello = FromRunner::Hello {
+        protocol: PROTOCOL,
+        run: door.run,
+        pid: std::process::id(),
+        takes_back: true,
+    };
     if say(&mut write, &hello).await.is_err() {
         return;
     }

@@ -2,7 +2,7 @@
 //!
 //! Fields and variants are only ever added; a reader skips what it does not know.
 
-use musher_core::{Answer, AskId, Channel, CommandId, ItemId, RunId, Scope};
+use musher_core::{Answer, AskId, Channel, CommandId, ItemId, PromptId, RunId, Scope};
 use musher_runtime::{Command, CommandError};
 use serde::{Deserialize, Serialize};
 
@@ -28,9 +28,20 @@ pub enum ToRunner {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "verb", rename_all = "snake_case")]
 pub enum RunCommand {
-    Prompt { text: String },
-    Steer { text: String },
-    Answer { ask: AskId, answer: Answer },
+    Prompt {
+        text: String,
+    },
+    Steer {
+        text: String,
+    },
+    /// Forget a prompt that waits; a runner takes it if its first word says so.
+    TakeBack {
+        prompt: PromptId,
+    },
+    Answer {
+        ask: AskId,
+        answer: Answer,
+    },
     Interrupt,
     Stop,
     Kill,
@@ -41,6 +52,7 @@ impl RunCommand {
     pub(super) fn into_session(self, id: &CommandId) -> Command {
         match self {
             Self::Prompt { text } => Command::Prompt { id: id.as_str().into(), text },
+            Self::TakeBack { prompt } => Command::TakeBack { id: prompt },
             Self::Steer { text } => Command::Steer { id: id.as_str().into(), text },
             Self::Answer { ask, answer } => {
                 Command::Answer { ask, answer, command: Some(id.clone()) }
@@ -55,9 +67,11 @@ impl RunCommand {
     pub(crate) fn ends(&self) -> bool {
         match self {
             Self::Stop | Self::Kill => true,
-            Self::Prompt { .. } | Self::Steer { .. } | Self::Answer { .. } | Self::Interrupt => {
-                false
-            }
+            Self::Prompt { .. }
+            | Self::Steer { .. }
+            | Self::TakeBack { .. }
+            | Self::Answer { .. }
+            | Self::Interrupt => false,
         }
     }
 }
@@ -71,6 +85,9 @@ pub enum FromRunner {
         protocol: u32,
         run: RunId,
         pid: u32,
+        /// It can take a prompt back, which the first runners could not.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        takes_back: bool,
     },
     /// The last word on a command: it is durable and done, or it was refused.
     Reply {
@@ -120,6 +137,7 @@ impl From<CommandError> for Refused {
     fn from(error: CommandError) -> Self {
         let code = match &error {
             CommandError::Ended => "run_ended",
+            CommandError::NotWaiting => "not_waiting",
             CommandError::Unsupported(_) => "unsupported",
             CommandError::NoSuchAsk(_) => "no_such_ask",
             CommandError::AskClosed { .. } => "ask_closed",

@@ -207,6 +207,9 @@ impl Actor {
                 let answer = answer.map_err(|error| format!("it cannot be read: {error}"))?;
                 RunCommand::Answer { ask, answer }
             }
+            DeliveryKind::TakeBack { prompt } => {
+                RunCommand::TakeBack { prompt: prompt.as_str().into() }
+            }
             DeliveryKind::Interrupt => RunCommand::Interrupt,
             DeliveryKind::Stop => RunCommand::Stop,
             DeliveryKind::Kill => RunCommand::Kill,

@@ -228,10 +228,15 @@ impl Attendant {
 
     /// A newer runner is listed and can be stopped; what else our words mean to it nobody here knows.
     async fn fits(&self, link: Option<&Link>, id: &CommandId, command: &RunCommand) -> bool {
-        if link.is_none_or(|link| link.protocol <= PROTOCOL) || command.ends() {
-            return true;
-        }
-        let message = "its runner is of a newer musher; use that one, or stop the run".to_owned();
+        let older = matches!(command, RunCommand::TakeBack { .. })
+            && link.is_some_and(|link| !link.takes_back);
+        let newer = link.is_some_and(|link| link.protocol > PROTOCOL) && !command.ends();
+        let message = match (older, newer) {
+            (false, false) => return true,
+            (_, true) => "its runner is of a newer musher; use that one, or stop the run",
+            (true, false) => "its runner is of an older musher, which takes no prompt back",
+        };
+        let message = message.to_owned();
         let result = Err(Undelivered { code: UndeliveredCode::Unfit, message });
         self.mailbox.replied(id);
         self.tell(Input::Delivered { run: self.run, command: id.clone(), result }).await;
@@ -318,6 +323,9 @@ impl Attendant {
                 Read::Reset { .. } => continue,
                 Read::End => return Ok(()),
             };
+            if let Some(queued) = ear.queued_if_new() {
+                self.bus.set_queued(self.run, queued);
+            }
             for (seq, what) in heard {
                 // A log that has lost what was heard of it may end with a number that was heard before.
                 if seq > self.cursor || matches!(what, Heard::Ended { .. }) {
@@ -346,9 +354,8 @@ fn undelivered(refused: Refused) -> Undelivered {
     let code = match refused.code.as_str() {
         "run_ended" => UndeliveredCode::RunEnded,
         "ask_closed" | "no_such_ask" => UndeliveredCode::AskClosed,
-        "unsupported" | "wrong_answer" | "forbidden_by_rule" | "no_turn" | "bad_prompt" => {
-            UndeliveredCode::Unfit
-        }
+        "unsupported" | "wrong_answer" | "forbidden_by_rule" | "no_turn" | "bad_prompt"
+        | "not_waiting" => UndeliveredCode::Unfit,
         _ => UndeliveredCode::Failed,
     };
     Undelivered { code, message: refused.message }

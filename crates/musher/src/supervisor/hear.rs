@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use musher_core::pool::Heard;
-use musher_core::{CommandId, Event, EventKind, Ledger, SessionId, Spend};
+use musher_core::{CommandId, Event, EventKind, Ledger, Origin, SessionId, Spend};
 
+use crate::bus::Queued;
 use crate::runner::log::Kinds;
 
 /// Listens to one run.
@@ -14,6 +15,9 @@ pub(super) struct Ear {
     /// Reports are often running totals; the pool is told what each adds.
     ledger: Ledger,
     session: Option<SessionId>,
+    /// Prompts that wait for the end of the turn, and whether they are others than when they were asked for.
+    queued: Vec<Queued>,
+    queue_changed: bool,
     /// The end was heard.
     pub(super) over: bool,
 }
@@ -27,10 +31,44 @@ impl Ear {
             "ask_opened",
             "ask_closed",
             "user_message",
+            "turn_started",
+            "prompt_withdrawn",
             "usage",
             "session_ended",
         ]);
-        Self { kinds, ledger: Ledger::resuming(totals), session: None, over: false }
+        Self {
+            kinds,
+            ledger: Ledger::resuming(totals),
+            session: None,
+            queued: Vec::new(),
+            queue_changed: false,
+            over: false,
+        }
+    }
+
+    /// The prompts that wait, if they are others than before.
+    pub(super) fn queued_if_new(&mut self) -> Option<Vec<Queued>> {
+        std::mem::take(&mut self.queue_changed).then(|| self.queued.clone())
+    }
+
+    /// Notes which prompts wait for the end of the turn.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only prompts matter here")]
+    fn note_queue(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::UserMessage { prompt: Some(prompt), text, origin: Origin::Prompt } => {
+                let (id, text) = (prompt.clone(), text.clone());
+                self.queued.push(Queued { id, text, at: event.at });
+            }
+            EventKind::TurnStarted { prompts, .. } => {
+                self.queued.retain(|queued| !prompts.contains(&queued.id));
+            }
+            EventKind::PromptWithdrawn { prompt } => {
+                self.queued.retain(|queued| queued.id != *prompt);
+            }
+            EventKind::SessionEnded(_) => self.queued.clear(),
+            _ => return,
+        }
+        self.queue_changed = true;
     }
 
     /// What a line of the log means to the pool, with its number.
@@ -40,6 +78,7 @@ impl Ear {
             return None;
         }
         let event: Event = serde_json::from_slice(line).ok()?;
+        self.note_queue(&event);
         let heard = match event.kind {
             EventKind::SessionInfo(info) => {
                 let session =

@@ -8,7 +8,8 @@ use crate::access::table;
 use crate::rig::{Rig, ask, order};
 
 /// Commands whose repetition does no harm, so that they need no name.
-const DONE_ONCE: &[&str] = &["post /api/v1/tokens", "post /api/v1/project/reload"];
+const DONE_ONCE: &[&str] =
+    &["post /api/v1/tokens", "post /api/v1/project/reload", "post /api/v1/link"];
 
 #[tokio::test]
 async fn every_path_in_the_document_is_served() {

@@ -12,6 +12,7 @@ mod caps;
 mod change;
 mod checks;
 mod commands;
+mod conflicts;
 mod damage;
 mod diff;
 mod document;

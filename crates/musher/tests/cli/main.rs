@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "the command is started as a shell would start it")]
 
+mod answers;
 mod doctor;
 mod exit_codes;
 mod help;
@@ -16,5 +17,6 @@ mod restart;
 mod served;
 mod server;
 mod sockets;
+mod tabs;
 mod terminal;
 mod trust;

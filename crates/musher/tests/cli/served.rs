@@ -26,7 +26,7 @@ fn a_story_goes_from_its_title_to_its_merge_by_commands() {
     assert!(served.does(&["start", "greet"]).out.contains("musher logs -f r1"));
     let waited = served.does(&["wait", "greet", "--until", "needs-you", "--timeout", "60s"]);
     assert_eq!(waited.out, "r1 needs you: run echo hi > made.txt\n");
-    assert!(served.does(&["ps"]).out.contains("? needs you  r1   greet  coder"));
+    assert!(served.does(&["ps"]).out.contains("? needs you  r1   greet  Greet  coder"));
     assert!(served.does(&["asks"]).out.contains("? approval  r1   ask-"));
     assert!(served.does(&["asks", "r1"]).out.contains("\n  echo hi > made.txt"));
     served.refuses(&["approve", "r1", "--always"], 2, &["offers no lasting grant", "leave out"]);

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use crate::musher::{Place, exists};
 
 /// A terminal with `musher` in it; `script` from util-linux makes it.
-struct Terminal {
+pub(crate) struct Terminal {
     child: Child,
     shown: Receiver<Vec<u8>>,
     screen: String,
 }
 
 impl Terminal {
-    fn open(place: &Place, args: &[&str]) -> Self {
+    pub(crate) fn open(place: &Place, args: &[&str]) -> Self {
         let musher = place.musher(args);
         let quoted: Vec<String> = std::iter::once(musher.get_program())
             .chain(musher.get_args())
@@ -47,7 +47,7 @@ impl Terminal {
         Self { child, shown, screen: String::new() }
     }
 
-    fn until(&mut self, words: &str) {
+    pub(crate) fn until(&mut self, words: &str) {
         let deadline = Instant::now() + Duration::from_secs(20);
         while !self.screen.contains(words) {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -73,13 +73,13 @@ impl Terminal {
         }
     }
 
-    fn type_in(&mut self, keys: &str) {
+    pub(crate) fn type_in(&mut self, keys: &str) {
         let input = self.child.stdin.as_mut().unwrap();
         input.write_all(keys.as_bytes()).unwrap();
         input.flush().unwrap();
     }
 
-    fn close(mut self) -> (Option<i32>, String) {
+    pub(crate) fn close(mut self) -> (Option<i32>, String) {
         while let Ok(bytes) = self.shown.recv_timeout(Duration::from_secs(20)) {
             self.screen += &String::from_utf8_lossy(&bytes);
         }

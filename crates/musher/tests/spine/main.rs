@@ -32,6 +32,7 @@ mod models;
 mod money;
 mod ports;
 mod project_files;
+mod queued;
 mod real;
 mod reload;
 mod resume_stream;

@@ -386,6 +386,13 @@ impl Server {
         reply
     }
 
+    pub(crate) async fn try_delete(&self, path: &str) -> reqwest::Result<(u16, Json)> {
+        let request = self.http.delete(format!("{}/api/v1{path}", self.url));
+        let reply = request.bearer_auth(&self.token).send().await?;
+        let status = reply.status().as_u16();
+        Ok((status, reply.json().await.unwrap_or(Json::Null)))
+    }
+
     /// Adds a story and starts a run on it; gives both ids.
     pub(crate) async fn begin(&self, text: &str) -> (String, String) {
         let story = self.post("/stories", &json!({ "title": "Work", "text": text })).await;

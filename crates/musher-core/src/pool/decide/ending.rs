@@ -68,6 +68,7 @@ fn is_under_way(draft: &Draft<'_>, run: RunId, wish: EndWish) -> bool {
         DeliveryKind::Prompt
         | DeliveryKind::Steer
         | DeliveryKind::Answer { .. }
+        | DeliveryKind::TakeBack { .. }
         | DeliveryKind::Interrupt => false,
     })
 }
@@ -168,7 +169,10 @@ fn settle_all(draft: &mut Draft<'_>, run: RunId) {
             DeliveryKind::Answer { ask } => {
                 answers::settled(draft, run, &ask, &command, Err(ended()));
             }
-            DeliveryKind::Prompt | DeliveryKind::Steer | DeliveryKind::Interrupt => {
+            DeliveryKind::Prompt
+            | DeliveryKind::Steer
+            | DeliveryKind::TakeBack { .. }
+            | DeliveryKind::Interrupt => {
                 talk::settled(draft, run, &command, Err(ended()));
             }
             // What was wished for has come about.

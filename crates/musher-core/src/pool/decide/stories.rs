@@ -93,7 +93,9 @@ pub(super) fn merge(
 ) -> Result<Reply, Refusal> {
     match &find(draft.base, &story)?.state {
         StoryState::Open | StoryState::Done { merged: None } => {}
-        StoryState::Done { merged: Some(_) } => return Err(Refusal::StoryDone { story }),
+        StoryState::Done { merged: Some(commit) } => {
+            return Err(Refusal::StoryDone { story, merged: Some(commit.clone()) });
+        }
     }
     idle(draft, &story)?;
     unmerged(draft.base, &story)?;
@@ -140,9 +142,11 @@ pub(super) fn find<'a>(state: &'a State, story: &StoryId) -> Result<&'a Story, R
 
 /// That a story takes runs.
 pub(super) fn takes_runs(state: &State, story: &StoryId) -> Result<(), Refusal> {
-    match find(state, story)?.state {
+    match &find(state, story)?.state {
         StoryState::Open => unmerged(state, story),
-        StoryState::Done { .. } => Err(Refusal::StoryDone { story: story.clone() }),
+        StoryState::Done { merged } => {
+            Err(Refusal::StoryDone { story: story.clone(), merged: merged.clone() })
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::draft::{Draft, Rule};
 use super::{answers, starts, texts};
-use crate::pool::{Action, DeliveryKind, Fact, Refusal, Reply, TextKey, Undelivered};
+use crate::pool::{
+    Action, DeliveryKind, Fact, Refusal, Reply, TextKey, Undelivered, UndeliveredCode,
+};
 use crate::{CommandId, Run, RunId, RunPhase, RunRef};
 
 /// A prompt to a run; to one that is over, in a new run that resumes its session.
@@ -36,6 +38,37 @@ pub(super) fn steer(
     draft.keep_text(TextKey::Message(command.clone()), text);
     draft.put(Fact::SteerOffered { run, command: command.clone() });
     hand_over(draft, run, found, command, DeliveryKind::Steer);
+    Ok(Reply::Offered)
+}
+
+/// Takes a prompt back. The runner that holds it decides whether that is still possible; one that waits here for its
+/// runner is simply not delivered.
+pub(super) fn take_back(
+    draft: &mut Draft<'_>,
+    command: &CommandId,
+    run: RunId,
+    prompt: CommandId,
+) -> Result<Reply, Refusal> {
+    let (found, command) = (listener(draft, run)?, command.clone());
+    let waits_here = draft.base.deliveries.get(&prompt).is_some_and(|delivery| {
+        delivery.run == run && matches!(delivery.kind, DeliveryKind::Prompt)
+    });
+    let live = matches!(found.phase, RunPhase::Live { .. });
+    if waits_here && !live {
+        let (code, message) = (UndeliveredCode::Unfit, "it was taken back".to_owned());
+        settled(draft, run, &prompt, Err(Undelivered { code, message }));
+        return Ok(Reply::Done);
+    }
+    match found.phase {
+        RunPhase::Queued | RunPhase::Preparing { .. } => return Err(Refusal::NotStarted { run }),
+        RunPhase::Starting { .. }
+        | RunPhase::Live { .. }
+        | RunPhase::Closing { .. }
+        | RunPhase::Finishing { .. } => {}
+    }
+    let kind = DeliveryKind::TakeBack { prompt: prompt.clone() };
+    draft.put(Fact::TakeBackOffered { run, command: command.clone(), prompt });
+    hand_over(draft, run, found, command, kind);
     Ok(Reply::Offered)
 }
 
@@ -103,6 +136,7 @@ pub(super) fn delivered(
         DeliveryKind::Answer { ask } => answers::settled(draft, run, ask, command, result),
         DeliveryKind::Prompt
         | DeliveryKind::Steer
+        | DeliveryKind::TakeBack { .. }
         | DeliveryKind::Interrupt
         | DeliveryKind::Stop
         | DeliveryKind::Kill => settled(draft, run, command, result),

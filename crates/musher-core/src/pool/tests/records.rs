@@ -11,7 +11,7 @@ use crate::{
 const WRITTEN: &str = include_str!("../../../tests/fixtures/facts.jsonl");
 
 /// How many kinds of facts there are.
-pub(super) const KINDS: usize = 33;
+pub(super) const KINDS: usize = 34;
 
 fn plan(kind: RunKind, words: Words) -> RunPlan {
     RunPlan {
@@ -127,6 +127,7 @@ pub(super) fn samples() -> Vec<Fact> {
         Fact::AskClosed { run, seq: 5, ask, by: ClosedBy::Deadline },
         Fact::PromptOffered { run, command: command.clone() },
         Fact::SteerOffered { run, command: command.clone() },
+        Fact::TakeBackOffered { run, command: command.clone(), prompt: command.clone() },
         Fact::InterruptOffered { run, command: command.clone() },
         Fact::EndWished { run, command: command.clone(), wish: EndWish::Kill },
         Fact::CommandDelivered { run, command: command.clone() },

@@ -77,7 +77,7 @@ fn a_done_story_takes_no_runs_until_it_is_reopened() {
     let mut scene = Scene::with_story();
     scene.reply(Command::FinishStory { story: story("s1") }).unwrap();
     let refusal = scene.reply(start("s1", "ada")).unwrap_err();
-    assert_eq!(refusal, Refusal::StoryDone { story: story("s1") });
+    assert_eq!(refusal, Refusal::StoryDone { story: story("s1"), merged: None });
     assert_eq!(refusal.hint(), "reopen story s1 first");
     scene.reply(Command::ReopenStory { story: story("s1") }).unwrap();
     scene.start("s1", "ada");
@@ -145,7 +145,7 @@ fn an_unknown_story_is_named_as_such() {
 fn the_code_of_a_refusal_is_the_one_it_is_written_with() {
     let refusals = [
         Refusal::NoAgents,
-        Refusal::StoryDone { story: story("s1") },
+        Refusal::StoryDone { story: story("s1"), merged: None },
         Refusal::AlreadyRunning {
             run: crate::RunId::minted(1),
             story: story("s1"),

@@ -129,6 +129,7 @@ fn inputs(at: At) -> Vec<Input> {
         super::scene::start("s1", "ada"),
         Command::Prompt { run: of(), text: text() },
         Command::Steer { run, text: text() },
+        Command::TakeBack { run, prompt: CommandId::parse("said").unwrap() },
         Command::Interrupt { run },
         Command::Stop { run },
         Command::Kill { run },

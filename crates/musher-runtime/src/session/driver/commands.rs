@@ -23,6 +23,7 @@ impl Driver {
         };
         match command {
             Command::Prompt { id, text } => self.take_prompt(id, text),
+            Command::TakeBack { id } => self.take_back(&id),
             Command::Steer { id, text } => {
                 supported(can.steer, "be steered")?;
                 self.steer(id, text)
@@ -89,6 +90,17 @@ impl Driver {
         } else {
             self.send_prompt(id, text);
         }
+        Ok(())
+    }
+
+    /// Forgets a prompt that waits. The record tells it, so that no later run says it either.
+    fn take_back(&mut self, id: &PromptId) -> Result<(), CommandError> {
+        let before = self.pending.len();
+        self.pending.retain(|(waiting, _)| waiting != id);
+        if self.pending.len() == before {
+            return Err(CommandError::NotWaiting);
+        }
+        self.emit(EventKind::PromptWithdrawn { prompt: id.clone() });
         Ok(())
     }
 

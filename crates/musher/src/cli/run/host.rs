@@ -1,16 +1,16 @@
 //! Hosts one session at the terminal: shows what it says, answers its asks, and heeds Ctrl-C.
 
-use std::collections::VecDeque;
 use std::io::ErrorKind;
+use std::time::Instant;
 
-use musher_core::{Answer, Ask, AskId, EventKind};
+use musher_core::{Answer, AskId, EventKind};
 use musher_runtime::{Output, Runtime, SessionHandle, SessionSpec, reap_orphans};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::super::asking::{Act, Asking};
 use super::super::render::View;
 use super::super::terminal::Typed;
 use super::super::{Exit, tell};
-use super::answer::{self, Dialog, Meaning};
 use crate::runner::Alone;
 
 /// Runs a session to its end and tells how the command should exit.
@@ -34,8 +34,7 @@ pub(crate) async fn host(
     let mut host = Hosting {
         handle: session.handle(),
         view,
-        asks: VecDeque::new(),
-        dialog: Dialog::Start,
+        asks: Asking::default(),
         typed: Typed::default(),
         strikes: 0,
     };
@@ -45,11 +44,10 @@ pub(crate) async fn host(
             output = session.next() => match output {
                 None => return exit,
                 Some(output) => {
-                    if let Output::Event(event) = &output {
-                        host.note(&event.kind);
-                        if let EventKind::SessionEnded(end) = &event.kind {
-                            exit = Exit::of(end);
-                        }
+                    if let Output::Event(event) = &output
+                        && let EventKind::SessionEnded(end) = &event.kind
+                    {
+                        exit = Exit::of(end);
                     }
                     host.show(&output).await;
                 }
@@ -73,11 +71,20 @@ async fn next(signal: &mut Option<Signal>) {
     }
 }
 
+/// Whether an output is an ask that a person must answer.
+fn opens(output: &Output) -> bool {
+    match output {
+        Output::Event(event) => {
+            matches!(&event.kind, EventKind::AskOpened { settled: false, .. })
+        }
+        Output::Delta(_) => false,
+    }
+}
+
 struct Hosting {
     handle: SessionHandle,
     view: Box<dyn View>,
-    asks: VecDeque<(AskId, Ask)>,
-    dialog: Dialog,
+    asks: Asking,
     typed: Typed,
     /// How often Ctrl-C was pressed.
     strikes: u32,
@@ -85,7 +92,7 @@ struct Hosting {
 
 impl Hosting {
     async fn show(&mut self, output: &Output) {
-        let asking = !self.asks.is_empty();
+        let asking = !self.asks.is_empty() || opens(output);
         if let Err(error) = self.view.show(output, asking)
             && self.strikes == 0
         {
@@ -96,67 +103,51 @@ impl Hosting {
             self.strikes = 1;
             self.stop().await;
         }
-        if let Output::Event(event) = output
-            && let EventKind::AskOpened { settled: false, .. } = &event.kind
-            && self.asks.len() == 1
-        {
-            self.put();
+        if let Output::Event(event) = output {
+            self.note(&event.kind);
         }
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "only asks matter here")]
     fn note(&mut self, kind: &EventKind) {
-        match kind {
+        let act = match kind {
             EventKind::AskOpened { ask, body, settled: false, .. } => {
-                self.asks.push_back((ask.clone(), body.clone()));
+                self.asks.opened(ask, body, Instant::now())
             }
-            EventKind::AskClosed { ask, .. } => {
-                let was_first = self.asks.front().is_some_and(|(first, _)| first == ask);
-                self.asks.retain(|(open, _)| open != ask);
-                if was_first {
-                    self.dialog = Dialog::Start;
-                    self.put();
-                }
-            }
-            _ => {}
-        }
+            EventKind::AskClosed { ask, .. } => self.asks.closed(ask, Instant::now()),
+            _ => return,
+        };
+        self.tell(act);
     }
 
-    /// Puts the ask that is next.
-    fn put(&mut self) {
-        if let Some((_, ask)) = self.asks.front() {
-            self.typed.listen();
-            self.view.ask(&answer::put(ask));
+    /// Shows what is to be shown; gives the answer that is to be sent.
+    fn tell(&mut self, act: Act) -> Option<(AskId, Answer)> {
+        match act {
+            Act::Nothing => None,
+            Act::Put(words) => {
+                self.typed.listen();
+                self.view.ask(&words);
+                None
+            }
+            Act::Show(words) => {
+                self.view.ask(&words);
+                None
+            }
+            Act::Answer(ask, answer) => Some((ask, answer)),
         }
     }
 
     async fn line(&mut self, line: Option<String>) {
-        let Some((ask, body)) = self.asks.front().cloned() else {
-            return;
-        };
-        let meaning = match line {
-            Some(line) => answer::understand(&body, &self.dialog, &line),
-            None => Meaning::Answer(Answer::Deny { reason: "Nobody is at the terminal.".into() }),
-        };
-        match meaning {
-            Meaning::Answer(answer) => match self.handle.answer(ask, answer).await {
-                Ok(()) => {
-                    self.asks.pop_front();
-                    self.dialog = Dialog::Start;
-                    self.put();
-                }
-                Err(error) => {
-                    self.dialog = Dialog::Start;
-                    self.view.say(&error.to_string());
-                    self.put();
-                }
-            },
-            Meaning::Next(dialog, question) => {
-                self.dialog = dialog;
-                self.view.ask(&question);
+        let act = self.asks.line(line.as_deref());
+        let Some((ask, answer)) = self.tell(act) else { return };
+        let next = match self.handle.answer(ask.clone(), answer).await {
+            Ok(()) => self.asks.answered(&ask, Instant::now()),
+            Err(error) => {
+                self.view.say(&error.to_string());
+                self.asks.refused(Instant::now())
             }
-            Meaning::Again(why) => self.view.ask(&why),
-        }
+        };
+        self.tell(next);
     }
 
     async fn stop(&mut self) {

@@ -36,7 +36,7 @@ impl Show {
                 "\nNo agent has worked on it yet. Begin with `musher start {}`.",
                 self.story
             ))?,
-            runs => out::line(&format!("\n{}", ps::table(runs, now)))?,
+            runs => out::line(&format!("\n{}", ps::table(runs, &[], now)))?,
         }
         Ok(Exit::Completed)
     }

@@ -24,6 +24,8 @@ pub struct RunView {
     pub story: StoryId,
     #[schema(value_type = String)]
     pub agent: AgentName,
+    /// The title of the story; absent when it was erased.
+    pub title: Option<String>,
     pub model: Option<String>,
     /// `fresh`, `retry`, `resume`, `fork` or `restart`.
     pub kind: String,
@@ -102,7 +104,30 @@ pub struct RunsPage {
     pub next: Option<RunId>,
 }
 
+/// How many runs are at work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Busy {
+    pub all: u64,
+    pub of_agent: u64,
+    pub of_story: u64,
+}
+
 impl Views {
+    /// How many runs have a slot: all, those of an agent and those on a story.
+    pub fn busy(&self, agent: &AgentName, story: &StoryId) -> Result<Busy, JournalError> {
+        let sql = "SELECT count(*), coalesce(sum(agent = ?1), 0), coalesce(sum(story = ?2), 0)
+            FROM runs WHERE phase NOT IN ('queued', 'over')";
+        self.read(|db| {
+            db.prepare_cached(sql)?.query_row((agent.as_str(), story.as_str()), |row| {
+                Ok(Busy {
+                    all: rows::count(row.get(0)?),
+                    of_agent: rows::count(row.get(1)?),
+                    of_story: rows::count(row.get(2)?),
+                })
+            })
+        })
+    }
+
     /// The runs. Those that are not over are all on the first page.
     pub fn runs(&self, query: &RunsQuery) -> Result<RunsPage, JournalError> {
         self.read(|db| {
@@ -152,7 +177,8 @@ impl Views {
 }
 
 const SELECT: &str = "SELECT *, (SELECT count(*) FROM asks
-    WHERE asks.run = runs.id AND asks.state IN ('open', 'offered')) AS open_asks FROM runs";
+    WHERE asks.run = runs.id AND asks.state IN ('open', 'offered')) AS open_asks,
+    (SELECT body FROM texts WHERE key = 'story_title:' || runs.story) AS title FROM runs";
 
 fn select(
     db: &Transaction<'_>,
@@ -183,6 +209,7 @@ fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<RunView> {
         branch: rows::get_branch(row, &story)?,
         story,
         agent: rows::get_word(row, "agent")?,
+        title: row.get("title")?,
         model: row.get("model")?,
         kind: row.get("kind")?,
         of: of.map(rows::run_id),

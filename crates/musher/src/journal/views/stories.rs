@@ -40,8 +40,17 @@ pub struct StoryView {
     pub spent: Spent,
     /// Its newest run.
     pub latest: Option<LatestRun>,
+    /// What would not merge into the project's branch now; absent when no conflict is known. The door fills it in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<Conflict>,
     pub created_at: i64,
     pub updated_at: i64,
+}
+
+/// Files in which a story and the project's branch have changed the same lines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Conflict {
+    pub files: Vec<String>,
 }
 
 /// The newest run of a story: enough for a board, which then needs no list of runs.
@@ -169,6 +178,7 @@ fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<StoryView> {
         open_asks: number("open_asks")?,
         spent: spent::of_story(db, &id)?,
         latest: latest(db, &id)?,
+        conflict: None,
         id,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,

@@ -76,6 +76,7 @@ fn without_free_form(event: &Event) -> Event {
         | EventKind::TurnStarted { .. }
         | EventKind::UserMessage { .. }
         | EventKind::ItemsRetracted { .. }
+        | EventKind::PromptWithdrawn { .. }
         | EventKind::Plan { .. }
         | EventKind::Usage(_)
         | EventKind::RateLimit(_)

@@ -142,6 +142,7 @@ impl OpenEnds {
             EventKind::UserMessage { prompt: Some(prompt), origin: Origin::Prompt, .. } => {
                 self.unbegun.push(prompt);
             }
+            EventKind::PromptWithdrawn { prompt } => self.unbegun.retain(|it| *it != prompt),
             EventKind::TurnEnded(ended) => {
                 self.open_turn = None;
                 self.model_calls += ended.model_calls;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 const SEGMENT: (&str, &str) = ("events-", ".jsonl");
 const RAW: (&str, &str) = ("raw-", ".zst");
@@ -62,6 +63,14 @@ pub(super) fn segments(dir: &Path) -> io::Result<Vec<u64>> {
 /// Whether somebody has begun the log of this run, which is done only once; nothing need be in it.
 pub fn is_begun(dir: &Path) -> bool {
     segments(dir).is_ok_and(|segments| !segments.is_empty())
+}
+
+/// When the last event was written, in Unix milliseconds; nothing if there is no log.
+pub fn last_written(dir: &Path) -> Option<i64> {
+    let last = segments(dir).ok()?.pop()?;
+    let written = fs::symlink_metadata(segment(dir, last)).ok()?.modified().ok()?;
+    let since = written.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok()
 }
 
 /// The first offsets of all raw files, in order.

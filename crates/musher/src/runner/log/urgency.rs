@@ -23,6 +23,7 @@ impl Urgency {
             | EventKind::TurnStarted { .. }
             | EventKind::TurnEnded(_)
             | EventKind::UserMessage { .. }
+            | EventKind::PromptWithdrawn { .. }
             | EventKind::AskOpened { .. }
             | EventKind::AskClosed { .. } => Self::Now,
             // A partial report is for display and is not billed.

@@ -5,7 +5,9 @@ use super::laws::UNSEEN;
 use super::world::World;
 use crate::pool::tests::scene::{Scene, agent};
 use crate::pool::{Command, RESTART_ASK};
-use crate::{Answer, AskDigest, AskId, PastRun, RunId, RunRef, Sender, ShownAsk, StoryId};
+use crate::{
+    Answer, AskDigest, AskId, CommandId, PastRun, RunId, RunRef, Sender, ShownAsk, StoryId,
+};
 
 /// Something that a person might want now.
 pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Command> {
@@ -52,7 +54,12 @@ pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Comm
             Command::Prompt { run, text: text() }
         }
         61..64 => Command::Steer { run: dice.pick(&runs)?, text: text() },
-        64..67 => Command::Interrupt { run: dice.pick(&runs)? },
+        64..66 => Command::Interrupt { run: dice.pick(&runs)? },
+        66 => {
+            let offered: Vec<CommandId> = scene.state.deliveries.keys().cloned().collect();
+            let prompt = dice.pick(&offered)?;
+            Command::TakeBack { run: dice.pick(&runs)?, prompt }
+        }
         67..72 => Command::Stop { run: dice.pick(&runs)? },
         72..74 => Command::Kill { run: dice.pick(&runs)? },
         74..81 => {

@@ -255,7 +255,9 @@ impl Runner {
             DeliveryKind::Prompt | DeliveryKind::Steer => {
                 self.log.push(Heard::Taken { command: command.clone() });
             }
-            DeliveryKind::Interrupt => {}
+            // Whether the agent has heard it by then is up to the runner.
+            DeliveryKind::TakeBack { .. } if fails => return refused(UndeliveredCode::Unfit),
+            DeliveryKind::TakeBack { .. } | DeliveryKind::Interrupt => {}
         }
         Ok(Ok(()))
     }

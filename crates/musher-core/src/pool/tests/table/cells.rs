@@ -3,7 +3,7 @@
 use crate::pool::{Command, Heard, Input};
 
 /// How many rows there are.
-pub(super) const ROWS: usize = 34;
+pub(super) const ROWS: usize = 35;
 
 /// The name of a row and its cells, in the order of the columns.
 pub(super) fn row(input: &Input) -> (&'static str, [&'static str; 9]) {
@@ -145,6 +145,20 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
                 "offered: steer_offered",
                 "offered: steer_offered",
                 "offered: steer_offered > deliver",
+                "run_ending",
+                "run_ending",
+                "run_ending",
+                "no_such_run",
+            ],
+        ),
+        Command::TakeBack { .. } => (
+            "take_back",
+            [
+                "no_such_run",
+                "not_started",
+                "not_started",
+                "offered: take_back_offered",
+                "offered: take_back_offered > deliver",
                 "run_ending",
                 "run_ending",
                 "run_ending",

@@ -1,0 +1,180 @@
+//! Whether the finished work of stories would merge, looked at in the background and remembered by the two commits.
+//!
+//! A look takes a few calls of git, so it is taken at most every few seconds for a story that somebody looks at, and
+//! for all of them when a merge has moved the branch of the project.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use musher_core::StoryId;
+use tokio::time::Instant;
+
+use super::Api;
+use crate::git::{Branch, Commit, GitError, MergeCheck};
+use crate::journal::{Conflict, StoryPhase, StoryView};
+use crate::worktree::{Lane, WorktreeError};
+
+/// A story is not looked at more often than this.
+const AGAIN: Duration = Duration::from_secs(2);
+/// Stories that are remembered, and that may wait for a look.
+const REMEMBERED: usize = 2_000;
+/// How many files are named.
+const NAMED: usize = 50;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Conflicts(Mutex<Looked>);
+
+#[derive(Debug, Default)]
+struct Looked {
+    known: HashMap<StoryId, Known>,
+    waiting: VecDeque<StoryId>,
+    /// Somebody looks.
+    looking: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Known {
+    /// The base and the tip that were looked at; none if they could not be found.
+    heads: Option<(Commit, Commit)>,
+    conflict: Option<Conflict>,
+    at: Instant,
+}
+
+impl Conflicts {
+    fn looked(&self) -> MutexGuard<'_, Looked> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Api {
+    /// Fills in whether a story would merge, as far as that is known, and sees to it that it is looked at.
+    pub(super) fn with_conflict(&self, story: &mut StoryView) {
+        let is_finished = match &story.latest {
+            Some(latest) => latest.begun && latest.phase == "over",
+            None => false,
+        };
+        if !is_finished || story.merged.is_some() || story.state == StoryPhase::Archived {
+            return;
+        }
+        let known = self.conflicts.looked().known.get(&story.id).cloned();
+        if known.as_ref().is_none_or(|known| known.at.elapsed() >= AGAIN) {
+            self.look_for_conflicts([story.id.clone()]);
+        }
+        story.conflict = known.and_then(|known| known.conflict);
+    }
+
+    /// The branch of the project has moved, so that what merged before may not merge now.
+    pub(super) fn base_has_moved(&self) {
+        let known: Vec<StoryId> = self.conflicts.looked().known.keys().cloned().collect();
+        self.look_for_conflicts(known);
+    }
+
+    fn look_for_conflicts(&self, stories: impl IntoIterator<Item = StoryId>) {
+        let mut looked = self.conflicts.looked();
+        for story in stories {
+            if !looked.waiting.contains(&story) && looked.waiting.len() < REMEMBERED {
+                looked.waiting.push_back(story);
+            }
+        }
+        if !looked.waiting.is_empty() && !std::mem::replace(&mut looked.looking, true) {
+            let (api, closing) = (self.clone(), self.closing.clone());
+            self.tasks.spawn(async move {
+                tokio::select! {
+                    () = api.look_at_all() => {}
+                    () = closing.cancelled() => {}
+                }
+            });
+        }
+    }
+
+    async fn look_at_all(&self) {
+        while let Some(story) = self.next_story() {
+            let before = self.conflicts.looked().known.get(&story).cloned();
+            let heads = before.as_ref().and_then(|known| known.heads.clone());
+            let found = match self.look_at_merge(&story, heads).await {
+                Ok(Found::Same) => {
+                    before.clone().map(|known| Known { at: Instant::now(), ..known })
+                }
+                Ok(Found::New { heads, conflict }) => {
+                    Some(Known { heads: Some(heads), conflict, at: Instant::now() })
+                }
+                // What cannot be looked at is told by the merge itself.
+                Ok(Found::Gone) | Err(_) => {
+                    Some(Known { heads: None, conflict: None, at: Instant::now() })
+                }
+            };
+            let Some(found) = found else { continue };
+            let is_news = before.and_then(|known| known.conflict) != found.conflict;
+            let conflict = found.conflict.clone();
+            {
+                let mut looked = self.conflicts.looked();
+                if looked.known.len() >= REMEMBERED {
+                    looked.known.clear();
+                }
+                looked.known.insert(story.clone(), found);
+            }
+            if is_news {
+                self.activities.mergeable(&story, conflict.as_ref());
+            }
+        }
+    }
+
+    /// The next story to look at; none if there is none, and then nobody looks.
+    fn next_story(&self) -> Option<StoryId> {
+        let mut looked = self.conflicts.looked();
+        let next = looked.waiting.pop_front();
+        looked.looking = next.is_some();
+        next
+    }
+
+    /// Looks on a thread of its own whether a story would merge now.
+    async fn look_at_merge(
+        &self,
+        story: &StoryId,
+        before: Option<(Commit, Commit)>,
+    ) -> Result<Found, WorktreeError> {
+        let wanted = story.clone();
+        let run = self.view(move |views| views.latest_run(&wanted, None)).await;
+        let Some(branch) = run.ok().flatten().and_then(|run| run.branch) else {
+            return Ok(Found::Gone);
+        };
+        let branch = Branch::new(branch).map_err(GitError::from)?;
+        let into = self.base_branch.clone();
+        let look = async move |slots: crate::worktree::Slots| {
+            let git = slots.git();
+            let (base, Some(tip)) = git.resolve_with(&into, &branch).await? else {
+                return Ok(Found::Gone);
+            };
+            if before.as_ref().is_some_and(|(b, t)| *b == base && *t == tip) {
+                return Ok(Found::Same);
+            }
+            let conflict = match git.contains(&base, &tip).await? {
+                true => None,
+                false => match git.merge_check(&base, &tip).await? {
+                    MergeCheck::Clean { .. } => None,
+                    MergeCheck::Conflicts { files } => {
+                        let names: BTreeSet<String> =
+                            files.iter().map(|file| file.path.to_string()).collect();
+                        Some(Conflict { files: names.into_iter().take(NAMED).collect() })
+                    }
+                },
+            };
+            Ok(Found::New { heads: (base, tip), conflict })
+        };
+        self.slots.apart(Lane::Repository, "a look at a merge", look).await
+    }
+}
+
+/// What a look found.
+enum Found {
+    /// Neither branch has moved since the last look.
+    Same,
+    New {
+        heads: (Commit, Commit),
+        conflict: Option<Conflict>,
+    },
+    /// There is no branch to merge.
+    Gone,
+}

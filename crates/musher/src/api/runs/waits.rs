@@ -1,0 +1,77 @@
+//! What a run waits for, in words: a queued one for a slot, a live one that has been silent for minutes for its agent.
+
+use std::time::Duration;
+
+use super::super::Api;
+use crate::journal::{Busy, RunView};
+use crate::runner::log::last_written;
+
+/// A live run that has said nothing for so long is told to be quiet.
+const QUIET: Duration = Duration::from_secs(120);
+
+/// How many runs may be at work at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Slots {
+    pub(super) all: u32,
+    pub(super) of_agent: u32,
+    pub(super) of_story: u32,
+}
+
+/// What a queued run waits for. This reads the journal, so it blocks for a moment.
+pub(super) fn slot(run: &RunView, api: &Api) -> Option<String> {
+    if run.phase != "queued" {
+        return None;
+    }
+    let limits = api.project.borrow().limits;
+    let slots = Slots {
+        all: limits.runs,
+        of_agent: limits.runs_per_agent,
+        of_story: limits.runs_per_story,
+    };
+    let busy = api.views.busy(&run.agent, &run.story).ok()?;
+    in_the_way(slots, busy, run.agent.as_str(), run.story.as_str())
+}
+
+fn in_the_way(slots: Slots, busy: Busy, agent: &str, story: &str) -> Option<String> {
+    let full = |busy: u64, slots: u32| busy >= u64::from(slots);
+    let Busy { all, of_agent, of_story } = busy;
+    if full(all, slots.all) {
+        Some(format!("waits for a free slot: {all} of {} busy", slots.all))
+    } else if full(of_agent, slots.of_agent) {
+        Some(format!("waits for agent {agent}: {of_agent} of {} runs busy", slots.of_agent))
+    } else if full(of_story, slots.of_story) {
+        Some(format!("waits for story {story}: {of_story} of {} runs busy", slots.of_story))
+    } else if of_story > 0 {
+        Some(format!("waits for the worktree of story {story}, which another run uses"))
+    } else {
+        None
+    }
+}
+
+/// Since when a live run has said nothing, if that is minutes ago and nobody knows why. This looks at a file.
+pub(super) fn quiet_since(run: &RunView, note: Option<&String>, api: &Api) -> Option<i64> {
+    if run.phase != "live" || run.open_asks > 0 || note.is_some() {
+        return None;
+    }
+    let last = last_written(&api.bus.folder(run.id))?;
+    let quiet = (api.clock)().saturating_sub(last);
+    (u128::try_from(quiet).ok()? >= QUIET.as_millis()).then_some(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queued_run_says_for_what_it_waits() {
+        let slots = Slots { all: 4, of_agent: 2, of_story: 2 };
+        let told = |all, of_agent, of_story| {
+            in_the_way(slots, Busy { all, of_agent, of_story }, "coder", "s1").unwrap_or_default()
+        };
+        assert_eq!(told(4, 2, 2), "waits for a free slot: 4 of 4 busy");
+        assert_eq!(told(3, 2, 2), "waits for agent coder: 2 of 2 runs busy");
+        assert_eq!(told(3, 1, 2), "waits for story s1: 2 of 2 runs busy");
+        assert_eq!(told(3, 1, 1), "waits for the worktree of story s1, which another run uses");
+        assert_eq!(told(0, 0, 0), "");
+    }
+}

@@ -1,0 +1,113 @@
+//! Shows asks, asks for a yes where nobody has named them one by one, and sends an answer to each.
+
+use musher_core::Answer;
+use serde_json::{Value as Json, json};
+
+use super::super::place::Place;
+use super::super::receipt::{sentence, told};
+use super::super::terminal::Typed;
+use super::super::text::plain;
+use super::super::{CliError, Exit, ask, out, tell, terminal};
+use super::{Chosen, Seen};
+use crate::client::Client;
+use crate::client::views::Receipt;
+
+/// An answer to one ask, and how it is told that it was given.
+pub(crate) struct Given {
+    pub(crate) chosen: Chosen,
+    pub(crate) answer: Answer,
+    pub(crate) done: String,
+}
+
+/// Shows what is answered, and sends the answers; `verb` says what a yes would do.
+pub(crate) async fn send(
+    place: &Place,
+    client: &Client,
+    seen: &Seen,
+    verb: &str,
+    given: Vec<Given>,
+) -> Result<Exit, CliError> {
+    if let (Some(_), [_, _, ..]) = (&seen.shown, given.as_slice()) {
+        return Err(CliError::hinted(
+            "--shown is the digest of one ask, and several are meant",
+            "name one ask, or leave out --shown",
+        ));
+    }
+    for it in &given {
+        show(&it.chosen);
+    }
+    let at_once = given.len() > 1 || given.iter().any(|it| !it.chosen.named);
+    let told_before = seen.yes || seen.shown.is_some() || place.json();
+    if at_once && !told_before && terminal::can_ask() && !confirmed(verb, given.len()).await? {
+        tell("nothing was sent");
+        return Ok(Exit::Stopped);
+    }
+    match given.as_slice() {
+        [only] => told(place, &post(client, seen, only).await?, &only.done),
+        several => all(place, client, seen, several).await,
+    }
+}
+
+/// The ask as it is answered now, for whoever reads along.
+fn show(chosen: &Chosen) {
+    let it = &chosen.ask;
+    let what = match &it.body {
+        Some(body) => ask::described(body),
+        None => "What it asks cannot be read any more.".to_owned(),
+    };
+    tell(&format!("ask {} of {} ({}, {})\n{what}", plain(&it.ask), it.run, it.story, it.agent));
+}
+
+async fn confirmed(verb: &str, count: usize) -> Result<bool, CliError> {
+    let mut typed = Typed::default();
+    // What was typed before the question is no answer to it.
+    typed.listen();
+    let these = if count == 1 { "this".to_owned() } else { format!("these {count}") };
+    tell(&format!("{verb} {these}? [y/N]"));
+    let line = typed.next().await.unwrap_or_default();
+    Ok(matches!(line.trim(), "y" | "yes" | "Y"))
+}
+
+async fn post(
+    client: &Client,
+    seen: &Seen,
+    given: &Given,
+) -> Result<crate::client::Document, CliError> {
+    let Chosen { ask, .. } = &given.chosen;
+    let path = ["runs", &ask.run, "asks", &ask.ask, "answer"];
+    let shown = seen.shown.as_ref().unwrap_or(&ask.digest);
+    Ok(client.post(&path, &json!({ "answer": given.answer, "shown": shown })).await?)
+}
+
+/// Answers one after another; one that is refused is told, and does not keep back the others.
+async fn all(
+    place: &Place,
+    client: &Client,
+    seen: &Seen,
+    given: &[Given],
+) -> Result<Exit, CliError> {
+    let mut exit = Exit::Completed;
+    let mut answers = Vec::new();
+    for it in given {
+        let Chosen { ask, .. } = &it.chosen;
+        match post(client, seen, it).await {
+            Ok(reply) if place.json() => {
+                let mut receipt: Json = reply.read()?;
+                receipt["run"] = ask.run.clone().into();
+                receipt["ask"] = ask.ask.clone().into();
+                answers.push(receipt);
+            }
+            Ok(reply) => out::prose(&sentence(&reply.read::<Receipt>()?, &it.done))?,
+            Err(error) => {
+                answers.push(json!({ "run": ask.run, "ask": ask.ask, "status": "refused",
+                    "detail": error.to_string() }));
+                error.print();
+                exit = error.exit();
+            }
+        }
+    }
+    if place.json() {
+        out::document(&json!({ "answers": answers }).to_string())?;
+    }
+    Ok(exit)
+}

@@ -1,0 +1,63 @@
+//! Messages that wait for the end of the turn: they are shown as such, and can be taken back.
+
+use musher_core::EventKind;
+use serde_json::{Value as Json, json};
+
+use crate::rig::{Project, Server};
+
+/// The messages that wait in a run.
+fn texts(view: &Json) -> Vec<&str> {
+    let queued = view["queued"].as_array().map(Vec::as_slice).unwrap_or_default();
+    queued.iter().filter_map(|it| it["text"].as_str()).collect()
+}
+
+async fn until_queued(server: &Server, run: &str, wanted: &[&str]) -> Json {
+    server.until(run, |view| texts(view) == wanted).await
+}
+
+#[tokio::test]
+async fn a_queued_message_is_shown_as_queued_and_is_taken_back_until_the_agent_is_told() {
+    let project = Project::of_workers();
+    let server = project.serve().await;
+    let (_, run) = server.begin("[[work ask=go lines=1]]").await;
+    server.until_ask(&run).await;
+    let view = server.run(&run).await;
+    assert_eq!(view.get("queued"), None, "the agent has what it began with: {view:#}");
+    let say = async |text: &str| {
+        server.post(&format!("/runs/{run}/prompt"), &json!({ "text": text })).await
+    };
+    say("[[work lines=1]] one").await;
+    say("[[work lines=1]] two").await;
+    let view = until_queued(&server, &run, &["[[work lines=1]] one", "[[work lines=1]] two"]).await;
+    let id = |view: &Json, at: usize| view["queued"][at]["id"].as_str().unwrap().to_owned();
+    assert!(view["queued"][0]["at"].as_i64().unwrap() > 0, "{view:#}");
+    let path = |id: &str| format!("/runs/{run}/queued/{id}");
+    let (kept, back) = (id(&view, 0), id(&view, 1));
+    let (status, reply) = server.try_delete(&path(&back)).await.unwrap();
+    assert_eq!((status, &reply["status"]), (200, &json!("sent")), "{reply:#}");
+    until_queued(&server, &run, &["[[work lines=1]] one"]).await;
+    let (status, reply) = server.try_delete(&path(&back)).await.unwrap();
+    assert_eq!((status, &reply["code"]), (409, &json!("undelivered")), "{reply:#}");
+    // The next server knows it too.
+    server.kill();
+    let server = project.serve().await;
+    until_queued(&server, &run, &["[[work lines=1]] one"]).await;
+    let ask = server.until_ask(&run).await;
+    let yes = json!({ "answer": { "decision": "allow" } });
+    server.post(&format!("/runs/{run}/asks/{ask}/answer"), &yes).await;
+    let over = server.until_over(&run).await;
+    assert_eq!((&over["outcome"], over.get("queued")), (&json!("completed"), None), "{over:#}");
+    let (status, late) = server.try_delete(&path(&kept)).await.unwrap();
+    assert!(matches!(status, 404 | 409), "the agent was told: {status} {late:#}");
+    let begun: Vec<String> = project
+        .events(&run)
+        .into_iter()
+        .filter_map(|event| match event.kind {
+            EventKind::TurnStarted { prompts, .. } => Some(prompts),
+            _ => None,
+        })
+        .flatten()
+        .map(|prompt| prompt.to_string())
+        .collect();
+    assert!(begun.contains(&kept) && !begun.contains(&back), "{begun:?}");
+}
