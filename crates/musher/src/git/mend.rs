@@ -53,6 +53,12 @@ impl Git {
         write(&pointer, &wanted)
     }
 
+    /// Puts HEAD of a worktree on a branch; its files stay. A start waits for this, and a process takes longer than the
+    /// write.
+    pub(crate) fn attach(&self, checkout: &Checkout, branch: &Branch) -> Result<(), GitError> {
+        write(&checkout.git_dir.join("HEAD"), format!("ref: {}\n", branch.full()).as_bytes())
+    }
+
     /// Puts HEAD of a worktree that has none at a commit, so that git takes the entry for one.
     pub(crate) fn give_head(&self, checkout: &Checkout, commit: &Commit) -> Result<(), GitError> {
         let head = checkout.git_dir.join("HEAD");

@@ -231,13 +231,6 @@ impl Git {
         self.plain(at).args(why).run().await.map(drop)
     }
 
-    /// Puts HEAD of a worktree on a branch; its files stay.
-    pub(crate) async fn attach(&self, at: &Checkout, branch: &Branch) -> Result<(), GitError> {
-        let full = branch.full();
-        let call = self.plain(at).args(["symbolic-ref", "-m", "musher: prepare", "HEAD", &full]);
-        call.run().await.map(drop)
-    }
-
     /// Keeps a commit under `refs/musher/recovery/<name>`; a number is added when the name is taken by other work.
     pub async fn recovery_ref(
         &self,

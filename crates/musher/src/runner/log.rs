@@ -28,6 +28,7 @@ mod index;
 mod line;
 mod locate;
 mod lock;
+mod looked_at;
 mod lost;
 pub mod outcome;
 pub mod raw;

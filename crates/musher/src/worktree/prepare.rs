@@ -251,7 +251,7 @@ impl Slots {
             }
             set => set?,
         }
-        self.git.attach(checkout, branch).await?;
+        self.git.attach(checkout, branch)?;
         self.git.point(checkout)?;
         Ok(self.git.sync_checkout(checkout).await?)
     }

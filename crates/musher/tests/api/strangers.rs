@@ -200,3 +200,30 @@ async fn a_stranger_may_say_little_and_a_known_one_much() {
     let reply = say("/api/v1/stories", "authorization: Bearer guess\r\n", 10).await;
     assert!(reply.starts_with("HTTP/1.1 401"), "{reply}");
 }
+
+#[tokio::test]
+async fn a_thousand_clients_with_a_token_that_come_at_once_are_all_served() {
+    launch::open_many_files();
+    let served = Served::new().await;
+    let port = served.port;
+    let request = format!(
+        "GET /api/v1/project HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {TOKEN}\r\n\r\n"
+    );
+    let mut clients = tokio::task::JoinSet::new();
+    for _ in 0..1_000 {
+        let request = request.clone();
+        clients.spawn(async move {
+            let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
+            let mut status = [0; 12];
+            stream.write_all(request.as_bytes()).await?;
+            stream.read_exact(&mut status).await?;
+            // It stays, as a page does.
+            Ok::<_, std::io::Error>((String::from_utf8_lossy(&status).into_owned(), stream))
+        });
+    }
+    let replies = clients.join_all().await;
+    let served = |reply: &&std::io::Result<(String, TcpStream)>| {
+        reply.as_ref().is_ok_and(|(status, _)| status.ends_with("200"))
+    };
+    assert_eq!(replies.iter().filter(served).count(), replies.len(), "{:?}", replies.first());
+}

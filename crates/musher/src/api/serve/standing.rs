@@ -1,7 +1,8 @@
 //! Who is behind a connection: a stranger, until a request on it has shown a token.
 //!
-//! Strangers have a few places of their own. When these are taken, the one who was silent for the longest makes room for
-//! the next, so that a person who comes is let in however many others wait.
+//! Strangers have a few places of their own. When these are taken, the one that was silent for the longest makes room for
+//! the next, so that a person who comes is let in however many others wait. It gets a moment to speak first: ten thousand
+//! clients that come back at once after a restart all have a token, and none of them is turned away.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,8 @@ use tokio::time::{Instant, sleep_until};
 
 use super::room::{LEAVING, Room};
 
+/// A stranger is not asked to make room before it was silent for this long; the next one waits meanwhile.
+const PATIENCE: Duration = Duration::from_millis(100);
 /// A stranger has this long to say the first thing that it wants.
 const INTRODUCED_WITHIN: Duration = Duration::from_secs(10);
 /// It has this long to take the reply, and to say the next thing.
@@ -23,6 +26,8 @@ pub(super) struct Crowd {
     /// The strangers by the time when they last said something whole, the one who was silent for the longest first.
     silent: Mutex<Silent>,
     strangers: usize,
+    /// Told when a stranger has left, or is none any more.
+    freed: Notify,
     /// Strangers whose connections are open, those who were told to go and are still on their way out included.
     doorstep: Arc<Semaphore>,
     known: Arc<Semaphore>,
@@ -31,13 +36,21 @@ pub(super) struct Crowd {
 #[derive(Debug, Default)]
 struct Silent {
     turns: u64,
-    by_turn: BTreeMap<u64, Arc<Notify>>,
+    by_turn: BTreeMap<u64, Waiting>,
+}
+
+/// A stranger that has said nothing since then.
+#[derive(Debug)]
+struct Waiting {
+    since: Instant,
+    out: Arc<Notify>,
 }
 
 impl Silent {
     fn put(&mut self, out: &Arc<Notify>) -> u64 {
         self.turns += 1;
-        self.by_turn.insert(self.turns, Arc::clone(out));
+        let waiting = Waiting { since: Instant::now(), out: Arc::clone(out) };
+        self.by_turn.insert(self.turns, waiting);
         self.turns
     }
 }
@@ -66,12 +79,28 @@ impl Crowd {
         let Room { strangers, known } = room;
         let doorstep = Arc::new(Semaphore::new(strangers + LEAVING));
         let known = Arc::new(Semaphore::new(known));
-        Arc::new(Self { silent: Mutex::default(), strangers, doorstep, known })
+        let (silent, freed) = (Mutex::default(), Notify::new());
+        Arc::new(Self { silent, strangers, freed, doorstep, known })
     }
 
-    /// Waits for a place in which a connection may be taken. It is not long, because whoever is there too long must go.
+    /// Waits for a place in which a connection may be taken. It is not long, because a silent stranger must go soon.
     pub(super) async fn place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.doorstep).acquire_owned().await.ok()
+        let place = Arc::clone(&self.doorstep).acquire_owned().await.ok()?;
+        while let Some(until) = self.is_full_until() {
+            tokio::select! {
+                () = self.freed.notified() => {}
+                () = sleep_until(until) => {}
+            }
+        }
+        Some(place)
+    }
+
+    /// When the stranger that was silent for the longest may be asked to go, if there is no place without that.
+    fn is_full_until(&self) -> Option<Instant> {
+        let silent = lock(&self.silent);
+        let (_, oldest) = silent.by_turn.first_key_value()?;
+        let until = oldest.since + PATIENCE;
+        (silent.by_turn.len() >= self.strangers && until > Instant::now()).then_some(until)
     }
 
     /// Takes a connection in, as a stranger's.
@@ -82,7 +111,7 @@ impl Crowd {
             if silent.by_turn.len() >= self.strangers
                 && let Some((_, oldest)) = silent.by_turn.pop_first()
             {
-                oldest.notify_one();
+                oldest.out.notify_one();
             }
             silent.put(&out)
         };
@@ -97,11 +126,10 @@ impl Standing {
     pub(super) fn speaks(&self) {
         let Is::Stranger { turn, until, .. } = &mut *lock(&self.is) else { return };
         let mut silent = lock(&self.crowd.silent);
-        // One that was told to go is not among them any more.
-        if silent.by_turn.remove(turn).is_some() {
-            *turn = silent.put(&self.out);
-            *until = Instant::now() + NEXT_WITHIN;
-        }
+        // One that was told to go, and had spoken before it heard of that, is among them again.
+        silent.by_turn.remove(turn);
+        *turn = silent.put(&self.out);
+        *until = Instant::now() + NEXT_WITHIN;
     }
 
     /// It has shown a token that counts.
@@ -110,8 +138,17 @@ impl Standing {
         let Is::Stranger { turn, .. } = &*is else { return Ok(()) };
         let place = Arc::clone(&self.crowd.known).try_acquire_owned().map_err(|_| Full)?;
         lock(&self.crowd.silent).by_turn.remove(turn);
+        self.crowd.freed.notify_one();
         *is = Is::Known { _place: place };
         Ok(())
+    }
+
+    /// Whether it is a stranger that was told to go and has said nothing since.
+    fn must_go(&self) -> bool {
+        match &*lock(&self.is) {
+            Is::Known { .. } => false,
+            Is::Stranger { turn, .. } => !lock(&self.crowd.silent).by_turn.contains_key(turn),
+        }
     }
 
     /// Waits until it must go: there is no room for it, or it took too long. Who has shown a token stays.
@@ -126,7 +163,9 @@ impl Standing {
                 Some(until) if until <= Instant::now() => return,
                 Some(until) => tokio::select! {
                     () = self.out.notified() => {
-                        if matches!(&*lock(&self.is), Is::Stranger { .. }) {
+                        // What it has sent may be there, and nobody has looked yet.
+                        tokio::task::yield_now().await;
+                        if self.must_go() {
                             return;
                         }
                     }
@@ -141,6 +180,7 @@ impl Drop for Standing {
     fn drop(&mut self) {
         if let Is::Stranger { turn, .. } = &*lock(&self.is) {
             lock(&self.crowd.silent).by_turn.remove(turn);
+            self.crowd.freed.notify_one();
         }
     }
 }

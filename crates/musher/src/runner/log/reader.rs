@@ -5,7 +5,6 @@ mod past;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use memchr::{memchr, memchr_iter, memrchr};
 
@@ -295,13 +294,13 @@ impl Place {
     /// How much of these lines, which begin here, can be read, and the last of them. Each is looked at once.
     fn sound(&self, lines: &[u8], first: u64, last: u64) -> Option<(usize, u64)> {
         let end = self.offset + lines.len() as u64;
-        let known = self.segment.sound.load(Ordering::Relaxed);
+        let known = self.segment.sound.until();
         if end <= known {
             return Some((lines.len(), last));
         }
         let good = sound(lines, first);
         if self.offset <= known {
-            self.segment.sound.fetch_max(self.offset + good as u64, Ordering::Relaxed);
+            self.segment.sound.reaches(&self.segment.file, self.offset + good as u64);
         }
         match good {
             0 => None,

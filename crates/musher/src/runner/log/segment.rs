@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
 
 use memchr::memchr;
 use musher_runtime::untrusted;
@@ -15,6 +14,7 @@ use super::disk::Disk;
 use super::encode::LONGEST_LINE;
 use super::error::LogError;
 use super::line::{line_kind, line_seq};
+use super::looked_at::LookedAt;
 use super::{VERSION, folder};
 
 /// No header is longer.
@@ -45,7 +45,7 @@ pub(super) struct Segment {
     /// Where the first event begins.
     pub(super) body: u64,
     /// Up to here its lines were looked at and found sound, so that each is looked at once however many read it.
-    pub(super) sound: AtomicU64,
+    pub(super) sound: LookedAt,
 }
 
 /// What stands under a segment's name.
@@ -93,7 +93,7 @@ impl Segment {
         }
         let Header { run, epoch, .. } = header;
         let body = end as u64 + 1;
-        let sound = AtomicU64::new(body);
+        let sound = LookedAt::of(&file, body);
         Ok(Found::Whole(Self { file, path, run, epoch, first, body, sound }))
     }
 
@@ -116,7 +116,7 @@ impl Segment {
         let made = disk.write_all_at(&file, &line, 0).and_then(|()| fs::rename(&unborn, &path));
         made.map_err(|error| LogError::of("create", &path, error))?;
         let (run, body) = (run.to_owned(), line.len() as u64);
-        let sound = AtomicU64::new(body);
+        let sound = LookedAt::of(&file, body);
         Ok(Self { file, path, run, epoch, first, body, sound })
     }
 
