@@ -30,6 +30,12 @@ export function Elapsed({ from, to }: { from: number; to?: number | null }) {
   return <span className="elapsed">{span((to ?? now) - from)}</span>;
 }
 
+/** That a live run has said nothing for so long. */
+export function Quiet({ since }: { since: number }) {
+  const now = useNow();
+  return <span className="quiet-run">No output for {age(now - since)}</span>;
+}
+
 /** How long there is still. */
 export function Countdown({ to }: { to: number }) {
   const left = to - useNow();

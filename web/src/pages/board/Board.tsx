@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useActions } from "../../keys/registry";
 import { useLive } from "../../live/hooks";
+import { store } from "../../live/store";
 import { Button } from "../../ui/Button";
 import { useNarrow } from "../../ui/narrow";
 import { Empty, Loading } from "../../ui/states";
@@ -19,7 +20,7 @@ import { MoveMenu } from "./MoveMenu";
 import { type Move, type MoveKind, movesOf } from "./moves";
 import { firstColumn, PhoneTabs } from "./PhoneTabs";
 import { Preview } from "./Preview";
-import { perform } from "./perform";
+import { perform, resolveConflict } from "./perform";
 import { Toolbar } from "./Toolbar";
 
 export default function Board() {
@@ -57,9 +58,13 @@ export default function Board() {
         choose(id);
         setMenu(id);
       },
+      resolve: (id) => {
+        choose(id);
+        resolveConflict(store.world.stories.get(id), go);
+      },
       dragging: setDragged,
     }),
-    [choose],
+    [choose, go],
   );
   const act = (about: Card, move: Move) => perform(about, move, go);
   const by = (...kinds: MoveKind[]) => {

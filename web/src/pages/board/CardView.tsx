@@ -2,7 +2,7 @@
 import { type DragEvent, type KeyboardEvent, memo } from "react";
 import { Link } from "wouter";
 import { Button } from "../../ui/Button";
-import { Age, Elapsed, Money, PlusMinus } from "../../ui/Numbers";
+import { Age, Elapsed, Money, PlusMinus, Quiet } from "../../ui/Numbers";
 import { oneLine } from "../../ui/plain";
 import { Line } from "../../ui/Text";
 import type { Card } from "./cards";
@@ -12,6 +12,8 @@ export interface CardEvents {
   choose(id: string): void;
   preview(id: string): void;
   menu(id: string): void;
+  /** Lets the agent resolve the merge conflict. */
+  resolve(id: string): void;
   dragging(id: string | null): void;
 }
 
@@ -42,6 +44,16 @@ export const CardView = memo(function CardView({ card, chosen, events }: Props) 
           <p className="card-now">
             <Line text={card.now} longest={200} />
           </p>
+        )}
+        {card.conflict !== null && (
+          <div className="card-conflict">
+            <Button kind="primary" excludeFromTabOrder={!chosen} onPress={() => events.resolve(card.id)}>
+              Let the agent resolve it
+            </Button>
+            <p>
+              <Line text={card.conflict} longest={200} />
+            </p>
+          </div>
         )}
         <CardFacts card={card} />
       </article>
@@ -103,6 +115,7 @@ export function CardFacts({ card }: { card: Card }) {
         </span>
       )}
       {card.since !== null && <Elapsed from={card.since} />}
+      {card.quiet !== null && <Quiet since={card.quiet} />}
       {card.ended !== null && card.column !== "done" && <Age at={card.ended} sentence />}
       {card.lines !== null && <PlusMinus lines={card.lines} />}
       <CardCost card={card} />

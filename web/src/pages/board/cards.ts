@@ -3,6 +3,7 @@ import type { Activity, Ask, Run, Story } from "../../api/words";
 import { useLive } from "../../live/hooks";
 import type { World } from "../../live/world";
 import { asked } from "../../ui/asked";
+import { conflictWords } from "../../ui/story/conflict";
 import { type Column, columnOf } from "./columns";
 
 export interface Card {
@@ -24,6 +25,10 @@ export interface Card {
   since: number | null;
   /** When it ended. */
   ended: number | null;
+  /** Since when its live run has said nothing, if that is long. */
+  quiet: number | null;
+  /** What its work conflicts with, before anybody merges it. */
+  conflict: string | null;
 }
 
 interface Made {
@@ -43,12 +48,12 @@ const OUTCOMES: Record<string, string> = {
 };
 
 const PHASES: Record<string, string> = {
-  queued: "waits for a place",
-  preparing: "its worktree is prepared",
-  starting: "starts",
-  live: "works",
-  closing: "ends",
-  finishing: "its work is kept",
+  queued: "Queued for a free slot",
+  preparing: "Preparing its worktree",
+  starting: "Starting",
+  live: "Working…",
+  closing: "Ending",
+  finishing: "Saving its work",
 };
 
 /** Makes cards, and gives the same card again as long as nothing on it is new. */
@@ -121,6 +126,8 @@ function make(
     lines: lines !== null && lines.added + lines.removed > 0 ? lines : null,
     since: starts.length > 0 ? Math.min(...starts) : null,
     ended: over,
+    quiet: live.length === 1 ? (live[0]?.quiet_since ?? null) : null,
+    conflict: live.length === 0 && story.merged == null ? conflictWords(story) : null,
   };
 }
 
@@ -137,7 +144,7 @@ function happening(
     return { now: `${asked(ask)}${more}`, tone: "warn" };
   }
   const latest = story.latest;
-  if (latest?.parked === true) return { now: "lost too often; shall it go on?", tone: "warn" };
+  if (latest?.parked === true) return { now: "Lost too often. Restart it?", tone: "warn" };
   if (column === "done") {
     return { now: story.merged == null ? "" : `merged as ${story.merged.slice(0, 8)}`, tone: "plain" };
   }

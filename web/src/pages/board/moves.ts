@@ -5,6 +5,7 @@ import { type Column, columnOf, columnWords } from "./columns";
 export type MoveKind =
   | "start"
   | "retry"
+  | "resolve"
   | "answer"
   | "stop"
   | "finish"
@@ -70,6 +71,13 @@ export function movesOf(card: Card): Move[] {
     return moves;
   }
   const moves: Move[] = [];
+  if (card.conflict !== null)
+    moves.push({
+      kind: "resolve",
+      words: "Let the agent resolve it",
+      about: `${card.conflict}.`,
+      to: "running",
+    });
   if (card.asks.length > 0)
     moves.push({ kind: "answer", words: "Answer", about: "It is asked whether to go on.", to: "running" });
   if (card.column === "needs" && card.story.latest != null)

@@ -1,6 +1,8 @@
 // Does what a move says, with a confirmation where it cannot be taken back.
+import type { Story } from "../../api/words";
 import { oneLine } from "../../ui/plain";
 import { archive, done, reopen, retry, stop } from "../../ui/story/commands";
+import { letResolve } from "../../ui/story/conflict";
 import { ask, finishStory, startStory } from "../../ui/story/dialogs";
 import { attempt, say } from "../../ui/toast";
 import type { Card } from "./cards";
@@ -23,6 +25,9 @@ export function perform(card: Card, move: Move, go: (path: string) => void): voi
       if (first) go(`/inbox/${first.run}/${encodeURIComponent(first.ask)}`);
       return;
     }
+    case "resolve":
+      resolveConflict(card.story, go);
+      return;
     case "retry": {
       const run = card.story.latest?.run;
       if (run !== undefined) void attempt(() => retry(run));
@@ -54,6 +59,19 @@ export function perform(card: Card, move: Move, go: (path: string) => void): voi
       });
       return;
   }
+}
+
+/** Lets the agent that worked on a story last resolve its merge conflict. */
+export function resolveConflict(story: Story | undefined, go: (path: string) => void): void {
+  const run = story?.latest?.run;
+  if (story === undefined || run === undefined) return;
+  void attempt(async () => {
+    const next = await letResolve(run, story.conflict?.files ?? []);
+    say(
+      `${story.latest?.agent ?? "The agent"} resolves the conflict: ${oneLine(story.title ?? story.id, 60)}`,
+    );
+    if (next !== null) go(`/runs/${next}`);
+  });
 }
 
 function stopping(card: Card, title: string): void {

@@ -1,10 +1,9 @@
 // Merging a story: what it will do, and what keeps it from being done, with a way to hand that to the agent.
 import { useState } from "react";
 import { useLocation } from "wouter";
-import { api, take } from "../../api/client";
 import { asProblem, type Problem } from "../../api/problem";
 import type { Run } from "../../api/words";
-import { useLive } from "../../live/hooks";
+import { useLive, useStory } from "../../live/hooks";
 import { Button } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
 import { Heeded } from "../../ui/Heeded";
@@ -12,6 +11,7 @@ import { PlusMinus } from "../../ui/Numbers";
 import { plain } from "../../ui/plain";
 import { sentence } from "../../ui/states";
 import { branchNumber, merge } from "../../ui/story/commands";
+import { conflictWords, letResolve } from "../../ui/story/conflict";
 import { attempt, say } from "../../ui/toast";
 import type { ChangedFile } from "./data";
 
@@ -36,6 +36,9 @@ function Inside({ run, files, lines, onClose }: Props) {
   const [, go] = useLocation();
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
+  const story = useStory(run.story);
+  const known = story?.conflict?.files ?? [];
+  const words = story === undefined ? null : conflictWords(story);
   const leaks = problem?.code === "secrets_found";
   const bring = async () => {
     setBusy(true);
@@ -58,15 +61,13 @@ function Inside({ run, files, lines, onClose }: Props) {
     }
   };
   const hand = async () => {
-    const text = `Your branch does not merge into ${base}: ${problem?.detail ?? ""}.\n\nMerge ${base} into your branch, resolve the conflicts there, and see that everything still works.`;
     const worked = await attempt(async () => {
-      const path = { run: run.id };
-      const receipt = await take(api.POST("/api/v1/runs/{run}/prompt", { params: { path }, body: { text } }));
-      if (receipt.status === "queued") go(`/runs/${receipt.run}`);
+      const next = await letResolve(run.id, known, problem?.detail ?? "");
+      if (next !== null) go(`/runs/${next}`);
     });
     if (worked) onClose();
   };
-  const conflict = problem?.code === "merge_failed";
+  const conflict = problem?.code === "merge_failed" || (problem === null && known.length > 0);
   return (
     <>
       <p>
@@ -75,6 +76,7 @@ function Inside({ run, files, lines, onClose }: Props) {
         then. If anything conflicts, nothing is changed.
       </p>
       <Heeded files={files} />
+      {problem === null && words !== null && <p className="merge-problem">{sentence(words)}</p>}
       {problem !== null && (
         <div className="merge-problem" role="alert">
           <strong>Not merged.</strong> {sentence(problem.detail)}
@@ -82,7 +84,17 @@ function Inside({ run, files, lines, onClose }: Props) {
         </div>
       )}
       <div className="dialog-foot">
-        <Button kind="primary" autoFocus isDisabled={busy} onPress={() => void bring()}>
+        {conflict && (
+          <Button kind="primary" autoFocus isDisabled={busy} onPress={() => void hand()}>
+            Let {plain(run.agent)} resolve it
+          </Button>
+        )}
+        <Button
+          kind={conflict ? "normal" : "primary"}
+          autoFocus={!conflict}
+          isDisabled={busy}
+          onPress={() => void bring()}
+        >
           {busy
             ? "Merging…"
             : leaks
@@ -91,11 +103,6 @@ function Inside({ run, files, lines, onClose }: Props) {
                 ? `Merge into ${plain(base)}`
                 : "Try again"}
         </Button>
-        {conflict && (
-          <Button isDisabled={busy} onPress={() => void hand()}>
-            Let {plain(run.agent)} resolve it
-          </Button>
-        )}
         <Button kind="quiet" hint="Esc" onPress={onClose}>
           Back
         </Button>

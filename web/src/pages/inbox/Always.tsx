@@ -1,11 +1,11 @@
-// "Always": the exact rule is shown before it is granted, and where it will be kept.
-import type { Ask } from "../../api/words";
+// "Always": rules from exact to wide, of which one is chosen and edited before it is granted, and where it will be kept.
+import { useState } from "react";
+import { type Ask, askKey } from "../../api/words";
 import { useSteady } from "../../keys/hand";
 import { useActions } from "../../keys/registry";
 import { Button } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
 import { plain } from "../../ui/plain";
-import { Lines } from "../../ui/Text";
 import type { Give } from "./Answering";
 
 interface Props {
@@ -24,17 +24,19 @@ export function Always(props: Props) {
 }
 
 function Inside({ ask, give, onClose }: Props) {
-  // What is granted for good is read first.
-  const steady = useSteady(`${ask.rule}`);
   const offered = ask.body?.kind === "approval" ? (ask.body.always ?? []) : [];
-  const rule = ask.rule ?? null;
-  const possible = rule !== null || offered.length > 0;
+  const scopes = scopesOf(ask);
+  const [rule, setRule] = useState(scopes[0]?.rule ?? "");
+  const ruled = scopes.length > 0;
+  const possible = ruled ? rule.trim() !== "" : offered.length > 0;
+  // What is granted for good is read first.
+  const steady = useSteady(`${askKey(ask)} ${ask.digest}`);
   const grant = () => {
-    if (!steady.check()) return;
-    const verb =
-      rule === null ? `Granted to ${ask.agent} for its session` : `Granted ${rule} to ${ask.agent}`;
-    if (give(rule === null ? { decision: "allow_always" } : { decision: "allow_always", rule }, verb))
-      onClose();
+    if (!possible || !steady.check()) return;
+    const taken = ruled
+      ? give({ decision: "allow_always", rule: rule.trim() }, `Granted ${rule.trim()} to ${ask.agent}`)
+      : give({ decision: "allow_always" }, `Granted to ${ask.agent} for its session`);
+    if (taken) onClose();
   };
   useActions(
     "Always",
@@ -43,6 +45,7 @@ function Inside({ ask, give, onClose }: Props) {
         id: "always.grant",
         words: "Grant the rule",
         keys: ["Enter"],
+        typing: true,
         off: !possible,
         stays: true,
         run: grant,
@@ -52,15 +55,38 @@ function Inside({ ask, give, onClose }: Props) {
   );
   return (
     <>
-      {rule !== null ? (
+      {ruled ? (
         <>
-          <p>
-            From now on <b>{ask.agent}</b> may do by itself whatever fits this rule, in every run:
-          </p>
-          <Lines text={rule} />
+          <fieldset className="scopes">
+            <legend>
+              From now on, <b>{ask.agent}</b> runs without asking:
+            </legend>
+            {scopes.map((scope) => (
+              <label key={scope.rule} className="option">
+                <input
+                  type="radio"
+                  name="scope"
+                  checked={rule === scope.rule}
+                  onChange={() => setRule(scope.rule)}
+                />
+                <span>{plain(scope.label)}</span>
+              </label>
+            ))}
+          </fieldset>
+          <label className="form-field">
+            Rule, which you can edit
+            <input
+              className="mono"
+              value={rule}
+              onChange={(event) => setRule(event.target.value)}
+              autoComplete="off"
+              spellCheck={false}
+            />
+          </label>
           <p className="quiet">
-            It is kept in <code>local.toml</code> in the state directory, never in the repository, and can be
-            taken back in the settings. What the project file denies stays denied.
+            It counts in every run of this agent. It is saved in <code>local.toml</code> in the state
+            directory, never in the repository, and can be revoked in the settings. What the project file
+            denies stays denied.
           </p>
         </>
       ) : offered.length > 0 ? (
@@ -93,4 +119,10 @@ function Inside({ ask, give, onClose }: Props) {
       </div>
     </>
   );
+}
+
+/** The rules that can be granted, from the exact one to the widest. */
+function scopesOf(ask: Ask): { rule: string; label: string }[] {
+  if (ask.scopes != null && ask.scopes.length > 0) return ask.scopes;
+  return ask.rule == null ? [] : [{ rule: ask.rule, label: ask.rule }];
 }

@@ -11,6 +11,7 @@ import { Age, Elapsed, Money, PlusMinus } from "../../ui/Numbers";
 import { oneLine } from "../../ui/plain";
 import { capital } from "../../ui/states";
 import { done as finish, reopen } from "../../ui/story/commands";
+import { ConflictNote } from "../../ui/story/conflict";
 import { Line, Lines } from "../../ui/Text";
 import { attempt, say } from "../../ui/toast";
 import { handledHere, type Item, lookAt } from "./items";
@@ -105,8 +106,9 @@ export function EndedDetail({ item, gone, onward }: Props) {
       )}
       {error?.message !== undefined && <Lines text={error.message} lines={20} />}
       {error?.hint !== undefined && <p className="quiet">{error.hint}</p>}
+      {story !== undefined && !gone && <ConflictNote story={story} run={item.run} />}
       <div className="ask-buttons">
-        <Button kind="primary" hint="v" onPress={changes}>
+        <Button kind={story?.conflict == null ? "primary" : "normal"} hint="v" onPress={changes}>
           See changes
         </Button>
         <Button hint="o" onPress={open}>

@@ -14,6 +14,7 @@ import { prompt } from "../../ui/story/commands";
 import { say } from "../../ui/toast";
 import { unsent } from "../../ui/unsent";
 import { useDraft } from "./draft";
+import { QueuedList } from "./QueuedList";
 
 type How = "queue" | "steer" | "interrupt";
 
@@ -62,6 +63,7 @@ export function Composer({ run, story }: Props) {
   const empty = text.trim() === "";
   return (
     <section className="composer" aria-label={`Say something to ${run.agent}`}>
+      <QueuedList run={run} back={(words) => text.trim() === "" && setText(words)} />
       <div className="composer-row">
         <textarea
           ref={box}

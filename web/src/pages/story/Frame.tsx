@@ -8,8 +8,9 @@ import { Badge, Phase } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { Confirm, type Question } from "../../ui/Confirm";
 import { Menu } from "../../ui/Menu";
-import { Elapsed, Money, PlusMinus } from "../../ui/Numbers";
+import { Elapsed, Money, PlusMinus, Quiet } from "../../ui/Numbers";
 import { oneLine } from "../../ui/plain";
+import { ConflictNote } from "../../ui/story/conflict";
 import { Tabs } from "../../ui/Tabs";
 import { type Deed, runDeeds } from "../run/actions";
 import { storyDeeds } from "./deeds";
@@ -93,6 +94,7 @@ export function Frame({ story, runs, run, children, foot }: Props) {
           </div>
         </div>
         {run !== undefined && <RunLine run={run} runs={runs} />}
+        <ConflictNote story={story} run={run?.id} />
         <Tabs label="Views of the story" tabs={tabs} />
       </header>
       <div className="story-pane">{children}</div>
@@ -138,7 +140,12 @@ function RunLine({ run, runs }: { run: Run; runs: readonly Run[] }) {
       {run.model != null && <span className="quiet">{oneLine(run.model, 60)}</span>}
       <Phase run={run} />
       {run.wish != null && run.phase !== "over" && <Badge tone="warn">will {run.wish}</Badge>}
-      {run.open_asks > 0 && <Badge tone="warn">waits for you</Badge>}
+      {run.open_asks > 0 && <Badge tone="warn">Waiting for your answer</Badge>}
+      {run.quiet_since != null && (
+        <Badge tone="warn">
+          <Quiet since={run.quiet_since} />
+        </Badge>
+      )}
       {run.started_at != null && (
         <span className="quiet">
           <Elapsed from={run.started_at} to={run.ended_at ?? null} />

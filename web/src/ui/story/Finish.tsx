@@ -16,6 +16,7 @@ import { Loading } from "../states";
 import { Line } from "../Text";
 import { say } from "../toast";
 import { branchNumber, done, merge, reopen } from "./commands";
+import { ConflictNote } from "./conflict";
 
 interface Branch {
   n: number;
@@ -106,9 +107,15 @@ export function Finish({ story: id, onClose }: { story: string; onClose(): void 
       {diff.data !== undefined && <Heeded files={diff.data.files} />}
       {diff.problem !== undefined && <ProblemLine problem={diff.problem} />}
       <ProblemLine problem={problem} />
+      {story !== undefined && <ConflictNote story={story} run={chosen?.run.id} />}
       <div className="story-buttons">
         {branches.length > 0 && !empty && (
-          <Button kind="primary" autoFocus isDisabled={busy !== null} onPress={() => void send("merge")}>
+          <Button
+            kind={story?.conflict == null ? "primary" : "normal"}
+            autoFocus
+            isDisabled={busy !== null}
+            onPress={() => void send("merge")}
+          >
             {busy === "merge"
               ? "Merging…"
               : leaks

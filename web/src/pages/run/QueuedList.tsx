@@ -1,0 +1,42 @@
+// Messages that wait for the end of the turn: shown as queued, and taken back with a button until the agent was told.
+import { takeRaw } from "../../api/client";
+import type { Run } from "../../api/words";
+import { Badge } from "../../ui/Badge";
+import { Button } from "../../ui/Button";
+import { oneLine } from "../../ui/plain";
+import { attempt, say } from "../../ui/toast";
+
+interface Props {
+  run: Run;
+  /** What was taken back can be written anew. */
+  back(text: string): void;
+}
+
+export function QueuedList({ run, back }: Props) {
+  const queued = run.queued ?? [];
+  if (queued.length === 0) return null;
+  const takeBack = (id: string, text: string) =>
+    attempt(async () => {
+      const path = `/runs/${run.id}/queued/${encodeURIComponent(id)}`;
+      await takeRaw(path, { method: "DELETE", body: "{}" });
+      back(text);
+      say(`Taken back: ${oneLine(text, 80)}`);
+    });
+  return (
+    <ul className="queued-list" aria-label="Queued messages">
+      {queued.map(({ id, text }) => (
+        <li key={id}>
+          <Badge>Queued for the next turn</Badge>
+          <bdi className="grow">{oneLine(text, 300)}</bdi>
+          <Button
+            kind="quiet"
+            label={`Take back: ${oneLine(text, 60)}`}
+            onPress={() => void takeBack(id, text)}
+          >
+            Take back
+          </Button>
+        </li>
+      ))}
+    </ul>
+  );
+}
