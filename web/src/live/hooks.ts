@@ -88,6 +88,11 @@ export function useOpenAsks(): Ask[] {
   return useLive(openAsks);
 }
 
+/** The oldest ask of a run that waits for a person. */
+export function useWaiting(run: string): Ask | undefined {
+  return useLive((world) => openAsks(world).find((ask) => ask.run === run));
+}
+
 export function openAsks(world: World): Ask[] {
   const open = [...world.asks.values()].filter((ask) => ask.state === "open");
   return open.sort((a, b) => a.opened_at - b.opened_at);

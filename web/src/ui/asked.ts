@@ -22,6 +22,22 @@ export function askSubject(ask: Ask): string {
   return (ask.body?.kind === "approval" ? ask.body.subject : undefined) ?? asked(ask);
 }
 
+/** For what a run waits while this ask is open. */
+export function waitingFor(ask: Ask): string {
+  switch (ask.body?.kind) {
+    case "approval":
+      return `Waiting for approval: ${askSubject(ask)}`;
+    case "plan":
+      return "Waiting for approval of its plan";
+    case "form":
+      return `Waiting for a form: ${asked(ask)}`;
+    case "question":
+      return `Waiting for an answer: ${asked(ask)}`;
+    case undefined:
+      return "Waiting for your answer";
+  }
+}
+
 /** The kind of an ask as a word. */
 export function askKind(ask: Ask): string {
   return ask.body?.kind ?? "ask";

@@ -1,9 +1,11 @@
 // What agents are at, live from the feed, and what their processes hold in memory.
 import { Link } from "wouter";
 import type { Run } from "../../api/words";
-import { useLive, useStory } from "../../live/hooks";
+import { useLive, useStory, useWaiting } from "../../live/hooks";
+import { waitingFor } from "../../ui/asked";
 import { Badge, Phase } from "../../ui/Badge";
-import { Elapsed } from "../../ui/Numbers";
+import { Elapsed, Quiet } from "../../ui/Numbers";
+import { oneLine } from "../../ui/plain";
 import type { Member } from "../../ui/story/team";
 import { Line } from "../../ui/Text";
 
@@ -55,21 +57,21 @@ export function RunsOf({ member, runs }: { member: Member; runs: readonly Run[] 
 function RunRow({ run }: { run: Run }) {
   const story = useStory(run.story);
   const activity = useLive((world) => world.activity.get(run.id)?.text ?? "");
-  const asks = useLive((world) =>
-    [...world.asks.values()].some((ask) => ask.run === run.id && ask.state === "open"),
-  );
+  const waiting = useWaiting(run.id);
   return (
     <li>
       <Link href={`/runs/${run.id}`}>
         <Line text={story?.title ?? run.story} longest={100} />
       </Link>
-      {asks ? (
-        <Link href="/inbox">
-          <Badge tone="warn">needs you</Badge>
+      {waiting !== undefined ? (
+        <Link href={`/inbox/${run.id}/${encodeURIComponent(waiting.ask)}`}>
+          <Badge tone="warn">{oneLine(waitingFor(waiting), 80)}</Badge>
         </Link>
       ) : (
         <Phase run={run} />
       )}
+      {run.note != null && <span className="quiet">{oneLine(run.note, 120)}</span>}
+      {run.quiet_since != null && <Quiet since={run.quiet_since} />}
       <Elapsed from={run.started_at ?? run.queued_at} />
       {activity !== "" && (
         <span className="quiet agent-now">

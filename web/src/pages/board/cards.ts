@@ -2,7 +2,7 @@
 import type { Activity, Ask, Run, Story } from "../../api/words";
 import { useLive } from "../../live/hooks";
 import type { World } from "../../live/world";
-import { asked } from "../../ui/asked";
+import { waitingFor } from "../../ui/asked";
 import { conflictWords } from "../../ui/story/conflict";
 import { type Column, columnOf } from "./columns";
 
@@ -141,7 +141,7 @@ function happening(
   const [ask] = asks;
   if (ask !== undefined) {
     const more = asks.length > 1 ? ` (and ${asks.length - 1} more)` : "";
-    return { now: `${asked(ask)}${more}`, tone: "warn" };
+    return { now: `${waitingFor(ask)}${more}`, tone: "warn" };
   }
   const latest = story.latest;
   if (latest?.parked === true) return { now: "Lost too often. Restart it?", tone: "warn" };

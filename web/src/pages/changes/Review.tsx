@@ -55,7 +55,7 @@ export function Review({ run }: { run: Run }) {
   };
   if (diff === undefined) {
     if (list.problem?.code === "not_started") {
-      return <Empty title="Nothing has changed yet">The run has not started: it waits for a place.</Empty>;
+      return <Empty title="Nothing has changed yet">The run is queued and has not started.</Empty>;
     }
     if (list.problem) return <ProblemBox problem={list.problem} retry={list.reload} />;
     return <Loading what="the changes" />;

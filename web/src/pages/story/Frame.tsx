@@ -3,7 +3,8 @@ import { type ReactNode, useState } from "react";
 import { Link, useLocation } from "wouter";
 import type { Run, Story } from "../../api/words";
 import { useActions } from "../../keys/registry";
-import { useLive } from "../../live/hooks";
+import { useLive, useWaiting } from "../../live/hooks";
+import { waitingFor } from "../../ui/asked";
 import { Badge, Phase } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { Confirm, type Question } from "../../ui/Confirm";
@@ -117,6 +118,7 @@ function RunLine({ run, runs }: { run: Run; runs: readonly Run[] }) {
   const tab = here.startsWith("/runs/") ? (here.split("/")[3] ?? "") : "";
   const activity = useLive((world) => world.activity.get(run.id));
   const lines = activity?.lines ?? run.lines;
+  const waiting = useWaiting(run.id);
   const others = runs.some((one) => one.id === run.id) ? runs : [run, ...runs];
   return (
     <div className="run-line">
@@ -140,7 +142,11 @@ function RunLine({ run, runs }: { run: Run; runs: readonly Run[] }) {
       {run.model != null && <span className="quiet">{oneLine(run.model, 60)}</span>}
       <Phase run={run} />
       {run.wish != null && run.phase !== "over" && <Badge tone="warn">will {run.wish}</Badge>}
-      {run.open_asks > 0 && <Badge tone="warn">Waiting for your answer</Badge>}
+      {waiting !== undefined && (
+        <Link href={`/inbox/${run.id}/${encodeURIComponent(waiting.ask)}`}>
+          <Badge tone="warn">{oneLine(waitingFor(waiting), 100)}</Badge>
+        </Link>
+      )}
       {run.quiet_since != null && (
         <Badge tone="warn">
           <Quiet since={run.quiet_since} />

@@ -35,7 +35,9 @@ function Open({ ask, active }: { ask: Ask; active: boolean }) {
   return (
     <section className="t-ask" aria-label="Waits for you">
       <header>
-        <Badge tone={over ? "plain" : "warn"}>{over ? "answered elsewhere" : "waits for you"}</Badge>
+        <Badge tone={over ? "plain" : "warn"}>
+          {over ? "answered elsewhere" : "waiting for your answer"}
+        </Badge>
         <span className="quiet">
           asked <Age at={ask.opened_at} sentence />
         </span>

@@ -200,7 +200,7 @@ function Nothing({ run }: { run: Run }) {
   if (!waits) return <Empty title="Nothing was said">This run has left no events.</Empty>;
   const seconds = Math.max(0, Math.floor((now - run.queued_at) / 1000));
   return (
-    <Empty title={run.phase === "queued" ? "Waits for its place" : "Gets ready"}>
+    <Empty title={run.phase === "queued" ? "Queued" : "Starting"}>
       {run.note ?? `What ${run.agent} says and does appears here. It has waited for ${seconds} s.`}
     </Empty>
   );
