@@ -178,3 +178,18 @@ test("finished work that somebody else marked done stays in its place, and no ke
   const { state } = await server.ask<{ state: string }>("GET", `/stories/${two.story}`);
   expect(state).toBe("open");
 });
+
+test("a link to an ask that is answered already shows that, and no other ask in its place", async ({
+  page,
+  server,
+}) => {
+  const { first, second } = await two(page, server);
+  await server.answer(first.run, first.ask, DENY);
+  await page.goto(`${server.url}/inbox/${first.run}/${first.ask}`);
+  await expect(page.getByRole("heading", { name: "No longer waiting" })).toBeVisible();
+  await accessible(page);
+  await page.keyboard.press("a");
+  expect(await server.waits(second.run)).toHaveLength(1);
+  await page.keyboard.press("j");
+  await expect(page.locator(".inbox-detail")).toContainText("echo second");
+});

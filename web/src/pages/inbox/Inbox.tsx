@@ -9,6 +9,7 @@ import { AskDetail } from "./AskDetail";
 import { EndedDetail } from "./EndedDetail";
 import { type Item, useInbox } from "./items";
 import { useKept } from "./kept";
+import { Missing } from "./Missing";
 import { Row } from "./Row";
 import { useSelection } from "./selection";
 import { Together } from "./Together";
@@ -47,7 +48,7 @@ export default function Inbox() {
     if (!items.some((other) => other.key === left) && !isTyping()) detail.current?.focus();
   }, [key, items, tidy]);
   if (!ready) return <Loading what="the inbox" />;
-  if (item === null) {
+  if (items.length === 0) {
     return (
       <Empty title="Nothing waits for you">
         Agents that need you, and runs that have ended, appear here.
@@ -78,7 +79,9 @@ export default function Inbox() {
         <Together selection={selection} />
       </div>
       <section className="inbox-detail" ref={detail} tabIndex={-1} aria-labelledby="inbox-title">
-        {item.kind === "ask" ? (
+        {item === null ? (
+          <Missing named={wanted ?? ""} onward={() => move(1)} />
+        ) : item.kind === "ask" ? (
           <AskDetail key={item.key} ask={item.ask} onward={onward} selection={selection} />
         ) : (
           <EndedDetail key={item.key} item={item} gone={gone.has(item.key)} onward={onward} />
@@ -99,8 +102,9 @@ function pathOf(item: Item): string {
 }
 
 /**
- * The item that the address names. When that is gone, or it names none, it is the one in its place, which then stays chosen
- * whatever comes before or after it.
+ * The item that the address names; none if it names one that no longer waits, because nobody who follows a link expects
+ * another. When an item that was shown has gone, or the address names none, it is the one in its place, which then stays
+ * chosen whatever comes before or after it.
  */
 function useChosen(items: readonly Item[], wanted: string | null): [Item | null, number] {
   const place = useRef<{ wanted: string | null; key: string | null; at: number }>({
@@ -112,7 +116,9 @@ function useChosen(items: readonly Item[], wanted: string | null): [Item | null,
   const find = (key: string | null) => (key === null ? -1 : items.findIndex((item) => item.key === key));
   const found = find(named);
   const last = find(place.current.key);
-  const at = found >= 0 ? found : last >= 0 ? last : Math.min(place.current.at, items.length - 1);
+  const missing = found < 0 && wanted !== null && place.current.wanted !== wanted;
+  const near = last >= 0 ? last : Math.min(place.current.at, items.length - 1);
+  const at = found >= 0 ? found : missing ? -1 : near;
   const item = items[at] ?? null;
   useEffect(() => {
     // An address may name an item that is not heard of yet.
