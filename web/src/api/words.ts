@@ -3,12 +3,9 @@ import type { components } from "./schema";
 
 type Schemas = components["schemas"];
 
-export type Story = Schemas["StoryView"] & { conflict?: { files: string[] } | null };
+export type Story = Schemas["StoryView"];
 export type StoryWhole = Schemas["StoryWhole"];
-export type Run = Schemas["RunNow"] & {
-  queued?: { id: string; text: string; at: number }[];
-  quiet_since?: number | null;
-};
+export type Run = Schemas["RunNow"];
 export type Ask = Omit<Schemas["AskNow"], "body"> & {
   body?: AskBody | null;
   scopes?: { rule: string; label: string }[];

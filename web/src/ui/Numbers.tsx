@@ -1,5 +1,5 @@
 // Times that go on by themselves, and money that says when a part of it is unknown.
-import type { Spent } from "../api/words";
+import type { Activity, Run, Spent } from "../api/words";
 import { useNow } from "../live/clock";
 import { age, ago, clock, moment, money, span } from "./format";
 
@@ -30,9 +30,19 @@ export function Elapsed({ from, to }: { from: number; to?: number | null }) {
   return <span className="elapsed">{span((to ?? now) - from)}</span>;
 }
 
-/** That a live run has said nothing for so long. */
-export function Quiet({ since }: { since: number }) {
+/** A run that has said nothing for less than this is only thinking. */
+const QUIET_MS = 120_000;
+
+/** Since when a live run may have been quiet: not while it waits for somebody or something. */
+export function heardAt(run: Run, activity: Activity | undefined, waits: boolean): number | null {
+  if (run.phase !== "live" || waits || run.note != null) return null;
+  return Math.max(run.quiet_since ?? 0, activity?.at ?? 0, run.started_at ?? 0) || null;
+}
+
+/** That a live run has said nothing for minutes; nothing before that. */
+export function Quiet({ since }: { since: number | null }) {
   const now = useNow();
+  if (since === null || now - since < QUIET_MS) return null;
   return <span className="quiet-run">No output for {age(now - since)}</span>;
 }
 

@@ -90,6 +90,21 @@ test("a merge conflict is on the card before anybody merges, and the first butto
   await expect(page.getByText("I was told: Your branch does not merge into main")).toBeVisible();
 });
 
+test("a run that has been quiet for minutes says so", async ({ page, server }) => {
+  await page.clock.install();
+  const { run } = await server.begin("Think", "talk");
+  for (const path of ["/board", `/runs/${run}`, "/agents"]) {
+    await page.goto(server.url + path);
+    await expect(page.getByText("live", { exact: true })).toBeVisible();
+    await expect(
+      page.getByText(path === "/agents" ? "Think" : path === "/board" ? "Think" : "First part.").first(),
+    ).toBeVisible();
+    await expect(page.getByText(/No output for/)).toHaveCount(0);
+    await page.clock.fastForward("05:00");
+    await expect(page.getByText(/No output for 5m/)).toBeVisible();
+  }
+});
+
 test.describe("with one slot", () => {
   test.use({ project: "[limits]\nruns = 1\nruns_per_agent = 1\nruns_per_story = 1\n" });
 

@@ -4,7 +4,7 @@ import type { Run } from "../../api/words";
 import { useLive, useStory, useWaiting } from "../../live/hooks";
 import { waitingFor } from "../../ui/asked";
 import { Badge, Phase } from "../../ui/Badge";
-import { Elapsed, Quiet } from "../../ui/Numbers";
+import { Elapsed, heardAt, Quiet } from "../../ui/Numbers";
 import { oneLine } from "../../ui/plain";
 import type { Member } from "../../ui/story/team";
 import { Line } from "../../ui/Text";
@@ -56,7 +56,8 @@ export function RunsOf({ member, runs }: { member: Member; runs: readonly Run[] 
 
 function RunRow({ run }: { run: Run }) {
   const story = useStory(run.story);
-  const activity = useLive((world) => world.activity.get(run.id)?.text ?? "");
+  const activity = useLive((world) => world.activity.get(run.id));
+  const last = activity?.text ?? "";
   const waiting = useWaiting(run.id);
   return (
     <li>
@@ -71,11 +72,11 @@ function RunRow({ run }: { run: Run }) {
         <Phase run={run} />
       )}
       {run.note != null && <span className="quiet">{oneLine(run.note, 120)}</span>}
-      {run.quiet_since != null && <Quiet since={run.quiet_since} />}
+      <Quiet since={heardAt(run, activity, waiting !== undefined)} />
       <Elapsed from={run.started_at ?? run.queued_at} />
-      {activity !== "" && (
+      {last !== "" && (
         <span className="quiet agent-now">
-          <Line text={activity} longest={120} />
+          <Line text={last} longest={120} />
         </span>
       )}
     </li>

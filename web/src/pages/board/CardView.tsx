@@ -115,7 +115,7 @@ export function CardFacts({ card }: { card: Card }) {
         </span>
       )}
       {card.since !== null && <Elapsed from={card.since} />}
-      {card.quiet !== null && <Quiet since={card.quiet} />}
+      <Quiet since={card.quiet} />
       {card.ended !== null && card.column !== "done" && <Age at={card.ended} sentence />}
       {card.lines !== null && <PlusMinus lines={card.lines} />}
       <CardCost card={card} />

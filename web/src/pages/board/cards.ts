@@ -3,6 +3,7 @@ import type { Activity, Ask, Run, Story } from "../../api/words";
 import { useLive } from "../../live/hooks";
 import type { World } from "../../live/world";
 import { waitingFor } from "../../ui/asked";
+import { heardAt } from "../../ui/Numbers";
 import { conflictWords } from "../../ui/story/conflict";
 import { type Column, columnOf } from "./columns";
 
@@ -25,7 +26,7 @@ export interface Card {
   since: number | null;
   /** When it ended. */
   ended: number | null;
-  /** Since when its live run has said nothing, if that is long. */
+  /** When its live run was last heard. */
   quiet: number | null;
   /** What its work conflicts with, before anybody merges it. */
   conflict: string | null;
@@ -113,6 +114,7 @@ function make(
   const activity = activities.findLast((one) => one !== undefined);
   const lines = activity?.lines ?? last?.lines ?? latest?.lines ?? null;
   const starts = live.map((run) => run.started_at ?? run.queued_at);
+  const only = live.length === 1 ? live[0] : undefined;
   const over = live.length === 0 ? (last?.ended_at ?? latest?.ended_at ?? null) : null;
   return {
     id: story.id,
@@ -126,7 +128,7 @@ function make(
     lines: lines !== null && lines.added + lines.removed > 0 ? lines : null,
     since: starts.length > 0 ? Math.min(...starts) : null,
     ended: over,
-    quiet: live.length === 1 ? (live[0]?.quiet_since ?? null) : null,
+    quiet: only === undefined ? null : heardAt(only, activity, asks.length > 0),
     conflict: live.length === 0 && story.merged == null ? conflictWords(story) : null,
   };
 }

@@ -1,5 +1,5 @@
 // Messages that wait for the end of the turn: shown as queued, and taken back with a button until the agent was told.
-import { takeRaw } from "../../api/client";
+import { api, take } from "../../api/client";
 import type { Run } from "../../api/words";
 import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
@@ -17,8 +17,8 @@ export function QueuedList({ run, back }: Props) {
   if (queued.length === 0) return null;
   const takeBack = (id: string, text: string) =>
     attempt(async () => {
-      const path = `/runs/${run.id}/queued/${encodeURIComponent(id)}`;
-      await takeRaw(path, { method: "DELETE", body: "{}" });
+      const path = { run: run.id, id };
+      await take(api.DELETE("/api/v1/runs/{run}/queued/{id}", { params: { path }, body: {} }));
       back(text);
       say(`Taken back: ${oneLine(text, 80)}`);
     });

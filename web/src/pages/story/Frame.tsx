@@ -9,7 +9,7 @@ import { Badge, Phase } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { Confirm, type Question } from "../../ui/Confirm";
 import { Menu } from "../../ui/Menu";
-import { Elapsed, Money, PlusMinus, Quiet } from "../../ui/Numbers";
+import { Elapsed, heardAt, Money, PlusMinus, Quiet } from "../../ui/Numbers";
 import { oneLine } from "../../ui/plain";
 import { ConflictNote } from "../../ui/story/conflict";
 import { Tabs } from "../../ui/Tabs";
@@ -147,11 +147,7 @@ function RunLine({ run, runs }: { run: Run; runs: readonly Run[] }) {
           <Badge tone="warn">{oneLine(waitingFor(waiting), 100)}</Badge>
         </Link>
       )}
-      {run.quiet_since != null && (
-        <Badge tone="warn">
-          <Quiet since={run.quiet_since} />
-        </Badge>
-      )}
+      <Quiet since={heardAt(run, activity, waiting !== undefined)} />
       {run.started_at != null && (
         <span className="quiet">
           <Elapsed from={run.started_at} to={run.ended_at ?? null} />
