@@ -19,7 +19,10 @@ turn = true
 say = "I was told: \${prompt}"
 `;
 
-test.use({ scripts: { asker: ASKS, talk: TALK, writer: WRITES } });
+/** It hangs until it is interrupted, and then says what it was told. */
+const ECHOES = TALK.replace("After the interrupt.", `You said: \${prompt}`);
+
+test.use({ scripts: { asker: ASKS, echoes: ECHOES, talk: TALK, writer: WRITES } });
 
 test("a run that waits says for what, on its card, on its page and among the agents", async ({
   page,
@@ -38,10 +41,10 @@ test("a queued message is shown as queued, and is taken back before the agent he
   page,
   server,
 }) => {
-  const { run } = await server.begin("Talk", "talk");
+  const { run } = await server.begin("Talk", "echoes");
   await page.goto(`${server.url}/runs/${run}`);
   await expect(page.getByText("First part.")).toBeVisible();
-  const box = page.getByRole("textbox", { name: "Message to talk" });
+  const box = page.getByRole("textbox", { name: "Message to echoes" });
   const queued = page.getByRole("list", { name: "Queued messages" });
   for (const text of ["Say this later", "And this not at all"]) {
     await box.fill(text);
@@ -57,14 +60,13 @@ test("a queued message is shown as queued, and is taken back before the agent he
   await expect(queued.getByRole("listitem")).toHaveCount(1);
   // What was taken back can be written anew.
   await expect(box).toHaveValue("And this not at all");
+  await expect(page.getByText("Taken back, the agent was not told")).toBeVisible();
   await server.ask("POST", `/runs/${run}/interrupt`, {});
-  await expect(page.getByText("After the interrupt.")).toBeVisible();
+  await expect(page.getByText("You said: Say this later")).toBeVisible();
   await expect(queued).toHaveCount(0);
   await server.over(run);
-  const { events } = await server.ask<{ events: { type: string }[] }>("GET", `/runs/${run}/events?last=200`);
-  const told = JSON.stringify(events.filter(({ type }) => type === "user_message"));
-  expect(told).toContain("Say this later");
-  expect(told).not.toContain("And this not at all");
+  const { events } = await server.ask<{ events: unknown[] }>("GET", `/runs/${run}/events?last=200`);
+  expect(JSON.stringify(events)).not.toContain("You said: And this");
 });
 
 test("a merge conflict is on the card before anybody merges, and the first button lets the agent resolve it", async ({
@@ -75,6 +77,10 @@ test("a merge conflict is on the card before anybody merges, and the first butto
   await server.over(run);
   writeFileSync(join(server.repo, "README.md"), "# By a person\n");
   server.git("commit", "-qam", "by a person");
+  // Whether it merges is looked at when somebody looks at the story.
+  const conflict = async () =>
+    (await server.ask<{ conflict?: { files: string[] } }>("GET", `/stories/${story}`)).conflict?.files;
+  await expect.poll(conflict, { timeout: 20_000 }).toEqual(["README.md"]);
   await page.goto(`${server.url}/board`);
   const card = page.locator(`[data-story="${story}"]`);
   await expect(card).toContainText("Merge conflict in README.md", { timeout: 30_000 });

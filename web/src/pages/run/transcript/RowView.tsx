@@ -82,8 +82,9 @@ function Body({ row, ...props }: RowProps & { row: Row }): ReactNode {
 }
 
 const ORIGINS: Record<string, string> = {
-  prompt: "Told",
+  prompt: "You",
   steer: "Steered",
+  withdrawn: "Taken back, the agent was not told",
   synthetic: "Put in by the agent program",
   replay: "From the session before",
 };
@@ -91,7 +92,7 @@ const ORIGINS: Record<string, string> = {
 function User({ row }: { row: UserRow }) {
   return (
     <div className={`t-user ${row.origin === "steer" ? "steer" : ""}`}>
-      <span className="t-label">{ORIGINS[row.origin] ?? "Told"}</span>
+      <span className="t-label">{ORIGINS[row.origin] ?? "You"}</span>
       <Lines text={row.text} lines={12} mono={false} />
     </div>
   );

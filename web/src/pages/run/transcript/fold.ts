@@ -41,8 +41,21 @@ export function fold(events: readonly RunEvent[]): Folded {
 function take(draft: Draft, event: RunEvent): void {
   switch (event.type) {
     case "user_message":
-      add(draft, event, { ...base(event), kind: "user", text: text(event.text), origin: text(event.origin) });
+      add(draft, event, {
+        ...base(event),
+        kind: "user",
+        text: text(event.text),
+        origin: text(event.origin),
+        prompt: text(event.prompt),
+      });
       return;
+    case "prompt_withdrawn": {
+      // The message stays where it was queued, and says that the agent never heard it.
+      const prompt = text(event.prompt);
+      const row = draft.rows.findLast((one) => one.kind === "user" && one.prompt === prompt);
+      if (row?.kind === "user") row.origin = "withdrawn";
+      return;
+    }
     case "turn_started":
       turnStarted(draft, event);
       return;

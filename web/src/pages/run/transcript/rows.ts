@@ -16,7 +16,10 @@ export interface Base {
 export interface UserRow extends Base {
   kind: "user";
   text: string;
+  /** How it reached the agent; `withdrawn` if it was taken back before. */
   origin: string;
+  /** Its id. */
+  prompt: string;
 }
 
 export interface TurnRow extends Base {
