@@ -2,15 +2,19 @@
 //!
 //! What an agent can write lies on a disk that it may have mounted itself, and such a disk may never answer. No look at
 //! it is taken on a thread on which the server does anything else; each worktree has a few threads at most, so one agent
-//! cannot take those of the others; and whoever waits is told after a while that nothing came.
+//! cannot take those of the others; and the caller is told after a while that nothing came.
+//!
+//! The threads are not those of the runtime's own pool, because the work itself waits for that pool: as many pieces of
+//! work as it has threads would wait for each other for ever.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use musher_core::SlotId;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +23,11 @@ use crate::git::GitError;
 
 /// How many pieces of work may be under way in one lane.
 const WIDTH: usize = 4;
+/// How many pieces of work may be under way in all, those aside that are slow. A thousand starts at once would otherwise
+/// be a thousand threads, and as many processes.
+const AT_ONCE: usize = 16;
+/// A piece of work that takes longer than this leaves its place to others: it may hang.
+const SLOW: Duration = Duration::from_secs(2);
 /// How long a piece of work may take that only looks, and one that changes files.
 const LOOK: Duration = Duration::from_secs(120);
 const CHANGE: Duration = Duration::from_secs(1800);
@@ -33,13 +42,22 @@ pub enum Lane {
     Look(SlotId),
 }
 
-/// What is under way, by lane.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Lanes(Arc<Mutex<HashMap<Lane, Arc<Semaphore>>>>);
+/// What is under way.
+#[derive(Debug, Clone)]
+pub(super) struct Lanes {
+    by_lane: Arc<Mutex<HashMap<Lane, Arc<Semaphore>>>>,
+    places: Arc<Semaphore>,
+}
+
+impl Default for Lanes {
+    fn default() -> Self {
+        Self { by_lane: Arc::default(), places: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+}
 
 impl Lanes {
     fn of(&self, lane: Lane) -> Arc<Semaphore> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.by_lane.lock().unwrap_or_else(PoisonError::into_inner);
         all.entry(lane).or_insert_with(|| Arc::new(Semaphore::new(WIDTH))).clone()
     }
 }
@@ -60,22 +78,43 @@ impl Slots {
         let stuck = || E::from(WorktreeError::Git(GitError::Stuck { what, after }));
         let turn = timeout(after, self.lanes.of(lane).acquire_owned()).await;
         let Ok(Ok(turn)) = turn else { return Err(stuck()) };
+        let place = timeout(after, Arc::clone(&self.lanes.places).acquire_owned()).await;
+        let Ok(Ok(place)) = place else { return Err(stuck()) };
         let ended = CancellationToken::new();
         let _ends_with_us = ended.clone().drop_guard();
         let (slots, here) = (self.clone(), Handle::current());
-        let working = tokio::task::spawn_blocking(move || {
+        let (tell, told) = oneshot::channel();
+        let working = move || {
             // A thread that hangs keeps its turn, so that there are never too many of them.
             let _turn = turn;
-            here.block_on(async move {
+            let done = here.block_on(async move {
                 tokio::select! {
                     done = work(slots) => Some(done),
                     () = ended.cancelled() => None,
                 }
-            })
-        });
-        match timeout(after, working).await {
+            });
+            // Nobody may be waiting any more.
+            let _unheard = tell.send(done);
+        };
+        if let Err(error) = thread::Builder::new().name("worktree".into()).spawn(working) {
+            return Err(E::from(WorktreeError::Git(GitError::io("a thread")(error))));
+        }
+        let told = until_slow(told, place);
+        match timeout(after, told).await {
             Ok(Ok(Some(done))) => done,
             Ok(Ok(None) | Err(_)) | Err(_) => Err(stuck()),
         }
     }
+}
+
+/// Waits for a piece of work, which keeps its place only as long as it is not slow.
+async fn until_slow<T>(
+    mut told: oneshot::Receiver<T>,
+    place: OwnedSemaphorePermit,
+) -> Result<T, oneshot::error::RecvError> {
+    if let Ok(told) = timeout(SLOW, &mut told).await {
+        return told;
+    }
+    drop(place);
+    told.await
 }

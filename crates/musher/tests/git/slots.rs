@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use musher::git::{Commit, GitError, RelPath};
-use musher::worktree::{SlotFiles, Slots, Start, WorktreeError};
+use musher::worktree::{Lane, SlotFiles, Slots, Start, WorktreeError};
 use musher_core::SlotId;
 
 use super::lab::{Lab, SLOT, author, branch, from_main, kept, read, rel, write};
@@ -319,5 +321,56 @@ async fn kept_paths_with_signs_in_them_match_themselves_alone() {
     }
     for name in ["aXb", "x", "not"] {
         assert!(!at.join(name).exists(), "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_pieces_of_work_at_once_do_not_wait_for_each_other_for_ever() {
+    let lab = Lab::new();
+    let slots = lab.slots().await;
+    // The pool of threads that the work itself waits for has 512.
+    let work = (1..=1_000).map(|number| {
+        let lane = Lane::Slot(SlotId(number));
+        slots.apart(lane, "work", async |_: Slots| {
+            tokio::task::spawn_blocking(|| ()).await.unwrap();
+            Ok::<_, WorktreeError>(())
+        })
+    });
+    let all = tokio::time::timeout(Duration::from_secs(60), join_all(work)).await;
+    assert!(all.expect("they wait for each other").iter().all(Result::is_ok));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_hangs_leaves_room_for_the_work_of_others() {
+    let lab = Lab::new();
+    let slots = lab.slots().await;
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let ended = Arc::new(std::sync::Mutex::new(ended));
+    let (begin, mut begun) = tokio::sync::mpsc::unbounded_channel();
+    let hang = |number| {
+        let (slots, ended, begin) = (slots.clone(), Arc::clone(&ended), begin.clone());
+        tokio::spawn(async move {
+            let lane = Lane::Look(SlotId(number));
+            let hang = async move |_: Slots| {
+                begin.send(()).unwrap();
+                // As a look at a disk that never answers: the thread is gone.
+                let _ended = ended.lock().unwrap().recv();
+                Ok::<_, WorktreeError>(())
+            };
+            slots.apart(lane, "hang", hang).await
+        })
+    };
+    let hung: Vec<_> = (1..=40).map(hang).collect();
+    // All of them get to hang, more than may be under way at once.
+    for _ in &hung {
+        begun.recv().await.unwrap();
+    }
+    let lane = Lane::Slot(SlotId(50));
+    let other = slots.apart(lane, "work", async |_: Slots| Ok::<_, WorktreeError>(()));
+    let done = tokio::time::timeout(Duration::from_secs(30), other).await;
+    done.expect("it waits for those that hang").unwrap();
+    drop(end);
+    for hung in hung {
+        hung.await.unwrap().unwrap();
     }
 }
