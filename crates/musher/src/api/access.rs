@@ -38,6 +38,8 @@ static SECURITY: [(HeaderName, &str); 7] = [
 ];
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+/// What `musher mcp` says of itself; it shows the token of whoever started it.
+const DOOR: HeaderName = HeaderName::from_static("musher-door");
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The door that the scope `operator` opens.
@@ -87,8 +89,13 @@ impl<S: Send + Sync> FromRequestParts<S> for From {
         if let Some(sender) = parts.extensions.get::<Sender>() {
             return Ok(Self(Some(sender.clone())));
         }
+        let assistant = parts.headers.get(DOOR).is_some_and(|door| door == "assistant");
         Ok(Self(match parts.extensions.get::<Bearer>() {
+            Some(Bearer::Owner) if assistant => Some(Sender::Assistant { token: None }),
             Some(Bearer::Owner) => Some(Sender::CommandLine),
+            Some(Bearer::Holder { id, .. }) if assistant => {
+                Some(Sender::Assistant { token: Some(id.clone()) })
+            }
             Some(Bearer::Holder { id, .. }) => Some(Sender::Token { token: id.clone() }),
             Some(Bearer::Anybody) | None => None,
         }))

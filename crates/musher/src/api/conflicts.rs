@@ -91,6 +91,7 @@ impl Api {
 
     async fn look_at_all(&self) {
         while let Some(story) = self.next_story() {
+            let began = Instant::now();
             let before = self.conflicts.looked().known.get(&story).cloned();
             let heads = before.as_ref().and_then(|known| known.heads.clone());
             let found = match self.look_at_merge(&story, heads).await {
@@ -118,6 +119,8 @@ impl Api {
             if is_news {
                 self.activities.mergeable(&story, conflict.as_ref());
             }
+            // Others want the machine too.
+            tokio::time::sleep(began.elapsed()).await;
         }
     }
 

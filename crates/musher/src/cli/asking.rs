@@ -9,7 +9,7 @@ use super::ask::indented;
 use super::run::answer::{self, Dialog, Meaning};
 
 /// A line that comes so soon after the ask in front went away may have been meant for that one.
-const STARTLED: Duration = Duration::from_millis(1500);
+pub(crate) const STARTLED: Duration = Duration::from_millis(1500);
 
 /// What is to be done at the terminal.
 #[derive(Debug, PartialEq)]

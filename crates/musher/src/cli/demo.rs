@@ -4,7 +4,7 @@ mod answers;
 mod stage;
 mod watch;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anstyle::AnsiColor;
 use clap::Args;
@@ -12,6 +12,7 @@ use musher_core::pool::Reply;
 use musher_core::{AgentName, CommandId, Outcome, RunId, Sender, ShownAsk, StoryId, Usd};
 use uuid::Uuid;
 
+use super::asking::STARTLED;
 use super::diff::unified;
 use super::door::Web;
 use super::signals::Signals;
@@ -66,7 +67,7 @@ impl Demo {
             out::line(&format!("Watch it in a browser: {}\n", door.link()))?;
         }
         let (link, typed) = (door.link(), Typed::default());
-        let mut show = Show { stage, link, unattended, typed, cast: Vec::new() };
+        let mut show = Show { stage, link, unattended, typed, vanished: None, cast: Vec::new() };
         let played = async {
             let played = tokio::select! {
                 played = show.play(stays) => played,
@@ -90,6 +91,8 @@ struct Show {
     link: String,
     unattended: bool,
     typed: Typed,
+    /// When an ask that was in front of the person was answered elsewhere.
+    vanished: Option<Instant>,
     cast: Vec<(StoryId, Watched)>,
 }
 
@@ -166,11 +169,13 @@ impl Show {
                 out::line("")?;
                 out::line(&format!("{} asks:", watched.agent))?;
                 let pool = self.stage.supervisor.pool();
+                let startled = self.vanished.is_some_and(|at| at.elapsed() < STARTLED);
                 let answer = tokio::select! {
-                    answer = typed(&asked.body, &mut self.typed) => Some(answer?),
+                    answer = typed(&asked.body, &mut self.typed, startled) => Some(answer?),
                     () = until_closed(pool, asked.run, &asked.ask) => None,
                 };
                 let Some(answer) = answer else {
+                    self.vanished = Some(Instant::now());
                     return out::line("› answered in the browser\n");
                 };
                 out::line("")?;

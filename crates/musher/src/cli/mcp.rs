@@ -42,7 +42,8 @@ impl Mcp {
 /// Serves the operator's tools. The server may come and go meanwhile; a call finds out.
 async fn operate(place: PlaceArgs) {
     let place = place.place();
-    let door = Door::new(Operator::new(Remote::new(move || place.find())), INSTRUCTIONS);
+    let office = Remote::new(move || Ok(place.find()?.of_assistant()));
+    let door = Door::new(Operator::new(office), INSTRUCTIONS);
     mcp::serve(door, StreamReader::new(input()), tokio::io::stdout(), &CancellationToken::new())
         .await;
 }

@@ -76,14 +76,10 @@ impl Open {
         next: Option<&String>,
     ) -> Result<(Chosen, usize), CliError> {
         if let Some(next) = next {
-            let both = [target.to_owned(), next.clone()];
-            let found = choose(&self.asks, &both, false);
-            if let Ok(Choice::Open(chosen)) = &found
-                && let [only] = chosen.as_slice()
-                && only.named
-                && self.names_a_run(target)
-            {
-                return Ok((only.clone(), 1));
+            // Only a whole id is taken for one: the beginning of an id may be the beginning of an answer.
+            let named = |ask: &&AskNow| choose::is_of(ask, target) && ask.ask == *next;
+            if let [only] = self.asks.iter().filter(named).collect::<Vec<_>>().as_slice() {
+                return Ok((Chosen { ask: (*only).clone(), named: true }, 1));
             }
             // An ask that is closed is no answer to another one.
             if self.ever(client, target, next).await? {
@@ -95,10 +91,6 @@ impl Open {
             Choice::Open(_) => Err(CliError::user("one ask is answered at a time")),
             Choice::Elsewhere { run, ask } => Err(refused(client, &run, ask.as_deref()).await),
         }
-    }
-
-    fn names_a_run(&self, word: &str) -> bool {
-        self.asks.iter().any(|ask| choose::is_of(ask, word))
     }
 
     /// Whether a run ever had an ask of this id.

@@ -169,3 +169,15 @@ async fn promise_22_an_assistant_answers_what_its_person_has_seen_and_is_named_w
     let late = rig.post(&path(run, "a1"), &yes(&digest)).await.json();
     assert_eq!(late["detail"], "ask a1 of run r1 was already approved by an assistant");
 }
+
+#[tokio::test]
+async fn an_assistant_at_standard_input_is_told_from_the_person_at_the_command_line() {
+    let rig = Rig::new().await;
+    let (run, _log) = asking(&rig, &["a1"]).await;
+    let digest = read(&rig, "a1").await["digest"].clone();
+    let mut request = order(Method::POST, &path(run, "a1"), yes(&digest).to_string());
+    request.headers_mut().insert("musher-door", "assistant".parse().unwrap());
+    let (reply, ()) = tokio::join!(rig.send(request), deliver(&rig, run, 1, Ok(())));
+    assert_eq!(reply.json(), json!({ "status": "sent" }));
+    assert_eq!(read(&rig, "a1").await["won"]["who"], "an assistant");
+}

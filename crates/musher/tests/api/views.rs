@@ -176,3 +176,32 @@ async fn usage_is_summed_by_what_is_asked_for_and_unknown_cost_stays_unknown() {
     assert_eq!((&day["spent_usd"], &day["unknown"]), (&json!(0.25), &json!(true)));
     assert_eq!(rig.get("/api/v1/usage?by=run&since=9999999999999").await.json()["rows"], json!([]));
 }
+
+#[tokio::test]
+async fn a_live_run_that_has_been_silent_for_minutes_says_since_when_unless_it_waits_for_a_person()
+{
+    let rig = Rig::new().await;
+    let run = rig.live().await;
+    let mut log = rig.log(run);
+    log.notices(1);
+    let view = async || rig.get(&format!("/api/v1/runs/{run}")).await.json();
+    assert_eq!(view().await.get("quiet_since"), None, "it has just spoken");
+    // The clock of the rig stands in 2023, so the log is made a little older than that.
+    let then = 1_699_999_000_000_i64;
+    let age = || {
+        let at = std::time::UNIX_EPOCH + std::time::Duration::from_millis(then.unsigned_abs());
+        for entry in std::fs::read_dir(rig.bus.folder(run)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|kind| kind == "jsonl") {
+                std::fs::File::options().write(true).open(path).unwrap().set_modified(at).unwrap();
+            }
+        }
+    };
+    age();
+    let quiet = view().await;
+    assert_eq!(quiet["quiet_since"], then, "{quiet:#}");
+    let what = Heard::AskOpened { ask: "a".into(), settled: false };
+    rig.tell(Input::Heard { run, seq: 2, what }).await;
+    rig.settled().await;
+    assert_eq!(view().await.get("quiet_since"), None, "it waits for a person");
+}

@@ -61,3 +61,26 @@ async fn a_queued_message_is_shown_as_queued_and_is_taken_back_until_the_agent_i
         .collect();
     assert!(begun.contains(&kept) && !begun.contains(&back), "{begun:?}");
 }
+
+#[tokio::test]
+async fn a_queued_run_says_for_what_it_waits() {
+    let project = Project::of_workers();
+    let file = project.repo().join(".musher/project.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let at = text.find("[limits]").unwrap();
+    std::fs::write(&file, format!("{}[limits]\nruns = 1\n", &text[..at])).unwrap();
+    project.git(&["commit", "-qam", "one slot"]);
+    let server = project.serve().await;
+    let (_, first) = server.begin("[[work ask=go]]").await;
+    server.until_ask(&first).await;
+    let (_, second) = server.begin("[[work lines=1]]").await;
+    let view = server.until(&second, |view| view["note"].is_string()).await;
+    assert_eq!(
+        (&view["phase"], &view["note"]),
+        (&json!("queued"), &json!("waits for a free slot: 1 of 1 busy")),
+        "{view:#}"
+    );
+    assert!(project.cli(&["ps"]).await.contains("waits for a free slot"));
+    server.post(&format!("/runs/{first}/stop"), &json!({})).await;
+    server.until_over(&second).await;
+}

@@ -76,11 +76,19 @@ pub(super) fn marked(ask: &Ask, answer: &Answer) -> String {
 }
 
 /// Asks the person at the terminal until the answer is understood.
-pub(super) async fn typed(ask: &Ask, typed: &mut Typed) -> Result<Answer, CliError> {
+pub(super) async fn typed(
+    ask: &Ask,
+    typed: &mut Typed,
+    startled: bool,
+) -> Result<Answer, CliError> {
     let mut dialog = Dialog::Start;
     // What was typed before the question is no answer to it; what is typed after it is.
     typed.listen();
     out::line(&answer::put(ask))?;
+    if startled {
+        out::line("  The ask before this one was answered just now: press Enter, then answer.")?;
+        typed.next().await;
+    }
     loop {
         let Some(line) = typed.next().await else {
             return Ok(Answer::Deny { reason: "Nobody is at the terminal.".into() });
