@@ -22,6 +22,7 @@ save = "colour"
 say = "It will be \${colour}."
 `;
 const LISTS = '[[step]]\nrun = "ls -a"\nask_first = true\n\n[[step]]\nsay = "Listed."\n';
+const CHECKS = '[[step]]\nrun = "git status --short"\nask_first = true\n\n[[step]]\nsay = "Checked."\n';
 const FAILS = '[[step]]\nfail = "the provider is down"\nclass = "overloaded"\n';
 
 test.use({
@@ -29,6 +30,7 @@ test.use({
     asker: ASKS,
     curious: QUESTION,
     lister: LISTS,
+    checker: CHECKS,
     unlucky: FAILS,
     quick: '[[step]]\nsay = "Done."\n',
   },
@@ -207,7 +209,7 @@ test.describe("an ask with a deadline", () => {
     await page.goto(`${server.url}/inbox`);
     await expect(page.getByText("auto-answered in")).toBeVisible();
     const mark = page.locator(".settled-mark");
-    await expect(mark).toContainText("by the default, after the deadline", { timeout: 15_000 });
+    await expect(mark).toContainText("by the deadline", { timeout: 15_000 });
     await expect(mark).toContainText("Denied");
   });
 });

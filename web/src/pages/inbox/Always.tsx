@@ -69,7 +69,12 @@ function Inside({ ask, give, onClose }: Props) {
                   checked={rule === scope.rule}
                   onChange={() => setRule(scope.rule)}
                 />
-                <span>{plain(scope.label)}</span>
+                <span>
+                  {plain(scope.label)
+                    .split("`")
+                    // Parts never move: a text is split in the same way each time.
+                    .map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}
+                </span>
               </label>
             ))}
           </fieldset>

@@ -36,7 +36,7 @@ export function Body({ ask }: { ask: Ask }) {
       )}
       {rest !== null && (
         <details open={ask.change == null && body.tool_kind !== "execute"}>
-          <summary>Everything that it gave</summary>
+          <summary>Full input</summary>
           <Lines text={rest} lines={40} />
         </details>
       )}
