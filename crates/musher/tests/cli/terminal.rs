@@ -83,7 +83,15 @@ impl Terminal {
         while let Ok(bytes) = self.shown.recv_timeout(Duration::from_secs(20)) {
             self.screen += &String::from_utf8_lossy(&bytes);
         }
-        (self.child.wait().unwrap().code(), self.screen)
+        (self.child.wait().unwrap().code(), std::mem::take(&mut self.screen))
+    }
+}
+
+impl Drop for Terminal {
+    /// A test that failed leaves no program behind: without its terminal it ends.
+    fn drop(&mut self) {
+        let _ended = self.child.kill();
+        let _ended = self.child.wait();
     }
 }
 
