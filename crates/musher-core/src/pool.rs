@@ -24,12 +24,12 @@ pub use action::{Action, Decision, TextKey};
 pub use command::Command;
 pub use decide::decide;
 pub use fact::Fact;
-pub use input::{Heard, Input, Undelivered, UndeliveredCode};
+pub use input::{Heard, Input, SecretPlace, Undelivered, UndeliveredCode};
 pub use money::{DAY_MS, Day, Held};
 pub use refusal::{Refusal, RefusalClass, Reply};
 pub use state::{
-    Delivery, DeliveryKind, KnownSession, Merge, Pair, Parked, STATE_VERSION, SessionKey, Slot,
-    State, Wear,
+    Delivery, DeliveryKind, KnownSession, Merge, MergeCheck, Pair, Parked, STATE_VERSION,
+    SessionKey, Slot, State, Wear,
 };
 
 /// The ask of a run that was lost too often: may it be started again?

@@ -51,7 +51,9 @@ mod local;
 mod mcp;
 mod memory;
 mod merge;
+
 mod news;
+mod notices;
 mod outline;
 mod page;
 mod place;

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use binary::build_of;
 pub use notices::Notice;
-pub(crate) use notices::{notices, notices_file};
+pub(crate) use notices::{acknowledge, notices, notices_file};
 pub(crate) use place::network_file_system;
 pub use place::{default_for, repository_around};
 pub use token::Token;

@@ -4,9 +4,8 @@
 
 use std::path::PathBuf;
 
+use musher_core::pool::SecretPlace;
 use musher_runtime::{Environment, Secrets};
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::git::{Diff, DiffLimits, LineKind};
 use crate::runner::spec::RunSpec;
@@ -16,20 +15,8 @@ pub const LOOKED_THROUGH: DiffLimits =
     DiffLimits { bytes: 64 << 20, lines: 1_000_000, files: 20_000 };
 /// More places are not named one by one.
 const MOST: usize = 100;
-/// So many are named in a sentence.
-const TOLD: usize = 5;
 /// How the note of a run begins whose work holds secrets.
 pub const NOTE: &str = "secrets are in the work: ";
-
-/// A place in a file that holds a secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct SecretFound {
-    pub path: String,
-    /// The number of the line in the file as it is now.
-    pub line: u64,
-    /// What the secret goes by, such as its variable. Its value is never told.
-    pub name: String,
-}
 
 /// What must not be seen of the runs in these folders, of the server's environment, and of the server itself.
 pub fn of_runs(environment: &Environment, token: Option<&str>, folders: &[PathBuf]) -> Secrets {
@@ -47,7 +34,7 @@ pub fn of_runs(environment: &Environment, token: Option<&str>, folders: &[PathBu
 }
 
 /// The places at which the lines that a diff adds hold secrets.
-pub fn find(diff: &Diff, secrets: &Secrets) -> Vec<SecretFound> {
+pub fn find(diff: &Diff, secrets: &Secrets) -> Vec<SecretPlace> {
     let mut found = Vec::new();
     for file in &diff.files {
         for hunk in &file.hunks {
@@ -56,7 +43,7 @@ pub fn find(diff: &Diff, secrets: &Secrets) -> Vec<SecretFound> {
                 if line.kind == LineKind::Added {
                     for name in secrets.names_in(&line.text) {
                         let (path, name) = (file.path.to_string(), name.to_owned());
-                        found.push(SecretFound { path, line: number, name });
+                        found.push(SecretPlace { path, line: number, name });
                     }
                 }
                 if line.kind != LineKind::Removed {
@@ -77,15 +64,4 @@ pub fn hide(diff: &mut Diff, secrets: &Secrets) {
         secrets.hide(&mut hunk.section);
         hunk.lines.iter_mut().for_each(|line| secrets.hide(&mut line.text));
     }
-}
-
-/// The places in words.
-pub fn told(found: &[SecretFound]) -> String {
-    let place =
-        |found: &SecretFound| format!("line {} of {} holds {}", found.line, found.path, found.name);
-    let mut words: Vec<String> = found.iter().take(TOLD).map(place).collect();
-    if let Some(more) = found.len().checked_sub(TOLD).filter(|more| *more > 0) {
-        words.push(format!("and {more} more"));
-    }
-    words.join(", ")
 }

@@ -7,6 +7,7 @@ mod folders;
 mod hear;
 mod insist;
 mod mailbox;
+mod search;
 mod strays;
 mod unsaid;
 

@@ -10,6 +10,7 @@ import { Toasts, undoLast } from "../ui/toast";
 import { watchAttention } from "./attention";
 import { Banner } from "./Banner";
 import { Icon, type IconName } from "./Icon";
+import { Notices } from "./Notices";
 import { TopBar } from "./TopBar";
 import { toggleTheme } from "./theme";
 
@@ -52,6 +53,7 @@ export function Shell({ children }: { children: ReactNode }) {
       <div className="page">
         <TopBar onPalette={() => setOpen("palette")} />
         <Banner />
+        <Notices />
         <main id="main" tabIndex={-1}>
           {children}
         </main>

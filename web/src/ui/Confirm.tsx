@@ -18,6 +18,8 @@ export interface Question {
   words?: { label: string; needed?: boolean };
   /** Does it. What goes wrong is told in the dialog, which keeps what was typed. */
   run(words: string): Promise<unknown>;
+  /** A problem that the person may overrule once it was read. */
+  despite?: { code: string; yes: string; run(): Promise<unknown> };
 }
 
 export function Confirm({ question, onClose }: { question: Question | null; onClose(): void }) {
@@ -34,12 +36,13 @@ export function Sure({ question, onClose }: { question: Question; onClose(): voi
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const missing = question.words?.needed === true && words.trim() === "";
+  const despite = problem?.code === question.despite?.code ? question.despite : undefined;
   const yes = async () => {
     if (busy || missing) return;
     setBusy(true);
     setProblem(null);
     try {
-      await question.run(words.trim());
+      await (despite === undefined ? question.run(words.trim()) : despite.run());
       setWords("");
       onClose();
     } catch (error) {
@@ -49,7 +52,7 @@ export function Sure({ question, onClose }: { question: Question; onClose(): voi
   };
   useActions(
     "Confirm",
-    [{ id: "confirm.yes", words: question.yes, keys: ["Mod+Enter"], typing: true, run: yes }],
+    [{ id: "confirm.yes", words: despite?.yes ?? question.yes, keys: ["Mod+Enter"], typing: true, run: yes }],
     {
       modal: true,
     },
@@ -73,7 +76,7 @@ export function Sure({ question, onClose }: { question: Question; onClose(): voi
           onPress={yes}
           {...(question.words === undefined ? {} : { hint: "Ctrl+Enter" })}
         >
-          {question.yes}
+          {despite?.yes ?? question.yes}
         </Button>
         <Button kind="quiet" hint="Esc" onPress={onClose}>
           Back

@@ -1,4 +1,6 @@
 // The shell: the way in, every page, the keys, and a connection that heals.
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { accessible, expect, test } from "./rig";
 
 test("the printed link lets a browser in once and leaves no code in the address", async ({
@@ -59,6 +61,25 @@ test("a server that is killed and started again under an open page is followed a
   await expect(page.getByText("live", { exact: true })).toBeVisible();
   await server.ask("POST", "/stories", { title: "After the crash" });
   await expect(page.getByText("After the crash")).toBeVisible();
+});
+
+test("a lost journal is shown above every page until a person dismisses it", async ({ page, server }) => {
+  await server.begin("Work", "quick");
+  await expect.poll(async () => (await server.ask<{ runs: unknown[] }>("GET", "/runs")).runs.length).toBe(0);
+  await page.goto(`${server.url}/inbox`);
+  const loss = page.getByRole("region", { name: "Data loss" });
+  await server.kill();
+  for (const file of ["journal.db", "journal.db-wal", "journal.db-shm"])
+    rmSync(join(server.state, file), { force: true });
+  await server.start();
+  await expect(loss).toContainText("not the journal that was here");
+  await accessible(page);
+  await page.goto(`${server.url}/board`);
+  await loss.getByRole("button", { name: "Dismiss" }).click();
+  await expect(loss).toHaveCount(0);
+  await page.reload();
+  await expect(page.getByText("live", { exact: true })).toBeVisible();
+  await expect(loss).toHaveCount(0);
 });
 
 test("seven tabs share one connection, and another tab takes it over when its holder goes", async ({

@@ -81,6 +81,34 @@ test("a story is started, its work is found, it is merged, reopened and put away
   await expect(page.locator(".story-line .badge")).toContainText("archived");
 });
 
+test.describe("a story that adds a secret", () => {
+  const KEY = "sk-live-0123456789abcdef";
+  test.use({
+    scripts: { leaks: `[[step]]\nrun = "printf 'a\\nkey: %s\\n' $PLAIN > leaked.txt"\n` },
+    keys: { leaks: `env = { PLAIN = { from = "DEPLOY" } }` },
+    vars: { DEPLOY: KEY },
+  });
+
+  test("is merged from its page only after file and line were shown", async ({ page, server }) => {
+    const { story, run } = await server.begin("Leak", "leaks");
+    await page.goto(`${server.url}/runs/${run}`);
+    await expect(page.getByText("run completed")).toBeVisible();
+    await page.goto(`${server.url}/stories/${story}`);
+    const before = server.git("rev-parse", "main");
+    await page.keyboard.press("s");
+    await page.keyboard.press("m");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Merge", exact: true }).click();
+    await expect(dialog).toContainText("ine 2 of leaked.txt holds PLAIN");
+    expect(server.git("rev-parse", "main")).toBe(before);
+    await accessible(page);
+    await dialog.getByRole("button", { name: "Merge with these secrets" }).click();
+    await expect(dialog).toHaveCount(0);
+    expect(server.git("rev-parse", "main")).not.toBe(before);
+    await expect(page.getByText(KEY)).toHaveCount(0);
+  });
+});
+
 test("a story that is not there, and a run that is not there, are said plainly", async ({ page, server }) => {
   await page.goto(`${server.url}/stories/s99`);
   await expect(page.getByRole("alert")).toContainText("s99");

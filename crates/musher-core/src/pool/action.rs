@@ -51,6 +51,8 @@ pub enum Action {
     /// Keep the slot's work on a recovery ref and turn its files to the base; ends in `Released`. The worktree may never
     /// have been made.
     Release { slot: SlotId, branch: BranchRef },
+    /// Search what the branch adds for secrets; ends in `Searched`.
+    SearchSecrets { command: CommandId, branch: BranchRef },
     /// Merge the branch into the project's own; ends in `Merged`.
     Merge { command: CommandId, branch: BranchRef },
 }

@@ -24,9 +24,9 @@ impl State {
             }
             Fact::StoryReopened { story } => self.set_story(story, StoryState::Open),
             Fact::StoryArchived { story } => self.archive(story),
-            Fact::MergeStarted { command, story, branch } => {
+            Fact::MergeStarted { command, story, branch, check } => {
                 let branch = BranchRef { story: story.clone(), n: *branch };
-                self.merges.insert(command.clone(), Merge { branch });
+                self.merges.insert(command.clone(), Merge { branch, check: *check });
             }
             Fact::StoryMerged { command, story, commit } => {
                 self.merges.remove(command);

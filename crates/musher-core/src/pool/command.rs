@@ -32,6 +32,8 @@ pub enum Command {
         story: StoryId,
         /// The number of the branch; it may be left out while the story has one worktree.
         branch: Option<u32>,
+        /// Merge though the branch adds secrets: the person has seen where.
+        with_secrets: bool,
     },
     StartRun {
         story: StoryId,

@@ -56,6 +56,9 @@ fn conclude(mut draft: Draft<'_>, input: Input) -> Decision {
         }
         Input::Finished { run, commit, error } => flow::finished(&mut draft, run, commit, error),
         Input::Released { slot, branch } => flow::released(&mut draft, slot, &branch),
+        Input::Searched { command, story, result } => {
+            stories::searched(&mut draft, &command, &story, result);
+        }
         Input::Merged { command, story, result } => {
             stories::merged(&mut draft, &command, &story, result);
         }
@@ -75,7 +78,9 @@ fn obey(draft: &mut Draft<'_>, id: &CommandId, command: Command) -> Result<Reply
         Command::FinishStory { story } => stories::finish(draft, story),
         Command::ReopenStory { story } => stories::reopen(draft, story),
         Command::ArchiveStory { story } => stories::archive(draft, story),
-        Command::MergeStory { story, branch } => stories::merge(draft, id, story, branch),
+        Command::MergeStory { story, branch, with_secrets } => {
+            stories::merge(draft, id, story, branch, with_secrets)
+        }
         Command::StartRun { story, agent, model, prompt } => {
             starts::start(draft, id, starts::Wanted { story, agent, model, prompt })
         }

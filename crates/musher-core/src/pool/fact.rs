@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::pool::{Held, UndeliveredCode};
+use crate::pool::{Held, MergeCheck, UndeliveredCode};
 use crate::{
     AskId, ClosedBy, CommandId, EndWish, ErrorInfo, Outcome, RunId, RunPlan, Sender, SessionId,
     SlotId, Spend, Start, StoryId, Usd, Wait,
@@ -35,6 +35,9 @@ pub enum Fact {
         command: CommandId,
         story: StoryId,
         branch: u32,
+        /// How the branch stands to secrets. The fact is put a second time when the branch was searched.
+        #[serde(default, skip_serializing_if = "MergeCheck::is_open")]
+        check: MergeCheck,
     },
     /// The story is done with it.
     StoryMerged {

@@ -68,12 +68,42 @@ pub enum Input {
         slot: SlotId,
         branch: BranchRef,
     },
+    /// A branch that is to be merged was searched for secrets, or could not be.
+    Searched {
+        command: CommandId,
+        story: StoryId,
+        result: Result<Vec<SecretPlace>, String>,
+    },
     /// A merge made a commit, or failed and says why.
     Merged {
         command: CommandId,
         story: StoryId,
         result: Result<String, String>,
     },
+}
+
+/// A line that holds a secret. The value is never told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretPlace {
+    pub path: String,
+    /// The number of the line in the file as it is now.
+    pub line: u64,
+    /// The name of the secret, such as its variable.
+    pub name: String,
+}
+
+impl SecretPlace {
+    /// Places in one sentence; the first few are named.
+    pub fn list(places: &[Self]) -> String {
+        const NAMED: usize = 5;
+        let place =
+            |Self { path, line, name }: &Self| format!("line {line} of {path} holds {name}");
+        let mut words: Vec<String> = places.iter().take(NAMED).map(place).collect();
+        if places.len() > NAMED {
+            words.push(format!("and {} more", places.len() - NAMED));
+        }
+        words.join(", ")
+    }
 }
 
 /// What the pool wants to know of a run's log; the rest is for readers.

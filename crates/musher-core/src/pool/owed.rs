@@ -1,6 +1,6 @@
 //! What a server that begins again must do: every action that has not been answered, from the state alone.
 
-use crate::pool::{Action, Slot, State, Wear};
+use crate::pool::{Action, MergeCheck, Slot, State, Wear};
 use crate::{BranchRef, Run, RunId, RunPhase, SlotId};
 
 impl State {
@@ -16,7 +16,11 @@ impl State {
             }
         }
         for (command, merge) in &self.merges {
-            owed.push(Action::Merge { command: command.clone(), branch: merge.branch.clone() });
+            let (command, branch) = (command.clone(), merge.branch.clone());
+            owed.push(match merge.check {
+                MergeCheck::Open => Action::SearchSecrets { command, branch },
+                MergeCheck::Clean | MergeCheck::Waived => Action::Merge { command, branch },
+            });
         }
         owed
     }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::pool::UndeliveredCode;
-use crate::{AgentName, AskId, ClosedBy, RunId, StoryId};
+use crate::pool::{SecretPlace, UndeliveredCode};
+use crate::{AgentName, AskId, BranchRef, ClosedBy, RunId, StoryId};
 
 /// A command was taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +50,8 @@ pub enum Refusal {
     NoSuchBranch { story: StoryId, branch: u32 },
     #[error("story {story} could not be merged: {message}")]
     MergeFailed { story: StoryId, message: String },
+    #[error("branch {branch} holds secrets: {}", SecretPlace::list(places))]
+    SecretsFound { branch: BranchRef, places: Vec<SecretPlace> },
     #[error("the {what} {why}")]
     BadText { what: String, why: String },
     #[error("the project file names no agent")]
@@ -113,6 +115,7 @@ impl Refusal {
             Self::WhichBranch { .. } => "which_branch",
             Self::NoSuchBranch { .. } => "no_such_branch",
             Self::MergeFailed { .. } => "merge_failed",
+            Self::SecretsFound { .. } => "secrets_found",
             Self::BadText { .. } => "bad_text",
             Self::NoAgents => "no_agents",
             Self::NoSuchAgent { .. } => "no_such_agent",
@@ -146,6 +149,7 @@ impl Refusal {
             | Self::MergeUnderWay { .. }
             | Self::NothingToMerge { .. }
             | Self::MergeFailed { .. }
+            | Self::SecretsFound { .. }
             | Self::NoAgents
             | Self::AlreadyRunning { .. }
             | Self::NotStarted { .. }
@@ -180,6 +184,11 @@ impl Refusal {
             Self::NoSuchBranch { .. } => "look at the story to see its branches".into(),
             Self::MergeFailed { story, .. } => {
                 format!("mend that, then merge story {story} again")
+            }
+            Self::SecretsFound { .. } => {
+                "remove them from its commits, or merge anyway with `musher merge --with-secrets` \
+                 (`with_secrets` in the body)"
+                    .into()
             }
             Self::BadText { what, .. } => format!("correct the {what} and send it again"),
             Self::NoAgents => "add an agent to the project file".into(),

@@ -86,6 +86,27 @@ pub enum DeliveryKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Merge {
     pub branch: BranchRef,
+    #[serde(default, skip_serializing_if = "MergeCheck::is_open")]
+    pub check: MergeCheck,
+}
+
+/// Whether secrets in a branch keep it from being merged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MergeCheck {
+    /// It is to be searched.
+    #[default]
+    Open,
+    /// It was searched, and adds none.
+    Clean,
+    /// The person merges it whatever it adds.
+    Waived,
+}
+
+impl MergeCheck {
+    pub(super) fn is_open(&self) -> bool {
+        *self == Self::Open
+    }
 }
 
 /// A worktree slot.

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use musher_core::RunId;
-use musher_core::pool::Refusal;
+use musher_core::pool::{Refusal, SecretPlace};
 use musher_runtime::untrusted::Unfit;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -15,7 +15,7 @@ use super::problem::Problem;
 use super::request::{OfRun, Params};
 use crate::git::{self, Branch, Commit, DiffLimits, DiffScope, Git, GitError};
 use crate::journal::{LineCount, RunView};
-use crate::secrets::{self, SecretFound};
+use crate::secrets;
 use crate::worktree::{Lane, Slots, WorktreeError};
 
 /// Lines around a change when nobody says, and at most.
@@ -74,6 +74,23 @@ pub(super) struct DiffReply {
     secrets: Vec<SecretFound>,
 }
 
+/// A line that holds a secret.
+#[derive(Debug, Serialize, ToSchema)]
+struct SecretFound {
+    path: String,
+    /// The number of the line in the file as it is now.
+    line: u64,
+    /// What the secret goes by, such as its variable. Its value is never told.
+    name: String,
+}
+
+impl From<SecretPlace> for SecretFound {
+    fn from(place: SecretPlace) -> Self {
+        let SecretPlace { path, line, name } = place;
+        Self { path, line, name }
+    }
+}
+
 #[utoipa::path(
     get,
     path = "/runs/{run}/diff",
@@ -112,7 +129,8 @@ pub(super) async fn diff(
         let places = secrets::find(&found, &secrets);
         secrets::hide(&mut found, &secrets);
         let reply = DiffReply::new(&run, &branch, since, ends.uncommitted, found);
-        DiffReply { secrets: places, ..reply }
+        let secrets = places.into_iter().map(SecretFound::from).collect();
+        DiffReply { secrets, ..reply }
     };
     Ok(Json(api.blocking(reply).await?))
 }

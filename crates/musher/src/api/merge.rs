@@ -35,10 +35,9 @@ pub(super) async fn merge(
     OfStory(story): OfStory,
     Order { body, terms }: Order<MergeRequest>,
 ) -> Result<Receipt, Problem> {
-    if body.with_secrets != Some(true) {
-        api.no_secrets_in(&story, body.branch).await?;
-    }
-    let receipt = api.wish(Wish::MergeStory { story, branch: body.branch }, terms).await?;
+    let MergeRequest { branch, with_secrets } = body;
+    let with_secrets = with_secrets.unwrap_or(false);
+    let receipt = api.wish(Wish::MergeStory { story, branch, with_secrets }, terms).await?;
     api.base_has_moved();
     Ok(receipt)
 }

@@ -20,9 +20,9 @@ use super::request::LONGEST_BODY;
 use super::{Api, Context, access};
 use super::{
     add, agents, answer, archive, asks, cap, change, checks, diff, document, done, edit, events,
-    export, feed, fork, health, interrupt, kill, link, local, mcp, merge, outline, page, project,
-    project_file, prompt, raw, reload, reopen, resume, retry, revoke, runs, search, start, steer,
-    stop, stories, stream, take_back, token, tokens, usage,
+    export, feed, fork, health, interrupt, kill, link, local, mcp, merge, notices, outline, page,
+    project, project_file, prompt, raw, reload, reopen, resume, retry, revoke, runs, search, start,
+    steer, stop, stories, stream, take_back, token, tokens, usage,
 };
 
 /// A request has this long, streams aside.
@@ -50,6 +50,7 @@ fn views() -> OpenApiRouter<Api> {
         .routes(routes!(project::project))
         .routes(routes!(project_file::project_file))
         .routes(routes!(local::local))
+        .routes(routes!(notices::notices))
         .routes(routes!(tokens::list::tokens))
 }
 
@@ -77,6 +78,7 @@ fn commands() -> OpenApiRouter<Api> {
         .routes(routes!(cap::cap))
         .routes(routes!(reload::reload))
         .routes(routes!(link::link))
+        .routes(routes!(notices::acknowledge))
         .routes(routes!(tokens::add::add_token))
         .routes(routes!(tokens::revoke::revoke_token))
 }

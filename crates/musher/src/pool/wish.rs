@@ -57,6 +57,7 @@ pub enum Wish {
     MergeStory {
         story: StoryId,
         branch: Option<u32>,
+        with_secrets: bool,
     },
     StartRun {
         story: StoryId,
@@ -166,7 +167,9 @@ pub(super) fn resolve(
         Wish::FinishStory { story } => Command::FinishStory { story },
         Wish::ReopenStory { story } => Command::ReopenStory { story },
         Wish::ArchiveStory { story } => Command::ArchiveStory { story },
-        Wish::MergeStory { story, branch } => Command::MergeStory { story, branch },
+        Wish::MergeStory { story, branch, with_secrets } => {
+            Command::MergeStory { story, branch, with_secrets }
+        }
         Wish::StartRun { story, agent, model, prompt } => {
             Command::StartRun { story, agent, model, prompt }
         }

@@ -9,7 +9,7 @@ use super::Ground;
 use super::assign::Assignment;
 use super::attend::Attendants;
 use crate::fail;
-use crate::git::{Author, Branch, Commit, Diff, DiffScope, GitError, Merged, RecoveryName};
+use crate::git::{Author, Branch, Commit, GitError, Merged, RecoveryName};
 use crate::home::write_whole;
 use crate::journal::RunsQuery;
 use crate::runner::closing::{Unclosed, close_dead};
@@ -17,7 +17,6 @@ use crate::runner::launch;
 use crate::runner::log::{Lock, is_begun};
 use crate::runner::spec::RunSpec;
 use crate::runner::wire::RunCommand;
-use crate::secrets;
 use crate::worktree::{self, Lane, WorktreeError};
 use musher_core::pool::{Action, DeliveryKind, Input, Slot, TextKey, Wear};
 use musher_core::{
@@ -55,11 +54,12 @@ impl Actor {
             Action::CloseLog { run } => self.close(run).await,
             Action::Finish { run, slot } => self.finish(run, slot).await,
             Action::Release { slot, branch } => self.release(slot, branch).await,
+            Action::SearchSecrets { command, branch } => self.search(command, branch).await,
             Action::Merge { command, branch } => self.merge(command, branch).await,
         }
     }
 
-    async fn tell(&self, input: Input) {
+    pub(super) async fn tell(&self, input: Input) {
         // A pool that is gone takes the server with it.
         let _gone = self.ground.pool.tell(input).await;
     }
@@ -273,38 +273,6 @@ impl Actor {
         self.tell(Input::Finished { run, commit, error }).await;
     }
 
-    /// What is to be said of secrets in what a run's branch adds.
-    async fn secrets_in(&self, run: RunId, slot: SlotId, branch: Branch) -> Option<String> {
-        let Ground { home, environment, base, slots, .. } = &*self.ground;
-        let base = base.clone();
-        let added = slots.apart(Lane::Slot(slot), "the look for secrets", async move |slots| {
-            let git = slots.git();
-            match git.resolve_with(&base, &branch).await? {
-                (base, Some(tip)) => {
-                    let limits = secrets::LOOKED_THROUGH;
-                    Ok(git.diff_of(&base, &tip, DiffScope::Whole, limits).await?)
-                }
-                (_, None) => Ok::<_, WorktreeError>(Diff::default()),
-            }
-        });
-        let diff = match added.await {
-            Ok(diff) if diff.files.is_empty() => return None,
-            Ok(diff) => diff,
-            Err(error) => {
-                return Some(format!("the work was not looked through for secrets: {error}"));
-            }
-        };
-        let (folder, environment, token) = (home.run(run), environment.clone(), home.token().ok());
-        let found = tokio::task::spawn_blocking(move || {
-            let token = token.as_ref().map(|token| token.as_str());
-            secrets::find(&diff, &secrets::of_runs(&environment, token, &[folder]))
-        });
-        let found = found.await.ok()?;
-        let told = || secrets::told(&found);
-        let note = || format!("{}{}; take them out before the merge", secrets::NOTE, told());
-        (!found.is_empty()).then(note)
-    }
-
     /// What could be lost is kept on a ref, and the slot is made ready for the next story before that one waits for it.
     async fn release(&self, slot: SlotId, branch: BranchRef) {
         fail::point("before_release");
@@ -400,7 +368,7 @@ fn begun(folder: &Path) -> bool {
     Lock::is_held(folder).unwrap_or(false) || is_begun(folder)
 }
 
-fn named(branch: &BranchRef) -> Result<Branch, ErrorInfo> {
+pub(super) fn named(branch: &BranchRef) -> Result<Branch, ErrorInfo> {
     Branch::new(branch.to_string())
         .map_err(|error| ErrorInfo::new(ErrorClass::Internal, error.to_string()))
 }

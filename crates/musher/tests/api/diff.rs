@@ -181,16 +181,6 @@ async fn promise_19_a_secret_in_a_file_is_hidden_in_the_diff_and_its_place_is_na
         ]);
         assert_eq!(diff["secrets"], found, "{diff:#}");
     }
-    git(&folder, &["add", "."]);
-    git(&folder, &["commit", "-qm", "work"]);
-    rig.end(run, 1).await;
-    let story = rig.views.run(run).unwrap().unwrap().story;
-    let merge = format!("/api/v1/stories/{story}/merge");
-    let reply = rig.post(&merge, &json!({})).await;
-    reply.is_problem(409, "secrets_found");
-    let told = reply.text();
-    assert!(told.contains("line 2 of settings.json holds DEMO_API_KEY"), "{told}");
-    assert!(!told.contains(SECRET) && told.contains("--with-secrets"), "{told}");
 }
 
 #[tokio::test]

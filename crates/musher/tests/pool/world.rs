@@ -90,6 +90,9 @@ impl World {
                 error: None,
             },
             Action::Release { slot, branch } => Input::Released { slot, branch },
+            Action::SearchSecrets { command, branch } => {
+                Input::Searched { command, story: branch.story, result: Ok(Vec::new()) }
+            }
             Action::Merge { command, branch } => {
                 let result =
                     if fails { Err("conflict".into()) } else { Ok(format!("merge-{seq}")) };
@@ -155,7 +158,7 @@ impl World {
             3 => Wish::FinishStory { story: subject },
             4 => Wish::ReopenStory { story: subject },
             5 => Wish::ArchiveStory { story: subject },
-            6 => Wish::MergeStory { story: subject, branch: None },
+            6 => Wish::MergeStory { story: subject, branch: None, with_secrets: false },
             7..=10 => start(&subject, name),
             11 => Wish::Prompt { run, text: "more".into() },
             12 => Wish::Steer { run, text: "left".into() },

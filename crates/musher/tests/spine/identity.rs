@@ -97,6 +97,38 @@ async fn a_journal_that_was_replaced_gives_no_number_again_and_adopts_no_old_fol
 }
 
 #[tokio::test]
+async fn a_lost_journal_is_told_by_the_api_until_a_person_acknowledges_it() {
+    let project = Project::of_workers();
+    let server = project.serve().await;
+    let (_, run) = server.begin("[[work lines=1]]").await;
+    server.until_over(&run).await;
+    assert_eq!(server.get("/notices").await, json!({ "notices": [] }));
+    server.kill();
+    for file in ["journal.db", "journal.db-wal", "journal.db-shm"] {
+        std::fs::remove_file(project.state().join(file)).unwrap();
+    }
+    drop(project.serve().await);
+    let server = project.serve().await;
+    let told = server.get("/notices").await;
+    let notices = told["notices"].as_array().unwrap();
+    assert!(told.to_string().contains("not the journal that was here"), "{told:#}");
+    let newest = notices.last().unwrap()["at"].as_i64().unwrap();
+    // What was found after the page was read is not acknowledged with it.
+    let early = json!({ "through": newest - 1 });
+    assert_eq!(server.try_post("/notices/acknowledge", &early).await.unwrap().0, 200);
+    assert_eq!(server.get("/notices").await, told);
+    let all = json!({ "through": newest });
+    assert_eq!(server.try_post("/notices/acknowledge", &all).await.unwrap().0, 200);
+    assert_eq!(server.get("/notices").await, json!({ "notices": [] }));
+    assert_eq!(check_named(&server, "journal").await, None, "nothing is left to be said");
+    let kept = std::fs::read_to_string(project.state().join("notices-read.jsonl")).unwrap();
+    assert!(kept.contains("not the journal that was here"), "{kept}");
+    drop(server);
+    let again = project.serve().await.get("/notices").await;
+    assert_eq!(again, json!({ "notices": [] }), "what was read is not told again");
+}
+
+#[tokio::test]
 async fn a_begun_folder_is_never_adopted_by_another_run() {
     let project = Project::of_workers();
     let server = project.serve().await;

@@ -42,6 +42,9 @@ async fn promise_19_a_secret_that_an_agent_wrote_into_a_file_is_masked_and_needs
     let merge = format!("/stories/{story}/merge");
     let (status, problem) = server.try_post(&merge, &json!({})).await.unwrap();
     assert_eq!((status, problem["code"].as_str()), (409, Some("secrets_found")), "{problem:#}");
+    let detail = problem["detail"].as_str().unwrap_or_default();
+    assert!(detail.contains("line 2 of leaked.txt holds PLAIN"), "{problem:#}");
+    assert!(problem["hint"].as_str().unwrap_or_default().contains("--with-secrets"), "{problem:#}");
     shown.push(problem.to_string());
     for text in &shown {
         assert!(!text.contains(SECRET), "{text}");

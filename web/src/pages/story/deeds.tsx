@@ -1,7 +1,7 @@
 // What can be done with a story, each with the sentence that says what it will do.
 import type { Run, Story } from "../../api/words";
 import { plain } from "../../ui/plain";
-import { archive, branchNumber, done, merge, reopen } from "../../ui/story/commands";
+import { archive, branchNumber, done, merge, reopen, type Secrets } from "../../ui/story/commands";
 import { say } from "../../ui/toast";
 import type { Deed } from "../run/actions";
 
@@ -18,6 +18,10 @@ export function storyDeeds(story: Story, runs: readonly Run[], chosen: Run | und
   const deeds: Deed[] = [];
   if (story.state !== "archived" && story.merged == null && !busy && branch !== undefined) {
     const number = branches.length > 1 ? branchNumber(branch) : null;
+    const bring = async (secrets: Secrets) => {
+      await merge(story.id, number, secrets);
+      say(`Merged ${story.id}.`);
+    };
     deeds.push({
       id: "merge",
       words: "Merge",
@@ -38,10 +42,8 @@ export function storyDeeds(story: Story, runs: readonly Run[], chosen: Run | und
           </>
         ),
         yes: "Merge",
-        run: async () => {
-          await merge(story.id, number);
-          say(`Merged ${story.id}.`);
-        },
+        run: () => bring("refuse"),
+        despite: { code: "secrets_found", yes: "Merge with these secrets", run: () => bring("seen") },
       },
     });
   }

@@ -42,6 +42,8 @@ pub(in crate::pool) enum Rule {
     DayCap,
     /// What a run of unknown cost may have spent is gone for the day.
     UnknownHeld,
+    /// A branch that adds secrets is merged only when the person has said so.
+    SecretsRefused,
 }
 
 /// The facts and actions so far, on top of the state before the input.

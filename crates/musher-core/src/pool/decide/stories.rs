@@ -2,7 +2,9 @@
 
 use super::draft::{Draft, Rule};
 use super::{restarts, texts};
-use crate::pool::{Action, Fact, Refusal, Reply, Slot, State, TextKey, Wear};
+use crate::pool::{
+    Action, Fact, Merge, MergeCheck, Refusal, Reply, SecretPlace, Slot, State, TextKey, Wear,
+};
 use crate::{BranchRef, CommandId, RunId, Story, StoryId, StoryState};
 
 pub(super) fn add(
@@ -90,6 +92,7 @@ pub(super) fn merge(
     command: &CommandId,
     story: StoryId,
     branch: Option<u32>,
+    with_secrets: bool,
 ) -> Result<Reply, Refusal> {
     match &find(draft.base, &story)?.state {
         StoryState::Open | StoryState::Done { merged: None } => {}
@@ -101,9 +104,42 @@ pub(super) fn merge(
     unmerged(draft.base, &story)?;
     let n = chosen(draft.base, &story, branch)?;
     let (command, branch) = (command.clone(), BranchRef { story: story.clone(), n });
-    draft.put(Fact::MergeStarted { command: command.clone(), story, branch: n });
-    draft.act(Action::Merge { command, branch });
+    let check = if with_secrets { MergeCheck::Waived } else { MergeCheck::Open };
+    draft.put(Fact::MergeStarted { command: command.clone(), story, branch: n, check });
+    draft.act(match check {
+        MergeCheck::Open => Action::SearchSecrets { command, branch },
+        MergeCheck::Clean | MergeCheck::Waived => Action::Merge { command, branch },
+    });
     Ok(Reply::Offered)
+}
+
+/// The branch of a merge was searched. One that could not be searched is not merged either: nobody knows what it holds.
+pub(super) fn searched(
+    draft: &mut Draft<'_>,
+    command: &CommandId,
+    story: &StoryId,
+    result: Result<Vec<SecretPlace>, String>,
+) {
+    let branch = match draft.base.merges.get(command) {
+        Some(Merge { branch, check: MergeCheck::Open }) if branch.story == *story => branch.clone(),
+        Some(_) | None => return,
+    };
+    let (command, story) = (command.clone(), story.clone());
+    let refusal = match result {
+        Ok(places) if places.is_empty() || !draft.keeps(Rule::SecretsRefused) => {
+            let (n, check) = (branch.n, MergeCheck::Clean);
+            draft.put(Fact::MergeStarted { command: command.clone(), story, branch: n, check });
+            return draft.act(Action::Merge { command, branch });
+        }
+        Ok(places) => Refusal::SecretsFound { branch, places },
+        Err(why) => {
+            let message = format!("branch {branch} could not be searched for secrets: {why}");
+            Refusal::MergeFailed { story: story.clone(), message }
+        }
+    };
+    let message = refusal.to_string();
+    draft.settle(&command, Err(refusal));
+    draft.put(Fact::MergeFailed { command, story, message });
 }
 
 /// The result of a merge.

@@ -1,7 +1,7 @@
 //! What was written once can be read for ever: facts and snapshots as JSON.
 
 use super::scene::{Scene, agent, run, seen, story};
-use crate::pool::{Command, Fact, Heard, Held, Input, State, UndeliveredCode};
+use crate::pool::{Command, Fact, Heard, Held, Input, MergeCheck, State, UndeliveredCode};
 use crate::{
     Answer, AskId, ClosedBy, CommandId, EndWish, ErrorClass, ErrorInfo, Line, Opening, Outcome,
     RunKind, RunPlan, RunRef, Sender, SessionId, SlotId, Spend, Start, Tokens, Usd, Wait, Words,
@@ -80,7 +80,18 @@ pub(super) fn samples() -> Vec<Fact> {
         Fact::StoryEdited { story: s1.clone() },
         Fact::StoryFinished { story: s1.clone() },
         Fact::StoryReopened { story: s1.clone() },
-        Fact::MergeStarted { command: command.clone(), story: s1.clone(), branch: 1 },
+        Fact::MergeStarted {
+            command: command.clone(),
+            story: s1.clone(),
+            branch: 1,
+            check: MergeCheck::Open,
+        },
+        Fact::MergeStarted {
+            command: command.clone(),
+            story: s1.clone(),
+            branch: 1,
+            check: MergeCheck::Clean,
+        },
         Fact::MergeFailed { command: command.clone(), story: s1.clone(), message: message.clone() },
         Fact::StoryMerged { command: command.clone(), story: s1.clone(), commit: "abc".into() },
         Fact::StoryArchived { story: s1 },
@@ -245,7 +256,9 @@ fn busy() -> Scene {
         run: run(2),
         error: ErrorInfo::new(ErrorClass::Internal, "broken"),
     });
-    scene.reply(Command::MergeStory { story: story("s2"), branch: None }).unwrap();
+    scene
+        .reply(Command::MergeStory { story: story("s2"), branch: None, with_secrets: true })
+        .unwrap();
     scene
 }
 

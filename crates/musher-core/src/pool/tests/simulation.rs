@@ -454,6 +454,7 @@ fn a_broken_rule_is_noticed() {
         Rule::NothingLeft,
         Rule::DayCap,
         Rule::UnknownHeld,
+        Rule::SecretsRefused,
     ];
     let mut all: Vec<Broken> = rules.map(|rule| Broken { rule: Some(rule), forgets: false }).into();
     all.push(Broken { rule: None, forgets: true });

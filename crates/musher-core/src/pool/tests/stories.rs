@@ -1,7 +1,9 @@
 //! The rules of stories, and of the texts that come with them.
 
 use super::scene::{Scene, start, story};
-use crate::pool::{Action, Command, Fact, Input, Refusal, RefusalClass, Reply, TextKey};
+use crate::pool::{
+    Action, Command, Fact, Input, Refusal, RefusalClass, Reply, SecretPlace, TextKey,
+};
 use crate::{BranchRef, Outcome, RunRef, StoryId, StoryState};
 
 fn add(id: Option<&str>, title: &str, text: &str) -> Command {
@@ -13,7 +15,7 @@ fn archive(id: &str) -> Command {
 }
 
 fn merge(branch: Option<u32>) -> Command {
-    Command::MergeStory { story: story("s1"), branch }
+    Command::MergeStory { story: story("s1"), branch, with_secrets: true }
 }
 
 #[test]
@@ -81,6 +83,38 @@ fn a_done_story_takes_no_runs_until_it_is_reopened() {
     assert_eq!(refusal.hint(), "reopen story s1 first");
     scene.reply(Command::ReopenStory { story: story("s1") }).unwrap();
     scene.start("s1", "ada");
+}
+
+#[test]
+fn a_branch_that_adds_secrets_is_merged_only_when_the_person_says_so() {
+    let mut scene = Scene::with_story();
+    let run = scene.live("s1", "ada");
+    scene.end(run, Outcome::Completed);
+    let branch = BranchRef { story: story("s1"), n: 1 };
+    let ask = |with_secrets| Command::MergeStory { story: story("s1"), branch: None, with_secrets };
+    let searched = |scene: &mut Scene, result| {
+        let decision = scene.tell(ask(false));
+        let command = scene.last_command();
+        let search = Action::SearchSecrets { command: command.clone(), branch: branch.clone() };
+        assert_eq!(decision.actions, [search]);
+        assert_eq!(scene.state.owed(), decision.actions);
+        scene.put(Input::Searched { command, story: story("s1"), result })
+    };
+    let place = SecretPlace { path: "a.txt".into(), line: 2, name: "KEY".into() };
+    let refused = searched(&mut scene, Ok(vec![place.clone()]));
+    assert!(refused.actions.is_empty(), "{refused:?}");
+    let refusal = Refusal::SecretsFound { branch: branch.clone(), places: vec![place] };
+    assert!(refusal.to_string().contains("line 2 of a.txt holds KEY"), "{refusal}");
+    assert_eq!(refused.settled, [(scene.last_command(), Err(refusal))]);
+    // What could not be searched is not known to be free of secrets.
+    let unknown = searched(&mut scene, Err("a pipe is in the way".into()));
+    assert!(matches!(&unknown.settled[..], [(_, Err(Refusal::MergeFailed { .. }))]));
+    let clean = searched(&mut scene, Ok(Vec::new()));
+    let command = scene.last_command();
+    assert_eq!(clean.actions, [Action::Merge { command: command.clone(), branch: branch.clone() }]);
+    scene.put(Input::Merged { command, story: story("s1"), result: Err("a conflict".into()) });
+    let told = scene.tell(ask(true));
+    assert_eq!(told.actions, [Action::Merge { command: scene.last_command(), branch }]);
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn inputs(at: At) -> Vec<Input> {
         Command::FinishStory { story: s1() },
         Command::ReopenStory { story: s1() },
         Command::ArchiveStory { story: s1() },
-        Command::MergeStory { story: s1(), branch: None },
+        Command::MergeStory { story: s1(), branch: None, with_secrets: false },
         super::scene::start("s1", "ada"),
         Command::Prompt { run: of(), text: text() },
         Command::Steer { run, text: text() },
@@ -171,6 +171,7 @@ fn inputs(at: At) -> Vec<Input> {
         Input::Delivered { run, command: said.clone(), result: Ok(()) },
         Input::Finished { run, commit: None, error: None },
         Input::Released { slot: SlotId(1), branch: BranchRef { story: s1(), n: 1 } },
+        Input::Searched { command: said.clone(), story: s1(), result: Ok(Vec::new()) },
         Input::Merged { command: said, story: s1(), result: Ok("abc".into()) },
     ]);
     inputs
@@ -296,6 +297,7 @@ fn shown(decision: &Decision) -> String {
             Action::CloseLog { .. } => "close_log",
             Action::Finish { .. } => "finish",
             Action::Release { .. } => "release",
+            Action::SearchSecrets { .. } => "search_secrets",
             Action::Merge { .. } => "merge",
         };
     }

@@ -30,7 +30,7 @@ pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Comm
         return Some(command);
     }
     if runs.is_empty() && dice.chance(20) {
-        return Some(Command::MergeStory { story: dice.pick(&stories)?, branch: None });
+        return Some(merge(dice.pick(&stories)?, None, dice));
     }
     if runs.is_empty() && dice.chance(60) {
         return start(&stories, dice);
@@ -41,10 +41,10 @@ pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Comm
         2..4 => Command::FinishStory { story: dice.pick(&stories)? },
         4..8 => Command::ReopenStory { story: dice.pick(&stories)? },
         8..10 => Command::ArchiveStory { story: dice.pick(&stories)? },
-        10..16 => Command::MergeStory {
-            story: dice.pick(&stories)?,
-            branch: dice.chance(50).then_some(1),
-        },
+        10..16 => {
+            let branch = dice.chance(50).then_some(1);
+            merge(dice.pick(&stories)?, branch, dice)
+        }
         16..50 => return start(&stories, dice),
         50..61 => {
             let run = match dice.pick(&over).filter(|_| dice.chance(30)) {
@@ -111,4 +111,8 @@ fn answer(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Command> {
     let seen = ShownAsk { shown, logged: Some(logged) };
     let from = Some(Sender::Token { token: token.into() });
     Some(Command::Answer { run, ask, answer, seen, from })
+}
+
+fn merge(story: StoryId, branch: Option<u32>, dice: &mut Dice) -> Command {
+    Command::MergeStory { story, branch, with_secrets: dice.chance(20) }
 }

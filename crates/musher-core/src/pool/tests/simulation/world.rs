@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::dice::Dice;
-use crate::pool::{Action, DeliveryKind, Heard, Input, Undelivered, UndeliveredCode};
+use crate::pool::{Action, DeliveryKind, Heard, Input, SecretPlace, Undelivered, UndeliveredCode};
 use crate::{
     AskId, BranchRef, ClosedBy, CommandId, Entry, ErrorClass, ErrorInfo, Outcome, RunId, SessionId,
     SlotId, Spend, Start, Tokens, Usd,
@@ -16,6 +16,8 @@ pub(super) struct World {
     pub(super) runners: BTreeMap<RunId, Runner>,
     /// What the pool has not heard yet.
     pub(super) news: Vec<Input>,
+    /// What the search of a branch found, for each merge; it finds the same again.
+    pub(super) searched: BTreeMap<CommandId, bool>,
     /// How many in a hundred attempts fail.
     pub(super) trouble: usize,
     /// How many in a hundred runners die as soon as they are started.
@@ -88,7 +90,17 @@ impl World {
                 };
                 self.news.push(Input::Released { slot, branch });
             }
+            Action::SearchSecrets { command, branch } => {
+                let holds = *self.searched.entry(command.clone()).or_insert(dice.chance(30));
+                let place = SecretPlace { path: "a".into(), line: 1, name: "KEY".into() };
+                let found = if holds { vec![place] } else { Vec::new() };
+                let result = if fails { Err("a pipe".into()) } else { Ok(found) };
+                self.news.push(Input::Searched { command, story: branch.story, result });
+            }
             Action::Merge { command, branch } => {
+                if self.searched.get(&command) == Some(&true) {
+                    return Err(format!("{branch} was merged with secrets that nobody accepted"));
+                }
                 let result = if fails { Err("a conflict".into()) } else { Ok("def".into()) };
                 self.news.push(Input::Merged { command, story: branch.story, result });
             }

@@ -58,6 +58,7 @@ pub(super) fn row(input: &Input) -> (&'static str, [&'static str; 9]) {
             ],
         ),
         Input::Released { .. } => ("released", ["-"; 9]),
+        Input::Searched { .. } => ("searched", ["-"; 9]),
         Input::Merged { .. } => ("merged", ["-"; 9]),
     }
 }
@@ -106,7 +107,7 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
                 "story_busy",
                 "story_busy",
                 "story_busy",
-                "offered: merge_started > merge",
+                "offered: merge_started > search_secrets",
             ],
         ),
         Command::StartRun { .. } => (

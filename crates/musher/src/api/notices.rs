@@ -1,0 +1,82 @@
+//! `GET /notices` and `POST /notices/acknowledge`: losses in the state directory that a person must know of.
+
+use std::path::PathBuf;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Api;
+use super::command::Receipt;
+use super::document::Key;
+use super::problem::Problem;
+use super::request::Order;
+use crate::home;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct NoticesReply {
+    /// The oldest first; empty when nothing was lost or all of it was acknowledged.
+    notices: Vec<NoticeNow>,
+}
+
+/// A loss that was found when a server started.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct NoticeNow {
+    /// When it was found, Unix milliseconds.
+    at: i64,
+    text: String,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AcknowledgeRequest {
+    /// The `at` of the newest notice that the person has read; later ones stay.
+    through: i64,
+}
+
+#[utoipa::path(
+    get,
+    path = "/notices",
+    tag = "project",
+    operation_id = "notices",
+    summary = "Losses in the state directory that nobody has acknowledged",
+    responses((status = 200, body = NoticesReply), Problem)
+)]
+pub(super) async fn notices(State(api): State<Api>) -> Result<Json<NoticesReply>, Problem> {
+    let state = state(&api)?;
+    let found = api.blocking(move || home::notices(&state)).await?;
+    let now = |home::Notice { at, text }| NoticeNow { at, text };
+    Ok(Json(NoticesReply { notices: found.into_iter().map(now).collect() }))
+}
+
+#[utoipa::path(
+    post,
+    path = "/notices/acknowledge",
+    tag = "project",
+    operation_id = "acknowledge",
+    summary = "Acknowledge notices, so that they are not shown again",
+    params(Key),
+    request_body = AcknowledgeRequest,
+    responses((status = 200, body = Receipt), Problem)
+)]
+pub(super) async fn acknowledge(
+    State(api): State<Api>,
+    Order { body, .. }: Order<AcknowledgeRequest>,
+) -> Result<Receipt, Problem> {
+    let state = state(&api)?;
+    let done = api.blocking(move || home::acknowledge(&state, body.through)).await?;
+    done.map(|()| Receipt::Done).map_err(|error| {
+        Problem::new(
+            StatusCode::INSUFFICIENT_STORAGE,
+            "notices_unwritten",
+            format!("the notices cannot be written: {error}"),
+            "check that the state directory can be written, then send it again",
+        )
+    })
+}
+
+fn state(api: &Api) -> Result<PathBuf, Problem> {
+    api.checked.state.clone().map_err(|_| Problem::internal())
+}
