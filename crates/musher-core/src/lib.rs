@@ -35,7 +35,10 @@ pub use id::{
 pub use item::{ItemBody, Level, Origin, OutputStream, PlanEntry, TaskPhase, TaskUpdate};
 pub use outcome::{Outcome, SessionEnded, SessionOrigin, Trigger, TurnEnded, TurnOutcome};
 pub use recent::Recent;
-pub use rules::{Rule, RuleError, ToolRules, ToolUse, Verdict, path_fits};
+pub use rules::{
+    DeadRule, Explained, Rule, RuleError, RuleList, RuleScope, ToolRules, ToolUse, Verdict,
+    path_fits,
+};
 pub use run::{
     AskState, Doubt, EndWish, Line, Opening, PastRun, Run, RunKind, RunPhase, RunPlan, RunRef,
     Start, Wait, Words,

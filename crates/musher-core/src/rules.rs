@@ -2,12 +2,16 @@
 //!
 //! A rule is `tool` or `tool(pattern)`. `tool` is a tool's own name, a kind of tool (`read`, `edit`, `search`,
 //! `execute`, `fetch`, `mcp` …) or `*`; it may contain `*`, and upper and lower case are one. The pattern is compared with what the call is about: its command, its path or its
-//! address. Deny beats ask, ask beats allow; what no rule names is unsettled. What a person granted while the agent
-//! worked beats ask, for that was the question it answered. What is protected is denied unless a rule names its place.
+//! address. Deny beats everything; between ask and allow the more specific rule wins, and ask where neither is; what no
+//! rule names is unsettled. What a person granted while the agent worked beats ask, for that was the question it
+//! answered. What is protected is denied unless a rule names its place.
 
 mod command;
+mod explain;
+mod order;
 mod path;
 mod propose;
+mod scopes;
 mod wildcard;
 
 use std::str::FromStr;
@@ -15,7 +19,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ToolKind;
+pub use explain::{DeadRule, Explained, RuleList};
 pub use path::path_fits;
+pub use scopes::RuleScope;
 use wildcard::Star;
 
 /// One rule, as it was written.
@@ -151,13 +157,37 @@ impl ToolRules {
             Verdict::Ask(rule)
         } else if let Some(rule) = any(&self.granted, Reach::EveryPart) {
             Verdict::Allow(rule)
-        } else if let Some(rule) = any(&self.ask, Reach::AnyPart).or_else(|| might(&self.ask)) {
-            Verdict::Ask(rule)
-        } else if let Some(rule) = any(&self.allow, Reach::EveryPart) {
-            Verdict::Allow(rule)
+        } else if let Some(rule) = self.asked(tool_use, |_| true) {
+            Verdict::Ask(rule.clone())
+        } else if let Some(rule) = self.allowed(tool_use, |_| true) {
+            Verdict::Allow(rule.clone())
         } else {
             Verdict::Unsettled
         }
+    }
+
+    /// The ask rule that holds: one that fits, and than which no allow rule that fits is more specific.
+    fn asked(&self, tool_use: &ToolUse<'_>, counts: impl Fn(&Rule) -> bool) -> Option<&Rule> {
+        let fits = |ask: &Rule| {
+            // What might be found in the part that is missing is for a person to judge.
+            ask.matches(tool_use, Reach::AnyPart) || (tool_use.unseen && ask.concerns(tool_use))
+        };
+        let lifted = |ask: &Rule| {
+            let lifts = |allow: &Rule| {
+                allow.matches(tool_use, Reach::EveryPart) && allow.is_more_specific(ask, tool_use)
+            };
+            self.allow.iter().any(|allow| counts(allow) && lifts(allow))
+        };
+        self.ask.iter().find(|ask| counts(ask) && fits(ask) && !lifted(ask))
+    }
+
+    /// The most specific allow rule that fits.
+    fn allowed(&self, tool_use: &ToolUse<'_>, counts: impl Fn(&Rule) -> bool) -> Option<&Rule> {
+        let fits = |rule: &Rule| counts(rule) && rule.matches(tool_use, Reach::EveryPart);
+        let fitting: Vec<&Rule> = self.allow.iter().filter(|rule| fits(rule)).collect();
+        let beaten =
+            |rule: &Rule| fitting.iter().any(|other| other.is_more_specific(rule, tool_use));
+        fitting.iter().find(|rule| !beaten(rule)).copied()
     }
 
     /// What the rules say that name the place of something protected. A wide rule does not mean it: who means it names it.
@@ -168,8 +198,14 @@ impl ToolRules {
         };
         any(&self.granted, Reach::EveryPart)
             .map(Verdict::Allow)
-            .or_else(|| any(&self.ask, Reach::AnyPart).map(Verdict::Ask))
-            .or_else(|| any(&self.allow, Reach::EveryPart).map(Verdict::Allow))
+            .or_else(|| {
+                let asked = self.asked(tool_use, |rule| rule.names(protected));
+                asked.cloned().map(Verdict::Ask)
+            })
+            .or_else(|| {
+                let allowed = self.allowed(tool_use, |rule| rule.names(protected));
+                allowed.cloned().map(Verdict::Allow)
+            })
     }
 
     /// Whether some rule can hold back a call that the agent would otherwise make without asking.

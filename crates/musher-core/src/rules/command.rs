@@ -1,5 +1,6 @@
 //! Command lines in rules: a grant for one command must not smuggle in another.
 
+use super::order::{begins_like, is_literal};
 use super::wildcard::{self, Star};
 
 /// Words that run the command after them.
@@ -75,6 +76,21 @@ pub(super) fn every_part(pattern: &str, line: &str) -> bool {
     !parsed.hides
         && !parsed.commands.is_empty()
         && parsed.commands.iter().all(|command| one(pattern, command))
+}
+
+/// Whether a pattern fits every command that another one fits.
+pub(super) fn covers(wide: &str, narrow: &str) -> bool {
+    wide == "*"
+        || begins_like(wide, narrow)
+        // `git *` also means plain `git`.
+        || (wide.strip_suffix(" *") == Some(narrow) && is_literal(narrow))
+        || (is_literal(narrow) && one(wide, narrow))
+}
+
+/// Whether a pattern can fit a command that stands alone and hides nothing.
+pub(super) fn may_be_one(pattern: &str) -> bool {
+    let parsed = Line::read(pattern);
+    !parsed.hides && parsed.commands.len() == 1
 }
 
 /// The one command of a line that hides nothing and holds nothing else.

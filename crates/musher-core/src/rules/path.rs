@@ -1,5 +1,6 @@
 //! Paths in rules: relative patterns speak of the working folder, absolute ones of the whole disk.
 
+use super::order::is_literal;
 use super::wildcard::{self, Star};
 
 /// Whether `subject` fits the pattern once both are plain paths. A path that climbs out of the working folder with
@@ -13,6 +14,27 @@ pub(super) fn matches(pattern: &str, subject: &str, cwd: &str) -> bool {
         Where::Inside(inside) => pattern == "**" || fits(pattern, &inside),
         Where::Outside(_) => false,
     }
+}
+
+/// Whether a pattern fits every path that another one fits.
+pub(super) fn covers(wide: &str, narrow: &str) -> bool {
+    let plain = |pattern: &str| pattern.strip_prefix("./").unwrap_or(pattern).to_owned();
+    let (wide, narrow) = (plain(wide), plain(narrow));
+    if wide == "/**" || wide == narrow {
+        return true;
+    }
+    // One that speaks of the disk and one that speaks of the working folder are not compared.
+    if wide.starts_with('/') != narrow.starts_with('/') {
+        return false;
+    }
+    if wide == "**" {
+        return true;
+    }
+    let folder = wide.strip_suffix("/**").filter(|folder| is_literal(folder));
+    let beneath = folder.is_some_and(|folder| {
+        narrow == folder || narrow.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    });
+    beneath || (is_literal(&narrow) && fits(&wide, &narrow))
 }
 
 /// Whether a path inside a folder fits a pattern that speaks of that folder.

@@ -1,5 +1,6 @@
 //! The rule that "always" would grant: the narrowest one that is still of use, or none where none is safe.
 
+use super::order::{KINDS, is_literal};
 use super::path::{self, Where};
 use super::{Reach, Rule, ToolUse, command};
 use crate::ToolKind;
@@ -51,33 +52,6 @@ impl Rule {
     fn of(tool_use: &ToolUse<'_>, pattern: String) -> Self {
         Self { tool: tool_use.kind.as_str().to_owned(), pattern: Some(pattern) }
     }
-
-    /// Whether all that `narrow` fits is fitted by this rule too, as far as their texts tell.
-    pub fn covers(&self, narrow: &Self) -> bool {
-        if !self.tool.eq_ignore_ascii_case(&narrow.tool) {
-            return false;
-        }
-        match (&self.pattern, &narrow.pattern) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(wide), Some(narrow)) => wide == narrow || (self.is_flat() && fits(wide, narrow)),
-        }
-    }
-
-    /// Whether a star stands for anything here; in paths it ends with its folder.
-    fn is_flat(&self) -> bool {
-        [ToolKind::Execute, ToolKind::Fetch]
-            .iter()
-            .any(|kind| self.tool.eq_ignore_ascii_case(kind.as_str()))
-    }
-}
-
-/// Whether a pattern that ends with its only star covers another one.
-fn fits(wide: &str, narrow: &str) -> bool {
-    let Some(prefix) = wide.strip_suffix('*').filter(|prefix| is_literal(prefix)) else {
-        return false;
-    };
-    narrow.starts_with(prefix) || prefix.strip_suffix(' ') == Some(narrow)
 }
 
 /// The command itself, or its first two words where the rest may vary.
@@ -88,14 +62,17 @@ fn for_command(line: &str) -> Option<String> {
     if command::runs_others(program) {
         return None;
     }
-    let varies = |(known, verbs): &(&str, &[&str])| {
-        *known == program && verb.is_some_and(|verb| verbs.contains(&verb))
-    };
-    if let (Some(verb), true) = (verb, ANY_ARGUMENTS.iter().any(varies)) {
+    if let (Some(verb), true) = (verb, takes_any_arguments(program, verb)) {
         return Some(format!("{program} {verb} *"));
     }
     // What a variable or a set of files stands for may be something else the next time.
     (is_plain(command) && !command.contains(['$', '['])).then(|| command.to_owned())
+}
+
+/// Whether the arguments behind a verb give the command no more power than it has.
+pub(super) fn takes_any_arguments(program: &str, verb: Option<&str>) -> bool {
+    let known = ANY_ARGUMENTS.iter().find(|(known, _)| *known == program);
+    known.is_some_and(|(_, verbs)| verb.is_some_and(|verb| verbs.contains(&verb)))
 }
 
 fn for_path(tool_use: &ToolUse<'_>) -> Option<String> {
@@ -114,7 +91,7 @@ fn is_reserved(path: &str) -> bool {
 }
 
 /// All of a site that is reached by its name and in secret; else the address itself.
-fn for_address(address: &str) -> Option<String> {
+pub(super) fn for_address(address: &str) -> Option<String> {
     let address = address.trim();
     let host = address.strip_prefix("https://").and_then(|rest| rest.split('/').next());
     let named = |host: &str| {
@@ -132,28 +109,12 @@ fn for_address(address: &str) -> Option<String> {
 
 /// A tool's own name, if it cannot be mistaken for a kind or a family of tools.
 fn own_name(tool: &str) -> Option<String> {
-    let kinds = [
-        ToolKind::Read,
-        ToolKind::Edit,
-        ToolKind::Search,
-        ToolKind::Execute,
-        ToolKind::Fetch,
-        ToolKind::Mcp,
-        ToolKind::Subagent,
-        ToolKind::Question,
-        ToolKind::Plan,
-        ToolKind::Other,
-    ];
-    let is_kind = kinds.iter().any(|kind| tool.eq_ignore_ascii_case(kind.as_str()));
+    let is_kind = KINDS.iter().any(|kind| tool.eq_ignore_ascii_case(kind.as_str()));
     (!is_kind && is_plain(tool)).then(|| tool.to_owned())
 }
 
 /// Whether a text means itself as a pattern, and shows a person what it is.
-fn is_plain(text: &str) -> bool {
+pub(super) fn is_plain(text: &str) -> bool {
     let shown = |c: char| c == ' ' || c.is_ascii_graphic() || c.is_alphanumeric();
     !text.is_empty() && text.len() <= LONGEST && is_literal(text) && text.chars().all(shown)
-}
-
-fn is_literal(text: &str) -> bool {
-    !text.contains(['*', '?'])
 }

@@ -1,6 +1,8 @@
 //! The rules as tables: what is granted, what is banned, and what slips past neither.
 
+mod order;
 mod propose;
+mod scopes;
 
 use super::*;
 
