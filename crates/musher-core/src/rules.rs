@@ -227,6 +227,16 @@ enum Reach {
 }
 
 impl Rule {
+    /// What stands in its parentheses.
+    pub fn pattern(&self) -> Option<&str> {
+        self.pattern.as_deref()
+    }
+
+    /// Whether it is for every tool, whatever it is called.
+    pub fn names_every_tool(&self) -> bool {
+        self.tool.chars().all(|c| c == '*')
+    }
+
     /// Whether the place that `protected` is about stands in this rule as a name of its own.
     fn names(&self, protected: &Self) -> bool {
         let (Some(pattern), Some(place)) = (&self.pattern, &protected.pattern) else {

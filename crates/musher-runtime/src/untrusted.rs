@@ -9,12 +9,12 @@ mod kind;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fstat, fsync, open as open_at, openat2,
-    statat,
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fstat, fsync, open as open_at, openat,
+    openat2, readlinkat, statat,
 };
 use rustix::io::Errno;
 
@@ -188,6 +188,49 @@ fn read_open(file: File, path: &Path, most: u64) -> Result<Vec<u8>, Unfit> {
         true => Err(Unfit::TooLong { path: path.to_owned(), most }),
         false => Ok(bytes),
     }
+}
+
+/// What an open folder has under a name.
+#[derive(Debug)]
+pub enum Entry {
+    Folder(OwnedFd),
+    File(Vec<u8>),
+    /// A file with more bytes than such a file can have.
+    TooLong,
+    /// A link, and where it leads; it was not followed.
+    Link(String),
+    /// A pipe, a socket or a device.
+    Odd(Kind),
+}
+
+/// Looks at a name in an open folder and reads a plain file there; `None` if nothing is there.
+pub fn entry_in(folder: impl AsFd, name: &str, most: u64) -> Result<Option<Entry>, Unfit> {
+    let (folder, path) = (folder.as_fd(), Path::new(name));
+    let unfit = |errno| Unfit::of(path, errno);
+    let kind = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Kind::from(FileType::from_raw_mode(stat.st_mode)),
+        Err(Errno::NOENT) => return Ok(None),
+        Err(errno) => return Err(unfit(errno)),
+    };
+    Ok(Some(match kind {
+        Kind::File => {
+            let opened = openat(folder, name, READ | OFlags::NOFOLLOW, Mode::empty());
+            match read_open(plain(opened.map_err(unfit)?, path)?, path, most) {
+                Ok(bytes) => Entry::File(bytes),
+                Err(Unfit::TooLong { .. }) => Entry::TooLong,
+                Err(error) => return Err(error),
+            }
+        }
+        Kind::Folder => {
+            let opened = openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty());
+            Entry::Folder(opened.map_err(unfit)?)
+        }
+        Kind::Link => {
+            let target = readlinkat(folder, name, Vec::new()).map_err(unfit)?;
+            Entry::Link(target.to_string_lossy().into_owned())
+        }
+        kind @ (Kind::Pipe | Kind::Socket | Kind::Device | Kind::Unknown) => Entry::Odd(kind),
+    }))
 }
 
 /// Opens a folder by a whole path on which there is no link.

@@ -71,6 +71,7 @@ mod retry;
 mod revoke;
 mod routes;
 mod runs;
+mod scopes;
 mod search;
 mod secrets;
 mod serve;

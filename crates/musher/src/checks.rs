@@ -6,6 +6,7 @@ mod keys;
 mod machine;
 mod programs;
 mod project;
+mod rules;
 pub(crate) mod unit;
 mod version;
 

@@ -34,6 +34,7 @@ mod receipt;
 mod render;
 mod resume;
 mod retry;
+mod rules;
 mod run;
 mod run_name;
 mod runner;
@@ -125,6 +126,8 @@ enum Verb {
     Answer(answer::Answer),
     /// List and revoke saved permissions.
     Grants(grants::Grants),
+    /// Show which tool rule decides about a call.
+    Rules(rules::Rules),
     /// Show or set the daily limit.
     Cap(cap::Cap),
     /// List, add and revoke access tokens.
@@ -180,6 +183,7 @@ impl Verb {
             | Self::Deny(_)
             | Self::Answer(_)
             | Self::Grants(_)
+            | Self::Rules(_)
             | Self::Cap(_)
             | Self::Token(_)
             | Self::Diff(_)
@@ -220,6 +224,7 @@ impl Cli {
             Verb::Deny(deny) => deny.run().await,
             Verb::Answer(answer) => answer.run().await,
             Verb::Grants(grants) => grants.run().await,
+            Verb::Rules(rules) => rules.run().await,
             Verb::Cap(cap) => cap.run().await,
             Verb::Token(token) => token.run().await,
             Verb::Diff(diff) => diff.run().await,

@@ -1,6 +1,7 @@
 //! What a project file says, read once from text to resolved values.
 
 mod agent;
+mod dead;
 mod file;
 pub mod init;
 mod keys;
@@ -23,6 +24,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 pub use agent::{Agent, Context, EnvValue, Rendered, Story, SystemTemplate};
+pub use dead::{DeadAt, dead_rules};
 pub use model::ModelChoice;
 pub use nearest::nearest;
 pub use problem::{ConfigErrors, Place, Problem};

@@ -156,8 +156,8 @@ impl Home {
         Token::keep(&path).map_err(|source| HomeError::Unusable { path, source })
     }
 
-    /// Keeps what a person must be told, for `doctor` and the API.
-    pub fn tell(&self, at: i64, texts: &[String]) -> Result<(), HomeError> {
+    /// Keeps what a person must be told, for `doctor` and the API, and gives what was not told before.
+    pub fn tell(&self, at: i64, texts: &[String]) -> Result<Vec<String>, HomeError> {
         let unusable = |source| HomeError::Unusable { path: notices_file(&self.path), source };
         notices::add(&self.path, at, texts).map_err(unusable)
     }

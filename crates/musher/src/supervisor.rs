@@ -143,8 +143,9 @@ impl Supervisor {
         let settings = Settings::begin(git.root(), home.path(), runtimes::BUILT, project)?;
         let settings = Arc::new(settings);
         let program = home.binary(&program)?;
-        let notices = strays::settle(&home, &mut journal).await?;
+        let mut notices = strays::settle(&home, &mut journal).await?;
         home.tell(now_ms(), &notices)?;
+        notices.extend(home.tell(now_ms(), &loosened(&settings.project()))?);
         let (views, owner, moved) =
             (journal.views(), journal.owner().clone(), journal.findings().moved);
         let bus = Bus::start(home.runs());
@@ -298,6 +299,21 @@ impl Supervisor {
         // The loop ends when the last handle on it is gone.
         let _ended = tokio::task::spawn_blocking(move || thread.join()).await;
     }
+}
+
+/// Allow rules that beat a wider ask rule. Versions before this order asked there, so the person is told once.
+fn loosened(project: &Project) -> Vec<String> {
+    let mut notices = Vec::new();
+    for agent in &project.agents {
+        for (allow, ask) in agent.rules.loosened() {
+            notices.push(format!(
+                "Agent {}: allow `{allow}` is more specific than ask `{ask}`, so it runs without asking. Earlier versions \
+                 asked. To be asked, remove it from `allow`.",
+                agent.name
+            ));
+        }
+    }
+    notices
 }
 
 impl Ground {

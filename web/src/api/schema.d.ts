@@ -166,6 +166,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/notices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Losses in the state directory that nobody has acknowledged */
+        get: operations["notices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notices/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Acknowledge notices, so that they are not shown again */
+        post: operations["acknowledge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/project": {
         parameters: {
             query?: never;
@@ -839,6 +873,13 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AcknowledgeRequest: {
+            /**
+             * Format: int64
+             * @description The `at` of the newest notice that the person has read; later ones stay.
+             */
+            through: number;
+        };
         AddRequest: {
             /** @description An id of your own; one is made when left out. */
             id?: string | null;
@@ -888,8 +929,8 @@ export interface components {
             /** @enum {string} */
             decision: "allow_always";
             /**
-             * @description What is granted to the agent from now on, in this run and in later ones: the ask's `rule`, or a narrower
-             *     one. Left out, the agent's own offer is taken, which holds for its session.
+             * @description What is granted to the agent from now on, in this run and in later ones: the ask's `rule`, one of its
+             *     `scopes`, or another that covers what is asked. Left out, the agent's own offer is taken, which holds for its session.
              */
             rule?: string | null;
         } | {
@@ -925,8 +966,18 @@ export interface components {
             deadline?: number | null;
             /** @description A hash over the run, the ask and its body. An answer carries the digest of what was on the screen as `shown`. */
             digest: string;
+            /**
+             * Format: int64
+             * @description Unix milliseconds at which the person is reminded of it, while it waits.
+             */
+            remind_at?: number | null;
             /** @description The tool rule that `allow_always` would grant; absent when there is none that is safe. */
             rule?: string | null;
+            /**
+             * @description The rules that `allow_always` may grant, from the exact one to the widest. Another rule is taken too, if it covers
+             *     what is asked.
+             */
+            scopes?: components["schemas"]["ScopeNow"][];
             won?: components["schemas"]["Won"] | null;
         };
         /**
@@ -1288,6 +1339,19 @@ export interface components {
         };
         /** @description The body of a command that says nothing beyond its path. */
         Nothing: Record<string, never>;
+        /** @description A loss that was found when a server started. */
+        NoticeNow: {
+            /**
+             * Format: int64
+             * @description When it was found, Unix milliseconds.
+             */
+            at: number;
+            text: string;
+        };
+        NoticesReply: {
+            /** @description The oldest first; empty when nothing was lost or all of it was acknowledged. */
+            notices: components["schemas"]["NoticeNow"][];
+        };
         /** @description The shape of a run. */
         Outline: {
             /** @description What is worth a look, in the order of the log. */
@@ -1488,6 +1552,12 @@ export interface components {
             state: components["schemas"]["FitnessNow"];
             version?: string | null;
         };
+        /** @description A rule that can be granted in answer to an ask. */
+        ScopeNow: {
+            /** @description What it means in a few words. */
+            label: string;
+            rule: string;
+        };
         /** @description Some of the matches, in the order of the log. */
         SearchReply: {
             matches: components["schemas"]["Match"][];
@@ -1502,7 +1572,7 @@ export interface components {
              */
             scanned: number;
         };
-        /** @description A place in a file that holds a secret. */
+        /** @description A line that holds a secret. */
         SecretFound: {
             /**
              * Format: int64
@@ -2015,6 +2085,71 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["RevokeRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    notices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoticesReply"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    acknowledge: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your own: sending the same request with it again does it once */
+                "idempotency-key"?: string;
+                /** @description `wait=N`: reply after so many seconds at the latest (10 when left out, and at most) */
+                prefer?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcknowledgeRequest"];
             };
         };
         responses: {

@@ -1,4 +1,5 @@
 // Calls a person when an agent needs one: a sound and a notice while nobody looks, words for those who listen.
+import { serverNow } from "../live/clock";
 import { store } from "../live/store";
 import { blocks, type Item, inboxItems } from "../pages/inbox/items";
 import { asked } from "../ui/asked";
@@ -20,6 +21,8 @@ const KINDS: Notices["kinds"] = { approval: true, question: true, failed: true, 
 
 const KEY = "musher.notices";
 const FOCUS = "musher.focus";
+/** A timer of a browser cannot be set for longer; it is set again then. */
+const MOST_WAIT = 2 ** 31 - 1;
 
 export function notices(): Notices {
   const fallback: Notices = { sound: true, notice: true, quiet: null, kinds: KINDS };
@@ -84,6 +87,8 @@ export interface AttentionEvents {
 /** Watches for new asks. Call what it returns to end it. */
 export function watchAttention(events: AttentionEvents): () => void {
   let known: Set<string> | null = null;
+  const reminded = new Set<string>();
+  let reminder: ReturnType<typeof setTimeout> | undefined;
   const focused = new Set<string>();
   const me = crypto.randomUUID();
   const channel = "BroadcastChannel" in window ? new BroadcastChannel(FOCUS) : null;
@@ -106,18 +111,34 @@ export function watchAttention(events: AttentionEvents): () => void {
     paint(items.filter(blocks).length);
     if (!store.world.ready) return;
     // What was known once is never new again, also when it comes back into the inbox.
+    const first = known === null;
     const fresh = known === null ? [] : items.filter((item) => !known?.has(item.key));
     known ??= new Set();
     for (const item of items) known.add(item.key);
-    if (fresh.length === 0) return;
-    events.say(words(fresh));
+    const late = overdue(items);
+    // Who opens the page sees what has waited.
+    const all = first ? [] : [...fresh, ...late.filter((item) => !fresh.includes(item))];
+    if (all.length === 0) return;
+    events.say(words(all));
     const looked = document.hasFocus() || focused.size > 0;
-    if (store.leads && !looked) call(fresh);
+    if (store.leads && !looked) call(all);
+  };
+  /** The asks whose reminder is due, each once; looks again when the next one is. */
+  const overdue = (items: Item[]): Item[] => {
+    clearTimeout(reminder);
+    const waiting = items.filter((item) => !reminded.has(item.key) && remindAt(item) !== null);
+    const now = serverNow();
+    const late = waiting.filter((item) => (remindAt(item) ?? 0) <= now);
+    for (const item of late) reminded.add(item.key);
+    const next = Math.min(...waiting.map((item) => remindAt(item) ?? 0).filter((at) => at > now));
+    if (Number.isFinite(next)) reminder = setTimeout(look, Math.min(next - now, MOST_WAIT));
+    return late;
   };
   const stop = store.subscribe(look);
   look();
   return () => {
     stop();
+    clearTimeout(reminder);
     leave();
     channel?.close();
     window.removeEventListener("focus", tell);
@@ -125,6 +146,11 @@ export function watchAttention(events: AttentionEvents): () => void {
     window.removeEventListener("pagehide", leave);
     window.removeEventListener("pageshow", tell);
   };
+}
+
+/** When a person is reminded of it, if at all. */
+function remindAt(item: Item): number | null {
+  return item.kind === "ask" ? (item.ask.remind_at ?? null) : null;
 }
 
 export function kindOf(item: Item): CallKind {

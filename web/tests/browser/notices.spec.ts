@@ -115,6 +115,32 @@ test("a person is called while nobody looks, as was chosen, and never while some
   expect(await calls(page)).toMatchObject({ notices: [{}, {}], sounds: 2 });
 });
 
+test.describe("with a short reminder", () => {
+  test.use({ keys: { asker: 'ask_reminder = "3s"' } });
+
+  test("a person is called once more for an ask that still waits, and nothing is denied", async ({
+    page,
+    context,
+    server,
+  }) => {
+    await context.grantPermissions(["notifications"], { origin: server.url });
+    await record(context);
+    await page.goto(`${server.url}/settings`);
+    await expect(page.getByText("live", { exact: true })).toBeVisible();
+    await honest(page);
+    const elsewhere = await context.newPage();
+    await honest(elsewhere);
+    await front(elsewhere, page);
+    const { run } = await server.begin("Forgotten", "asker");
+    await waits(page, 1);
+    expect(await calls(page)).toMatchObject({ notices: [{}], sounds: 1 });
+    await expect.poll(async () => (await calls(page)).notices.length).toBe(2);
+    const { asks } = await server.ask<{ asks: { run: string; state: string }[] }>("GET", "/asks");
+    expect(asks).toMatchObject([{ run, state: "open" }]);
+    expect(await calls(page)).toMatchObject({ sounds: 2 });
+  });
+});
+
 test("a page in front keeps those behind it quiet, until it is left or closed", async ({
   page,
   context,

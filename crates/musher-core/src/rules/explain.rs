@@ -183,6 +183,12 @@ fn fits_nothing(list: RuleList, rule: &Rule) -> Option<String> {
                 "fits nothing, because each command of a line is compared alone and none with redirections is allowed".into()
             })
         }
-        _ => None,
+        ToolKind::Execute
+        | ToolKind::Fetch
+        | ToolKind::Mcp
+        | ToolKind::Subagent
+        | ToolKind::Question
+        | ToolKind::Plan
+        | ToolKind::Other => None,
     }
 }

@@ -96,13 +96,11 @@ impl Rule {
                 Vec::new()
             }
         };
-        let wanted = wanted.into_iter().map(|(pattern, label)| {
-            let tool = match tool_use.kind {
-                ToolKind::Mcp => return (pattern.unwrap_or_default(), None, label),
-                kind => kind.as_str().to_owned(),
-            };
-            (tool, pattern, label)
-        });
+        let wanted =
+            wanted.into_iter().map(|(pattern, label)| match tool_use.kind == ToolKind::Mcp {
+                true => (pattern.unwrap_or_default(), None, label),
+                false => (tool_use.kind.as_str().to_owned(), pattern, label),
+            });
         for (tool, pattern, label) in wanted {
             let rule = Self { tool, pattern };
             let read = rule.to_string().parse::<Self>().ok();

@@ -1,30 +1,24 @@
 //! Looks at the files of a folder that a program would execute, without following a link or waiting for a pipe.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, fstat, open, openat, readlinkat};
+use rustix::fs::Dir;
 use rustix::io::Errno;
+
+use crate::untrusted::{self, Entry, Unfit};
 
 use super::{Effect, Found, LARGEST, ProjectFile, Snapshot};
 
 /// More files than these are nobody's settings.
 const MOST_FILES: usize = 2_000;
 const DEEPEST: usize = 16;
-/// Nothing that is opened may hang, become a terminal or lead elsewhere.
-const OPEN: OFlags = OFlags::RDONLY
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
 
 impl Snapshot {
     /// What a folder has of the files that a program would execute. This blocks for a moment.
     pub fn of_folder(folder: &Path, files: &[ProjectFile]) -> io::Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let top = open(folder, flags, Mode::empty())?;
+        let top = OwnedFd::from(untrusted::folder_at(folder).map_err(Unfit::into_io)?);
         let mut look = Look { snapshot: Self::default(), files };
         for file in files.iter().filter(|file| file.effect == Effect::Executes) {
             let names: Vec<&str> = file.root().split('/').collect();
@@ -49,29 +43,23 @@ impl Look<'_> {
         if self.snapshot.files.contains_key(&path) {
             return;
         }
-        match openat(folder, *name, OPEN, Mode::empty()) {
-            Ok(opened) => self.opened(opened, &path, rest, depth),
-            Err(Errno::NOENT) => {}
-            Err(errno) => {
-                let target = readlinkat(folder, *name, Vec::new());
-                let what = match target {
-                    Ok(target) => format!("a link to {}", target.to_string_lossy()),
-                    Err(_) => format!("something that cannot be opened: {errno}"),
-                };
-                self.snapshot.add(self.files, &path, Found::Odd(what));
+        let found = match untrusted::entry_in(folder, name, LARGEST) {
+            Ok(None) => return,
+            Ok(Some(Entry::Folder(opened))) => {
+                return self.descend(&opened, &path, rest, depth + 1);
             }
-        }
-    }
-
-    fn opened(&mut self, opened: OwnedFd, path: &str, rest: &[&str], depth: usize) {
-        let kind = fstat(&opened).map(|stat| (FileType::from_raw_mode(stat.st_mode), stat.st_size));
-        let found = match kind {
-            Ok((FileType::Directory, _)) => return self.descend(&opened, path, rest, depth + 1),
-            Ok((FileType::RegularFile, _)) => read(opened),
-            Ok(_) => Found::Odd("no file, but a pipe, a socket or a device".into()),
-            Err(errno) => Found::Odd(format!("something that cannot be looked at: {errno}")),
+            Ok(Some(Entry::File(bytes))) => Found::Bytes(bytes),
+            Ok(Some(Entry::TooLong)) => Found::Odd(format!("a file of more than {LARGEST} bytes")),
+            Ok(Some(Entry::Link(target))) => Found::Odd(format!("a link to {target}")),
+            Ok(Some(Entry::Odd(_))) => {
+                Found::Odd("no file, but a pipe, a socket or a device".into())
+            }
+            Err(error) => {
+                let why = error.into_io();
+                Found::Odd(format!("something that cannot be read: {why}"))
+            }
         };
-        self.snapshot.add(self.files, path, found);
+        self.snapshot.add(self.files, &path, found);
     }
 
     fn all_in(&mut self, folder: &OwnedFd, path: &str, depth: usize) {
@@ -120,15 +108,4 @@ fn names_in(folder: &OwnedFd) -> Result<Vec<Result<String, String>>, Errno> {
     }
     names.sort_unstable();
     Ok(names)
-}
-
-fn read(file: OwnedFd) -> Found {
-    let mut bytes = Vec::new();
-    match File::from(file).take(LARGEST + 1).read_to_end(&mut bytes) {
-        Ok(read) if read as u64 > LARGEST => {
-            Found::Odd(format!("a file of more than {LARGEST} bytes"))
-        }
-        Ok(_) => Found::Bytes(bytes),
-        Err(error) => Found::Odd(format!("a file that cannot be read: {error}")),
-    }
 }

@@ -21,6 +21,8 @@ const REMEMBERED: usize = 1024;
 struct Open {
     body: Ask,
     deadline: Option<Instant>,
+    /// When the person is reminded; none once that was done.
+    remind: Option<Instant>,
 }
 
 /// Every ask of one session.
@@ -28,6 +30,7 @@ struct Open {
 pub(super) struct Asks {
     rules: ToolRules,
     policy: AskPolicy,
+    reminder: Option<Duration>,
     cwd: PathBuf,
     open: BTreeMap<AskId, Open>,
     closed: HashMap<AskId, ClosedBy>,
@@ -83,7 +86,13 @@ pub(super) enum Fate {
 
 impl Asks {
     pub(super) fn new(rules: ToolRules, policy: AskPolicy, cwd: PathBuf) -> Self {
-        Self { rules, policy, cwd, open: BTreeMap::new(), closed: HashMap::new() }
+        let (open, closed) = (BTreeMap::new(), HashMap::new());
+        Self { rules, policy, reminder: None, cwd, open, closed }
+    }
+
+    /// The same, with a reminder of what has waited this long.
+    pub(super) fn reminding_after(self, reminder: Option<Duration>) -> Self {
+        Self { reminder, ..self }
     }
 
     pub(super) fn any_open(&self) -> bool {
@@ -109,7 +118,9 @@ impl Asks {
             }
             AskPolicy::Wait { deadline, .. } => {
                 let until = deadline.and_then(|wait| Instant::now().checked_add(wait));
-                self.open.insert(ask.clone(), Open { body: body.clone(), deadline: until });
+                let remind = self.reminder.and_then(|wait| Instant::now().checked_add(wait));
+                let open = Open { body: body.clone(), deadline: until, remind };
+                self.open.insert(ask.clone(), open);
                 Fate::Waits { deadline, rule: self.proposal(body) }
             }
         }
@@ -310,7 +321,25 @@ impl Asks {
 
     /// When the next deadline passes.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.open.values().filter_map(|open| open.deadline).min()
+        let times = self.open.values().flat_map(|open| [open.deadline, open.remind]);
+        times.flatten().min()
+    }
+
+    /// What is to be said about asks that have waited for a while; each is told once.
+    pub(super) fn reminders(&mut self) -> Vec<String> {
+        let (now, waited) = (Instant::now(), self.reminder.unwrap_or_default());
+        let mut due = Vec::new();
+        for open in self.open.values_mut() {
+            if open.remind.is_some_and(|at| at <= now) {
+                open.remind = None;
+                due.push(format!(
+                    "Still waiting for you after {}: {}",
+                    words(waited),
+                    about(&open.body)
+                ));
+            }
+        }
+        due
     }
 
     /// Closes what is overdue with its default.
@@ -396,6 +425,31 @@ fn resolve(cwd: &Path, path: &str) -> String {
     }
     // It leads nowhere that could be found out, and so nowhere that was granted.
     "/".to_owned()
+}
+
+/// What an ask is about, in a line.
+fn about(body: &Ask) -> String {
+    match body {
+        Ask::Approval(approval) => match &approval.subject {
+            Some(subject) => {
+                format!("{} {}", approval.tool, subject.lines().next().unwrap_or_default())
+            }
+            None => approval.tool.clone(),
+        },
+        Ask::Question { questions } => match questions.first() {
+            Some(question) => question.text.lines().next().unwrap_or_default().to_owned(),
+            None => "a question".to_owned(),
+        },
+        Ask::Plan { .. } => "a plan".to_owned(),
+        Ask::Form { .. } => "a form".to_owned(),
+    }
+}
+
+fn words(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ ..120 => format!("{seconds} s"),
+        seconds => format!("{} min", seconds / 60),
+    }
 }
 
 #[cfg(test)]

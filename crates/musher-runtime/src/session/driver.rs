@@ -189,7 +189,8 @@ impl Driver {
                 Some(resume) if resume.fork => SessionOrigin::Forked,
                 Some(_) => SessionOrigin::Resumed,
             },
-            asks: Asks::new(spec.rules.clone(), spec.asks, spec.cwd.clone()),
+            asks: Asks::new(spec.rules.clone(), spec.asks, spec.cwd.clone())
+                .reminding_after(spec.ask_reminder),
             hosted: Hosted::default(),
             watched: Watched::default(),
             clocks: Clocks::new(&spec.limits),
@@ -371,6 +372,10 @@ impl Driver {
         let now = Instant::now();
         for (ask, answer) in self.asks.overdue() {
             self.close_ask(ask, ClosedBy::Deadline, answer, None);
+        }
+        for text in self.asks.reminders() {
+            let code = Some("ask_waits".to_owned());
+            self.emit(EventKind::Notice { level: Level::Warning, code, text });
         }
         if self.close_at.is_some_and(|at| at <= now) {
             self.close_at = None;

@@ -37,6 +37,8 @@ pub struct SessionSpec {
     pub permission_mode: Option<String>,
     pub limits: Limits,
     pub asks: AskPolicy,
+    /// After how long a notice says that an ask still waits. It changes nothing else.
+    pub ask_reminder: Option<Duration>,
     pub mcp_servers: Vec<McpServer>,
     pub resume: Option<Resume>,
     /// The program to run instead of the one found on `PATH`; for the script runtime, the script.
@@ -89,6 +91,7 @@ impl SessionSpec {
             permission_mode: None,
             limits: Limits::default(),
             asks: AskPolicy::default(),
+            ask_reminder: None,
             mcp_servers: Vec::new(),
             resume: None,
             program: None,

@@ -36,8 +36,8 @@ pub(super) enum AnswerBody {
     },
     /// Go on, and do not ask for the like again.
     AllowAlways {
-        /// What is granted to the agent from now on, in this run and in later ones: the ask's `rule`, or a narrower
-        /// one. Left out, the agent's own offer is taken, which holds for its session.
+        /// What is granted to the agent from now on, in this run and in later ones: the ask's `rule`, one of its
+        /// `scopes`, or another that covers what is asked. Left out, the agent's own offer is taken, which holds for its session.
         rule: Option<String>,
     },
     /// Do not; the agent is told why, and may go on with something else.

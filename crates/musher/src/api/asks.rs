@@ -16,6 +16,7 @@ use utoipa::ToSchema;
 use super::change::Change;
 use super::problem::Problem;
 use super::request::Params;
+use super::scopes::{self, ScopeNow};
 use super::{Api, Shared};
 use crate::journal::{AskPhase, AskView, AsksQuery, JournalError, WhichAsks};
 use crate::pool::RunName;
@@ -66,6 +67,13 @@ pub(super) struct AskNow {
     /// The tool rule that `allow_always` would grant; absent when there is none that is safe.
     #[schema(value_type = Option<String>)]
     pub(super) rule: Option<Rule>,
+    /// The rules that `allow_always` may grant, from the exact one to the widest. Another rule is taken too, if it covers
+    /// what is asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    scopes: Vec<ScopeNow>,
+    /// Unix milliseconds at which the person is reminded of it, while it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remind_at: Option<i64>,
     /// What the act would change in the files as they are now, if it is an open approval of such an act.
     #[serde(flatten)]
     change: Change,
@@ -125,7 +133,12 @@ impl AskNow {
             }
             (_, _) => Change::default(),
         };
-        Self { ask, digest, body, deadline, rule, change, won }
+        let scopes = scopes::of(body.as_ref(), rule.as_ref());
+        let waits = matches!(ask.state, AskPhase::Open).then(|| RunSpec::read(&folder).ok());
+        let after = waits.flatten().and_then(|spec| spec.bounds.ask_reminder_ms);
+        let after = after.and_then(|after| i64::try_from(after).ok());
+        let remind_at = after.map(|after| ask.opened_at.saturating_add(after));
+        Self { ask, digest, body, deadline, rule, scopes, remind_at, change, won }
     }
 
     /// The ask as it is now in a few words, for whoever comes too late.

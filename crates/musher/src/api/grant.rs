@@ -1,15 +1,19 @@
 //! Grants that outlive a session: written down before the answer that gives them is offered.
 
+use std::path::PathBuf;
+
 use axum::http::StatusCode;
-use musher_core::{Approval, Ask, AskId, Rule, RuleError, ToolRules, ToolUse, Verdict};
+use musher_core::{AskId, Rule, RuleError};
 
 use super::Api;
 use super::asks::AskNow;
 use super::problem::Problem;
+use super::scopes;
 use crate::config::ConfigErrors;
 use crate::config::local::{Grant, LocalError};
 use crate::journal::AskPhase;
 use crate::pool::RunName;
+use crate::runner::spec::RunSpec;
 
 /// A tool rule that a client wrote.
 pub(super) fn rule(text: &str) -> Result<Rule, Problem> {
@@ -41,53 +45,16 @@ impl Api {
         let at = Some((self.clock)());
         let kept = move || {
             let asked = AskNow::read(view, &api);
-            check_offered(&asked, &rule)?;
+            let spec = RunSpec::read(&api.bus.folder(id));
+            // A run without a spec has no folder that a rule could speak of.
+            let cwd = spec.map_or_else(|_| PathBuf::from("/"), |spec| spec.cwd);
+            scopes::check(&asked, &rule, &cwd)?;
             let (agent, story, run) = (run.agent, Some(run.story), Some(id));
             api.settings.local().grant(Grant { agent, rule, story, run, at })?;
             Ok(())
         };
         self.blocking(kept).await?
     }
-}
-
-/// Nobody grants more than was asked for.
-fn check_offered(asked: &AskNow, rule: &Rule) -> Result<(), Problem> {
-    let Some(offered) = &asked.rule else {
-        return Err(not_offered("no rule can safely be granted for this", "allow it once instead"));
-    };
-    let narrower = || match &asked.body {
-        Some(Ask::Approval(approval)) => offered.covers(rule) && fits(rule, approval),
-        Some(Ask::Question { .. } | Ask::Plan { .. } | Ask::Form { .. }) | None => false,
-    };
-    match rule == offered || narrower() {
-        true => Ok(()),
-        false => Err(not_offered(
-            format!("`{rule}` is not what was asked for"),
-            format!("grant `{offered}`, or a narrower rule that still fits what is asked"),
-        )),
-    }
-}
-
-/// Whether a rule fits by its text alone; what leads elsewhere on the disk is never narrowed.
-fn fits(rule: &Rule, approval: &Approval) -> bool {
-    let alone = ToolRules { granted: vec![rule.clone()], ..ToolRules::default() };
-    let wanted = ToolUse {
-        tool: &approval.tool,
-        kind: approval.tool_kind,
-        subject: approval.subject.as_deref(),
-        resolved: None,
-        texts: &[],
-        cwd: "/",
-        unseen: approval.shortened.is_some(),
-    };
-    matches!(alone.verdict(&wanted), Verdict::Allow(_))
-}
-
-fn not_offered(
-    detail: impl Into<String>,
-    hint: impl Into<std::borrow::Cow<'static, str>>,
-) -> Problem {
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "rule_not_offered", detail, hint)
 }
 
 impl From<ConfigErrors> for Problem {

@@ -19,7 +19,7 @@ use crate::journal::{JournalError, StoryView};
 pub(super) enum Headline {
     Story(StoryView),
     Run(Box<RunNow>),
-    Ask(AskNow),
+    Ask(Box<AskNow>),
 }
 
 impl Headline {
@@ -110,7 +110,7 @@ impl Touched {
         }
         for (run, ask) in self.asks {
             if let Some(ask) = api.views.ask(run, &ask)? {
-                Headline::Ask(AskNow::read(ask, api)).frame(out);
+                Headline::Ask(Box::new(AskNow::read(ask, api))).frame(out);
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::Site;
 use super::check::Check;
-use super::files;
+use super::{files, rules};
 use crate::config::local::LocalFile;
 use crate::config::trust::{self, Trust};
 use crate::config::{self, ConfigErrors, PROJECT_FILE, Project};
@@ -38,6 +38,7 @@ pub(super) async fn checks(site: &Site) -> (Option<Project>, Vec<Check>) {
                 checks.push(files::check(git, state, &project).await);
             }
             checks.extend(local(site));
+            checks.extend(rules::checks(repo, site.state.as_deref().ok(), &project));
             (Some(project), checks)
         }
         Err(errors) => {

@@ -1,7 +1,7 @@
 //! `musher approve`: says yes to what agents want to do.
 
 use clap::Args;
-use musher_core::{Answer, Ask};
+use musher_core::{Answer, Ask, Rule};
 
 use super::open_ask::{Given, Open, Which, send};
 use super::place::PlaceArgs;
@@ -16,6 +16,9 @@ pub(crate) struct Approve {
     /// Grant the rule that `musher asks RUN` shows; without one, the agent's own offer for its session.
     #[arg(long)]
     always: bool,
+    /// With --always: grant this rule instead, as long as it covers what is asked, such as `execute(cargo *)`.
+    #[arg(long, value_name = "RULE", requires = "always")]
+    rule: Option<Rule>,
     #[command(flatten)]
     place: PlaceArgs,
 }
@@ -36,12 +39,13 @@ impl Approve {
         }
         let mut given = Vec::new();
         for chosen in chosen {
+            let granted = self.rule.clone().or_else(|| chosen.ask.rule.clone());
             let answer = match self.always {
-                true => Answer::AllowAlways { rule: chosen.ask.rule.clone() },
+                true => Answer::AllowAlways { rule: granted.clone() },
                 false => Answer::Allow { input: None },
             };
             check(&chosen.ask, &answer)?;
-            let done = done(&chosen.ask, self.always);
+            let done = done(&chosen.ask, self.always, granted.as_ref());
             given.push(Given { chosen, answer, done });
         }
         send(&place, &client, &self.which.seen, "Approve", given).await
@@ -55,9 +59,9 @@ fn takes_yes(body: &Ask) -> bool {
     }
 }
 
-fn done(it: &AskNow, always: bool) -> String {
+fn done(it: &AskNow, always: bool, granted: Option<&Rule>) -> String {
     let AskNow { run, ask, agent, .. } = it;
-    match (always, &it.rule) {
+    match (always, granted) {
         (false, _) => format!("ask {ask} of {run} is approved"),
         (true, Some(rule)) => format!(
             "ask {ask} of {run} is approved; {agent} may {} from now on (take it back with `musher grants revoke`)",

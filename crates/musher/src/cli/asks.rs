@@ -1,7 +1,7 @@
 //! `musher asks`: what waits for a person, the oldest first.
 
 use clap::Args;
-use musher_core::Ask;
+use musher_core::{Ask, RuleScope};
 use musher_runtime::now_ms;
 
 use super::open_ask::short;
@@ -118,10 +118,18 @@ fn whole(open: &AskNow, now: i64) -> String {
     let deadline =
         deadline(open).map(|at| format!(", its default answers {}", age::until(at, now)));
     let what = open.body.as_ref().map(ask::described).unwrap_or_default();
-    let always = open
-        .rule
-        .as_ref()
-        .map(|rule| format!("\n  {dim}--always grants {}{dim:#}", visible(&rule.to_string())));
+    let always = open.rule.as_ref().map(|rule| {
+        let other = |scope: &&RuleScope| scope.rule != *rule;
+        let scope = |RuleScope { rule, label }: &RuleScope| {
+            format!("\n    {} ({})", visible(&rule.to_string()), visible(label))
+        };
+        let others: String = open.scopes.iter().filter(other).map(scope).collect();
+        let others = match others.is_empty() {
+            true => String::new(),
+            false => format!("; with --rule also{others}"),
+        };
+        format!("\n  {dim}--always grants {}{others}{dim:#}", visible(&rule.to_string()))
+    });
     format!(
         "{dim}ask {} of run {}, {} ago{}{dim:#}\n{what}{}\n  {dim}digest {}{dim:#}",
         plain(&open.ask),

@@ -1,6 +1,6 @@
 //! What the server tells, as far as the command line shows it. Unknown fields are skipped and missing ones are empty.
 
-use musher_core::{Ask, ErrorInfo, Rule};
+use musher_core::{Ask, ErrorInfo, Rule, RuleScope};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -131,6 +131,8 @@ pub struct AskNow {
     pub deadline: Option<i64>,
     /// What "always" would grant.
     pub rule: Option<Rule>,
+    /// What else "always" may grant, the narrowest first.
+    pub scopes: Vec<RuleScope>,
 }
 
 /// What was granted and capped while working.

@@ -27,6 +27,8 @@ pub struct Agent {
     pub permission_mode: Option<String>,
     pub limits: Limits,
     pub asks: AskPolicy,
+    /// After how long a person is reminded of an ask.
+    pub ask_reminder: Option<Duration>,
     pub linger: Duration,
     pub model_choice: ModelChoice,
 }

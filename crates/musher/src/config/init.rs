@@ -173,14 +173,17 @@ const FIRST_AGENT: &str = r#"# The model, in the runtime's own words. Default: t
 # window = 131072
 # prices = "prices.toml"
 
-# What it may do by itself, what it must ask about, what it may not do. Edits of what an agent's program would run, such
+# What it may do by itself, what it must ask about, what it may not do. Deny always wins; between ask and allow the more
+# specific rule does: `execute(cargo test *)` among allow beats `execute` among ask. Try it with `musher rules test`. Edits of what an agent's program would run, such
 # as its settings with hooks, are denied unless a rule here names that place.
 rules = { allow = ["read(./**)", "search(./**)", "edit(./**)"], ask = ["execute", "fetch", "mcp"], deny = ["edit(.musher/**)", "edit(.git/**)"] }
 # Its own permission mode, in its own words. Default: its own default.
 # permission_mode = "NAME"
-# How long an ask waits for a person, and what it gets then. Default: it waits; "deny".
-ask_deadline = "30m"
-ask_default = "deny"
+# An ask waits until you answer; after this long you are reminded of it. Default: "10m"; "off" for never.
+# ask_reminder = "10m"
+# For agents that nobody attends: how long an ask waits, and what it gets then. Default: it waits; "deny".
+# ask_deadline = "30m"
+# ask_default = "deny"
 
 # What ends a run: model calls, dollars, silence, time. Default: nothing does.
 # max_turns = 200
@@ -193,8 +196,6 @@ inactivity = "15m"
 "#;
 
 const NEXT_AGENT: &str = r#"rules = { allow = ["read(./**)", "search(./**)", "edit(./**)"], ask = ["execute", "fetch", "mcp"], deny = ["edit(.musher/**)", "edit(.git/**)"] }
-ask_deadline = "30m"
-ask_default = "deny"
 inactivity = "15m"
 
 "#;

@@ -36,6 +36,7 @@ pub(super) const AGENT: Table = Table {
         "inactivity",
         "wall_clock",
         "ask_deadline",
+        "ask_reminder",
         "ask_default",
         "linger",
         "base_url",

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
+use std::time::Duration;
 
 use musher_core::{AgentName, Decision, IdError, Rule, ToolRules, Usd};
 use musher_runtime::AskPolicy;
@@ -15,6 +16,8 @@ use super::source::{Source, offset_in_raw};
 use super::template::{DEFAULT_CONTINUE_PROMPT, DEFAULT_PROMPT, Fault, Template};
 use super::{Known, Limits, Project, Server, Worktree, file, model, nearest, raw, value};
 
+/// How long an ask waits before the person is reminded of it, where nothing else is said.
+const ASK_REMINDER: Duration = Duration::from_secs(10 * 60);
 /// Which of the two ways to give the same text was taken.
 const BOTH: &str = "keep one of them";
 
@@ -110,6 +113,7 @@ impl Resolver<'_> {
         let decisions = [("deny", Decision::Deny), ("allow", Decision::Allow)];
         let deadline = self.given(raw.ask_deadline.as_ref(), value::time);
         let default = self.given(raw.ask_default.as_ref(), |text| value::choice(text, &decisions));
+        let ask_reminder = self.given(raw.ask_reminder.as_ref(), value::time_or_off);
         let asks = AskPolicy::Wait { deadline, default: default.unwrap_or_default() };
         let env = raw.env.iter().filter_map(|(name, variable)| {
             Some((name.value.clone(), EnvValue::of(variable, &mut self.reader)?))
@@ -136,6 +140,7 @@ impl Resolver<'_> {
             permission_mode,
             limits,
             asks,
+            ask_reminder: ask_reminder.unwrap_or(Some(ASK_REMINDER)),
             linger: linger.unwrap_or_default(),
             model_choice,
         })

@@ -53,14 +53,15 @@ pub(crate) fn acknowledge(state: &Path, through: i64) -> io::Result<()> {
 }
 
 /// Adds what was found; it is on the disk afterwards.
-pub(super) fn add(state: &Path, at: i64, texts: &[String]) -> io::Result<()> {
+pub(super) fn add(state: &Path, at: i64, texts: &[String]) -> io::Result<Vec<String>> {
     // The folder of a lost run is found again at each start; what was said once is not said again.
     let known: Vec<Notice> =
         [notices_file(state), read_file(state)].iter().flat_map(|path| read(path)).collect();
     let new = |text: &&String| known.iter().all(|notice| notice.text != **text);
     let found: Vec<Notice> =
         texts.iter().filter(new).map(|text| Notice { at, text: text.clone() }).collect();
-    append(&notices_file(state), &found)
+    append(&notices_file(state), &found)?;
+    Ok(found.into_iter().map(|notice| notice.text).collect())
 }
 
 fn append(path: &Path, notices: &[Notice]) -> io::Result<()> {

@@ -6,6 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use musher_runtime::untrusted::{self, Kind};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -40,11 +41,26 @@ pub(super) fn open(path: &Path) -> Result<Connection, JournalError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => create(path)?,
         Err(error) => return Err(JournalError::file(path, "look at")(error)),
     }
+    for beside in [log(path), beside(path, "-shm")] {
+        plain_or_absent(&beside)?;
+    }
     let db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     check(&db, path)?;
     let db = protect(db, path)?;
     set_up(&db, path)?;
     Ok(db)
+}
+
+/// SQLite opens what stands beside the journal as it is. What is no plain file there was put there by somebody else.
+fn plain_or_absent(path: &Path) -> Result<(), JournalError> {
+    match untrusted::kind(path) {
+        Ok(None | Some(Kind::File)) => Ok(()),
+        Ok(Some(kind)) => {
+            let why = format!("it is {kind}, where a plain file belongs; remove it");
+            Err(JournalError::NotAJournal { path: path.into(), why })
+        }
+        Err(error) => Err(JournalError::file(path, "look at")(error.into_io())),
+    }
 }
 
 /// Opens the journal for reading.

@@ -131,6 +131,9 @@ pub struct Bounds {
     pub inactivity_ms: Option<u64>,
     pub wall_clock_ms: Option<u64>,
     pub ask_deadline_ms: Option<u64>,
+    /// After how long the log says that an ask still waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_reminder_ms: Option<u64>,
     pub ask_default: Decision,
     pub linger_ms: u64,
 }
@@ -232,6 +235,7 @@ impl RunSpec {
             deadline: millis(self.bounds.ask_deadline_ms),
             default: self.bounds.ask_default,
         };
+        spec.ask_reminder = millis(self.bounds.ask_reminder_ms);
         spec.resume = self.resume.clone().map(|resuming| Resume {
             fork: resuming.fork,
             fresh_prompt: resuming.fresh_prompt,

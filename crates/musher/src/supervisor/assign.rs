@@ -24,6 +24,7 @@ use crate::runner::spec::{
     self, Bounds, FilesSpec, KeyFrom, ModelSpec, Resuming, RunSpec, SystemWords, VERSION,
 };
 use crate::runtimes;
+use crate::worktree::{Lane, Slots, WorktreeError};
 
 /// What a run is to be, as the pool has planned it.
 #[derive(Debug, Clone)]
@@ -174,18 +175,26 @@ impl Ground {
         if files.is_empty() {
             return Ok(FilesSpec::default());
         }
-        let internal = |error: GitError| ErrorInfo::new(ErrorClass::Internal, error.to_string());
-        let looked = async {
-            let base = self.git.resolve(&self.base).await?;
-            let left = match self.git.tip(&Branch::new(branch.to_string())?).await? {
-                Some(tip) => self.git.merge_base(&base, &tip).await?,
+        let internal = |error: String| ErrorInfo::new(ErrorClass::Internal, error);
+        let (base, branch) = (self.base.clone(), branch.to_string());
+        let copied = project.worktree.copy.clone();
+        let look = async move |slots: Slots| {
+            let git = slots.git();
+            let base = git.resolve(&base).await?;
+            let branch = Branch::new(branch).map_err(GitError::from)?;
+            let left = match git.tip(&branch).await? {
+                Some(tip) => git.merge_base(&base, &tip).await?,
                 None => base,
             };
-            executed(&self.git, &left, files, &project.worktree.copy).await
+            Ok::<_, WorktreeError>(executed(git, &left, files, &copied).await?)
         };
-        let base = looked.await.map_err(internal)?;
-        let accepted =
-            Accepted::read(self.home.path()).map_err(|error| config_error(error.to_string()))?;
+        let looked = self.slots.apart(Lane::Repository, "the look at project files", look);
+        let base = looked.await.map_err(|error| internal(error.to_string()))?;
+        let state = self.home.path().to_owned();
+        let accepted = tokio::task::spawn_blocking(move || Accepted::read(&state)).await;
+        let accepted = accepted
+            .map_err(|error| internal(error.to_string()))?
+            .map_err(|error| config_error(error.to_string()))?;
         let trusted = accepted.states.iter().map(|state| state.only(files).without_texts());
         Ok(FilesSpec { base, trusted: trusted.collect() })
     }
@@ -288,6 +297,7 @@ fn bounds(agent: &Agent, budget: Option<Usd>) -> Bounds {
         inactivity_ms: agent.limits.inactivity.map(millis),
         wall_clock_ms: agent.limits.wall_clock.map(millis),
         ask_deadline_ms: ask_deadline.map(millis),
+        ask_reminder_ms: agent.ask_reminder.map(millis),
         ask_default,
         linger_ms: millis(agent.linger),
     }

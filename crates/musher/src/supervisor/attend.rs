@@ -1,7 +1,7 @@
 //! Attends one run: reads its log for the pool, speaks to its runner, and notices when the runner is gone.
 
 use std::collections::{BTreeMap, HashMap};
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,7 +9,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use musher_core::pool::{Heard, Input, Undelivered, UndeliveredCode};
 use musher_core::{CommandId, RunId, Spend};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -34,6 +35,8 @@ const GREETING: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How much of a log is read at a time.
 const PIECE: usize = 256 * 1024;
+/// How many logs are read at the same time. A disk that never answers costs these threads and nobody else's.
+const READERS: usize = 8;
 
 /// Those who attend runs, by run.
 #[derive(Debug, Clone)]
@@ -48,6 +51,7 @@ struct Shared {
     pool: PoolHandle,
     tasks: TaskTracker,
     stop: CancellationToken,
+    readers: Arc<Semaphore>,
 }
 
 impl Attendants {
@@ -58,7 +62,8 @@ impl Attendants {
         stop: CancellationToken,
     ) -> Self {
         let mailboxes = Mutex::new(HashMap::new());
-        Self { shared: Arc::new(Shared { mailboxes, bus, pool, tasks, stop }) }
+        let readers = Arc::new(Semaphore::new(READERS));
+        Self { shared: Arc::new(Shared { mailboxes, bus, pool, tasks, stop, readers }) }
     }
 
     /// Attends a run from now on, if nobody does.
@@ -72,7 +77,7 @@ impl Attendants {
         let attendants = self.clone();
         self.shared.tasks.spawn(async move {
             let shared = &attendants.shared;
-            let begin = || attend(shared.bus.clone(), shared.pool.clone(), run, mailbox.clone());
+            let begin = || attend(shared, run, mailbox.clone());
             tokio::select! {
                 () = persist(begin, |note| shared.bus.set_note(run, note)) => {}
                 () = shared.stop.cancelled() => {}
@@ -121,14 +126,29 @@ async fn persist<W: Future<Output = ()>>(
 }
 
 /// Attends a run from the last event that the pool knows of.
-async fn attend(bus: Bus, pool: PoolHandle, run: RunId, mailbox: Mailbox) {
+async fn attend(shared: &Shared, run: RunId, mailbox: Mailbox) {
+    let (bus, pool) = (shared.bus.clone(), shared.pool.clone());
+    let readers = shared.readers.clone();
     let cursor = pool.inspect(move |state| state.runs.get(&run).map(|run| run.cursor)).await;
     // Nobody need attend a run that is over, nor any run of a pool that is gone.
     let Ok(Some(cursor)) = cursor else { return };
     let folder = bus.folder(run);
     let insistence = Insistence::on(folder.clone());
-    let (gone, unread) = (false, 0);
-    Attendant { run, folder, cursor, bus, pool, mailbox, insistence, gone, unread }.work().await;
+    let attendant = Attendant {
+        run,
+        folder,
+        cursor,
+        bus,
+        pool,
+        mailbox,
+        insistence,
+        gone: false,
+        unread: 0,
+        readers,
+        listening: None,
+        over: false,
+    };
+    attendant.work().await;
 }
 
 struct Attendant {
@@ -143,26 +163,89 @@ struct Attendant {
     gone: bool,
     /// How often in a row the log of a runner that is gone could not be read.
     unread: u32,
+    readers: Arc<Semaphore>,
+    /// Absent before the first look, and while a thread has it.
+    listening: Option<Listening>,
+    /// The end was heard, or the pool has ended the run.
+    over: bool,
+}
+
+/// Where the log is read, and what was understood of it.
+#[derive(Debug)]
+struct Listening {
+    reader: Option<Reader>,
+    ear: Ear,
+}
+
+/// What was read at once.
+#[derive(Debug)]
+struct Piece {
+    heard: Vec<(u64, Heard)>,
+    /// There may be more.
+    more: bool,
+}
+
+impl Listening {
+    /// Reads on, up to a bound. This blocks.
+    fn piece(listening: Option<Self>, folder: &Path) -> (Self, Result<Piece, LogError>) {
+        let begin = || Self { reader: None, ear: Ear::new(totals(folder)) };
+        let mut listening = listening.unwrap_or_else(begin);
+        let piece = listening.read(folder);
+        (listening, piece)
+    }
+
+    fn read(&mut self, folder: &Path) -> Result<Piece, LogError> {
+        let Self { reader, ear } = self;
+        let open = match reader {
+            Some(open) => open,
+            None => match Reader::open(folder, None) {
+                // What the pool knows must still be in the log after a loss of power.
+                Ok(open) => reader.insert(open.only_synced()),
+                // The runner has not begun yet.
+                Err(LogError::Missing { .. }) => {
+                    return Ok(Piece { heard: Vec::new(), more: false });
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        let (mut heard, mut buffer, mut bytes) = (Vec::new(), Vec::new(), 0);
+        loop {
+            buffer.clear();
+            match open.read(&mut buffer, PIECE) {
+                Ok(Read::Lines(batch)) => {
+                    bytes += batch.lines.len();
+                    heard.extend(lines(&buffer[batch.lines]).filter_map(|line| ear.hear(line)));
+                }
+                // What was read and is gone was never acknowledged; the pool keeps what it heard.
+                Ok(Read::Reset { .. }) => continue,
+                Ok(Read::End) => return Ok(Piece { heard, more: false }),
+                // What was heard before is told first; the same error comes again.
+                Err(_) if !heard.is_empty() => return Ok(Piece { heard, more: true }),
+                Err(error) => return Err(error),
+            }
+            if bytes >= PIECE {
+                return Ok(Piece { heard, more: true });
+            }
+        }
+    }
 }
 
 impl Attendant {
     async fn work(mut self) {
         let mut synced = self.bus.syncs(self.run);
         let mut wanted = self.bus.wanted(self.run);
-        let mut ear = Ear::new(totals(&self.folder));
-        let mut reader: Option<Reader> = None;
         let mut link = self.connect(&wanted).await;
         if link.is_none() {
-            self.look(&mut reader, &mut ear).await;
+            self.look().await;
         }
         // A time and not a pause, for a log that grows all the while must not put it off.
         let mut look_at = Instant::now() + SWEEP;
         loop {
             synced.borrow_and_update();
-            if let Err(error) = self.read(&mut reader, &mut ear).await {
+            if let Err(error) = self.read().await {
                 self.bus.set_note(self.run, Some(error.to_string()));
             }
-            if ear.over {
+            if self.over {
                 return;
             }
             tokio::select! {
@@ -171,7 +254,7 @@ impl Attendant {
                     Some(said) => self.heard(said).await,
                     None => {
                         link = None;
-                        self.look(&mut reader, &mut ear).await;
+                        self.look().await;
                     }
                 },
                 () = self.mailbox.posted() => {
@@ -199,7 +282,7 @@ impl Attendant {
                 () = tokio::time::sleep_until(look_at), if link.is_none() => {
                     link = self.connect(&wanted).await;
                     if link.is_none() {
-                        self.look(&mut reader, &mut ear).await;
+                        self.look().await;
                     }
                     look_at = Instant::now() + SWEEP;
                 }
@@ -244,13 +327,14 @@ impl Attendant {
     }
 
     /// Tells the pool when nobody writes the log any more and it has no end.
-    async fn look(&mut self, reader: &mut Option<Reader>, ear: &mut Ear) {
-        if !matches!(Lock::is_held(&self.folder), Ok(false)) {
+    async fn look(&mut self) {
+        let folder = self.folder.clone();
+        if !matches!(self.apart(move || Lock::is_held(&folder)).await, Ok(false)) {
             return;
         }
         // The end may have been written between the last look and the death.
-        let read = self.read(reader, ear).await;
-        if ear.over {
+        let read = self.read().await;
+        if self.over {
             return;
         }
         if !self.gone {
@@ -258,9 +342,11 @@ impl Attendant {
             return self.tell(Input::RunnerGone { run: self.run }).await;
         }
         // A log that was closed has an end. One in which it cannot be read is as good as lost, whatever else can.
+        let folder = self.folder.clone();
+        let recorded = self.apart(move || outcome::is_recorded(&folder)).await;
         let unread = match read {
             Err(error) => Some(error.to_string()),
-            Ok(()) if outcome::is_recorded(&self.folder) => Some("it has no end".to_owned()),
+            Ok(()) if recorded => Some("it has no end".to_owned()),
             Ok(()) => None,
         };
         self.unread = if unread.is_some() { self.unread + 1 } else { 0 };
@@ -274,7 +360,7 @@ impl Attendant {
         let known = self
             .pool
             .inspect(move |state| state.runs.get(&run).is_some_and(|run| !run.phase.has_ended()));
-        ear.over = !known.await.unwrap_or(true);
+        self.over = !known.await.unwrap_or(true);
     }
 
     async fn heard(&mut self, said: FromRunner) {
@@ -301,29 +387,16 @@ impl Attendant {
     }
 
     /// Reads all that is new. What the pool already knows is heard again for the books, and not told again.
-    async fn read(&mut self, reader: &mut Option<Reader>, ear: &mut Ear) -> Result<(), LogError> {
-        let open = match reader {
-            Some(open) => open,
-            None => match Reader::open(&self.folder, None) {
-                // What the pool knows must still be in the log after a loss of power.
-                Ok(open) => reader.insert(open.only_synced()),
-                // The runner has not begun yet.
-                Err(LogError::Missing { .. }) => return Ok(()),
-                Err(error) => return Err(error),
-            },
-        };
-        let mut buffer = Vec::new();
+    async fn read(&mut self) -> Result<(), LogError> {
         loop {
-            buffer.clear();
-            let heard: Vec<(u64, Heard)> = match open.read(&mut buffer, PIECE)? {
-                Read::Lines(batch) => {
-                    lines(&buffer[batch.lines]).filter_map(|line| ear.hear(line)).collect()
-                }
-                // What was read and is gone was never acknowledged; the pool keeps what it heard.
-                Read::Reset { .. } => continue,
-                Read::End => return Ok(()),
-            };
-            if let Some(queued) = ear.queued_if_new() {
+            let (folder, listening) = (self.folder.clone(), self.listening.take());
+            let (mut listening, piece) =
+                self.apart(move || Listening::piece(listening, &folder)).await;
+            self.over |= listening.ear.over;
+            let queued = listening.ear.queued_if_new();
+            self.listening = Some(listening);
+            let Piece { heard, more } = piece?;
+            if let Some(queued) = queued {
                 self.bus.set_queued(self.run, queued);
             }
             for (seq, what) in heard {
@@ -334,6 +407,25 @@ impl Attendant {
                     self.tell(Input::Heard { run: self.run, seq, what }).await;
                 }
             }
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Looks at files of the run on a thread on which the server does nothing else.
+    async fn apart<T: Send + 'static>(&self, look: impl FnOnce() -> T + Send + 'static) -> T {
+        // It is never closed, and without a turn it would only be less fair.
+        let turn = self.readers.clone().acquire_owned().await.ok();
+        let looked = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            look()
+        });
+        match looked.await.map_err(JoinError::try_into_panic) {
+            Ok(seen) => seen,
+            Err(Ok(panic)) => resume_unwind(panic),
+            // The server ends, and this with it.
+            Err(Err(_)) => std::future::pending().await,
         }
     }
 

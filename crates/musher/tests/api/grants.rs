@@ -50,15 +50,28 @@ async fn grants(rig: &Rig) -> Json {
 }
 
 #[tokio::test]
-async fn only_what_was_offered_or_is_narrower_and_still_fits_is_granted() {
+async fn a_rule_that_covers_what_is_asked_is_granted_and_every_other_is_refused_in_words() {
     let rig = Rig::new().await;
     let (run, path) = asks(&rig, Some(OFFERED)).await;
     let shown = rig.get("/api/v1/asks").await.json();
     assert_eq!(shown["asks"][0]["rule"], OFFERED);
+    let scopes = shown["asks"][0]["scopes"].as_array().unwrap();
+    let rules: Vec<&str> = scopes.iter().map(|scope| scope["rule"].as_str().unwrap()).collect();
+    assert_eq!(
+        rules,
+        ["execute(cargo test -p core)", OFFERED, "execute(cargo *)", "execute"],
+        "from exact to wide"
+    );
+    assert!(scopes.iter().all(|scope| scope["label"].as_str().is_some_and(|it| !it.is_empty())));
+    let other = always(&rig, "execute(cargo test -p other)").await;
+    let refused = rig.post(&path, &other).await;
+    refused.is_problem(422, "rule_not_offered");
+    let words = refused.text();
+    assert!(words.contains("does not cover what is asked"), "{words}");
+    assert!(words.contains("cargo test -p core"), "{words}");
     for (rule, code) in [
-        ("execute", "rule_not_offered"),
         ("*", "rule_not_offered"),
-        ("execute(cargo *)", "rule_not_offered"),
+        ("edit", "rule_not_offered"),
         ("execute(cargo test -p other)", "rule_not_offered"),
         ("execute(", "bad_rule"),
         ("", "bad_rule"),
@@ -66,8 +79,9 @@ async fn only_what_was_offered_or_is_narrower_and_still_fits_is_granted() {
         rig.post(&path, &always(&rig, rule).await).await.is_problem(422, code);
     }
     assert_eq!(grants(&rig).await, json!([]));
-    let narrower = always(&rig, "execute(cargo test -p *)").await;
-    let mut request = order(Method::POST, &path, narrower.to_string());
+    // Written by the person: narrower than what was offered, and not among the scopes.
+    let edited = always(&rig, "execute(cargo test -p *)").await;
+    let mut request = order(Method::POST, &path, edited.to_string());
     request.headers_mut().insert("prefer", "wait=0".parse().unwrap());
     let reply = rig.send(request).await;
     assert_eq!(reply.status, StatusCode::ACCEPTED, "{}", reply.text());
@@ -99,4 +113,15 @@ async fn where_no_rule_is_safe_none_is_granted() {
     let (_, path) = asks(&rig, None).await;
     rig.post(&path, &always(&rig, OFFERED).await).await.is_problem(422, "rule_not_offered");
     until("nothing is granted", async || grants(&rig).await == json!([])).await;
+}
+
+#[tokio::test]
+async fn a_wider_rule_is_granted_when_the_person_chose_it() {
+    let rig = Rig::new().await;
+    let (_, path) = asks(&rig, Some(OFFERED)).await;
+    let wider = always(&rig, "execute(cargo *)").await;
+    let mut request = order(Method::POST, &path, wider.to_string());
+    request.headers_mut().insert("prefer", "wait=0".parse().unwrap());
+    assert_eq!(rig.send(request).await.status, StatusCode::ACCEPTED);
+    assert_eq!(grants(&rig).await[0]["rule"], "execute(cargo *)");
 }

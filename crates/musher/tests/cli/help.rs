@@ -33,6 +33,8 @@ const VERBS: &[&str] = &[
     "grants",
     "grants list",
     "grants revoke",
+    "rules",
+    "rules test",
     "cap",
     "token",
     "token list",

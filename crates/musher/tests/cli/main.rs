@@ -14,6 +14,7 @@ mod promises;
 mod prompts;
 mod real;
 mod restart;
+mod rules;
 mod served;
 mod server;
 mod sockets;

@@ -58,8 +58,8 @@ async fn always_is_granted_by_its_rule_holds_from_then_on_and_is_taken_back() {
     let shown = project.cli(&["asks", &run]).await;
     assert!(shown.contains("--always grants execute(touch one)"), "{shown}");
 
-    for wide in ["execute", "execute(*)", "execute(touch *)", "*"] {
-        let body = json!({ "answer": { "decision": "allow_always", "rule": wide } });
+    for other in ["execute(touch two)", "execute(make *)", "edit", "*"] {
+        let body = json!({ "answer": { "decision": "allow_always", "rule": other } });
         let (status, refused) = server.try_post(&answer(&run, &ask), &body).await.unwrap();
         assert_eq!((status, &refused["code"]), (422, &json!("rule_not_offered")), "{refused:#}");
     }
@@ -99,6 +99,53 @@ async fn always_is_granted_by_its_rule_holds_from_then_on_and_is_taken_back() {
         server.until_over(run).await;
     }
     assert_eq!(project.git(&["status", "--porcelain"]), "", "the repository is untouched");
+}
+
+#[tokio::test]
+async fn a_rule_that_the_person_widens_is_kept_and_answers_the_asks_that_it_covers() {
+    let project = project();
+    let server = project.serve().await;
+    let run = start(&server, "other").await;
+    server.until_ask(&run).await;
+    let shown = project.cli(&["asks", &run]).await;
+    assert!(shown.contains("execute(touch *)") && shown.contains("--rule"), "{shown}");
+    let words = ["approve", &run, "--always", "--rule", "execute(t*)"];
+    let said = project.cli(&words).await;
+    assert!(said.contains("other may execute(t*) from now on"), "{said}");
+    server.until_ask(&run).await;
+    let asks = server.get("/asks").await;
+    assert_eq!(asks["asks"][0]["body"]["subject"], "echo never again", "{asks:#}");
+    server.post(&format!("/runs/{run}/stop"), &json!({})).await;
+    server.until_over(&run).await;
+    let kept = std::fs::read_to_string(project.state().join("local.toml")).unwrap();
+    assert!(kept.contains("rule = \"execute(t*)\""), "{kept}");
+}
+
+#[tokio::test]
+async fn an_allow_rule_that_newly_beats_a_wider_ask_is_told_once_at_start() {
+    let project = Project::new(
+        "[[agent]]\nname = 'coder'\nruntime = 'script'\ncommand = '.musher/work.toml'\n\
+         rules = { allow = ['execute(touch *)'], ask = ['execute'] }\n",
+    );
+    std::fs::write(project.repo().join(".musher/work.toml"), WORK).unwrap();
+    project.git(&["add", "."]);
+    project.git(&["commit", "-qm", "script"]);
+    let server = project.serve().await;
+    let said = server.notices.join("\n");
+    assert!(
+        said.contains("allow `execute(touch *)` is more specific than ask `execute`"),
+        "{said}"
+    );
+    let told = server.get("/notices").await;
+    assert_eq!(told["notices"][0]["text"], said, "{told:#}");
+    let run = start(&server, "coder").await;
+    server.until_ask(&run).await;
+    let asks = server.get("/asks").await;
+    assert_eq!(asks["asks"][0]["body"]["subject"], "echo never again", "{asks:#}");
+    server.post(&format!("/runs/{run}/stop"), &json!({})).await;
+    server.until_over(&run).await;
+    drop(server);
+    assert_eq!(project.serve().await.notices, Vec::<String>::new(), "it is told once");
 }
 
 #[tokio::test]

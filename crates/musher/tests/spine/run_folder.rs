@@ -12,7 +12,7 @@ async fn a_pipe_over_a_file_of_a_runs_folder_holds_up_nobody_and_the_run_ends() 
     let mut server = project.serve().await;
     let mut played = Vec::new();
     let names =
-        ["head", "lock", "events-00000001.jsonl", "outcome.json", "spec.json", "runner.log"];
+        ["head", "lock", "events-00000001.jsonl", "outcome.json", "spec.json", "runner.log", "s"];
     for name in names {
         let (_, run, _) = at_work(&project, &server).await;
         pipe(&project.run_folder(&run).join(name));
@@ -37,4 +37,26 @@ async fn a_pipe_over_a_file_of_a_runs_folder_holds_up_nobody_and_the_run_ends() 
     });
     join_all(ends).await;
     server.ends().await;
+}
+
+#[tokio::test]
+async fn a_pipe_over_the_journals_log_or_index_is_named_by_a_server_that_does_not_start() {
+    for name in ["journal.db-wal", "journal.db-shm"] {
+        let project = Project::of_workers();
+        let server = project.serve().await;
+        server.post("/stories", &json!({ "title": "Kept" })).await;
+        let (file, away) = (project.state().join(name), project.top().join("away"));
+        std::fs::rename(&file, &away).unwrap();
+        pipe(&file);
+        // It answers, or it has ended because its journal is not the one that it opened.
+        let _told = soon(name, server.try_get("/stories")).await;
+        server.kill();
+        assert!(project.serve_with(&[]).await.is_none(), "{name}");
+        let said = std::fs::read_to_string(project.server_log()).unwrap();
+        assert!(said.contains(name) && said.contains("a pipe"), "{name}: {said}");
+        std::fs::remove_file(&file).unwrap();
+        std::fs::rename(&away, &file).unwrap();
+        let server = project.serve().await;
+        assert_eq!(server.stories().await.len(), 1, "{name}: nothing is lost");
+    }
 }

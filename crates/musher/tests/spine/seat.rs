@@ -92,6 +92,37 @@ async fn an_ask_that_nobody_answers_gets_its_default_also_while_no_server_runs()
 }
 
 #[tokio::test]
+async fn an_ask_that_waits_is_reminded_of_and_never_denied_for_it() {
+    let project = Project::new(&format!("{AGENT}ask_reminder = '1s'\n"));
+    let server = project.serve().await;
+    let (_, run) = server.begin("[[work ask=\"make all\" lines=2]]").await;
+    server.until_ask(&run).await;
+    let asks = server.get("/asks").await;
+    let at = |key: &str| asks["asks"][0][key].as_i64().unwrap_or_default();
+    assert_eq!(at("remind_at"), at("opened_at") + 1000, "{asks:#}");
+    assert_eq!(asks["asks"][0]["deadline"], serde_json::Value::Null, "{asks:#}");
+    let reminders = || {
+        let events = project.events(&run).into_iter();
+        let text = |event: musher_core::Event| match event.kind {
+            EventKind::Notice { code: Some(code), text, .. } if code == "ask_waits" => Some(text),
+            _ => None,
+        };
+        events.filter_map(text).collect::<Vec<String>>()
+    };
+    let began = std::time::Instant::now();
+    while reminders().is_empty() {
+        assert!(began.elapsed() < PATIENCE, "nobody was reminded");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let told = reminders();
+    assert!(told[0].contains("Still waiting") && told[0].contains("make all"), "{told:?}");
+    let asks = server.get("/asks").await;
+    assert_eq!(asks["asks"][0]["state"], "open", "{asks:#}");
+    project.cli(&["approve", &run]).await;
+    assert_eq!(server.until_over(&run).await["outcome"], "completed");
+}
+
+#[tokio::test]
 async fn each_run_of_a_session_is_billed_for_its_own_work_alone() {
     let project = Project::new(AGENT);
     let server = project.serve().await;

@@ -416,3 +416,35 @@ async fn promise_1_a_kill_in_the_middle_of_a_merge_is_in_no_other_merges_way() {
         assert_eq!(project.git(&["rev-list", "--merges", "--count", "main"]).trim(), "2");
     }
 }
+
+/// The same tricks when the work is merged: it ends, and nothing hangs.
+#[tokio::test]
+async fn whatever_stands_in_the_place_of_a_file_a_merge_ends_and_the_server_answers() {
+    let project = Project::of_workers();
+    let server = project.serve().await;
+    let mut merged = 0;
+    for (trick, put) in
+        [("a pipe", pipe as fn(&Path)), ("an endless link", endless), ("a device", device)]
+    {
+        let (story, run, place) = at_work(&project, &server).await;
+        server.post(&format!("/runs/{run}/stop"), &json!({})).await;
+        server.until_over(&run).await;
+        for file in [
+            place.worktree.join(".gitattributes"),
+            place.worktree.join(".git"),
+            place.worktree.join("new.txt"),
+            place.entry.join("index"),
+            place.entry.join("HEAD"),
+        ] {
+            put(&file);
+        }
+        let path = format!("/stories/{story}/merge");
+        let (status, told) = soon(trick, server.try_post(&path, &json!({}))).await.unwrap();
+        // What was committed is merged, or the reason why not is told.
+        assert!([200, 409].contains(&status), "{trick}: {status} {told:#}");
+        merged += u32::from(status == 200);
+        server.is_well().await;
+    }
+    println!("merged {merged} of 3");
+    server.ends().await;
+}

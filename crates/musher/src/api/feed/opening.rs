@@ -116,7 +116,8 @@ async fn asks(
     // What an ask says can be long, so they are read one by one.
     if let Some(ask) = left.pop_front() {
         let shared = api.clone();
-        Headline::Ask(api.blocking(move || AskNow::read(ask, &shared)).await?).frame(out);
+        let ask = api.blocking(move || AskNow::read(ask, &shared)).await?;
+        Headline::Ask(Box::new(ask)).frame(out);
     }
     Ok(match left.is_empty() {
         true => Stage::Done,

@@ -1,8 +1,10 @@
 //! What is drafted is valid and careful.
 
 use std::fs;
+use std::time::Duration;
 
 use musher_core::{ToolKind, ToolUse, Verdict};
+use musher_runtime::AskPolicy;
 
 use super::*;
 use crate::config::{ConfigErrors, PROJECT_FILE, Project, keys, load};
@@ -86,6 +88,20 @@ fn a_drafted_agent_may_work_in_its_folder_and_asks_for_the_rest() {
                 let said = verdict(tool, kind, subject);
                 assert!(matches!(said, Verdict::Ask(_)), "{tool}: {said:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_draft_lets_asks_wait_so_that_a_lunch_denies_nothing() {
+    for text in drafts() {
+        for agent in loaded(&text).unwrap().agents {
+            assert!(matches!(agent.asks, AskPolicy::Wait { deadline: None, .. }), "{text}");
+            assert_eq!(
+                agent.ask_reminder,
+                Some(Duration::from_secs(600)),
+                "a reminder comes instead"
+            );
         }
     }
 }

@@ -193,3 +193,35 @@ async fn a_turn_names_the_words_that_it_begins_with_and_no_others() {
     assert_eq!(begun[1], (Trigger::Prompt, vec!["too-late".into()]));
     assert_eq!(begun[2], (Trigger::Background, vec![]));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_ask_that_waits_long_is_told_once_and_still_waits() {
+    let mut spec = spec();
+    spec.ask_reminder = Some(Duration::from_secs(600));
+    let session = play(spec, |mut attempt| async move {
+        say(&attempt, started()).await;
+        ask(&attempt, false).await;
+        while !matches!(attempt.port.orders.recv().await, Some(Order::Answer { .. })) {}
+        say(&attempt, ended(TurnOutcome::Completed)).await;
+        told_to_leave(&mut attempt).await;
+        Ended::default()
+    });
+    let handle = session.handle();
+    tokio::time::sleep(Duration::from_secs(8 * 3600)).await;
+    handle.answer("a".into(), musher_core::Answer::Allow { input: None }).await.unwrap();
+    let kinds = all(session).await;
+    let reminders: Vec<&String> = kinds
+        .iter()
+        .filter_map(|kind| match kind {
+            EventKind::Notice { code: Some(code), text, .. } if code == "ask_waits" => Some(text),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(reminders.len(), 1, "{kinds:?}");
+    assert!(reminders[0].starts_with("Still waiting for you after 10 min"), "{reminders:?}");
+    let by = kinds.iter().find_map(|kind| match kind {
+        EventKind::AskClosed { by, .. } => Some(*by),
+        _ => None,
+    });
+    assert_eq!(by, Some(ClosedBy::Person), "nothing was denied meanwhile");
+}

@@ -1,0 +1,36 @@
+//! Rules that can never decide anything: in the project file, and among what was granted.
+
+use std::path::Path;
+
+use musher_core::ToolRules;
+
+use super::check::Check;
+use crate::config::local::LocalFile;
+use crate::config::{self, DeadAt, PROJECT_FILE, Project};
+
+const NAME: &str = "rules";
+
+pub(super) fn checks(repo: &Path, state: Option<&Path>, project: &Project) -> Vec<Check> {
+    let fix = "remove or change the rule; `musher rules test` shows which rule decides";
+    let mut checks: Vec<Check> = config::dead_rules(repo, project)
+        .into_iter()
+        .map(|DeadAt { agent, line, dead }| {
+            let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+            let (list, rule) = (dead.list.as_str(), &dead.rule);
+            let says = format!("{PROJECT_FILE}{line}: agent {agent}: {list} `{rule}` {}", dead.why);
+            Check::warn(NAME, says, fix)
+        })
+        .collect();
+    let local = state.and_then(|state| LocalFile::new(state).read().ok()).unwrap_or_default();
+    for agent in &project.agents {
+        let granted = ToolRules { granted: local.granted(&agent.name), ..agent.rules.clone() };
+        // Those of the file are told above.
+        let dead = granted.dead().into_iter().filter(|dead| granted.granted.contains(&dead.rule));
+        checks.extend(dead.map(|dead| {
+            let says = format!("agent {}: granted `{}` {}", agent.name, dead.rule, dead.why);
+            let fix = format!("`musher grants revoke {} \"{}\"`", agent.name, dead.rule);
+            Check::warn(NAME, says, fix)
+        }));
+    }
+    checks
+}

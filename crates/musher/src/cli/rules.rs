@@ -1,0 +1,27 @@
+//! `musher rules …`: what the tool rules of the project say.
+
+mod test;
+
+use clap::{Args, Subcommand};
+
+use super::{CliError, Exit};
+
+#[derive(Debug, Args)]
+pub(crate) struct Rules {
+    #[command(subcommand)]
+    verb: RulesVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum RulesVerb {
+    /// Show which rule decides about a call, and why.
+    Test(test::Test),
+}
+
+impl Rules {
+    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+        match self.verb {
+            RulesVerb::Test(test) => test.run(),
+        }
+    }
+}
