@@ -229,6 +229,33 @@ test("a merge that conflicts says what conflicts, changes nothing and can be han
     .toBe(2);
 });
 
+test.describe("files that agents run or obey", () => {
+  const HOOK = '[[step]]\nwrite = ".claude/settings.json"\ncontent = "{}"\n';
+  const RULES = '[[step]]\nwrite = "CLAUDE.md"\ncontent = "Be brief."\n';
+  const USUAL = '[[step]]\nwrite = "plain.txt"\ncontent = "x"\n';
+  test.use({
+    scripts: { planter: `${HOOK}${RULES}${USUAL}` },
+    keys: { planter: 'rules = { allow = ["edit(.claude/**)"] }' },
+  });
+
+  test("have a badge in the list of files, in the diff and before a merge", async ({ page, server }) => {
+    const { run } = await server.begin("Plant", "planter");
+    await server.over(run);
+    await page.goto(`${server.url}/runs/${run}/changes`);
+    await expect(file(page, "settings.json")).toContainText("run by agents");
+    await expect(file(page, "CLAUDE.md")).toContainText("obeyed by agents");
+    await expect(file(page, "plain.txt")).not.toContainText("by agents");
+    await file(page, "settings.json").click();
+    await expect(page.getByRole("main").getByText("run by agents").last()).toBeVisible();
+    await accessible(page);
+    await page.keyboard.press("M");
+    const note = page.getByRole("dialog").getByRole("note");
+    await expect(note).toContainText(".claude/settings.json run by agents");
+    await expect(note).toContainText("CLAUDE.md obeyed by agents");
+    await expect(note).not.toContainText("plain.txt");
+  });
+});
+
 test("a token that is revoked under a comment takes nothing of it", async ({ page, server }) => {
   const { run } = await server.begin("Write", "worker", '[[work write=a.txt text="one"]]');
   await server.over(run);

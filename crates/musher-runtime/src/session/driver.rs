@@ -277,7 +277,7 @@ impl Driver {
                     match self.fallback(&ended) {
                         Some(fresh) => running = fresh,
                         None => {
-                            // Whoever sends a command now must hear at once that it is too late.
+                            // Reply to late commands at once, so that their senders do not wait.
                             drop(requests);
                             return self.finish(ended, &outputs).await;
                         }

@@ -79,7 +79,7 @@ async fn settle(attempt: &Attempt, files: &'static [ProjectFile]) -> Option<Sign
         if !matches!(answer, Answer::Allow { .. }) {
             return left_out(now, "are not loaded: a person did not agree to them");
         }
-        // Whoever waits for the answer may have changed them meanwhile, and that was not agreed to.
+        // The files may have changed while the ask was open; only what was shown is agreed to.
         if look(attempt, files).await.is_same(&now) {
             return Some(Signal::Seen { files: now, settings: Settings::Loaded, left_out: None });
         }

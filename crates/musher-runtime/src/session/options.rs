@@ -18,7 +18,7 @@ pub struct ModelOptions {
     /// The wire format, where a runtime has several.
     pub wire: Option<String>,
     pub temperature: Option<f64>,
-    /// How hard the model should think, in the vendor's words: `low`, `medium`, `high` or whatever it takes.
+    /// How hard the model should think, in the vendor's words: such as `low`, `medium` or `high`.
     pub effort: Option<String>,
     /// The most tokens of one answer.
     pub max_output: Option<u64>,

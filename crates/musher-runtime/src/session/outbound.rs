@@ -97,7 +97,7 @@ impl Outbound {
                 let _ended = self.orders.try_send(order);
             }
             Held::Answer(to, answer) => {
-                // Whoever asked may not want to know any more.
+                // An error means that the sender has gone.
                 let _gone = to.send(answer);
             }
         }

@@ -17,7 +17,7 @@ use crate::journal::{JournalError, StoryView};
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Headline {
-    Story(StoryView),
+    Story(Box<StoryView>),
     Run(Box<RunNow>),
     Ask(Box<AskNow>),
 }
@@ -102,7 +102,7 @@ impl Touched {
             if let Some(whole) = api.views.story(story)? {
                 let mut story = whole.story;
                 with_lines(&mut story, api);
-                Headline::Story(story).frame(out);
+                Headline::Story(Box::new(story)).frame(out);
             }
         }
         for run in runs {

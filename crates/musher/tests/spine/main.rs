@@ -19,6 +19,7 @@ mod flow;
 mod full;
 mod grants;
 mod hostile;
+mod hung;
 mod identity;
 mod inject;
 mod kept;

@@ -72,7 +72,7 @@ impl Translator {
                 None => return self.not_understood(frame, &id),
             },
             other => {
-                // Whatever is left unanswered would block the agent for ever.
+                // A request without a reply would block the agent forever.
                 let message = format!("Musher does not know `{}`", other.unwrap_or_default());
                 let refusal = self.peer.refuse(&id, &message);
                 frame.reply(refusal);

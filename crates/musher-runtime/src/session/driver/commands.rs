@@ -136,8 +136,7 @@ impl Driver {
         self.emit(EventKind::UserMessage { prompt, text: text.to_owned(), origin });
     }
 
-    /// Keeps a prompt until its turn. It is told of when it is taken, so that whoever hears that it was taken finds it
-    /// in the record.
+    /// Queues a prompt. Its event is emitted now, so that the log has it before the sender hears that it was taken.
     fn hold_prompt(&mut self, id: PromptId, text: String) {
         self.prompted(&id, &text);
         self.pending.push_back((id, text));
@@ -156,7 +155,7 @@ impl Driver {
         }
     }
 
-    /// Gives up the prompts that wait, and says so: whoever gave them was told that they would be begun.
+    /// Drops the queued prompts and says so, because their senders were told that they would be begun.
     pub(super) fn forget_pending(&mut self) {
         let count = std::mem::take(&mut self.pending).len();
         if count > 0 {
@@ -176,7 +175,7 @@ impl Driver {
     pub(super) fn begin_prompt(&mut self, id: PromptId, text: String) {
         self.close_at = None;
         self.clocks.heard();
-        // Held before it is asked about: whoever answers at once finds it there.
+        // Queue it before asking, so that an immediate answer finds it.
         self.pending.push_front((id, text));
         if self.files_have_changed() {
             return;

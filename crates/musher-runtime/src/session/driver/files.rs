@@ -49,7 +49,7 @@ impl Driver {
         }
     }
 
-    /// Asks in the name of whoever starts the agent.
+    /// Opens an ask before the agent starts.
     pub(super) fn ask_first(&mut self, body: Ask, reply: oneshot::Sender<Answer>) {
         let ask = self.watched.next_ask();
         self.hosted.await_answer(ask.clone(), reply);

@@ -34,7 +34,7 @@ impl Hosted {
         self.open.insert(ask, asker);
     }
 
-    /// No answer will come; whoever waits hears that.
+    /// No answer will come; those who wait for it are told.
     pub(super) fn forget(&mut self, ask: &AskId) {
         self.open.remove(ask);
     }
@@ -44,7 +44,7 @@ impl Driver {
     pub(super) fn requested(&mut self, request: Request) {
         match request {
             Request::Command(command, reply) => {
-                // Whoever asked may have gone away.
+                // An error means that the caller has gone.
                 let _gone = reply.send(self.obey(command).map(|()| self.seq));
             }
             Request::Ask(body, reply) => {

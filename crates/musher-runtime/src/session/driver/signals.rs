@@ -167,7 +167,7 @@ impl Driver {
         self.emit_from(EventKind::TurnStarted { trigger, prompts }, Scope::Main, raw);
     }
 
-    /// Ends the turn: first whatever is open in it, then the turn itself.
+    /// Ends the turn: first everything that is open in it, then the turn itself.
     pub(super) fn turn_ended(&mut self, mut ended: TurnEnded, raw: Option<RawRef>, by: ClosedBy) {
         if self.turns.open.is_none() {
             let prompts = self.turns.begin();

@@ -68,7 +68,7 @@ async fn stories(api: &Api, before: Option<u64>, out: &mut Vec<u8>) -> Result<St
     let page = api.view(move |views| views.stories(&query)).await?;
     for mut story in page.stories {
         with_lines(&mut story, api);
-        Headline::Story(story).frame(out);
+        Headline::Story(Box::new(story)).frame(out);
     }
     Ok(match page.next {
         Some(next) => Stage::Stories { before: Some(next) },
