@@ -20,8 +20,8 @@ const SOON: Duration = Duration::from_secs(30);
 
 /// Where one agent works, and where git keeps what belongs to that.
 pub(crate) struct Place {
-    worktree: PathBuf,
-    entry: PathBuf,
+    pub(crate) worktree: PathBuf,
+    pub(crate) entry: PathBuf,
 }
 
 type Play = fn(&Place);
