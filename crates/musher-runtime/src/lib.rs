@@ -37,7 +37,7 @@ pub use musher_core::{self as core, Event, EventKind, Outcome};
 pub use once::{RunResult, run_once};
 pub use process::{
     Containment, Environment, Host, MARK, OtherProcess, Sweep, TreeOf, act_promptly, control_group,
-    give_back_memory, keep_memory, memory, reap_orphans, sweep,
+    give_back_memory, keep_memory, memory, reap_orphans, share_heaps, sweep,
 };
 pub use process::{StartError, find as find_program};
 pub use project_files::{

@@ -62,6 +62,7 @@ use std::time::Duration;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use exit::{CliError, Exit};
+use musher_runtime::{act_promptly, share_heaps};
 use runner::Runner;
 use terminal::tell;
 use tokio::runtime::Builder;
@@ -157,8 +158,12 @@ impl Verb {
         match self {
             Self::Runner(_) => Builder::new_current_thread(),
             Self::Run(_) | Self::Demo(_) | Self::Serve(_) => {
+                // Threads that look at files come and go, and each heap keeps what was once free in it.
+                share_heaps();
                 let mut builder = Builder::new_multi_thread();
-                builder.worker_threads(2);
+                // Much waits for the server and it needs little of the processor, so it does not wait for the turns of
+                // others. A kernel that does not grant it gives the usual ones.
+                builder.worker_threads(2).on_thread_start(|| drop(act_promptly()));
                 builder
             }
             // The rest asks something of a server or of a file, and then prints it.

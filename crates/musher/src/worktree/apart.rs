@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use musher_core::SlotId;
+use musher_runtime::act_promptly;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
@@ -87,6 +88,8 @@ impl Slots {
         let working = move || {
             // A thread that hangs keeps its turn, so that there are never too many of them.
             let _turn = turn;
+            // A start waits for it. A kernel that does not grant it gives the usual turns.
+            let _usual = act_promptly();
             let done = here.block_on(async move {
                 tokio::select! {
                     done = work(slots) => Some(done),
