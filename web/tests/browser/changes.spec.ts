@@ -250,8 +250,8 @@ test.describe("files that agents run or obey", () => {
     await accessible(page);
     await page.keyboard.press("M");
     const note = page.getByRole("dialog").getByRole("note");
-    await expect(note).toContainText(".claude/settings.json run by agents");
-    await expect(note).toContainText("CLAUDE.md obeyed by agents");
+    await expect(note).toContainText(/settings\.json.*run by agents/);
+    await expect(note).toContainText(/CLAUDE\.md.*obeyed by agents/);
     await expect(note).not.toContainText("plain.txt");
   });
 });

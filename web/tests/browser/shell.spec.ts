@@ -64,8 +64,8 @@ test("a server that is killed and started again under an open page is followed a
 });
 
 test("a lost journal is shown above every page until a person dismisses it", async ({ page, server }) => {
-  await server.begin("Work", "quick");
-  await expect.poll(async () => (await server.ask<{ runs: unknown[] }>("GET", "/runs")).runs.length).toBe(0);
+  const { run } = await server.begin("Work", "quick");
+  await server.over(run);
   await page.goto(`${server.url}/inbox`);
   const loss = page.getByRole("region", { name: "Data loss" });
   await server.kill();
