@@ -3,6 +3,7 @@ import type { Delta, RunEvent } from "../../../api/words";
 import { costInWords } from "../../../ui/format";
 import { note } from "./notes";
 import type { AskRow, Base, Edit, Failure, Placed, RawPlace, Row, TextRow, ToolRow, TurnRow } from "./rows";
+import { userRow, withdraw } from "./rows";
 
 export interface Folded {
   /** The agent's own rows, in their order. */
@@ -41,21 +42,11 @@ export function fold(events: readonly RunEvent[]): Folded {
 function take(draft: Draft, event: RunEvent): void {
   switch (event.type) {
     case "user_message":
-      add(draft, event, {
-        ...base(event),
-        kind: "user",
-        text: text(event.text),
-        origin: text(event.origin),
-        prompt: text(event.prompt),
-      });
+      add(draft, event, userRow(base(event), event));
       return;
-    case "prompt_withdrawn": {
-      // The message stays where it was queued, and says that the agent never heard it.
-      const prompt = text(event.prompt);
-      const row = draft.rows.findLast((one) => one.kind === "user" && one.prompt === prompt);
-      if (row?.kind === "user") row.origin = "withdrawn";
+    case "prompt_withdrawn":
+      withdraw(draft.rows, event);
       return;
-    }
     case "turn_started":
       turnStarted(draft, event);
       return;

@@ -1,5 +1,5 @@
 // What a transcript is made of: one row for each thing that people look at, however many events told of it.
-import type { AskBody, Scope } from "../../../api/words";
+import type { AskBody, RunEvent, Scope } from "../../../api/words";
 import type { Answered } from "../../inbox/settled";
 
 export interface Base {
@@ -147,4 +147,16 @@ export function isBad(row: Row): boolean {
     default:
       return false;
   }
+}
+
+/** What somebody said to the agent. */
+export function userRow(base: Base, event: RunEvent): UserRow {
+  const text = (name: string) => (typeof event[name] === "string" ? event[name] : "");
+  return { ...base, kind: "user", text: text("text"), origin: text("origin"), prompt: text("prompt") };
+}
+
+/** A message that was taken back stays where it was queued, and says that the agent never heard it. */
+export function withdraw(rows: readonly Row[], event: RunEvent): void {
+  const row = rows.findLast((one) => one.kind === "user" && one.prompt === event.prompt);
+  if (row?.kind === "user") row.origin = "withdrawn";
 }
