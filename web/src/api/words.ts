@@ -6,10 +6,7 @@ type Schemas = components["schemas"];
 export type Story = Schemas["StoryView"];
 export type StoryWhole = Schemas["StoryWhole"];
 export type Run = Schemas["RunNow"];
-export type Ask = Omit<Schemas["AskNow"], "body"> & {
-  body?: AskBody | null;
-  scopes?: { rule: string; label: string }[];
-};
+export type Ask = Omit<Schemas["AskNow"], "body"> & { body?: AskBody | null };
 export type Project = Schemas["ProjectReply"];
 export type Agent = Schemas["AgentNow"];
 export type FileDiff = Schemas["FileDiff"];
