@@ -51,7 +51,7 @@ async fn promise_20_what_was_told_of_a_call_that_was_cut_is_billed_and_marked() 
     ])
     .await;
     let told: Vec<_> = reports.iter().map(|report| (report.id.as_deref(), report.cut)).collect();
-    assert_eq!(told, [(Some("c1"), false), (Some("c2"), true)]);
+    assert_eq!(told, [(Some("calls-over/m"), false), (Some("c2"), true)]);
     assert_eq!((end.usage.input, end.usage.output), (200, 23));
     assert!(end.estimated && end.cost_usd.is_none(), "{end:?}");
 }
