@@ -11,7 +11,7 @@ use super::{Spend, UsageOf, UsageReport, Usd};
 use crate::Recent;
 
 /// How many ids are remembered, so that what is told twice counts once. A frame is repeated soon or never.
-const REMEMBERED: usize = 1024;
+const REMEMBERED: usize = 128;
 
 /// One run's books, by model.
 ///

@@ -407,7 +407,7 @@ fn promise_20_a_lost_run_is_billed_for_what_was_told_of_its_calls_and_the_rest_i
         })
         .collect();
     let named = |id: &str| Some(id.to_owned());
-    let expected = [(named("c1"), false), (named("c2"), true), (named("unseen"), true)];
+    let expected = [(named("calls-over/m"), false), (named("c2"), true), (named("unseen"), true)];
     assert_eq!(last_words, expected);
 }
 

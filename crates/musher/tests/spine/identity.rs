@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use musher::runner::spec::RunSpec;
+use musher_core::Event;
 use musher_testkit::proc;
 use serde_json::{Value as Json, json};
 
@@ -33,7 +34,9 @@ async fn check_named(server: &Server, name: &str) -> Option<Json> {
 /// Waits until the agent of a run and its relatives are at work.
 async fn at_work(project: &Project, server: &Server, run: &str) {
     server.until_live(run).await;
-    while project.left().len() < 2 {
+    // The process between the agent and what it leaves behind is gone when the agent says so.
+    let said = |event: &Event| serde_json::to_string(event).unwrap().contains("spawned ");
+    while !project.events(run).iter().any(said) || project.left().len() < 2 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
