@@ -128,36 +128,36 @@ impl Slots {
     ) -> Result<Option<Commit>, WorktreeError> {
         let _hold = self.hold(slot).await?;
         let checkout = self.checkout(slot)?;
-        if let Some(tip) = self.git.tip(branch).await? {
+        if self.git.is_torn(&checkout)
+            && let Some(tip) = self.git.tip(branch).await?
+        {
             self.git.mend_checkout(&checkout, branch, &tip).await?;
         }
-        let why = self.unfinished(&checkout, branch).await?;
+        let head = self.git.head(&checkout).await?;
+        let why = self.unfinished(&checkout, branch, &head);
         if let Some(why) = why {
             let kept = self.keep_work(slot, &RecoveryName::of(branch)).await?;
             let kept = kept.map(|kept| kept.name);
             return Err(WorktreeError::Unfinished { slot, branch: branch.clone(), why, kept });
         }
-        let commit = self.git.commit_all(&checkout, message, author, &self.files.copy).await?;
+        let commit =
+            self.git.commit_all(&checkout, head, message, author, &self.files.copy).await?;
         // The agent's own commits are as much worth as ours.
         self.git.settle().await?;
         Ok(commit)
     }
 
     /// Why a commit would not land where it should.
-    async fn unfinished(
-        &self,
-        checkout: &Checkout,
-        branch: &Branch,
-    ) -> Result<Option<String>, WorktreeError> {
+    fn unfinished(&self, checkout: &Checkout, branch: &Branch, head: &Head) -> Option<String> {
         if let Some(operation) = self.git.operation(checkout) {
-            return Ok(Some(format!("it is in the middle of a {operation}")));
+            return Some(format!("it is in the middle of a {operation}"));
         }
-        Ok(match self.git.head(checkout).await? {
-            Head::On { branch: on, .. } if on == *branch => None,
+        match head {
+            Head::On { branch: on, .. } if on == branch => None,
             Head::On { branch: on, .. } => Some(format!("it is on {on}")),
             Head::Detached { .. } => Some("it is on no branch".to_owned()),
             Head::Unborn => Some("it has no commit".to_owned()),
-        })
+        }
     }
 
     /// Puts the work of a slot on a recovery ref, if anything in it is uncommitted or its commits are on no other

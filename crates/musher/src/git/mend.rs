@@ -68,6 +68,14 @@ impl Git {
         }
     }
 
+    /// Whether a loss of power took something from a worktree that [`Git::mend_checkout`] can write again.
+    pub(crate) fn is_torn(&self, checkout: &Checkout) -> bool {
+        let git_dir = &checkout.git_dir;
+        is_blank(&git_dir.join("HEAD"))
+            || is_blank(&checkout.root.join(".git"))
+            || is_torn(&git_dir.join("index"))
+    }
+
     /// Writes again what a loss of power took from a worktree that holds a branch: its HEAD, the file by which its folder
     /// is known, and its index. The files in it stay as they are.
     pub(crate) async fn mend_checkout(

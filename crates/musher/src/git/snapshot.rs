@@ -41,18 +41,20 @@ impl Git {
         }
     }
 
-    /// Commits everything in a checkout to the branch it is on; `None` if there is nothing to commit. No hook runs and
-    /// nothing is signed. The caller knows that no process works in this checkout.
+    /// Commits everything in a checkout to the branch it is on, which `head` says; `None` if there is nothing to commit. No
+    /// hook runs and nothing is signed. The caller knows that no process works in this checkout.
     pub async fn commit_all(
         &self,
         checkout: &Checkout,
+        head: Head,
         message: &str,
         author: &Author,
         without: &[RelPath],
     ) -> Result<Option<Commit>, GitError> {
         self.break_index_lock(checkout)?;
         let folder = identity(checkout)?;
-        let Sight { head, shadow } = self.sight(checkout, Ignored::AsPerson).await?;
+        let shadow = Shadow::of_files(self, Trust::Hardened, checkout, Index::Copy, None).await?;
+        let Sight { head, shadow } = Sight::of(head, shadow.ignoring(Ignored::AsPerson))?;
         let staged = self.stage(checkout, shadow, head.commit(), without).await?;
         if staged.is_of_head() {
             return Ok(None);
@@ -80,11 +82,7 @@ impl Git {
     ) -> Result<Sight<'_>, GitError> {
         let shadow = Shadow::of_files(self, Trust::Hardened, checkout, Index::Copy, None);
         let (head, shadow) = tokio::join!(self.head(checkout), shadow);
-        let (head, shadow) = (head?, shadow?.ignoring(ignored));
-        if let Some(commit) = head.commit() {
-            shadow.set_head(commit)?;
-        }
-        Ok(Sight { head, shadow })
+        Sight::of(head?, shadow?.ignoring(ignored))
     }
 
     /// What a checkout holds that its HEAD does not.
@@ -144,6 +142,15 @@ impl Git {
 pub(crate) struct Sight<'a> {
     pub(crate) head: Head,
     shadow: Shadow<'a>,
+}
+
+impl<'a> Sight<'a> {
+    fn of(head: Head, shadow: Shadow<'a>) -> Result<Self, GitError> {
+        if let Some(commit) = head.commit() {
+            shadow.set_head(commit)?;
+        }
+        Ok(Self { head, shadow })
+    }
 }
 
 /// What was found in a checkout.
