@@ -49,7 +49,7 @@ test("an ask puts the card under what needs a person, whom it leads to the ask",
   await server.begin("Asks something", "greeter");
   await page.goto(`${server.url}/board`);
   const needs = column(page, "Needs you");
-  await expect(needs.getByText("run: true")).toBeVisible();
+  await expect(needs.getByText("Waiting for approval: true")).toBeVisible();
   await page.keyboard.press("j");
   await page.keyboard.press("m");
   await page.keyboard.press("Enter");

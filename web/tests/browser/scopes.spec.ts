@@ -5,7 +5,7 @@ import { accessible, expect, steady, test } from "./rig";
 
 test.use({
   scripts: {
-    checker: '[[step]]\nrun = "git status --short"\nask_first = true\n\n[[step]]\nsay = "Checked."\n',
+    checker: '[[step]]\nrun = "ls -a"\nask_first = true\n\n[[step]]\nsay = "Checked."\n',
   },
 });
 
@@ -15,7 +15,7 @@ test("always allow similar offers scopes from exact to wide, and the rule is edi
 }) => {
   const { run } = await server.begin("Look at it", "checker");
   await page.goto(`${server.url}/inbox`);
-  await expect(page.getByText("git status --short").first()).toBeVisible();
+  await expect(page.getByText("ls -a").first()).toBeVisible();
   await steady(page);
   await page.keyboard.press("A");
   const dialog = page.getByRole("dialog", { name: "Always allow" });
@@ -39,14 +39,14 @@ test("always allow similar offers scopes from exact to wide, and the rule is edi
   await page.keyboard.press("Enter");
   await expect(page.getByRole("alert").filter({ hasText: "does not cover what is asked" })).toBeVisible();
   expect(await server.waits(run)).toHaveLength(1);
-  await expect(page.getByText("git status --short").first()).toBeVisible();
+  await expect(page.getByText("ls -a").first()).toBeVisible();
   await steady(page);
   await page.keyboard.press("A");
   await steady(page);
-  await rule.fill("execute(git status *)");
+  await rule.fill("execute(ls *)");
   await page.keyboard.press("Enter");
   await expect
     .poll(async () => JSON.stringify(await server.ask("GET", `/runs/${run}/events?last=200`)))
     .toContain("Checked.");
-  expect(readFileSync(join(server.state, "local.toml"), "utf8")).toContain("git status *");
+  expect(readFileSync(join(server.state, "local.toml"), "utf8")).toContain("ls *");
 });

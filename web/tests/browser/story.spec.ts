@@ -94,6 +94,7 @@ test.describe("a story that adds a secret", () => {
     await page.goto(`${server.url}/runs/${run}`);
     await expect(page.getByText("run completed")).toBeVisible();
     await page.goto(`${server.url}/stories/${story}`);
+    await expect(page.getByRole("heading", { name: "Leak", exact: true })).toBeVisible();
     const before = server.git("rev-parse", "main");
     await page.keyboard.press("s");
     await page.keyboard.press("m");
