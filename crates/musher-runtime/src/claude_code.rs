@@ -47,6 +47,7 @@ impl Runtime for ClaudeCode {
             chosen: launch::CHOSEN,
             banned: launch::BANNED,
             files: project::FILES,
+            asks_a_model: true,
         };
         session::start(profile, spec, Arc::new(|attempt| Box::pin(backend::run(attempt))))
     }

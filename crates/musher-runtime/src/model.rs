@@ -76,6 +76,7 @@ pub(crate) fn start(service: &'static Service, mut spec: SessionSpec) -> Session
         banned: service.banned,
         // Our own loop reads no file unless the model asks for it.
         files: &[],
+        asks_a_model: true,
     };
     if spec.model_options.key.is_none() {
         let is_set =

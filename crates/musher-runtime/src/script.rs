@@ -63,6 +63,8 @@ impl Runtime for Script {
             chosen: &[],
             banned: &[],
             files: &[],
+            // Each step counts as a call, so that limits can be tried out, and costs nothing unless it says what.
+            asks_a_model: false,
         };
         let script = self.clone();
         session::start(

@@ -61,6 +61,8 @@ pub(crate) struct Profile {
     pub(crate) banned: &'static [&'static str],
     /// What the program takes from the folder it works in.
     pub(crate) files: &'static [ProjectFile],
+    /// Its calls are those of a model, so that one of which nobody says a word has an unknown cost.
+    pub(crate) asks_a_model: bool,
 }
 
 /// A runtime's own side: runs one attempt to its end.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use musher_runtime::claude_code::ClaudeCode;
-use musher_runtime::core::{Event, EventKind, Outcome};
+use musher_runtime::core::{Event, EventKind, Outcome, Usd};
 use musher_runtime::script::Script;
 use musher_runtime::{Keeper, Output, Runtime, SessionSpec, sweep};
 use musher_testkit::{proc, programs};
@@ -185,4 +185,13 @@ async fn whole(mut story: Story) -> (Vec<Event>, Outcome) {
         })
         .await;
     (story.events, end)
+}
+
+#[tokio::test]
+async fn a_script_that_says_nothing_of_money_cost_nothing_and_that_is_known() {
+    for script in ["[[step]]\nsay = 'Hello.'", "[[step]]\nfail = 'no'"] {
+        let place = Place::new();
+        let ended = Story::begin(&Script::default().playing(script), place.spec("go")).end().await;
+        assert_eq!(ended.end.cost_usd, Some(Usd::default()), "{}", ended.text());
+    }
 }

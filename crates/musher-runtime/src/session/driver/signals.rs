@@ -131,7 +131,8 @@ impl Driver {
     /// Says the last word on every call that has none, when nobody else can say it any more.
     pub(super) fn count_what_is_left(&mut self) {
         let mut left = self.ledger.left();
-        if left.is_empty() && self.ledger.is_empty() && self.turns.model_calls > 0 {
+        let asked = self.profile.asks_a_model && self.turns.model_calls > 0;
+        if left.is_empty() && self.ledger.is_empty() && asked {
             // A model was called, and nobody said a word about it.
             left.push(UsageReport::cut("unseen", None, Spend::unpriced(Tokens::default())));
         }

@@ -36,6 +36,7 @@ where
         chosen: &[],
         banned: &[],
         files: &[],
+        asks_a_model: true,
     };
     start(profile, spec, Arc::new(move |attempt| Box::pin(backend(attempt))))
 }
@@ -326,6 +327,7 @@ fn a_clouds_credentials_pass_only_when_that_cloud_is_chosen() {
         chosen: &[("USE_CLOUD", &["CLOUD_*"])],
         banned: &[],
         files: &[],
+        asks_a_model: true,
     };
     for (chosen, expected) in [(None, 0), (Some(""), 1), (Some("1"), 2)] {
         let mut spec = spec();

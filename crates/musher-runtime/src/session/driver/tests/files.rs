@@ -23,6 +23,7 @@ fn writing(folder: &Path, spec: SessionSpec) -> Session {
         chosen: &[],
         banned: &[],
         files: FILES,
+        asks_a_model: true,
     };
     let place = folder.to_owned();
     let backend = move |mut attempt: Attempt| {
