@@ -952,7 +952,7 @@ export interface components {
         };
         AnswerRequest: {
             answer: components["schemas"]["AnswerBody"];
-            /** @description The `digest` of the ask as it was shown to whoever answers. Another one, or none, is refused with 428. */
+            /** @description The `digest` of the ask as it was shown to the person who answers. Another one, or none, is refused with 428. */
             shown?: string | null;
         };
         /** @description An ask, with what it says. */

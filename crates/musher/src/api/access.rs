@@ -38,7 +38,7 @@ static SECURITY: [(HeaderName, &str); 7] = [
 ];
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
-/// What `musher mcp` says of itself; it shows the token of whoever started it.
+/// What `musher mcp` says of itself; it shows the token of the person who started it.
 const DOOR: HeaderName = HeaderName::from_static("musher-door");
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -118,7 +118,7 @@ impl Access {
         Self { token, tokens, hosts, own, guests: guests.to_vec() }
     }
 
-    /// The token of whoever can read the state directory, to be hidden wherever it turns up.
+    /// The owner's token, which stands in the state directory, to be hidden wherever it turns up.
     pub(super) fn owner_token(&self) -> &str {
         self.token.as_str()
     }

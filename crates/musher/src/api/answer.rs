@@ -21,7 +21,7 @@ use crate::pool::Wish;
 #[serde(deny_unknown_fields)]
 pub(super) struct AnswerRequest {
     answer: AnswerBody,
-    /// The `digest` of the ask as it was shown to whoever answers. Another one, or none, is refused with 428.
+    /// The `digest` of the ask as it was shown to the person who answers. Another one, or none, is refused with 428.
     shown: Option<String>,
 }
 

@@ -141,7 +141,7 @@ impl AskNow {
         Self { ask, digest, body, deadline, rule, scopes, remind_at, change, won }
     }
 
-    /// The ask as it is now in a few words, for whoever comes too late.
+    /// The ask as it is now in a few words, for an answer that comes too late.
     pub(super) fn lost_to(&self) -> Option<String> {
         self.won.as_ref().map(|won| won.sentence(self.ask.run, &self.ask.ask))
     }

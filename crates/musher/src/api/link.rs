@@ -1,4 +1,4 @@
-//! `POST /link`: a new address that signs one browser in, for whoever is in already.
+//! `POST /link`: a new address that signs one browser in, for a client that is signed in already.
 
 use axum::Json;
 use axum::extract::State;

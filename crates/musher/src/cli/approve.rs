@@ -28,7 +28,7 @@ impl Approve {
         let place = self.place.place();
         let client = place.client()?;
         let mut chosen = Open::read(&client).await?.chosen(&client, &self.which).await?;
-        // Whoever says yes to all means all that yes answers.
+        // `--all` means every ask that a yes answers.
         if self.which.asks.is_empty() {
             let all = chosen.len();
             chosen.retain(|it| it.ask.body.as_ref().is_none_or(takes_yes));

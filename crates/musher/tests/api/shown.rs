@@ -1,4 +1,4 @@
-//! Promise 22: an answer hits the ask that was on the screen, and whoever comes second is told who was first.
+//! Promise 22: an answer hits the ask that was on the screen, and the second answer is told who was first.
 
 use axum::http::{Method, StatusCode, header};
 use musher_core::pool::{Heard, Input};

@@ -1,4 +1,4 @@
-//! Who or what an ask went to: whoever comes second is told.
+//! Who or what answered an ask, for an answer that comes second.
 
 use musher_core::{Answer, AskId, ClosedBy, RunId, Sender};
 use serde::Serialize;

@@ -78,7 +78,7 @@ impl InPlace {
     /// Acts on a line that was typed; gives what is to be shown.
     pub(super) async fn line(&mut self, place: &Place, line: Option<String>) -> Option<String> {
         let Some(line) = line else {
-            // Whoever only reads along has answered nothing.
+            // A person who only reads has answered nothing.
             self.left = true;
             return None;
         };
