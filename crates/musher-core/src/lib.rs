@@ -46,5 +46,7 @@ pub use run::{
 pub use session::{Activity, McpState, ModelChange, RateLimit, SessionInfo};
 pub use story::{BranchRef, Story, StoryState};
 pub use tool::{Edit, Executor, ToolKind, ToolOutput, ToolPhase, ToolUpdate};
-pub use usage::{Context, CostBasis, Entry, Ledger, Spend, Tokens, UsageOf, UsageReport, Usd};
+pub use usage::{
+    Context, CostBasis, Entry, Ledger, Lineage, Spend, Tokens, UsageOf, UsageReport, Usd,
+};
 pub use work::OpenWork;

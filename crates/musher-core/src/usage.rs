@@ -6,7 +6,7 @@ mod usd;
 
 use serde::{Deserialize, Serialize};
 
-pub use ledger::{Entry, Ledger};
+pub use ledger::{Entry, Ledger, Lineage};
 pub use report::UsageReport;
 pub use usd::Usd;
 

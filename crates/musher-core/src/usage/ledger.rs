@@ -1,11 +1,13 @@
 //! The ledger: turns what is reported of calls and totals into what one run has spent.
 
+mod lineage;
 mod open;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use self::lineage::Lineage;
 use self::open::OpenCalls;
 use super::{Spend, UsageOf, UsageReport, Usd};
 use crate::Recent;
@@ -20,8 +22,8 @@ const REMEMBERED: usize = 128;
 /// than was ever counted, because an earlier run ended before it was told, the rest is counted now, as [`Entry::earlier`].
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
-    /// The last running total of the session's lineage, as its vendor keeps it.
-    lineage: BTreeMap<String, Spend>,
+    /// What the vendor has counted of the session, and what it may not have.
+    lineage: Lineage,
     /// Earlier runs of the session are in these books, and not only in those of the vendor.
     resumes: bool,
     /// The models of which the vendor has told a total in this run.
@@ -45,7 +47,7 @@ pub struct Entry {
     pub spend: Spend,
     /// What of it earlier runs of the session have spent; a total of the vendor told it only now.
     pub earlier: Option<Spend>,
-    /// The call did not come to its end, and no total will hold it.
+    /// The call did not come to its end as far as anybody saw. A total that holds it is told by a later run, or never.
     pub cut: bool,
     /// With this, everything is known that earlier runs of the session have left unknown and a total can tell.
     pub settles: bool,
@@ -68,10 +70,10 @@ impl Ledger {
     pub const UNNAMED: &str = "unknown";
 
     /// Books that start from the running totals of the session that is resumed or forked.
-    pub fn resuming(totals: BTreeMap<String, Spend>) -> Self {
-        let untold = totals.iter().filter(|(_, total)| total.cost_usd.is_none());
+    pub fn resuming(lineage: Lineage) -> Self {
+        let untold = lineage.totals.iter().filter(|(_, total)| total.cost_usd.is_none());
         let untold = untold.map(|(model, _)| model.clone()).collect();
-        Self { resumes: !totals.is_empty(), lineage: totals, untold, ..Self::default() }
+        Self { resumes: !lineage.is_empty(), lineage, untold, ..Self::default() }
     }
 
     /// Enters a report and returns what it adds to this run. Partial reports add nothing until [`left`](Self::left).
@@ -101,12 +103,11 @@ impl Ledger {
             (Some(total), false) => self.increment(model, report.spend, **total),
             (_, true) => self.total(model, report.spend),
             (None, false) => {
-                let entry = Entry { cut: report.cut, ..report.spend.into() };
-                if !report.cut {
-                    let before = self.lineage.get(model).copied().unwrap_or_default();
-                    self.lineage.insert(model.to_owned(), before.plus(report.spend));
+                match report.cut {
+                    true => self.lineage.cut(model, report.spend),
+                    false => self.lineage.add(model, report.spend),
                 }
-                entry
+                Entry { cut: report.cut, ..report.spend.into() }
             }
         };
         let spent = self.spent.entry(model.to_owned()).or_default();
@@ -118,7 +119,7 @@ impl Ledger {
     /// An increment with the total after it. The first one of a run tells what the vendor had counted before the run;
     /// afterwards the total alone speaks, so that a frame that comes twice counts once.
     fn increment(&mut self, model: &str, added: Spend, total: Spend) -> Entry {
-        let before = self.lineage.insert(model.to_owned(), total);
+        let before = self.lineage.totals.insert(model.to_owned(), total);
         let first = self.told.insert(model.to_owned());
         match before {
             Some(before) if !first && !total.fell_below(before) => total.since(before).into(),
@@ -131,7 +132,7 @@ impl Ledger {
                     return added.into();
                 }
                 let settles = total.cost_usd.is_some() && self.settle(model);
-                let rest = had.since(before);
+                let rest = self.lineage.beyond_cut(model, had.since(before));
                 let earlier = (rest != Spend::default()).then_some(rest);
                 Entry { spend: added.plus(rest), earlier, cut: false, settles }
             }
@@ -141,7 +142,7 @@ impl Ledger {
     /// A running total without an increment.
     fn total(&mut self, model: &str, now: Spend) -> Entry {
         self.told.insert(model.to_owned());
-        match self.lineage.insert(model.to_owned(), now) {
+        match self.lineage.totals.insert(model.to_owned(), now) {
             Some(before) if !now.fell_below(before) => {
                 let settles = now.cost_usd.is_some() && self.settle(model);
                 Entry { settles, ..now.since(before).into() }
@@ -196,8 +197,8 @@ impl Ledger {
         &self.spent
     }
 
-    /// The running totals to give to the next run of this session or of a fork.
-    pub fn lineage(&self) -> &BTreeMap<String, Spend> {
+    /// What to give to the next run of this session or of a fork.
+    pub fn lineage(&self) -> &Lineage {
         &self.lineage
     }
 }

@@ -177,7 +177,7 @@ impl Driver {
             Some(own) => Mark::named(own.clone(), inherited),
             None => Mark::new(inherited),
         };
-        let totals = spec.resume.as_ref().map(|resume| resume.totals.clone()).unwrap_or_default();
+        let lineage = spec.resume.as_ref().map(|resume| resume.lineage.clone()).unwrap_or_default();
         Self {
             weights: Weights::default(),
             mark,
@@ -196,7 +196,7 @@ impl Driver {
             hosted: Hosted::default(),
             watched: Watched::default(),
             clocks: Clocks::new(&spec.limits),
-            ledger: Ledger::resuming(totals),
+            ledger: Ledger::resuming(lineage),
             profile,
             spec: Arc::new(spec),
             backend,

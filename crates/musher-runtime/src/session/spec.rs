@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use musher_core::{Decision, ErrorClass, ErrorInfo, PromptId, SessionId, Spend, ToolRules, Usd};
+use musher_core::{Decision, ErrorClass, ErrorInfo, Lineage, PromptId, SessionId, ToolRules, Usd};
 
 use tokio::sync::{mpsc, watch};
 
@@ -202,8 +202,8 @@ pub struct Resume {
     pub fork: bool,
     /// The whole prompt for a fresh session, used if and only if the earlier one is unknown to the runtime.
     pub fresh_prompt: Option<String>,
-    /// What the session had spent when it was left, by model; see [`musher_core::Ledger::lineage`].
-    pub totals: BTreeMap<String, Spend>,
+    /// What the session had spent when it was left.
+    pub lineage: Lineage,
     /// Go on from the end of this turn, counted from the session's beginning, and leave out what came after it. Only
     /// runtimes that keep their own sessions can.
     pub turn: Option<u32>,
@@ -217,7 +217,7 @@ impl Resume {
             session,
             fork: false,
             fresh_prompt: None,
-            totals: BTreeMap::new(),
+            lineage: Lineage::default(),
             turn: None,
             session_dir: None,
         }

@@ -83,7 +83,9 @@ pub(super) async fn outline(
 fn read_on(made: Option<Made>, folder: &Path) -> Result<Made, LogError> {
     let fresh = || {
         let spec = RunSpec::read(folder).ok();
-        Fold::new(spec.and_then(|spec| spec.resume).map(|resume| resume.totals).unwrap_or_default())
+        Fold::new(
+            spec.and_then(|spec| spec.resume).map(|resume| resume.lineage).unwrap_or_default(),
+        )
     };
     let (mut fold, after) = match made {
         Some(made) => (made.fold, Some(made.to)),

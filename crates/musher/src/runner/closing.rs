@@ -1,9 +1,8 @@
 //! Closes the log of a runner that is gone, and ends what it has left.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use musher_core::{ErrorClass, ErrorInfo, SessionEnded};
+use musher_core::{ErrorClass, ErrorInfo, Lineage, SessionEnded};
 use musher_runtime::{now_ms, sweep};
 
 use super::launch;
@@ -30,7 +29,7 @@ pub fn close_dead(folder: &Path, ours: impl Fn(&RunSpec) -> bool) -> Result<(), 
         Some(words) => format!("the runner died before the run ended; it said: {words}"),
         None => "the runner died before the run ended".to_owned(),
     };
-    let mut totals = BTreeMap::new();
+    let mut lineage = Lineage::default();
     if let Ok(spec) = RunSpec::read(folder) {
         let left = match ours(&spec) {
             true => sweep(&spec.mark, spec.group.as_deref()),
@@ -40,13 +39,13 @@ pub fn close_dead(folder: &Path, ours: impl Fn(&RunSpec) -> bool) -> Result<(), 
                 Vec::new()
             }
         };
-        totals = spec.resume.map(|resume| resume.totals).unwrap_or_default();
+        lineage = spec.resume.map(|resume| resume.lineage).unwrap_or_default();
         if !left.is_empty() {
             message = format!("{message}, and processes {left:?} could not be ended");
         }
     }
     let reason = ErrorInfo::new(ErrorClass::ProcessExit, message);
-    let lost = Lost { reason, now_ms: now_ms(), totals };
+    let lost = Lost { reason, now_ms: now_ms(), lineage };
     close_lost(lock, lost).map(|_| ()).map_err(|error| match error.is_full() {
         true => Unclosed::NotYet(error.to_string()),
         false => Unclosed::Broken(error.to_string()),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use musher_core::{
-    AgentName, Decision, PromptId, RunId, SessionId, Spend, StoryId, ToolRules, Usd,
+    AgentName, Decision, Lineage, PromptId, RunId, SessionId, StoryId, ToolRules, Usd,
 };
 use musher_runtime::{
     AskPolicy, Containment, Environment, Host, Limits, PendingPrompt, ProjectTrust, Resume,
@@ -146,8 +146,8 @@ pub struct Resuming {
     pub fork: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fresh_prompt: Option<String>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub totals: BTreeMap<String, Spend>,
+    #[serde(flatten)]
+    pub lineage: Lineage,
     /// Go on from the end of this turn, where the runtime can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
@@ -239,7 +239,7 @@ impl RunSpec {
         spec.resume = self.resume.clone().map(|resuming| Resume {
             fork: resuming.fork,
             fresh_prompt: resuming.fresh_prompt,
-            totals: resuming.totals,
+            lineage: resuming.lineage,
             turn: resuming.turn,
             session_dir: resuming.session_dir,
             ..Resume::of(resuming.session)

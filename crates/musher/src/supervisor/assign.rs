@@ -1,13 +1,12 @@
 //! From the pool's plan and the project file to what a runner is told.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use musher_core::pool::TextKey;
 use musher_core::{
-    BranchRef, Decision, ErrorClass, ErrorInfo, Opening, RunId, RunPlan, SessionId, StoryId,
-    ToolRules, Usd, Words,
+    BranchRef, Decision, ErrorClass, ErrorInfo, Lineage, Opening, RunId, RunPlan, SessionId,
+    StoryId, ToolRules, Usd, Words,
 };
 use musher_runtime::{
     AskPolicy, KeySource, SystemPrompt, control_group, find_program, has_session,
@@ -117,9 +116,9 @@ impl Ground {
             Opening::Resume { session } => Some((session, false, None)),
             Opening::Fork { session, turn } => Some((session, true, turn)),
         };
-        let totals = match &resume {
-            Some((session, _, _)) => self.views.session_totals(session).map_err(|e| broken(&e))?,
-            None => BTreeMap::new(),
+        let lineage = match &resume {
+            Some((session, _, _)) => self.views.session_lineage(session).map_err(|e| broken(&e))?,
+            None => Lineage::default(),
         };
         let model = plan.model.clone().or_else(|| agent.model.clone());
         Ok(RunSpec {
@@ -152,7 +151,7 @@ impl Ground {
                 session,
                 fork,
                 fresh_prompt: Some(fresh_prompt),
-                totals,
+                lineage,
                 turn,
             }),
             program: agent.program(self.git.root()),

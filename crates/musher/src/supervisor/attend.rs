@@ -1,6 +1,6 @@
 //! Attends one run: reads its log for the pool, speaks to its runner, and notices when the runner is gone.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use musher_core::pool::{Heard, Input, Undelivered, UndeliveredCode};
-use musher_core::{CommandId, RunId, Spend};
+use musher_core::{CommandId, Lineage, RunId};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinError;
 use tokio::time::Instant;
@@ -188,7 +188,7 @@ struct Piece {
 impl Listening {
     /// Reads on, up to a bound. This blocks.
     fn piece(listening: Option<Self>, folder: &Path) -> (Self, Result<Piece, LogError>) {
-        let begin = || Self { reader: None, ear: Ear::new(totals(folder)) };
+        let begin = || Self { reader: None, ear: Ear::new(lineage(folder)) };
         let mut listening = listening.unwrap_or_else(begin);
         let piece = listening.read(folder);
         (listening, piece)
@@ -454,7 +454,7 @@ fn undelivered(refused: Refused) -> Undelivered {
 }
 
 /// What the session that the run resumed had spent before.
-fn totals(folder: &Path) -> BTreeMap<String, Spend> {
+fn lineage(folder: &Path) -> Lineage {
     let spec = RunSpec::read(folder).ok();
-    spec.and_then(|spec| spec.resume).map(|resume| resume.totals).unwrap_or_default()
+    spec.and_then(|spec| spec.resume).map(|resume| resume.lineage).unwrap_or_default()
 }

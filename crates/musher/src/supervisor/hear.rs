@@ -1,9 +1,7 @@
 //! From a run's log to what the pool wants to know of it; the rest is for readers.
 
-use std::collections::BTreeMap;
-
 use musher_core::pool::Heard;
-use musher_core::{CommandId, Event, EventKind, Ledger, Origin, SessionId, Spend};
+use musher_core::{CommandId, Event, EventKind, Ledger, Lineage, Origin, SessionId};
 
 use crate::bus::Queued;
 use crate::runner::log::Kinds;
@@ -23,8 +21,8 @@ pub(super) struct Ear {
 }
 
 impl Ear {
-    /// `totals` are those of the session that the run resumed.
-    pub(super) fn new(totals: BTreeMap<String, Spend>) -> Self {
+    /// `lineage` is that of the session that the run resumed.
+    pub(super) fn new(lineage: Lineage) -> Self {
         let kinds = Kinds::new([
             "session_info",
             "notice",
@@ -38,7 +36,7 @@ impl Ear {
         ]);
         Self {
             kinds,
-            ledger: Ledger::resuming(totals),
+            ledger: Ledger::resuming(lineage),
             session: None,
             queued: Vec::new(),
             queue_changed: false,

@@ -1,21 +1,20 @@
 //! The log of a run whose runner died is closed: what was open is closed, what was spent is counted, once.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use musher::runner::log::{Lost, Reader, close_lost, close_short, open_ends, outcome};
 use musher_core::{
-    Approval, Ask, ClosedBy, CostBasis, ErrorClass, ErrorInfo, Event, EventKind, Level, OpenWork,
-    Origin, Outcome, Scope, SessionEnded, SessionInfo, SessionOrigin, Spend, TaskPhase, TaskUpdate,
-    Tokens, ToolKind, ToolPhase, ToolUpdate, Trigger, TurnEnded, TurnOutcome, UsageOf, UsageReport,
-    Usd,
+    Approval, Ask, ClosedBy, CostBasis, ErrorClass, ErrorInfo, Event, EventKind, Level, Lineage,
+    OpenWork, Origin, Outcome, Scope, SessionEnded, SessionInfo, SessionOrigin, Spend, TaskPhase,
+    TaskUpdate, Tokens, ToolKind, ToolPhase, ToolUpdate, Trigger, TurnEnded, TurnOutcome, UsageOf,
+    UsageReport, Usd,
 };
 
 use crate::rig::{Folder, drain, event, notice, read_all};
 
 fn lost() -> Lost {
     let reason = ErrorInfo::new(ErrorClass::ProcessExit, "the runner died");
-    Lost { reason, now_ms: 99_000, totals: BTreeMap::new() }
+    Lost { reason, now_ms: 99_000, lineage: Lineage::default() }
 }
 
 fn usage(input: u64, cost: f64, cumulative: bool) -> EventKind {
@@ -259,7 +258,8 @@ fn a_runner_that_died_before_it_wrote_anything_is_lost_for_nothing() {
 
 #[test]
 fn a_resumed_run_is_not_billed_for_its_parent_and_a_fallback_is_for_all_of_its_own() {
-    let totals: BTreeMap<String, Spend> = [("m".to_owned(), spend(1_000, 1.0))].into();
+    let mut lineage = Lineage::default();
+    lineage.add("m", spend(1_000, 1.0));
     let fallback = EventKind::Notice {
         level: Level::Warning,
         code: Some("resume_fallback".into()),
@@ -277,7 +277,7 @@ fn a_resumed_run_is_not_billed_for_its_parent_and_a_fallback_is_for_all_of_its_o
     for (kinds, input, origin) in cases {
         let folder = Folder::new();
         folder.create().append(&numbered(kinds)).unwrap();
-        let lost = Lost { totals: totals.clone(), ..lost() };
+        let lost = Lost { lineage: lineage.clone(), ..lost() };
         let ended = close_lost(folder.lock(), lost).unwrap();
         assert_eq!((ended.usage.input, ended.origin), (input, origin));
     }
@@ -290,7 +290,7 @@ fn other_kinds_leave_nothing_open() {
     writer.append(&numbered(vec![turn_started()])).unwrap();
     writer.append(&[notice(2, "x")]).unwrap();
     drop(writer);
-    let ends = open_ends(&folder.dir, BTreeMap::new()).unwrap();
+    let ends = open_ends(&folder.dir, Lineage::default()).unwrap();
     assert_eq!((ends.last_seq, ends.work), (2, OpenWork::default()));
 }
 
@@ -342,7 +342,7 @@ fn a_prompt_is_unbegun_until_a_turn_names_it() {
         told("p4", Origin::Prompt),
     ]);
     folder.create().append(&events).unwrap();
-    let ends = open_ends(&folder.dir, BTreeMap::new()).unwrap();
+    let ends = open_ends(&folder.dir, Lineage::default()).unwrap();
     assert_eq!(ends.unbegun, ["p1".into(), "p3".into(), "p4".into()]);
     assert_eq!(ends.begun, ["p2".into()].into());
 }

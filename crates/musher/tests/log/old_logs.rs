@@ -1,6 +1,5 @@
 //! Logs that were written by other versions: old ones are read for ever, newer ones are refused in plain words.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -27,7 +26,7 @@ fn a_log_of_version_one_is_read_with_its_epochs() {
     assert_eq!(read_after(&v1(), beyond), (lines[9..].to_vec(), vec![reset]));
     let ended = outcome::read::<SessionEnded>(&v1()).unwrap().unwrap();
     assert_eq!(ended.outcome, Outcome::Lost);
-    let ends = open_ends(&v1(), BTreeMap::new()).unwrap();
+    let ends = open_ends(&v1(), Default::default()).unwrap();
     assert_eq!(ends.ended, Some(ended));
     assert_eq!((ends.last_seq, ends.open_asks.len(), ends.open_turn), (12, 0, None));
     assert_eq!(ends.session.unwrap().as_str(), "s-1f0c");

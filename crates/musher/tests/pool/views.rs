@@ -281,7 +281,7 @@ fn promise_20_what_a_total_tells_later_settles_the_sums_that_hold_both_and_no_ot
     let of = |run| views.run(run).unwrap().unwrap().spent;
     rig.state();
     assert_eq!((of(first).cost_usd, of(first).input), (None, 100));
-    let totals = views.session_totals(&"x".into()).unwrap();
+    let totals = views.session_lineage(&"x".into()).unwrap().totals;
     assert_eq!(totals["m"], Spend::unpriced(tokens(100)));
 
     let Ok(Reply::Run(second)) = rig.reply(prompt(first, "More.")) else { panic!("no run") };
@@ -298,7 +298,7 @@ fn promise_20_what_a_total_tells_later_settles_the_sums_that_hold_both_and_no_ot
     assert_eq!(of(second).cost_usd, Some(0.75));
     let story = views.story(&subject).unwrap().unwrap().story.spent;
     assert_eq!((story.cost_usd, story.input), (Some(0.75), 110), "together they are known");
-    let totals = views.session_totals(&"x".into()).unwrap();
+    let totals = views.session_lineage(&"x".into()).unwrap().totals;
     assert_eq!(totals["m"], Spend::costing(tokens(110), cost(0.75)));
 }
 
@@ -315,7 +315,8 @@ fn promise_20_what_was_cut_is_marked_is_in_no_total_and_is_never_settled() {
     rig.state();
     let spent = views.run(run).unwrap().unwrap().spent;
     assert_eq!((spent.input, spent.cost_usd, spent.estimated), (140, Some(0.75), true));
-    assert_eq!(views.session_totals(&"x".into()).unwrap()["m"], known);
+    let lineage = views.session_lineage(&"x".into()).unwrap();
+    assert_eq!((lineage.totals["m"], &lineage.cut["m"]), (known, &vec![part]));
     let unknown = Spend::unpriced(tokens(1)).plus(known);
     rig.hear(run, 4, counted(Entry { cut: true, ..unknown.into() }));
     rig.state();

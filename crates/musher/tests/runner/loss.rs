@@ -9,7 +9,7 @@ use crate::rig::Rig;
 
 fn lost() -> Lost {
     let reason = ErrorInfo::new(ErrorClass::Internal, "the runner died");
-    Lost { reason, now_ms: 5, totals: Default::default() }
+    Lost { reason, now_ms: 5, lineage: Default::default() }
 }
 
 #[tokio::test]

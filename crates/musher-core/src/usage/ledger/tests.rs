@@ -234,6 +234,28 @@ fn a_call_that_was_cut_is_in_no_total_and_stays_counted_beside_it() {
 }
 
 #[test]
+fn a_total_that_holds_a_call_whose_end_was_never_written_down_counts_it_once() {
+    // The agent heard the end of the second call and began a third; its runner was dead by then.
+    let mut first = Ledger::default();
+    first.enter(&UsageReport::so_far("c1", model(), unpriced(100, 20)).over());
+    first.enter(&UsageReport::so_far("c2", model(), unpriced(100, 1)));
+    end(&mut first);
+    let mut second = Ledger::resuming(first.lineage().clone());
+    second.enter(&result(spend(50, 5, 0.05), spend(250, 45, 0.25)));
+    let both = first.spent().tokens.plus(second.spent().tokens);
+    assert_eq!((both.input, both.output), (250, 45), "as the vendor says");
+    // The third run was cut twice more, and the vendor has seen the end of one of them.
+    let mut third = Ledger::resuming(second.lineage().clone());
+    third.enter(&UsageReport::so_far("c4", model(), unpriced(60, 1)));
+    third.enter(&UsageReport::so_far("c5", model(), unpriced(70, 1)));
+    end(&mut third);
+    let mut fourth = Ledger::resuming(third.lineage().clone());
+    fourth.enter(&result(spend(50, 5, 0.05), spend(370, 59, 0.37)));
+    let last = third.spent().tokens.plus(fourth.spent().tokens);
+    assert_eq!(last.input, 60 + 70 + 50, "one is in the total, the other beside it");
+}
+
+#[test]
 fn a_program_that_forgot_what_it_had_counted_takes_nothing_back_and_settles_nothing() {
     let mut first = Ledger::default();
     first.enter(&UsageReport::so_far("c1", model(), unpriced(100, 20)).over());

@@ -88,7 +88,7 @@ async fn promise_20_agents_killed_at_seeded_moments_are_never_billed_below_the_b
         let Some(session) = killed.end.session.clone() else { continue };
         let mut spec = rig.spec("[[scn:text]] again");
         let mut resume = Resume::of(session);
-        resume.totals = killed.end.models.clone();
+        resume.lineage.totals = killed.end.models.clone();
         resume.fresh_prompt = Some("[[scn:text]] again".into());
         spec.resume = Some(resume);
         let resumed = begin(spec).end().await;

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use musher_core::{Ask, AskId, Event, EventKind, Ledger, Level, PromptId, Spend, ToolPhase};
+use musher_core::{
+    Ask, AskId, Event, EventKind, Ledger, Level, Lineage, PromptId, Spend, ToolPhase,
+};
 use serde::Deserialize;
 
 use super::shape::{Mark, MarkKind, Outline, Span, SpanKind, Turn};
@@ -44,11 +46,11 @@ struct Call<'a> {
 }
 
 impl Fold {
-    /// `totals` are those of the session that the run resumed.
-    pub(super) fn new(totals: BTreeMap<String, Spend>) -> Self {
+    /// `lineage` is that of the session that the run resumed.
+    pub(super) fn new(lineage: Lineage) -> Self {
         Self {
             outline: Outline::default(),
-            ledger: Ledger::resuming(totals),
+            ledger: Ledger::resuming(lineage),
             prompts: BTreeMap::new(),
             calls: BTreeMap::new(),
             asks: BTreeMap::new(),

@@ -6,7 +6,7 @@ use rusqlite::{Params, Row, Transaction};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use musher_core::{Ledger, RunId, SessionId, Spend, StoryId, Tokens, Usd};
+use musher_core::{Ledger, Lineage, RunId, SessionId, Spend, StoryId, Tokens, Usd};
 
 use crate::journal::{JournalError, Views, rows};
 
@@ -131,29 +131,28 @@ impl Views {
         })
     }
 
-    /// What the totals of a session hold of what its runs have spent, by model: where those of the next one begin. What
-    /// was cut is in no total.
-    pub fn session_totals(
-        &self,
-        session: &SessionId,
-    ) -> Result<BTreeMap<String, Spend>, JournalError> {
+    /// What the runs of a session have spent: where the books of the next one begin.
+    pub fn session_lineage(&self, session: &SessionId) -> Result<Lineage, JournalError> {
         self.read(|db| {
             let sql = format!(
                 "SELECT {SPEND}, usage.model AS model FROM runs JOIN {USAGE}
-                    WHERE usage.run = runs.id AND runs.session = ?1"
+                    WHERE usage.run = runs.id AND runs.session = ?1 ORDER BY usage.fact"
             );
+            let mut lineage = Lineage::default();
             let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
             let mut sql = db.prepare_cached(&sql)?;
             let mut found = sql.query([session.as_str()])?;
             while let Some(row) = found.next()? {
                 let line = Line::read(row)?;
-                if !line.cut {
-                    let model: Option<String> = row.get("model")?;
-                    let model = model.unwrap_or_else(|| Ledger::UNNAMED.to_owned());
-                    sums.entry(model).or_default().add(&line);
+                let model: Option<String> = row.get("model")?;
+                let model = model.unwrap_or_else(|| Ledger::UNNAMED.to_owned());
+                match line.cut {
+                    true => lineage.cut(&model, line.spend),
+                    false => sums.entry(model).or_default().add(&line),
                 }
             }
-            Ok(sums.into_iter().map(|(model, sum)| (model, sum.total())).collect())
+            lineage.totals = sums.into_iter().map(|(model, sum)| (model, sum.total())).collect();
+            Ok(lineage)
         })
     }
 }

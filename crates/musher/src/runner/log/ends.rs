@@ -1,10 +1,10 @@
 //! What a run log leaves open: what its writer would still have had to say.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use musher_core::{
-    AskId, Event, EventKind, Ledger, OpenWork, Origin, PromptId, SessionEnded, SessionId,
+    AskId, Event, EventKind, Ledger, Lineage, OpenWork, Origin, PromptId, SessionEnded, SessionId,
     SessionOrigin, Spend, Tokens, UsageOf, UsageReport,
 };
 
@@ -67,9 +67,9 @@ pub struct OpenTurn {
     pub model_calls: u32,
 }
 
-/// Reads a whole log once. `totals` are those of the session that the run resumed, by model.
-pub fn open_ends(dir: &Path, totals: BTreeMap<String, Spend>) -> Result<OpenEnds, LogError> {
-    let mut ends = OpenEnds { ledger: Ledger::resuming(totals), ..OpenEnds::default() };
+/// Reads a whole log once. `lineage` is that of the session that the run resumed.
+pub fn open_ends(dir: &Path, lineage: Lineage) -> Result<OpenEnds, LogError> {
+    let mut ends = OpenEnds { ledger: Ledger::resuming(lineage), ..OpenEnds::default() };
     let mut reader = Reader::open(dir, None)?;
     let kinds = Kinds::new(KINDS);
     let mut buffer = Vec::new();

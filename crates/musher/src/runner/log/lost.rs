@@ -1,10 +1,8 @@
 //! Closes the log of a run whose runner died: says what the runner no longer could.
 
-use std::collections::BTreeMap;
-
 use musher_core::{
-    ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, Level, Outcome, Scope, SessionEnded, Spend,
-    TurnEnded, TurnOutcome, UsageReport,
+    ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, Level, Lineage, Outcome, Scope,
+    SessionEnded, Spend, TurnEnded, TurnOutcome, UsageReport,
 };
 
 use super::disk::Disk;
@@ -20,8 +18,8 @@ pub struct Lost {
     /// Why, as people are told.
     pub reason: ErrorInfo,
     pub now_ms: i64,
-    /// The running totals of the session that the run resumed, by model; see [`musher_core::Ledger::lineage`].
-    pub totals: BTreeMap<String, Spend>,
+    /// What the session that the run resumed had spent before.
+    pub lineage: Lineage,
 }
 
 /// Closes the log and records the outcome. It may be done again, and says the same then; a run that had said its end
@@ -31,13 +29,13 @@ pub fn close_lost(lock: Lock, lost: Lost) -> Result<SessionEnded, LogError> {
     let recorded: Option<SessionEnded> = outcome::read(&dir)?;
     if let Some(ended) = &recorded {
         mend_head(&lock)?;
-        let readable = open_ends(&dir, lost.totals.clone()).is_ok_and(|ends| ends.ended.is_some());
+        let readable = open_ends(&dir, lost.lineage.clone()).is_ok_and(|ends| ends.ended.is_some());
         if readable {
             return Ok(ended.clone());
         }
     }
     let mut writer = Writer::reopen(lock)?;
-    let mut ends = open_ends(&dir, lost.totals)?;
+    let mut ends = open_ends(&dir, lost.lineage)?;
     let ended = match ends.ended.take().or(recorded.clone()) {
         Some(ended) if recorded.is_some() => {
             let text =
@@ -97,7 +95,7 @@ pub fn close_short<D: Disk>(
     ended: &SessionEnded,
     now_ms: i64,
 ) -> Result<(), LogError> {
-    let ends = open_ends(writer.dir(), BTreeMap::new())?;
+    let ends = open_ends(writer.dir(), Lineage::default())?;
     if ends.ended.is_some() {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use musher_core::{CallId, Ledger, ToolPhase, Usd};
+use musher_core::{CallId, Ledger, Lineage, ToolPhase, Usd};
 use proptest::prelude::*;
 
 use super::*;
@@ -292,7 +292,7 @@ fn running_totals_alone_give_the_same_bill_when_the_parent_is_known() {
         };
         assert_eq!(
             bill(&with, Ledger::default()),
-            bill(&without, Ledger::resuming(parent)),
+            bill(&without, Ledger::resuming(Lineage { totals: parent, ..Lineage::default() })),
             "{name}"
         );
     }
