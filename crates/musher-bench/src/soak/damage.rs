@@ -148,7 +148,7 @@ async fn hide_call(world: &World) -> anyhow::Result<()> {
 
 async fn take_memory(world: &World) -> anyhow::Result<()> {
     // The warm-up is over by then.
-    let late = world.time.mul_f64(0.7);
+    let late = world.time.mul_f64(0.45);
     while world.began.elapsed() < late && world.goes_on_after(LOOK).await {}
     let door = world.door();
     let mut connections = Vec::new();
