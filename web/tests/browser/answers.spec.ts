@@ -159,6 +159,44 @@ test("in a transcript an ask that is answered elsewhere stays marked, and its ke
   await expect.poll(() => closed(server, run)).toEqual(["allow", "allow"]);
 });
 
+test("of several asks in one transcript keys answer the marked one, and keys and presses move the mark", async ({
+  page,
+  server,
+}) => {
+  const { run } = await server.begin("Three at once", "worker", "[[work asks=3 at_once=3]]");
+  await expect.poll(() => server.waits(run)).toHaveLength(3);
+  const [first = "", second = "", third = ""] = await server.waits(run);
+  await page.goto(`${server.url}/runs/${run}`);
+  const asks = page.getByRole("region", { name: "Waits for you" });
+  const marked = page.locator('.t-ask[aria-current="true"]');
+  await expect(asks).toHaveCount(3);
+  await expect(marked).toHaveCount(1);
+  await expect(marked).toContainText(": ask-0.");
+  await expect(marked).toContainText("keys answer this one");
+  await accessible(page);
+  // The row of a call stands between two asks.
+  for (const key of ["j", "j"]) await page.keyboard.press(key);
+  await expect(marked).toContainText(": ask-1.");
+  await steady(page);
+  await page.keyboard.press("a");
+  await expect.poll(() => server.waits(run)).toEqual([first, third]);
+  await asks.last().locator("header").click();
+  await expect(marked).toContainText(": ask-2.");
+  await page.keyboard.press("k");
+  await expect(marked).toContainText(": ask-2.");
+  for (const place of [": ask-1.", ": ask-0."]) {
+    await page.keyboard.press("E");
+    await expect(page.locator(".t-row.k-ask:focus")).toContainText(place);
+  }
+  await expect(marked).toContainText(": ask-0.");
+  // A button answers the ask that it stands in, wherever the mark is, and at the first press.
+  await steady(page);
+  await asks.last().getByRole("button", { name: "Approve" }).click();
+  await expect.poll(() => server.waits(run)).toEqual([first]);
+  expect(second).not.toBe(first);
+  expect(await closed(server, run)).toEqual(["allow", "allow"]);
+});
+
 test("finished work that somebody else marked done stays in its place, and no key acts on the next story", async ({
   page,
   server,

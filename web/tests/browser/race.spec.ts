@@ -1,13 +1,17 @@
-// Two pages and a program race for the same and for neighbouring asks, over a bad network: each answer hits the ask that was
-// on the screen, or none, and whoever comes second is told who was first. `MUSHER_RACE_ROUNDS` and `MUSHER_RACE_SEED` set
-// how often, and which numbers are rolled.
+// Two pages and a program race for the same and for neighbouring asks, in the inbox and in a transcript, over a bad network:
+// each answer hits the ask that was on the screen, or none, and whoever comes second is told who was first.
+// `MUSHER_RACE_ROUNDS` and `MUSHER_RACE_SEED` set how often, and which numbers are rolled.
+import type { Browser } from "@playwright/test";
 import { seeded } from "./proxy";
 import { Client, type Sent } from "./racer";
 import { expect, test } from "./rig";
+import type { Server } from "./server";
 
 const ROUNDS = Number(process.env.MUSHER_RACE_ROUNDS ?? 30);
 const SEED = Number(process.env.MUSHER_RACE_SEED ?? 15);
 const AGENTS = 6;
+/** So many asks of one run wait at a time. */
+const TOGETHER = 3;
 /** A round settles at most two asks or so; the last ones must not run out. */
 const STEPS = Math.ceil((ROUNDS * 2.2) / AGENTS) + 12;
 /** Longer than an answer is held so that it can be taken back, and than a new item takes no keys. */
@@ -38,6 +42,34 @@ test("racing clients never answer another ask than the one they showed, and the 
   server,
 }) => {
   test.setTimeout(60_000 + ROUNDS * 2_000);
+  const begun = await Promise.all(agents.map((agent, n) => server.begin(`Story ${n}`, agent)));
+  const runs = begun.map(({ run }) => run);
+  await race(browser, server, { path: "/inbox", runs, waiting: AGENTS, back: ["j", "k"] });
+});
+
+test("racing clients in one transcript never answer another ask than the marked one or the one they pressed", async ({
+  browser,
+  server,
+}) => {
+  test.setTimeout(60_000 + ROUNDS * 2_000);
+  const many = Math.ceil(ROUNDS * 2.2) + 12;
+  const { run } = await server.begin("Many", "worker", `[[work asks=${many} at_once=${TOGETHER} hang=1]]`);
+  const path = `/runs/${run}`;
+  await race(browser, server, { path, runs: [run], waiting: TOGETHER, back: ["j", "k", "e", "E", "f"] });
+});
+
+interface Course {
+  /** Where both pages are. */
+  path: string;
+  runs: string[];
+  /** How many asks wait when it begins. */
+  waiting: number;
+  /** Keys that lead to another ask. */
+  back: string[];
+}
+
+async function race(browser: Browser, server: Server, course: Course): Promise<void> {
+  const { path, runs, waiting, back } = course;
   const roll = seeded(SEED);
   const known = new Map<string, Ask>();
   const sent: Sent[] = [];
@@ -46,10 +78,9 @@ test("racing clients never answer another ask than the one they showed, and the 
     for (const ask of asks) known.set(ask.digest, ask);
     return asks;
   };
-  const runs = await Promise.all(agents.map((agent, n) => server.begin(`Story ${n}`, agent)));
-  await expect.poll(async () => (await open()).length, { timeout: 30_000 }).toBe(AGENTS);
-  const one = await Client.open(browser, server, "one", SEED + 1);
-  const two = await Client.open(browser, server, "two", SEED + 2);
+  await expect.poll(async () => (await open()).length, { timeout: 30_000 }).toBe(waiting);
+  const one = await Client.open(browser, server, path, "one", SEED + 1);
+  const two = await Client.open(browser, server, path, "two", SEED + 2);
 
   /** A program answers the ask whose command is named, or its neighbour, now and then with a digest of another ask. */
   const program = async (command: string, neighbour: boolean) => {
@@ -57,7 +88,7 @@ test("racing clients never answer another ask than the one they showed, and the 
     const at = asks.findIndex((ask) => ask.body.subject === command);
     const target = asks[(at + (neighbour ? 1 : 0) + asks.length) % asks.length];
     if (target === undefined) return;
-    const other = roll() < 0.15 ? asks.find((ask) => ask.run !== target.run) : undefined;
+    const other = roll() < 0.15 ? asks.find((ask) => ask.digest !== target.digest) : undefined;
     const shown = (other ?? target).digest;
     const decision = roll() < 0.5 ? "allow" : "deny";
     const answer = decision === "allow" ? { decision } : { decision, reason: "no" };
@@ -81,7 +112,7 @@ test("racing clients never answer another ask than the one they showed, and the 
   for (let round = 0; round < ROUNDS; round += 1) {
     const [page, rival] = roll() < 0.5 ? [one, two] : [two, one];
     await open();
-    if (roll() < 0.35) await page.page.keyboard.press(roll() < 0.5 ? "j" : "k");
+    if (roll() < 0.35) await page.page.keyboard.press(back[Math.floor(roll() * back.length)] ?? "j");
     // Sometimes the hand is faster than the eye.
     if (roll() < 0.85) await page.wait(STEADY_MS);
     const command = await page.shown();
@@ -137,12 +168,12 @@ test("racing clients never answer another ask than the one they showed, and the 
     );
   }
   let closed = 0;
-  for (const { run } of runs) {
+  for (const run of runs) {
     type Event = { seq: number; type: string; ask?: string; by?: string; answer?: { decision: string } };
     let after = "";
     for (;;) {
-      const path = `/runs/${run}/events?limit=500${after}`;
-      const page = await server.ask<{ events: Event[]; next: string; end: boolean }>("GET", path);
+      const next = `/runs/${run}/events?limit=500${after}`;
+      const page = await server.ask<{ events: Event[]; next: string; end: boolean }>("GET", next);
       for (const event of page.events.filter((one) => one.type === "ask_closed" && one.by === "person")) {
         const given = taken.filter((one) => one.run === run && one.ask === event.ask);
         expect(given.map(({ decision }) => decision)).toEqual([event.answer?.decision]);
@@ -173,10 +204,10 @@ test("racing clients never answer another ask than the one they showed, and the 
   expect(odd).toEqual([]);
   const overtaken = one.network.overtaken + two.network.overtaken;
   console.log(
-    `seed ${SEED}: ${ROUNDS} rounds, ${taken.length} answers taken, ${lost.length} came second, ${refused.length} had another digest, ${overtaken} words of the feed were overtaken`,
+    `${path}, seed ${SEED}: ${ROUNDS} rounds, ${taken.length} answers taken, ${lost.length} came second, ${refused.length} had another digest, ${overtaken} words of the feed were overtaken`,
   );
   expect(taken.length).toBeGreaterThan(ROUNDS / 4);
   expect(lost.length + refused.length).toBeGreaterThan(0);
   await one.close();
   await two.close();
-});
+}

@@ -28,22 +28,36 @@ declare global {
   }
 }
 
-/** Notes in the page itself what stands in it at each press, and every notice. */
+/** Notes in the page itself what each press would hit, whether a person could have seen that, and every notice. */
 function recorder(): void {
   window.pressed = [];
   window.noticed = [];
   const SEEN_MS = 350;
   let history: { at: number; command: string }[] = [];
+  let drawn = new Map<string, number>();
+  const named = (box: Element | null | undefined) =>
+    /: ask-[\d-]+\./.exec(box?.querySelector(".answering")?.textContent ?? "")?.[0] ?? "";
+  /** What keys mean: the item of the inbox, or the marked ask of a transcript. */
+  const aimed = () => named(document.querySelector('.inbox-detail, .t-ask[aria-current="true"]'));
   const look = () => {
-    const shown = document.querySelector(".inbox-detail .answering")?.textContent ?? "";
-    const command = /: ask-\d+-\d+\./.exec(shown)?.[0] ?? "";
+    const command = aimed();
     if (history.at(-1)?.command !== command) history.push({ at: performance.now(), command });
     history = history.slice(-50);
+    const now = [...document.querySelectorAll(".t-ask")].map(named);
+    drawn = new Map(now.map((one) => [one, drawn.get(one) ?? performance.now()]));
     return command;
   };
-  const note = () => {
+  const note = (event: Event) => {
     const command = look();
-    const before = history.filter(({ at }) => at <= performance.now() - SEEN_MS);
+    const long = performance.now() - SEEN_MS;
+    const box = event.target instanceof Element ? event.target.closest(".t-ask") : null;
+    const own = event instanceof MouseEvent || event.target instanceof HTMLTextAreaElement;
+    if (box !== null && own) {
+      const hit = named(box);
+      window.pressed.push({ command: hit, seen: (drawn.get(hit) ?? long + 1) <= long ? hit : "" });
+      return;
+    }
+    const before = history.filter(({ at }) => at <= long);
     window.pressed.push({ command, seen: before.at(-1)?.command ?? "" });
   };
   addEventListener("keydown", note, true);
@@ -53,7 +67,7 @@ function recorder(): void {
     for (const change of changes)
       for (const node of change.addedNodes)
         if (node instanceof Element && node.matches(".toast")) window.noticed.push(node.textContent ?? "");
-  }).observe(document, { childList: true, subtree: true });
+  }).observe(document, { childList: true, subtree: true, attributeFilter: ["aria-current"] });
 }
 
 export class Client {
@@ -66,7 +80,14 @@ export class Client {
     readonly network: BadNetwork,
   ) {}
 
-  static async open(browser: Browser, server: Server, name: string, seed: number): Promise<Client> {
+  /** Opens a page at a path: the inbox, or the transcript of a run. */
+  static async open(
+    browser: Browser,
+    server: Server,
+    path: string,
+    name: string,
+    seed: number,
+  ): Promise<Client> {
     const network = new BadNetwork(server.url, seed);
     await network.start();
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
@@ -74,9 +95,9 @@ export class Client {
     await page.clock.install();
     await page.addInitScript(recorder);
     await page.addInitScript((token) => localStorage.setItem("musher.token", token), server.token());
-    await page.goto(`${network.url}/inbox`);
+    await page.goto(network.url + path);
     await expect(page.getByText("live", { exact: true })).toBeVisible();
-    await expect(page.locator(".answering")).toBeVisible();
+    await expect(page.locator(".answering").first()).toBeVisible();
     return new Client(name, page, network);
   }
 
@@ -98,16 +119,19 @@ export class Client {
     });
   }
 
-  /** The command that the page shows. */
+  /** The command that keys would answer. */
   async shown(): Promise<string> {
-    const text = (await this.page.locator(".inbox-detail").textContent()) ?? "";
-    return /: ask-\d+-\d+\./.exec(text)?.[0] ?? "";
+    const box = this.page.locator('.inbox-detail, .t-ask[aria-current="true"]').first();
+    if ((await box.count()) === 0) return "";
+    const text = await box.textContent({ timeout: 1_000 }).catch(() => "");
+    return /: ask-[\d-]+\./.exec(text ?? "")?.[0] ?? "";
   }
 
-  /** Chooses the item whose command is named, if it is there. */
+  /** Turns to the ask whose command is named, if it is there. */
   async turnTo(command: string): Promise<void> {
-    const row = this.page.locator(".inbox-row", { hasText: command });
-    if ((await row.count()) === 1) await row.click({ timeout: 1_000 }).catch(() => {});
+    const ask = this.page.locator(".t-ask", { hasText: command }).locator("header");
+    const place = this.page.locator(".inbox-row", { hasText: command }).or(ask);
+    if ((await place.count()) === 1) await place.click({ timeout: 1_000 }).catch(() => {});
     await this.note();
   }
 
@@ -117,16 +141,20 @@ export class Client {
 
   async press(how: number): Promise<void> {
     const { page } = this;
+    const reason = page.locator(".ask-deny textarea:focus");
     if (how < 0.5) await page.keyboard.press("a");
     else if (how < 0.75) {
-      const button = page.locator(".ask-buttons").getByRole("button", { name: "Approve" });
-      if ((await button.count()) === 1) await button.click({ timeout: 2_000 }).catch(() => {});
+      // In a transcript several may be pressed, also those that keys do not mean.
+      const buttons = page.locator(".ask-buttons").getByRole("button", { name: "Approve" });
+      const many = await buttons.count();
+      const button = buttons.nth(Math.floor((how - 0.5) * 4 * many));
+      if (many > 0) await button.click({ timeout: 2_000 }).catch(() => {});
     } else {
       await page.keyboard.press("d");
-      if ((await page.locator(".ask-deny textarea").count()) === 1) {
+      if ((await reason.count()) === 1) {
         await page.keyboard.type("no");
         await page.keyboard.press("Enter");
-        if ((await page.locator(".ask-deny textarea").count()) === 1) await page.keyboard.press("Escape");
+        if ((await reason.count()) === 1) await page.keyboard.press("Escape");
       }
     }
     await this.note();

@@ -15,6 +15,8 @@ pub(crate) struct Work {
     pub(crate) deltas: bool,
     pub(crate) text: Option<String>,
     pub(crate) options: Vec<String>,
+    /// How many of several asks wait at a time; 2 if nothing is said.
+    pub(crate) at_once: Option<usize>,
     pub(crate) input: Option<u64>,
     pub(crate) output: Option<u64>,
     pub(crate) cost: Option<f64>,
@@ -25,6 +27,8 @@ pub(crate) struct Work {
 pub(crate) enum Act {
     Lines(u64),
     Ask(String),
+    /// How many, one after the other with some at the same time.
+    Asks(u64),
     Question(String),
     Write(String),
     Spawn(Escape),
@@ -85,6 +89,8 @@ impl Work {
         match key {
             "lines" => self.acts.push(Act::Lines(number(key, &value)?)),
             "ask" => self.acts.push(Act::Ask(value)),
+            "asks" => self.acts.push(Act::Asks(number(key, &value)?)),
+            "at_once" => self.at_once = Some(number(key, &value)?),
             "question" => self.acts.push(Act::Question(value)),
             "write" => self.acts.push(Act::Write(value)),
             "spawn" => self.acts.push(Act::Spawn(escape(&value)?)),

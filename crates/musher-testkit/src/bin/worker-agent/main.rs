@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `lines=N` | says `line K`, N times; K counts through the whole session, resumes and forks included |
 //! | `ask=COMMAND` | asks whether it may run a command, waits, says `answer ID allow` or `answer ID deny` |
+//! | `asks=N` | asks about N commands, `: ask-0.` and so on, of which `at_once=` wait at a time |
 //! | `question=TEXT` | asks a question, waits, says `answer ID allow: ANSWER` or `answer ID deny` |
 //! | `write=FILE` | writes `line K`, or what `text=` says, into a file below its folder |
 //! | `spawn=setsid`, `daemon`, `clear_env` | leaves a process that sleeps for 300 s, and says `spawned PID` |
@@ -21,6 +22,7 @@
 //! |---|---|
 //! | `every_ms=` between lines, `size=` of each in bytes, `deltas=1` for pieces in flight | none |
 //! | `text=` for `write`, `options=A\|B` for `question` | |
+//! | `at_once=` for `asks` | 2 |
 //! | `input=`, `output=`, `cost=` of the whole turn; the last word counts | 10, 5, 0.001 |
 //!
 //! The end of its input cuts a pause, and the turn with it; an ask that is open then counts as denied.
@@ -42,6 +44,7 @@ mod input;
 mod options;
 mod outcome;
 mod temper;
+mod together;
 mod turn;
 mod wire;
 

@@ -110,6 +110,7 @@ impl Agent {
                     self.say_answer(turn, given.answer.as_ref())?;
                 }
             }
+            Act::Asks(count) => self.asks(turn, *count, work.at_once.unwrap_or(2))?,
             Act::Question(text) => self.question(turn, text, &work.options)?,
             Act::Write(file) => self.write(turn, work, file)?,
             Act::Spawn(escape) => {

@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { type Ask, askKey } from "../../../api/words";
 import { onMoved } from "../../../keys/hand";
 import { useLive } from "../../../live/hooks";
+import { askSubject } from "../../../ui/asked";
 import { Badge } from "../../../ui/Badge";
 import { Age, Countdown } from "../../../ui/Numbers";
 import { oneLine, plain } from "../../../ui/plain";
@@ -32,12 +33,24 @@ export function AskRowView({ run, row, active }: { run: string; row: AskRow; act
 
 function Open({ ask, active }: { ask: Ask; active: boolean }) {
   const over = useLive((world) => world.asks.get(askKey(ask))?.state !== "open");
+  // Where several wait in one transcript, it must be seen which of them the keys answer.
+  const several = useLive((world) => {
+    const open = [...world.asks.values()].filter((one) => one.run === ask.run && one.state === "open");
+    return open.length > 1;
+  });
+  const aimed = active && !over;
   return (
-    <section className="t-ask" aria-label="Waits for you">
+    <section
+      className={several && aimed ? "t-ask aimed" : "t-ask"}
+      aria-label={`Waits for you: ${oneLine(askSubject(ask), 60)}`}
+      aria-current={aimed ? "true" : undefined}
+    >
       <header>
         <Badge tone={over ? "plain" : "warn"}>
           {over ? "answered elsewhere" : "waiting for your answer"}
         </Badge>
+        {several && aimed && <Badge tone="info">keys answer this one</Badge>}
+        {several && !active && !over && <span className="quiet">j and k bring the keys here</span>}
         <span className="quiet">
           asked <Age at={ask.opened_at} sentence />
         </span>

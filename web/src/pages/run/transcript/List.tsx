@@ -21,7 +21,7 @@ export interface View {
 export interface Handle {
   /** Brings a row into view, and the focus to it. */
   show(index: number, align: "center" | "start" | "end" | "auto"): void;
-  /** The row that has the focus, or the first that is seen. */
+  /** The row that has the focus, or else the ask that the keys mean, or the first row that is seen. */
   current(): number;
   /** Shows the end, and goes on with it. */
   end(): void;
@@ -157,14 +157,16 @@ export function List({
         const place = document.activeElement?.closest("[data-index]");
         const index =
           place !== null && box.current?.contains(place ?? null) ? place?.getAttribute("data-index") : null;
-        return index == null ? first : Number(index);
+        if (index != null) return Number(index);
+        const aimed = current.current.findIndex(({ row }) => row.key === active);
+        return aimed >= 0 ? aimed : first;
       },
       end() {
         list.scrollToEnd();
         box.current?.focus({ preventScroll: true });
       },
     }),
-    [list, rows, first],
+    [list, rows, first, active],
   );
 
   return (
