@@ -56,6 +56,25 @@ test("an ask puts the card under what needs a person, whom it leads to the ask",
   await expect(page).toHaveURL(/\/inbox\/.+\/.+/);
 });
 
+test("an ask on a card and on a story's page says that it is answered in the inbox, and leads there", async ({
+  page,
+  server,
+}) => {
+  const { story, run } = await server.begin("Asks something", "greeter");
+  await expect.poll(() => server.waits(run)).toHaveLength(1);
+  for (const path of ["/board", `/stories/${story}`]) {
+    await page.goto(server.url + path);
+    await accessible(page);
+    await page.getByRole("link", { name: "Answer in inbox" }).click();
+    await expect(page).toHaveURL(new RegExp(`/inbox/${run}/.+`));
+    await expect(page.locator(".inbox-detail")).toContainText("true");
+  }
+  // In the transcript it is answered in place.
+  await page.goto(`${server.url}/runs/${run}`);
+  await expect(page.getByRole("region", { name: "Waits for you" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Answer in inbox" })).toHaveCount(0);
+});
+
 test("filters stand in the address and survive a reload", async ({ page, server }) => {
   await server.ask("POST", "/stories", { title: "Red apple" });
   await server.ask("POST", "/stories", { title: "Green apple" });

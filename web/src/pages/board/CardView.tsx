@@ -1,6 +1,7 @@
 // A card of the board: what is wanted, what happens, who is at it, for how long, at what cost.
 import { type DragEvent, type KeyboardEvent, memo } from "react";
 import { Link } from "wouter";
+import { AnswerLink } from "../../ui/AnswerLink";
 import { Button } from "../../ui/Button";
 import { Age, Elapsed, Money, PlusMinus, Quiet } from "../../ui/Numbers";
 import { oneLine } from "../../ui/plain";
@@ -45,6 +46,7 @@ export const CardView = memo(function CardView({ card, chosen, events }: Props) 
             <Line text={card.now} longest={200} />
           </p>
         )}
+        {card.asks[0] !== undefined && <AnswerLink ask={card.asks[0]} focusable={chosen} />}
         {card.conflict !== null && (
           <div className="card-conflict">
             <Button kind="primary" excludeFromTabOrder={!chosen} onPress={() => events.resolve(card.id)}>

@@ -4,6 +4,7 @@ import { Link, useLocation } from "wouter";
 import type { Run, Story } from "../../api/words";
 import { useActions } from "../../keys/registry";
 import { useLive, useWaiting } from "../../live/hooks";
+import { AnswerLink } from "../../ui/AnswerLink";
 import { waitingFor } from "../../ui/asked";
 import { Badge, Phase } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
@@ -116,6 +117,8 @@ function StoryState({ story }: { story: Story }) {
 function RunLine({ run, runs }: { run: Run; runs: readonly Run[] }) {
   const [here, go] = useLocation();
   const tab = here.startsWith("/runs/") ? (here.split("/")[3] ?? "") : "";
+  // There it is answered in place.
+  const transcript = here === `/runs/${run.id}`;
   const activity = useLive((world) => world.activity.get(run.id));
   const lines = activity?.lines ?? run.lines;
   const waiting = useWaiting(run.id);
@@ -147,6 +150,7 @@ function RunLine({ run, runs }: { run: Run; runs: readonly Run[] }) {
           <Badge tone="warn">{oneLine(waitingFor(waiting), 100)}</Badge>
         </Link>
       )}
+      {waiting !== undefined && !transcript && <AnswerLink ask={waiting} />}
       <Quiet since={heardAt(run, activity, waiting !== undefined)} />
       {run.started_at != null && (
         <span className="quiet">
