@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use musher_core::ToolRules;
+use musher_core::{RuleList, ToolRules};
 
 use super::check::Check;
 use crate::config::local::LocalFile;
@@ -25,7 +25,7 @@ pub(super) fn checks(repo: &Path, state: Option<&Path>, project: &Project) -> Ve
     for agent in &project.agents {
         let granted = ToolRules { granted: local.granted(&agent.name), ..agent.rules.clone() };
         // Those of the file are told above.
-        let dead = granted.dead().into_iter().filter(|dead| granted.granted.contains(&dead.rule));
+        let dead = granted.dead().into_iter().filter(|dead| dead.list == RuleList::Granted);
         checks.extend(dead.map(|dead| {
             let says = format!("agent {}: granted `{}` {}", agent.name, dead.rule, dead.why);
             let fix = format!("`musher grants revoke {} \"{}\"`", agent.name, dead.rule);

@@ -93,3 +93,29 @@ fn doctor_names_the_line_of_a_rule_that_can_never_win_and_why() {
     );
     assert!(says[1].contains("ask `execute` is as specific"), "{says:#?}");
 }
+
+#[test]
+fn what_was_granted_decides_too_and_doctor_names_a_grant_that_can_never_win() {
+    let place = place();
+    let state = place.home.path().join("state");
+    fs::create_dir(&state).unwrap();
+    let grant = |rule: &str| format!("[[grant]]\nagent = 'strict'\nrule = '{rule}'\n");
+    let grants = grant("execute(git push *)") + &grant("execute(make *)");
+    fs::write(state.join("local.toml"), grants).unwrap();
+    let state = state.to_str().unwrap();
+    let test = ["rules", "test", "make all", "--agent", "strict", "--state", state, "--json"];
+    let tested = place.run(&test).lines().remove(0)["agents"][0].clone();
+    assert_eq!((&tested["verdict"], &tested["list"]), (&"allowed".into(), &"granted".into()));
+    assert_eq!(tested["rule"], "execute(make *)", "{tested}");
+    let doctor = place.run(&["doctor", "--json", "--state", state]).lines().remove(0);
+    let checks = doctor["checks"].as_array().unwrap().iter();
+    let granted: Vec<_> = checks
+        .filter(|check| check["name"] == "rules")
+        .filter(|check| check["says"].as_str().unwrap().contains("granted"))
+        .collect();
+    assert_eq!(granted.len(), 1, "{granted:#?}");
+    let says = granted[0]["says"].as_str().unwrap();
+    assert!(says.starts_with("agent strict: granted `execute(git push *)`"), "{says}");
+    let fix = granted[0]["fix"].as_str().unwrap();
+    assert!(fix.contains("musher grants revoke strict \"execute(git push *)\""), "{fix}");
+}
