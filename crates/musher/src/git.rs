@@ -29,6 +29,7 @@ mod snapshot;
 mod standin;
 mod status;
 mod sweep;
+mod traces;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,6 +55,7 @@ pub(crate) use self::refs::Expected;
 pub use self::registry::Worktree;
 pub(crate) use self::snapshot::{Found, Ignored, Sight};
 pub use self::status::{Status, StatusEntry};
+pub use self::traces::Traces;
 
 /// A handle on one repository. It is cheap to clone.
 #[derive(Debug, Clone)]

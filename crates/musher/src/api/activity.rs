@@ -136,6 +136,7 @@ impl Api {
             self.tasks.spawn(async move {
                 tokio::select! {
                     () = watch(&api) => {}
+                    () = api.watch_base() => {}
                     () = closing.cancelled() => {}
                 }
             });

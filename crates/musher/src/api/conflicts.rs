@@ -1,22 +1,25 @@
 //! Whether the finished work of stories would merge, looked at in the background and remembered by the two commits.
 //!
 //! A look takes a few calls of git, so it is taken at most every few seconds for a story that somebody looks at, and
-//! for all of them when a merge has moved the branch of the project.
+//! for all of them when the branch of the project has moved: by a merge, or under the hand of somebody else, which is seen
+//! in the files of git while somebody listens.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use musher_core::StoryId;
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::Api;
-use crate::git::{Branch, Commit, GitError, MergeCheck};
+use crate::git::{Branch, Commit, GitError, MergeCheck, Traces};
 use crate::journal::{Conflict, StoryPhase, StoryView};
 use crate::worktree::{Lane, WorktreeError};
 
 /// A story is not looked at more often than this.
 const AGAIN: Duration = Duration::from_secs(2);
+/// How often the files of the project's branch are looked at.
+const LOOK: Duration = Duration::from_secs(1);
 /// Stories that are remembered, and that may wait for a look.
 const REMEMBERED: usize = 2_000;
 /// How many files are named.
@@ -69,6 +72,27 @@ impl Api {
     pub(super) fn base_has_moved(&self) {
         let known: Vec<StoryId> = self.conflicts.looked().known.keys().cloned().collect();
         self.look_for_conflicts(known);
+    }
+
+    /// Sees when somebody else moves the branch of the project, such as a person who commits there. It never ends, and
+    /// is meant for as long as somebody listens.
+    pub(super) async fn watch_base(&self) {
+        let mut before: Option<Traces> = None;
+        let mut ticks = interval(LOOK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let base = self.base_branch.clone();
+            let look = async move |slots: crate::worktree::Slots| {
+                Ok::<_, WorktreeError>(slots.git().traces(&base))
+            };
+            let looked = self.slots.apart(Lane::Repository, "a look at a branch", look).await;
+            // A disk that does not answer is told of by whoever needs more of it.
+            let Ok(now) = looked else { continue };
+            if before.replace(now.clone()).is_some_and(|before| before != now) {
+                self.base_has_moved();
+            }
+        }
     }
 
     fn look_for_conflicts(&self, stories: impl IntoIterator<Item = StoryId>) {
