@@ -48,6 +48,7 @@ mod steer;
 mod stop;
 mod story;
 mod table;
+mod take_back;
 mod terminal;
 mod text;
 mod token;
@@ -103,6 +104,8 @@ enum Verb {
     Logs(logs::Logs),
     /// Send a message to a run (resumes it if it has ended).
     Prompt(prompt::Prompt),
+    /// Take back a message that the agent was not told yet, or list those.
+    TakeBack(take_back::TakeBack),
     /// Send a message into the running turn.
     Steer(steer::Steer),
     /// End the running turn and keep the session.
@@ -176,6 +179,7 @@ impl Verb {
             | Self::Show(_)
             | Self::Logs(_)
             | Self::Prompt(_)
+            | Self::TakeBack(_)
             | Self::Steer(_)
             | Self::Interrupt(_)
             | Self::Stop(_)
@@ -217,6 +221,7 @@ impl Cli {
             Verb::Show(show) => show.run().await,
             Verb::Logs(logs) => logs.run().await,
             Verb::Prompt(prompt) => prompt.run().await,
+            Verb::TakeBack(take_back) => take_back.run().await,
             Verb::Steer(steer) => steer.run().await,
             Verb::Interrupt(interrupt) => interrupt.run().await,
             Verb::Stop(stop) => stop.run().await,

@@ -7,9 +7,11 @@
 
 mod handle;
 mod round;
+mod unsaid;
 mod waiting;
 mod wish;
 
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use tokio::sync::{mpsc, watch};
@@ -46,7 +48,8 @@ impl Pool {
         let (wake, wakes) = mpsc::channel(WAITING);
         let (published, facts) = watch::channel(last);
         let end = End { facts, broken: Broken::default() };
-        let handle = PoolHandle::new(wake, end.clone());
+        let (unsaid, shown) = watch::channel(Arc::new(unsaid::unsaid(&state)));
+        let handle = PoolHandle::new(wake, end.clone(), shown);
         let rounds = Rounds {
             journal,
             state,
@@ -55,6 +58,7 @@ impl Pool {
             actions: Box::new(actions),
             wakes,
             published,
+            unsaid,
             end,
             waiting: waiting::Waiting::default(),
             held: Vec::new(),

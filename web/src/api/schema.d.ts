@@ -1475,7 +1475,10 @@ export interface components {
             lines?: components["schemas"]["LineCount"] | null;
             /** @description Such as that it is paused because the disk is full, or waits because all slots are busy or the day's cap is reached. */
             note?: string | null;
-            /** @description Messages that wait for the end of the turn, in their order; each can be taken back until then. */
+            /**
+             * @description Messages that the agent was not told yet, because a turn or the run itself must come first, in their order; each
+             *     can be taken back until then.
+             */
             queued?: components["schemas"]["Queued"][];
             /**
              * Format: int64

@@ -75,14 +75,13 @@ test("a merge conflict is on the card before anybody merges, and the first butto
 }) => {
   const { story, run } = await server.begin("Change the readme", "writer");
   await server.over(run);
-  writeFileSync(join(server.repo, "README.md"), "# By a person\n");
-  server.git("commit", "-qam", "by a person");
-  // Whether it merges is looked at when somebody looks at the story.
-  const conflict = async () =>
-    (await server.ask<{ conflict?: { files: string[] } }>("GET", `/stories/${story}`)).conflict?.files;
-  await expect.poll(conflict, { timeout: 20_000 }).toEqual(["README.md"]);
   await page.goto(`${server.url}/board`);
   const card = page.locator(`[data-story="${story}"]`);
+  await expect(card).toBeVisible();
+  await expect(card).not.toContainText("Merge conflict");
+  writeFileSync(join(server.repo, "README.md"), "# By a person\n");
+  server.git("commit", "-qam", "by a person");
+  // Nobody reads the story: that the branch has moved is seen by itself.
   await expect(card).toContainText("Merge conflict in README.md", { timeout: 30_000 });
   await accessible(page);
   for (const path of [`/stories/${story}`, `/runs/${run}`, "/inbox"]) {
@@ -121,5 +120,25 @@ test.describe("with one slot", () => {
     const { note } = await server.ask<{ note?: string }>("GET", `/runs/${run}`);
     expect(note).toMatch(/1 of 1/);
     await expect(page.locator(`[data-story="${story}"]`)).toContainText(note ?? "?");
+  });
+
+  test("a message to a run that has not begun is shown as queued at once, and is taken back", async ({
+    page,
+    server,
+  }) => {
+    await server.begin("First", "talk");
+    const { run } = await server.begin("Second", "asker");
+    await page.goto(`${server.url}/runs/${run}`);
+    const box = page.getByRole("textbox", { name: "Message to asker" });
+    const queued = page.getByRole("list", { name: "Queued messages" });
+    await box.fill("Not that one");
+    await box.press("Enter");
+    await expect(queued.getByRole("listitem")).toHaveText(/Queued for the next turn.*Not that one/);
+    await expect(box).toHaveValue("");
+    await accessible(page);
+    await page.getByRole("button", { name: "Take back: Not that one" }).click();
+    await expect(queued).toHaveCount(0);
+    await expect(box).toHaveValue("Not that one");
+    await expect(page.getByRole("alert")).toHaveCount(0);
   });
 });

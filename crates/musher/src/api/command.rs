@@ -58,11 +58,22 @@ pub(super) struct PerhapsWords {
     pub(super) text: Option<String>,
 }
 
+/// What the names of commands begin with that this door has made.
+const MADE_HERE: char = 'c';
+
+/// When a command was given, in Unix milliseconds, as its name tells it.
+pub(super) fn given_at(command: &CommandId) -> Option<i64> {
+    let name = Uuid::try_parse(command.as_str().strip_prefix(MADE_HERE)?).ok()?;
+    let (seconds, nanos) = name.get_timestamp()?.to_unix();
+    let millis = seconds.checked_mul(1000)?.checked_add(u64::from(nanos / 1_000_000))?;
+    i64::try_from(millis).ok()
+}
+
 impl Api {
     /// Wishes something of the pool and waits a while for the last word.
     pub(super) async fn wish(&self, wish: Wish, terms: Terms) -> Result<Receipt, Problem> {
         // Time stands first in it, so that ids sort as they were made.
-        let name = format!("c{}", Uuid::now_v7().simple());
+        let name = format!("{MADE_HERE}{}", Uuid::now_v7().simple());
         let id = CommandId::parse(&name).map_err(|_| Problem::internal())?;
         let reply = match self.pool.command(wish, id, terms.once).await? {
             Accepted::Final(reply) => reply,

@@ -58,7 +58,8 @@ pub(super) struct RunNow {
     /// Since when a live run has said nothing (Unix milliseconds), if that is minutes ago and it waits for nobody.
     #[serde(skip_serializing_if = "Option::is_none")]
     quiet_since: Option<i64>,
-    /// Messages that wait for the end of the turn, in their order; each can be taken back until then.
+    /// Messages that the agent was not told yet, because a turn or the run itself must come first, in their order; each
+    /// can be taken back until then.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     queued: Vec<Queued>,
 }
@@ -78,7 +79,7 @@ impl RunNow {
         let worktree = worktree.map(|path| path.to_string_lossy().into_owned());
         let lines = has_begun(&run).then(|| api.lines(run.id, is_over)).flatten();
         let quiet_since = waits::quiet_since(&run, note.as_ref(), api);
-        let queued = if is_over { Vec::new() } else { api.bus.queued(run.id) };
+        let queued = if is_over { Vec::new() } else { waits::queued(&run, api) };
         Self { run, note, worktree, lines, quiet_since, queued }
     }
 }

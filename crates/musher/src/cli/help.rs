@@ -7,7 +7,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Get started", &["demo", "init", "trust", "serve", "open", "doctor"]),
     ("Stories and runs", &["story", "start", "ps", "show", "logs", "wait", "run"]),
     ("Approvals and questions", &["asks", "approve", "deny", "answer", "grants", "rules"]),
-    ("Direct a run", &["prompt", "steer", "interrupt", "stop", "kill", "resume", "retry", "fork"]),
+    (
+        "Direct a run",
+        &["prompt", "take-back", "steer", "interrupt", "stop", "kill", "resume", "retry", "fork"],
+    ),
     ("Review and merge", &["diff", "merge"]),
     ("Cost", &["usage", "cap"]),
     ("Access for browsers and assistants", &["token", "mcp"]),

@@ -1,7 +1,7 @@
 //! What the server tells, as far as the command line shows it. Unknown fields are skipped and missing ones are empty.
 
 use musher_core::{Ask, ErrorInfo, Rule, RuleScope};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// What became of a command.
@@ -61,9 +61,20 @@ pub struct Run {
     pub note: Option<String>,
     /// Since when it has said nothing, if that is long ago.
     pub quiet_since: Option<i64>,
+    /// Messages that its agent was not told yet.
+    pub queued: Vec<Queued>,
     pub queued_at: i64,
     pub started_at: Option<i64>,
     pub ended_at: Option<i64>,
+}
+
+/// A message that an agent was not told yet.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Queued {
+    pub id: String,
+    pub text: String,
+    pub at: i64,
 }
 
 impl Run {

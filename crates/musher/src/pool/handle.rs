@@ -6,9 +6,10 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use musher_core::pool::{Input, Reply, State, Team};
-use musher_core::{AskId, CommandId};
+use musher_core::{AskId, CommandId, RunId};
 
 use super::round::{Look, Wake};
+use super::unsaid::Unsaid;
 use super::{PoolError, RunName, Wish};
 
 /// How long the pool may be behind what a person has read in a log.
@@ -43,6 +44,7 @@ impl End {
 pub struct PoolHandle {
     wake: mpsc::Sender<Wake>,
     end: End,
+    unsaid: watch::Receiver<Unsaid>,
 }
 
 /// The sender's own name for a request, so that sending it twice does it once.
@@ -80,8 +82,13 @@ impl Pending {
 }
 
 impl PoolHandle {
-    pub(super) fn new(wake: mpsc::Sender<Wake>, end: End) -> Self {
-        Self { wake, end }
+    pub(super) fn new(wake: mpsc::Sender<Wake>, end: End, unsaid: watch::Receiver<Unsaid>) -> Self {
+        Self { wake, end, unsaid }
+    }
+
+    /// The prompts that are kept for a run until it has a runner, in the order in which they were said.
+    pub fn unsaid(&self, run: RunId) -> Vec<CommandId> {
+        self.unsaid.borrow().get(&run).cloned().unwrap_or_default()
     }
 
     /// Wishes something. The reply comes when what follows from it is durable.

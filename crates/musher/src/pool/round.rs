@@ -1,5 +1,6 @@
 //! One round of the loop: take what waits, decide it all, commit once, and only then act and reply.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
@@ -12,6 +13,7 @@ use musher_core::pool::{
 
 use super::PoolError;
 use super::handle::{Accepted, Broken, End, Idempotency, Pending};
+use super::unsaid::{Unsaid, unsaid};
 use super::waiting::Waiting;
 use super::wish::{Unresolved, Wish, resolve};
 use crate::fail;
@@ -68,6 +70,7 @@ pub(super) struct Rounds {
     pub(super) actions: Box<dyn FnMut(Vec<Action>) + Send>,
     pub(super) wakes: mpsc::Receiver<Wake>,
     pub(super) published: watch::Sender<u64>,
+    pub(super) unsaid: watch::Sender<Unsaid>,
     pub(super) end: End,
     pub(super) waiting: Waiting,
     /// What happened in the world and could not be written, because the disk was full.
@@ -235,6 +238,14 @@ impl Rounds {
             fail::point("after_commit");
         }
         self.journal.keep_room();
+        let unsaid = unsaid(&self.state);
+        self.unsaid.send_if_modified(|told| {
+            let is_news = **told != unsaid;
+            if is_news {
+                *told = Arc::new(unsaid);
+            }
+            is_news
+        });
         // Whoever hears a reply must find its facts published.
         self.published.send_if_modified(|published| std::mem::replace(published, last) != last);
         self.act(actions);

@@ -19,6 +19,7 @@ const VERBS: &[&str] = &[
     "show",
     "logs",
     "prompt",
+    "take-back",
     "steer",
     "interrupt",
     "stop",

@@ -13,6 +13,8 @@ fn six_is_for_a_server_that_does_not_run_and_the_fix_is_to_start_one() {
         &["logs", "r1"],
         &["logs", "-f", "r1"],
         &["prompt", "r1", "x"],
+        &["take-back", "r1"],
+        &["take-back", "r1", "abcd"],
         &["steer", "r1", "x"],
         &["interrupt", "r1"],
         &["stop", "r1"],

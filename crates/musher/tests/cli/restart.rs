@@ -76,3 +76,26 @@ fn a_place_in_the_log_can_be_gone_on_from() {
     assert_eq!(served.does(&["logs", &run, "--json", "-n", "1"]).events().len(), 1);
     served.refuses(&["logs", &run, "--after", "nonsense"], 2, &["nonsense"]);
 }
+
+#[test]
+fn a_journal_with_a_fact_of_a_newer_musher_is_refused_by_name_and_left_as_it_is() {
+    let mut served = Served::playing("[[step]]\nsay = 'Hi.'");
+    served.json(&["story", "add", "Kept"]);
+    served.kill_server();
+    let projects = served.place.home.path().join(".local/state/musher/projects");
+    let state = std::fs::read_dir(projects).unwrap().next().unwrap().unwrap().path();
+    let journal = state.join("journal.db");
+    let change = |sql: &str| {
+        let db = rusqlite::Connection::open(&journal).unwrap();
+        db.execute(sql, []).unwrap()
+    };
+    change(
+        r#"INSERT INTO facts (id, at, body) SELECT max(id) + 1, 0, '{"type":"moon_landed"}' FROM facts"#,
+    );
+    let says = ["moon_landed", "a newer Musher may have written it", "start that one again"];
+    served.refuses(&["serve"], 2, &says);
+    assert_eq!(change("DELETE FROM facts WHERE type = 'moon_landed'"), 1, "it was left alone");
+    served.serve();
+    let stories = served.json(&["story", "list"]);
+    assert_eq!(stories["stories"][0]["title"], "Kept", "{stories:#}");
+}

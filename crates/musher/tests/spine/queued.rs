@@ -62,14 +62,72 @@ async fn a_queued_message_is_shown_as_queued_and_is_taken_back_until_the_agent_i
     assert!(begun.contains(&kept) && !begun.contains(&back), "{begun:?}");
 }
 
-#[tokio::test]
-async fn a_queued_run_says_for_what_it_waits() {
+/// A project in which one run at a time is at work.
+fn with_one_slot() -> Project {
     let project = Project::of_workers();
     let file = project.repo().join(".musher/project.toml");
     let text = std::fs::read_to_string(&file).unwrap();
     let at = text.find("[limits]").unwrap();
     std::fs::write(&file, format!("{}[limits]\nruns = 1\n", &text[..at])).unwrap();
     project.git(&["commit", "-qam", "one slot"]);
+    project
+}
+
+/// Says something to a run, and does not wait until its agent hears it.
+async fn leave(server: &Server, run: &str, text: &str) {
+    musher::client::prepare();
+    let request = reqwest::Client::new().post(format!("{}/api/v1/runs/{run}/prompt", server.url));
+    let request = request.bearer_auth(&server.token).header("prefer", "wait=0");
+    let reply = request.json(&json!({ "text": text })).send().await.unwrap();
+    assert_eq!(reply.status().as_u16(), 202, "{:?}", reply.text().await);
+}
+
+#[tokio::test]
+async fn a_message_to_a_run_that_has_not_begun_is_shown_as_queued_and_can_be_taken_back() {
+    let project = with_one_slot();
+    let server = project.serve().await;
+    let (_, first) = server.begin("[[work ask=go]]").await;
+    server.until_ask(&first).await;
+    let (_, second) = server.begin("[[work lines=1]]").await;
+    let (one, two) = ("[[work lines=1]] one", "[[work lines=1]] two");
+    leave(&server, &second, one).await;
+    leave(&server, &second, two).await;
+    let view = until_queued(&server, &second, &[one, two]).await;
+    assert_eq!(view["phase"], "queued", "{view:#}");
+    assert!(view["queued"][0]["at"].as_i64() >= view["queued_at"].as_i64(), "{view:#}");
+    // At the terminal they are listed, and one is taken back by its short id.
+    let listed = project.cli(&["take-back", &second]).await;
+    assert!(listed.contains(one) && listed.contains(two), "{listed}");
+    let short = listed.lines().find(|line| line.contains(two)).unwrap();
+    let short = short.split_whitespace().next().unwrap();
+    let said = project.cli(&["take-back", &second, short]).await;
+    assert!(said.contains(&format!("taken back from {second}: {two}")), "{said}");
+    until_queued(&server, &second, &[one]).await;
+    // The next server knows it too.
+    server.kill();
+    let server = project.serve().await;
+    until_queued(&server, &second, &[one]).await;
+    let document = project.cli(&["take-back", &second, "--json"]).await;
+    let document: Json = serde_json::from_str(&document).unwrap();
+    assert_eq!((&document["run"], texts(&document)), (&json!(second), vec![one]), "{document:#}");
+    server.post(&format!("/runs/{first}/stop"), &json!({})).await;
+    let over = server.until_over(&second).await;
+    assert_eq!((&over["outcome"], over.get("queued")), (&json!("completed"), None), "{over:#}");
+    let told = project.events(&second).into_iter().filter_map(|event| match event.kind {
+        EventKind::UserMessage { text, .. } => Some(text),
+        _ => None,
+    });
+    let told: Vec<String> = told.collect();
+    assert!(
+        told.iter().any(|text| text == one) && !told.iter().any(|text| text == two),
+        "{told:?}"
+    );
+    assert!(project.cli(&["take-back", &second]).await.contains("Nothing waits"));
+}
+
+#[tokio::test]
+async fn a_queued_run_says_for_what_it_waits() {
+    let project = with_one_slot();
     let server = project.serve().await;
     let (_, first) = server.begin("[[work ask=go]]").await;
     server.until_ask(&first).await;

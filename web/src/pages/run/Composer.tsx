@@ -39,7 +39,7 @@ export function Composer({ run, story }: Props) {
     setBusy(true);
     setProblem(null);
     try {
-      const next = await deliver(run.id, words, how);
+      const next = await deliver(run, words, how);
       setText(unsent(box.current?.value ?? text, text));
       if (next !== null) go(`/runs/${next}`);
     } catch (error) {
@@ -164,8 +164,10 @@ function abilities(run: Run, story: Story | undefined): Able {
 }
 
 /** Sends the words; gives the run that goes on with them, if it is another one. */
-async function deliver(run: string, text: string, how: How): Promise<string | null> {
+async function deliver({ id: run, phase }: Run, text: string, how: How): Promise<string | null> {
   const path = { run };
+  // One that has no agent yet may have none for hours.
+  const begun = phase === "live" || phase === "over";
   if (how === "steer") {
     try {
       await take(api.POST("/api/v1/runs/{run}/steer", { params: { path }, body: { text } }));
@@ -184,9 +186,10 @@ async function deliver(run: string, text: string, how: How): Promise<string | nu
     say("Interrupted; your words begin the next turn.");
     return null;
   }
-  const receipt = await prompt(run, text, "Your message");
+  const receipt = await prompt(run, text, "Your message", begun ? "wait" : "leave");
   if (receipt.status === "queued") return receipt.run;
-  say(receipt.status === "pending" ? "On its way to the agent." : "Queued for the next turn.");
+  if (!begun) say("Queued for after the first turn.");
+  else say(receipt.status === "pending" ? "On its way to the agent." : "Queued for the next turn.");
   return null;
 }
 

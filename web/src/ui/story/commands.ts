@@ -4,9 +4,20 @@ import { made, ProblemError } from "../../api/problem";
 import type { Receipt } from "../../api/words";
 import { whenBack } from "../../live/back";
 
-/** Sends words to a run once, however long the server is away. */
-export function prompt(run: string, text: string, what: string): Promise<Receipt> {
-  const headers = { "idempotency-key": crypto.randomUUID() };
+/**
+ * Sends words to a run once, however long the server is away. Whether the agent has them is waited for, unless it cannot
+ * have them soon.
+ */
+export function prompt(
+  run: string,
+  text: string,
+  what: string,
+  wait: "wait" | "leave" = "wait",
+): Promise<Receipt> {
+  const headers = {
+    "idempotency-key": crypto.randomUUID(),
+    ...(wait === "leave" ? { prefer: "wait=0" } : {}),
+  };
   const params = { path: { run } };
   return whenBack(what, () =>
     take(api.POST("/api/v1/runs/{run}/prompt", { params, body: { text }, headers })),

@@ -2,12 +2,19 @@
 
 use std::time::Duration;
 
+use musher_core::pool::TextKey;
+
 use super::super::Api;
+use super::super::command::given_at;
+use crate::bus::Queued;
 use crate::journal::{Busy, RunView};
 use crate::runner::log::last_written;
 
 /// A live run that has said nothing for so long is told to be quiet.
 const QUIET: Duration = Duration::from_secs(120);
+
+/// So many characters are shown of a message that waits.
+const LONGEST: usize = 4_000;
 
 /// How many runs may be at work at once.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +53,29 @@ fn in_the_way(slots: Slots, busy: Busy, agent: &str, story: &str) -> Option<Stri
     } else {
         None
     }
+}
+
+/// The messages that the agent of a run was not told yet: those in its log, and those that are kept until it has a
+/// runner. This reads the journal.
+pub(super) fn queued(run: &RunView, api: &Api) -> Vec<Queued> {
+    let mut queued = api.bus.queued(run.id);
+    for command in api.pool.unsaid(run.id) {
+        let at = given_at(&command).unwrap_or(run.queued_at);
+        let text = api.views.text(&TextKey::Message(command.clone()));
+        // A text that cannot be read can be taken back all the same.
+        let text = text.ok().flatten().unwrap_or_default();
+        queued.push(Queued { id: command.as_str().into(), text: head(text), at });
+    }
+    queued
+}
+
+/// Not more of a message than a log would tell of it.
+fn head(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }
 
 /// Since when a live run has said nothing, if that is minutes ago and nobody knows why. This looks at a file.
