@@ -16,6 +16,8 @@ use super::world::{PATIENCE, Phase, Told, World};
 const LOOK: Duration = Duration::from_millis(100);
 /// How long a person waits before she tries again what nobody answered.
 const AGAIN: Duration = Duration::from_millis(50);
+/// How long a stop is waited for when all is to end. An agent that heeds no signal takes the whole stop ladder, about 14 s.
+const IMPATIENT: Duration = Duration::from_secs(2);
 
 pub(super) async fn author(world: Arc<World>, n: u64) -> anyhow::Result<()> {
     let mut dice = world.dice("author", n);
@@ -129,6 +131,7 @@ impl Author<'_> {
     /// Waits until no run of the story is left, and ends those that take too long.
     async fn until_over(&self, enough: Instant, verb: &str) -> anyhow::Result<()> {
         let last = enough + PATIENCE;
+        let mut told = None;
         loop {
             let story: Option<Story> = self.world.look(&["stories", &self.story], &[]).await?;
             if story.is_some_and(|story| story.runs.live == 0) {
@@ -137,6 +140,9 @@ impl Author<'_> {
             let now = Instant::now();
             if now > enough || self.world.phase() != Phase::Working {
                 let live = self.runs().await?.runs.into_iter().filter(|run| !run.is_over());
+                let since = *told.get_or_insert(now);
+                let hurries = self.world.phase() != Phase::Working && now - since > IMPATIENT;
+                let verb = if hurries { "kill" } else { verb };
                 for run in live {
                     if now > last {
                         let seen = format!("{run:?} was told to {verb} and goes on");
