@@ -5,13 +5,19 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tempfile::TempDir;
 
 use crate::rig::Project;
-use crate::tricks::{at_work, soon};
+use crate::tricks::{SOON, at_work, soon};
+
+/// So many looks at one worktree are under way at a time; the others wait for their turn.
+const LOOKS_AT_ONCE: u64 = 4;
 
 /// A file system that takes every request and answers none, for as long as this lives.
 struct Hung {
     at: PathBuf,
+    /// Where the kernel tells how many requests wait.
+    told: Told,
     /// Holds the other end; when it is gone, the requests fail.
     holder: Child,
 }
@@ -38,7 +44,48 @@ impl Hung {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        Some(Self { at: at.to_owned(), holder })
+        Some(Self { at: at.to_owned(), told: Told::new(at), holder })
+    }
+
+    /// Returns when so many looks hang in the kernel.
+    async fn until_waited_for(&self, looks: u64) {
+        let began = Instant::now();
+        // The first request of all is the kernel's own.
+        while self.told.waiting() < looks + 1 {
+            assert!(began.elapsed() < SOON, "{} requests wait", self.told.waiting());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// The kernel's own count of the requests that a file system has not answered.
+struct Told {
+    mounted: TempDir,
+    waiting: PathBuf,
+}
+
+impl Told {
+    fn new(of: &Path) -> Self {
+        let mounted = TempDir::new().unwrap();
+        let status =
+            Command::new("mount").args(["-t", "fusectl", "none"]).arg(mounted.path()).status();
+        assert!(status.unwrap().success(), "no look at what waits");
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let name = of.display().to_string();
+        let mount = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        let number = mount.filter(|it| it[4] == name).map(|it| it[2].to_owned()).next().unwrap();
+        let waiting = mounted.path().join(number.rsplit(':').next().unwrap()).join("waiting");
+        Self { mounted, waiting }
+    }
+
+    fn waiting(&self) -> u64 {
+        std::fs::read_to_string(&self.waiting).unwrap().trim().parse().unwrap()
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        let _done = Command::new("umount").arg("-l").arg(self.mounted.path()).status();
     }
 }
 
@@ -68,7 +115,8 @@ async fn a_disk_that_never_answers_in_a_worktree_holds_up_nobody_else() {
             tokio::spawn(look.send())
         })
         .collect();
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    hung.until_waited_for(LOOKS_AT_ONCE).await;
+    assert!(!looks.iter().any(tokio::task::JoinHandle::is_finished), "a look did not hang");
     server.is_well().await;
     let (_, other) = soon("a story beside it", server.begin("[[work lines=2]]")).await;
     assert_eq!(server.until_over(&other).await["outcome"], "completed");

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use crate::rig::{Project, Server};
 
 /// Whatever hangs takes longer; the machine may be busy.
-const SOON: Duration = Duration::from_secs(30);
+pub(crate) const SOON: Duration = Duration::from_secs(30);
 
 /// Where one agent works, and where git keeps what belongs to that.
 pub(crate) struct Place {
