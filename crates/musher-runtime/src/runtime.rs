@@ -29,6 +29,11 @@ pub trait Runtime: Send + Sync {
     /// What it takes from the folder that it works in: what it would run, and what it would obey.
     fn project_files(&self) -> &'static [ProjectFile];
 
+    /// Whether what it does is done by a model, so that work of which nobody told the usage has an unknown cost.
+    fn asks_a_model(&self) -> bool {
+        true
+    }
+
     /// Starts a session and returns at once. What goes wrong, a missing program included, is told by the session's
     /// last event. Needs a tokio runtime.
     fn start(&self, spec: SessionSpec) -> Session;

@@ -55,6 +55,11 @@ impl Runtime for Script {
         &[]
     }
 
+    /// Each step counts as a call, so that limits can be tried out, and costs nothing unless it says what.
+    fn asks_a_model(&self) -> bool {
+        false
+    }
+
     fn start(&self, spec: SessionSpec) -> Session {
         let profile = Profile {
             name: self.name(),
@@ -63,8 +68,7 @@ impl Runtime for Script {
             chosen: &[],
             banned: &[],
             files: &[],
-            // Each step counts as a call, so that limits can be tried out, and costs nothing unless it says what.
-            asks_a_model: false,
+            asks_a_model: self.asks_a_model(),
         };
         let script = self.clone();
         session::start(

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use musher_core::{ErrorClass, ErrorInfo, Lineage, SessionEnded};
-use musher_runtime::{now_ms, sweep};
+use musher_runtime::{Environment, now_ms, sweep};
 
 use super::launch;
 use super::log::{Lock, LockError, Lost, close_lost, outcome};
 use super::spec::RunSpec;
+use crate::runtimes;
 
 /// Why a log was not closed.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub fn close_dead(folder: &Path, ours: impl Fn(&RunSpec) -> bool) -> Result<(), 
         Some(words) => format!("the runner died before the run ended; it said: {words}"),
         None => "the runner died before the run ended".to_owned(),
     };
-    let mut lineage = Lineage::default();
+    let (mut lineage, mut asks_a_model) = (Lineage::default(), true);
     if let Ok(spec) = RunSpec::read(folder) {
         let left = match ours(&spec) {
             true => sweep(&spec.mark, spec.group.as_deref()),
@@ -39,13 +40,16 @@ pub fn close_dead(folder: &Path, ours: impl Fn(&RunSpec) -> bool) -> Result<(), 
                 Vec::new()
             }
         };
+        // A runtime that this build does not know may ask one.
+        asks_a_model = runtimes::find(&spec.runtime, &Environment::default())
+            .map_or(true, |runtime| runtime.asks_a_model());
         lineage = spec.resume.map(|resume| resume.lineage).unwrap_or_default();
         if !left.is_empty() {
             message = format!("{message}, and processes {left:?} could not be ended");
         }
     }
     let reason = ErrorInfo::new(ErrorClass::ProcessExit, message);
-    let lost = Lost { reason, now_ms: now_ms(), lineage };
+    let lost = Lost { reason, now_ms: now_ms(), lineage, asks_a_model };
     close_lost(lock, lost).map(|_| ()).map_err(|error| match error.is_full() {
         true => Unclosed::NotYet(error.to_string()),
         false => Unclosed::Broken(error.to_string()),

@@ -182,7 +182,7 @@ fn a_lost_run_is_closed_on_a_real_disk_that_is_full() {
     drop(writer);
     disk.fill();
     let reason = ErrorInfo::new(ErrorClass::ProcessExit, "the runner died");
-    let lost = Lost { reason, now_ms: 5_000, lineage: Default::default() };
+    let lost = Lost { reason, now_ms: 5_000, lineage: Default::default(), asks_a_model: true };
     let ended = close_lost(Lock::take(&dir).unwrap(), lost).unwrap();
     assert_eq!(ended.outcome, Outcome::Lost);
     assert_eq!(outcome::read::<SessionEnded>(&dir).unwrap(), Some(ended));

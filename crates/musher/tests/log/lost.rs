@@ -14,7 +14,7 @@ use crate::rig::{Folder, drain, event, notice, read_all};
 
 fn lost() -> Lost {
     let reason = ErrorInfo::new(ErrorClass::ProcessExit, "the runner died");
-    Lost { reason, now_ms: 99_000, lineage: Lineage::default() }
+    Lost { reason, now_ms: 99_000, lineage: Lineage::default(), asks_a_model: true }
 }
 
 fn usage(input: u64, cost: f64, cumulative: bool) -> EventKind {

@@ -9,7 +9,7 @@ use crate::rig::Rig;
 
 fn lost() -> Lost {
     let reason = ErrorInfo::new(ErrorClass::Internal, "the runner died");
-    Lost { reason, now_ms: 5, lineage: Default::default() }
+    Lost { reason, now_ms: 5, lineage: Default::default(), asks_a_model: false }
 }
 
 #[tokio::test]

@@ -205,3 +205,27 @@ async fn a_killed_step_of_a_script_is_not_played_again_and_what_was_not_approved
     assert_eq!(server.until_over("r3").await["outcome"], "completed");
     assert_eq!(lines(), "once\nafter\n");
 }
+
+#[tokio::test]
+async fn a_script_whose_runner_was_killed_in_mid_turn_has_cost_what_it_said_and_nothing_unknown() {
+    let agent = "[[agent]]\nname = 'player'\nruntime = 'script'\ncommand = '.musher/work.toml'\n";
+    for (first, cost) in [("", "0"), ("[[step]]\nusage = { input = 7, cost_usd = 0.25 }\n", "0.25")]
+    {
+        let project = Project::new(agent);
+        let begun = project.home().join("begun");
+        let steps = format!("{first}[[step]]\nrun = 'touch {}; sleep 300'\n", begun.display());
+        std::fs::write(project.repo().join(".musher/work.toml"), steps).unwrap();
+        project.git(&["add", "."]);
+        project.git(&["commit", "-qm", "script"]);
+        let server = project.serve().await;
+        let (_, run) = server.begin("go").await;
+        while !begun.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        kill_runner(&project.run_folder(&run)).unwrap();
+        let lost = server.until_over(&run).await;
+        assert_eq!(lost["outcome"], "lost");
+        let told = lost["spent"]["cost_usd"].to_string();
+        assert_eq!(told.parse::<f64>().ok(), cost.parse::<f64>().ok(), "{lost:#}");
+    }
+}

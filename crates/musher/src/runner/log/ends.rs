@@ -98,11 +98,11 @@ impl OpenEnds {
     }
 
     /// The last words on what was used, and entered: of the calls that have none, and of what the agent may have begun
-    /// when nobody wrote it down any more.
-    pub(super) fn count_what_is_left(&mut self) -> Vec<EventKind> {
+    /// when nobody wrote it down any more, if it asks a model.
+    pub(super) fn count_what_is_left(&mut self, asks_a_model: bool) -> Vec<EventKind> {
         let mut left = self.ledger.left();
         let at_work = self.open_turn.is_some() || !self.unbegun.is_empty();
-        if at_work && !self.ledger.has_counted(UNSEEN) {
+        if asks_a_model && at_work && !self.ledger.has_counted(UNSEEN) {
             left.push(UsageReport::cut(UNSEEN, None, Spend::unpriced(Tokens::default())));
         }
         left.iter().for_each(|report| {

@@ -20,6 +20,8 @@ pub struct Lost {
     pub now_ms: i64,
     /// What the session that the run resumed had spent before.
     pub lineage: Lineage,
+    /// Work that nobody wrote down has an unknown cost; without a model it has none.
+    pub asks_a_model: bool,
 }
 
 /// Closes the log and records the outcome. It may be done again, and says the same then; a run that had said its end
@@ -52,7 +54,7 @@ pub fn close_lost(lock: Lock, lost: Lost) -> Result<SessionEnded, LogError> {
         }
         Some(ended) => ended,
         None => {
-            let left = ends.count_what_is_left();
+            let left = ends.count_what_is_left(lost.asks_a_model);
             let ended = the_end(&ends, &lost.reason);
             let counted = |report| (ends.turn(), Scope::Main, report);
             let mut kinds: Vec<Closing> = left.into_iter().map(counted).collect();
