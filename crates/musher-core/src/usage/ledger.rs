@@ -1,4 +1,4 @@
-//! The ledger: turns what is reported of calls and totals into what one run has spent.
+//! The ledger: computes what one run has spent from usage reports of calls and from cumulative totals.
 
 mod lineage;
 mod open;
@@ -12,44 +12,44 @@ use self::open::OpenCalls;
 use super::{Spend, UsageOf, UsageReport, Usd};
 use crate::Recent;
 
-/// How many ids are remembered, so that what is told twice counts once. A frame is repeated soon or never.
+/// How many ids are remembered, so that a repeated report counts once. A frame is repeated soon or never.
 const REMEMBERED: usize = 128;
 
-/// One run's books, by model.
+/// What one run has spent, by model.
 ///
-/// Agents that report running totals carry them over when a session is resumed or forked, so a run that resumes must
-/// be given its parent's last totals, or it would be billed for its parent's work again. Where such a total holds more
-/// than was ever counted, because an earlier run ended before it was told, the rest is counted now, as [`Entry::earlier`].
+/// Agents that report cumulative totals carry them over when a session is resumed or forked. So a run that resumes is
+/// given its parent's last totals, or it would be billed for its parent's work again. Where such a total exceeds what was
+/// counted, because an earlier run ended before its usage was reported, the rest is counted now, as [`Entry::earlier`].
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
-    /// What the vendor has counted of the session, and what it may not have.
+    /// The vendor's totals of the session, and the calls that may not be in them.
     lineage: Lineage,
-    /// Earlier runs of the session are in these books, and not only in those of the vendor.
+    /// The lineage holds what earlier runs of the session were billed.
     resumes: bool,
-    /// The models of which the vendor has told a total in this run.
+    /// The models with a vendor total in this run.
     told: BTreeSet<String>,
-    /// The models of which earlier runs have left a cost unknown that a total can tell.
+    /// The models for which earlier runs left an unknown cost that a total can settle.
     untold: BTreeSet<String>,
-    /// What this run alone has spent, with what it was told of earlier runs.
+    /// What this run has spent, with the usage of earlier runs that was reported only in this one.
     spent: BTreeMap<String, Spend>,
-    /// What of that is known to be the cost of earlier runs.
+    /// The part of that which is known to be the cost of earlier runs.
     earlier: Usd,
-    /// Calls without a last word.
+    /// Calls without a final report.
     open: OpenCalls,
-    /// What has had its last word.
+    /// Ids with a final report.
     counted: Recent<(), REMEMBERED>,
 }
 
-/// What one report adds to the books.
+/// What one report adds to the ledger.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Entry {
     /// What is added.
     pub spend: Spend,
-    /// What of it earlier runs of the session have spent; a total of the vendor told it only now.
+    /// The part that earlier runs of the session have spent and that a vendor total shows only now.
     pub earlier: Option<Spend>,
-    /// The call did not come to its end as far as anybody saw. A total that holds it is told by a later run, or never.
+    /// No end of the call was seen. A total that includes it comes in a later run, or never.
     pub cut: bool,
-    /// With this, everything is known that earlier runs of the session have left unknown and a total can tell.
+    /// With this report, no cost of earlier runs that a total can settle is unknown any more.
     pub settles: bool,
 }
 
@@ -66,10 +66,10 @@ impl From<Spend> for Entry {
 }
 
 impl Ledger {
-    /// The model of what has none.
+    /// The model name for usage without one.
     pub const UNNAMED: &str = "unknown";
 
-    /// Books that start from the running totals of the session that is resumed or forked.
+    /// A ledger that starts from the cumulative totals of the session that is resumed or forked.
     pub fn resuming(lineage: Lineage) -> Self {
         let untold = lineage.totals.iter().filter(|(_, total)| total.cost_usd.is_none());
         let untold = untold.map(|(model, _)| model.clone()).collect();
@@ -88,7 +88,7 @@ impl Ledger {
         let model = report.model.as_deref().unwrap_or(Self::UNNAMED);
         let is_call = report.of == UsageOf::ModelCall;
         if let Some(id) = &report.id {
-            // A frame tells the totals of several models.
+            // One frame reports the totals of several models.
             let key = if is_call { id.clone() } else { format!("{id}/{model}") };
             if is_counted(&key) {
                 return Entry::default();
@@ -116,8 +116,8 @@ impl Ledger {
         entry
     }
 
-    /// An increment with the total after it. The first one of a run tells what the vendor had counted before the run;
-    /// afterwards the total alone speaks, so that a frame that comes twice counts once.
+    /// An increment with the total after it. The first one of a run shows what the vendor had counted before the run;
+    /// afterwards only the difference of totals counts, so that a repeated frame counts once.
     fn increment(&mut self, model: &str, added: Spend, total: Spend) -> Entry {
         let before = self.lineage.totals.insert(model.to_owned(), total);
         let first = self.told.insert(model.to_owned());
@@ -127,7 +127,7 @@ impl Ledger {
             before => {
                 let before = before.unwrap_or_default();
                 let had = total.since(added);
-                // A program that was killed may have forgotten what it had counted.
+                // A program that was killed may have lost its last totals.
                 if had.fell_below(before) {
                     return added.into();
                 }
@@ -139,7 +139,7 @@ impl Ledger {
         }
     }
 
-    /// A running total without an increment.
+    /// A cumulative total without an increment.
     fn total(&mut self, model: &str, now: Spend) -> Entry {
         self.told.insert(model.to_owned());
         match self.lineage.totals.insert(model.to_owned(), now) {
@@ -152,27 +152,27 @@ impl Ledger {
         }
     }
 
-    /// Whether this was the last model of which something was unknown. What has no model is in the total of some model.
+    /// Whether this was the last model with an unknown cost. Usage without a model is in the total of some model.
     fn settle(&mut self, model: &str) -> bool {
         let was_untold = [model, Self::UNNAMED].map(|model| self.untold.remove(model));
         was_untold.contains(&true) && self.untold.is_empty()
     }
 
     fn remember(&mut self, report: &UsageReport) {
-        // Only the next total has more to say of a call that is over.
+        // After a call is over, only the next total can add to it.
         if let Some(id) = report.id.as_deref().filter(|_| report.over) {
             self.counted.add(id, ());
         }
         self.open.remember(report);
     }
 
-    /// The last words on all calls that have none, to be said and entered by what ends the session: what was told of
-    /// them counts, and what was not is unknown.
+    /// Final reports for all calls without one, to be emitted and entered by whatever ends the session: what was reported
+    /// in part counts, and the rest is unknown.
     pub fn left(&self) -> Vec<UsageReport> {
         self.open.left()
     }
 
-    /// Whether the last word of this id was said.
+    /// Whether this id has a final report.
     pub fn has_counted(&self, id: &str) -> bool {
         self.counted.has(id)
     }
@@ -187,7 +187,7 @@ impl Ledger {
         self.spent.values().copied().fold(Spend::default(), Spend::plus)
     }
 
-    /// What this run has cost by itself as far as anybody knows; the least that it can be.
+    /// The known cost of this run alone; a lower bound.
     pub fn known_cost(&self) -> Usd {
         self.spent().known_cost().minus(self.earlier)
     }

@@ -329,19 +329,10 @@ impl Reader for Stream {
         if !self.details.is_empty() {
             message["reasoning_details"] = Json::Array(std::mem::take(&mut self.details));
         }
-        let end = match end.stop {
-            Stop::End | Stop::Calls if self.refused => End::new(Stop::Declined, Some("refusal")),
-            Stop::End
-            | Stop::Calls
-            | Stop::Paused
-            | Stop::BadCall
-            | Stop::MaxOutput
-            | Stop::ContextFull
-            | Stop::Declined
-            | Stop::Failed
-            | Stop::Faulty
-            | Stop::Unknown
-            | Stop::Unsaid => end,
+        let ended_well = matches!(end.stop, Stop::End | Stop::Calls);
+        let end = match self.refused && ended_well {
+            true => End::new(Stop::Declined, Some("refusal")),
+            false => end,
         };
         let empty = text.is_empty() && calls.is_empty();
         let raw = if empty { Vec::new() } else { vec![message] };

@@ -1,8 +1,8 @@
-//! Model calls under way: what each has used so far, and which of them a result will hold.
+//! Model calls in progress: what each has used so far, and which of them the next result frame includes.
 //!
-//! The program tells its bill at the end of a turn, and a turn may never end. So each call is reported as it goes: when it
-//! is asked for, when its answer begins (with all of its input) and when it ends. A result holds the calls that ended; one
-//! that was cut is in no result at all.
+//! The program reports its bill at the end of a turn, and a turn may never end. So each call is reported while it runs: when
+//! the request is sent, when the response begins (its input is then known) and when it ends. A result includes the calls that
+//! ended; a call that was cut off is in no result.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
@@ -13,26 +13,26 @@ use super::super::frame::ApiUsage;
 use super::Frame;
 use crate::model::Prices;
 
-/// Bytes of a token, where nobody counts.
+/// An estimate of the bytes per token, for output whose tokens are not reported.
 const BYTES_PER_TOKEN: usize = 4;
-/// How many answers of one turn may break off before the oldest is taken for lost.
+/// How many responses of one turn may break off before the oldest is reported as cut.
 const MOST_BROKEN: usize = 64;
 
-/// Calls whose last word has not been heard.
+/// Calls whose final usage has not been reported.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     minted: u64,
-    /// The agent itself has asked the model and has no answer yet.
+    /// The id of the main agent's request that has no response yet.
     asked: Option<String>,
-    /// By message.
+    /// Responses in progress, by message id.
     open: BTreeMap<String, Call>,
-    /// Answers to the agent itself that broke off. A result holds some of them and not others.
+    /// Responses to the main agent that broke off. A result includes some of them and not others.
     broken: Vec<Call>,
     /// The input of the calls that have ended since the last result, by model.
     ended: HashMap<String, u64>,
-    /// The input in the last total, by model, where totals alone are told.
+    /// The input in the last cumulative total, by model.
     totals: HashMap<String, u64>,
-    /// Helpers at work, by task: they may be asking the model, and do not say so.
+    /// Running sub-agents, by task: they may call the model without reporting it.
     helpers: HashMap<String, String>,
 }
 
@@ -42,18 +42,18 @@ struct Call {
     owner: Scope,
     model: String,
     tokens: Tokens,
-    /// The output is not all of it.
+    /// The output is not complete.
     part: bool,
-    /// How much of its answer was seen.
+    /// How many bytes of its response have arrived.
     bytes: usize,
 }
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// The next result holds it.
+    /// The next result includes it.
     Over,
-    /// No result holds it.
+    /// No result includes it.
     Cut,
 }
 
@@ -63,7 +63,7 @@ impl Calls {
         format!("call-{}", self.minted)
     }
 
-    /// The agent itself asks the model. One that asks again because it was refused asks for the same call.
+    /// The main agent sends a request. A retry after a refusal is the same call.
     pub(super) fn asked(&mut self, frame: &mut Frame<'_>, model: Option<String>) {
         if self.asked.is_none() {
             let id = self.mint();
@@ -72,7 +72,7 @@ impl Calls {
         }
     }
 
-    /// An answer begins, or a piece came of one that is not streamed.
+    /// A response begins, or a part arrives of one that is not streamed.
     pub(super) fn began(
         &mut self,
         frame: &mut Frame<'_>,
@@ -90,7 +90,7 @@ impl Calls {
         self.open.insert(message.to_owned(), call);
     }
 
-    /// A whole answer came at once.
+    /// A whole response arrives at once.
     pub(super) fn came_whole(
         &mut self,
         frame: &mut Frame<'_>,
@@ -116,8 +116,8 @@ impl Calls {
         model: &str,
         usage: &ApiUsage,
     ) -> Call {
-        // A new call means that the one before is done: what the agent itself had not ended broke off, and a helper says
-        // nothing of its ends.
+        // A new call means that the previous one is over: an open response of the main agent broke off, and a sub-agent does
+        // not report when its calls end.
         match owner {
             Scope::Main => self.break_off(frame),
             Scope::Subagent { .. } => self.close(frame, End::Over, |_, call| call.owner == *owner),
@@ -136,14 +136,14 @@ impl Calls {
         call
     }
 
-    /// A piece of an answer came.
+    /// A part of a response arrives.
     pub(super) fn grew(&mut self, message: &str, bytes: usize) {
         if let Some(call) = self.open.get_mut(message) {
             call.bytes += bytes;
         }
     }
 
-    /// More is known of what an answer has used, and perhaps it has come to its end.
+    /// More usage of a response is reported, and perhaps its end.
     pub(super) fn used(
         &mut self,
         frame: &mut Frame<'_>,
@@ -162,14 +162,14 @@ impl Calls {
     fn break_off(&mut self, frame: &mut Frame<'_>) {
         let main = self.open.extract_if(.., |_, call| call.owner.is_main());
         self.broken.extend(main.map(|(_, call)| call));
-        // A result may hold the oldest of too many. Counted twice is better than not at all.
+        // A result may include the ones dropped here. Counting a call twice is better than not counting it.
         let excess = self.broken.len().saturating_sub(MOST_BROKEN);
         for call in self.broken.drain(..excess) {
             frame.event_in(Scope::Main, EventKind::Usage(call.ending(End::Cut)));
         }
     }
 
-    /// A helper is at work.
+    /// A sub-agent starts.
     pub(super) fn helper_began(&mut self, frame: &mut Frame<'_>, task: &str) {
         if !self.helpers.contains_key(task) {
             let id = self.mint();
@@ -178,7 +178,7 @@ impl Calls {
         }
     }
 
-    /// A helper is at work no more. One that was stopped may have been asking the model.
+    /// A sub-agent ends. One that was stopped may have had a call in progress.
     pub(super) fn helper_ended(&mut self, frame: &mut Frame<'_>, task: &str, stopped: bool) {
         let Some(id) = self.helpers.remove(task) else { return };
         let end = if stopped { End::Cut } else { End::Over };
@@ -191,8 +191,7 @@ impl Calls {
         frame.event_in(helper(task), EventKind::Usage(report));
     }
 
-    /// The turn has ended, and these are its totals; `aborted` tells that somebody interrupted it. Helpers in the
-    /// background go on.
+    /// The turn ends with these totals; `aborted` means that it was interrupted. Sub-agents in the background go on.
     pub(super) fn turn_ended(
         &mut self,
         frame: &mut Frame<'_>,
@@ -213,7 +212,7 @@ impl Calls {
         self.close(frame, end, |_, call| !at_work.iter().any(|task| is_of(&call.owner, task)));
         let mut ended = std::mem::take(&mut self.ended);
         for call in std::mem::take(&mut self.broken) {
-            // It is in the result if the calls that ended leave room for all of its input.
+            // The result includes it if the total exceeds the input of the ended calls by at least its input.
             let total = totals.iter().find(|total| total.model.as_ref() == Some(&call.model));
             let counted = total.map_or(0, |total| total.spend.tokens.context());
             let before = self.totals.get(&call.model).copied().unwrap_or(0);
@@ -245,7 +244,7 @@ impl Calls {
 }
 
 impl Call {
-    /// Takes in what was told; what is absent was told before or never.
+    /// Updates the tokens; a field that is absent keeps its last value.
     fn take(&mut self, usage: &ApiUsage) {
         let tokens = &mut self.tokens;
         let set = |place: &mut u64, told: Option<u64>| *place = told.unwrap_or(*place);
@@ -254,7 +253,7 @@ impl Call {
         set(&mut tokens.output, usage.output_tokens);
         let before = tokens.cache_write_5m + tokens.cache_write_1h + tokens.cache_write_other;
         if let Some(written) = usage.cache_creation_input_tokens
-            // A later word may tell the sum alone.
+            // A later report may contain the sum alone.
             && (usage.cache_creation.is_some() || written != before)
         {
             let known = usage.cache_creation.unwrap_or_default();
@@ -265,8 +264,8 @@ impl Call {
         }
     }
 
-    /// What it has used. The output of an answer that goes on is at least what was seen of it; the cost is ours to work
-    /// out until the program tells its own.
+    /// What it has used. The output of an incomplete response is at least what has arrived; the cost is an estimate from
+    /// published prices until the program reports its own.
     fn spend(&self) -> Spend {
         let mut tokens = self.tokens;
         if self.part {
