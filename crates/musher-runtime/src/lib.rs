@@ -42,7 +42,7 @@ pub use process::{
 pub use process::{StartError, find as find_program};
 pub use project_files::{
     Changed, Effect, Found, LARGEST, ProjectFile, ProjectTrust, Seen, Snapshot, effect_of,
-    executed_roots,
+    executed_below, executed_roots, is_executed,
 };
 pub use runtime::{Capabilities, Runtime};
 pub use session::{

@@ -4,6 +4,7 @@
 //! that a change of them is noticed by whatever means it was made.
 
 mod look;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -25,7 +26,8 @@ pub enum Effect {
 /// Files of a folder that mean something to a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProjectFile {
-    /// As in tool rules, seen from the folder. What is executed begins with a name, so that it can be looked for.
+    /// As in tool rules, seen from the folder. What is executed begins with a name, so that it can be looked for; behind
+    /// `**/` it is looked for in every folder.
     pub pattern: &'static str,
     pub effect: Effect,
 }
@@ -41,21 +43,41 @@ impl ProjectFile {
 
     /// The files of this kind in any folder, as a pattern of a tool rule.
     pub fn anywhere(&self) -> String {
-        match self.pattern.starts_with("**/") {
+        match self.is_anywhere() {
             true => self.pattern.to_owned(),
             false => format!("**/{}", self.pattern),
         }
     }
 
-    /// The names before the first wildcard.
+    fn is_anywhere(&self) -> bool {
+        self.pattern.starts_with(ANYWHERE)
+    }
+
+    /// The names before the first wildcard, seen from the top or from any folder.
     fn root(&self) -> &'static str {
-        let wild = self.pattern.find(['*', '?']).unwrap_or(self.pattern.len());
-        match wild == self.pattern.len() {
-            true => self.pattern,
-            false => self.pattern[..wild].rsplit_once('/').map_or("", |(folder, _)| folder),
+        let pattern = self.pattern.strip_prefix(ANYWHERE).unwrap_or(self.pattern);
+        let wild = pattern.find(['*', '?']).unwrap_or(pattern.len());
+        match wild == pattern.len() {
+            true => pattern,
+            false => pattern[..wild].rsplit_once('/').map_or("", |(folder, _)| folder),
         }
     }
+
+    /// Whether something at this path stands where a folder on the way to such files would be.
+    fn is_below(&self, path: &str) -> bool {
+        let stands_for = |name: &str| match self.is_anywhere() {
+            false => path == name,
+            true => {
+                path.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+            }
+        };
+        let root = self.root();
+        root.match_indices('/').any(|(at, _)| stands_for(&root[..at]))
+    }
 }
+
+/// What a pattern begins with that speaks of every folder.
+const ANYWHERE: &str = "**/";
 
 /// What a path means to the programs that know these files; execution goes before obedience.
 pub fn effect_of(files: &[ProjectFile], path: &str) -> Option<Effect> {
@@ -67,10 +89,15 @@ pub fn effect_of(files: &[ProjectFile], path: &str) -> Option<Effect> {
 pub fn executed_roots(files: &[ProjectFile]) -> Vec<&'static str> {
     let executed = files.iter().filter(|file| file.effect == Effect::Executes);
     let mut roots: Vec<&str> =
-        executed.map(|file| file.pattern.split('/').next().unwrap_or(file.pattern)).collect();
+        executed.map(|file| file.root().split('/').next().unwrap_or_default()).collect();
     roots.sort_unstable();
     roots.dedup();
     roots
+}
+
+/// Whether some of the files that would be executed may lie in any folder.
+pub fn executed_below(files: &[ProjectFile]) -> bool {
+    files.iter().any(|file| file.effect == Effect::Executes && file.is_anywhere())
 }
 
 /// The largest file that is read; nobody agrees to one that he cannot read himself.
@@ -126,6 +153,13 @@ impl Snapshot {
     pub fn overlay(&mut self, other: &Self, wanted: impl Fn(&str) -> bool) {
         let wanted = other.files.iter().filter(|(path, _)| wanted(path));
         self.files.extend(wanted.map(|(path, seen)| (path.clone(), seen.clone())));
+    }
+
+    /// One of which nothing is known, so that nobody agrees to it.
+    pub(crate) fn unseen(why: &str) -> Self {
+        let mut unseen = Self::default();
+        unseen.put(".".to_owned(), Found::Odd(why.to_owned()));
+        unseen
     }
 
     fn put(&mut self, path: String, found: Found) {
@@ -198,13 +232,9 @@ impl Snapshot {
 }
 
 /// Whether a program would execute what is at a path of its folder, or something stands where such files would be.
-fn is_executed(files: &[ProjectFile], path: &str) -> bool {
-    let executed = files.iter().filter(|file| file.effect == Effect::Executes);
-    let mut concerned = executed.filter(|file| {
-        let above = file.root().strip_prefix(path);
-        path_fits(file.pattern, path) || above.is_some_and(|rest| rest.starts_with('/'))
-    });
-    concerned.next().is_some()
+pub fn is_executed(files: &[ProjectFile], path: &str) -> bool {
+    let mut executed = files.iter().filter(|file| file.effect == Effect::Executes);
+    executed.any(|file| path_fits(file.pattern, path) || file.is_below(path))
 }
 
 /// What is found in the place of a file.

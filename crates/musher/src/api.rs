@@ -61,6 +61,7 @@ mod problem;
 mod programs;
 mod project;
 mod project_file;
+mod project_files;
 mod prompt;
 mod raw;
 mod reload;

@@ -18,7 +18,7 @@ use crate::config::Project;
 use crate::git::GitEnv;
 
 pub(crate) use check::{Check, Verdict};
-pub(crate) use files::{executed, executed_in_base};
+pub(crate) use files::{executed, executed_in_base, obeyed_in_base};
 pub(crate) use keys::usual as usual_key;
 pub(crate) use programs::{Fitness, Need, Program};
 pub(crate) use version::version_of;

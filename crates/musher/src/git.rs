@@ -84,6 +84,8 @@ struct Inner {
     ends: tokio::sync::Mutex<Seen>,
     /// Git reads the entries of all worktrees when it adds one, and stumbles over one that is half written.
     registry: Semaphore,
+    /// The files below the top that programs would execute, of the commit that was last asked about.
+    executed: std::sync::Mutex<Option<executed::Places>>,
     /// Two merges into one checkout would take each other's half-done state for a person's changes.
     merging: Semaphore,
 }

@@ -234,6 +234,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/project/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The files that agents' programs would run or obey, and whether they are trusted */
+        get: operations["project_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/project/reload": {
         parameters: {
             query?: never;
@@ -1121,6 +1138,11 @@ export interface components {
             text?: string | null;
             title?: string | null;
         };
+        /**
+         * @description What a program does with a file.
+         * @enum {string}
+         */
+        EffectNow: "executes" | "obeys";
         /** @description A page of a run's log. */
         EventsPage: {
             /** @description Whether there is nothing more at this moment. */
@@ -1383,6 +1405,13 @@ export interface components {
             /** @description The kind of the problem as a URI. */
             type: string;
         };
+        /** @description One of those files. */
+        ProjectFileNow: {
+            effect: components["schemas"]["EffectNow"];
+            /** @description The digest of its contents, or in words what stands in its place; absent for files that are obeyed. */
+            mark?: string | null;
+            path: string;
+        };
         /** @description The project file as it stands on the disk. */
         ProjectFileReply: {
             /** @description Changes with the file and with every prompt file that it names. */
@@ -1394,6 +1423,12 @@ export interface components {
             /** @description Empty if it cannot be read; then the problems say why. */
             text: string;
             /** @description Whether a person has agreed to what it may do. */
+            trusted: boolean;
+        };
+        /** @description The files of the project that mean something to agents' programs, as the branch has them that stories start from. */
+        ProjectFilesReply: {
+            files: components["schemas"]["ProjectFileNow"][];
+            /** @description Whether a person has agreed to what would be run, so that it is loaded. Nothing to run needs no agreement. */
             trusted: boolean;
         };
         /** @description The project at a glance. */
@@ -2218,6 +2253,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProjectFileReply"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    project_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectFilesReply"];
                 };
             };
             /** @description What went wrong, and what to do about it */

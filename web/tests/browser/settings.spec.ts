@@ -1,5 +1,6 @@
 // The settings: the project file with its mistakes, local rules, tokens, and what is chosen for the browser.
-import { readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { accessible, expect, test } from "./rig";
 
@@ -36,6 +37,29 @@ test("the project file is shown with its mistakes at their lines, until they are
   await page.getByRole("button", { name: "Look again" }).click();
   await expect(page.locator(".badge", { hasText: "in force" })).toBeVisible();
   await expect(wrong).toHaveCount(0);
+});
+
+test("the files that agents run or obey are listed, and what is not trusted is said to be left out", async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.url}/settings`);
+  await expect(page.locator(".badge", { hasText: "in force" })).toBeVisible();
+  const list = page.getByRole("list", { name: "Files that agents run or obey" });
+  await expect(list).toHaveCount(0);
+  mkdirSync(join(server.repo, "a/.claude/skills/s"), { recursive: true });
+  writeFileSync(join(server.repo, "a/.claude/skills/s/SKILL.md"), "x");
+  writeFileSync(join(server.repo, "CLAUDE.md"), "x");
+  execFileSync("git", ["add", "."], { cwd: server.repo });
+  const who = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
+  execFileSync("git", [...who, "commit", "-qm", "files"], { cwd: server.repo });
+  await page.reload();
+  const skill = list.getByRole("listitem").filter({ hasText: "a/.claude/skills/s/SKILL.md" });
+  await expect(skill).toContainText("run by agents");
+  const words = list.getByRole("listitem").filter({ hasText: "CLAUDE.md" });
+  await expect(words).toContainText("obeyed by agents");
+  await expect(page.locator(".badge", { hasText: "left out" })).toBeVisible();
+  await accessible(page);
 });
 
 test("an edited project file is put in force once its mistakes are mended, and a new agent joins the team", async ({

@@ -8,7 +8,8 @@ use serde_json::{Value as Json, json};
 use crate::ProjectFile;
 
 /// What it finds in a folder and runs, or obeys. Agents, commands and skills may name hooks, tool servers and commands of
-/// the shell, so they are run as well.
+/// the shell, so they are run as well. Of what lies in folders below, it runs skills: it looks for them beside every file
+/// that it reads.
 pub(super) const FILES: &[ProjectFile] = &[
     ProjectFile::executes(".claude/settings.json"),
     ProjectFile::executes(".claude/settings.local.json"),
@@ -16,7 +17,7 @@ pub(super) const FILES: &[ProjectFile] = &[
     ProjectFile::executes(".claude/hooks/**"),
     ProjectFile::executes(".claude/agents/**"),
     ProjectFile::executes(".claude/commands/**"),
-    ProjectFile::executes(".claude/skills/**"),
+    ProjectFile::executes("**/.claude/skills/**"),
     ProjectFile::executes(".claude/plugins/**"),
     ProjectFile::executes(".claude/workflows/**"),
     ProjectFile::executes(".claude/scheduled_tasks.json"),

@@ -20,22 +20,33 @@ impl Snapshot {
     pub fn of_folder(folder: &Path, files: &[ProjectFile]) -> io::Result<Self> {
         let top = OwnedFd::from(untrusted::folder_at(folder).map_err(Unfit::into_io)?);
         let mut look = Look { snapshot: Self::default(), files };
-        for file in files.iter().filter(|file| file.effect == Effect::Executes) {
-            let names: Vec<&str> = file.root().split('/').collect();
-            look.descend(&top, "", &names, 0);
+        let (anywhere, at_top): (Vec<_>, Vec<_>) = files
+            .iter()
+            .filter(|file| file.effect == Effect::Executes)
+            .partition(|file| file.is_anywhere());
+        for file in at_top {
+            look.descend(&top, "", &names_of(file), 0);
+        }
+        if !anywhere.is_empty() {
+            let wanted = anywhere.into_iter().map(names_of).collect();
+            super::walk::everywhere(&mut look, &top, wanted);
         }
         Ok(look.snapshot)
     }
 }
 
-struct Look<'a> {
-    snapshot: Snapshot,
+fn names_of(file: &ProjectFile) -> Vec<&'static str> {
+    file.root().split('/').collect()
+}
+
+pub(super) struct Look<'a> {
+    pub(super) snapshot: Snapshot,
     files: &'a [ProjectFile],
 }
 
 impl Look<'_> {
     /// Goes down by these names, and then through all that is there.
-    fn descend(&mut self, folder: &OwnedFd, above: &str, names: &[&str], depth: usize) {
+    pub(super) fn descend(&mut self, folder: &OwnedFd, above: &str, names: &[&str], depth: usize) {
         let Some((name, rest)) = names.split_first() else {
             return self.all_in(folder, above, depth);
         };

@@ -11,6 +11,7 @@ const FILES: &[ProjectFile] = &[
     ProjectFile::executes(".tool/settings.json"),
     ProjectFile::executes(".tool/hooks/**"),
     ProjectFile::executes(".servers.json"),
+    ProjectFile::executes("**/.tool/skills/**"),
     ProjectFile::obeys("**/RULES.md"),
     ProjectFile::obeys(".tool/hooks/notes.md"),
 ];
@@ -146,4 +147,79 @@ fn execution_goes_before_obedience_and_both_are_known_in_any_folder() {
         assert_eq!(effect_of(FILES, path), effect, "{path}");
     }
     assert_eq!(executed_roots(FILES), [".servers.json", ".tool"]);
+}
+
+#[test]
+fn what_is_executed_in_any_folder_is_seen_in_any_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for path in [
+        ".tool/skills/a",
+        "x/y/.tool/skills/b/c",
+        "x/.tool/settings.json",
+        "x/.tool/other",
+        "skills/d",
+        "x/.git/.tool/skills/e",
+    ] {
+        write(at, path, path);
+    }
+    symlink("elsewhere", at.join("y.tool")).unwrap();
+    fs::create_dir(at.join("z")).unwrap();
+    symlink("elsewhere", at.join("z/.tool")).unwrap();
+    let seen = look(at);
+    assert_eq!(
+        paths(&seen),
+        [".tool/skills/a", "x/.git/.tool/skills/e", "x/y/.tool/skills/b/c", "z/.tool"]
+    );
+    assert_eq!(seen.odd().collect::<Vec<_>>(), [("z/.tool", "a link to elsewhere")]);
+    assert_eq!(seen, seen.only(FILES));
+    assert_eq!(executed_roots(FILES), [".servers.json", ".tool"]);
+}
+
+#[test]
+fn a_link_to_a_folder_outside_is_never_agreed_to_and_one_inside_is_nothing_new() {
+    let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let at = folder.path();
+    write(outside.path(), "file", "");
+    write(at, "x/y/file", "");
+    symlink("y", at.join("x/inside")).unwrap();
+    symlink("..", at.join("x/above")).unwrap();
+    symlink(outside.path().join("file"), at.join("x/file")).unwrap();
+    symlink("nowhere", at.join("x/nowhere")).unwrap();
+    assert!(look(at).is_empty(), "{:?}", look(at));
+    symlink(outside.path(), at.join("x/outside")).unwrap();
+    let seen = look(at);
+    let odd: Vec<_> = seen.odd().collect();
+    assert!(matches!(odd[..], [("x/outside", what)] if what.contains("folder outside")), "{odd:?}");
+}
+
+#[test]
+fn a_folder_that_the_repository_ignores_by_its_name_is_not_looked_through() {
+    let skill = "a/stuff/b/.tool/skills/c";
+    for (ignores, seen) in [
+        ("stuff\n", false),
+        ("stuff/\n# no\n\n", false),
+        ("", true),
+        ("st*\n", false),
+        ("/stuff\n", true),
+        ("/a\n", false),
+        ("[s]tuff\n", true),
+        ("b/stuff\n", true),
+        ("stuff\n!stuff\n", true),
+        ("stuff\n!s*\n", true),
+        ("stuff\n!a/**\n", true),
+        ("stuff\n!other\n", false),
+        ("s*\n!other\n", true),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        write(at, skill, "");
+        write(at, ".gitignore", ignores);
+        assert_eq!(paths(&look(at)), [skill], "without a repository nothing is ignored");
+        write(at, ".git", "gitdir: x");
+        assert_eq!(!look(at).is_empty(), seen, "{ignores:?}");
+        // A folder between says otherwise, unless it is ignored itself.
+        write(at, "a/.gitignore", "!stuff/\n");
+        assert_eq!(look(at).is_empty(), ignores == "/a\n", "{ignores:?}");
+    }
 }

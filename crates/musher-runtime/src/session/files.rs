@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use musher_core::{Answer, Approval, Ask, Edit, Rule, ToolKind};
 use serde_json::json;
@@ -14,6 +15,8 @@ use crate::{Changed, Effect, ProjectFile, Snapshot};
 
 /// What the tool is called that such an ask is about.
 const TOOL: &str = "changed project files";
+/// How long the files may take to be looked at before a start.
+const LOOKING: Duration = Duration::from_secs(60);
 
 /// The same backend, with an eye on the files that its program would execute; the rules protect them.
 pub(super) fn guard(backend: Backend, spec: &mut SessionSpec, profile: &Profile) -> Backend {
@@ -89,8 +92,12 @@ async fn settle(attempt: &Attempt, files: &'static [ProjectFile]) -> Option<Sign
 async fn look(attempt: &Attempt, files: &'static [ProjectFile]) -> Snapshot {
     let folder = attempt.spec.cwd.clone();
     let looking = tokio::task::spawn_blocking(move || Snapshot::of_folder(&folder, files));
-    // A folder that cannot be opened lets no agent start in it either.
-    looking.await.ok().and_then(Result::ok).unwrap_or_default()
+    match tokio::time::timeout(LOOKING, looking).await {
+        // A folder that cannot be opened lets no agent start in it either.
+        Ok(looked) => looked.ok().and_then(Result::ok).unwrap_or_default(),
+        // A disk that does not answer may be mounted below.
+        Err(_) => Snapshot::unseen("a folder that could not be looked through in time"),
+    }
 }
 
 /// Asks a person before the agent is there; nothing if the session ends meanwhile.

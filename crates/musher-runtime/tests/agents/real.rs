@@ -1,5 +1,6 @@
 //! The real Claude Code on a scripted model: every way a turn can go, and the bill for it.
 
+mod below;
 mod failures;
 mod interrupts;
 mod money;

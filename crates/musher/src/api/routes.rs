@@ -21,8 +21,8 @@ use super::{Api, Context, access};
 use super::{
     add, agents, answer, archive, asks, cap, change, checks, diff, document, done, edit, events,
     export, feed, fork, health, interrupt, kill, link, local, mcp, merge, notices, outline, page,
-    project, project_file, prompt, raw, reload, reopen, resume, retry, revoke, runs, search, start,
-    steer, stop, stories, stream, take_back, token, tokens, usage,
+    project, project_file, project_files, prompt, raw, reload, reopen, resume, retry, revoke, runs,
+    search, start, steer, stop, stories, stream, take_back, token, tokens, usage,
 };
 
 /// A request has this long, streams aside.
@@ -92,6 +92,7 @@ fn entry() -> OpenApiRouter<Api> {
 fn heavy() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
         .routes(routes!(diff::diff))
+        .routes(routes!(project_files::project_files))
         .routes(routes!(search::search))
         .routes(routes!(outline::outline))
 }

@@ -34,17 +34,29 @@ pub(crate) async fn executed(
 
 /// The same for the branch that stories start from; a repository without a commit has nothing.
 pub(crate) async fn executed_in_base(git: &Git, project: &Project) -> Result<Snapshot, GitError> {
-    let named = project.base_branch.clone().and_then(|name| Branch::new(name).ok());
-    let branch = match named {
-        Some(branch) => branch,
-        None => git.default_branch().await?,
-    };
-    match git.tip(&branch).await? {
+    match base(git, project).await? {
         Some(commit) => {
             executed(git, &commit, runtimes::project_files(), &project.worktree.copy).await
         }
         None => Ok(Snapshot::default()),
     }
+}
+
+/// The files that agents' programs take for instructions, as that branch has them.
+pub(crate) async fn obeyed_in_base(git: &Git, project: &Project) -> Result<Vec<String>, GitError> {
+    match base(git, project).await? {
+        Some(commit) => git.obeyed_files(&commit, runtimes::project_files()).await,
+        None => Ok(Vec::new()),
+    }
+}
+
+async fn base(git: &Git, project: &Project) -> Result<Option<Commit>, GitError> {
+    let named = project.base_branch.clone().and_then(|name| Branch::new(name).ok());
+    let branch = match named {
+        Some(branch) => branch,
+        None => git.default_branch().await?,
+    };
+    git.tip(&branch).await
 }
 
 /// Whether what would be executed is trusted.

@@ -140,16 +140,23 @@ fn document(
     let asked = *known != Known::Trusted || !files.covered();
     let trusted = !asked || (!only_shown && files.can_be_trusted());
     let reloaded = matches!(served, Served::Reloaded { .. });
-    let files = files.document();
-    json!({ "was": was, "lines": lines, "files": files, "trusted": trusted, "reloaded": reloaded })
-        .to_string()
+    json!({
+        "was": was,
+        "lines": lines,
+        "files": files.document(),
+        "obeyed": files.obeyed(),
+        "trusted": trusted,
+        "reloaded": reloaded,
+    })
+    .to_string()
 }
 
 fn text(known: &Known, project: &Project, files: &Files, only_shown: bool) -> String {
     let mut text = match known {
         Known::Trusted if files.covered() => {
-            let files = files.in_force().unwrap_or_default();
-            return format!("Nothing has changed: the project file is trusted.{files}");
+            let run = files.in_force().unwrap_or_default();
+            let obeyed = files.obeyed_text().unwrap_or_default();
+            return format!("Nothing has changed: the project file is trusted.{run}{obeyed}");
         }
         Known::Trusted => "The project file is trusted.".to_owned(),
         Known::New => shown("The project file may do this:", &Powers::of(project).lines()),
@@ -158,6 +165,7 @@ fn text(known: &Known, project: &Project, files: &Files, only_shown: bool) -> St
         }
     };
     text += &files.text();
+    text += &files.obeyed_text().unwrap_or_default();
     text += match only_shown {
         true => "\nIt is not trusted yet. Agree to it with `musher trust`.",
         false => "\nIt is trusted now.",

@@ -1,6 +1,11 @@
 //! What a commit has of the files that an agent's program would execute.
 
-use musher_runtime::{Found, LARGEST, ProjectFile, Snapshot, executed_roots};
+use std::sync::PoisonError;
+
+use musher_runtime::{
+    Effect, Found, LARGEST, ProjectFile, Snapshot, effect_of, executed_below, executed_roots,
+    is_executed,
+};
 
 use super::Git;
 use super::error::GitError;
@@ -25,8 +30,16 @@ impl Git {
             return Ok(snapshot);
         }
         let shadow = Shadow::of_objects(self).await?;
+        let below = match executed_below(files) {
+            true => self.places_below(&shadow, commit, files).await?,
+            false => Vec::new(),
+        };
+        if below.len() > MOST_FILES {
+            snapshot.add(files, &below[0], Found::Odd("one of too many such files".into()));
+            return Ok(snapshot);
+        }
         let call = shadow.call().args(["ls-tree", "-r", "-z", "--long", commit.as_str(), "--"]);
-        let listed = call.args(&roots).run().await?.stdout;
+        let listed = call.args(&roots).args(&below).run().await?.stdout;
         let entries: Vec<Entry<'_>> = listed
             .split(|byte| *byte == 0)
             .filter(|line| !line.is_empty())
@@ -58,6 +71,58 @@ impl Git {
         }
         Ok(snapshot)
     }
+}
+
+/// The places of such files in one commit, for programs that know these files.
+pub(super) type Places = (Commit, Vec<ProjectFile>, Vec<String>);
+
+impl Git {
+    /// Where a commit has such files below its top. A commit stays as it is, so the last one is remembered: the whole
+    /// tree is listed once for many starts.
+    async fn places_below(
+        &self,
+        shadow: &Shadow<'_>,
+        commit: &Commit,
+        files: &[ProjectFile],
+    ) -> Result<Vec<String>, GitError> {
+        let known = || self.inner.executed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, by, places)) = &*known()
+            && (of, by.as_slice()) == (commit, files)
+        {
+            return Ok(places.clone());
+        }
+        let listed = names(shadow, commit).await?;
+        let paths = texts(&listed);
+        let roots = executed_roots(files);
+        let is_at_top = |path: &str| roots.contains(&path.split('/').next().unwrap_or_default());
+        let places: Vec<String> = paths
+            .filter(|path| !is_at_top(path) && is_executed(files, path))
+            .map(str::to_owned)
+            .collect();
+        *known() = Some((commit.clone(), files.to_vec(), places.clone()));
+        Ok(places)
+    }
+
+    /// The files of a commit that a program would take for instructions.
+    pub(crate) async fn obeyed_files(
+        &self,
+        commit: &Commit,
+        files: &[ProjectFile],
+    ) -> Result<Vec<String>, GitError> {
+        let listed = names(&Shadow::of_objects(self).await?, commit).await?;
+        let obeyed = texts(&listed).filter(|path| effect_of(files, path) == Some(Effect::Obeys));
+        Ok(obeyed.take(MOST_FILES).map(str::to_owned).collect())
+    }
+}
+
+/// The paths of all files of a commit.
+async fn names(shadow: &Shadow<'_>, commit: &Commit) -> Result<Vec<u8>, GitError> {
+    let call = shadow.call().args(["ls-tree", "-r", "-z", "--name-only", commit.as_str()]);
+    Ok(call.run().await?.stdout)
+}
+
+fn texts(listed: &[u8]) -> impl Iterator<Item = &str> {
+    listed.split(|byte| *byte == 0).filter_map(|path| std::str::from_utf8(path).ok())
 }
 
 /// One line of a listed tree.

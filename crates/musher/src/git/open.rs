@@ -60,6 +60,7 @@ impl Git {
             stand_in,
             ends: tokio::sync::Mutex::new(None),
             registry: Semaphore::new(1),
+            executed: std::sync::Mutex::default(),
             merging: Semaphore::new(1),
         };
         inner.settings = inner.read_settings().await?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::rig::{Rig, until};
+use crate::rig::{Rig, git, until};
 
 fn named<'a>(list: &'a Json, key: &str, name: &str) -> &'a Json {
     let found = list.as_array().unwrap().iter().find(|entry| entry[key] == name);
@@ -72,4 +72,30 @@ async fn the_memory_of_a_run_is_that_of_its_processes() {
     assert_eq!(bytes(other).await, None);
     process.kill().unwrap();
     process.wait().unwrap();
+}
+
+#[tokio::test]
+async fn the_files_that_agents_run_or_obey_are_listed_with_whether_they_are_trusted() {
+    let rig = Rig::new().await;
+    let reply = rig.get("/api/v1/project/files").await.json();
+    assert_eq!(reply, json!({ "trusted": true, "files": [] }));
+    for path in [".claude/settings.json", "a/b/.claude/skills/s/SKILL.md", "a/CLAUDE.md"] {
+        let file = rig.repo().join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, "{}").unwrap();
+    }
+    git(&rig.repo(), &["add", "."]);
+    git(&rig.repo(), &["commit", "-qm", "files"]);
+    let reply = rig.get("/api/v1/project/files").await.json();
+    assert_eq!(reply["trusted"], false, "{reply}");
+    let files: Vec<_> = reply["files"].as_array().unwrap().iter().collect();
+    let told: Vec<_> = files.iter().map(|file| (&file["path"], &file["effect"])).collect();
+    let wanted = [
+        (&json!(".claude/settings.json"), &json!("executes")),
+        (&json!("a/b/.claude/skills/s/SKILL.md"), &json!("executes")),
+        (&json!("a/CLAUDE.md"), &json!("obeys")),
+    ];
+    assert_eq!(told, wanted, "{reply}");
+    assert!(files[0]["mark"].as_str().is_some_and(|mark| mark.starts_with("sha256:")), "{reply}");
+    assert!(files[2]["mark"].is_null(), "{reply}");
 }

@@ -122,3 +122,36 @@ fn a_link_where_such_a_file_would_be_is_never_trusted() {
     let document = &place.run(&["trust", "--show", "--json"]).lines()[0];
     assert_eq!(document["trusted"], false, "{document}");
 }
+
+#[test]
+fn a_skill_in_a_folder_below_is_shown_and_agreed_to_as_well() {
+    let place = place(FILE);
+    place.run(&["trust"]);
+    commit(&place, "packages/x/.claude/skills/deep/SKILL.md", "!`./steal`\n");
+    commit(&place, "packages/x/.claude/settings.json", "{}\n");
+    let shown = place.run(&["trust", "--show"]);
+    assert!(shown.out.contains("packages/x/.claude/skills/deep/SKILL.md (added)"), "{shown:?}");
+    assert!(shown.out.contains("+ !`./steal`"), "{shown:?}");
+    // The program reads no settings there.
+    assert!(!shown.out.contains("packages/x/.claude/settings.json"), "{shown:?}");
+    assert!(place.run(&["trust"]).out.contains("trusted now"));
+    assert!(place.run(&["trust"]).out.contains("Nothing has changed"));
+    commit(&place, "packages/x/.claude/skills/deep/SKILL.md", "!`./worse`\n");
+    let document = &place.run(&["trust", "--show", "--json"]).lines()[0];
+    assert_eq!(document["was"], "changed", "{document}");
+}
+
+#[test]
+fn files_that_agents_obey_are_listed_and_need_no_agreement() {
+    let place = place(FILE);
+    place.run(&["trust"]);
+    commit(&place, "CLAUDE.md", "Be brief.\n");
+    commit(&place, "packages/x/AGENTS.md", "Be kind.\n");
+    let shown = place.run(&["trust", "--show"]);
+    assert!(shown.out.contains("Nothing has changed"), "{shown:?}");
+    let told = "take these files for instructions: CLAUDE.md, packages/x/AGENTS.md.";
+    assert!(shown.out.contains(told), "{shown:?}");
+    let document = &place.run(&["trust", "--show", "--json"]).lines()[0];
+    assert_eq!(document["obeyed"], serde_json::json!(["CLAUDE.md", "packages/x/AGENTS.md"]));
+    assert_eq!((&document["was"], &document["trusted"]), (&"trusted".into(), &true.into()));
+}

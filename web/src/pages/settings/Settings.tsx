@@ -6,6 +6,7 @@ import { Browser } from "./Browser";
 import { Grants } from "./Grants";
 import { NoticesPart } from "./Notices";
 import { ProjectFile } from "./ProjectFile";
+import { ProjectFiles } from "./ProjectFiles";
 import { Tokens } from "./Tokens";
 
 const PARTS: readonly { id: string; words: string; about: string; part: ReactNode }[] = [
@@ -13,7 +14,12 @@ const PARTS: readonly { id: string; words: string; about: string; part: ReactNod
     id: "project",
     words: "Project file",
     about: "Who is on the team and what each may do. It belongs to the repository; edit it there.",
-    part: <ProjectFile />,
+    part: (
+      <>
+        <ProjectFile />
+        <ProjectFiles />
+      </>
+    ),
   },
   {
     id: "rules",

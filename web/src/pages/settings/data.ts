@@ -70,6 +70,15 @@ export function readProjectFile(): Promise<ProjectFileNow> {
   return takeRaw("/project/file");
 }
 
+export interface ProjectFilesNow {
+  trusted: boolean;
+  files: { path: string; effect: "executes" | "obeys"; mark?: string | null }[];
+}
+
+export function readProjectFiles(): Promise<ProjectFilesNow> {
+  return takeRaw("/project/files");
+}
+
 /** Puts the file in force for what starts afterwards; tells the keys that need a new start of the server. */
 export async function reloadProject(): Promise<string[]> {
   const init = { method: "POST", body: "{}" };

@@ -49,14 +49,14 @@ const HELPERS: &[&str] = &[
 ];
 const LINES: &[&str] = &["statusLine", "subagentStatusLine", "fileSuggestion"];
 
-fn write(folder: &Path, path: &str, text: &str) {
+pub(super) fn write(folder: &Path, path: &str, text: &str) {
     let path = folder.join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
 /// The settings of a stranger: whatever they name leaves a file that begins with `who`.
-fn settings(folder: &Path, who: &str) -> String {
+pub(super) fn settings(folder: &Path, who: &str) -> String {
     let touch = |name: &str| format!("touch '{}/ran/{who}-{name}'", folder.display());
     let mut all = json!({
         "enableAllProjectMcpServers": true,
@@ -95,7 +95,7 @@ fn plant(folder: &Path) {
     write(folder, "CLAUDE.md", "WORDS_TO_OBEY\n");
 }
 
-fn ran(rig: &ClaudeRig) -> Vec<String> {
+pub(super) fn ran(rig: &ClaudeRig) -> Vec<String> {
     let names = fs::read_dir(rig.place.work.path().join("ran")).unwrap();
     let mut names: Vec<String> =
         names.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
@@ -103,23 +103,23 @@ fn ran(rig: &ClaudeRig) -> Vec<String> {
     names
 }
 
-fn seen(rig: &ClaudeRig) -> Snapshot {
+pub(super) fn seen(rig: &ClaudeRig) -> Snapshot {
     Snapshot::of_folder(rig.place.work.path(), ClaudeCode::default().project_files()).unwrap()
 }
 
 /// A session that goes on for as long as it is spoken to.
-fn lasting(mut spec: SessionSpec) -> SessionSpec {
+pub(super) fn lasting(mut spec: SessionSpec) -> SessionSpec {
     spec.linger = Duration::from_secs(30);
     trusted(spec)
 }
 
-fn is_about_files(body: &Ask, path: &str) -> bool {
+pub(super) fn is_about_files(body: &Ask, path: &str) -> bool {
     matches!(body, Ask::Approval(approval) if approval.human_only
         && approval.subject.as_deref().is_some_and(|subject| subject.contains(path))
         && approval.edits.iter().any(|edit| edit.path == path))
 }
 
-async fn answered(story: &mut Story, ask: AskId, yes: bool) {
+pub(super) async fn answered(story: &mut Story, ask: AskId, yes: bool) {
     let answer = match yes {
         true => Answer::Allow { input: None },
         false => Answer::Deny { reason: "no".into() },

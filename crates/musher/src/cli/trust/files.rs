@@ -10,7 +10,7 @@ use super::super::CliError;
 use super::super::place::Place;
 use super::super::table::Tone;
 use super::super::text::visible;
-use crate::checks::executed_in_base;
+use crate::checks::{executed_in_base, obeyed_in_base};
 use crate::config::Project;
 use crate::config::trust::{Accepted, TrustError};
 use crate::git::Git;
@@ -20,6 +20,8 @@ use crate::supervisor::git_env;
 #[derive(Debug)]
 pub(super) struct Files {
     now: Snapshot,
+    /// What programs take for instructions; that needs no agreement, but a person should know.
+    obeyed: Vec<String>,
     accepted: Accepted,
 }
 
@@ -40,12 +42,14 @@ impl Files {
         let git = git.map_err(|error| unseen(error.to_string()))?;
         let now = executed_in_base(&git, project).await;
         let now = now.map_err(|error| unseen(error.to_string()))?;
+        let obeyed = obeyed_in_base(&git, project).await;
+        let obeyed = obeyed.map_err(|error| unseen(error.to_string()))?;
         let accepted = match Accepted::read(state) {
             // A record that cannot be read is no agreement.
             Err(TrustError::Garbled { .. }) => Accepted::default(),
             accepted => accepted?,
         };
-        Ok(Self { now, accepted })
+        Ok(Self { now, obeyed, accepted })
     }
 
     /// Whether nobody needs to be asked.
@@ -88,6 +92,19 @@ impl Files {
             .map(|(path, seen)| file((path, &seen.mark, verb(path).unwrap_or("none"))));
         let gone = changed.iter().filter(|it| it.after.is_none());
         now.chain(gone.map(|it| file((&it.path, "", it.verb())))).collect()
+    }
+
+    /// The files that programs take for instructions.
+    pub(super) fn obeyed(&self) -> &[String] {
+        &self.obeyed
+    }
+
+    /// The same in a sentence.
+    pub(super) fn obeyed_text(&self) -> Option<String> {
+        let names: Vec<String> = self.obeyed.iter().map(|path| visible(path)).collect();
+        (!names.is_empty()).then(|| {
+            format!("\nAgents' programs take these files for instructions: {}.", names.join(", "))
+        })
     }
 
     /// What agents' programs run though nothing has changed.
