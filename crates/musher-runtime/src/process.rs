@@ -5,6 +5,7 @@
 //! exit cannot overtake the last line.
 
 mod cgroup;
+mod child;
 mod environment;
 mod framer;
 mod linux;
@@ -175,10 +176,10 @@ impl Process {
     pub(crate) async fn start(launch: Launch) -> Result<Self, StartError> {
         let path = launch.program.clone();
         let (reply, started) = oneshot::channel();
-        crate::task::detach(async move {
+        crate::task::detach(Box::pin(async move {
             // A process that nobody waits for is dropped here.
             let _unwanted = reply.send(Self::start_owned(launch).await);
-        });
+        }));
         let gone = |_| StartError::Spawn { path, source: std::io::ErrorKind::Interrupted.into() };
         started.await.map_err(gone)?
     }
@@ -197,7 +198,7 @@ impl Process {
         let (control, orders) = mpsc::channel(WRITES);
         let task = task::Task::new(child, cgroup, command.merged, launch, lines, orders)
             .map_err(failed)?;
-        crate::task::detach(task.run());
+        crate::task::detach(Box::pin(task.run()));
         Ok(Self { output, rest: None, control })
     }
 

@@ -262,7 +262,7 @@ pub fn main() -> ExitCode {
 // Neither is merged into its caller, for a frame takes all its memory at once.
 #[inline(never)]
 fn host(runner: Runner) -> ExitCode {
-    work(Builder::new_current_thread(), true, runner.run())
+    work(Builder::new_current_thread(), true, Box::pin(runner.run()))
 }
 
 #[inline(never)]

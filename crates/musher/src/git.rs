@@ -28,6 +28,7 @@ mod shallow;
 mod snapshot;
 mod standin;
 mod status;
+mod stored;
 mod sweep;
 mod traces;
 
@@ -39,6 +40,7 @@ use tokio::sync::Semaphore;
 
 use self::call::Call;
 use self::config::{Setting, Trust};
+use self::executed::LastExecuted;
 use self::odd::Places;
 use self::shallow::Seen;
 use self::standin::{Disk, StandIn};
@@ -82,10 +84,10 @@ struct Inner {
     stand_in: StandIn,
     /// When the ends of a shallow history were last looked at.
     ends: tokio::sync::Mutex<Seen>,
+    /// What the last commits have of the files that agents' programs would execute.
+    executed: LastExecuted,
     /// Git reads the entries of all worktrees when it adds one, and stumbles over one that is half written.
     registry: Semaphore,
-    /// The files below the top that programs would execute, of the commit that was last asked about.
-    executed: std::sync::Mutex<Option<executed::Places>>,
     /// Two merges into one checkout would take each other's half-done state for a person's changes.
     merging: Semaphore,
 }

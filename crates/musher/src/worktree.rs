@@ -140,10 +140,13 @@ impl Slots {
             let kept = kept.map(|kept| kept.name);
             return Err(WorktreeError::Unfinished { slot, branch: branch.clone(), why, kept });
         }
+        let has_commits = !head.commit().is_some_and(|commit| self.git.is_main_head(commit));
         let commit =
             self.git.commit_all(&checkout, head, message, author, &self.files.copy).await?;
-        // The agent's own commits are as much worth as ours.
-        self.git.settle().await?;
+        // The agent's own commits are as much worth as ours. A sync of the whole disk for nothing would hold up all others.
+        if commit.is_some() || has_commits {
+            self.git.settle().await?;
+        }
         Ok(commit)
     }
 

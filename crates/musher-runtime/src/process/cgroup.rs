@@ -20,6 +20,15 @@ pub(super) struct Cgroup {
     around: Vec<PathBuf>,
 }
 
+/// How a process comes into a group.
+#[derive(Debug)]
+pub(super) struct Entrance {
+    /// What writes `0` to this file is in.
+    pub(super) processes: File,
+    /// The folder in which the kernel can make a new process.
+    pub(super) folder: File,
+}
+
 impl Cgroup {
     /// Makes a group below the one that we are in, or tells that it cannot be done here.
     pub(super) fn make(mark: &Mark) -> Option<Self> {
@@ -42,9 +51,10 @@ impl Cgroup {
         Self { folder, around: Vec::new() }
     }
 
-    /// The file through which a process enters; what writes `0` to it is in.
-    pub(super) fn entrance(&self) -> Option<File> {
-        File::options().write(true).open(self.folder.join("cgroup.procs")).ok()
+    /// The ways into it.
+    pub(super) fn entrance(&self) -> Option<Entrance> {
+        let processes = File::options().write(true).open(self.folder.join("cgroup.procs")).ok()?;
+        Some(Entrance { processes, folder: File::open(&self.folder).ok()? })
     }
 
     /// Every process in it, and in the groups that were made inside it.

@@ -2,15 +2,16 @@
 //! the processor that comes soon, and memory that is kept or given back.
 #![expect(
     unsafe_code,
-    reason = "a session and a parent-death signal can only be set between fork and exec, tokio asks for a promise about descriptors, and no library sets the length of a thread's turns or trims the heap"
+    reason = "a session, a parent-death signal and a control group can only be set between fork and exec, tokio asks for a promise about descriptors, and no library sets the length of a thread's turns or trims the heap"
 )]
 
-use std::fs::File;
-use std::io;
-use std::os::fd::OwnedFd;
+use std::io::{self, PipeWriter};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::Duration;
+
+use super::cgroup::Entrance;
 
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, getppid, pidfd_open, set_parent_process_death_signal, setsid,
@@ -18,15 +19,15 @@ use rustix::process::{
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// Gives the child a session of its own, puts it into the control group, and lets it die with us.
-pub(super) fn isolate(command: &mut Command, group: Option<File>) {
+/// Gives the child a session of its own, puts it into the control group, and lets it die with us. If the child is not the
+/// process that was forked but one that was made inside the group, its id is written into the pipe.
+pub(super) fn isolate(command: &mut Command, group: Option<(Entrance, PipeWriter)>) {
     let parent = getpid();
     // SAFETY: the closure makes a few system calls and allocates nothing, as the time after fork demands.
     unsafe {
         command.pre_exec(move || {
-            if let Some(group) = &group {
-                // It may not be ours to enter after all; then descent and the mark have to do.
-                let _refused = rustix::io::write(group, b"0");
+            if let Some((group, inside)) = &group {
+                enter(group, inside);
             }
             setsid()?;
             set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -36,6 +37,41 @@ pub(super) fn isolate(command: &mut Command, group: Option<File>) {
             }
             Ok(())
         });
+    }
+}
+
+/// The arguments of `clone3`, as of Linux 5.7.
+#[repr(C)]
+#[derive(Default)]
+struct CloneArgs {
+    flags: u64,
+    unused: [u64; 9],
+    cgroup: u64,
+}
+
+/// The C library knows this flag as a number that is too small for it.
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+
+/// Returns inside the control group, in the forked process or in another one that takes its place.
+///
+/// A process that enters a group holds up every fork on the machine until all processors have been idle once, which
+/// takes 10 to 20 ms. One that is made inside it holds up nobody. So the forked process makes another one there, as a
+/// child of its own parent, and ends.
+fn enter(group: &Entrance, inside: &PipeWriter) {
+    let flags = CLONE_INTO_CGROUP | libc::CLONE_PARENT as u64;
+    let cgroup = group.folder.as_raw_fd() as u64;
+    let args = CloneArgs { flags, cgroup, ..CloneArgs::default() };
+    // SAFETY: the kernel reads as much of the arguments as their size says. Without a shared memory the new process goes on
+    // with a copy of this one, which has one thread.
+    match unsafe { libc::syscall(libc::SYS_clone3, &raw const args, size_of::<CloneArgs>()) } {
+        0 => {}
+        pid @ 1.. => {
+            let told = rustix::io::write(inside, &(pid as i32).to_ne_bytes());
+            // SAFETY: it ends this process and returns to nobody.
+            unsafe { libc::_exit(i32::from(told.is_err())) }
+        }
+        // It may not be ours to enter after all; then descent and the mark have to do.
+        _ => drop(rustix::io::write(&group.processes, b"0")),
     }
 }
 
@@ -103,8 +139,8 @@ pub(super) struct ExitWatch {
 }
 
 impl ExitWatch {
-    pub(super) fn of(child: &Child) -> io::Result<Self> {
-        let pidfd = pidfd_open(Pid::from_child(child), PidfdFlags::NONBLOCK)?;
+    pub(super) fn of(pid: Pid) -> io::Result<Self> {
+        let pidfd = pidfd_open(pid, PidfdFlags::NONBLOCK)?;
         // SAFETY: the descriptor is owned by what is registered and is closed only together with it.
         let pidfd = unsafe { AsyncFd::register_with_interest(pidfd, Interest::READABLE)? };
         Ok(Self { pidfd })

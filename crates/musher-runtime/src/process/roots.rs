@@ -1,11 +1,11 @@
 //! The agents that this process has started and not yet waited for: their ends belong to their sessions.
 
 use std::io;
-use std::process::Child;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, WaitOptions, getpid, waitpid};
 
+use super::child::AgentChild;
 use super::table;
 
 static ROOTS: Mutex<Vec<i32>> = Mutex::new(Vec::new());
@@ -15,10 +15,10 @@ fn roots() -> MutexGuard<'static, Vec<i32>> {
 }
 
 /// Starts an agent. It is known before anybody else can look for children to take in.
-pub(super) fn begin(spawn: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
+pub(super) fn begin(spawn: impl FnOnce() -> io::Result<AgentChild>) -> io::Result<AgentChild> {
     let mut roots = roots();
     let child = spawn()?;
-    roots.push(child.id().cast_signed());
+    roots.push(child.id());
     Ok(child)
 }
 

@@ -1,25 +1,28 @@
 //! The thread that forks. A parent-death signal fires when the forking *thread* ends, so this one never does.
 
-use std::fs::File;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 
-use super::{linux, roots};
+use super::cgroup::Entrance;
+use super::child::AgentChild;
+use super::roots;
 
 type Job = Box<dyn FnOnce() + Send>;
 
 static SPAWNER: OnceLock<Sender<Job>> = OnceLock::new();
 
-/// Starts the command from the thread that never ends. The child has its own session, enters the control group through
-/// the file given, and dies with us.
-pub(super) async fn spawn(mut command: Command, group: Option<File>) -> std::io::Result<Child> {
+/// Starts the command from the thread that never ends. The child has its own session, is in the control group, and dies
+/// with us.
+pub(super) async fn spawn(
+    command: Command,
+    group: Option<Entrance>,
+) -> std::io::Result<AgentChild> {
     let (reply, started) = tokio::sync::oneshot::channel();
     let job: Job = Box::new(move || {
-        linux::isolate(&mut command, group);
+        let started = roots::begin(|| AgentChild::spawn(command, group));
         // When nobody waits any more, the child is ended on its way back.
-        let _unwanted =
-            reply.send(roots::begin(|| command.spawn()).map(|child| Unclaimed(Some(child))));
+        let _unwanted = reply.send(started.map(|child| Unclaimed(Some(child))));
     });
     let gone = || std::io::Error::other("the thread that starts processes is gone");
     spawner()?.send(job).map_err(|_| gone())?;
@@ -28,14 +31,14 @@ pub(super) async fn spawn(mut command: Command, group: Option<File>) -> std::io:
 }
 
 /// A child that nobody has taken over yet; it is ended if nobody does.
-struct Unclaimed(Option<Child>);
+struct Unclaimed(Option<AgentChild>);
 
 impl Drop for Unclaimed {
     fn drop(&mut self) {
         if let Some(mut child) = self.0.take() {
             let _gone = child.kill();
             let _gone = child.wait();
-            roots::end(child.id().cast_signed());
+            roots::end(child.id());
         }
     }
 }

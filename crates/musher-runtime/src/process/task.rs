@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::cgroup::Cgroup;
+use super::child::AgentChild;
 use super::framer::{Framer, Line};
 use super::linux::ExitWatch;
 use super::tail::Tail;
@@ -34,7 +35,7 @@ const UNREAD: usize = 64 * 1024 * 1024;
 const SWEEPS: u8 = 3;
 
 pub(super) struct Task {
-    child: Child,
+    child: AgentChild,
     exit: ExitWatch,
     tree: Option<Tree>,
     input: Option<pipe::Sender>,
@@ -121,14 +122,14 @@ impl From<ExitStatus> for Status {
 
 impl Task {
     pub(super) fn new(
-        mut child: Child,
+        mut child: AgentChild,
         cgroup: Option<Cgroup>,
         merged: Option<io::PipeReader>,
         launch: Launch,
         lines: mpsc::Sender<Heard>,
         orders: mpsc::Receiver<Control>,
     ) -> io::Result<Self> {
-        let pid = child.id().cast_signed();
+        let pid = child.id();
         // From here on the tree is ended even when a step below fails.
         let tree = Tree::of(pid, cgroup, launch.mark, launch.containment);
         let guard = Guard(Some(tree));
@@ -140,7 +141,7 @@ impl Task {
             let _less = rustix::pipe::fcntl_setpipe_size(stdout, PIPE);
         }
         Ok(Self {
-            exit: ExitWatch::of(&child)?,
+            exit: ExitWatch::of(child.pid())?,
             input: stdin.map(pipe::Sender::from_owned_fd).transpose()?,
             output: receiver(stdout)?,
             told_of_end: false,

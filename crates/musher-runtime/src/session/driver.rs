@@ -86,14 +86,12 @@ pub(crate) fn start(profile: Profile, mut session_spec: SessionSpec, backend: Ba
     let backend =
         if session_spec.setup.is_empty() { backend } else { super::setup::before(backend) };
     let driver = Driver::new(profile, session_spec, backend, dropped);
-    crate::task::detach(async move {
-        match refused {
-            Some(error) => {
-                drop(commands);
-                driver.finish(Ended::failed(error), &outputs).await;
-            }
-            None => driver.run(outputs, commands).await,
+    crate::task::detach(match refused {
+        Some(error) => {
+            drop(commands);
+            Box::pin(async move { driver.finish(Ended::failed(error), &outputs).await })
         }
+        None => Box::pin(driver.run(outputs, commands)),
     });
     session
 }

@@ -133,7 +133,7 @@ impl Shop {
         let stop = self.gone.child_token();
         let (kept, told) = (output.clone(), stop.clone());
         // The task starts it as well: whoever stops waiting in the middle of a start cannot lose half a tree.
-        crate::task::detach(self.tasks.track_future(async move {
+        crate::task::detach(Box::pin(self.tasks.track_future(async move {
             let process = match Process::start(launch).await {
                 Ok(process) => process,
                 Err(error) => {
@@ -145,7 +145,7 @@ impl Shop {
             let held = Vec::new();
             let task = Task { process, pieces, output: kept, stop: told, timeout, progress, held };
             let _nobody_waits = said.send(Some(task.run().await));
-        }));
+        })));
         let unless_started = stop.clone().drop_guard();
         // A runtime that shuts down drops the task, and the end of the command tells it.
         if let Ok(Err(error)) = begin.await {

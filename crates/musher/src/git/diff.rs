@@ -175,6 +175,9 @@ impl Git {
 
     /// Where two lines of commits parted.
     pub async fn merge_base(&self, base: &Commit, tip: &Commit) -> Result<Commit, GitError> {
+        if base == tip {
+            return Ok(base.clone());
+        }
         merge_base(&Shadow::of_objects(self).await?, base, tip).await
     }
 }

@@ -1,6 +1,6 @@
 //! What a commit has of the files that an agent's program would execute.
 
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 use musher_runtime::{
     Effect, Found, LARGEST, ProjectFile, Snapshot, effect_of, executed_below, executed_roots,
@@ -18,8 +18,22 @@ const MOST_FILES: usize = 2_000;
 const MOST_BYTES: usize = 32 << 20;
 
 impl Git {
-    /// The files of a commit that a program would execute, with their contents.
+    /// The files of a commit that a program would execute, with their contents. Most runs start where others did, and
+    /// a commit does not change, so that what was found last is remembered.
     pub(crate) async fn executed_files(
+        &self,
+        commit: &Commit,
+        files: &'static [ProjectFile],
+    ) -> Result<Snapshot, GitError> {
+        if let Some(found) = self.inner.executed.find(commit, files) {
+            return Ok(found);
+        }
+        let found = self.read_executed(commit, files).await?;
+        self.inner.executed.add(commit, files, &found);
+        Ok(found)
+    }
+
+    async fn read_executed(
         &self,
         commit: &Commit,
         files: &[ProjectFile],
@@ -73,34 +87,20 @@ impl Git {
     }
 }
 
-/// The places of such files in one commit, for programs that know these files.
-pub(super) type Places = (Commit, Vec<ProjectFile>, Vec<String>);
-
 impl Git {
-    /// Where a commit has such files below its top. A commit stays as it is, so the last one is remembered: the whole
-    /// tree is listed once for many starts.
+    /// Where a commit has such files below its top.
     async fn places_below(
         &self,
         shadow: &Shadow<'_>,
         commit: &Commit,
         files: &[ProjectFile],
     ) -> Result<Vec<String>, GitError> {
-        let known = || self.inner.executed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, by, places)) = &*known()
-            && (of, by.as_slice()) == (commit, files)
-        {
-            return Ok(places.clone());
-        }
         let listed = names(shadow, commit).await?;
         let paths = texts(&listed);
         let roots = executed_roots(files);
         let is_at_top = |path: &str| roots.contains(&path.split('/').next().unwrap_or_default());
-        let places: Vec<String> = paths
-            .filter(|path| !is_at_top(path) && is_executed(files, path))
-            .map(str::to_owned)
-            .collect();
-        *known() = Some((commit.clone(), files.to_vec(), places.clone()));
-        Ok(places)
+        let below = paths.filter(|path| !is_at_top(path) && is_executed(files, path));
+        Ok(below.map(str::to_owned).collect())
     }
 
     /// The files of a commit that a program would take for instructions.
@@ -123,6 +123,29 @@ async fn names(shadow: &Shadow<'_>, commit: &Commit) -> Result<Vec<u8>, GitError
 
 fn texts(listed: &[u8]) -> impl Iterator<Item = &str> {
     listed.split(|byte| *byte == 0).filter_map(|path| std::str::from_utf8(path).ok())
+}
+
+/// What was found in the last commits that were looked at, the newest last.
+#[derive(Debug, Default)]
+pub(super) struct LastExecuted(Mutex<Vec<(Commit, &'static [ProjectFile], Snapshot)>>);
+
+impl LastExecuted {
+    /// One for each runtime, twice over.
+    const MOST: usize = 8;
+
+    fn find(&self, commit: &Commit, files: &'static [ProjectFile]) -> Option<Snapshot> {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = last.iter();
+        last.find(|it| it.0 == *commit && std::ptr::eq(it.1, files)).map(|it| it.2.clone())
+    }
+
+    fn add(&self, commit: &Commit, files: &'static [ProjectFile], found: &Snapshot) {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.len() == Self::MOST {
+            last.remove(0);
+        }
+        last.push((commit.clone(), files, found.clone()));
+    }
 }
 
 /// One line of a listed tree.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use musher_runtime::untrusted::{self, FOLDER, Kind};
 use rustix::fs::{Mode, fsync, open};
@@ -20,22 +20,18 @@ use super::{Checkout, Git, listing};
 const LONGEST: u64 = 4096;
 
 impl Git {
-    /// Returns when all that makes a folder a worktree is on the disk; its files are as safe as those of any program.
+    /// Returns when that is on the disk which leads from a worktree to its repository and back. Nothing changes it later.
+    pub(crate) async fn sync_links(&self, checkout: &Checkout) -> Result<(), GitError> {
+        let own = ["gitdir", "commondir"].map(|name| checkout.git_dir.join(name));
+        let paths = own.into_iter().chain([checkout.root.join(".git")]);
+        sync(paths.collect(), checkout.git_dir.clone()).await
+    }
+
+    /// Returns when that is on the disk too which says where a worktree stands; its files are as safe as those of any
+    /// program.
     pub(crate) async fn sync_checkout(&self, checkout: &Checkout) -> Result<(), GitError> {
-        let Checkout { root, git_dir } = checkout.clone();
-        let syncing = tokio::task::spawn_blocking(move || {
-            let own = ["HEAD", "gitdir", "commondir", "index"].map(|name| git_dir.join(name));
-            for path in own.into_iter().chain([root.join(".git")]) {
-                match untrusted::open(&path) {
-                    Ok(file) => file.sync_all().map_err(GitError::io(path))?,
-                    Err(unfit) if unfit.is_missing() => {}
-                    Err(unfit) => return Err(unfit.into()),
-                }
-            }
-            let folder = open(&git_dir, FOLDER, Mode::empty()).and_then(fsync);
-            folder.map_err(|errno| GitError::io(git_dir)(errno.into()))
-        });
-        syncing.await.unwrap_or_else(|error| Err(GitError::io(&checkout.root)(error.into())))
+        let paths = ["HEAD", "index"].map(|name| checkout.git_dir.join(name));
+        sync(paths.into(), checkout.git_dir.clone()).await
     }
 
     /// Makes the folder of a worktree lead to its entry again. Whoever works there next would be led elsewhere, to
@@ -102,6 +98,23 @@ impl Git {
         }
         Ok(())
     }
+}
+
+/// Syncs those of the files that are there, and the folder of the worktree's entry.
+async fn sync(paths: Vec<PathBuf>, entry: PathBuf) -> Result<(), GitError> {
+    let folder = entry.clone();
+    let syncing = tokio::task::spawn_blocking(move || {
+        for path in paths {
+            match untrusted::open(&path) {
+                Ok(file) => file.sync_all().map_err(GitError::io(path))?,
+                Err(unfit) if unfit.is_missing() => {}
+                Err(unfit) => return Err(unfit.into()),
+            }
+        }
+        let synced = open(&folder, FOLDER, Mode::empty()).and_then(fsync);
+        synced.map_err(|errno| GitError::io(folder)(errno.into()))
+    });
+    syncing.await.unwrap_or_else(|error| Err(GitError::io(entry)(error.into())))
 }
 
 /// Whether a file is there and says nothing: empty, or zeros where its bytes should be.

@@ -16,6 +16,7 @@ use super::call::Call;
 use super::config::{self, Setting};
 use super::env::GitEnv;
 use super::error::GitError;
+use super::executed::LastExecuted;
 use super::shadow::SHADOW_PREFIX;
 use super::standin::{self, Disk, StandIn};
 use super::{Git, Inner};
@@ -59,8 +60,8 @@ impl Git {
             settings: Vec::new(),
             stand_in,
             ends: tokio::sync::Mutex::new(None),
+            executed: LastExecuted::default(),
             registry: Semaphore::new(1),
-            executed: std::sync::Mutex::default(),
             merging: Semaphore::new(1),
         };
         inner.settings = inner.read_settings().await?;

@@ -1,7 +1,9 @@
 //! References: which branches there are, what they point to, and how they are moved.
 
 use super::error::GitError;
+use super::head::{self, Named};
 use super::name::{Branch, Commit, RecoveryName, RecoveryRef};
+use super::stored::{Stored, stored};
 use super::{Checkout, Git};
 
 /// Where kept work is found again.
@@ -41,8 +43,30 @@ impl Git {
         branch: &Branch,
         other: &Branch,
     ) -> Result<(Commit, Option<Commit>), GitError> {
+        if let Some(found) = self.stored_with(branch, other) {
+            return Ok(found);
+        }
         let [tip, other] = self.find_all([&branch.full(), &other.full()]).await?;
         Ok((self.found(branch, tip).await?, other))
+    }
+
+    /// The same without a process, where the files tell: the other branch is not there or at the same commit, so that
+    /// nothing hangs on a commit that nobody has looked at.
+    fn stored_with(&self, branch: &Branch, other: &Branch) -> Option<(Commit, Option<Commit>)> {
+        let common = &self.inner.common;
+        let Stored::At(tip) = stored(common, branch) else { return None };
+        match stored(common, other) {
+            Stored::At(commit) if commit == tip => Some((tip, Some(commit))),
+            Stored::Absent => Some((tip, None)),
+            Stored::At(_) | Stored::Unclear => None,
+        }
+    }
+
+    /// Whether the main checkout is on a branch that is at this commit, as far as files tell.
+    pub(crate) fn is_main_head(&self, commit: &Commit) -> bool {
+        let on = head::branch_in_file(&self.inner.git_dir);
+        let Some(Named::Branch(branch)) = on else { return false };
+        stored(&self.inner.common, &branch) == Stored::At(commit.clone())
     }
 
     async fn found(&self, branch: &Branch, tip: Option<Commit>) -> Result<Commit, GitError> {

@@ -179,9 +179,9 @@ impl Ground {
         let copied = project.worktree.copy.clone();
         let look = async move |slots: Slots| {
             let git = slots.git();
-            let base = git.resolve(&base).await?;
             let branch = Branch::new(branch).map_err(GitError::from)?;
-            let left = match git.tip(&branch).await? {
+            let (base, tip) = git.resolve_with(&base, &branch).await?;
+            let left = match tip {
                 Some(tip) => git.merge_base(&base, &tip).await?,
                 None => base,
             };

@@ -55,11 +55,11 @@ impl Actor {
         let look = self.ground.slots.apart(lane, "the search for secrets", async move |slots| {
             let git = slots.git();
             match git.resolve_with(&base, &branch).await? {
-                (base, Some(tip)) => {
+                (base, Some(tip)) if base != tip => {
                     let limits = secrets::LOOKED_THROUGH;
                     Ok(git.diff_of(&base, &tip, DiffScope::Whole, limits).await?)
                 }
-                (_, None) => Ok::<_, WorktreeError>(Diff::default()),
+                _ => Ok::<_, WorktreeError>(Diff::default()),
             }
         });
         look.await

@@ -167,8 +167,14 @@ impl Slots {
             Err(error) => return Err(error),
         };
         let turned = async {
-            self.turn(checkout, found, hold, to).await?;
-            self.land(checkout, target).await
+            self.detach(checkout, &found, to).await?;
+            // The branch is set while the files are written: a process takes as long for the one as for many files.
+            self.git.point(checkout)?;
+            let reset = async { Ok(self.reset(checkout, found, hold, to).await?) };
+            let links = async { Ok(self.git.sync_links(checkout).await?) };
+            let (reset, set, links) = tokio::join!(reset, self.set_branch(target), links);
+            reset.and(set).and(links)?;
+            self.attach(checkout, target).await
         };
         match self.turned(slot, turned.await).await? {
             true => Ok(Some(Prepared { path: self.path(slot), head: to.clone(), fresh: false })),
@@ -184,10 +190,31 @@ impl Slots {
         hold: &Hold,
         to: &Commit,
     ) -> Result<(), WorktreeError> {
-        if !matches!(found.head, Head::Detached { .. }) {
-            self.git.detach(checkout, found.head.commit().unwrap_or(to)).await?;
+        self.detach(checkout, &found, to).await?;
+        Ok(self.reset(checkout, found, hold, to).await?)
+    }
+
+    /// Takes a slot off its branch before its files change.
+    async fn detach(
+        &self,
+        checkout: &Checkout,
+        found: &Found<'_>,
+        to: &Commit,
+    ) -> Result<(), GitError> {
+        match found.head {
+            Head::Detached { .. } => Ok(()),
+            _ => self.git.detach(checkout, found.head.commit().unwrap_or(to)).await,
         }
-        Ok(self.git.reset(found, checkout, hold, to, &self.files.keep).await?)
+    }
+
+    async fn reset(
+        &self,
+        checkout: &Checkout,
+        found: Found<'_>,
+        hold: &Hold,
+        to: &Commit,
+    ) -> Result<(), GitError> {
+        self.git.reset(found, checkout, hold, to, &self.files.keep).await
     }
 
     /// Whether a slot could be turned; one that is beyond it is removed, because what was worth keeping is kept.
@@ -218,8 +245,11 @@ impl Slots {
         self.set_aside(slot).await?;
         let made = async {
             let checkout = self.git.add_worktree(&path, to).await?;
-            self.git.populate(&checkout, hold, to).await?;
-            self.land(&checkout, target).await?;
+            let populated = async { Ok(self.git.populate(&checkout, hold, to).await?) };
+            let links = async { Ok(self.git.sync_links(&checkout).await?) };
+            let (populated, set, links) = tokio::join!(populated, self.set_branch(target), links);
+            populated.and(set).and(links)?;
+            self.attach(&checkout, target).await?;
             Ok(self.git.finish_worktree(&checkout)?)
         };
         let made: Result<(), WorktreeError> = made.await;
@@ -234,8 +264,8 @@ impl Slots {
         Ok(Prepared { path, head: to.clone(), fresh: true })
     }
 
-    /// Puts the slot on its branch, which ends the preparation.
-    async fn land(&self, checkout: &Checkout, target: &Target<'_>) -> Result<(), WorktreeError> {
+    /// Puts the branch where it is to be; where it was before is kept.
+    async fn set_branch(&self, target: &Target<'_>) -> Result<(), WorktreeError> {
         let Target { branch, to, had, .. } = target;
         if let Some(old) = had {
             self.keep_commit(&RecoveryName::of(branch), old, Some(branch)).await?;
@@ -251,8 +281,12 @@ impl Slots {
             }
             set => set?,
         }
-        self.git.attach(checkout, branch)?;
-        self.git.point(checkout)?;
+        Ok(())
+    }
+
+    /// Puts the slot on its branch, which ends the preparation.
+    async fn attach(&self, checkout: &Checkout, target: &Target<'_>) -> Result<(), WorktreeError> {
+        self.git.attach(checkout, target.branch)?;
         Ok(self.git.sync_checkout(checkout).await?)
     }
 }
