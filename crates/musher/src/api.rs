@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `access`, `body`, `bounds` | Who may come in, what they bring, and how many at once. |
 //! | `file_diff` | The changes of a file, as several routes tell them. |
+//! | `request_log` | What the log tells of requests. |
 //! | `request`, `problem` | How requests are read, and what is told when one fails. |
 //! | `command` | How a wish is sent to the pool and waited for. |
 //! | `sse`, `tail`, `place`, `follow` | How a run's log reaches those who follow it. |
@@ -67,6 +68,7 @@ mod raw;
 mod reload;
 mod reopen;
 mod request;
+mod request_log;
 mod resume;
 mod retry;
 mod revoke;

@@ -75,7 +75,10 @@ pub struct Queued {
 impl Bus {
     /// A bus for the runs in this folder, with a task that waits for the kernel's word. It ends with the bus.
     pub fn start(runs: PathBuf) -> Self {
-        let wakes = Wakes::new().ok();
+        let wakes = Wakes::new().inspect_err(|error| {
+            tracing::warn!(cause = %error, "files cannot be watched; run logs are looked at once a second");
+        });
+        let wakes = wakes.ok();
         let descriptor =
             wakes.as_ref().and_then(|wakes| rustix::io::dup(wakes).ok()).and_then(registered);
         let topics = Topics { by_run: HashMap::new(), by_watch: HashMap::new(), wakes };

@@ -234,7 +234,9 @@ impl Home {
 
     /// Takes the announcement back.
     pub fn retract(&self) {
-        let _already_gone = std::fs::remove_file(self.path.join("server.json"));
+        if let Err(error) = std::fs::remove_file(self.path.join("server.json")) {
+            tracing::debug!(cause = %error, "server.json is gone already");
+        }
     }
 }
 

@@ -13,6 +13,7 @@ pub mod fail;
 pub mod git;
 pub mod home;
 pub mod journal;
+pub mod logging;
 pub mod mcp;
 pub mod pool;
 pub mod runner;

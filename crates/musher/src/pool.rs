@@ -6,6 +6,7 @@
 //! meanwhile is refused, and what happened meanwhile is written when there is room.
 
 mod handle;
+mod log_lines;
 mod round;
 mod unsaid;
 mod waiting;
@@ -62,6 +63,7 @@ impl Pool {
             end,
             waiting: waiting::Waiting::default(),
             held: Vec::new(),
+            no_room: None,
         };
         let thread = std::thread::Builder::new().name("pool".into()).spawn(|| rounds.run())?;
         Ok((handle, thread))

@@ -109,12 +109,17 @@ impl Settings {
             Trust::Changed { diff } => Some(diff),
         };
         if let Some(powers) = powers {
+            tracing::info!(
+                cause = "nobody has agreed to what it may do",
+                "project file not reloaded"
+            );
             return Err(ReloadError::Untrusted { powers });
         }
         self.read_caps().map_err(ReloadError::Local)?;
         let hash = project.hash.clone();
         let after_restart = self.after_restart(&project);
         self.project.send_replace(Arc::new(project));
+        tracing::info!(hash, "project file reloaded");
         Ok(Reloaded { hash, after_restart })
     }
 

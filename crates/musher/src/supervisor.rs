@@ -7,6 +7,7 @@ mod folders;
 mod hear;
 mod insist;
 mod mailbox;
+mod persist;
 mod search;
 mod strays;
 mod unsaid;
@@ -23,6 +24,7 @@ use musher_web::Site;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::{debug, error, info, warn};
 use uuid::Uuid;
 
 use crate::api;
@@ -151,8 +153,10 @@ impl Supervisor {
         let bus = Bus::start(home.runs());
         let (sender, mut actions) = mpsc::channel::<Vec<Action>>(ACTIONS);
         let hand_on = move |batch: Vec<Action>| {
-            // Nobody acts any more when the server is ending; what is owed is done by the next one.
-            let _ending = sender.blocking_send(batch);
+            if let Err(unsent) = sender.blocking_send(batch) {
+                // Nobody acts any more when the server is ending; what is owed is done by the next one.
+                debug!(actions = unsent.0.len(), "actions are left to the next server");
+            }
         };
         let (pool, thread) = Pool::start(journal, settings.team(), now_ms, hand_on)?;
         let ground = Arc::new(Ground {
@@ -169,6 +173,9 @@ impl Supervisor {
             owner,
             runner_vars,
         });
+        for notice in &notices {
+            warn!(notice, "notice");
+        }
         if moved {
             ground.end_all().await;
         }
@@ -176,6 +183,7 @@ impl Supervisor {
         let attendants = Attendants::new(bus, pool, tasks.clone(), stop.clone());
         tasks.spawn(stop.clone().run_until_cancelled_owned(tidy(ground.clone())));
         for run in adopted(&ground.pool).await {
+            ground.log_adopted(run).await;
             attendants.attend(run);
         }
         let actor = Actor { ground: ground.clone(), attendants, remade: Arc::default() };
@@ -297,7 +305,10 @@ impl Supervisor {
         ground.pool.close().await;
         drop(ground);
         // The loop ends when the last handle on it is gone.
-        let _ended = tokio::task::spawn_blocking(move || thread.join()).await;
+        let ended = tokio::task::spawn_blocking(move || thread.join()).await;
+        if !matches!(ended, Ok(Ok(()))) {
+            error!("the pool did not end by itself");
+        }
     }
 }
 
@@ -317,6 +328,13 @@ fn loosened(project: &Project) -> Vec<String> {
 }
 
 impl Ground {
+    async fn log_adopted(&self, run: RunId) {
+        let plan = self.pool.inspect(move |state| state.runs.get(&run).map(|run| run.plan.clone()));
+        if let Ok(Some(plan)) = plan.await {
+            info!(run.id = %run, story.id = %plan.story, agent = %plan.agent, "run adopted");
+        }
+    }
+
     /// Ends the runs that came with a state directory from elsewhere: they are not started again by themselves, because
     /// their agents may still be at work where they were.
     async fn end_all(&self) {
@@ -327,7 +345,7 @@ impl Ground {
         for run in under_way.await.unwrap_or_default() {
             let id = format!("c{}", Uuid::now_v7().simple());
             if let Ok(id) = CommandId::parse(&id) {
-                // A pool that is gone takes the server with it.
+                // A pool that is gone takes the server with it; a refusal is in the log.
                 let _gone = self.pool.command(Wish::Stop { run: RunName::Id(run) }, id, None).await;
             }
         }
@@ -347,13 +365,8 @@ async fn tidy(ground: Arc<Ground>) {
         });
     let tidied: Result<_, WorktreeError> = tidied.await;
     if let Err(error) = tidied {
-        tell(&format!("The worktrees could not be looked over: {error}"));
+        warn!(cause = %error, "worktrees could not be looked over");
     }
-}
-
-/// Says something to whoever reads what the server prints.
-fn tell(words: &str) {
-    anstream::eprintln!("{words}");
 }
 
 /// How often the journal is looked for while nobody wants anything.
@@ -378,9 +391,9 @@ async fn each_day(ground: Arc<Ground>) {
         tokio::time::sleep(CALENDAR).await;
         let day = now_ms().div_euclid(DAY_MS);
         if day != std::mem::replace(&mut today, day)
-            && ground.settings.enforce(&ground.pool).await.is_err()
+            && let Err(error) = ground.settings.enforce(&ground.pool).await
         {
-            return;
+            return debug!(cause = %error, "the pool is gone, so no day begins");
         }
     }
 }

@@ -134,7 +134,10 @@ impl Api {
             let began = Instant::now();
             let Ok(Some(view)) = self.view(move |views| views.run(run)).await else { continue };
             let is_over = view.phase == "over";
-            let lines = diff::count(self, &view).await.ok();
+            let lines = diff::count(self, &view).await.inspect_err(|problem| {
+                tracing::debug!(run.id = %run, code = problem.code(), "changed lines are not counted");
+            });
+            let lines = lines.ok();
             self.lines.keep(run, is_over, lines);
             if let (true, Some(lines)) = (is_over, lines) {
                 self.activities.counted(run, view.ended_at.unwrap_or_default(), lines);

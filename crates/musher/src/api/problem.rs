@@ -26,6 +26,13 @@ pub struct Problem {
     ask: Option<Json>,
 }
 
+/// Why a request was not done, for the log.
+#[derive(Debug, Clone)]
+pub(super) struct Reason {
+    pub(super) code: &'static str,
+    pub(super) detail: String,
+}
+
 /// A problem as clients read it.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
@@ -203,6 +210,7 @@ impl IntoResponse for Problem {
         let kind = HeaderValue::from_static("application/problem+json");
         let reply = (self.status, [(header::CONTENT_TYPE, kind)], self.json());
         let mut response = reply.into_response();
+        response.extensions_mut().insert(Reason { code: self.code, detail: self.detail });
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -17,7 +17,7 @@ use super::body::{self, Bodies};
 use super::bounds::{Bounds, REQUESTS, bounded};
 use super::problem::Problem;
 use super::request::LONGEST_BODY;
-use super::{Api, Context, access};
+use super::{Api, Context, access, request_log};
 use super::{
     add, agents, answer, archive, asks, cap, change, checks, diff, document, done, edit, events,
     export, feed, fork, health, interrupt, kill, link, local, mcp, merge, notices, outline, page,
@@ -154,6 +154,7 @@ pub fn router(context: Context) -> Router {
         .layer(Extension(operators))
         .layer(from_fn_with_state(Bodies::default(), body::whole))
         .layer(from_fn_with_state(api.clone(), access::guard))
+        .layer(from_fn(request_log::logged))
         .with_state(api)
 }
 

@@ -19,6 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
+use tracing::{debug, info, warn};
 
 use room::Room;
 use socket::Socket;
@@ -49,6 +50,7 @@ pub async fn serve(
 ) -> io::Result<()> {
     let crowd = Crowd::new(Room::of_this_process());
     let mut connections = JoinSet::new();
+    let mut attempt = 0_u32;
     loop {
         let accepted = async {
             // A place comes first: what is not taken costs no file handle.
@@ -58,14 +60,23 @@ pub async fn serve(
         tokio::select! {
             () = closing.cancelled() => break,
             accepted = accepted => match accepted {
-                (Ok((stream, _)), Some(place)) => {
-                    let standing = crowd.enter(place);
+                (Ok((stream, client)), Some(place)) => {
+                    attempt = 0;
+                    let standing = crowd.enter(place, client);
                     let served = connection(stream, standing, router.clone(), closing.clone());
                     connections.spawn(served);
                 }
                 (Ok(_), None) => {}
-                (Err(error), _) if is_of_one_client(&error) => {}
-                (Err(_), _) => tokio::time::sleep(PAUSE).await,
+                (Err(error), _) if is_of_one_client(&error) => {
+                    debug!(cause = %error, "connection was gone before it was taken");
+                }
+                (Err(error), _) => {
+                    attempt += 1;
+                    if attempt.is_power_of_two() {
+                        warn!(attempt, cause = %error, "no connection can be taken, trying again");
+                    }
+                    tokio::time::sleep(PAUSE).await;
+                }
             },
             Some(_ended) = connections.join_next() => {}
         }
@@ -73,7 +84,9 @@ pub async fn serve(
     drop(listener);
     let ended = async { while connections.join_next().await.is_some() {} };
     // Whoever is still there after that is cut off when the set is dropped.
-    let _late = tokio::time::timeout(DRAIN, ended).await;
+    if tokio::time::timeout(DRAIN, ended).await.is_err() {
+        info!(connections = connections.len(), "connections were cut off at the end");
+    }
     Ok(())
 }
 
@@ -107,8 +120,13 @@ async fn connection(
         .serve_connection(TokioIo::new(Socket(stream)), service);
     let mut served = pin!(served);
     tokio::select! {
-        // What went wrong on a client's connection is the client's to know.
-        _ended = served.as_mut() => return,
+        ended = served.as_mut() => {
+            // What went wrong on a client's connection is the client's to know.
+            if let Err(error) = ended {
+                debug!(client = %known.client, cause = %error, "connection broke");
+            }
+            return;
+        }
         () = known.unwelcome() => return,
         () = closing.cancelled() => {}
     }

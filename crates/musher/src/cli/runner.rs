@@ -8,6 +8,7 @@ use clap::Args;
 use musher_runtime::{Environment, act_promptly, now_ms};
 
 use super::{CliError, Exit};
+use crate::logging;
 use crate::runner::{self, launch};
 
 /// Hosts one run; the server starts it.
@@ -30,6 +31,7 @@ impl Runner {
     pub(super) async fn run(self) -> Result<Exit, CliError> {
         // The terminal of whoever started the server must not reach the run.
         let _already_its_own = rustix::process::setsid();
+        logging::start_in_runner();
         // What it does is short, and the agent's words are not to wait until others have had a long turn. A kernel that does
         // not grant it gives the usual one.
         let _usual = act_promptly();

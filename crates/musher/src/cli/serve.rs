@@ -14,9 +14,10 @@ use crate::config::trust::{self, Trust};
 use crate::config::{self, Project};
 use crate::home::{self, Home};
 use crate::journal::Claim;
+use crate::logging::{LogFormat, ServerLog};
 use crate::runner::launch;
 use crate::supervisor::{self, Supervisor};
-use crate::{fail, runtimes};
+use crate::{fail, runtimes, secrets};
 
 /// Serves one project.
 #[derive(Debug, Args)]
@@ -30,9 +31,12 @@ pub(super) struct Serve {
     /// A folder in the repository.
     #[arg(short = 'C', long, default_value = ".", value_name = "DIR")]
     repo: PathBuf,
-    /// Print one line of JSON when it is ready, and nothing else.
+    /// Print one line of JSON when it is ready, and nothing else but the log on standard error.
     #[arg(long)]
     json: bool,
+    /// How log lines are written; RUST_LOG chooses which (default: warn,musher=info).
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
     /// Take over a state directory that was moved here, copied or put back, under a new id.
     #[arg(long)]
     moved: bool,
@@ -50,10 +54,25 @@ impl Serve {
     pub(super) async fn run(self) -> Result<Exit, CliError> {
         fail::die_at(self.die_at.clone());
         fail::break_at(self.break_at.clone());
-        let mut signals = Signals::heed();
+        let signals = Signals::heed();
         launch::open_many_files();
         let config = self.config()?;
         let (home, project) = (config.home.clone(), config.project.clone());
+        let _log = self.log(&home, &config.environment)?;
+        let ended = self.serve(config, home, project, signals).await;
+        if let Err(error) = &ended {
+            tracing::error!(cause = %error, "server failed");
+        }
+        ended
+    }
+
+    async fn serve(
+        &self,
+        config: supervisor::Config,
+        home: Home,
+        project: Project,
+        mut signals: Signals,
+    ) -> Result<Exit, CliError> {
         let found = match self.listen {
             Some(at) => Found { listener: door::listen(at).await?, notice: None },
             None => door::listen_again(project.server.listen, &home).await?,
@@ -69,9 +88,19 @@ impl Serve {
         let door = Door::open(found.listener, &supervisor, &home, origins, self.web.site())?;
         let latch = door.latch();
         if let Some(notice) = &found.notice {
-            tell(notice);
+            tracing::warn!(notice, "notice");
+            self.tell(notice);
         }
-        self.say_ready(&door, home.path(), supervisor.live().await.len(), supervisor.notices());
+        let live = supervisor.live().await.len();
+        tracing::info!(
+            url = door.url(),
+            pid = std::process::id(),
+            version = env!("CARGO_PKG_VERSION"),
+            state = %home.path().display(),
+            runs = live,
+            "server started"
+        );
+        self.say_ready(&door, home.path(), live, supervisor.notices());
         let watched = async {
             let why = tokio::select! {
                 why = supervisor.broken() => Some(why),
@@ -87,9 +116,31 @@ impl Serve {
         match why {
             Some(why) => Err(CliError::Unavailable(why)),
             None => {
-                say_ended(live);
+                tracing::info!(runs = live, "server ended");
+                self.say_ended(live);
                 Ok(Exit::Completed)
             }
+        }
+    }
+
+    fn log(&self, home: &Home, environment: &Environment) -> Result<ServerLog, CliError> {
+        let filter = environment.get("RUST_LOG").map(|filter| filter.to_string_lossy());
+        let token = home.token().map_err(|error| refused(&error))?;
+        let secrets = secrets::of_runs(environment, Some(token.as_str()), &[]);
+        ServerLog::start(self.log_format, filter.as_deref(), home.path(), secrets).map_err(
+            |error| {
+                CliError::hinted(
+                    error.to_string(),
+                    "leave RUST_LOG out, or set it as in RUST_LOG=info",
+                )
+            },
+        )
+    }
+
+    /// Says something to the person at the terminal, unless a program reads it as the log.
+    fn tell(&self, words: &str) {
+        if self.log_format == LogFormat::Text {
+            tell(words);
         }
     }
 
@@ -125,14 +176,23 @@ impl Serve {
             return;
         }
         anstream::println!("Musher listens at {}", door.link());
-        tell(&format!("State directory: {}", state.display()));
-        notices.iter().for_each(|notice| tell(notice));
+        self.tell(&format!("State directory: {}", state.display()));
+        notices.iter().for_each(|notice| self.tell(notice));
         match live {
             0 => {}
-            1 => tell("1 run goes on."),
-            live => tell(&format!("{live} runs go on.")),
+            1 => self.tell("1 run goes on."),
+            live => self.tell(&format!("{live} runs go on.")),
         }
-        tell("Ctrl-C ends the server; agents go on without it.");
+        self.tell("Ctrl-C ends the server; agents go on without it.");
+    }
+
+    fn say_ended(&self, live: usize) {
+        let rest = "`musher serve` takes up again where it was, `musher kill --all` ends it.";
+        match live {
+            0 => self.tell("The server has ended; no agent was at work."),
+            1 => self.tell(&format!("The server has ended; 1 agent goes on. {rest}")),
+            live => self.tell(&format!("The server has ended; {live} agents go on. {rest}")),
+        }
     }
 }
 
@@ -153,14 +213,5 @@ fn check_trust(home: &Home, project: &Project) -> Result<(), CliError> {
             ),
             "read the changes, then run `musher trust`",
         )),
-    }
-}
-
-fn say_ended(live: usize) {
-    let rest = "`musher serve` takes up again where it was, `musher kill --all` ends it.";
-    match live {
-        0 => tell("The server has ended; no agent was at work."),
-        1 => tell(&format!("The server has ended; 1 agent goes on. {rest}")),
-        live => tell(&format!("The server has ended; {live} agents go on. {rest}")),
     }
 }

@@ -4,12 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Child;
 use tokio::time::timeout;
+use tracing::{debug, trace, warn};
 
 use super::env::GitEnv;
 use super::error::GitError;
@@ -19,6 +20,8 @@ use super::odd::Places;
 pub(super) const READ: Duration = Duration::from_secs(30);
 /// How long a call may take that writes many files or runs filters over them.
 pub(super) const WRITE: Duration = Duration::from_secs(600);
+/// A call that takes longer than this is told.
+const SLOW_CALL: Duration = Duration::from_secs(10);
 /// How long the output may stay open after git has ended, because a filter left something behind.
 const DRAIN: Duration = Duration::from_secs(2);
 /// How much output is read of a call that does not say otherwise.
@@ -197,13 +200,22 @@ impl Call {
             }
         };
         // Whichever is first drops the other, which kills the git that still runs.
-        tokio::select! {
+        let began = Instant::now();
+        let done = tokio::select! {
             done = timeout(limit, self.finish(&what)) => match done {
                 Ok(done) => done,
-                Err(_) => Err(GitError::TimedOut { what, after: limit }),
+                Err(_) => Err(GitError::TimedOut { what: what.clone(), after: limit }),
             },
             odd = watch => Err(odd),
+        };
+        let took = began.elapsed();
+        let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        match &done {
+            Ok(_) if took > SLOW_CALL => warn!(git = what, ms, "git was slow"),
+            Ok(_) => trace!(git = what, ms, "git done"),
+            Err(error) => debug!(git = what, ms, cause = %error, "git failed"),
         }
+        done
     }
 
     /// Runs git and takes its one line.

@@ -38,6 +38,7 @@ impl Git {
         let path = scratch.join(format!("{name}.lock"));
         let file = untrusted::open_or_make(&path, Mode::RUSR | Mode::WUSR)?;
         let end = Instant::now() + LONGEST;
+        let mut attempt = 0_u32;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Hold(file)),
@@ -45,7 +46,13 @@ impl Git {
                 Err(TryLockError::WouldBlock) if Instant::now() > end => {
                     return Err(GitError::Held { path });
                 }
-                Err(TryLockError::WouldBlock) => sleep(AGAIN).await,
+                Err(TryLockError::WouldBlock) => {
+                    attempt += 1;
+                    if attempt.is_power_of_two() {
+                        tracing::debug!(attempt, path = %path.display(), "waiting for a lock");
+                    }
+                    sleep(AGAIN).await;
+                }
             }
         }
     }

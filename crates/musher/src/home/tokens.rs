@@ -209,7 +209,9 @@ impl Tokens {
     /// Writes down when tokens were last used. It can be known again only by use, so a failure is passed over.
     pub fn keep_uses(&self) {
         let inner = self.inner();
-        let _not_now = self.write(&inner.kept);
+        if let Err(error) = self.write(&inner.kept) {
+            tracing::debug!(cause = %error, "times at which tokens were used are not kept");
+        }
     }
 
     fn write(&self, kept: &Kept) -> Result<(), TokensError> {

@@ -128,7 +128,9 @@ impl Identity {
     /// Notes outside of the journal how far it has come. If it fails, a loss may be noticed later or not at all; nothing else depends on it.
     pub(super) fn advance(&self, given: Numbers) {
         let (journal, unnamed) = (self.id.as_u128(), self.owner.unnamed);
-        let _behind = self.mark.write(Mark { journal, unnamed, given });
+        if let Err(error) = self.mark.write(Mark { journal, unnamed, given }) {
+            tracing::debug!(cause = %error, "mark of the journal is behind");
+        }
     }
 }
 

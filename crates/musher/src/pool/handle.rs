@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use musher_core::pool::{Input, Reply, State, Team};
 use musher_core::{AskId, CommandId, RunId};
 
+use super::log_lines::CommandLine;
 use super::round::{Look, Wake};
 use super::unsaid::Unsaid;
 use super::{PoolError, RunName, Wish};
@@ -98,6 +99,17 @@ impl PoolHandle {
         id: CommandId,
         idempotency: Option<Idempotency>,
     ) -> Result<Accepted, PoolError> {
+        let line = CommandLine::of(&wish, &id);
+        let replied = self.replied(wish, id, idempotency).await;
+        replied.inspect_err(|error| line.refused(error))
+    }
+
+    async fn replied(
+        &self,
+        wish: Wish,
+        id: CommandId,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Accepted, PoolError> {
         let (answer, answered) = oneshot::channel();
         self.send(Wake::Wish { id, wish, idempotency, answer }).await?;
         match answered.await {
@@ -145,7 +157,7 @@ impl PoolHandle {
         let (answer, answered) = oneshot::channel();
         let look = Look(Box::new(move |state| {
             // Nobody need wait for the answer any more.
-            let _ = answer.send(look(state));
+            let _left = answer.send(look(state));
         }));
         self.send(Wake::Look(look)).await?;
         match answered.await {
@@ -167,7 +179,7 @@ impl PoolHandle {
     /// Ends the loop when everything that is in line before this is done.
     pub async fn close(&self) {
         // A loop that is gone is closed.
-        let _ = self.wake.send(Wake::Close).await;
+        let _closed = self.wake.send(Wake::Close).await;
     }
 
     async fn send(&self, wake: Wake) -> Result<(), PoolError> {

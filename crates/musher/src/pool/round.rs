@@ -1,7 +1,7 @@
 //! One round of the loop: take what waits, decide it all, commit once, and only then act and reply.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot, watch};
 use uuid::Uuid;
@@ -13,6 +13,7 @@ use musher_core::pool::{
 
 use super::PoolError;
 use super::handle::{Accepted, Broken, End, Idempotency, Pending};
+use super::log_lines::FactLine;
 use super::unsaid::{Unsaid, unsaid};
 use super::waiting::Waiting;
 use super::wish::{Unresolved, Wish, resolve};
@@ -23,6 +24,8 @@ use crate::journal::{Batch, Journal, JournalError, KeptReply, Step};
 const MOST: usize = 256;
 /// How often a full disk is tried again.
 const AGAIN: Duration = Duration::from_millis(250);
+/// A round that takes longer than this is told: everybody waits for it.
+const SLOW_ROUND: Duration = Duration::from_millis(500);
 
 type Answer = oneshot::Sender<Result<Accepted, PoolError>>;
 
@@ -75,6 +78,15 @@ pub(super) struct Rounds {
     pub(super) waiting: Waiting,
     /// What happened in the world and could not be written, because the disk was full.
     pub(super) held: Vec<Wake>,
+    /// The disk has been full since then.
+    pub(super) no_room: Option<NoRoom>,
+}
+
+/// A full disk, and how often it was tried.
+#[derive(Debug)]
+pub(super) struct NoRoom {
+    since: Instant,
+    attempts: u32,
 }
 
 /// What is told once the round is durable, in this order. If it never is, all of it is dropped, and whoever waits for
@@ -90,6 +102,8 @@ struct Outcome {
     closing: bool,
     /// What happened in the world, in case that it must be heard again.
     world: Vec<Wake>,
+    /// What the log tells of the round.
+    lines: Vec<FactLine>,
 }
 
 /// Who waits for a reply.
@@ -128,7 +142,8 @@ impl Rounds {
                 Ok(Flow::On) => {}
                 Ok(Flow::End) => break,
                 Err(error) => {
-                    let _ = self.end.broken.set(error.to_string());
+                    tracing::error!(cause = %error, "journal could not be written; the server ends");
+                    let _told_before = self.end.broken.set(error.to_string());
                     break;
                 }
             }
@@ -160,8 +175,15 @@ impl Rounds {
 
     fn round(&mut self, wakes: Vec<Wake>) -> Result<Flow, JournalError> {
         let mut outcome = Outcome::default();
+        let (began, inputs) = (Instant::now(), wakes.len());
         let mut wakes = wakes.into_iter();
-        match self.decide(&mut wakes, &mut outcome) {
+        let decided = self.decide(&mut wakes, &mut outcome);
+        let took = began.elapsed();
+        if took > SLOW_ROUND {
+            let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            tracing::warn!(ms, inputs, "journal is slow");
+        }
+        match decided {
             Ok(last) => Ok(self.tell(outcome, last)),
             Err(error @ JournalError::NoRoom { .. }) => self.put_off(outcome, wakes, &error),
             Err(error) => Err(error),
@@ -191,6 +213,14 @@ impl Rounds {
         error: &JournalError,
     ) -> Result<Flow, JournalError> {
         (self.state, _) = self.journal.load()?;
+        let full =
+            self.no_room.get_or_insert_with(|| NoRoom { since: Instant::now(), attempts: 0 });
+        full.attempts += 1;
+        // The first tries are told one by one, and then ever fewer of them.
+        if full.attempts.is_power_of_two() {
+            let attempt = full.attempts;
+            tracing::warn!(attempt, cause = %error, "journal has no room, trying again");
+        }
         let Outcome { answers, unanswered, mut looks, mut closing, mut world, .. } = outcome;
         let askers = answers.into_iter().map(|(asker, _)| asker).chain(unanswered);
         let (mut wishes, mut refused) = (Vec::new(), Vec::new());
@@ -214,13 +244,17 @@ impl Rounds {
         }
         let refuse = |answer: Answer| {
             // The sender may have left.
-            let _ = answer.send(Err(PoolError::NoRoom { why: error.to_string() }));
+            let _left = answer.send(Err(PoolError::NoRoom { why: error.to_string() }));
         };
         refused.into_iter().for_each(refuse);
         let pressing = !wishes.is_empty() || world.iter().any(Wake::is_an_end);
         if pressing && self.journal.give_way() {
             let again = world.into_iter().chain(wishes).chain(closing.then_some(Wake::Close));
-            return self.round(again.collect());
+            // What was kept for it is no sign that the disk has room.
+            let full = self.no_room.take();
+            let flow = self.round(again.collect());
+            self.no_room = full;
+            return flow;
         }
         for wish in wishes {
             if let Wake::Wish { answer, .. } = wish {
@@ -233,7 +267,13 @@ impl Rounds {
 
     /// Everything is durable: now it may be done and told.
     fn tell(&mut self, outcome: Outcome, last: u64) -> Flow {
-        let Outcome { actions, answers, settled, looks, closing, .. } = outcome;
+        let Outcome { actions, answers, settled, looks, closing, lines, .. } = outcome;
+        if last != *self.published.borrow()
+            && let Some(NoRoom { since, attempts }) = self.no_room.take()
+        {
+            let ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+            tracing::info!(ms, attempts, "journal has room again");
+        }
         if !answers.is_empty() {
             fail::point("after_commit");
         }
@@ -249,6 +289,7 @@ impl Rounds {
         // Whoever hears a reply must find its facts published.
         self.published.send_if_modified(|published| std::mem::replace(published, last) != last);
         self.act(actions);
+        lines.iter().for_each(FactLine::log);
         for (Asker { answer, .. }, word) in answers {
             let result = match word {
                 Word::Last(result) => result.map(Accepted::Final),
@@ -259,7 +300,7 @@ impl Rounds {
                 }
             };
             // The sender may have left.
-            let _ = answer.send(result);
+            let _left = answer.send(result);
         }
         for (command, word) in settled {
             self.waiting.settle(&command, &word);
@@ -289,7 +330,7 @@ struct PanicGuard(Broken);
 impl Drop for PanicGuard {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let _ = self.0.set("a bug stopped the pool; restart the server".into());
+            let _told_before = self.0.set("a bug stopped the pool; restart the server".into());
         }
     }
 }
@@ -389,6 +430,7 @@ impl Decider<'_> {
             decide(self.state, self.team, input, now);
         facts.iter_mut().for_each(tell_apart);
         for fact in &facts {
+            self.outcome.lines.extend(FactLine::of(fact, self.state));
             self.state.apply(fact);
         }
         let kept = reply.as_ref().and_then(|reply| kept(keep, reply));

@@ -35,7 +35,7 @@ impl Waiting {
     pub(super) fn settle(&mut self, command: &CommandId, word: &Result<Reply, Refusal>) {
         for waiter in self.by_command.remove(command).unwrap_or_default() {
             // A waiter that left does not want to know.
-            let _ = waiter.send(word.clone().map_err(PoolError::Refused));
+            let _left = waiter.send(word.clone().map_err(PoolError::Refused));
         }
     }
 }

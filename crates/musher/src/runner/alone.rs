@@ -82,6 +82,7 @@ impl Drop for Served {
 
 async fn listen(listener: UnixListener, tools: OwnTools) {
     let mut bridges = JoinSet::new();
+    let mut attempt = 0_u32;
     loop {
         tokio::select! {
             Some(_left) = bridges.join_next() => {}
@@ -89,8 +90,14 @@ async fn listen(listener: UnixListener, tools: OwnTools) {
                 Ok((stream, _)) => {
                     bridges.spawn(serve(stream, tools.clone()));
                 }
-                // There is no room for another; one that leaves makes some.
-                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+                Err(error) => {
+                    attempt += 1;
+                    if attempt.is_power_of_two() {
+                        tracing::warn!(attempt, cause = %error, "no bridge can be taken, trying again");
+                    }
+                    // There is no room for another; one that leaves makes some.
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
             },
         }
     }

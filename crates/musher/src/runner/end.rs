@@ -45,7 +45,7 @@ pub async fn end(folder: &Path, command: RunCommand) -> Result<(), String> {
         .map_err(|error| error.to_string())?;
     let mut heard = Heard::default();
     let began = Instant::now();
-    let (mut rouse_at, mut killed) = (began + ROUSE, false);
+    let (mut rouse_at, mut killed, mut attempt) = (began + ROUSE, false, 0_u32);
     while is_alive(folder) {
         let until = if heard.answered { bounds.gone } else { bounds.answer };
         let until = began + if heard.paused { bounds.gone + FULL } else { until };
@@ -69,10 +69,14 @@ pub async fn end(folder: &Path, command: RunCommand) -> Result<(), String> {
             let _asleep = tokio::task::spawn_blocking(move || force::wake(&folder)).await;
         }
         let told = tell(folder, &id, &command, &mut heard);
+        attempt += 1;
         match tokio::time::timeout_at(until.min(rouse_at), told).await {
             Ok(Ok(())) | Err(_) => {}
             Ok(Err(Deaf::Refused(refused))) => return Err(refused),
-            Ok(Err(Deaf::Silent(silent))) => heard.why = Some(silent),
+            Ok(Err(Deaf::Silent(silent))) => {
+                tracing::debug!(attempt, cause = silent, "runner does not answer, trying again");
+                heard.why = Some(silent);
+            }
         }
         tokio::time::sleep(LOOK).await;
     }

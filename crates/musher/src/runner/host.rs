@@ -15,6 +15,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
+use tracing::warn;
 
 use super::deltas::Deltas;
 use super::folder::{RunFolder, sessions};
@@ -163,9 +164,9 @@ impl Hosting {
         listener: UnixListener,
         mut raw: mpsc::Receiver<Bytes>,
     ) -> Result<(), HostError> {
-        let mut terms = signal(SignalKind::terminate()).ok();
-        let mut interrupts = signal(SignalKind::interrupt()).ok();
-        let mut children = signal(SignalKind::child()).ok();
+        let mut terms = heeded(SignalKind::terminate());
+        let mut interrupts = heeded(SignalKind::interrupt());
+        let mut children = heeded(SignalKind::child());
         let mut wanted = self.wanted.subscribe();
         let mut ending = self.ending.subscribe();
         let commands = std::mem::replace(&mut self.commands, mpsc::channel(1).1);
@@ -182,6 +183,7 @@ impl Hosting {
         let mut times = Times::from_now();
         let mut ends = 0;
         let mut timer = pin!(tokio::time::sleep_until(times.look_at));
+        let mut attempt = 0_u32;
         loop {
             let paused = self.paused.borrow().is_some() && !self.keeping.short;
             if self.over && !paused && self.keeping.batch.is_empty() {
@@ -210,8 +212,14 @@ impl Hosting {
                     Ok((stream, _)) => {
                         tasks.spawn(socket::serve(stream, self.door.clone()));
                     }
-                    // No file is left to open; the run must not be kept busy by that.
-                    Err(_) => tokio::time::sleep(FRAME).await,
+                    Err(error) => {
+                        attempt += 1;
+                        if attempt.is_power_of_two() {
+                            warn!(attempt, cause = %error, "no connection can be taken, trying again");
+                        }
+                        // No file is left to open; the run must not be kept busy by that.
+                        tokio::time::sleep(FRAME).await;
+                    }
                 },
                 Some(watcher) = self.watchers.recv() => {
                     self.deltas.watch(watcher, self.keeping.writer.next_seq() - 1);
@@ -225,6 +233,7 @@ impl Hosting {
                     if times.look_at <= Instant::now() {
                         times.look_at = Instant::now() + LOOK;
                         if folder.is_deleted() {
+                            warn!("folder of the run was deleted, so the run ends");
                             // Nobody can find this run any more, to read it or to stop it.
                             let _ended = self.handle.kill().await;
                         }
@@ -235,9 +244,9 @@ impl Hosting {
         self.door.tools.close();
         while let Ok(bytes) = raw.try_recv() {
             // The run is over; a copy that the disk does not take is not worth waiting for.
-            let _full = self.keeping.copy(&bytes);
+            lost_copy(self.keeping.copy(&bytes));
         }
-        let _full = self.keeping.pack();
+        lost_copy(self.keeping.pack());
         let Self { keeping, door, paused, session, .. } = self;
         let kept = keeping.finish().await;
         drop((listener, session));
@@ -340,6 +349,19 @@ impl Hosting {
             _ => self.handle.kill().await,
         };
     }
+}
+
+fn lost_copy(kept: Result<(), LogError>) {
+    if let Err(error) = kept {
+        warn!(cause = %error, "the end of the agent's output is not kept");
+    }
+}
+
+/// Without it the run goes on, and is told to end over its socket alone.
+fn heeded(kind: SignalKind) -> Option<Signal> {
+    signal(kind)
+        .inspect_err(|error| warn!(signal = ?kind, cause = %error, "signal cannot be heeded"))
+        .ok()
 }
 
 async fn next(signal: &mut Option<Signal>) {

@@ -13,6 +13,7 @@ use musher_runtime::untrusted;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
+use tracing::{debug, warn};
 
 /// What a runner prints once its run is begun.
 pub const READY: &str = "ready\n";
@@ -32,7 +33,34 @@ const THRIFT: (&str, &str) =
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The runners that this process has started and not yet waited for.
-static STARTED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+static STARTED: Mutex<Vec<Started>> = Mutex::new(Vec::new());
+
+/// A runner of ours and the folder of its run.
+struct Started {
+    runner: Child,
+    folder: PathBuf,
+}
+
+impl Started {
+    /// Whether it is still at work. How it left is told, for one that was killed cannot say so itself.
+    fn is_at_work(&mut self) -> bool {
+        let run = self.folder.file_name().unwrap_or_default().to_string_lossy();
+        let pid = self.runner.id();
+        match self.runner.try_wait() {
+            Ok(None) => return true,
+            Ok(Some(status)) if status.success() => {
+                debug!(run.id = %run, runner.pid = pid, "runner exited");
+            }
+            Ok(Some(status)) => {
+                warn!(run.id = %run, runner.pid = pid, cause = %status, "runner exited");
+            }
+            Err(error) => {
+                debug!(run.id = %run, runner.pid = pid, cause = %error, "runner was waited for before");
+            }
+        }
+        false
+    }
+}
 
 /// How many files this process might open before it took leave to open more.
 static OPEN_FILES: OnceLock<Rlimit> = OnceLock::new();
@@ -42,14 +70,15 @@ static OPEN_FILES: OnceLock<Rlimit> = OnceLock::new();
 pub fn open_many_files() {
     let usual = OPEN_FILES.get_or_init(|| getrlimit(Resource::Nofile));
     let most = Rlimit { current: usual.maximum, maximum: usual.maximum };
-    // Where it is refused, the server takes fewer connections.
-    let _refused = setrlimit(Resource::Nofile, most);
+    if let Err(error) = setrlimit(Resource::Nofile, most) {
+        warn!(cause = %error, "no more files may be opened, so fewer connections are taken");
+    }
 }
 
 /// Takes in the runners that have ended; call it whenever a child may have.
 pub fn reap() {
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
-    started.retain_mut(|runner| matches!(runner.try_wait(), Ok(None)));
+    started.retain_mut(Started::is_at_work);
 }
 
 /// A runner that did not begin its run.
@@ -108,13 +137,14 @@ pub fn launch_within(
     }
     match begins(&mut runner, patience) {
         Ok(true) => {
-            STARTED.lock().unwrap_or_else(PoisonError::into_inner).push(runner);
+            let started = Started { runner, folder: folder.to_owned() };
+            STARTED.lock().unwrap_or_else(PoisonError::into_inner).push(started);
             Ok(())
         }
         begun => {
             // It must not begin after all when it was given up already; if it has, its log tells.
             let _dead = runner.kill();
-            // Somebody has to take it in, and whoever else does is as good.
+            // Reap the child so it leaves no zombie; an error means it was already reaped.
             let _taken = runner.wait();
             match begun {
                 Ok(_) => {
@@ -162,8 +192,10 @@ fn begins(runner: &mut Child, patience: Duration) -> io::Result<bool> {
 /// Adds a word to what a runner leaves, for whoever closes its log.
 pub(super) fn note(folder: &Path, what: &str) {
     let log = untrusted::append(&folder.join(LOG)).map_err(untrusted::Unfit::into_io);
-    // On a disk that takes nothing the runner is ended all the same, and its end is said without a reason.
-    let _unsaid = log.and_then(|mut log| writeln!(log, "{what}"));
+    // The runner is ended all the same, and its end is said without a reason.
+    if let Err(error) = log.and_then(|mut log| writeln!(log, "{what}")) {
+        warn!(path = %folder.display(), cause = %error, note = what, "note for a run's end cannot be kept");
+    }
 }
 
 /// The end of what a runner wrote to its own log, if it wrote anything.

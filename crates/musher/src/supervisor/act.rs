@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Ground;
 use super::assign::Assignment;
@@ -23,9 +23,12 @@ use musher_core::{
     Answer, BranchRef, CommandId, ErrorClass, ErrorInfo, RunId, RunPlan, SlotId, Start, StoryId,
     Usd,
 };
+use tracing::{Instrument, Span, debug, error, info_span, warn};
 
 /// What cannot be done now is tried again after this long.
 const AGAIN: Duration = Duration::from_secs(2);
+/// An action that takes longer than this is told: somebody waits for a run that begins or ends.
+const SLOW_ACTION: Duration = Duration::from_secs(10);
 /// How often a log is tried that looks broken. A runner whose folder was deleted has ended by then.
 pub(super) const TRIES: u32 = 5;
 
@@ -45,6 +48,17 @@ impl Actor {
     }
 
     pub(super) async fn act(&self, action: Action) {
+        let (span, began) = (span(&action), Instant::now());
+        self.done(action).instrument(span.clone()).await;
+        let took = began.elapsed();
+        let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        span.in_scope(|| match took > SLOW_ACTION {
+            true => warn!(ms, "action was slow"),
+            false => debug!(ms, "action done"),
+        });
+    }
+
+    async fn done(&self, action: Action) {
         match action {
             Action::Prepare { run, slot, branch, start } => {
                 self.prepare(run, slot, branch, start).await;
@@ -60,8 +74,10 @@ impl Actor {
     }
 
     pub(super) async fn tell(&self, input: Input) {
-        // A pool that is gone takes the server with it.
-        let _gone = self.ground.pool.tell(input).await;
+        if let Err(error) = self.ground.pool.tell(input).await {
+            // A pool that is gone takes the server with it.
+            debug!(cause = %error, "the pool is gone and hears nothing");
+        }
     }
 
     async fn prepare(&self, run: RunId, slot: SlotId, branch: BranchRef, start: Start) {
@@ -99,6 +115,7 @@ impl Actor {
         let input = match made.await {
             Ok(head) => Input::Prepared { run, head },
             Err(error) => {
+                error!(cause = error.message, "worktree could not be prepared");
                 self.undo(slot, &branch).await;
                 Input::PrepareFailed { run, error }
             }
@@ -115,10 +132,14 @@ impl Actor {
                 self.tell(Input::RunnerUp { run }).await;
             }
             Err(error) => {
+                error!(cause = error.message, "runner could not be started");
                 let folder = self.ground.home.run(run);
-                if !begun(&folder) {
-                    // Nothing has begun, so nothing is left behind.
-                    let _gone = std::fs::remove_dir_all(&folder);
+                // Nothing has begun, so nothing is left behind.
+                if !begun(&folder)
+                    && let Err(error) = std::fs::remove_dir_all(&folder)
+                    && error.kind() != std::io::ErrorKind::NotFound
+                {
+                    warn!(cause = %error, "folder of a run that never began is left");
                 }
                 if let Ok(branch) = self.branch_in(slot).await {
                     self.undo(slot, &branch).await;
@@ -142,8 +163,9 @@ impl Actor {
                 }
                 Ok::<_, WorktreeError>(())
             });
-        // What cannot be taken away now is recycled later.
-        let _left = undone.await;
+        if let Err(error) = undone.await {
+            warn!(cause = %error, "worktree of a failed start is left; the next start clears it");
+        }
     }
 
     /// Starts the runner, unless somebody did: a run begins once, whoever asks and however often.
@@ -162,7 +184,9 @@ impl Actor {
         let earlier = RunSpec::read(&folder).ok().map(|spec| spec.mark);
         let mark = earlier.unwrap_or_else(|| self.ground.mark(assignment.nonce.as_deref()));
         let ground = self.ground.clone();
+        let span = Span::current();
         let launched = tokio::task::spawn_blocking(move || {
+            let _in_span = span.enter();
             let worktree = ground.slots.path(slot);
             let spec = ground.assign(&assignment, &worktree, mark)?;
             let text = serde_json::to_vec_pretty(&spec)
@@ -171,8 +195,10 @@ impl Actor {
             fail::point("before_spawn");
             match launch::launch(&ground.program, &folder, &ground.runner_vars) {
                 Ok(()) => Ok(()),
-                // Another one was faster, and that one hosts the run.
-                Err(_) if begun(&folder) => Ok(()),
+                Err(error) if begun(&folder) => {
+                    warn!(cause = %error, "another runner was faster and hosts the run");
+                    Ok(())
+                }
                 Err(error) => Err(ErrorInfo::new(ErrorClass::Startup, error.to_string())),
             }
         });
@@ -184,7 +210,10 @@ impl Actor {
         fail::point("before_deliver");
         match self.wish(&command, kind) {
             Ok(wish) => self.attendants.deliver(run, command, wish),
-            Err(why) => self.attendants.refuse(run, command, why),
+            Err(why) => {
+                warn!(command.id = %command, cause = why, "command cannot be delivered");
+                self.attendants.refuse(run, command, why);
+            }
         }
     }
 
@@ -220,7 +249,7 @@ impl Actor {
     async fn close(&self, run: RunId) {
         self.attendants.attend(run);
         let folder = self.ground.home.run(run);
-        let mut tries = 0;
+        let (mut tries, mut attempt) = (0, 0_u32);
         loop {
             fail::point("before_close");
             let folder = folder.clone();
@@ -229,7 +258,8 @@ impl Actor {
                 close_dead(&folder, |spec| owner.owns(spec.journal.as_deref()))
             });
             let why = match closed.await {
-                Ok(Ok(())) | Err(_) => return,
+                Ok(Ok(())) => return,
+                Err(error) => return error!(cause = %error, "run log was not closed"),
                 // What can be done is done later.
                 Ok(Err(Unclosed::NotYet(why))) => why,
                 Ok(Err(Unclosed::Broken(why))) => {
@@ -238,7 +268,12 @@ impl Actor {
                 }
             };
             if tries == TRIES {
+                error!(attempt = tries, cause = why, "run log could not be closed, given up");
                 return self.tell(Input::LogLost { run, error: log_lost(&why) }).await;
+            }
+            attempt += 1;
+            if attempt.is_power_of_two() {
+                warn!(attempt, cause = why, "run log could not be closed, trying again");
             }
             self.ground.bus.set_note(run, Some(why));
             tokio::time::sleep(AGAIN).await;
@@ -276,9 +311,12 @@ impl Actor {
     /// What could be lost is kept on a ref, and the slot is made ready for the next story before that one waits for it.
     async fn release(&self, slot: SlotId, branch: BranchRef) {
         fail::point("before_release");
-        let Ok(name) = named(&branch) else { return };
+        let name = match named(&branch) {
+            Ok(name) => name,
+            Err(error) => return error!(cause = error.message, "worktree is not cleared"),
+        };
         let Ground { slots, base, .. } = &*self.ground;
-        let mut told = false;
+        let mut attempt = 0_u32;
         loop {
             let (name, base) = (RecoveryName::of(&name), base.clone());
             let released =
@@ -289,10 +327,10 @@ impl Actor {
                 // Whatever stands in its place is set aside by the next start.
                 Ok(_) | Err(WorktreeError::NoSlot { .. } | WorktreeError::Replaced { .. }) => break,
                 Err(error) => {
-                    if !std::mem::replace(&mut told, true) {
-                        super::tell(&format!(
-                            "The worktree of {branch} cannot be cleared: {error}"
-                        ));
+                    attempt += 1;
+                    if attempt.is_power_of_two() {
+                        let cause = error.to_string();
+                        warn!(attempt, cause, "worktree could not be cleared, trying again");
                     }
                     tokio::time::sleep(AGAIN).await;
                 }
@@ -336,7 +374,10 @@ impl Actor {
     /// Whether a branch still stands where its first run began.
     fn is_untouched(&self, story: &StoryId, branch: &Branch, tip: &Commit) -> bool {
         let query = RunsQuery { story: Some(story.clone()), ..RunsQuery::default() };
-        let runs = self.ground.views.runs(&query).map(|page| page.runs).unwrap_or_default();
+        let runs = self.ground.views.runs(&query).map(|page| page.runs).unwrap_or_else(|error| {
+            warn!(cause = %error, "runs of the story cannot be read; it counts as worked on");
+            Vec::new()
+        });
         let on_it = runs.iter().filter(|run| run.branch.as_deref() == Some(branch.as_str()));
         let first = on_it.min_by_key(|run| run.id);
         first.is_some_and(|run| run.head.as_deref() == Some(tip.as_str()))
@@ -358,6 +399,34 @@ impl Actor {
     async fn branch_in(&self, slot: SlotId) -> Result<BranchRef, ErrorInfo> {
         let branch = self.ground.pool.inspect(move |state| state.branch_in(slot));
         branch.await.ok().flatten().ok_or_else(|| gone(format!("slot {slot} is nobody's")))
+    }
+}
+
+/// What the lines about an action have in common.
+fn span(action: &Action) -> Span {
+    match action {
+        Action::Prepare { run, slot, branch, .. } => {
+            info_span!("action", action = "prepare", run.id = %run, story.id = %branch.story, slot = slot.0)
+        }
+        Action::Spawn { run, slot, .. } => {
+            info_span!("action", action = "spawn", run.id = %run, slot = slot.0)
+        }
+        Action::Deliver { run, command, .. } => {
+            info_span!("action", action = "deliver", run.id = %run, command.id = %command)
+        }
+        Action::CloseLog { run } => info_span!("action", action = "close_log", run.id = %run),
+        Action::Finish { run, slot } => {
+            info_span!("action", action = "finish", run.id = %run, slot = slot.0)
+        }
+        Action::Release { slot, branch } => {
+            info_span!("action", action = "release", story.id = %branch.story, slot = slot.0)
+        }
+        Action::SearchSecrets { branch, .. } => {
+            info_span!("action", action = "search_secrets", story.id = %branch.story)
+        }
+        Action::Merge { branch, .. } => {
+            info_span!("action", action = "merge", story.id = %branch.story)
+        }
     }
 }
 

@@ -212,7 +212,11 @@ impl Ground {
     /// The agent's rules, with what a person granted it since. A file of grants with a mistake in it grants nothing.
     fn rules(&self, agent: &Agent) -> ToolRules {
         let granted = self.settings.local().read().map(|local| local.granted(&agent.name));
-        ToolRules { granted: granted.unwrap_or_default(), ..agent.rules.clone() }
+        let granted = granted.unwrap_or_else(|error| {
+            tracing::warn!(agent = %agent.name, cause = %error, "saved permissions cannot be read; none is given");
+            Default::default()
+        });
+        ToolRules { granted, ..agent.rules.clone() }
     }
 
     fn story(&self, story: &StoryId) -> Result<Told, ErrorInfo> {

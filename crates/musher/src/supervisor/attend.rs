@@ -1,12 +1,11 @@
 //! Attends one run: reads its log for the pool, speaks to its runner, and notices when the runner is gone.
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use musher_core::pool::{Heard, Input, Undelivered, UndeliveredCode};
 use musher_core::{CommandId, Lineage, RunId};
 use tokio::sync::{Semaphore, watch};
@@ -14,11 +13,13 @@ use tokio::task::JoinError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::{debug, error, info, warn};
 
 use super::act::{TRIES, log_lost};
 use super::hear::Ear;
 use super::insist::Insistence;
 use super::mailbox::Mailbox;
+use super::persist::persist;
 use crate::bus::Bus;
 use crate::fail;
 use crate::pool::PoolHandle;
@@ -31,8 +32,6 @@ use crate::runner::wire::{FromRunner, PROTOCOL, Refused, RunCommand};
 const SWEEP: Duration = Duration::from_secs(1);
 /// How long a runner may take to greet before others are heeded again.
 const GREETING: Duration = Duration::from_secs(2);
-/// An attendant that broke again and again is begun again after this long at most.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How much of a log is read at a time.
 const PIECE: usize = 256 * 1024;
 /// How many logs are read at the same time. A disk that never answers costs these threads and nobody else's.
@@ -78,8 +77,9 @@ impl Attendants {
         self.shared.tasks.spawn(async move {
             let shared = &attendants.shared;
             let begin = || attend(shared, run, mailbox.clone());
+            // No span is around it: it is woken with every few events, and would enter the span each time.
             tokio::select! {
-                () = persist(begin, |note| shared.bus.set_note(run, note)) => {}
+                () = persist(run, begin, |note| shared.bus.set_note(run, note)) => {}
                 () = shared.stop.cancelled() => {}
             }
             attendants.mailboxes().remove(&run);
@@ -91,8 +91,10 @@ impl Attendants {
         let pool = self.shared.pool.clone();
         self.shared.tasks.spawn(async move {
             let result = Err(Undelivered { code: UndeliveredCode::Failed, message });
-            // A pool that is gone takes the server with it.
-            let _gone = pool.tell(Input::Delivered { run, command, result }).await;
+            if let Err(error) = pool.tell(Input::Delivered { run, command, result }).await {
+                // A pool that is gone takes the server with it.
+                debug!(run.id = %run, cause = %error, "the pool is gone and hears nothing");
+            }
         });
     }
 
@@ -105,23 +107,6 @@ impl Attendants {
 
     fn mailboxes(&self) -> MutexGuard<'_, HashMap<RunId, Mailbox>> {
         self.shared.mailboxes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Works until the work is done. What breaks in between is a bug: it is told, and the work is begun again.
-async fn persist<W: Future<Output = ()>>(
-    mut begin: impl FnMut() -> W,
-    note: impl Fn(Option<String>),
-) {
-    let mut pause = SWEEP;
-    while let Err(panic) = AssertUnwindSafe(begin()).catch_unwind().await {
-        let text = panic.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        let why = text.unwrap_or("it did not say why");
-        note(Some(format!("a bug broke the server's part that attends the run: {why}")));
-        tokio::time::sleep(pause).await;
-        pause = LONGEST_PAUSE.min(pause * 2);
-        note(None);
     }
 }
 
@@ -144,6 +129,8 @@ async fn attend(shared: &Shared, run: RunId, mailbox: Mailbox) {
         insistence,
         gone: false,
         unread: 0,
+        unreached: 0,
+        unread_cause: None,
         readers,
         listening: None,
         over: false,
@@ -163,6 +150,10 @@ struct Attendant {
     gone: bool,
     /// How often in a row the log of a runner that is gone could not be read.
     unread: u32,
+    /// How often in a row the runner lived and could not be reached.
+    unreached: u32,
+    /// Why the log could not be read when it was last tried, so that it is told once.
+    unread_cause: Option<String>,
     readers: Arc<Semaphore>,
     /// Absent before the first look, and while a thread has it.
     listening: Option<Listening>,
@@ -187,8 +178,12 @@ struct Piece {
 
 impl Listening {
     /// Reads on, up to a bound. This blocks.
-    fn piece(listening: Option<Self>, folder: &Path) -> (Self, Result<Piece, LogError>) {
-        let begin = || Self { reader: None, ear: Ear::new(lineage(folder)) };
+    fn piece(
+        run: RunId,
+        listening: Option<Self>,
+        folder: &Path,
+    ) -> (Self, Result<Piece, LogError>) {
+        let begin = || Self { reader: None, ear: Ear::new(run, lineage(folder)) };
         let mut listening = listening.unwrap_or_else(begin);
         let piece = listening.read(folder);
         (listening, piece)
@@ -243,7 +238,12 @@ impl Attendant {
         loop {
             synced.borrow_and_update();
             if let Err(error) = self.read().await {
-                self.bus.set_note(self.run, Some(error.to_string()));
+                let cause = error.to_string();
+                if self.unread_cause.as_ref() != Some(&cause) {
+                    warn!(run.id = %self.run, cause, "run log cannot be read, trying again");
+                    self.unread_cause = Some(cause.clone());
+                }
+                self.bus.set_note(self.run, Some(cause));
             }
             if self.over {
                 return;
@@ -276,6 +276,7 @@ impl Attendant {
                 },
                 () = tokio::time::sleep_until(self.insistence.look_at), if !self.gone => {
                     if let Some(note) = self.insistence.look().await {
+                        warn!(run.id = %self.run, cause = note, "runner had to be helped");
                         self.bus.set_note(self.run, Some(note));
                     }
                 }
@@ -293,7 +294,17 @@ impl Attendant {
     /// Connects to the runner, if it answers, and gives it what it has not replied to.
     async fn connect(&mut self, wanted: &watch::Receiver<bool>) -> Option<Link> {
         let open = tokio::time::timeout(GREETING, Link::open(&self.folder)).await;
-        let mut link = open.ok()?.ok()?;
+        let mut link = match open {
+            Ok(Ok(link)) => link,
+            Ok(Err(error)) => return self.not_reached(&error.to_string()),
+            Err(_) => return self.not_reached("it did not greet in time"),
+        };
+        if self.unreached > 0 {
+            info!(run.id = %self.run, runner.pid = link.pid, attempts = self.unreached, "runner reached again");
+            self.unreached = 0;
+        } else {
+            debug!(run.id = %self.run, runner.pid = link.pid, "runner reached");
+        }
         self.insistence.greeted = Some(link.pid);
         // It says so at once if it still waits for room.
         self.insistence.paused = false;
@@ -307,6 +318,21 @@ impl Attendant {
             link.watch().await.ok()?;
         }
         Some(link)
+    }
+
+    /// A runner that has just left is not reached either, so one failure says nothing.
+    fn not_reached(&mut self, cause: &str) -> Option<Link> {
+        let attempt = self.unreached + 1;
+        self.unreached = attempt;
+        match attempt > 1 && attempt.is_power_of_two() {
+            true => {
+                warn!(run.id = %self.run, attempt, cause, "runner cannot be reached, trying again");
+            }
+            false => {
+                debug!(run.id = %self.run, attempt, cause, "runner cannot be reached, trying again");
+            }
+        }
+        None
     }
 
     /// A newer runner is listed and can be stopped; what else our words mean to it nobody here knows.
@@ -353,6 +379,7 @@ impl Attendant {
         if let Some(why) = unread
             && self.unread == TRIES
         {
+            error!(run.id = %self.run, attempt = TRIES, cause = why, "run log cannot be read, given up");
             self.tell(Input::LogLost { run: self.run, error: log_lost(&why) }).await;
         }
         // The pool may have ended the run without a word from the log.
@@ -379,6 +406,11 @@ impl Attendant {
                 }
             }
             FromRunner::Paused { why } => {
+                match &why {
+                    Some(cause) => warn!(run.id = %self.run, cause, "run paused"),
+                    None if self.insistence.paused => info!(run.id = %self.run, "run continues"),
+                    None => {}
+                }
                 self.insistence.paused = why.is_some();
                 self.bus.set_note(self.run, why);
             }
@@ -390,8 +422,9 @@ impl Attendant {
     async fn read(&mut self) -> Result<(), LogError> {
         loop {
             let (folder, listening) = (self.folder.clone(), self.listening.take());
+            let run = self.run;
             let (mut listening, piece) =
-                self.apart(move || Listening::piece(listening, &folder)).await;
+                self.apart(move || Listening::piece(run, listening, &folder)).await;
             self.over |= listening.ear.over;
             let queued = listening.ear.queued_if_new();
             self.listening = Some(listening);
@@ -430,8 +463,10 @@ impl Attendant {
     }
 
     async fn tell(&self, input: Input) {
-        // A pool that is gone takes the server with it.
-        let _gone = self.pool.tell(input).await;
+        if let Err(error) = self.pool.tell(input).await {
+            // A pool that is gone takes the server with it.
+            debug!(run.id = %self.run, cause = %error, "the pool is gone and hears nothing");
+        }
     }
 }
 

@@ -49,8 +49,10 @@ impl Ground {
             "The folder of another run was in the place of {run}; it was moved to {}.",
             aside.display()
         );
-        // It is kept in any case; only the word about it would be missing.
-        let _untold = self.home.tell(musher_runtime::now_ms(), &[text]);
+        tracing::warn!(run.id = %run, notice = text, "notice");
+        if let Err(error) = self.home.tell(musher_runtime::now_ms(), &[text]) {
+            tracing::warn!(run.id = %run, cause = %error, "notice could not be kept");
+        }
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! From a run's log to what the pool wants to know of it; the rest is for readers.
 
 use musher_core::pool::Heard;
-use musher_core::{CommandId, Event, EventKind, Ledger, Lineage, Origin, SessionId};
+use musher_core::{CommandId, Event, EventKind, Ledger, Lineage, Origin, RunId, SessionId};
 
 use crate::bus::Queued;
 use crate::runner::log::Kinds;
@@ -9,6 +9,7 @@ use crate::runner::log::Kinds;
 /// Listens to one run.
 #[derive(Debug)]
 pub(super) struct Ear {
+    run: RunId,
     kinds: Kinds,
     /// Reports are often running totals; the pool is told what each adds.
     ledger: Ledger,
@@ -22,7 +23,7 @@ pub(super) struct Ear {
 
 impl Ear {
     /// `lineage` is that of the session that the run resumed.
-    pub(super) fn new(lineage: Lineage) -> Self {
+    pub(super) fn new(run: RunId, lineage: Lineage) -> Self {
         let kinds = Kinds::new([
             "session_info",
             "notice",
@@ -35,6 +36,7 @@ impl Ear {
             "session_ended",
         ]);
         Self {
+            run,
             kinds,
             ledger: Ledger::resuming(lineage),
             session: None,
@@ -75,7 +77,9 @@ impl Ear {
         if !self.kinds.has(line) {
             return None;
         }
-        let event: Event = serde_json::from_slice(line).ok()?;
+        let event: Event = serde_json::from_slice(line)
+            .inspect_err(|error| tracing::warn!(run.id = %self.run, cause = %error, "event cannot be read, left out"))
+            .ok()?;
         self.note_queue(&event);
         let heard = match event.kind {
             EventKind::SessionInfo(info) => {

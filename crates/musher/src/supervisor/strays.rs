@@ -7,7 +7,7 @@ use musher_core::{RunId, SessionEnded};
 
 use crate::home::Home;
 use crate::journal::{Findings, Journal, JournalError, Owner};
-use crate::runner::closing::close_dead;
+use crate::runner::closing::{Unclosed, close_dead};
 use crate::runner::end;
 use crate::runner::log::{Lock, outcome};
 use crate::runner::spec::RunSpec;
@@ -85,8 +85,11 @@ impl Stray {
         }
         if !matches!(outcome::read::<SessionEnded>(folder), Ok(Some(_))) {
             let folder = folder.clone();
-            // What cannot be closed can still be read; nobody waits for its end.
-            let _left = tokio::task::spawn_blocking(move || close_dead(&folder, |_| true)).await;
+            let closed = tokio::task::spawn_blocking(move || close_dead(&folder, |_| true)).await;
+            // It can still be read, and nobody waits for its end.
+            if let Ok(Err(Unclosed::NotYet(cause) | Unclosed::Broken(cause))) = closed {
+                tracing::warn!(run.id = %run, cause, "run log could not be closed, given up");
+            }
         }
         format!("{who} is not in the journal. {rest}.")
     }

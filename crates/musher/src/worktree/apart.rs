@@ -18,6 +18,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span, error, warn};
 
 use super::{Slots, WorktreeError};
 use crate::git::GitError;
@@ -76,14 +77,18 @@ impl Slots {
             Lane::Look(_) => LOOK,
             Lane::Repository | Lane::Slot(_) => CHANGE,
         };
-        let stuck = || E::from(WorktreeError::Git(GitError::Stuck { what, after }));
+        let stuck = || {
+            let seconds = after.as_secs();
+            error!(work = what, ?lane, seconds, "work in a worktree hangs, given up");
+            E::from(WorktreeError::Git(GitError::Stuck { what, after }))
+        };
         let turn = timeout(after, self.lanes.of(lane).acquire_owned()).await;
         let Ok(Ok(turn)) = turn else { return Err(stuck()) };
         let place = timeout(after, Arc::clone(&self.lanes.places).acquire_owned()).await;
         let Ok(Ok(place)) = place else { return Err(stuck()) };
         let ended = CancellationToken::new();
         let _ends_with_us = ended.clone().drop_guard();
-        let (slots, here) = (self.clone(), Handle::current());
+        let (slots, here, span) = (self.clone(), Handle::current(), Span::current());
         let (tell, told) = oneshot::channel();
         let working = move || {
             // A thread that hangs keeps its turn, so that there are never too many of them.
@@ -92,7 +97,7 @@ impl Slots {
             let _usual = act_promptly();
             let done = here.block_on(async move {
                 tokio::select! {
-                    done = work(slots) => Some(done),
+                    done = work(slots).instrument(span) => Some(done),
                     () = ended.cancelled() => None,
                 }
             });
@@ -102,7 +107,7 @@ impl Slots {
         if let Err(error) = thread::Builder::new().name("worktree".into()).spawn(working) {
             return Err(E::from(WorktreeError::Git(GitError::io("a thread")(error))));
         }
-        let told = until_slow(told, place);
+        let told = until_slow(told, place, what);
         match timeout(after, told).await {
             Ok(Ok(Some(done))) => done,
             Ok(Ok(None) | Err(_)) | Err(_) => Err(stuck()),
@@ -114,10 +119,12 @@ impl Slots {
 async fn until_slow<T>(
     mut told: oneshot::Receiver<T>,
     place: OwnedSemaphorePermit,
+    what: &'static str,
 ) -> Result<T, oneshot::error::RecvError> {
     if let Ok(told) = timeout(SLOW, &mut told).await {
         return told;
     }
     drop(place);
+    warn!(work = what, seconds = SLOW.as_secs(), "work in a worktree is slow");
     told.await
 }

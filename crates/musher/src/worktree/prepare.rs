@@ -255,9 +255,13 @@ impl Slots {
         let made: Result<(), WorktreeError> = made.await;
         if let Err(error) = made {
             // The first failure is the one to tell.
-            self.discard(slot).await.ok();
-            if had.is_none() {
-                self.git.delete_branch(branch, to).await.ok();
+            if let Err(error) = self.discard(slot).await {
+                tracing::warn!(slot = slot.0, cause = %error, "half-made worktree is left");
+            }
+            if had.is_none()
+                && let Err(error) = self.git.delete_branch(branch, to).await
+            {
+                tracing::warn!(slot = slot.0, cause = %error, "branch of a failed start is left");
             }
             return Err(error);
         }

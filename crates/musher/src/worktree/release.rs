@@ -37,7 +37,9 @@ impl Slots {
                 Ok(self.git.sync_checkout(&checkout).await?)
             };
             // With the work kept nothing can be lost, and whoever takes the slot is told what is wrong with it.
-            self.turned(slot, turned.await).await.ok();
+            if let Err(error) = self.turned(slot, turned.await).await {
+                tracing::warn!(slot = slot.0, cause = %error, "worktree is kept, but not cleared");
+            }
         }
         Ok(keeping.kept)
     }

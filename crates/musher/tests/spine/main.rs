@@ -41,6 +41,7 @@ mod rig;
 mod run_folder;
 mod seat;
 mod secrets;
+mod server_log;
 mod shown;
 mod stopped;
 mod tricks;

@@ -85,6 +85,7 @@ pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
     ("home", &["home"]),
     ("runtimes", &[]),
     ("ballast", &[]),
+    ("logging", &["logging"]),
     ("checks", &["checks", "config", "git", "home", "runtimes"]),
     ("mcp", &["mcp", "client"]),
     ("runner", &["runner", "runtimes", "mcp", "ballast"]),

@@ -7,7 +7,7 @@ use musher_core::pool::TextKey;
 use super::super::Api;
 use super::super::command::given_at;
 use crate::bus::Queued;
-use crate::journal::{Busy, RunView};
+use crate::journal::{Busy, JournalError, RunView};
 use crate::runner::log::last_written;
 
 /// A live run that has said nothing for so long is told to be quiet.
@@ -35,7 +35,11 @@ pub(super) fn slot(run: &RunView, api: &Api) -> Option<String> {
         of_agent: limits.runs_per_agent,
         of_story: limits.runs_per_story,
     };
-    let busy = api.views.busy(&run.agent, &run.story).ok()?;
+    let busy = api.views.busy(&run.agent, &run.story);
+    let unread = |error: &JournalError| {
+        tracing::warn!(run.id = %run.id, cause = %error, "what a run waits for cannot be read");
+    };
+    let busy = busy.inspect_err(unread).ok()?;
     in_the_way(slots, busy, run.agent.as_str(), run.story.as_str())
 }
 

@@ -5,6 +5,7 @@
 //! clients that come back at once after a restart all have a token, and none of them is turned away.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -59,6 +60,8 @@ impl Silent {
 #[derive(Debug)]
 pub(in crate::api) struct Standing {
     crowd: Arc<Crowd>,
+    /// Whom the log names.
+    pub(in crate::api) client: SocketAddr,
     is: Mutex<Is>,
     /// Told when it must make room.
     out: Arc<Notify>,
@@ -104,7 +107,11 @@ impl Crowd {
     }
 
     /// Takes a connection in, as a stranger's.
-    pub(super) fn enter(self: &Arc<Self>, place: OwnedSemaphorePermit) -> Arc<Standing> {
+    pub(super) fn enter(
+        self: &Arc<Self>,
+        place: OwnedSemaphorePermit,
+        client: SocketAddr,
+    ) -> Arc<Standing> {
         let out = Arc::new(Notify::new());
         let turn = {
             let mut silent = lock(&self.silent);
@@ -117,7 +124,7 @@ impl Crowd {
         };
         let until = Instant::now() + INTRODUCED_WITHIN;
         let is = Mutex::new(Is::Stranger { turn, until, _place: place });
-        Arc::new(Standing { crowd: Arc::clone(self), is, out })
+        Arc::new(Standing { crowd: Arc::clone(self), client, is, out })
     }
 }
 

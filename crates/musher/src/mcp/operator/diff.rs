@@ -79,7 +79,7 @@ fn unified(file: &FileDiff) -> String {
     }
     for hunk in &file.hunks {
         // Writing to a text cannot fail.
-        let _ = writeln!(
+        let _infallible = writeln!(
             text,
             "@@ -{},{} +{},{} @@ {}",
             hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines, hunk.section
@@ -90,7 +90,7 @@ fn unified(file: &FileDiff) -> String {
                 "removed" => '-',
                 _ => ' ',
             };
-            let _ = writeln!(text, "{sign}{}", line.text);
+            let _infallible = writeln!(text, "{sign}{}", line.text);
         }
     }
     text

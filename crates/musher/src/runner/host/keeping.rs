@@ -167,13 +167,20 @@ impl Keeping {
     pub(super) async fn finish(mut self) -> Result<(), HostError> {
         let unsaid = || ErrorInfo::new(ErrorClass::Internal, "the session gave no end");
         let end = self.end.take().unwrap_or_else(|| SessionEnded::unbegun(unsaid()));
+        let mut attempt = 0_u32;
         loop {
             let closed = match self.short {
                 true => close_short(&mut self.writer, &end, (self.now)()),
                 false => Ok(()),
             };
             match closed.and_then(|()| self.writer.finish(&end)) {
-                Err(error) if error.is_full() => tokio::time::sleep(RETRY).await,
+                Err(error) if error.is_full() => {
+                    attempt += 1;
+                    if attempt.is_power_of_two() {
+                        tracing::warn!(attempt, cause = %error, "outcome cannot be written, trying again");
+                    }
+                    tokio::time::sleep(RETRY).await;
+                }
                 done => return Ok(done?),
             }
         }

@@ -164,7 +164,9 @@ fn keep_aside(segment: &Segment) {
         let mut to = untrusted::empty(&aside).map_err(Unfit::into_io)?;
         io::copy(&mut from, &mut to)
     };
-    let _best_effort = copied();
+    if let Err(error) = copied() {
+        tracing::warn!(path = %aside.display(), cause = %error, "torn end of a log is not kept aside");
+    }
 }
 
 /// Cuts what is torn, and makes sure that the rest stays.
