@@ -27,6 +27,10 @@ use sink::Sink;
 /// What is logged when nobody says otherwise: what the server does, and what goes wrong in the libraries below it.
 const DEFAULT_FILTER: &str = "warn,musher=info,musher_runtime=info";
 
+/// The target of lines that the command line also says in its own words. A person would read them twice, so that in text
+/// they are in the file alone.
+pub const SAID_IN_WORDS: &str = "musher::said_in_words";
+
 /// How long the end of the server waits for the last lines to be written.
 const FLUSH_WITHIN: Duration = Duration::from_secs(1);
 
@@ -50,10 +54,17 @@ pub enum LogSetupError {
     Begun(#[from] tracing::subscriber::SetGlobalDefaultError),
 }
 
+/// Where lines go.
+#[derive(Debug, Clone)]
+struct Sinks {
+    stderr: Sink,
+    file: Sink,
+}
+
 /// The server's log, for as long as this lives; its last lines are written when it is dropped.
 #[derive(Debug)]
 pub struct ServerLog {
-    sinks: Vec<Sink>,
+    sinks: Sinks,
 }
 
 impl ServerLog {
@@ -66,13 +77,13 @@ impl ServerLog {
     ) -> Result<Self, LogSetupError> {
         let filter = EnvFilter::try_new(filter.unwrap_or(DEFAULT_FILTER))?;
         let path = log_file(state);
-        let sinks = vec![
-            Sink::start("log-stderr", format, || Some(Box::new(std::io::stderr())))?,
-            Sink::start("log-file", format, move || {
+        let sinks = Sinks {
+            stderr: Sink::start("log-stderr", format, || Some(Box::new(std::io::stderr())))?,
+            file: Sink::start("log-file", format, move || {
                 let file = BoundedFile::open(&path)?;
                 Some(Box::new(file) as Box<dyn Write>)
             })?,
-        ];
+        };
         let layer = LineLayer { format, secrets, sinks: sinks.clone() };
         set_global_default(Registry::default().with(filter).with(layer))?;
         log_panics();
@@ -82,7 +93,8 @@ impl ServerLog {
 
 impl Drop for ServerLog {
     fn drop(&mut self) {
-        self.sinks.iter().for_each(|sink| sink.flush(FLUSH_WITHIN));
+        let Sinks { stderr, file } = &self.sinks;
+        [stderr, file].into_iter().for_each(|sink| sink.flush(FLUSH_WITHIN));
     }
 }
 

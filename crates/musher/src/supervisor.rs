@@ -173,9 +173,6 @@ impl Supervisor {
             owner,
             runner_vars,
         });
-        for notice in &notices {
-            warn!(notice, "notice");
-        }
         if moved {
             ground.end_all().await;
         }

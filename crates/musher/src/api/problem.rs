@@ -85,7 +85,7 @@ impl Problem {
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal",
             "the server failed at this request",
-            "look at the server's own output, and report it",
+            "look at the server's log, and report it",
         )
     }
 

@@ -14,7 +14,7 @@ use crate::config::trust::{self, Trust};
 use crate::config::{self, Project};
 use crate::home::{self, Home};
 use crate::journal::Claim;
-use crate::logging::{LogFormat, ServerLog};
+use crate::logging::{LogFormat, SAID_IN_WORDS, ServerLog};
 use crate::runner::launch;
 use crate::supervisor::{self, Supervisor};
 use crate::{fail, runtimes, secrets};
@@ -61,7 +61,7 @@ impl Serve {
         let _log = self.log(&home, &config.environment)?;
         let ended = self.serve(config, home, project, signals).await;
         if let Err(error) = &ended {
-            tracing::error!(cause = %error, "server failed");
+            tracing::error!(target: SAID_IN_WORDS, cause = %error, "server failed");
         }
         ended
     }
@@ -88,8 +88,11 @@ impl Serve {
         let door = Door::open(found.listener, &supervisor, &home, origins, self.web.site())?;
         let latch = door.latch();
         if let Some(notice) = &found.notice {
-            tracing::warn!(notice, "notice");
+            tracing::warn!(target: SAID_IN_WORDS, notice, "notice");
             self.tell(notice);
+        }
+        for notice in supervisor.notices() {
+            tracing::warn!(target: SAID_IN_WORDS, notice, "notice");
         }
         let live = supervisor.live().await.len();
         tracing::info!(

@@ -12,8 +12,7 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::LookupSpan;
 
-use super::LogFormat;
-use super::sink::Sink;
+use super::{LogFormat, SAID_IN_WORDS, Sinks};
 
 /// A text in a line is cut here: an agent or git may have written it.
 const MAX_VALUE_BYTES: usize = 2048;
@@ -22,7 +21,7 @@ const MAX_VALUE_BYTES: usize = 2048;
 pub(super) struct LineLayer {
     pub(super) format: LogFormat,
     pub(super) secrets: Secrets,
-    pub(super) sinks: Vec<Sink>,
+    pub(super) sinks: Sinks,
 }
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LineLayer {
@@ -55,7 +54,10 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LineLayer {
         let (level, target) = (*event.metadata().level(), event.metadata().target());
         let line = Line { level, target, message: &message, fields: &fields }.written(self.format);
         let line = Arc::from(line);
-        self.sinks.iter().for_each(|sink| sink.line(&line));
+        self.sinks.file.line(&line);
+        if target != SAID_IN_WORDS || self.format == LogFormat::Json {
+            self.sinks.stderr.line(&line);
+        }
     }
 }
 

@@ -277,3 +277,19 @@ async fn a_text_log_has_one_line_for_each_thing_and_rust_log_chooses_them() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("RUST_LOG") && said.contains("fix:"), "{said}");
 }
+
+#[tokio::test]
+async fn a_server_that_cannot_begin_says_so_once_and_keeps_it_in_its_log() {
+    let project = Project::of_workers();
+    project.trust();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let state = project.state().display().to_string();
+    let args = ["serve", "--listen", &address, "--state", &state];
+    let output = project.musher(&args).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(said.matches(&address).count(), 1, "{said}");
+    let kept = std::fs::read_to_string(project.kept_log()).unwrap();
+    assert!(kept.contains("ERROR server failed") && kept.contains(&address), "{kept}");
+}
