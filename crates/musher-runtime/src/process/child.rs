@@ -31,7 +31,6 @@ impl AgentChild {
             None => (None, None),
         };
         linux::isolate(&mut command, group);
-        #[expect(clippy::disallowed_methods, reason = "this module is the owner of processes")]
         let spawned = command.spawn();
         // Whoever was forked has told it before it ended, and the start ends after that.
         let inside = inside.as_mut().map_or(Ok(None), told)?;
