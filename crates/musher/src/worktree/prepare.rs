@@ -203,7 +203,9 @@ impl Slots {
     ) -> Result<(), GitError> {
         match found.head {
             Head::Detached { .. } => Ok(()),
-            _ => self.git.detach(checkout, found.head.commit().unwrap_or(to)).await,
+            Head::On { .. } | Head::Unborn => {
+                self.git.detach(checkout, found.head.commit().unwrap_or(to)).await
+            }
         }
     }
 

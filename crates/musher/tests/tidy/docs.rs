@@ -131,3 +131,78 @@ fn links(line: &str) -> impl Iterator<Item = &str> {
         .filter_map(|rest| rest.split([')', '"']).next())
         .filter(|target| !target.contains("://") && !target.contains(' '))
 }
+
+#[test]
+fn every_hop_of_the_walk_names_a_function_that_its_file_holds() {
+    let page = read(&root().join("docs/walk.md"));
+    let mut broken = Vec::new();
+    let mut walks = 0;
+    let sources: Vec<String> = rust_files().iter().map(|path| read(path)).collect();
+    for walk in page.split("\n## ").skip(1) {
+        walks += 1;
+        let title = walk.lines().next().unwrap_or_default();
+        let rows: Vec<Vec<&str>> = walk
+            .lines()
+            .filter(|line| line.starts_with("| ") && !line.starts_with("| hop"))
+            .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+            .collect();
+        if !title.ends_with(&format!(": {} hops", rows.len())) {
+            broken.push(format!("docs/walk.md, {title}: it has {} hops", rows.len()));
+        }
+        for (number, row) in (1..).zip(&rows) {
+            let [hop, file, function, what] = row[..] else {
+                broken.push(format!("docs/walk.md, {title}: hop {number} has four cells"));
+                continue;
+            };
+            let (file, function) = (file.trim_matches('`'), function.trim_matches('`'));
+            if hop != number.to_string() || what.is_empty() {
+                broken.push(format!("docs/walk.md, {title}: this is hop {number}, not {hop}"));
+            }
+            let unknown = quoted(what).filter(|word| {
+                word.contains("::") && !sources.iter().any(|source| source.contains(word))
+            });
+            broken
+                .extend(unknown.map(|word| {
+                    format!("docs/walk.md, {title}, hop {hop}: no source says {word}")
+                }));
+            match root().join(file).is_file() {
+                false => broken.push(format!("docs/walk.md, {title}, hop {hop}: no file {file}")),
+                true if holds(&read(&root().join(file)), function) => {}
+                true => broken.push(format!(
+                    "docs/walk.md, {title}, hop {hop}: {file} has no function {function}"
+                )),
+            }
+        }
+    }
+    assert_eq!(walks, 2, "the walks were not found");
+    none(broken);
+}
+
+/// Whether code has this function, `name` or `Type::name`.
+fn holds(code: &str, function: &str) -> bool {
+    let (owner, name) = match function.split_once("::") {
+        Some((owner, name)) => (Some(owner), name),
+        None => (None, function),
+    };
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let starts_apart = |text: &str| !text.starts_with(is_word);
+    // The functions of an owner stand in an `impl` block of its own, which ends at the margin.
+    let blocks: Vec<&str> = match owner {
+        None => vec![code],
+        Some(owner) => code
+            .split("\nimpl")
+            .skip(1)
+            .filter_map(|block| block.split("\n}").next())
+            .filter(|block| {
+                let head = block.split('{').next().unwrap_or_default();
+                head.match_indices(owner).any(|(at, _)| {
+                    starts_apart(&head[at + owner.len()..]) && !head[..at].ends_with(is_word)
+                })
+            })
+            .collect(),
+    };
+    let wanted = format!("fn {name}");
+    blocks.iter().any(|block| {
+        block.match_indices(&wanted).any(|(at, _)| starts_apart(&block[at + wanted.len()..]))
+    })
+}
