@@ -195,3 +195,42 @@ impl Drop for Standing {
 fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
     it.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    async fn enter(crowd: &Arc<Crowd>) -> Arc<Standing> {
+        crowd.enter(crowd.place().await.unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_newcomer_waits_for_those_who_are_about_to_show_a_token_and_sends_nobody_away() {
+        let crowd = Crowd::new(Room { strangers: 2, known: 8 });
+        let first = enter(&crowd).await;
+        let second = enter(&crowd).await;
+        let third = enter(&crowd);
+        tokio::pin!(third);
+        assert!(third.as_mut().now_or_never().is_none(), "there is no place yet");
+        first.is_known().unwrap();
+        let third = third.now_or_never().expect("the first one needs no place of a stranger");
+        for standing in [&first, &second, &third] {
+            assert!(!standing.must_go());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_says_nothing_makes_room_for_the_next_one_soon() {
+        let crowd = Crowd::new(Room { strangers: 2, known: 8 });
+        let silent = enter(&crowd).await;
+        let speaking = enter(&crowd).await;
+        let began = Instant::now();
+        speaking.speaks();
+        let third = enter(&crowd).await;
+        assert!(began.elapsed() <= 2 * PATIENCE, "{:?}", began.elapsed());
+        assert!(silent.must_go() && !speaking.must_go() && !third.must_go());
+        silent.unwelcome().await;
+    }
+}
