@@ -1,5 +1,6 @@
 //! Keeps the shape of the tree: what ARCHITECTURE.md forbids and no compiler refuses is refused here.
 
+mod architecture;
 mod decisions;
 mod docs;
 mod logging;

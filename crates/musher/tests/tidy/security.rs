@@ -31,26 +31,26 @@ fn every_trick_in_the_security_table_names_a_test_that_exists() {
 }
 
 /// The cells of a table's row.
-fn row(line: &str) -> Option<Vec<&str>> {
+pub(crate) fn row(line: &str) -> Option<Vec<&str>> {
     let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
     Some(inner.split('|').map(str::trim).collect())
 }
 
 /// Every test of the crates by its function, and of the web UI by its title, as one text each with a mark around it.
-fn known_tests() -> Known {
+pub(crate) fn known_tests() -> Known {
     let rust = rust_files().iter().map(|path| read(path)).collect();
     let mut web = files(&root().join("web/tests"));
     web.retain(|path| path.extension().is_some_and(|end| end == "ts" || end == "mjs"));
     Known { rust, web: web.iter().map(|path| read(path)).collect() }
 }
 
-struct Known {
+pub(crate) struct Known {
     rust: Vec<String>,
     web: Vec<String>,
 }
 
 impl Known {
-    fn contains(&self, name: &str) -> bool {
+    pub(crate) fn contains(&self, name: &str) -> bool {
         let function = format!("fn {name}(");
         let title = format!("\"{name}\"");
         let is_test = |text: &String| {
