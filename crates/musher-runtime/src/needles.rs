@@ -1,9 +1,17 @@
 //! A quick look whether a text holds any of a few others, before one looks closely.
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::memmem::Finder;
 
 /// With more of them than this one closer look is quicker than many quick ones.
 const FEW: usize = 12;
+
+/// What finds and names them, after the quick look. While there are few it is seldom asked, so that it is small rather than
+/// fast: there may be a thousand runners, and each has two.
+pub(crate) fn automaton(patterns: &[String]) -> Option<AhoCorasick> {
+    let kind = (patterns.len() <= FEW).then_some(AhoCorasickKind::ContiguousNFA);
+    AhoCorasick::builder().kind(kind).match_kind(MatchKind::LeftmostLongest).build(patterns).ok()
+}
 
 /// What is looked for.
 #[derive(Debug, Clone)]

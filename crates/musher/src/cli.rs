@@ -63,7 +63,7 @@ use std::time::Duration;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use exit::{CliError, Exit};
-use musher_runtime::{act_promptly, share_heaps};
+use musher_runtime::share_heaps;
 use runner::Runner;
 use terminal::tell;
 use tokio::runtime::Builder;
@@ -164,9 +164,7 @@ impl Verb {
                 // Threads that look at files come and go, and each heap keeps what was once free in it.
                 share_heaps();
                 let mut builder = Builder::new_multi_thread();
-                // Much waits for the server and it needs little of the processor, so it does not wait for the turns of
-                // others. A kernel that does not grant it gives the usual ones.
-                builder.worker_threads(2).on_thread_start(|| drop(act_promptly()));
+                builder.worker_threads(2);
                 builder
             }
             // The rest asks something of a server or of a file, and then prints it.

@@ -6,11 +6,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::AhoCorasick;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use crate::needles::Needles;
+use crate::needles::{Needles, automaton};
 
 const MASK: u8 = b'*';
 
@@ -53,10 +53,8 @@ impl Tap {
         patterns.sort();
         patterns.dedup();
         let longest = patterns.iter().map(String::len).max().unwrap_or(0);
-        let automaton =
-            AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
         let needles = Needles::new(&patterns);
-        let finder = automaton.filter(|_| longest > 0);
+        let finder = automaton(&patterns).filter(|_| longest > 0);
         let finder = finder.map(|automaton| Arc::new(Finder { needles, automaton }));
         Self { copies, finder, secrets: secrets.to_vec(), longest, printed: Arc::default() }
     }

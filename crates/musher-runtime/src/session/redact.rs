@@ -5,11 +5,11 @@ mod scan;
 
 use std::collections::HashMap;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::AhoCorasick;
 use musher_core::{Channel, Delta, Event, ItemId, Scope};
 use serde_json::Value as Json;
 
-use crate::needles::Needles;
+use crate::needles::{Needles, automaton};
 
 pub use known::Secrets;
 
@@ -84,8 +84,7 @@ impl Finder {
         if patterns.is_empty() {
             return None;
         }
-        let mut builder = AhoCorasick::builder();
-        let plain = builder.match_kind(MatchKind::LeftmostLongest).build(&patterns).ok()?;
+        let plain = automaton(&patterns)?;
         Some(Self { plain, needles: Needles::new(&patterns), patterns, replacements })
     }
 
