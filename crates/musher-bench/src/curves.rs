@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use musher::runner::log::{Cursor, Lock, Read, Reader, Writer};
+use musher::runner::log::{Cursor, Lock, LogRead, LogReader, Writer};
 use musher_core::{RunId, SessionEnded};
 use serde_json::json;
 
@@ -142,12 +142,12 @@ fn append(folder: &Path, run: &RunId, events: u64) -> anyhow::Result<f64> {
 fn last_page(folder: &Path, events: u64) -> anyhow::Result<f64> {
     let began = Instant::now();
     for _ in 0..TAILS {
-        let epoch = Reader::open(folder, None)?.head()?.context("the log has no head")?.epoch;
+        let epoch = LogReader::open(folder, None)?.head()?.context("the log has no head")?.epoch;
         let from = Cursor { epoch, seq: events.saturating_sub(100) };
-        let mut reader = Reader::open(folder, Some(from))?;
+        let mut reader = LogReader::open(folder, Some(from))?;
         let mut buffer = Vec::new();
         let read = reader.read(&mut buffer, 1 << 20)?;
-        ensure!(matches!(read, Read::Lines(_)), "the end of the log was not read");
+        ensure!(matches!(read, LogRead::Lines(_)), "the end of the log was not read");
     }
     Ok(began.elapsed().as_secs_f64() * 1e6 / f64::from(TAILS))
 }

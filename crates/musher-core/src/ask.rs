@@ -49,7 +49,7 @@ pub struct Approval {
     pub reason: Option<String>,
     /// What "always" would grant, in the agent's own words; empty when it cannot be granted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub always: Vec<Choice>,
+    pub always: Vec<GrantOffer>,
     /// Only a person may say yes: no rule and no default can.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub human_only: bool,
@@ -60,7 +60,7 @@ pub struct Approval {
 
 /// A lasting grant that the agent offers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Choice {
+pub struct GrantOffer {
     pub label: String,
     /// Where the agent would keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,21 +108,21 @@ pub enum Answer {
     /// Do not, and end the turn.
     DenyAndInterrupt { reason: String },
     /// The answers, in the order of the questions.
-    Replies { replies: Vec<Reply> },
+    Replies { replies: Vec<QuestionReply> },
     /// The filled-in form.
     Form { content: BTreeMap<String, Json> },
 }
 
 /// The answer to one question: labels chosen, or words of one's own.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Reply {
+pub struct QuestionReply {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chosen: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-impl Reply {
+impl QuestionReply {
     /// The reply as one text: the chosen labels, then the free text, separated by commas.
     pub fn joined(&self) -> String {
         let mut parts: Vec<&str> = self.chosen.iter().map(String::as_str).collect();
@@ -134,7 +134,7 @@ impl Reply {
 /// Yes or no, where nothing more is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Decision {
+pub enum AskDecision {
     Allow,
     #[default]
     Deny,
@@ -258,14 +258,18 @@ mod tests {
         };
         assert!(question.accepts(&Answer::Allow { input: None }).is_err());
         assert!(question.accepts(&Answer::Replies { replies: vec![] }).is_err());
-        assert!(question.accepts(&Answer::Replies { replies: vec![Reply::default()] }).is_ok());
+        assert!(
+            question.accepts(&Answer::Replies { replies: vec![QuestionReply::default()] }).is_ok()
+        );
         assert!(question.accepts(&Answer::Deny { reason: "no".into() }).is_ok());
     }
 
     #[test]
     fn a_reply_joins_labels_and_free_text_with_commas() {
-        let reply =
-            Reply { chosen: vec!["Red".into(), "Blue".into()], text: Some("or green".into()) };
+        let reply = QuestionReply {
+            chosen: vec!["Red".into(), "Blue".into()],
+            text: Some("or green".into()),
+        };
         assert_eq!(reply.joined(), "Red, Blue, or green");
     }
 }

@@ -24,8 +24,8 @@ pub struct Event {
     /// The turn it belongs to, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
-    #[serde(default, skip_serializing_if = "Scope::is_main")]
-    pub scope: Scope,
+    #[serde(default, skip_serializing_if = "EventScope::is_main")]
+    pub scope: EventScope,
     /// The vendor's frame it was made from; absent when we said it ourselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<RawRef>,
@@ -51,7 +51,7 @@ impl RawRef {
 /// Whether the agent itself or a helper of its own did something.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Scope {
+pub enum EventScope {
     #[default]
     Main,
     Subagent {
@@ -63,7 +63,7 @@ pub enum Scope {
     },
 }
 
-impl Scope {
+impl EventScope {
     pub fn is_main(&self) -> bool {
         match self {
             Self::Main => true,
@@ -197,8 +197,8 @@ pub struct Delta {
     pub item: ItemId,
     pub channel: Channel,
     pub text: String,
-    #[serde(default, skip_serializing_if = "Scope::is_main")]
-    pub scope: Scope,
+    #[serde(default, skip_serializing_if = "EventScope::is_main")]
+    pub scope: EventScope,
 }
 
 /// What a delta is a piece of.
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     fn sample(kind: EventKind) -> Event {
-        Event { seq: 7, at: 1_000, kind, turn: Some(1), scope: Scope::Main, raw: None }
+        Event { seq: 7, at: 1_000, kind, turn: Some(1), scope: EventScope::Main, raw: None }
     }
 
     #[test]
@@ -240,7 +240,7 @@ mod tests {
             aborted: false,
         });
         event.scope =
-            Scope::Subagent { agent: "a1".into(), parent_call: Some("c1".into()), name: None };
+            EventScope::Subagent { agent: "a1".into(), parent_call: Some("c1".into()), name: None };
         let line = serde_json::to_string(&event).unwrap();
         assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
     }

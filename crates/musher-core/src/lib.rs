@@ -22,12 +22,12 @@ mod usage;
 mod work;
 
 pub use ask::{
-    Answer, Approval, Ask, Choice, ClosedBy, Decision, Question, QuestionOption, Reply, Sender,
-    ShownAsk, merged,
+    Answer, Approval, Ask, AskDecision, ClosedBy, GrantOffer, Question, QuestionOption,
+    QuestionReply, Sender, ShownAsk, merged,
 };
 pub use cut::{cut_mark, cut_place, escape_len, is_cut, kept as kept_of_cut};
 pub use error::{ErrorClass, ErrorInfo};
-pub use event::{Channel, Delta, Event, EventKind, RawRef, Scope};
+pub use event::{Channel, Delta, Event, EventKind, EventScope, RawRef};
 pub use id::{
     AgentName, AskDigest, AskId, CallId, CommandId, IdError, ItemId, PromptId, RunId, SessionId,
     SlotId, StoryId, TaskId,
@@ -40,13 +40,14 @@ pub use rules::{
     path_fits,
 };
 pub use run::{
-    AskState, Doubt, EndWish, Line, Opening, PastRun, Run, RunKind, RunPhase, RunPlan, RunRef,
-    Start, Wait, Words,
+    AskState, Doubt, EndWish, FirstPrompt, PastRun, Run, RunKind, RunLine, RunPhase, RunPlan,
+    RunRef, SessionOpening, Wait, WorktreeStart,
 };
 pub use session::{Activity, McpState, ModelChange, RateLimit, SessionInfo};
 pub use story::{BranchRef, Story, StoryState};
 pub use tool::{Edit, Executor, ToolKind, ToolOutput, ToolPhase, ToolUpdate};
 pub use usage::{
-    Context, CostBasis, Entry, Ledger, Lineage, Spend, Tokens, UsageOf, UsageReport, Usd,
+    ContextWindow, CostBasis, Ledger, LedgerEntry, Lineage, Spend, Tokens, UsageOf, UsageReport,
+    Usd,
 };
 pub use work::OpenWork;

@@ -1,7 +1,7 @@
 //! The pool's words and rules: what may happen to stories and runs, and what follows from it.
 //!
-//! [`decide`] is the only place where the pool decides. It is given the [`State`], one [`Input`] and the time, and gives
-//! back a [`Decision`]: the facts to commit, and then the actions to take. [`State::apply`] folds a committed fact.
+//! [`decide`] is the only place where the pool decides. It is given the [`State`], one [`PoolInput`] and the time, and gives
+//! back a [`PoolDecision`]: the facts to commit, and then the actions to take. [`State::apply`] folds a committed fact.
 //! After a restart the facts are folded again and [`State::owed`] names every action that is still to be taken. All
 //! actions are idempotent, so that taking one twice does it once.
 
@@ -20,15 +20,15 @@ mod tests;
 
 use crate::{AgentName, Usd};
 
-pub use action::{Action, Decision, TextKey};
-pub use command::Command;
+pub use action::{Action, PoolDecision, TextKey};
+pub use command::PoolCommand;
 pub use decide::decide;
 pub use fact::Fact;
-pub use input::{Heard, Input, SecretPlace, Undelivered, UndeliveredCode};
-pub use money::{DAY_MS, Day, Held};
-pub use refusal::{Refusal, RefusalClass, Reply};
+pub use input::{PoolInput, RunReport, SecretPlace, Undelivered, UndeliveredCode};
+pub use money::{DAY_MS, DaySpending, UnknownSpending};
+pub use refusal::{CommandReply, Refusal, RefusalClass};
 pub use state::{
-    Delivery, DeliveryKind, KnownSession, Merge, MergeCheck, Pair, Parked, STATE_VERSION,
+    Delivery, DeliveryKind, KnownSession, Pair, Parked, PendingMerge, STATE_VERSION, SecretCheck,
     SessionKey, Slot, State, Wear,
 };
 

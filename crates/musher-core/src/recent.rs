@@ -3,21 +3,21 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// The newest things, at most `MOST` of them.
+/// The newest things, at most `CAPACITY` of them.
 #[derive(Debug, Clone)]
-pub struct Recent<T, const MOST: usize> {
+pub struct Recent<T, const CAPACITY: usize> {
     things: HashMap<Arc<str>, T>,
     /// Names from the oldest to the newest. Those of what was removed stay until it is their turn.
     names: VecDeque<Arc<str>>,
 }
 
-impl<T, const MOST: usize> Default for Recent<T, MOST> {
+impl<T, const CAPACITY: usize> Default for Recent<T, CAPACITY> {
     fn default() -> Self {
         Self { things: HashMap::new(), names: VecDeque::new() }
     }
 }
 
-impl<T, const MOST: usize> Recent<T, MOST> {
+impl<T, const CAPACITY: usize> Recent<T, CAPACITY> {
     pub fn get(&mut self, name: &str) -> Option<&mut T> {
         self.things.get_mut(name)
     }
@@ -33,7 +33,7 @@ impl<T, const MOST: usize> Recent<T, MOST> {
     }
 
     pub fn add(&mut self, name: &str, thing: T) {
-        if self.names.len() >= MOST
+        if self.names.len() >= CAPACITY
             && let Some(oldest) = self.names.pop_front()
         {
             self.things.remove(&oldest);

@@ -16,8 +16,8 @@ pub struct RunPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     pub kind: RunKind,
-    pub line: Line,
-    pub words: Words,
+    pub line: RunLine,
+    pub words: FirstPrompt,
     /// The slot in which an earlier run of the same work was; the run waits for it while it is busy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<SlotId>,
@@ -43,17 +43,17 @@ pub enum RunKind {
         turn: Option<u32>,
     },
     /// The pool starts again what was lost.
-    Restart { of: RunId, opening: Opening },
+    Restart { of: RunId, opening: SessionOpening },
 }
 
 impl RunKind {
     /// How the session is to be opened.
-    pub fn opening(&self) -> Opening {
+    pub fn opening(&self) -> SessionOpening {
         match self {
-            Self::Fresh | Self::Retry { .. } => Opening::Fresh,
-            Self::Resume { session, .. } => Opening::Resume { session: session.clone() },
+            Self::Fresh | Self::Retry { .. } => SessionOpening::Fresh,
+            Self::Resume { session, .. } => SessionOpening::Resume { session: session.clone() },
             Self::Fork { session, turn, .. } => {
-                Opening::Fork { session: session.clone(), turn: *turn }
+                SessionOpening::Fork { session: session.clone(), turn: *turn }
             }
             Self::Restart { opening, .. } => opening.clone(),
         }
@@ -74,7 +74,7 @@ impl RunKind {
 /// How a run opens its session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Opening {
+pub enum SessionOpening {
     Fresh,
     Resume {
         session: SessionId,
@@ -89,7 +89,7 @@ pub enum Opening {
 /// Whether a run is the one run of its agent on its story, or stands beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Line {
+pub enum RunLine {
     Main,
     Fork,
 }
@@ -97,7 +97,7 @@ pub enum Line {
 /// With which prompt a run begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Words {
+pub enum FirstPrompt {
     /// What the story says.
     Story,
     /// The prompt that is kept under the run's own id.
@@ -108,7 +108,7 @@ pub enum Words {
     Continue,
 }
 
-impl Words {
+impl FirstPrompt {
     /// The same words, as a later run says them.
     #[must_use]
     pub fn again(self, earlier: RunId) -> Self {
@@ -213,8 +213,8 @@ impl Run {
     /// The session that a later run would resume: the one seen, or the one that this run was to resume.
     pub fn conversation(&self) -> Option<SessionId> {
         self.session.clone().or_else(|| match self.plan.kind.opening() {
-            Opening::Resume { session } => Some(session),
-            Opening::Fresh | Opening::Fork { .. } => None,
+            SessionOpening::Resume { session } => Some(session),
+            SessionOpening::Fresh | SessionOpening::Fork { .. } => None,
         })
     }
 }
@@ -226,7 +226,7 @@ pub enum RunPhase {
     /// It waits for a place.
     Queued,
     /// Its worktree is being made.
-    Preparing { slot: SlotId, start: Start },
+    Preparing { slot: SlotId, start: WorktreeStart },
     /// Its runner is being started.
     Starting { slot: SlotId },
     /// Its runner is up.
@@ -278,7 +278,7 @@ impl RunPhase {
 /// What a worktree begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Start {
+pub enum WorktreeStart {
     /// A new branch at the project's base.
     Fresh,
     /// What is there.
@@ -316,7 +316,7 @@ pub struct PastRun {
     pub story: StoryId,
     pub agent: AgentName,
     pub model: Option<String>,
-    pub words: Words,
+    pub words: FirstPrompt,
     pub session: Option<SessionId>,
     pub slot: Option<SlotId>,
     pub outcome: Outcome,

@@ -6,7 +6,7 @@ mod usd;
 
 use serde::{Deserialize, Serialize};
 
-pub use ledger::{Entry, Ledger, Lineage};
+pub use ledger::{Ledger, LedgerEntry, Lineage};
 pub use report::UsageReport;
 pub use usd::Usd;
 
@@ -174,7 +174,7 @@ pub enum CostBasis {
 
 /// How full the model's window is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Context {
+pub struct ContextWindow {
     pub used: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,

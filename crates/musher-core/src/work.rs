@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::{CallId, EventKind, Scope, TaskId, TaskPhase, TaskUpdate, ToolPhase, ToolUpdate};
+use crate::{CallId, EventKind, EventScope, TaskId, TaskPhase, TaskUpdate, ToolPhase, ToolUpdate};
 
 /// The open calls and tasks of one session.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct OpenWork {
-    calls: BTreeMap<CallId, Scope>,
+    calls: BTreeMap<CallId, EventScope>,
     tasks: BTreeMap<TaskId, OpenTask>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct OpenTask {
-    scope: Scope,
+    scope: EventScope,
     /// The call that began it.
     call: Option<CallId>,
     background: bool,
@@ -25,7 +25,7 @@ impl OpenWork {
         clippy::wildcard_enum_match_arm,
         reason = "only calls and tasks go on after their event"
     )]
-    pub fn hear(&mut self, kind: &EventKind, scope: &Scope) {
+    pub fn hear(&mut self, kind: &EventKind, scope: &EventScope) {
         match kind {
             EventKind::Tool(update) => self.call(update, scope),
             EventKind::Task(update) => self.task(update, scope),
@@ -33,7 +33,7 @@ impl OpenWork {
         }
     }
 
-    fn call(&mut self, update: &ToolUpdate, scope: &Scope) {
+    fn call(&mut self, update: &ToolUpdate, scope: &EventScope) {
         match update.phase {
             ToolPhase::Proposed | ToolPhase::Running => {
                 self.calls.entry(update.call.clone()).or_insert_with(|| scope.clone());
@@ -46,7 +46,7 @@ impl OpenWork {
         }
     }
 
-    fn task(&mut self, update: &TaskUpdate, scope: &Scope) {
+    fn task(&mut self, update: &TaskUpdate, scope: &EventScope) {
         match update.phase {
             TaskPhase::Started | TaskPhase::Progress => {
                 // One that was never begun and need not be waited for has nothing to end.
@@ -78,7 +78,7 @@ impl OpenWork {
 
     /// The ends of all that ends with a turn: the agent's own calls, what they had begun, and what helpers do that do not
     /// work on in the background.
-    pub fn end_turn(&mut self) -> Vec<(Scope, EventKind)> {
+    pub fn end_turn(&mut self) -> Vec<(EventScope, EventKind)> {
         let calls: Vec<CallId> = self
             .calls
             .iter()
@@ -97,18 +97,18 @@ impl OpenWork {
     }
 
     /// The ends of all that is open when the session ends.
-    pub fn end(&mut self) -> Vec<(Scope, EventKind)> {
+    pub fn end(&mut self) -> Vec<(EventScope, EventKind)> {
         let (calls, tasks) =
             (self.calls.keys().cloned().collect(), self.tasks.keys().cloned().collect());
         self.ends(calls, tasks)
     }
 
     /// Whether this is a helper, or the helper of one, that works in the background.
-    fn works_on(&self, scope: &Scope) -> bool {
+    fn works_on(&self, scope: &EventScope) -> bool {
         let mut scope = scope;
         // Helpers of helpers stand in a row; a row that leads in a circle is no longer than there are calls.
         for _ in 0..=self.calls.len() {
-            let Scope::Subagent { agent, parent_call, .. } = scope else { return false };
+            let EventScope::Subagent { agent, parent_call, .. } = scope else { return false };
             let is_this = |(id, task): (&TaskId, &OpenTask)| {
                 task.background
                     && (id.as_str() == agent || (task.call.is_some() && task.call == *parent_call))
@@ -125,9 +125,9 @@ impl OpenWork {
     }
 
     /// Helpers end before those who called them.
-    fn ends(&mut self, calls: Vec<CallId>, tasks: Vec<TaskId>) -> Vec<(Scope, EventKind)> {
+    fn ends(&mut self, calls: Vec<CallId>, tasks: Vec<TaskId>) -> Vec<(EventScope, EventKind)> {
         let mut ends = Vec::new();
-        let mut calls: Vec<(CallId, Scope)> =
+        let mut calls: Vec<(CallId, EventScope)> =
             calls.into_iter().filter_map(|call| self.calls.remove_entry(&call)).collect();
         calls.sort_by_key(|(_, scope)| scope.is_main());
         for (call, scope) in calls {
@@ -155,8 +155,8 @@ impl OpenWork {
 mod tests {
     use super::*;
 
-    fn helper(parent: &str) -> Scope {
-        Scope::Subagent { agent: parent.into(), parent_call: Some(parent.into()), name: None }
+    fn helper(parent: &str) -> EventScope {
+        EventScope::Subagent { agent: parent.into(), parent_call: Some(parent.into()), name: None }
     }
 
     fn call(id: &str, phase: ToolPhase) -> EventKind {
@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    fn names(ends: &[(Scope, EventKind)]) -> Vec<&str> {
+    fn names(ends: &[(EventScope, EventKind)]) -> Vec<&str> {
         ends.iter().map(|(_, kind)| name(kind)).collect()
     }
 
@@ -193,21 +193,21 @@ mod tests {
         let mut work = OpenWork::default();
         for (kind, scope) in [
             // A helper that the turn waits for, with a helper of its own.
-            (call("agent", ToolPhase::Proposed), Scope::Main),
-            (task("t1", "agent", false), Scope::Main),
+            (call("agent", ToolPhase::Proposed), EventScope::Main),
+            (task("t1", "agent", false), EventScope::Main),
             (call("its-call", ToolPhase::Proposed), helper("agent")),
             (call("its-helper", ToolPhase::Running), helper("its-call")),
             // One that works in the background: its own call has its result.
-            (call("behind", ToolPhase::Proposed), Scope::Main),
-            (task("t2", "behind", true), Scope::Main),
-            (call("behind", ToolPhase::Completed), Scope::Main),
+            (call("behind", ToolPhase::Proposed), EventScope::Main),
+            (task("t2", "behind", true), EventScope::Main),
+            (call("behind", ToolPhase::Completed), EventScope::Main),
             (call("goes-on", ToolPhase::Proposed), helper("behind")),
             (call("goes-on-too", ToolPhase::Proposed), helper("goes-on")),
             // A shell that was left running.
-            (call("shell", ToolPhase::Proposed), Scope::Main),
-            (task("t3", "shell", false), Scope::Main),
-            (call("shell", ToolPhase::Completed), Scope::Main),
-            (call("shell", ToolPhase::Progress), Scope::Main),
+            (call("shell", ToolPhase::Proposed), EventScope::Main),
+            (task("t3", "shell", false), EventScope::Main),
+            (call("shell", ToolPhase::Completed), EventScope::Main),
+            (call("shell", ToolPhase::Progress), EventScope::Main),
         ] {
             work.hear(&kind, &scope);
         }

@@ -18,7 +18,7 @@ pub(crate) use plain::{Plain, once};
 pub(crate) use shorten::{Shortener, shorten};
 
 /// A value that was found and not read yet.
-pub(crate) type Piece<'a> = sonic_rs::LazyValue<'a>;
+pub(crate) type RawJson<'a> = sonic_rs::LazyValue<'a>;
 
 /// What is nested deeper is left out first. The fast reader takes up to 40 KB of stack for each level, and a thread may
 /// have no more than 2 MiB.
@@ -27,9 +27,9 @@ const DEEPEST: usize = 32;
 /// A text as it stands in the line; a copy only where something in it is escaped.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(crate) struct JsonText<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl std::ops::Deref for Text<'_> {
+impl std::ops::Deref for JsonText<'_> {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -87,20 +87,20 @@ pub(crate) fn read<'a, T: Deserialize<'a>>(line: &'a str) -> Option<T> {
 }
 
 /// A part of a line as the shape that is expected of it.
-pub(crate) fn read_piece<T: DeserializeOwned>(piece: &Piece<'_>) -> Option<T> {
+pub(crate) fn read_piece<T: DeserializeOwned>(piece: &RawJson<'_>) -> Option<T> {
     read(piece.as_raw_str())
 }
 
 /// The text under a name of an object. What follows it is not looked at, and may not even be JSON.
-pub(crate) fn text_in<'a>(line: &'a str, name: &str) -> Option<Text<'a>> {
+pub(crate) fn text_in<'a>(line: &'a str, name: &str) -> Option<JsonText<'a>> {
     // What tells frames apart nearly always stands there.
     if let Some(text) = Plain::leading_text(line, name) {
-        return Some(Text(text.into()));
+        return Some(JsonText(text.into()));
     }
     let found = sonic_rs::get(line, [name]).ok()?;
     match found.as_raw_cow() {
         Cow::Borrowed(raw) => read(raw),
-        Cow::Owned(raw) => read::<String>(&raw).map(|text| Text(text.into())),
+        Cow::Owned(raw) => read::<String>(&raw).map(|text| JsonText(text.into())),
     }
 }
 
@@ -115,7 +115,7 @@ where
     D: Deserializer<'de>,
     T: DeserializeOwned + Default,
 {
-    let piece = Piece::deserialize(deserializer)?;
+    let piece = RawJson::deserialize(deserializer)?;
     Ok(read_piece(&piece).unwrap_or_default())
 }
 
@@ -133,7 +133,7 @@ mod tests {
     fn what_is_read_can_be_read_again_by_everybody_inside_an_event() {
         let line = nested(DEEPEST);
         assert!(!is_too_deep(&line));
-        assert!(read::<Piece<'_>>(&line).is_some() && is_whole(&line));
+        assert!(read::<RawJson<'_>>(&line).is_some() && is_whole(&line));
         let value: Json = read(&line).unwrap();
         let inside = serde_json::json!({ "a": { "b": value } }).to_string();
         assert!(serde_json::from_str::<Json>(&inside).is_ok());

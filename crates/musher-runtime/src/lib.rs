@@ -39,15 +39,15 @@ pub use process::{
     Containment, Environment, Host, MARK, OtherProcess, Sweep, TreeOf, act_promptly, control_group,
     give_back_memory, keep_memory, memory, reap_orphans, share_heaps, sweep,
 };
-pub use process::{StartError, find as find_program};
+pub use process::{ProgramError, find as find_program};
 pub use project_files::{
-    Changed, Effect, Found, LARGEST, ProjectFile, ProjectTrust, Seen, Snapshot, effect_of,
-    executed_below, executed_roots, is_executed,
+    Changed, FileEffect, FoundFile, MAX_PROJECT_FILE_SIZE_BYTES, ProjectFile, ProjectTrust,
+    SeenFile, Snapshot, effect_of, executed_below, executed_roots, is_executed,
 };
 pub use runtime::{Capabilities, Runtime};
 pub use session::{
-    AskPolicy, Asked, Command, CommandError, Keeper, KeySource, Limits, McpServer, McpTransport,
-    ModelOptions, Output, PendingPrompt, Remark, Resume, Secrets, Session, SessionHandle,
-    SessionSpec, SystemPrompt, USUAL_INACTIVITY,
+    AskPolicy, CommandError, HostAsk, Keeper, KeySource, McpServer, McpTransport, ModelOptions,
+    PendingPrompt, Remark, ResumeFrom, RunLimits, Secrets, Session, SessionCommand, SessionHandle,
+    SessionOutput, SessionSpec, SystemPrompt, USUAL_INACTIVITY,
 };
 pub use tokio_util::sync::CancellationToken;

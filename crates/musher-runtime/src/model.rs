@@ -7,7 +7,7 @@
 mod agent;
 mod call;
 mod compact;
-mod door;
+mod connection;
 #[cfg(test)]
 pub(crate) mod fuzz;
 mod history;

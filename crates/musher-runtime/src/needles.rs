@@ -4,12 +4,12 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::memmem::Finder;
 
 /// With more of them than this one closer look is quicker than many quick ones.
-const FEW: usize = 12;
+const MAX_SINGLE_SEARCHES: usize = 12;
 
 /// What finds and names them, after the quick look. While there are few it is seldom asked, so that it is small rather than
 /// fast: there may be a thousand runners, and each has two.
 pub(crate) fn automaton(patterns: &[String]) -> Option<AhoCorasick> {
-    let kind = (patterns.len() <= FEW).then_some(AhoCorasickKind::ContiguousNFA);
+    let kind = (patterns.len() <= MAX_SINGLE_SEARCHES).then_some(AhoCorasickKind::ContiguousNFA);
     AhoCorasick::builder().kind(kind).match_kind(MatchKind::LeftmostLongest).build(patterns).ok()
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct Needles(Vec<Finder<'static>>);
 
 impl Needles {
     pub(crate) fn new(patterns: &[String]) -> Self {
-        let few = patterns.iter().filter(|_| patterns.len() <= FEW);
+        let few = patterns.iter().filter(|_| patterns.len() <= MAX_SINGLE_SEARCHES);
         Self(few.map(|pattern| Finder::new(pattern).into_owned()).collect())
     }
 
@@ -41,7 +41,7 @@ mod tests {
             for pattern in &patterns {
                 assert!(needles.may_be_in(format!("before {pattern} after").as_bytes()));
             }
-            assert_eq!(needles.may_be_in(b"secret-x-value"), count > FEW);
+            assert_eq!(needles.may_be_in(b"secret-x-value"), count > MAX_SINGLE_SEARCHES);
         }
     }
 }

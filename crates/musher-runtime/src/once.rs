@@ -3,7 +3,7 @@
 use musher_core::{ErrorInfo, Event, EventKind, Outcome, SessionEnded, SessionId, Tokens, Usd};
 use tokio_util::sync::CancellationToken;
 
-use crate::{AskPolicy, Output, Runtime, SessionSpec};
+use crate::{AskPolicy, Runtime, SessionOutput, SessionSpec};
 
 /// What one-shot work gave.
 #[derive(Debug, Clone)]
@@ -55,7 +55,7 @@ pub async fn run_once(
             }
         };
         let Some(output) = output else { break };
-        let Output::Event(event) = output else {
+        let SessionOutput::Event(event) = output else {
             continue;
         };
         if let EventKind::TurnEnded(turn) = &event.kind

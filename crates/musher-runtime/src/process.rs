@@ -34,14 +34,14 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use environment::Environment;
 pub(crate) use environment::{SECRET_LEN, password_in, secrets};
-pub(crate) use framer::{Framer, Line, LineBody};
+pub(crate) use framer::{Framer, LineBody, OutputLine};
 pub use linux::{act_promptly, give_back_memory, keep_memory, share_heaps};
 pub use mark::MARK;
-pub(crate) use mark::{Mark, is_mark};
+pub(crate) use mark::{RunMark, is_mark};
 pub use memory::{TreeOf, memory};
 pub use other::OtherProcess;
 pub(crate) use program::folder;
-pub use program::{StartError, find};
+pub use program::{ProgramError, find};
 pub use roots::reap_orphans;
 pub(crate) use sweep::sweep_own;
 pub use sweep::{control_group, sweep};
@@ -89,9 +89,9 @@ pub(crate) struct Launch {
     pub(crate) args: Vec<OsString>,
     pub(crate) cwd: PathBuf,
     pub(crate) env: Vec<(OsString, OsString)>,
-    pub(crate) mark: Mark,
+    pub(crate) mark: RunMark,
     pub(crate) containment: Containment,
-    pub(crate) stdin: Input,
+    pub(crate) stdin: StdinMode,
     pub(crate) stderr: Errors,
     pub(crate) weights: Weights,
     /// Where a copy of its output goes.
@@ -100,7 +100,7 @@ pub(crate) struct Launch {
 
 /// Whether the process is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Input {
+pub(crate) enum StdinMode {
     Piped,
     Null,
 }
@@ -116,27 +116,27 @@ pub(crate) enum Errors {
 
 /// What was read from a process at once.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum ProcessRead {
     /// Lines, and what they weigh until whoever they are for has taken them.
-    Lines(Vec<Line>, Weight),
+    Lines(Vec<OutputLine>, Weight),
     /// It has closed its output and goes on.
     Closed,
     /// The last thing heard: it has exited, its output was read to the end, and its tree is gone.
-    Ended(Exit),
+    Ended(ProcessOutcome),
 }
 
 /// What comes out of a process, line by line.
 #[derive(Debug)]
 pub(crate) enum Said {
     /// A line, and what it weighs until whoever it is for has taken it.
-    Line(Line, Weight),
-    /// As [`Heard::Ended`].
-    Ended(Exit),
+    Line(OutputLine, Weight),
+    /// As [`ProcessRead::Ended`].
+    Ended(ProcessOutcome),
 }
 
 /// How a process ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Exit {
+pub(crate) struct ProcessOutcome {
     pub(crate) code: Option<i32>,
     pub(crate) signal: Option<i32>,
     pub(crate) stderr_tail: String,
@@ -164,29 +164,29 @@ enum Control {
 /// A running process. Dropping it kills the tree.
 #[derive(Debug)]
 pub(crate) struct Process {
-    output: mpsc::Receiver<Heard>,
+    output: mpsc::Receiver<ProcessRead>,
     /// Lines that were heard and not said yet, with what they weigh together.
-    rest: Option<(std::vec::IntoIter<Line>, Weight)>,
+    rest: Option<(std::vec::IntoIter<OutputLine>, Weight)>,
     control: mpsc::Sender<Control>,
 }
 
 impl Process {
     /// Starts the process and the task that owns it. Whoever stops waiting for that leaves nothing behind: what was
     /// started meanwhile has an owner already, which ends the whole tree.
-    pub(crate) async fn start(launch: Launch) -> Result<Self, StartError> {
+    pub(crate) async fn start(launch: Launch) -> Result<Self, ProgramError> {
         let path = launch.program.clone();
         let (reply, started) = oneshot::channel();
         crate::task::detach(Box::pin(async move {
             // A process that nobody waits for is dropped here.
             let _unwanted = reply.send(Self::start_owned(launch).await);
         }));
-        let gone = |_| StartError::Spawn { path, source: std::io::ErrorKind::Interrupted.into() };
+        let gone = |_| ProgramError::Spawn { path, source: std::io::ErrorKind::Interrupted.into() };
         started.await.map_err(gone)?
     }
 
-    async fn start_owned(launch: Launch) -> Result<Self, StartError> {
+    async fn start_owned(launch: Launch) -> Result<Self, ProgramError> {
         let path = launch.program.clone();
-        let failed = |source| StartError::Spawn { path: path.clone(), source };
+        let failed = |source| ProgramError::Spawn { path: path.clone(), source };
         let command = command(&launch).map_err(failed)?;
         let cgroup = match launch.containment.sweep {
             Sweep::Tree => Cgroup::make(&launch.mark),
@@ -196,14 +196,14 @@ impl Process {
         let child = spawner::spawn(command.command, entrance).await.map_err(failed)?;
         let (lines, output) = mpsc::channel(READS);
         let (control, orders) = mpsc::channel(WRITES);
-        let task = task::Task::new(child, cgroup, command.merged, launch, lines, orders)
+        let task = task::LinuxTask::new(child, cgroup, command.merged, launch, lines, orders)
             .map_err(failed)?;
         crate::task::detach(Box::pin(task.run()));
         Ok(Self { output, rest: None, control })
     }
 
     /// The next lines, as many as were read at once, or the end; `None` only after the end.
-    pub(crate) async fn hear(&mut self) -> Option<Heard> {
+    pub(crate) async fn hear(&mut self) -> Option<ProcessRead> {
         self.output.recv().await
     }
 
@@ -217,9 +217,9 @@ impl Process {
                 return share.map(|share| Said::Line(line, share));
             }
             match self.output.recv().await? {
-                Heard::Lines(lines, weight) => self.rest = Some((lines.into_iter(), weight)),
-                Heard::Closed => {}
-                Heard::Ended(exit) => return Some(Said::Ended(exit)),
+                ProcessRead::Lines(lines, weight) => self.rest = Some((lines.into_iter(), weight)),
+                ProcessRead::Closed => {}
+                ProcessRead::Ended(exit) => return Some(Said::Ended(exit)),
             }
         }
     }
@@ -273,8 +273,8 @@ fn command(launch: &Launch) -> std::io::Result<Prepared> {
         .envs(launch.env.iter().map(|(key, value)| (key, value)))
         .env(MARK, launch.mark.value())
         .stdin(match launch.stdin {
-            Input::Piped => Stdio::piped(),
-            Input::Null => Stdio::null(),
+            StdinMode::Piped => Stdio::piped(),
+            StdinMode::Null => Stdio::null(),
         });
     let merged = match launch.stderr {
         Errors::Tail => {

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 /// What a program does with a file that it finds in its folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
+pub enum FileEffect {
     /// It runs what the file names: hooks, tool servers, helpers.
     Executes,
     /// It takes the file for instructions.
@@ -29,16 +29,16 @@ pub struct ProjectFile {
     /// As in tool rules, seen from the folder. What is executed begins with a name, so that it can be looked for; behind
     /// `**/` it is looked for in every folder.
     pub pattern: &'static str,
-    pub effect: Effect,
+    pub effect: FileEffect,
 }
 
 impl ProjectFile {
     pub(crate) const fn executes(pattern: &'static str) -> Self {
-        Self { pattern, effect: Effect::Executes }
+        Self { pattern, effect: FileEffect::Executes }
     }
 
     pub(crate) const fn obeys(pattern: &'static str) -> Self {
-        Self { pattern, effect: Effect::Obeys }
+        Self { pattern, effect: FileEffect::Obeys }
     }
 
     /// The files of this kind in any folder, as a pattern of a tool rule.
@@ -80,14 +80,14 @@ impl ProjectFile {
 const ANYWHERE: &str = "**/";
 
 /// What a path means to the programs that know these files; execution goes before obedience.
-pub fn effect_of(files: &[ProjectFile], path: &str) -> Option<Effect> {
+pub fn effect_of(files: &[ProjectFile], path: &str) -> Option<FileEffect> {
     let fits = |file: &&ProjectFile| path_fits(&file.anywhere(), path);
     files.iter().filter(fits).map(|file| file.effect).min()
 }
 
 /// The top-level names under which the files are that would be executed.
 pub fn executed_roots(files: &[ProjectFile]) -> Vec<&'static str> {
-    let executed = files.iter().filter(|file| file.effect == Effect::Executes);
+    let executed = files.iter().filter(|file| file.effect == FileEffect::Executes);
     let mut roots: Vec<&str> =
         executed.map(|file| file.root().split('/').next().unwrap_or_default()).collect();
     roots.sort_unstable();
@@ -97,27 +97,27 @@ pub fn executed_roots(files: &[ProjectFile]) -> Vec<&'static str> {
 
 /// Whether some of the files that would be executed may lie in any folder.
 pub fn executed_below(files: &[ProjectFile]) -> bool {
-    files.iter().any(|file| file.effect == Effect::Executes && file.is_anywhere())
+    files.iter().any(|file| file.effect == FileEffect::Executes && file.is_anywhere())
 }
 
 /// The largest file that is read; nobody agrees to one that he cannot read himself.
-pub const LARGEST: u64 = 1 << 20;
+pub const MAX_PROJECT_FILE_SIZE_BYTES: u64 = 1 << 20;
 /// Texts longer than this are known by their digest alone.
-const LONGEST_TEXT: usize = 64 << 10;
+const MAX_KEPT_TEXT_BYTES: usize = 64 << 10;
 /// How many bytes of text are kept in all.
-const MOST_TEXT: usize = 256 << 10;
+const MAX_KEPT_TEXTS_BYTES: usize = 256 << 10;
 const DIGEST: &str = "sha256:";
 
 /// The files that a program would execute, as a folder or a commit has them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Snapshot {
-    files: BTreeMap<String, Seen>,
+    files: BTreeMap<String, SeenFile>,
 }
 
 /// One of those files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct SeenFile {
     /// `sha256:` and the digest of its bytes, or in words what stands in its place.
     pub mark: String,
     /// Its text, where it is text and not too long.
@@ -129,13 +129,13 @@ pub struct Seen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
     pub path: String,
-    pub before: Option<Seen>,
-    pub after: Option<Seen>,
+    pub before: Option<SeenFile>,
+    pub after: Option<SeenFile>,
 }
 
 impl Snapshot {
     /// Adds a file of a commit, if a program would execute it or something stands where such files would be.
-    pub fn add(&mut self, files: &[ProjectFile], path: &str, found: Found) {
+    pub fn add(&mut self, files: &[ProjectFile], path: &str, found: FoundFile) {
         if is_executed(files, path) {
             self.put(path.to_owned(), found);
         }
@@ -158,22 +158,24 @@ impl Snapshot {
     /// One of which nothing is known, so that nobody agrees to it.
     pub(crate) fn unseen(why: &str) -> Self {
         let mut unseen = Self::default();
-        unseen.put(".".to_owned(), Found::Odd(why.to_owned()));
+        unseen.put(".".to_owned(), FoundFile::Odd(why.to_owned()));
         unseen
     }
 
-    fn put(&mut self, path: String, found: Found) {
-        let room = MOST_TEXT.saturating_sub(self.texts());
+    fn put(&mut self, path: String, found: FoundFile) {
+        let room = MAX_KEPT_TEXTS_BYTES.saturating_sub(self.texts());
         let seen = match found {
-            Found::Bytes(bytes) => Seen {
+            FoundFile::Bytes(bytes) => SeenFile {
                 mark: Sha256::digest(&bytes).iter().fold(DIGEST.to_owned(), |mut mark, byte| {
                     // Writing to a text cannot fail.
                     let _written = write!(mark, "{byte:02x}");
                     mark
                 }),
-                text: String::from_utf8(bytes).ok().filter(|it| it.len() <= LONGEST_TEXT.min(room)),
+                text: String::from_utf8(bytes)
+                    .ok()
+                    .filter(|it| it.len() <= MAX_KEPT_TEXT_BYTES.min(room)),
             },
-            Found::Odd(what) => Seen { mark: what, text: None },
+            FoundFile::Odd(what) => SeenFile { mark: what, text: None },
         };
         self.files.insert(path, seen);
     }
@@ -187,7 +189,7 @@ impl Snapshot {
     }
 
     /// Path by path.
-    pub fn files(&self) -> impl Iterator<Item = (&str, &Seen)> {
+    pub fn files(&self) -> impl Iterator<Item = (&str, &SeenFile)> {
         self.files.iter().map(|(path, seen)| (path.as_str(), seen))
     }
 
@@ -209,8 +211,8 @@ impl Snapshot {
     /// The same without the texts, for where contents are only compared.
     #[must_use]
     pub fn without_texts(&self) -> Self {
-        let bare = |(path, seen): (&String, &Seen)| {
-            (path.clone(), Seen { mark: seen.mark.clone(), text: None })
+        let bare = |(path, seen): (&String, &SeenFile)| {
+            (path.clone(), SeenFile { mark: seen.mark.clone(), text: None })
         };
         Self { files: self.files.iter().map(bare).collect() }
     }
@@ -233,13 +235,13 @@ impl Snapshot {
 
 /// Whether a program would execute what is at a path of its folder, or something stands where such files would be.
 pub fn is_executed(files: &[ProjectFile], path: &str) -> bool {
-    let mut executed = files.iter().filter(|file| file.effect == Effect::Executes);
+    let mut executed = files.iter().filter(|file| file.effect == FileEffect::Executes);
     executed.any(|file| path_fits(file.pattern, path) || file.is_below(path))
 }
 
 /// What is found in the place of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundFile {
     Bytes(Vec<u8>),
     /// Something that is not read, in words.
     Odd(String),
@@ -257,7 +259,7 @@ impl Changed {
 
     /// The change as an edit, where both texts are known.
     pub(crate) fn edit(&self) -> Option<Edit> {
-        let text = |seen: &Option<Seen>| match seen {
+        let text = |seen: &Option<SeenFile>| match seen {
             None => Some(None),
             Some(seen) => seen.text.clone().map(Some),
         };

@@ -5,7 +5,7 @@ use crate::{ProjectFile, Session, SessionSpec};
 /// A kind of backend that can play an agent.
 ///
 /// ```no_run
-/// use musher_runtime::{Environment, Output, Runtime, SessionSpec, claude_code::ClaudeCode};
+/// use musher_runtime::{Environment, Runtime, SessionOutput, SessionSpec, claude_code::ClaudeCode};
 ///
 /// # async fn example() {
 /// let runtime = ClaudeCode::default();
@@ -13,8 +13,8 @@ use crate::{ProjectFile, Session, SessionSpec};
 /// let mut session = runtime.start(spec);
 /// while let Some(output) = session.next().await {
 ///     match output {
-///         Output::Event(event) => println!("{} {:?}", event.seq, event.kind),
-///         Output::Delta(delta) => print!("{}", delta.text),
+///         SessionOutput::Event(event) => println!("{} {:?}", event.seq, event.kind),
+///         SessionOutput::Delta(delta) => print!("{}", delta.text),
 ///     }
 /// }
 /// # }

@@ -10,7 +10,7 @@ mod files;
 mod limits;
 mod options;
 mod outbound;
-mod parcel;
+mod output_batch;
 mod port;
 mod redact;
 mod setup;
@@ -24,17 +24,20 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 pub(crate) use driver::{Profile, start};
 pub(crate) use ending::LADDER;
 pub use options::{KeySource, ModelOptions};
-use parcel::Parcel;
-pub(crate) use port::{Attempt, Batch, Ended, Gate, GateVerdict, Order, Port, Settings, Signal};
+use output_batch::OutputBatch;
+pub(crate) use port::{
+    Attempt, BackendEnd, BackendOrder, FrameBatch, Gate, GateVerdict, Port, ProjectFilesMode,
+    Signal,
+};
 pub use redact::Secrets;
 pub use spec::{
-    AskPolicy, Keeper, Limits, McpServer, McpTransport, PendingPrompt, Resume, SessionSpec,
+    AskPolicy, Keeper, McpServer, McpTransport, PendingPrompt, ResumeFrom, RunLimits, SessionSpec,
     SystemPrompt, USUAL_INACTIVITY,
 };
 
 /// What a session says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Output {
+pub enum SessionOutput {
     /// Numbered, and worth keeping.
     Event(Event),
     /// Text in flight; the event that follows holds all of it.
@@ -43,7 +46,7 @@ pub enum Output {
 
 /// A wish about a running session.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Command {
+pub enum SessionCommand {
     /// Work on this when the turn has ended.
     Prompt {
         id: PromptId,
@@ -99,7 +102,7 @@ pub enum Remark {
 
 /// An ask that the host opened itself.
 #[derive(Debug)]
-pub struct Asked {
+pub struct HostAsk {
     pub ask: AskId,
     /// The answer, once it is durable. It fails when the ask was closed without one.
     pub answer: oneshot::Receiver<Answer>,
@@ -133,34 +136,34 @@ pub enum CommandError {
 /// What a handle sends to the driver, with the way back.
 #[derive(Debug)]
 enum Request {
-    Command(Command, oneshot::Sender<Result<u64, CommandError>>),
-    Ask(Ask, oneshot::Sender<Result<Asked, CommandError>>),
+    Command(SessionCommand, oneshot::Sender<Result<u64, CommandError>>),
+    Ask(Ask, oneshot::Sender<Result<HostAsk, CommandError>>),
 }
 
 /// One agent at work. Dropping it kills the agent and everything it started.
 #[derive(Debug)]
 pub struct Session {
-    outputs: mpsc::Receiver<Parcel>,
+    outputs: mpsc::Receiver<OutputBatch>,
     /// What came together with the last output that was taken.
-    rest: Parcel,
+    rest: OutputBatch,
     handle: SessionHandle,
     _kill: DropGuard,
 }
 
 impl Session {
     fn new(
-        outputs: mpsc::Receiver<Parcel>,
+        outputs: mpsc::Receiver<OutputBatch>,
         requests: mpsc::Sender<Request>,
         kill: CancellationToken,
     ) -> Self {
-        let (rest, handle) = (Parcel::default(), SessionHandle { requests });
+        let (rest, handle) = (OutputBatch::default(), SessionHandle { requests });
         Self { outputs, rest, handle, _kill: kill.drop_guard() }
     }
 
     /// The next thing said. The last one is `SessionEnded`; after it comes `None`.
     ///
     /// A session whose outputs are not read makes its agent wait; nothing is dropped.
-    pub async fn next(&mut self) -> Option<Output> {
+    pub async fn next(&mut self) -> Option<SessionOutput> {
         loop {
             if let Some(output) = self.rest.outputs.pop_front() {
                 return Some(output);
@@ -184,12 +187,12 @@ pub struct SessionHandle {
 
 impl SessionHandle {
     /// Sends a command and waits until the driver has taken or refused it.
-    pub async fn send(&self, command: Command) -> Result<(), CommandError> {
+    pub async fn send(&self, command: SessionCommand) -> Result<(), CommandError> {
         self.deliver(command).await.map(|_| ())
     }
 
     /// The same, and gives the number of the last event at that moment: once that is durable, so is the command.
-    pub async fn deliver(&self, command: Command) -> Result<u64, CommandError> {
+    pub async fn deliver(&self, command: SessionCommand) -> Result<u64, CommandError> {
         let (reply, answer) = oneshot::channel();
         let request = Request::Command(command, reply);
         self.requests.send(request).await.map_err(|_| CommandError::Ended)?;
@@ -198,7 +201,7 @@ impl SessionHandle {
 
     /// Asks in the agent's name, for a tool of the host. The ask has the same rules, deadline and default as the
     /// agent's own; whoever loses interest takes it back with [`Self::withdraw`].
-    pub async fn ask(&self, ask: Ask) -> Result<Asked, CommandError> {
+    pub async fn ask(&self, ask: Ask) -> Result<HostAsk, CommandError> {
         let (reply, asked) = oneshot::channel();
         let request = Request::Ask(ask, reply);
         self.requests.send(request).await.map_err(|_| CommandError::Ended)?;
@@ -207,54 +210,54 @@ impl SessionHandle {
 
     /// Takes back an ask of the host's own.
     pub async fn withdraw(&self, ask: AskId) -> Result<(), CommandError> {
-        self.send(Command::Withdraw { ask }).await
+        self.send(SessionCommand::Withdraw { ask }).await
     }
 
     /// Puts into the record what the agent told through a tool of the host.
     pub async fn remark(&self, remark: Remark) -> Result<(), CommandError> {
-        self.send(Command::Remark { remark }).await
+        self.send(SessionCommand::Remark { remark }).await
     }
 
     /// Queues a prompt for the next turn.
     pub async fn prompt(&self, text: impl Into<String>) -> Result<PromptId, CommandError> {
         let id = mint_prompt();
-        self.send(Command::Prompt { id: id.clone(), text: text.into() }).await.map(|()| id)
+        self.send(SessionCommand::Prompt { id: id.clone(), text: text.into() }).await.map(|()| id)
     }
 
     /// Says something into the running turn.
     pub async fn steer(&self, text: impl Into<String>) -> Result<PromptId, CommandError> {
         let id = mint_prompt();
-        self.send(Command::Steer { id: id.clone(), text: text.into() }).await.map(|()| id)
+        self.send(SessionCommand::Steer { id: id.clone(), text: text.into() }).await.map(|()| id)
     }
 
     /// Answers an ask. It fails if the ask was closed in the meantime, and says by whom.
     pub async fn answer(&self, ask: AskId, answer: Answer) -> Result<(), CommandError> {
-        self.send(Command::Answer { ask, answer, command: None }).await
+        self.send(SessionCommand::Answer { ask, answer, command: None }).await
     }
 
     /// Ends the turn and keeps the session.
     pub async fn interrupt(&self) -> Result<(), CommandError> {
-        self.send(Command::Interrupt).await
+        self.send(SessionCommand::Interrupt).await
     }
 
     /// Ends the session gently. It has ended when `SessionEnded` was said.
     pub async fn stop(&self) -> Result<(), CommandError> {
-        self.send(Command::Stop).await
+        self.send(SessionCommand::Stop).await
     }
 
     /// Ends the session by force.
     pub async fn kill(&self) -> Result<(), CommandError> {
-        self.send(Command::Kill).await
+        self.send(SessionCommand::Kill).await
     }
 
     /// Changes the model from the next model call on.
     pub async fn set_model(&self, model: impl Into<String>) -> Result<(), CommandError> {
-        self.send(Command::SetModel { model: model.into() }).await
+        self.send(SessionCommand::SetModel { model: model.into() }).await
     }
 
     /// Changes the agent's own permission mode.
     pub async fn set_mode(&self, mode: impl Into<String>) -> Result<(), CommandError> {
-        self.send(Command::SetMode { mode: mode.into() }).await
+        self.send(SessionCommand::SetMode { mode: mode.into() }).await
     }
 }
 

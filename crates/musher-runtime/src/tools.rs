@@ -1,7 +1,7 @@
 //! The tools of agents that have none of their own: files and commands in one folder, a plan, questions, an end.
 //!
 //! A [`ToolHost`] offers tools and carries out calls; [`Hosts`] makes one of several. Hosts decide nothing: whether a
-//! call may be made is settled before it comes here, and what it wants of the session is told by its [`Effect`].
+//! call may be made is settled before it comes here, and what it wants of the session is told by its [`SessionEffect`].
 
 mod beneath;
 mod change;
@@ -28,7 +28,8 @@ use std::path::PathBuf;
 pub use commands::{CommandSpec, CommandTools};
 pub use files::FileTools;
 pub use host::{
-    Effect, Progress, ReplyFuture, ReplyKind, Subject, ToolCall, ToolHost, ToolReply, ToolSpec,
+    CallProgress, ReplyFuture, ReplyKind, SessionEffect, Subject, ToolCall, ToolHost, ToolReply,
+    ToolSpec,
 };
 pub use hosts::Hosts;
 pub use run_tools::RunTools;

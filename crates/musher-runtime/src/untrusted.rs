@@ -192,7 +192,7 @@ fn read_open(file: File, path: &Path, most: u64) -> Result<Vec<u8>, Unfit> {
 
 /// What an open folder has under a name.
 #[derive(Debug)]
-pub enum Entry {
+pub enum FolderEntry {
     Folder(OwnedFd),
     File(Vec<u8>),
     /// A file with more bytes than such a file can have.
@@ -204,7 +204,7 @@ pub enum Entry {
 }
 
 /// Looks at a name in an open folder and reads a plain file there; `None` if nothing is there.
-pub fn entry_in(folder: impl AsFd, name: &str, most: u64) -> Result<Option<Entry>, Unfit> {
+pub fn entry_in(folder: impl AsFd, name: &str, most: u64) -> Result<Option<FolderEntry>, Unfit> {
     let (folder, path) = (folder.as_fd(), Path::new(name));
     let unfit = |errno| Unfit::of(path, errno);
     let kind = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -216,20 +216,20 @@ pub fn entry_in(folder: impl AsFd, name: &str, most: u64) -> Result<Option<Entry
         Kind::File => {
             let opened = openat(folder, name, READ | OFlags::NOFOLLOW, Mode::empty());
             match read_open(plain(opened.map_err(unfit)?, path)?, path, most) {
-                Ok(bytes) => Entry::File(bytes),
-                Err(Unfit::TooLong { .. }) => Entry::TooLong,
+                Ok(bytes) => FolderEntry::File(bytes),
+                Err(Unfit::TooLong { .. }) => FolderEntry::TooLong,
                 Err(error) => return Err(error),
             }
         }
         Kind::Folder => {
             let opened = openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty());
-            Entry::Folder(opened.map_err(unfit)?)
+            FolderEntry::Folder(opened.map_err(unfit)?)
         }
         Kind::Link => {
             let target = readlinkat(folder, name, Vec::new()).map_err(unfit)?;
-            Entry::Link(target.to_string_lossy().into_owned())
+            FolderEntry::Link(target.to_string_lossy().into_owned())
         }
-        kind @ (Kind::Pipe | Kind::Socket | Kind::Device | Kind::Unknown) => Entry::Odd(kind),
+        kind @ (Kind::Pipe | Kind::Socket | Kind::Device | Kind::Unknown) => FolderEntry::Odd(kind),
     }))
 }
 

@@ -8,7 +8,7 @@ static BUILT: &[(&str, &str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files
 
 /// Where the files come from.
 #[derive(Debug, Clone, Default)]
-pub enum Site {
+pub enum WebFiles {
     /// From the program itself.
     #[default]
     Embedded,
@@ -31,7 +31,7 @@ pub struct File {
 /// The packings, the smallest first.
 const PACKED: &[(&str, &str)] = &[("br", ".br"), ("gzip", ".gz")];
 
-impl Site {
+impl WebFiles {
     /// The page itself, as small as the client takes it.
     pub fn page(&self, accepted: &str) -> Option<File> {
         self.file("index.html", "text/html; charset=utf-8", accepted)
@@ -104,7 +104,7 @@ fn kind(name: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn folder() -> (tempfile::TempDir, Site) {
+    fn folder() -> (tempfile::TempDir, WebFiles) {
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir(place.path().join("assets")).unwrap();
         std::fs::write(place.path().join("secret"), "secret").unwrap();
@@ -112,7 +112,7 @@ mod tests {
         std::fs::write(place.path().join("assets/app-1.js"), "plain").unwrap();
         std::fs::write(place.path().join("assets/app-1.js.br"), "small").unwrap();
         std::fs::write(place.path().join("assets/app-1.js.gz"), "smaller").unwrap();
-        let site = Site::Folder(place.path().to_owned());
+        let site = WebFiles::Folder(place.path().to_owned());
         (place, site)
     }
 
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn there_is_always_a_page_whatever_it_was_built_with() {
-        let page = Site::Embedded.page("").unwrap();
+        let page = WebFiles::Embedded.page("").unwrap();
         let text = String::from_utf8_lossy(&page.bytes);
         assert!(text.starts_with("<!doctype html>") && text.contains("Musher"), "{text}");
         assert!(!page.etag.is_empty() && page.encoding.is_none());
@@ -156,12 +156,12 @@ mod tests {
 
     #[test]
     fn everything_that_the_page_loads_is_there_and_nothing_in_it_acts_by_itself() {
-        let page = Site::Embedded.page("").unwrap();
+        let page = WebFiles::Embedded.page("").unwrap();
         let text = String::from_utf8_lossy(&page.bytes).into_owned();
         for link in text.split('"').filter(|part| part.starts_with("/assets/")) {
             let name = link.trim_start_matches("/assets/");
-            let plain = Site::Embedded.asset(name, "").unwrap();
-            let packed = Site::Embedded.asset(name, "br").unwrap();
+            let plain = WebFiles::Embedded.asset(name, "").unwrap();
+            let packed = WebFiles::Embedded.asset(name, "br").unwrap();
             assert!(packed.bytes.len() < plain.bytes.len(), "{name}");
             assert_eq!(packed.encoding, Some("br"));
         }

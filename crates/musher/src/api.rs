@@ -96,31 +96,31 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use musher_core::RunId;
-use musher_web::Site;
+use musher_web::WebFiles;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::bus::Bus;
-use crate::config::Project;
+use crate::config::ProjectConfig;
 use crate::git::{Branch, Git};
 use crate::journal::{JournalError, RunView, StoryPhase, Views};
 use crate::pool::{PoolHandle, RunName};
-use crate::settings::Settings;
-use crate::worktree::Slots;
+use crate::settings::ServerSettings;
+use crate::worktree::WorktreeSlots;
 
 pub use access::Access;
 pub(crate) use asks::ask_digest;
 pub use bounds::{REQUESTS, STREAMS};
 pub use code::Code;
 pub use page::PAGES;
-pub use problem::Problem;
+pub use problem::ProblemReply;
 pub use routes::{openapi, router};
 pub use serve::serve;
 
 /// What the door is given.
 #[derive(Debug)]
-pub struct Context {
+pub struct ApiContext {
     pub pool: PoolHandle,
     pub views: Views,
     pub bus: Bus,
@@ -129,20 +129,20 @@ pub struct Context {
     /// What tells this build of the server from others.
     pub build: String,
     pub git: Git,
-    pub slots: Slots,
+    pub slots: WorktreeSlots,
     /// The branch that stories start from and are merged into.
     pub base_branch: Branch,
     /// The project file as it is in force.
-    pub project: watch::Receiver<Arc<Project>>,
+    pub project: watch::Receiver<Arc<ProjectConfig>>,
     /// What is looked at for the checks.
-    pub checked: crate::checks::Site,
+    pub checked: crate::checks::CheckContext,
     /// What is in force, and how that is changed.
-    pub settings: Arc<Settings>,
+    pub settings: Arc<ServerSettings>,
     pub access: Access,
     /// What the page that `serve` opens exchanges for the token.
     pub code: Code,
     /// The files of the web UI.
-    pub site: Site,
+    pub site: WebFiles,
     /// Unix milliseconds.
     pub clock: fn() -> i64,
     /// Streams end when this does.
@@ -155,12 +155,12 @@ struct Api(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    context: Context,
+    context: ApiContext,
     tails: tail::Tails,
-    news: news::News,
+    news: news::SharedNews,
     programs: programs::Programs,
     memory: memory::Memory,
-    lines: lines::Lines,
+    lines: lines::LineCounts,
     conflicts: conflicts::Conflicts,
     activities: activity::Activities,
     outlines: outline::Outlines,
@@ -180,23 +180,23 @@ impl Deref for Api {
 }
 
 impl Deref for Shared {
-    type Target = Context;
+    type Target = ApiContext;
 
-    fn deref(&self) -> &Context {
+    fn deref(&self) -> &ApiContext {
         &self.context
     }
 }
 
 impl Api {
-    fn new(context: Context, document: String) -> Self {
+    fn new(context: ApiContext, document: String) -> Self {
         let streams = Arc::new(Semaphore::new(STREAMS));
         Self(Arc::new(Shared {
             context,
             tails: tail::Tails::default(),
-            news: news::News::default(),
+            news: news::SharedNews::default(),
             programs: programs::Programs::default(),
             memory: memory::Memory::default(),
-            lines: lines::Lines::default(),
+            lines: lines::LineCounts::default(),
             conflicts: conflicts::Conflicts::default(),
             activities: activity::Activities::default(),
             outlines: outline::Outlines::default(),
@@ -210,21 +210,21 @@ impl Api {
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Problem> {
-        tokio::task::spawn_blocking(work).await.map_err(|_| Problem::internal())
+    ) -> Result<T, ProblemReply> {
+        tokio::task::spawn_blocking(work).await.map_err(|_| ProblemReply::internal())
     }
 
     /// Reads a view.
     async fn view<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Views) -> Result<T, JournalError> + Send + 'static,
-    ) -> Result<T, Problem> {
+    ) -> Result<T, ProblemReply> {
         let views = self.views.clone();
         Ok(self.blocking(move || read(&views)).await??)
     }
 
     /// The run that a name stands for.
-    async fn run(&self, name: &RunName) -> Result<RunView, Problem> {
+    async fn run(&self, name: &RunName) -> Result<RunView, ProblemReply> {
         let wanted = name.clone();
         let found = self.view(move |views| match wanted {
             RunName::Id(run) => views.run(run),
@@ -237,19 +237,21 @@ impl Api {
     }
 
     /// Why a name stands for no run: there is no such story, or nobody has worked on it.
-    async fn why_no_run(&self, name: &RunName) -> Result<Problem, Problem> {
-        let RunName::Latest { story, .. } = name else { return Ok(Problem::no_such_run(name)) };
+    async fn why_no_run(&self, name: &RunName) -> Result<ProblemReply, ProblemReply> {
+        let RunName::Latest { story, .. } = name else {
+            return Ok(ProblemReply::no_such_run(name));
+        };
         let wanted = story.clone();
         let found = self.view(move |views| views.story(&wanted)).await?;
         Ok(match found.map(|whole| whole.story) {
-            None => Problem::no_such_run_or_story(story),
-            Some(story) if story.state == StoryPhase::Archived => Problem::new(
+            None => ProblemReply::no_such_run_or_story(story),
+            Some(story) if story.state == StoryPhase::Archived => ProblemReply::new(
                 StatusCode::NOT_FOUND,
                 "no_such_run",
                 format!("story {} is archived, and has no run of that name", story.id),
                 "add a new story for more work with `musher story add`",
             ),
-            Some(_) => Problem::no_such_run(name),
+            Some(_) => ProblemReply::no_such_run(name),
         })
     }
 

@@ -21,7 +21,7 @@ use utoipa::ToSchema;
 use crate::runner::log::{HeadFile, Wakes, WatchId};
 
 /// Logs that the kernel does not watch for us are looked at this often, and what nobody wants any more is let go.
-const SWEEP: Duration = Duration::from_secs(1);
+const LOG_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Lines in flight that a slow reader may be behind; it waits for the event then.
 const DELTAS: usize = 256;
 
@@ -58,13 +58,14 @@ struct Topic {
     /// Whether anybody wants text in flight.
     wanted: watch::Sender<bool>,
     note: Option<String>,
-    queued: Vec<Queued>,
+    queued: Vec<QueuedPrompt>,
     watch: Option<WatchId>,
 }
 
 /// A prompt that waits for the end of the turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Queued {
+#[schema(as = Queued)]
+pub struct QueuedPrompt {
     #[schema(value_type = String)]
     pub id: PromptId,
     pub text: String,
@@ -142,11 +143,11 @@ impl Bus {
     }
 
     /// The prompts that wait in a run for the end of its turn.
-    pub fn queued(&self, run: RunId) -> Vec<Queued> {
+    pub fn queued(&self, run: RunId) -> Vec<QueuedPrompt> {
         self.topics().by_run.get(&run).map(|topic| topic.queued.clone()).unwrap_or_default()
     }
 
-    pub fn set_queued(&self, run: RunId, queued: Vec<Queued>) {
+    pub fn set_queued(&self, run: RunId, queued: Vec<QueuedPrompt>) {
         let folder = self.folder(run);
         self.topics().topic(run, &folder).queued = queued;
     }
@@ -245,7 +246,7 @@ impl Topic {
 }
 
 async fn listen(descriptor: Option<AsyncFd<OwnedFd>>, shared: Arc<Shared>) {
-    let mut sweep = interval(SWEEP);
+    let mut sweep = interval(LOG_POLL_INTERVAL);
     sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
@@ -282,7 +283,7 @@ async fn readable(descriptor: Option<&AsyncFd<OwnedFd>>) {
 mod tests {
     use std::time::Instant;
 
-    use musher_core::{Event, EventKind, Level, Scope};
+    use musher_core::{Event, EventKind, EventScope, Level};
 
     use super::*;
     use crate::runner::log::{Lock, Writer};
@@ -318,7 +319,7 @@ mod tests {
         let patient = Duration::from_secs(10);
         for seq in 1..=3 {
             let kind = EventKind::Notice { level: Level::Info, code: None, text: "x".to_owned() };
-            let scope = Scope::Main;
+            let scope = EventScope::Main;
             writer.append(&[Event { seq, at: 0, kind, turn: None, scope, raw: None }]).unwrap();
             tokio::time::timeout(patient, wakes.changed()).await.unwrap().unwrap();
             if seq == 1 {

@@ -14,10 +14,10 @@ use std::path::PathBuf;
 
 use musher_runtime::Environment;
 
-use crate::config::Project;
+use crate::config::ProjectConfig;
 use crate::git::GitEnv;
 
-pub(crate) use check::{Check, Verdict};
+pub(crate) use check::{Check, CheckVerdict};
 pub(crate) use files::{executed, executed_in_base, obeyed_in_base};
 pub(crate) use keys::usual as usual_key;
 pub(crate) use programs::{Fitness, Need, Program};
@@ -25,9 +25,9 @@ pub(crate) use version::version_of;
 
 /// Where is looked.
 #[derive(Debug, Clone)]
-pub struct Site {
-    pub repo: Result<PathBuf, Trouble>,
-    pub state: Result<PathBuf, Trouble>,
+pub struct CheckContext {
+    pub repo: Result<PathBuf, CheckTrouble>,
+    pub state: Result<PathBuf, CheckTrouble>,
     pub environment: Environment,
     /// What git may see of the environment.
     pub git_env: GitEnv,
@@ -35,22 +35,22 @@ pub struct Site {
 
 /// Why there is nothing to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
+pub struct CheckTrouble {
     pub says: String,
     pub fix: String,
 }
 
 /// What was found.
 #[derive(Debug)]
-pub(crate) struct Findings {
+pub(crate) struct CheckFindings {
     pub(crate) checks: Vec<Check>,
     /// The project, if its file can be used.
-    pub(crate) project: Option<Project>,
+    pub(crate) project: Option<ProjectConfig>,
 }
 
-impl Site {
+impl CheckContext {
     /// Looks at the machine and the project.
-    pub(crate) async fn examine(&self) -> Findings {
+    pub(crate) async fn examine(&self) -> CheckFindings {
         let site = self.clone();
         // A disk that hangs must not hold up others.
         let machine = tokio::task::spawn_blocking(move || machine::checks(&site));
@@ -58,11 +58,11 @@ impl Site {
         let (project, found) = project::checks(self).await;
         checks.extend(found);
         checks.extend(keys::checks(self, project.as_ref()));
-        Findings { checks, project }
+        CheckFindings { checks, project }
     }
 
     /// The programs that the team needs; without a project, those of all runtimes.
-    pub(crate) fn programs(&self, project: Option<&Project>) -> Vec<Program> {
+    pub(crate) fn programs(&self, project: Option<&ProjectConfig>) -> Vec<Program> {
         programs::wanted(self, project)
     }
 }

@@ -62,9 +62,9 @@ use std::time::Duration;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use exit::{CliError, Exit};
+use exit::{CliError, CliExit};
 use musher_runtime::share_heaps;
-use runner::Runner;
+use runner::RunnerArgs;
 use terminal::tell;
 use tokio::runtime::Builder;
 
@@ -79,27 +79,27 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Run one agent on one prompt in this folder, without a server.
-    Run(run::Run),
+    Run(run::RunArgs),
     /// Watch three scripted agents at work; no key and no network needed.
     Demo(demo::Demo),
     /// Serve this project: the web UI, the API and the agents' runs.
     Serve(serve::Serve),
     #[command(hide = true)]
-    Runner(Runner),
+    Runner(RunnerArgs),
     /// Open the web UI in the browser, signed in.
-    Open(open::Open),
+    Open(open::OpenArgs),
     /// Write the first project file of this repository.
-    Init(init::Init),
+    Init(init::InitArgs),
     /// Review and trust what the project file may run.
-    Trust(trust::Trust),
+    Trust(trust::TrustArgs),
     /// Add, list and change stories.
-    Story(story::Story),
+    Story(story::StoryArgs),
     /// Start an agent on a story.
-    Start(start::Start),
+    Start(start::StartArgs),
     /// List the runs that have not ended.
     Ps(ps::Ps),
     /// Show everything about a run.
-    Show(show::Show),
+    Show(show::ShowArgs),
     /// Show what a run did, or with -f what it does.
     Logs(logs::Logs),
     /// Send a message to a run (resumes it if it has ended).
@@ -111,43 +111,43 @@ enum Verb {
     /// End the running turn and keep the session.
     Interrupt(interrupt::Interrupt),
     /// Stop runs.
-    Stop(stop::Stop),
+    Stop(stop::StopArgs),
     /// Kill runs at once.
     Kill(kill::Kill),
     /// Continue a run that has ended.
-    Resume(resume::Resume),
+    Resume(resume::ResumeArgs),
     /// Start a run that has ended again, from its prompt.
     Retry(retry::Retry),
     /// Continue a copy of a run beside it.
     Fork(fork::Fork),
     /// List approvals and questions.
-    Asks(asks::Asks),
+    Asks(asks::AsksArgs),
     /// Approve what agents want to do.
     Approve(approve::Approve),
     /// Deny what agents ask for.
     Deny(deny::Deny),
     /// Answer an agent's questions.
-    Answer(answer::Answer),
+    Answer(answer::AnswerArgs),
     /// List and revoke saved permissions.
     Grants(grants::Grants),
     /// Show which tool rule decides about a call.
-    Rules(rules::Rules),
+    Rules(rules::RulesArgs),
     /// Show or set the daily limit.
     Cap(cap::Cap),
     /// List, add and revoke access tokens.
-    Token(token::Token),
+    Token(token::TokenArgs),
     /// Show what a run changed.
-    Diff(diff::Diff),
+    Diff(diff::DiffArgs),
     /// Merge a story's branch into the project's own.
-    Merge(merge::Merge),
+    Merge(merge::MergeArgs),
     /// Show usage and cost.
-    Usage(usage::Usage),
+    Usage(usage::UsageArgs),
     /// Wait until runs need you or have ended.
-    Wait(wait::Wait),
+    Wait(wait::WaitArgs),
     /// Offer Musher's tools to an assistant over standard input and output (MCP).
     Mcp(mcp::Mcp),
     /// Check this machine and project, and suggest fixes.
-    Doctor(doctor::Doctor),
+    Doctor(doctor::DoctorArgs),
 }
 
 impl Verb {
@@ -204,7 +204,7 @@ impl Verb {
 }
 
 impl Cli {
-    async fn run(self) -> Result<Exit, CliError> {
+    async fn run(self) -> Result<CliExit, CliError> {
         match self.verb {
             Verb::Run(run) => run.run().await,
             Verb::Demo(demo) => demo.run().await,
@@ -246,12 +246,12 @@ impl Cli {
 }
 
 /// How long work that nobody waits for may go on when the program ends.
-const LAST_LOOKS: Duration = Duration::from_secs(3);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Runs the verb that the command line names and gives the exit code that tells how it went.
 pub fn main() -> ExitCode {
     // There may be a thousand runners, and the whole command line takes more memory than the rest of one.
-    match Runner::among(std::env::args_os()) {
+    match RunnerArgs::among(std::env::args_os()) {
         Some(runner) => host(runner),
         None => any_verb(),
     }
@@ -259,7 +259,7 @@ pub fn main() -> ExitCode {
 
 // Neither is merged into its caller, for a frame takes all its memory at once.
 #[inline(never)]
-fn host(runner: Runner) -> ExitCode {
+fn host(runner: RunnerArgs) -> ExitCode {
     work(Builder::new_current_thread(), true, Box::pin(runner.run()))
 }
 
@@ -273,7 +273,7 @@ fn any_verb() -> ExitCode {
 fn work(
     mut builder: Builder,
     hosts_an_agent: bool,
-    verb: impl Future<Output = Result<Exit, CliError>>,
+    verb: impl Future<Output = Result<CliExit, CliError>>,
 ) -> ExitCode {
     if hosts_an_agent {
         // Its orphans come to us instead of vanishing out of reach. Without it the mark still finds most.
@@ -283,7 +283,7 @@ fn work(
         Ok(runtime) => runtime,
         Err(error) => {
             tell(&format!("error: the machine gave no threads to work with: {error}"));
-            return Exit::Unavailable.into();
+            return CliExit::Unavailable.into();
         }
     };
     let code = match runtime.block_on(verb) {
@@ -294,6 +294,6 @@ fn work(
         }
     };
     // A look at a file that hangs must not hold up the end of the program.
-    runtime.shutdown_timeout(LAST_LOOKS);
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     code
 }

@@ -14,14 +14,14 @@ use reqwest::{Method, Response, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-pub use error::{ClientError, Problem};
-pub use follow::{Follow, Heard};
-pub use sse::{Message, Parser, Stream, TooLong};
+pub use error::{ApiProblem, ClientError};
+pub use follow::{StreamFollower, StreamUpdate};
+pub use sse::{Parser, SseMessage, Stream, TooLong};
 
 /// How long the server may take to take a connection.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a reply may take; the server itself gives up on a command after 10 s.
-const REPLY: Duration = Duration::from_secs(60);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Speaks to one server. It is cheap to clone.
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ impl Client {
             // The server speaks plain HTTP; a machine without certificates can speak to it as well.
             .tls_certs_only([])
             .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT)
+            .connect_timeout(CONNECT_TIMEOUT)
             .default_headers(HeaderMap::from_iter([(AUTHORIZATION, bearer)]))
             .build()
             .map_err(|error| bad(&error.to_string()))?;
@@ -84,7 +84,7 @@ impl Client {
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        let request = self.http.get(url).header(ACCEPT, "application/json").timeout(REPLY);
+        let request = self.http.get(url).header(ACCEPT, "application/json").timeout(REPLY_TIMEOUT);
         self.document(request.send().await).await
     }
 
@@ -134,7 +134,7 @@ impl Client {
                 .header("idempotency-key", &key)
                 .header(ACCEPT, "application/json")
                 .header(CONTENT_TYPE, "application/json")
-                .timeout(REPLY)
+                .timeout(REPLY_TIMEOUT)
                 .body(body.to_string())
                 .send()
         };
@@ -161,7 +161,7 @@ impl Client {
         if let Some(last) = last {
             request = request.header("last-event-id", last);
         }
-        let opened = tokio::time::timeout(REPLY, request.send()).await;
+        let opened = tokio::time::timeout(REPLY_TIMEOUT, request.send()).await;
         let response = opened.map_err(|_| self.unreachable("it does not answer"))?;
         let response = self.accepted(response).await?;
         Ok(Stream::new(response))
@@ -192,7 +192,7 @@ impl Client {
         }
         let status = response.status().as_u16();
         let body = response.bytes().await.unwrap_or_default();
-        Err(ClientError::Refused(Box::new(Problem::read(status, &body))))
+        Err(ClientError::Refused(Box::new(ApiProblem::read(status, &body))))
     }
 
     async fn document(

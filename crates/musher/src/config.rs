@@ -23,11 +23,11 @@ mod tests;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-pub use agent::{Agent, Context, EnvValue, Rendered, Story, SystemTemplate};
+pub use agent::{AgentConfig, EnvSource, Rendered, SystemTemplate, TemplateContext, TemplateStory};
 pub use dead::{DeadAt, dead_rules};
 pub use model::ModelChoice;
 pub use nearest::nearest;
-pub use problem::{ConfigErrors, Place, Problem};
+pub use problem::{ConfigErrors, ConfigProblem, TextSpan};
 pub use template::{DEFAULT_CONTINUE_PROMPT, DEFAULT_PROMPT, Template, TemplateError};
 
 /// Where the project file is, as seen from the repository.
@@ -38,29 +38,29 @@ pub type Known<'a> = (&'a str, &'a [&'a str]);
 
 /// A project file that holds no mistake, with every default filled in.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Project {
+pub struct ProjectConfig {
     /// The branch that stories start from; the repository's default branch if there is none.
     pub base_branch: Option<String>,
     /// Whether what a run leaves uncommitted is committed at its end.
     pub auto_commit: bool,
     /// At least one; the first is the default.
-    pub agents: Vec<Agent>,
-    pub worktree: Worktree,
-    pub limits: Limits,
-    pub server: Server,
+    pub agents: Vec<AgentConfig>,
+    pub worktree: WorktreeConfig,
+    pub limits: LimitsConfig,
+    pub server: ListenConfig,
     /// Sixty-four hex digits that change with the file and with every prompt file it names.
     pub hash: String,
 }
 
-impl Project {
-    pub fn agent(&self, name: &str) -> Option<&Agent> {
+impl ProjectConfig {
+    pub fn agent(&self, name: &str) -> Option<&AgentConfig> {
         self.agents.iter().find(|agent| agent.name.as_str() == name)
     }
 }
 
 /// How a worktree is made ready and what stays in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Worktree {
+pub struct WorktreeConfig {
     /// Commands for `sh -c`, run in a fresh worktree, in order.
     pub setup: Vec<String>,
     /// Files that git does not know, copied from the repository into a fresh worktree.
@@ -71,13 +71,13 @@ pub struct Worktree {
 
 /// How many runs there may be at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct LimitsConfig {
     pub runs: u32,
     pub runs_per_agent: u32,
     pub runs_per_story: u32,
 }
 
-impl Default for Limits {
+impl Default for LimitsConfig {
     fn default() -> Self {
         Self { runs: 8, runs_per_agent: 4, runs_per_story: 2 }
     }
@@ -85,14 +85,14 @@ impl Default for Limits {
 
 /// Where the server listens, and which web pages may speak to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
+pub struct ListenConfig {
     /// Always a loopback address.
     pub listen: SocketAddr,
     /// Written exactly as browsers send them.
     pub origins: Vec<String>,
 }
 
-impl Default for Server {
+impl Default for ListenConfig {
     fn default() -> Self {
         Self { listen: SocketAddr::from(([127, 0, 0, 1], 0)), origins: Vec::new() }
     }
@@ -100,22 +100,24 @@ impl Default for Server {
 
 /// The project file as it stands, whether or not it can be used.
 #[derive(Debug)]
-pub struct Look {
+pub struct ConfigState {
     /// Absent if it cannot be read.
     pub text: Option<String>,
-    pub project: Result<Project, ConfigErrors>,
+    pub project: Result<ProjectConfig, ConfigErrors>,
 }
 
 /// Looks at the project file of a repository; `runtimes` are those that an agent may name.
-pub fn look(repo: &Path, runtimes: &[Known<'_>]) -> Look {
+pub fn look(repo: &Path, runtimes: &[Known<'_>]) -> ConfigState {
     match file::project(repo) {
-        Ok(source) => Look { project: resolved(&source, repo, runtimes), text: Some(source.text) },
-        Err(errors) => Look { text: None, project: Err(errors) },
+        Ok(source) => {
+            ConfigState { project: resolved(&source, repo, runtimes), text: Some(source.text) }
+        }
+        Err(errors) => ConfigState { text: None, project: Err(errors) },
     }
 }
 
 /// Reads the project file of a repository; `runtimes` are those that an agent may name.
-pub fn load(repo: &Path, runtimes: &[Known<'_>]) -> Result<Project, ConfigErrors> {
+pub fn load(repo: &Path, runtimes: &[Known<'_>]) -> Result<ProjectConfig, ConfigErrors> {
     resolved(&file::project(repo)?, repo, runtimes)
 }
 
@@ -123,12 +125,12 @@ fn resolved(
     source: &source::Source,
     repo: &Path,
     runtimes: &[Known<'_>],
-) -> Result<Project, ConfigErrors> {
+) -> Result<ProjectConfig, ConfigErrors> {
     let (raw, mut problems) = raw::read(source);
     let project = raw.and_then(|raw| resolve::resolve(&raw, source, repo, runtimes, &mut problems));
     match (project, problems.finish()) {
         (Some(project), None) => Ok(project),
         (_, Some(errors)) => Err(errors),
-        (None, None) => Err(Problem::of_file(PROJECT_FILE, "it holds no project").into()),
+        (None, None) => Err(ConfigProblem::of_file(PROJECT_FILE, "it holds no project").into()),
     }
 }

@@ -39,23 +39,25 @@ use musher_runtime::untrusted::FOLDER;
 use tokio::sync::Semaphore;
 
 use self::call::Call;
-use self::config::{Setting, Trust};
+use self::config::{Setting, SettingsTrust};
 use self::executed::LastExecuted;
 use self::odd::Places;
-use self::shallow::Seen;
-use self::standin::{Disk, StandIn};
+use self::shallow::FileStamp;
+use self::standin::{DiskTraits, StandIn};
 
-pub use self::diff::{Diff, DiffLimits, DiffScope, FileDiff, FileStatus, Hunk, Line, LineKind};
+pub use self::diff::{
+    DiffLimits, DiffScope, FileStatus, GitDiff, GitDiffLine, GitFileDiff, GitHunk, LineKind,
+};
 pub use self::env::GitEnv;
-pub use self::error::{Files, GitError};
-pub use self::head::{Head, Operation};
+pub use self::error::{FirstFiles, GitError};
+pub use self::head::{CheckoutHead, Operation};
 pub(crate) use self::hold::Hold;
-pub use self::merge::{ConflictFile, Merge, MergeCheck, Merged};
-pub use self::name::{Author, BadName, Branch, Commit, RecoveryName, RecoveryRef, Tree};
+pub use self::merge::{ConflictFile, MadeMerge, MergeForecast, Merged};
+pub use self::name::{Author, BadName, Branch, Commit, RecoveryName, RecoveryRef, TreeId};
 pub use self::path::{GitPath, RelPath};
 pub(crate) use self::refs::Expected;
-pub use self::registry::Worktree;
-pub(crate) use self::snapshot::{Found, Ignored, Sight};
+pub use self::registry::WorktreeEntry;
+pub(crate) use self::snapshot::{CheckoutState, Ignored, UnreadCheckout};
 pub use self::status::{Status, StatusEntry};
 pub use self::traces::Traces;
 
@@ -79,11 +81,11 @@ struct Inner {
     /// The repository's settings when it was opened, of which few are passed on.
     settings: Vec<Setting>,
     /// What the repository's disk can do.
-    disk: Disk,
+    disk: DiskTraits,
     /// What calls are given in the place of the repository's own settings.
     stand_in: StandIn,
     /// When the ends of a shallow history were last looked at.
-    ends: tokio::sync::Mutex<Seen>,
+    ends: tokio::sync::Mutex<FileStamp>,
     /// What the last commits have of the files that agents' programs would execute.
     executed: LastExecuted,
     /// Git reads the entries of all worktrees when it adds one, and stumbles over one that is half written.

@@ -22,16 +22,16 @@ pub use notices::Notice;
 pub(crate) use notices::{acknowledge, notices, notices_file};
 pub(crate) use place::network_file_system;
 pub use place::{default_for, repository_around};
-pub use token::Token;
-pub use tokens::{Held, Scope, Shown, Tokens, TokensError};
+pub use token::AccessToken;
+pub use tokens::{HeldToken, Shown, TokenAccess, TokenStore, TokensError};
 
 /// No announcement is longer.
-const LONGEST_SERVER_FILE: u64 = 64 << 10;
+const MAX_SERVER_FILE_BYTES: u64 = 64 << 10;
 /// Where the port of the project is remembered, and how long that file is at most.
 const PORT: &str = "port";
-const LONGEST_PORT: u64 = 64;
+const MAX_PORT_FILE_BYTES: u64 = 64;
 /// How long the lock of a server that was killed may outlive it.
-const DYING: Duration = Duration::from_millis(500);
+const HOME_LOCK_RELEASE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A state directory that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -151,9 +151,9 @@ impl Home {
     }
 
     /// The token that every request needs; the first call makes it.
-    pub fn token(&self) -> Result<Token, HomeError> {
+    pub fn token(&self) -> Result<AccessToken, HomeError> {
         let path = self.path.join("token");
-        Token::keep(&path).map_err(|source| HomeError::Unusable { path, source })
+        AccessToken::keep(&path).map_err(|source| HomeError::Unusable { path, source })
     }
 
     /// Keeps what a person must be told, for `doctor` and the API, and gives what was not told before.
@@ -178,8 +178,10 @@ impl Home {
         let locked = loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 // What a server that was killed had just forked may hold its lock for a moment longer.
-                Err(rustix::io::Errno::WOULDBLOCK) if began.elapsed() < DYING => {
-                    std::thread::sleep(DYING / 20);
+                Err(rustix::io::Errno::WOULDBLOCK)
+                    if began.elapsed() < HOME_LOCK_RELEASE_TIMEOUT =>
+                {
+                    std::thread::sleep(HOME_LOCK_RELEASE_TIMEOUT / 20);
                 }
                 locked => break locked,
             }
@@ -205,7 +207,7 @@ impl Home {
     }
 
     fn server_file(&self) -> Option<ServerFile> {
-        let text = untrusted::read(&self.path.join("server.json"), LONGEST_SERVER_FILE).ok()?;
+        let text = untrusted::read(&self.path.join("server.json"), MAX_SERVER_FILE_BYTES).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
@@ -218,7 +220,7 @@ impl Home {
 
     /// The port on which the server of this project listened last, in the file `port`.
     pub fn port(&self) -> Option<u16> {
-        let text = untrusted::read(&self.path.join(PORT), LONGEST_PORT).ok()?;
+        let text = untrusted::read(&self.path.join(PORT), MAX_PORT_FILE_BYTES).ok()?;
         String::from_utf8(text).ok()?.trim().parse().ok().filter(|port| *port > 0)
     }
 

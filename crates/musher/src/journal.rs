@@ -1,6 +1,6 @@
 //! The journal: the pool's facts in SQLite, with what is read from them kept beside them in the same transaction.
 //!
-//! [`Journal`] is the one writer. The pool opens a [`Batch`], looks things up in it, writes a [`Step`] for each input
+//! [`Journal`] is the one writer. The pool opens a [`JournalBatch`], looks things up in it, writes a [`DecidedStep`] for each input
 //! and commits them all at once; after that they are durable. [`Views`] reads what was committed, from any thread.
 
 mod batch;
@@ -22,14 +22,14 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use musher_core::pool::State;
 
-use crate::ballast::Ballast;
-use identity::Identity;
-use place::Place;
+use crate::reserved_space::ReservedSpace;
+use identity::JournalIdentity;
+use place::JournalFiles;
 
-pub use batch::{Batch, KeptReply, Step};
+pub use batch::{DecidedStep, JournalBatch, KeptReply};
 pub use error::JournalError;
-pub use identity::{Claim, Findings, Owner};
-pub use lookup::{Kept, PastAsk};
+pub use identity::{Claim, JournalFindings, Owner};
+pub use lookup::{KeptCommand, PastAsk};
 pub use views::*;
 
 /// What is kept for the ends of runs on a full disk, and how much of it is given up at a time: one commit has a dozen
@@ -46,9 +46,9 @@ pub struct Journal {
     last: u64,
     /// The fact at which the last snapshot stands.
     snapshot: u64,
-    ballast: Ballast,
-    identity: Identity,
-    place: Place,
+    ballast: ReservedSpace,
+    identity: JournalIdentity,
+    place: JournalFiles,
     /// The last run that anybody has given a number, also one that this journal does not know.
     last_run: u64,
 }
@@ -64,11 +64,11 @@ impl Journal {
         let db = file::open(path)?;
         let read = || JournalError::database(path, "read");
         let (last, snapshot) = fold::ends(&db).map_err(read())?;
-        let identity = Identity::establish(&db, path, last, claim)?;
+        let identity = JournalIdentity::establish(&db, path, last, claim)?;
         batch::forget(&db, now).map_err(read())?;
         let place =
-            Place::of(path, file::log(path)).map_err(JournalError::file(path, "look at"))?;
-        let ballast = Ballast::new(path.with_extension("ballast"), BALLAST);
+            JournalFiles::of(path, file::log(path)).map_err(JournalError::file(path, "look at"))?;
+        let ballast = ReservedSpace::new(path.with_extension("ballast"), BALLAST);
         let (path, last_run) = (path.to_owned(), identity.given.run);
         Ok(Self { path, db, last, snapshot, ballast, identity, place, last_run })
     }
@@ -79,7 +79,7 @@ impl Journal {
     }
 
     /// What did not fit together when it was opened.
-    pub fn findings(&self) -> &Findings {
+    pub fn findings(&self) -> &JournalFindings {
         &self.identity.findings
     }
 
@@ -108,12 +108,20 @@ impl Journal {
     }
 
     /// Begins a transaction.
-    pub fn batch(&mut self) -> Result<Batch<'_>, JournalError> {
+    pub fn batch(&mut self) -> Result<JournalBatch<'_>, JournalError> {
         let begin = self.db.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = begin.map_err(JournalError::database(&self.path, "write"))?;
         let (committed, snapshot) = (&mut self.last, &mut self.snapshot);
         let (identity, place, last) = (&self.identity, &self.place, *committed);
-        Ok(Batch { transaction, path: &self.path, last, committed, snapshot, identity, place })
+        Ok(JournalBatch {
+            transaction,
+            path: &self.path,
+            last,
+            committed,
+            snapshot,
+            identity,
+            place,
+        })
     }
 
     /// Makes a little room on a full disk, for what must be written all the same; `false` if that cannot be done.

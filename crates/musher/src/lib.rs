@@ -3,7 +3,6 @@
 //! Data flows one way: config → pool → runner → run log → views → doors.
 
 pub mod api;
-mod ballast;
 pub mod bus;
 pub mod checks;
 pub mod cli;
@@ -16,6 +15,7 @@ pub mod journal;
 pub mod logging;
 pub mod mcp;
 pub mod pool;
+mod reserved_space;
 pub mod runner;
 pub mod runtimes;
 pub mod secrets;

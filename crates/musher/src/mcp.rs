@@ -2,24 +2,24 @@
 //!
 //! | part | what it does |
 //! |---|---|
-//! | `door` | Offers the tools of any [`ToolHost`](musher_runtime::tools::ToolHost) over MCP, in both generations. |
+//! | `tool_server` | Offers the tools of any [`ToolHost`](musher_runtime::tools::ToolHost) over MCP, in both generations. |
 //! | `wire` | Serves a door over two pipes until they end. |
 //! | `run` | The scope of one run: its story, plan, progress, questions and summary. |
 //! | `operator` | The scope of the project: stories, runs, asks, logs and diffs. |
-//! | `office` | How the operator's tools reach the server: over HTTP, or inside of it. |
+//! | `api_client` | How the operator's tools reach the server: over HTTP, or inside of it. |
 //!
 //! The doors hold no rules. What a run may do is settled by the driver, and what a project may do by the pool.
 
-mod door;
+pub mod api_client;
 mod input;
-pub mod office;
 pub mod operator;
 mod pace;
 pub mod run;
 #[cfg(test)]
 mod tests;
+mod tool_server;
 mod wire;
 
-pub use door::Door;
 pub use pace::Caller;
+pub use tool_server::ToolServer;
 pub use wire::serve;

@@ -22,10 +22,10 @@ use musher_core::{AgentName, StoryId};
 
 use crate::journal::{Journal, JournalError};
 
-pub use handle::{Accepted, Idempotency, Pending, PoolHandle};
+pub use handle::{AcceptedCommand, Idempotency, PendingCommand, PoolHandle};
 pub use wish::{RunName, Wish};
 
-use handle::{Broken, End};
+use handle::{PoolEnd, PoolFailure};
 use round::Rounds;
 
 /// How many inputs may wait. Whoever sends one more waits too; nothing is dropped.
@@ -48,7 +48,7 @@ impl Pool {
         let (state, last) = journal.load()?;
         let (wake, wakes) = mpsc::channel(WAITING);
         let (published, facts) = watch::channel(last);
-        let end = End { facts, broken: Broken::default() };
+        let end = PoolEnd { facts, broken: PoolFailure::default() };
         let (unsaid, shown) = watch::channel(Arc::new(unsaid::unsaid(&state)));
         let handle = PoolHandle::new(wake, end.clone(), shown);
         let rounds = Rounds {

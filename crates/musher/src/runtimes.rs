@@ -8,7 +8,7 @@ use musher_runtime::claude_code::ClaudeCode;
 use musher_runtime::gemini::{self, Gemini};
 use musher_runtime::openai::{self, OpenAi};
 use musher_runtime::script::Script;
-use musher_runtime::{Effect, Environment, ModelService, ProjectFile, Runtime};
+use musher_runtime::{Environment, FileEffect, ModelService, ProjectFile, Runtime};
 
 /// The names that can be used, and the wire formats of those that speak to a model themselves.
 pub const BUILT: &[(&str, &[&str])] = &[
@@ -84,7 +84,7 @@ pub fn project_files() -> &'static [ProjectFile] {
 
 /// Those that are executed, as patterns of tool rules.
 pub fn executed_anywhere() -> Vec<String> {
-    let executed = project_files().iter().filter(|file| file.effect == Effect::Executes);
+    let executed = project_files().iter().filter(|file| file.effect == FileEffect::Executes);
     executed.map(ProjectFile::anywhere).collect()
 }
 

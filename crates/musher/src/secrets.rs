@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use musher_core::pool::SecretPlace;
 use musher_runtime::{Environment, Secrets};
 
-use crate::git::{Diff, DiffLimits, LineKind};
+use crate::git::{DiffLimits, GitDiff, LineKind};
 use crate::runner::spec::RunSpec;
 
 /// How much of a branch is looked through.
-pub const LOOKED_THROUGH: DiffLimits =
+pub const SECRET_SCAN_LIMITS: DiffLimits =
     DiffLimits { bytes: 64 << 20, lines: 1_000_000, files: 20_000 };
 /// More places are not named one by one.
-const MOST: usize = 100;
+const MAX_REPORTED_SECRETS: usize = 100;
 /// How the note of a run begins whose work holds secrets.
 pub const NOTE: &str = "secrets are in the work: ";
 
@@ -34,7 +34,7 @@ pub fn of_runs(environment: &Environment, token: Option<&str>, folders: &[PathBu
 }
 
 /// The places at which the lines that a diff adds hold secrets.
-pub fn find(diff: &Diff, secrets: &Secrets) -> Vec<SecretPlace> {
+pub fn find(diff: &GitDiff, secrets: &Secrets) -> Vec<SecretPlace> {
     let mut found = Vec::new();
     for file in &diff.files {
         for hunk in &file.hunks {
@@ -49,7 +49,7 @@ pub fn find(diff: &Diff, secrets: &Secrets) -> Vec<SecretPlace> {
                 if line.kind != LineKind::Removed {
                     number += 1;
                 }
-                if found.len() >= MOST {
+                if found.len() >= MAX_REPORTED_SECRETS {
                     return found;
                 }
             }
@@ -59,7 +59,7 @@ pub fn find(diff: &Diff, secrets: &Secrets) -> Vec<SecretPlace> {
 }
 
 /// Puts names in place of the secrets in every text of a diff.
-pub fn hide(diff: &mut Diff, secrets: &Secrets) {
+pub fn hide(diff: &mut GitDiff, secrets: &Secrets) {
     for hunk in diff.files.iter_mut().flat_map(|file| &mut file.hunks) {
         secrets.hide(&mut hunk.section);
         hunk.lines.iter_mut().for_each(|line| secrets.hide(&mut line.text));

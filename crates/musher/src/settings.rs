@@ -6,23 +6,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use musher_core::pool::{PoolLimits, Seat, Team};
 use tokio::sync::watch;
 
-use crate::config::local::{Caps, LocalFile};
-use crate::config::trust::{self, Powers, Trust, TrustError};
-use crate::config::{self, Agent, ConfigErrors, Known, Look, Project};
+use crate::config::local::{LocalCaps, LocalFile};
+use crate::config::trust::{self, Powers, TrustError, TrustState};
+use crate::config::{self, AgentConfig, ConfigErrors, ConfigState, Known, ProjectConfig};
 use crate::pool::{PoolError, PoolHandle};
 
 /// The settings of one server. What changes takes effect for what starts afterwards; what runs goes on as it began.
 #[derive(Debug)]
-pub struct Settings {
+pub struct ServerSettings {
     repo: PathBuf,
     state: PathBuf,
     /// The runtimes that an agent may name.
     runtimes: &'static [Known<'static>],
     local: LocalFile,
-    caps: Mutex<Caps>,
+    caps: Mutex<LocalCaps>,
     /// The project file as the server began with it: some of it cannot be changed under a server.
-    begun: Arc<Project>,
-    project: watch::Sender<Arc<Project>>,
+    begun: Arc<ProjectConfig>,
+    project: watch::Sender<Arc<ProjectConfig>>,
 }
 
 /// Why the settings were not read again. What was in force still is.
@@ -50,19 +50,19 @@ pub struct Reloaded {
 #[derive(Debug)]
 pub struct FileNow {
     pub path: PathBuf,
-    pub look: Look,
+    pub look: ConfigState,
     pub trusted: bool,
     /// Whether what the server runs is this.
     pub in_force: bool,
 }
 
-impl Settings {
+impl ServerSettings {
     /// Begins with a project file that was read and is trusted. What was decided while working is read here.
     pub fn begin(
         repo: &Path,
         state: &Path,
         runtimes: &'static [Known<'static>],
-        project: Project,
+        project: ProjectConfig,
     ) -> Result<Self, ConfigErrors> {
         let local = LocalFile::new(state);
         let caps = Mutex::new(local.read()?.caps);
@@ -73,12 +73,12 @@ impl Settings {
     }
 
     /// The project file as it is in force.
-    pub fn project(&self) -> Arc<Project> {
+    pub fn project(&self) -> Arc<ProjectConfig> {
         self.project.borrow().clone()
     }
 
     /// The project file as it is in force, now and later.
-    pub fn watch(&self) -> watch::Receiver<Arc<Project>> {
+    pub fn watch(&self) -> watch::Receiver<Arc<ProjectConfig>> {
         self.project.subscribe()
     }
 
@@ -88,7 +88,7 @@ impl Settings {
     }
 
     /// The caps as they are in force.
-    pub fn caps(&self) -> Caps {
+    pub fn caps(&self) -> LocalCaps {
         *self.caps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -104,9 +104,9 @@ impl Settings {
     pub fn reload(&self) -> Result<Reloaded, ReloadError> {
         let project = config::load(&self.repo, self.runtimes).map_err(ReloadError::Project)?;
         let powers = match trust::trusted(&self.state, &project)? {
-            Trust::Trusted => None,
-            Trust::New => Some(Powers::of(&project).lines()),
-            Trust::Changed { diff } => Some(diff),
+            TrustState::Trusted => None,
+            TrustState::New => Some(Powers::of(&project).lines()),
+            TrustState::Changed { diff } => Some(diff),
         };
         if let Some(powers) = powers {
             tracing::info!(
@@ -137,7 +137,7 @@ impl Settings {
     /// The team as it is in force.
     pub fn team(&self) -> Team {
         let project = self.project();
-        let seat = |agent: &Agent| Seat {
+        let seat = |agent: &AgentConfig| Seat {
             name: agent.name.clone(),
             model: agent.model.clone(),
             budget: agent.limits.budget,
@@ -160,7 +160,7 @@ impl Settings {
                 let trust = trust::trusted(&self.state, project);
                 let same = self.project().hash == project.hash;
                 let in_force = same && self.after_restart(project).is_empty();
-                (matches!(trust, Ok(Trust::Trusted)), in_force)
+                (matches!(trust, Ok(TrustState::Trusted)), in_force)
             }
             Err(_) => (false, false),
         };
@@ -168,7 +168,7 @@ impl Settings {
     }
 
     /// What of a project file differs from the one that the server began with and cannot be changed under it.
-    fn after_restart(&self, project: &Project) -> Vec<&'static str> {
+    fn after_restart(&self, project: &ProjectConfig) -> Vec<&'static str> {
         let begun = &*self.begun;
         let keys = [
             ("base_branch", begun.base_branch != project.base_branch),

@@ -3,8 +3,8 @@
 mod act;
 mod assign;
 mod attend;
+mod event_listener;
 mod folders;
-mod hear;
 mod insist;
 mod mailbox;
 mod persist;
@@ -20,7 +20,7 @@ use std::time::Duration;
 use musher_core::pool::{Action, DAY_MS};
 use musher_core::{CommandId, RunId, RunPhase, SlotId};
 use musher_runtime::{Environment, now_ms};
-use musher_web::Site;
+use musher_web::WebFiles;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -30,14 +30,14 @@ use uuid::Uuid;
 use crate::api;
 use crate::bus::Bus;
 use crate::checks;
-use crate::config::{ConfigErrors, Project};
-use crate::git::{Branch, Diff, DiffLimits, Git, GitEnv, GitError, RelPath};
+use crate::config::{ConfigErrors, ProjectConfig};
+use crate::git::{Branch, DiffLimits, Git, GitDiff, GitEnv, GitError, RelPath};
 use crate::home::{self, Home, HomeError, HomeLock};
 use crate::journal::{Claim, Journal, JournalError, Owner, Views};
 use crate::pool::{Pool, PoolHandle, PoolStartError, RunName, Wish};
 use crate::runtimes;
-use crate::settings::Settings;
-use crate::worktree::{Lane, SlotFiles, Slots, WorktreeError};
+use crate::settings::ServerSettings;
+use crate::worktree::{Lane, SlotFiles, WorktreeError, WorktreeSlots};
 
 use act::Actor;
 use attend::Attendants;
@@ -50,7 +50,7 @@ const ACTIONS: usize = 1024;
 pub struct Config {
     pub repo: PathBuf,
     pub home: Home,
-    pub project: Project,
+    pub project: ProjectConfig,
     /// This program; runners start from a copy of it.
     pub program: PathBuf,
     pub environment: Environment,
@@ -62,7 +62,7 @@ pub struct Config {
 
 /// Why a server could not begin.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum ServeError {
     #[error(transparent)]
     Home(#[from] HomeError),
     #[error(transparent)]
@@ -79,7 +79,7 @@ pub enum StartError {
     Project { what: String, why: String },
 }
 
-impl StartError {
+impl ServeError {
     /// What the person can do about it.
     pub fn hint(&self) -> String {
         match self {
@@ -96,11 +96,11 @@ impl StartError {
 
 /// What every part of the server stands on.
 #[derive(Debug)]
-pub(crate) struct Ground {
+pub(crate) struct SupervisorContext {
     pub(crate) home: Home,
-    pub(crate) settings: Arc<Settings>,
+    pub(crate) settings: Arc<ServerSettings>,
     pub(crate) git: Git,
-    pub(crate) slots: Slots,
+    pub(crate) slots: WorktreeSlots,
     pub(crate) base: Branch,
     pub(crate) views: Views,
     pub(crate) bus: Bus,
@@ -115,7 +115,7 @@ pub(crate) struct Ground {
 /// A server at work, without its doors.
 #[derive(Debug)]
 pub struct Supervisor {
-    pub(crate) ground: Arc<Ground>,
+    pub(crate) ground: Arc<SupervisorContext>,
     tasks: TaskTracker,
     stop: CancellationToken,
     thread: std::thread::JoinHandle<()>,
@@ -126,7 +126,7 @@ pub struct Supervisor {
 impl Supervisor {
     /// Takes the state directory, folds the journal, and goes on where the last server stopped: runs that live are
     /// adopted, runs that died are closed, and what was begun is finished.
-    pub async fn start(config: Config) -> Result<Self, StartError> {
+    pub async fn start(config: Config) -> Result<Self, ServeError> {
         let Config { repo, home, project, program, environment, runner_vars, claim } = config;
         let lock = home.lock()?;
         // First of all: nothing is touched in the name of a journal that is a copy.
@@ -141,8 +141,8 @@ impl Supervisor {
             keep: paths("keep", &project.worktree.keep)?,
             copy: paths("copy", &project.worktree.copy)?,
         };
-        let slots = Slots::new(git.clone(), &home.worktrees(), files)?;
-        let settings = Settings::begin(git.root(), home.path(), runtimes::BUILT, project)?;
+        let slots = WorktreeSlots::new(git.clone(), &home.worktrees(), files)?;
+        let settings = ServerSettings::begin(git.root(), home.path(), runtimes::BUILT, project)?;
         let settings = Arc::new(settings);
         let program = home.binary(&program)?;
         let mut notices = strays::settle(&home, &mut journal).await?;
@@ -159,7 +159,7 @@ impl Supervisor {
             }
         };
         let (pool, thread) = Pool::start(journal, settings.team(), now_ms, hand_on)?;
-        let ground = Arc::new(Ground {
+        let ground = Arc::new(SupervisorContext {
             home,
             settings,
             git,
@@ -231,11 +231,12 @@ impl Supervisor {
     }
 
     /// What a slot changes since its branch left the project's own.
-    pub async fn changes(&self, slot: SlotId) -> Result<Diff, WorktreeError> {
-        let Ground { slots, base, .. } = &*self.ground;
+    pub async fn changes(&self, slot: SlotId) -> Result<GitDiff, WorktreeError> {
+        let SupervisorContext { slots, base, .. } = &*self.ground;
         let base = base.clone();
         let look = Lane::Look(slot);
-        let diff = async move |slots: Slots| slots.diff(slot, &base, DiffLimits::default()).await;
+        let diff =
+            async move |slots: WorktreeSlots| slots.diff(slot, &base, DiffLimits::default()).await;
         slots.apart(look, "the diff of a worktree", diff).await
     }
 
@@ -245,11 +246,11 @@ impl Supervisor {
         access: api::Access,
         code: api::Code,
         closing: CancellationToken,
-    ) -> api::Context {
-        let Ground { git, slots, base, settings, views, bus, pool, .. } = &*self.ground;
-        let Ground { home, program, environment, .. } = &*self.ground;
+    ) -> api::ApiContext {
+        let SupervisorContext { git, slots, base, settings, views, bus, pool, .. } = &*self.ground;
+        let SupervisorContext { home, program, environment, .. } = &*self.ground;
         let name = git.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        api::Context {
+        api::ApiContext {
             pool: pool.clone(),
             views: views.clone(),
             bus: bus.clone(),
@@ -259,7 +260,7 @@ impl Supervisor {
             slots: slots.clone(),
             base_branch: base.clone(),
             project: settings.watch(),
-            checked: checks::Site {
+            checked: checks::CheckContext {
                 repo: Ok(git.root().to_owned()),
                 state: Ok(home.path().to_owned()),
                 environment: environment.clone(),
@@ -268,7 +269,7 @@ impl Supervisor {
             settings: settings.clone(),
             access,
             code,
-            site: Site::default(),
+            site: WebFiles::default(),
             clock: now_ms,
             closing,
         }
@@ -310,7 +311,7 @@ impl Supervisor {
 }
 
 /// Allow rules that beat a wider ask rule. Versions before this order asked there, so the person is told once.
-fn loosened(project: &Project) -> Vec<String> {
+fn loosened(project: &ProjectConfig) -> Vec<String> {
     let mut notices = Vec::new();
     for agent in &project.agents {
         for (allow, ask) in agent.rules.loosened() {
@@ -324,7 +325,7 @@ fn loosened(project: &Project) -> Vec<String> {
     notices
 }
 
-impl Ground {
+impl SupervisorContext {
     async fn log_adopted(&self, run: RunId) {
         let plan = self.pool.inspect(move |state| state.runs.get(&run).map(|run| run.plan.clone()));
         if let Ok(Some(plan)) = plan.await {
@@ -351,7 +352,7 @@ impl Ground {
 
 /// Takes out of git's register what a crash or a person has removed from the disk, and undoes a merge that a crash has
 /// left half done. Nobody waits for it: what an agent may have put into its worktree is looked at here.
-async fn tidy(ground: Arc<Ground>) {
+async fn tidy(ground: Arc<SupervisorContext>) {
     let known = ground.pool.inspect(|state| state.slots.keys().copied().collect::<Vec<_>>());
     let known = known.await.unwrap_or_default();
     let tidied =
@@ -371,21 +372,21 @@ const STILL_THERE: Duration = Duration::from_secs(2);
 
 /// Notices that somebody has deleted or moved the state directory, also when nothing is to be written: whoever commits looks
 /// whether the journal is still there, and an empty round is one too.
-async fn watch_journal(ground: Arc<Ground>) {
+async fn watch_journal(ground: Arc<SupervisorContext>) {
     while ground.pool.inspect(|_| ()).await.is_ok() {
         tokio::time::sleep(STILL_THERE).await;
     }
 }
 
 /// How often the calendar is looked at.
-const CALENDAR: Duration = Duration::from_secs(60);
+const CALENDAR_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Looks at the queue again when a day begins: what waited for money has some.
-async fn each_day(ground: Arc<Ground>) {
+async fn each_day(ground: Arc<SupervisorContext>) {
     let mut today = now_ms().div_euclid(DAY_MS);
     loop {
         // A machine that sleeps at midnight wakes up to the right day.
-        tokio::time::sleep(CALENDAR).await;
+        tokio::time::sleep(CALENDAR_CHECK_INTERVAL).await;
         let day = now_ms().div_euclid(DAY_MS);
         if day != std::mem::replace(&mut today, day)
             && let Err(error) = ground.settings.enforce(&ground.pool).await
@@ -412,14 +413,14 @@ async fn adopted(pool: &PoolHandle) -> Vec<RunId> {
 }
 
 /// The branch that stories start from, which is there.
-async fn base_branch(git: &Git, project: &Project) -> Result<Branch, StartError> {
+async fn base_branch(git: &Git, project: &ProjectConfig) -> Result<Branch, ServeError> {
     let Some(name) = &project.base_branch else {
         let base = git.default_branch().await?;
         git.resolve(&base).await?;
         return Ok(base);
     };
     let unusable =
-        |why: String| StartError::Project { what: format!("the base branch {name}"), why };
+        |why: String| ServeError::Project { what: format!("the base branch {name}"), why };
     let base = Branch::new(name.clone()).map_err(|error| unusable(error.to_string()))?;
     match git.resolve(&base).await {
         Ok(_) => Ok(base),
@@ -428,10 +429,10 @@ async fn base_branch(git: &Git, project: &Project) -> Result<Branch, StartError>
     }
 }
 
-fn paths(what: &str, paths: &[PathBuf]) -> Result<Vec<RelPath>, StartError> {
+fn paths(what: &str, paths: &[PathBuf]) -> Result<Vec<RelPath>, ServeError> {
     let path = |path: &PathBuf| {
         let text = path.to_string_lossy();
-        RelPath::new(text.clone()).map_err(|error| StartError::Project {
+        RelPath::new(text.clone()).map_err(|error| ServeError::Project {
             what: format!("{text} under [worktree] {what}"),
             why: error.to_string(),
         })

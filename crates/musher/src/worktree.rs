@@ -18,8 +18,8 @@ use musher_runtime::untrusted;
 
 use self::apart::Lanes;
 use crate::git::{
-    Author, Branch, Checkout, Commit, Diff, DiffLimits, Found, Git, Head, Hold, Ignored,
-    RecoveryName, RecoveryRef, RelPath, Sight,
+    Author, Branch, Checkout, CheckoutHead, CheckoutState, Commit, DiffLimits, Git, GitDiff, Hold,
+    Ignored, RecoveryName, RecoveryRef, RelPath, UnreadCheckout,
 };
 
 pub use self::apart::Lane;
@@ -28,7 +28,7 @@ pub use self::reconcile::Reconciled;
 
 /// What a slot starts from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Start {
+pub enum SlotStart {
     /// The tip of a branch.
     Base { branch: Branch },
     /// A commit, such as the snapshot of another slot.
@@ -39,7 +39,7 @@ pub enum Start {
 
 /// A slot that is ready for an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prepared {
+pub struct PreparedSlot {
     pub path: PathBuf,
     pub head: Commit,
     /// Every file was written anew; nothing is left of build caches.
@@ -58,12 +58,12 @@ pub struct SlotFiles {
 /// What keeping the work of a slot has shown.
 struct Keeping<'a> {
     kept: Option<RecoveryRef>,
-    found: Found<'a>,
+    found: CheckoutState<'a>,
 }
 
 /// All slots of one repository.
 #[derive(Debug, Clone)]
-pub struct Slots {
+pub struct WorktreeSlots {
     git: Git,
     folder: PathBuf,
     files: SlotFiles,
@@ -71,9 +71,9 @@ pub struct Slots {
 }
 
 /// No HEAD that names a branch is longer.
-const LONGEST_HEAD: u64 = 4096;
+const MAX_SLOT_HEAD_BYTES: u64 = 4096;
 
-impl Slots {
+impl WorktreeSlots {
     /// The slots in a folder, which is made if need be.
     pub fn new(git: Git, folder: &Path, files: SlotFiles) -> Result<Self, WorktreeError> {
         let unusable = |source| WorktreeError::Folder { path: folder.to_owned(), source };
@@ -96,7 +96,7 @@ impl Slots {
     /// Where a slot is, if its files are those of this branch. Only files are read, so it is quick.
     pub fn holding(&self, slot: SlotId, branch: &str) -> Option<PathBuf> {
         let checkout = self.checkout(slot).ok()?;
-        let head = untrusted::read(&checkout.git_dir().join("HEAD"), LONGEST_HEAD).ok()?;
+        let head = untrusted::read(&checkout.git_dir().join("HEAD"), MAX_SLOT_HEAD_BYTES).ok()?;
         let on = head.trim_ascii_end().strip_prefix(b"ref: refs/heads/")?;
         (on == branch.as_bytes()).then(|| self.path(slot))
     }
@@ -151,15 +151,20 @@ impl Slots {
     }
 
     /// Why a commit would not land where it should.
-    fn unfinished(&self, checkout: &Checkout, branch: &Branch, head: &Head) -> Option<String> {
+    fn unfinished(
+        &self,
+        checkout: &Checkout,
+        branch: &Branch,
+        head: &CheckoutHead,
+    ) -> Option<String> {
         if let Some(operation) = self.git.operation(checkout) {
             return Some(format!("it is in the middle of a {operation}"));
         }
         match head {
-            Head::On { branch: on, .. } if on == branch => None,
-            Head::On { branch: on, .. } => Some(format!("it is on {on}")),
-            Head::Detached { .. } => Some("it is on no branch".to_owned()),
-            Head::Unborn => Some("it has no commit".to_owned()),
+            CheckoutHead::On { branch: on, .. } if on == branch => None,
+            CheckoutHead::On { branch: on, .. } => Some(format!("it is on {on}")),
+            CheckoutHead::Detached { .. } => Some("it is on no branch".to_owned()),
+            CheckoutHead::Unborn => Some("it has no commit".to_owned()),
         }
     }
 
@@ -179,7 +184,7 @@ impl Slots {
     async fn keep_all<'a>(
         &'a self,
         checkout: &Checkout,
-        sight: Sight<'a>,
+        sight: UnreadCheckout<'a>,
         name: &RecoveryName,
         safe: Option<&Commit>,
     ) -> Result<Keeping<'a>, WorktreeError> {
@@ -228,7 +233,7 @@ impl Slots {
         slot: SlotId,
         base: &Branch,
         limits: DiffLimits,
-    ) -> Result<Diff, WorktreeError> {
+    ) -> Result<GitDiff, WorktreeError> {
         let checkout = self.checkout(slot)?;
         let base = self.git.resolve(base).await?;
         Ok(self.git.diff_worktree(&checkout, &base, &self.files.copy, limits).await?)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use futures_util::{StreamExt as _, stream};
 use musher::client::views::Runs;
-use musher::runner::log::{Read, Reader, lines};
+use musher::runner::log::{LogRead, LogReader, lines};
 use musher_core::{Event, EventKind, ItemBody};
 use tokio::task::JoinSet;
 
@@ -213,18 +213,18 @@ fn said(event: &Event) -> Option<u64> {
 }
 
 fn events(folder: &Path) -> anyhow::Result<Vec<Event>> {
-    let (mut reader, mut events) = (Reader::open(folder, None)?, Vec::new());
+    let (mut reader, mut events) = (LogReader::open(folder, None)?, Vec::new());
     let mut buffer = Vec::new();
     loop {
         buffer.clear();
         match reader.read(&mut buffer, 1 << 20)? {
-            Read::Lines(batch) => {
+            LogRead::Lines(batch) => {
                 for line in lines(&buffer[batch.lines]) {
                     events.push(serde_json::from_slice(line)?);
                 }
             }
-            Read::End => return Ok(events),
-            Read::Reset { .. } => {}
+            LogRead::End => return Ok(events),
+            LogRead::Reset { .. } => {}
         }
     }
 }

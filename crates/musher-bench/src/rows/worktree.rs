@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 use musher::git::{Branch, Git, GitEnv, RecoveryName};
-use musher::worktree::{SlotFiles, Slots, Start};
+use musher::worktree::{SlotFiles, SlotStart, WorktreeSlots};
 use musher_core::SlotId;
 use tempfile::TempDir;
 
@@ -53,9 +53,9 @@ async fn run(bench: &mut Bench) -> anyhow::Result<()> {
         .with("PATH", std::env::var_os("PATH").unwrap_or_default())
         .with("HOME", top.path());
     let opened = Git::open(&repo, env, &top.path().join("scratch")).await?;
-    let slots = Slots::new(opened, &top.path().join("slots"), SlotFiles::default())?;
+    let slots = WorktreeSlots::new(opened, &top.path().join("slots"), SlotFiles::default())?;
     let main = Branch::new("main")?;
-    let base = Start::Base { branch: main.clone() };
+    let base = SlotStart::Base { branch: main.clone() };
     let mut round = 0;
     while bench.another_round()? {
         round += 1;

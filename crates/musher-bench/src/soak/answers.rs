@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use musher::client::views::{AskNow, Asks, Receipt};
+use musher::client::views::{ApiAsk, ApiAsks, ApiReceipt};
 use musher_core::Ask;
 use serde_json::{Value as Json, json};
 use tokio::task::JoinSet;
@@ -28,7 +28,7 @@ pub(super) async fn desk(world: Arc<World>) -> anyhow::Result<()> {
             let key: (String, String) = answered.context("an answer died")??;
             busy.remove(&key);
         }
-        let asks: Option<Asks> = world.look(&["asks"], &[("limit", "1000")]).await?;
+        let asks: Option<ApiAsks> = world.look(&["asks"], &[("limit", "1000")]).await?;
         for (n, ask) in asks.unwrap_or_default().asks.into_iter().enumerate() {
             let key = (ask.run.clone(), ask.ask.clone());
             if ask.state == "open" && busy.insert(key) {
@@ -75,7 +75,7 @@ impl Given {
 /// Answers one ask, and gives it back.
 async fn answer(
     world: Arc<World>,
-    ask: AskNow,
+    ask: ApiAsk,
     mut dice: Dice,
 ) -> anyhow::Result<(String, String)> {
     let key = (ask.run.clone(), ask.ask.clone());
@@ -127,12 +127,12 @@ async fn answer(
 /// Whether an answer counted.
 fn is_sent(told: Told) -> anyhow::Result<bool> {
     match told {
-        Told::Yes(Receipt::Sent) => Ok(true),
+        Told::Yes(ApiReceipt::Sent) => Ok(true),
         // Another one was first, the run has ended, or nobody knows.
         Told::No(problem) if (400..500).contains(&problem.status) => Ok(false),
-        Told::Yes(Receipt::Pending) | Told::Away => Ok(false),
+        Told::Yes(ApiReceipt::Pending) | Told::Away => Ok(false),
         // The pool's own asks are answered where they are asked.
-        Told::Yes(Receipt::Done | Receipt::Queued { .. }) => Ok(true),
+        Told::Yes(ApiReceipt::Done | ApiReceipt::Queued { .. }) => Ok(true),
         odd @ (Told::Yes(_) | Told::No(_)) => {
             Err(Broken::error(Promise::Server, format!("an answer was replied to with {odd:?}")))
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use musher::client::views::{Receipt, Runs, Story};
+use musher::client::views::{ApiReceipt, ApiStory, Runs};
 use serde_json::json;
 
 use super::broken::{Broken, Promise};
@@ -68,7 +68,7 @@ impl Author<'_> {
         let mut again = false;
         loop {
             match self.world.tell(&["stories"], &story).await? {
-                Told::Yes(Receipt::Added { .. }) => break,
+                Told::Yes(ApiReceipt::Added { .. }) => break,
                 // The reply to the first one was lost.
                 Told::No(problem) if problem.status == 409 && again => break,
                 Told::Away => again = true,
@@ -84,7 +84,7 @@ impl Author<'_> {
     async fn start(&self) -> anyhow::Result<String> {
         let run = loop {
             match self.world.tell(&["stories", &self.story, "start"], &json!({})).await? {
-                Told::Yes(Receipt::Queued { run }) => break run,
+                Told::Yes(ApiReceipt::Queued { run }) => break run,
                 Told::Away => {
                     tokio::time::sleep(AGAIN).await;
                     if let Some(run) = self.runs().await?.runs.first() {
@@ -104,7 +104,7 @@ impl Author<'_> {
         let word = format!("word-{}-{n}.", self.story);
         let text = format!("[[work lines={} every_ms=10]] {word}", dice.between(1, 9));
         match self.world.tell(&["runs", &run, "prompt"], &json!({ "text": text })).await? {
-            Told::Yes(Receipt::Sent) => {
+            Told::Yes(ApiReceipt::Sent) => {
                 let said = Said { run: run.clone(), word, how: How::Sent };
                 // It is durable before anybody says that it is sent.
                 ledger::prompt(self.world, &said)?;
@@ -112,14 +112,14 @@ impl Author<'_> {
                 self.world.count("prompts sent");
                 Ok(run)
             }
-            Told::Yes(Receipt::Queued { run }) => {
+            Told::Yes(ApiReceipt::Queued { run }) => {
                 let mut ledger = self.world.ledger();
                 ledger.run(&run);
                 ledger.prompt(Said { run: run.clone(), word, how: How::Begins });
                 self.world.count("runs gone on with");
                 Ok(run)
             }
-            Told::Yes(Receipt::Pending) | Told::Away => Ok(run),
+            Told::Yes(ApiReceipt::Pending) | Told::Away => Ok(run),
             Told::No(problem) if (400..500).contains(&problem.status) => {
                 self.world.count("prompts refused");
                 Ok(run)
@@ -133,7 +133,7 @@ impl Author<'_> {
         let last = enough + PATIENCE;
         let mut told = None;
         loop {
-            let story: Option<Story> = self.world.look(&["stories", &self.story], &[]).await?;
+            let story: Option<ApiStory> = self.world.look(&["stories", &self.story], &[]).await?;
             if story.is_some_and(|story| story.runs.live == 0) {
                 return Ok(());
             }

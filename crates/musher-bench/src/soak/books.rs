@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use musher::client::views::Run;
+use musher::client::views::ApiRun;
 use musher_testkit::books::{Balance, Bill, Books, sum};
 
 use super::broken::{Broken, Promise};
@@ -11,7 +11,7 @@ use super::world::World;
 /// Every bill holds beside the books of its agent.
 pub(super) fn balance<'a>(
     world: &World,
-    runs: impl Iterator<Item = &'a Run>,
+    runs: impl Iterator<Item = &'a ApiRun>,
 ) -> anyhow::Result<()> {
     let books = Books::read(&world.worker_home);
     let mut bills: BTreeMap<&str, Bill> = BTreeMap::new();

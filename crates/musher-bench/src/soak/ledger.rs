@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
-use musher::client::views::{Run, Story};
+use musher::client::views::{ApiRun, ApiStory};
 use musher_core::{Event, EventKind};
 use serde_json::Value as Json;
 
@@ -105,7 +105,7 @@ pub(super) async fn look_for_fresh(world: &World) -> anyhow::Result<()> {
 
 pub(super) async fn story(world: &World, id: &str) -> anyhow::Result<()> {
     let text = world.ledger().stories.get(id).cloned();
-    let found: Option<Story> = world.look(&["stories", id], &[]).await?;
+    let found: Option<ApiStory> = world.look(&["stories", id], &[]).await?;
     match found {
         Some(found) if found.text == text => Ok(()),
         found => Err(Broken::error(
@@ -115,7 +115,7 @@ pub(super) async fn story(world: &World, id: &str) -> anyhow::Result<()> {
     }
 }
 
-pub(super) async fn run(world: &World, id: &str) -> anyhow::Result<Run> {
+pub(super) async fn run(world: &World, id: &str) -> anyhow::Result<ApiRun> {
     let found = world.look(&["runs", id], &[]).await?;
     found.ok_or_else(|| Broken::error(Promise::Acknowledged, format!("the run {id} is gone")))
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use musher::runner::log::{LogError, Read, Reader, lines};
+use musher::runner::log::{LogError, LogRead, LogReader, lines};
 use musher_core::Event;
 
 use super::broken::{Broken, Promise};
@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub(super) struct Lines {
     folder: PathBuf,
-    reader: Option<Reader>,
+    reader: Option<LogReader>,
     read: VecDeque<Vec<u8>>,
 }
 
@@ -34,7 +34,7 @@ impl Lines {
         }
         let reader = match &mut self.reader {
             Some(reader) => reader,
-            none => match Reader::open(&self.folder, None) {
+            none => match LogReader::open(&self.folder, None) {
                 Ok(reader) => none.insert(reader),
                 Err(LogError::Missing { .. }) => return Ok(None),
                 Err(error) => return Err(error.into()),
@@ -48,9 +48,11 @@ impl Lines {
             }
         });
         match read? {
-            Read::Lines(batch) => self.read.extend(lines(&buffer[batch.lines]).map(<[u8]>::to_vec)),
-            Read::End => {}
-            Read::Reset { to } => {
+            LogRead::Lines(batch) => {
+                self.read.extend(lines(&buffer[batch.lines]).map(<[u8]>::to_vec));
+            }
+            LogRead::End => {}
+            LogRead::Reset { to } => {
                 let folder = self.folder.display();
                 let seen = format!("{folder} lost what came after {to}, which was written");
                 return Err(Broken::error(Promise::Numbers, seen));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use musher::client::views::{Asks, Run, Runs};
+use musher::client::views::{ApiAsks, ApiRun, Runs};
 use musher_core::{Event, EventKind};
 
 use super::answers;
@@ -44,7 +44,7 @@ pub(super) async fn reckon(world: &World) -> anyhow::Result<()> {
     nobody_left(world).await
 }
 
-async fn all_runs(world: &World) -> anyhow::Result<BTreeMap<String, Run>> {
+async fn all_runs(world: &World) -> anyhow::Result<BTreeMap<String, ApiRun>> {
     let (mut all, mut before) = (BTreeMap::new(), None);
     loop {
         let mut query = vec![("limit", "1000".to_owned())];
@@ -60,7 +60,7 @@ async fn all_runs(world: &World) -> anyhow::Result<BTreeMap<String, Run>> {
     }
 }
 
-async fn acknowledged(world: &World, runs: &BTreeMap<String, Run>) -> anyhow::Result<()> {
+async fn acknowledged(world: &World, runs: &BTreeMap<String, ApiRun>) -> anyhow::Result<()> {
     ledger::look_for_fresh(world).await?;
     let (stories, known, prompts, answers) = {
         let ledger = world.ledger();
@@ -77,7 +77,7 @@ async fn acknowledged(world: &World, runs: &BTreeMap<String, Run>) -> anyhow::Re
     }
     prompts.iter().try_for_each(|said| ledger::prompt(world, said))?;
     answers.iter().try_for_each(|(run, ask)| ledger::answer(world, run, ask))?;
-    let open: Asks = world.look(&["asks"], &[]).await?.unwrap_or_default();
+    let open: ApiAsks = world.look(&["asks"], &[]).await?.unwrap_or_default();
     match open.asks.first() {
         None => Ok(()),
         Some(ask) => {
@@ -87,7 +87,7 @@ async fn acknowledged(world: &World, runs: &BTreeMap<String, Run>) -> anyhow::Re
 }
 
 /// A log is numbered without gaps, ends once, and closes every ask that it opens.
-fn whole(world: &World, run: &Run) -> anyhow::Result<()> {
+fn whole(world: &World, run: &ApiRun) -> anyhow::Result<()> {
     let events = logs::events(&world.folder(&run.id))?;
     for (n, event) in (1..).zip(&events) {
         if event.seq != n {
@@ -136,12 +136,13 @@ fn answers(world: &World) -> anyhow::Result<()> {
 }
 
 /// What was sent was said to an agent, if its run, or the one in its place, came to a good end.
-fn told(world: &World, runs: &BTreeMap<String, Run>) -> anyhow::Result<()> {
+fn told(world: &World, runs: &BTreeMap<String, ApiRun>) -> anyhow::Result<()> {
     let told = std::fs::read_to_string(world.worker_home.join("told")).unwrap_or_default();
     for Said { run, word, how } in &world.ledger().prompts {
         let mut at = runs.get(run);
         while let Some(lost) = at.filter(|run| run.outcome.as_deref() == Some("lost")) {
-            let after = |run: &&Run| run.kind == "restart" && run.of.as_deref() == Some(&lost.id);
+            let after =
+                |run: &&ApiRun| run.kind == "restart" && run.of.as_deref() == Some(&lost.id);
             at = runs.values().find(after);
         }
         let well = at.is_some_and(|run| run.outcome.as_deref() == Some("completed"));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use musher::client::{Message, Stream};
+use musher::client::{SseMessage, Stream};
 use musher::runner::log::Cursor;
 use serde_json::Value as Json;
 
@@ -153,8 +153,8 @@ impl Viewer<'_> {
     }
 
     /// Takes a message in; tells whether it says that the run has ended.
-    async fn take(&mut self, message: &Message) -> anyhow::Result<bool> {
-        let Message { event, id, data } = message;
+    async fn take(&mut self, message: &SseMessage) -> anyhow::Result<bool> {
+        let SseMessage { event, id, data } = message;
         match (self.source, event.as_deref()) {
             (Source::Log, None) => {
                 let place = id.as_deref().unwrap_or_default();

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use musher::client::views::Receipt;
-use musher::client::{Client, ClientError, Problem};
+use musher::client::views::ApiReceipt;
+use musher::client::{ApiProblem, Client, ClientError};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use tokio::sync::watch;
@@ -51,8 +51,8 @@ pub(super) struct Door {
 /// What became of a command.
 #[derive(Debug)]
 pub(super) enum Told {
-    Yes(Receipt),
-    No(Problem),
+    Yes(ApiReceipt),
+    No(ApiProblem),
     /// Nobody answered, so that nobody knows.
     Away,
 }

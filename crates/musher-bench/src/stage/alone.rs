@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use musher::runner::launch;
-use musher::runner::log::{Head, Read, Reader, lines};
-use musher::runner::spec::{Bounds, FilesSpec, RunSpec, VERSION};
+use musher::runner::log::{LogHead, LogRead, LogReader, lines};
+use musher::runner::spec::{FilesSpec, RunBounds, RunSpec, VERSION};
 use musher_core::{RunId, ToolRules};
 use tempfile::TempDir;
 
@@ -77,20 +77,20 @@ impl Alone {
 
     /// How many events there are, and how many of them are lines that nobody understood.
     fn count(&self) -> anyhow::Result<(u64, u64)> {
-        let mut reader = Reader::open(&self.run(), None)?;
+        let mut reader = LogReader::open(&self.run(), None)?;
         let (mut events, mut unparsed, mut buffer) = (0, 0, Vec::new());
         loop {
             buffer.clear();
             match reader.read(&mut buffer, 1 << 20)? {
-                Read::Lines(batch) => {
+                LogRead::Lines(batch) => {
                     for line in lines(&buffer[batch.lines]) {
                         events += 1;
                         let kind = musher::runner::log::line_kind(line);
                         unparsed += u64::from(kind == Some("unparsed"));
                     }
                 }
-                Read::End => return Ok((events, unparsed)),
-                Read::Reset { .. } => {}
+                LogRead::End => return Ok((events, unparsed)),
+                LogRead::Reset { .. } => {}
             }
         }
     }
@@ -131,8 +131,8 @@ pub async fn let_go(folder: &Path) -> anyhow::Result<u64> {
 
 /// Whether a log ends with the last line of such an agent.
 pub fn has_last(run: &Path) -> anyhow::Result<bool> {
-    let head = Reader::open(run, None)?.head()?;
-    let Some(Head { segment, offset, .. }) = head else { return Ok(false) };
+    let head = LogReader::open(run, None)?.head()?;
+    let Some(LogHead { segment, offset, .. }) = head else { return Ok(false) };
     let file = std::fs::File::open(run.join(format!("events-{segment:08}.jsonl")))?;
     let mut tail = vec![0; TAIL.min(usize::try_from(offset)?)];
     let from = offset - tail.len() as u64;
@@ -163,7 +163,7 @@ fn spec(top: &Path, agent: PathBuf) -> anyhow::Result<RunSpec> {
         rules: ToolRules { allow: vec!["*".parse()?], ..ToolRules::default() },
         files: FilesSpec::default(),
         permission_mode: None,
-        bounds: Bounds { linger_ms: 3_600_000, ..Bounds::default() },
+        bounds: RunBounds { linger_ms: 3_600_000, ..RunBounds::default() },
         resume: None,
         program: Some(agent),
         args: vec![],

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use musher::client::Client;
-use musher::client::views::Run;
-use musher::runner::log::Reader;
+use musher::client::views::ApiRun;
+use musher::runner::log::LogReader;
 use musher::runner::spec::RunSpec;
 use musher::{config, runtimes};
 use serde_json::{Value as Json, json};
@@ -196,7 +196,7 @@ impl Place {
     pub async fn end(&self, run: &str) -> anyhow::Result<()> {
         self.stop(run).await?;
         let began = Instant::now();
-        while !self.client.read::<Run>(&["runs", run], &[]).await?.is_over() {
+        while !self.client.read::<ApiRun>(&["runs", run], &[]).await?.is_over() {
             ensure!(began.elapsed() < PATIENCE, "{run} does not end");
             tokio::time::sleep(LOOK).await;
         }
@@ -230,7 +230,7 @@ impl Place {
 
     /// The number of the last event in a run's log.
     pub fn last(&self, run: &str) -> u64 {
-        let reader = Reader::open(&self.folder(run), None);
+        let reader = LogReader::open(&self.folder(run), None);
         let head = reader.and_then(|reader| reader.head());
         head.ok().flatten().map_or(0, |head| head.seq)
     }

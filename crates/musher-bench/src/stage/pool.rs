@@ -5,8 +5,8 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context as _, bail};
 use musher::journal::Journal;
-use musher::pool::{Accepted, Pool, PoolHandle, Wish};
-use musher_core::pool::{Heard, Input, PoolLimits, Reply, Seat, Team};
+use musher::pool::{AcceptedCommand, Pool, PoolHandle, Wish};
+use musher_core::pool::{CommandReply, PoolInput, PoolLimits, RunReport, Seat, Team};
 use musher_core::{AgentName, CommandId, Outcome, RunId, StoryId};
 use musher_runtime::now_ms;
 
@@ -46,7 +46,7 @@ pub async fn add(handle: &PoolHandle, name: &str) -> anyhow::Result<StoryId> {
     let text = "Something is to be done, and this is how one sees that it is.".to_owned();
     let wish = Wish::AddStory { id: Some(StoryId::parse(name)?), title: name.to_owned(), text };
     let reply = wished(handle, wish, &format!("add-{name}")).await?;
-    let Reply::Story(story) = reply else {
+    let CommandReply::Story(story) = reply else {
         bail!("a story was added, and {reply:?} was said");
     };
     Ok(story)
@@ -56,26 +56,26 @@ pub async fn add(handle: &PoolHandle, name: &str) -> anyhow::Result<StoryId> {
 pub async fn live(handle: &PoolHandle, story: &StoryId) -> anyhow::Result<RunId> {
     let wish = Wish::StartRun { story: story.clone(), agent: None, model: None, prompt: None };
     let reply = wished(handle, wish, &format!("start-{story}")).await?;
-    let Reply::Run(run) = reply else {
+    let CommandReply::Run(run) = reply else {
         bail!("a run was started, and {reply:?} was said");
     };
     let head = "0123456789012345678901234567890123456789".to_owned();
-    let what = Heard::Ended { outcome: Outcome::Completed, error: None, session: None };
+    let what = RunReport::Ended { outcome: Outcome::Completed, error: None, session: None };
     for input in [
-        Input::Prepared { run, head },
-        Input::RunnerUp { run },
-        Input::Heard { run, seq: 1, what },
-        Input::Finished { run, commit: None, error: None },
+        PoolInput::Prepared { run, head },
+        PoolInput::RunnerUp { run },
+        PoolInput::Heard { run, seq: 1, what },
+        PoolInput::Finished { run, commit: None, error: None },
     ] {
         handle.tell(input).await?;
     }
     Ok(run)
 }
 
-async fn wished(handle: &PoolHandle, wish: Wish, command: &str) -> anyhow::Result<Reply> {
+async fn wished(handle: &PoolHandle, wish: Wish, command: &str) -> anyhow::Result<CommandReply> {
     let accepted = handle.command(wish, CommandId::parse(command)?, None).await;
     match accepted.with_context(|| command.to_owned())? {
-        Accepted::Final(reply) => Ok(reply),
-        Accepted::Pending(_) => bail!("{command} is still to be settled"),
+        AcceptedCommand::Final(reply) => Ok(reply),
+        AcceptedCommand::Pending(_) => bail!("{command} is still to be settled"),
     }
 }

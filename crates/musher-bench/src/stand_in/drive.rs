@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::ensure;
 use musher::runner::log::raw::RawWriter;
 use musher::runner::log::{Lock, Writer};
-use musher_core::{Event, EventKind, Scope};
+use musher_core::{Event, EventKind, EventScope};
 use musher_runtime::claude_code::Recording;
 
 /// How much comes at once, and how many events are written at once.
@@ -26,7 +26,7 @@ pub(super) fn play(file: &Path, folder: &Path) -> anyhow::Result<()> {
         for kind in said.drain(..) {
             ensure!(!matches!(kind, EventKind::Unparsed { .. }), "a line was not understood");
             let seq = writer.next_seq() + batch.len() as u64;
-            batch.push(Event { seq, at: AT, kind, turn: None, scope: Scope::Main, raw: None });
+            batch.push(Event { seq, at: AT, kind, turn: None, scope: EventScope::Main, raw: None });
             if batch.len() == BATCH {
                 writer.append(&batch)?;
                 batch.clear();

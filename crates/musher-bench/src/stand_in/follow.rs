@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use musher::runner::log::{Read, Reader, Wakes, WatchId, lines};
+use musher::runner::log::{LogRead, LogReader, Wakes, WatchId, lines};
 use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::json;
 
@@ -94,14 +94,14 @@ fn word() -> anyhow::Result<Option<f64>> {
 }
 
 struct Log {
-    reader: Reader,
+    reader: LogReader,
     buffer: Vec<u8>,
 }
 
 impl Log {
     /// Stands at the end of a log.
     fn open(folder: &Path) -> anyhow::Result<Self> {
-        let mut log = Self { reader: Reader::open_last(folder, 1)?, buffer: Vec::new() };
+        let mut log = Self { reader: LogReader::open_last(folder, 1)?, buffer: Vec::new() };
         log.read(&mut |_| {})?;
         Ok(log)
     }
@@ -110,9 +110,9 @@ impl Log {
         loop {
             self.buffer.clear();
             match self.reader.read(&mut self.buffer, PIECE)? {
-                Read::Lines(batch) => lines(&self.buffer[batch.lines]).for_each(&mut *heard),
-                Read::Reset { .. } => {}
-                Read::End => return Ok(()),
+                LogRead::Lines(batch) => lines(&self.buffer[batch.lines]).for_each(&mut *heard),
+                LogRead::Reset { .. } => {}
+                LogRead::End => return Ok(()),
             }
         }
     }

@@ -116,11 +116,11 @@ fn is_name(bytes: &[u8], marks: &[u8]) -> bool {
 pub struct RunId(u64);
 
 impl RunId {
-    const LARGEST: u64 = 999_999_999_999_999_999;
+    const MAX_NUMBER: u64 = 999_999_999_999_999_999;
 
     /// The run with this number; numbers outside 1 to 10^18 - 1 are moved to the nearest one.
     pub fn minted(n: u64) -> Self {
-        Self(n.clamp(1, Self::LARGEST))
+        Self(n.clamp(1, Self::MAX_NUMBER))
     }
 
     /// The id, if the text is one.

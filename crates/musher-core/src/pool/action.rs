@@ -1,20 +1,20 @@
 //! What the pool decided: facts to commit, then actions to take, and what to tell whom.
 
-use crate::pool::{DeliveryKind, Fact, Refusal, Reply};
-use crate::{BranchRef, CommandId, RunId, SlotId, Start, StoryId};
+use crate::pool::{CommandReply, DeliveryKind, Fact, Refusal};
+use crate::{BranchRef, CommandId, RunId, SlotId, StoryId, WorktreeStart};
 
 /// What follows from one input. The facts and the texts are committed together, before any action is taken and before
 /// anyone is told.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Decision {
+pub struct PoolDecision {
     pub facts: Vec<Fact>,
     pub actions: Vec<Action>,
     /// Texts of people, which facts never hold, so that they can be erased.
     pub texts: Vec<(TextKey, String)>,
     /// The reply to the command, if the input was one.
-    pub reply: Option<Result<Reply, Refusal>>,
+    pub reply: Option<Result<CommandReply, Refusal>>,
     /// The last word on commands that were offered before.
-    pub settled: Vec<(CommandId, Result<Reply, Refusal>)>,
+    pub settled: Vec<(CommandId, Result<CommandReply, Refusal>)>,
 }
 
 /// Under what a text is kept.
@@ -34,7 +34,7 @@ pub enum TextKey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Make the worktree ready; ends in `Prepared` or `PrepareFailed`.
-    Prepare { run: RunId, slot: SlotId, branch: BranchRef, start: Start },
+    Prepare { run: RunId, slot: SlotId, branch: BranchRef, start: WorktreeStart },
     /// Start the runner, or find the one that was started; ends in `RunnerUp`, `SpawnFailed` or `RunnerGone`.
     Spawn {
         run: RunId,

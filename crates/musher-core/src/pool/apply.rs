@@ -1,12 +1,12 @@
 //! Folds a committed fact into the state. Facts are trusted, and one that does not fit changes nothing.
 
 use crate::pool::{
-    Delivery, DeliveryKind, Fact, KnownSession, Merge, Pair, Parked, SessionKey, Slot, State,
-    UndeliveredCode, Wear,
+    Delivery, DeliveryKind, Fact, KnownSession, Pair, Parked, PendingMerge, SessionKey, Slot,
+    State, UndeliveredCode, Wear,
 };
 use crate::{
-    AskState, BranchRef, ClosedBy, CommandId, Doubt, EndWish, Line, Outcome, Run, RunId, RunKind,
-    RunPhase, RunPlan, SessionId, SlotId, Start, Story, StoryId, StoryState,
+    AskState, BranchRef, ClosedBy, CommandId, Doubt, EndWish, Outcome, Run, RunId, RunKind,
+    RunLine, RunPhase, RunPlan, SessionId, SlotId, Story, StoryId, StoryState, WorktreeStart,
 };
 
 /// How many restarts of a pair are remembered. They are forgotten by number and not by age, because a clock that runs
@@ -26,7 +26,7 @@ impl State {
             Fact::StoryArchived { story } => self.archive(story),
             Fact::MergeStarted { command, story, branch, check } => {
                 let branch = BranchRef { story: story.clone(), n: *branch };
-                self.merges.insert(command.clone(), Merge { branch, check: *check });
+                self.merges.insert(command.clone(), PendingMerge { branch, check: *check });
             }
             Fact::StoryMerged { command, story, commit } => {
                 self.merges.remove(command);
@@ -222,7 +222,7 @@ impl State {
         }
     }
 
-    fn prepare(&mut self, id: RunId, slot: SlotId, n: u32, start: Start) {
+    fn prepare(&mut self, id: RunId, slot: SlotId, n: u32, start: WorktreeStart) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         run.phase = RunPhase::Preparing { slot, start };
         let story = run.plan.story.clone();
@@ -230,7 +230,7 @@ impl State {
             story.branches = story.branches.max(n);
         }
         let wear = match (start, self.slots.get(&slot)) {
-            (Start::Keep, Some(Slot::Held { wear, .. })) => *wear,
+            (WorktreeStart::Keep, Some(Slot::Held { wear, .. })) => *wear,
             _ => Wear::New,
         };
         let held = Slot::Held { branch: BranchRef { story, n }, wear, busy: Some(id) };
@@ -290,12 +290,12 @@ impl State {
         let Some(run) = self.runs.get_mut(&id) else { return };
         run.session = Some(session.clone());
         match run.plan.line {
-            Line::Main => {
+            RunLine::Main => {
                 let RunPlan { story, agent, model, .. } = run.plan.clone();
                 let known = KnownSession { session: session.clone(), run: id };
                 self.sessions.insert(SessionKey { story, agent, model }, known);
             }
-            Line::Fork => {}
+            RunLine::Fork => {}
         }
     }
 

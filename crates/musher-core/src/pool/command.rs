@@ -6,7 +6,7 @@ use crate::{
 
 /// A wish about stories or runs.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Command {
+pub enum PoolCommand {
     AddStory {
         /// The person's own id for it; else the pool mints one.
         id: Option<StoryId>,

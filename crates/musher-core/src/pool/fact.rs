@@ -5,10 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::pool::{Held, MergeCheck, UndeliveredCode};
+use crate::pool::{SecretCheck, UndeliveredCode, UnknownSpending};
 use crate::{
     AskId, ClosedBy, CommandId, EndWish, ErrorInfo, Outcome, RunId, RunPlan, Sender, SessionId,
-    SlotId, Spend, Start, StoryId, Usd, Wait,
+    SlotId, Spend, StoryId, Usd, Wait, WorktreeStart,
 };
 
 /// What the pool decided.
@@ -36,8 +36,8 @@ pub enum Fact {
         story: StoryId,
         branch: u32,
         /// How the branch stands to secrets. The fact is put a second time when the branch was searched.
-        #[serde(default, skip_serializing_if = "MergeCheck::is_open")]
-        check: MergeCheck,
+        #[serde(default, skip_serializing_if = "SecretCheck::is_open")]
+        check: SecretCheck,
     },
     /// The story is done with it.
     StoryMerged {
@@ -73,7 +73,7 @@ pub enum Fact {
         run: RunId,
         slot: SlotId,
         branch: u32,
-        start: Start,
+        start: WorktreeStart,
         /// What it may spend, if anything bounds it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         budget: Option<Usd>,
@@ -103,7 +103,7 @@ pub enum Fact {
         session: Option<SessionId>,
         /// What it could have spent beyond what is known; it counts as gone for the day.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        held: Option<Held>,
+        held: Option<UnknownSpending>,
     },
     /// The run is over, and its slot and place are free.
     RunFinished {

@@ -2,20 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::pool::Command;
+use crate::pool::PoolCommand;
 use crate::{
-    AskId, BranchRef, ClosedBy, CommandId, Entry, ErrorInfo, Outcome, RunId, SessionId, SlotId,
-    StoryId,
+    AskId, BranchRef, ClosedBy, CommandId, ErrorInfo, LedgerEntry, Outcome, RunId, SessionId,
+    SlotId, StoryId,
 };
 
 /// One thing that happened, in the order in which the pool heard of it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Input {
+pub enum PoolInput {
     /// The server began, or the project file changed: the queue is looked at with today's team.
     Begun,
     Command {
         id: CommandId,
-        command: Command,
+        command: PoolCommand,
     },
     /// The worktree of a run is ready.
     Prepared {
@@ -40,7 +40,7 @@ pub enum Input {
     Heard {
         run: RunId,
         seq: u64,
-        what: Heard,
+        what: RunReport,
     },
     /// The runner's lock is free and its log has no end.
     RunnerGone {
@@ -108,7 +108,7 @@ impl SecretPlace {
 
 /// What the pool wants to know of a run's log; the rest is for readers.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum RunReport {
     Session {
         session: SessionId,
     },
@@ -132,7 +132,7 @@ pub enum Heard {
     Usage {
         model: Option<String>,
         /// What this report adds to the run.
-        entry: Entry,
+        entry: LedgerEntry,
     },
     Ended {
         outcome: Outcome,

@@ -12,18 +12,18 @@ pub const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// What was spent on the last day on which anything was, as far as its cost is known, and what may have been.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Day {
+pub struct DaySpending {
     /// Days since 1970, in UTC.
     pub n: i64,
     pub spent: Usd,
     /// What runs that are over could have spent beyond what is known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub held: BTreeMap<RunId, Held>,
+    pub held: BTreeMap<RunId, UnknownSpending>,
 }
 
 /// What a run could have spent beyond what is known: nobody knows that it has not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct UnknownSpending {
     pub usd: Usd,
     /// When the run ended, Unix milliseconds.
     pub at: i64,
@@ -35,7 +35,7 @@ pub struct Held {
     pub lasting: bool,
 }
 
-impl Day {
+impl DaySpending {
     /// Counts a cost at a moment (Unix milliseconds). A clock that was set back does not make a day begin again.
     pub(super) fn count(&mut self, at: i64, cost: Usd) {
         self.begin(at);
@@ -49,7 +49,7 @@ impl Day {
         }
     }
 
-    pub(super) fn hold(&mut self, run: RunId, held: &Held) {
+    pub(super) fn hold(&mut self, run: RunId, held: &UnknownSpending) {
         self.begin(held.at);
         self.held.insert(run, *held);
     }
@@ -98,7 +98,7 @@ pub(super) fn outstanding(run: &Run) -> Usd {
 
 /// The day's money while runs are started.
 #[derive(Debug)]
-pub(super) struct Purse {
+pub(super) struct RunBudget {
     cap: Option<Usd>,
     /// What is spent or reserved.
     gone: Usd,
@@ -113,7 +113,7 @@ pub(super) enum Share {
     Nothing { cap: Usd },
 }
 
-impl Purse {
+impl RunBudget {
     pub(super) fn of(state: &State, cap: Option<Usd>, now: i64) -> Self {
         let spent = state.spent_today(now).plus(state.held_today(now));
         Self { cap, gone: spent.plus(state.reserved()) }

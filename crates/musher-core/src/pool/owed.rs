@@ -1,6 +1,6 @@
 //! What a server that begins again must do: every action that has not been answered, from the state alone.
 
-use crate::pool::{Action, MergeCheck, Slot, State, Wear};
+use crate::pool::{Action, SecretCheck, Slot, State, Wear};
 use crate::{BranchRef, Run, RunId, RunPhase, SlotId};
 
 impl State {
@@ -18,8 +18,8 @@ impl State {
         for (command, merge) in &self.merges {
             let (command, branch) = (command.clone(), merge.branch.clone());
             owed.push(match merge.check {
-                MergeCheck::Open => Action::SearchSecrets { command, branch },
-                MergeCheck::Clean | MergeCheck::Waived => Action::Merge { command, branch },
+                SecretCheck::Open => Action::SearchSecrets { command, branch },
+                SecretCheck::Clean | SecretCheck::Waived => Action::Merge { command, branch },
             });
         }
         owed

@@ -8,7 +8,7 @@ use crate::{AgentName, AskId, BranchRef, ClosedBy, RunId, StoryId};
 /// A command was taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reply", content = "id", rename_all = "snake_case")]
-pub enum Reply {
+pub enum CommandReply {
     /// The story that was added.
     Story(StoryId),
     /// The run that was queued.

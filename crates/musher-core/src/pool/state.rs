@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::pool::Day;
+use crate::pool::DaySpending;
 use crate::{
-    AgentName, AskId, BranchRef, CommandId, Line, Run, RunId, RunPlan, SessionId, SlotId, Story,
+    AgentName, AskId, BranchRef, CommandId, Run, RunId, RunLine, RunPlan, SessionId, SlotId, Story,
     StoryId,
 };
 
@@ -25,7 +25,7 @@ pub struct State {
     /// Commands that are on their way to a runner.
     pub deliveries: BTreeMap<CommandId, Delivery>,
     /// Merges that are under way.
-    pub merges: BTreeMap<CommandId, Merge>,
+    pub merges: BTreeMap<CommandId, PendingMerge>,
     pub slots: BTreeMap<SlotId, Slot>,
     /// The last session of each agent on each story; forks leave it alone.
     #[serde(with = "pairs")]
@@ -43,7 +43,7 @@ pub struct State {
     pub last_delivery: u64,
     /// What was spent on the last day.
     #[serde(default)]
-    pub day: Day,
+    pub day: DaySpending,
 }
 
 /// One agent on one story.
@@ -84,16 +84,16 @@ pub enum DeliveryKind {
 
 /// A merge that is under way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Merge {
+pub struct PendingMerge {
     pub branch: BranchRef,
-    #[serde(default, skip_serializing_if = "MergeCheck::is_open")]
-    pub check: MergeCheck,
+    #[serde(default, skip_serializing_if = "SecretCheck::is_open")]
+    pub check: SecretCheck,
 }
 
 /// Whether secrets in a branch keep it from being merged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum MergeCheck {
+pub enum SecretCheck {
     /// It is to be searched.
     #[default]
     Open,
@@ -103,7 +103,7 @@ pub enum MergeCheck {
     Waived,
 }
 
-impl MergeCheck {
+impl SecretCheck {
     pub(super) fn is_open(&self) -> bool {
         *self == Self::Open
     }
@@ -184,7 +184,7 @@ impl State {
     /// The one run of an agent on a story that is not over, forks aside.
     pub fn main_run(&self, pair: &Pair) -> Option<RunId> {
         let mut runs = self.runs_of(&pair.story);
-        runs.find(|(_, run)| run.plan.agent == pair.agent && run.plan.line == Line::Main)
+        runs.find(|(_, run)| run.plan.agent == pair.agent && run.plan.line == RunLine::Main)
             .map(|(id, _)| id)
     }
 

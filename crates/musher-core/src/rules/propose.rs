@@ -6,7 +6,7 @@ use super::{Reach, Rule, ToolUse, command};
 use crate::ToolKind;
 
 /// A rule that a person cannot take in at a glance is not offered.
-const LONGEST: usize = 200;
+const MAX_PROPOSED_RULE_BYTES: usize = 200;
 
 /// Commands whose arguments may vary. What they run is what the agent wrote in its worktree anyway, so that no
 /// argument gives them more power than they have.
@@ -116,5 +116,8 @@ fn own_name(tool: &str) -> Option<String> {
 /// Whether a text means itself as a pattern, and shows a person what it is.
 pub(super) fn is_plain(text: &str) -> bool {
     let shown = |c: char| c == ' ' || c.is_ascii_graphic() || c.is_alphanumeric();
-    !text.is_empty() && text.len() <= LONGEST && is_literal(text) && text.chars().all(shown)
+    !text.is_empty()
+        && text.len() <= MAX_PROPOSED_RULE_BYTES
+        && is_literal(text)
+        && text.chars().all(shown)
 }

@@ -19,7 +19,7 @@ const REMEMBERED: usize = 128;
 ///
 /// Agents that report cumulative totals carry them over when a session is resumed or forked. So a run that resumes is
 /// given its parent's last totals, or it would be billed for its parent's work again. Where such a total exceeds what was
-/// counted, because an earlier run ended before its usage was reported, the rest is counted now, as [`Entry::earlier`].
+/// counted, because an earlier run ended before its usage was reported, the rest is counted now, as [`LedgerEntry::earlier`].
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     /// The vendor's totals of the session, and the calls that may not be in them.
@@ -42,7 +42,7 @@ pub struct Ledger {
 
 /// What one report adds to the ledger.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct LedgerEntry {
     /// What is added.
     pub spend: Spend,
     /// The part that earlier runs of the session have spent and that a vendor total shows only now.
@@ -53,13 +53,13 @@ pub struct Entry {
     pub settles: bool,
 }
 
-impl Entry {
+impl LedgerEntry {
     pub fn is_nothing(&self) -> bool {
         self.spend == Spend::default() && !self.settles
     }
 }
 
-impl From<Spend> for Entry {
+impl From<Spend> for LedgerEntry {
     fn from(spend: Spend) -> Self {
         Self { spend, ..Self::default() }
     }
@@ -77,13 +77,13 @@ impl Ledger {
     }
 
     /// Enters a report and returns what it adds to this run. Partial reports add nothing until [`left`](Self::left).
-    pub fn enter(&mut self, report: &UsageReport) -> Entry {
+    pub fn enter(&mut self, report: &UsageReport) -> LedgerEntry {
         let is_counted = |id: &str| self.counted.has(id);
         if report.partial {
             if !report.id.as_deref().is_some_and(is_counted) {
                 self.remember(report);
             }
-            return Entry::default();
+            return LedgerEntry::default();
         }
         let model = report.model.as_deref().unwrap_or(Self::UNNAMED);
         let is_call = report.of == UsageOf::ModelCall;
@@ -91,7 +91,7 @@ impl Ledger {
             // One frame reports the totals of several models.
             let key = if is_call { id.clone() } else { format!("{id}/{model}") };
             if is_counted(&key) {
-                return Entry::default();
+                return LedgerEntry::default();
             }
             self.counted.add(&key, ());
             self.open.close(id);
@@ -107,7 +107,7 @@ impl Ledger {
                     true => self.lineage.cut(model, report.spend),
                     false => self.lineage.add(model, report.spend),
                 }
-                Entry { cut: report.cut, ..report.spend.into() }
+                LedgerEntry { cut: report.cut, ..report.spend.into() }
             }
         };
         let spent = self.spent.entry(model.to_owned()).or_default();
@@ -118,7 +118,7 @@ impl Ledger {
 
     /// An increment with the total after it. The first one of a run shows what the vendor had counted before the run;
     /// afterwards only the difference of totals counts, so that a repeated frame counts once.
-    fn increment(&mut self, model: &str, added: Spend, total: Spend) -> Entry {
+    fn increment(&mut self, model: &str, added: Spend, total: Spend) -> LedgerEntry {
         let before = self.lineage.totals.insert(model.to_owned(), total);
         let first = self.told.insert(model.to_owned());
         match before {
@@ -134,18 +134,18 @@ impl Ledger {
                 let settles = total.cost_usd.is_some() && self.settle(model);
                 let rest = self.lineage.beyond_cut(model, had.since(before));
                 let earlier = (rest != Spend::default()).then_some(rest);
-                Entry { spend: added.plus(rest), earlier, cut: false, settles }
+                LedgerEntry { spend: added.plus(rest), earlier, cut: false, settles }
             }
         }
     }
 
     /// A cumulative total without an increment.
-    fn total(&mut self, model: &str, now: Spend) -> Entry {
+    fn total(&mut self, model: &str, now: Spend) -> LedgerEntry {
         self.told.insert(model.to_owned());
         match self.lineage.totals.insert(model.to_owned(), now) {
             Some(before) if !now.fell_below(before) => {
                 let settles = now.cost_usd.is_some() && self.settle(model);
-                Entry { settles, ..now.since(before).into() }
+                LedgerEntry { settles, ..now.since(before).into() }
             }
             // A total that fell was reset; all of it is new.
             Some(_) | None => now.into(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Context, CostBasis, Spend, Tokens, UsageOf};
+use super::{ContextWindow, CostBasis, Spend, Tokens, UsageOf};
 
 /// One report of usage by one model.
 ///
@@ -34,7 +34,7 @@ pub struct UsageReport {
     pub spend: Spend,
     pub cost_basis: CostBasis,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<Context>,
+    pub context: Option<ContextWindow>,
     /// Told while a call runs. It is counted only if the session ends without a word that replaces it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
@@ -102,6 +102,6 @@ impl UsageReport {
     /// The same with how full the model's window is.
     #[must_use]
     pub fn with_context(self, used: u64, window: Option<u64>) -> Self {
-        Self { context: Some(Context { used, window }), ..self }
+        Self { context: Some(ContextWindow { used, window }), ..self }
     }
 }

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use musher_core::{ErrorClass, ItemBody};
 use serde_json::{Value as Json, json};
 
-use super::usage::Usage;
-use crate::model::refusal::{Again, Refusal, Refused};
-use crate::model::stop::{End, Stop, Words};
+use super::usage::UsageTotals;
+use crate::model::refusal::{HttpRefusal, RequestFailure, RetryAdvice};
+use crate::model::stop::{AnswerEnd, StopReason, StopWords};
 use crate::model::told::Told;
 use crate::model::wire::{
-    Answer, CallResult, Entry, Input, Outgoing, Piece, Reader, Request, ToolChoice, Wanted, Wire,
+    AnswerReader, CallArguments, CallResult, HistoryEntry, ModelAnswer, Outgoing, Request,
+    StreamPiece, ToolChoice, ToolRequest, Wire,
 };
 
 const NAME: &str = "messages";
@@ -20,19 +21,19 @@ const MAX_OUTPUT: u64 = 8192;
 /// Models that are given a budget for thinking; later ones choose it themselves and are told the effort.
 const OLDER: &[&str] = &["-3-", "-4-0", "-4-1", "-4-2", "-4-5"];
 /// The smallest budget for thinking that is taken.
-const LEAST_THINKING: u64 = 1024;
+const MIN_THINKING_TOKENS: u64 = 1024;
 
 /// Why a message is over.
-const STOPS: Words = &[
-    ("end_turn", Stop::End),
-    ("stop_sequence", Stop::End),
-    ("tool_use", Stop::Calls),
-    ("pause_turn", Stop::Paused),
+const STOPS: StopWords = &[
+    ("end_turn", StopReason::End),
+    ("stop_sequence", StopReason::End),
+    ("tool_use", StopReason::Calls),
+    ("pause_turn", StopReason::Paused),
     // The service has told the conversation by a summary of its own, and waits to be asked again.
-    ("compaction", Stop::Paused),
-    ("max_tokens", Stop::MaxOutput),
-    ("model_context_window_exceeded", Stop::ContextFull),
-    ("refusal", Stop::Declined),
+    ("compaction", StopReason::Paused),
+    ("max_tokens", StopReason::MaxOutput),
+    ("model_context_window_exceeded", StopReason::ContextFull),
+    ("refusal", StopReason::Declined),
 ];
 
 /// Speaks the Messages format.
@@ -97,29 +98,29 @@ impl Wire for Messages {
         headers
     }
 
-    fn reader(&self) -> Box<dyn Reader> {
+    fn reader(&self) -> Box<dyn AnswerReader> {
         Box::new(Stream {
             model: None,
             blocks: BTreeMap::new(),
-            usage: Usage::default(),
-            end: End::new(Stop::Unsaid, None),
+            usage: UsageTotals::default(),
+            end: AnswerEnd::new(StopReason::Unsaid, None),
             stopped: false,
         })
     }
 
-    fn refusal(&self, refused: &Refused<'_>) -> Refusal {
+    fn refusal(&self, refused: &HttpRefusal<'_>) -> RequestFailure {
         let json = refused.json();
         let error = &json["error"];
         let mut refusal = refused.plain(error["message"].as_str(), error["type"].as_str());
         classify(&mut refusal);
         if refused.header("anthropic-ratelimit-unified-status") == Some("rejected") {
             refusal.error.class = ErrorClass::UsageLimit;
-            refusal.again = Again::Never;
+            refusal.again = RetryAdvice::Never;
         }
         refusal
     }
 
-    fn adapt(&mut self, refusal: &Refusal) -> Option<&'static str> {
+    fn adapt(&mut self, refusal: &RequestFailure) -> Option<&'static str> {
         if refusal.error.http != Some(400) {
             return None;
         }
@@ -154,30 +155,30 @@ impl Messages {
             return true;
         }
         let wanted = match effort {
-            "minimal" => LEAST_THINKING,
+            "minimal" => MIN_THINKING_TOKENS,
             "low" => 4096,
             "medium" => 10_000,
             "high" => 24_000,
             _ => effort.parse().unwrap_or(32_000),
         };
-        let budget = wanted.max(LEAST_THINKING);
+        let budget = wanted.max(MIN_THINKING_TOKENS);
         body["thinking"] = json!({ "type": "enabled", "budget_tokens": budget });
         // The budget is a part of the answer, which must have room for more than that.
-        body["max_tokens"] = json!(max_output.max(budget.saturating_add(LEAST_THINKING)));
+        body["max_tokens"] = json!(max_output.max(budget.saturating_add(MIN_THINKING_TOKENS)));
         true
     }
 }
 
 /// The history as messages. What a user says in several entries is one message, results first.
-fn messages(entries: &[Entry]) -> Vec<Json> {
+fn messages(entries: &[HistoryEntry]) -> Vec<Json> {
     let mut messages: Vec<(&str, Vec<Json>)> = Vec::new();
     for entry in entries {
         let (role, blocks) = match entry {
-            Entry::User { text } => ("user", vec![json!({ "type": "text", "text": text })]),
-            Entry::Model { wire, raw, text, calls } => {
+            HistoryEntry::User { text } => ("user", vec![json!({ "type": "text", "text": text })]),
+            HistoryEntry::Model { wire, raw, text, calls } => {
                 ("assistant", if wire == NAME { raw.clone() } else { told(text, calls) })
             }
-            Entry::Results { results } => ("user", results.iter().map(result).collect()),
+            HistoryEntry::Results { results } => ("user", results.iter().map(result).collect()),
         };
         if blocks.is_empty() {
             continue;
@@ -200,7 +201,7 @@ fn messages(entries: &[Entry]) -> Vec<Json> {
 }
 
 /// An answer that came in another format, in the words of this one.
-fn told(text: &str, calls: &[Wanted]) -> Vec<Json> {
+fn told(text: &str, calls: &[ToolRequest]) -> Vec<Json> {
     let said = Some(text).filter(|text| !is_blank(text));
     let said = said.map(|text| json!({ "type": "text", "text": text }));
     let calls = calls.iter().map(|call| {
@@ -222,7 +223,7 @@ fn result(result: &CallResult) -> Json {
 }
 
 /// What the words of an error mean beyond its status.
-fn classify(refusal: &mut Refusal) {
+fn classify(refusal: &mut RequestFailure) {
     let class = match refusal.error.code.as_deref() {
         Some("authentication_error" | "permission_error") => ErrorClass::Auth,
         Some("billing_error") => ErrorClass::Billing,
@@ -242,9 +243,10 @@ fn classify(refusal: &mut Refusal) {
 }
 
 /// An error that was told inside an answer, or in its place.
-fn failure(error: &Json) -> Refusal {
+fn failure(error: &Json) -> RequestFailure {
     let message = error["message"].as_str().unwrap_or("the service failed");
-    let mut refusal = Refusal::later(ErrorClass::Server, message).with_code(error["type"].as_str());
+    let mut refusal =
+        RequestFailure::later(ErrorClass::Server, message).with_code(error["type"].as_str());
     classify(&mut refusal);
     refusal.told_inside().unbilled()
 }
@@ -254,8 +256,8 @@ fn failure(error: &Json) -> Refusal {
 struct Stream {
     model: Option<String>,
     blocks: BTreeMap<u32, Block>,
-    usage: Usage,
-    end: End,
+    usage: UsageTotals,
+    end: AnswerEnd,
     stopped: bool,
 }
 
@@ -267,10 +269,10 @@ struct Block {
     closed: bool,
 }
 
-impl Reader for Stream {
-    fn event(&mut self, name: &str, data: &str) -> Vec<Piece> {
+impl AnswerReader for Stream {
+    fn event(&mut self, name: &str, data: &str) -> Vec<StreamPiece> {
         let Ok(json) = serde_json::from_str::<Json>(data) else {
-            return vec![Piece::Unparsed { text: data.to_owned() }];
+            return vec![StreamPiece::Unparsed { text: data.to_owned() }];
         };
         let index = json["index"].as_u64().and_then(|index| u32::try_from(index).ok());
         match json["type"].as_str().unwrap_or(name) {
@@ -296,11 +298,11 @@ impl Reader for Stream {
                 Vec::new()
             }
             "ping" => Vec::new(),
-            "error" => vec![Piece::Failed(failure(&json["error"]))],
-            "" if json["error"].is_object() => vec![Piece::Failed(failure(&json["error"]))],
+            "error" => vec![StreamPiece::Failed(failure(&json["error"]))],
+            "" if json["error"].is_object() => vec![StreamPiece::Failed(failure(&json["error"]))],
             // A whole message instead of a stream, from a service that cannot stream.
             "message" => self.message(&json),
-            other => vec![Piece::Native { name: other.to_owned() }],
+            other => vec![StreamPiece::Native { name: other.to_owned() }],
         }
     }
 
@@ -308,7 +310,7 @@ impl Reader for Stream {
         self.stopped
     }
 
-    fn whole(&mut self, data: &str) -> Vec<Piece> {
+    fn whole(&mut self, data: &str) -> Vec<StreamPiece> {
         self.event("", data)
     }
 
@@ -320,13 +322,14 @@ impl Reader for Stream {
         self.model.as_deref()
     }
 
-    fn finish(&mut self) -> (Vec<Piece>, Result<Answer, Refusal>) {
+    fn finish(&mut self) -> (Vec<StreamPiece>, Result<ModelAnswer, RequestFailure>) {
         if !self.stopped {
-            return (Vec::new(), Err(Refusal::cut_off()));
+            return (Vec::new(), Err(RequestFailure::cut_off()));
         }
         let open: Vec<u32> = self.blocks.keys().copied().collect();
-        let pieces: Vec<Piece> = open.into_iter().filter_map(|index| self.close(index)).collect();
-        let mut answer = Answer {
+        let pieces: Vec<StreamPiece> =
+            open.into_iter().filter_map(|index| self.close(index)).collect();
+        let mut answer = ModelAnswer {
             raw: Vec::new(),
             text: String::new(),
             calls: Vec::new(),
@@ -341,10 +344,10 @@ impl Reader for Stream {
                 Some("tool_use") => {
                     let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
                     let input = match block.arguments.is_empty() {
-                        true => Input::of(json["input"].clone()),
-                        false => Input::read(&block.arguments),
+                        true => CallArguments::of(json["input"].clone()),
+                        false => CallArguments::read(&block.arguments),
                     };
-                    answer.calls.push(Wanted {
+                    answer.calls.push(ToolRequest {
                         id: text("id"),
                         name: text("name"),
                         input,
@@ -360,31 +363,31 @@ impl Reader for Stream {
 }
 
 impl Stream {
-    fn open(&mut self, index: u32, block: &Json) -> Vec<Piece> {
+    fn open(&mut self, index: u32, block: &Json) -> Vec<StreamPiece> {
         // Whatever came, a block is an object from here on.
         let json = if block.is_object() { block.clone() } else { json!({}) };
         self.blocks.insert(index, Block { json, arguments: String::new(), closed: false });
         let (text, thought) = (block["text"].as_str(), block["thinking"].as_str());
         let some = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
-        let text = some(text).map(|text| Piece::Text { block: index, text });
-        let thought = some(thought).map(|text| Piece::Thought { block: index, text });
+        let text = some(text).map(|text| StreamPiece::Text { block: index, text });
+        let thought = some(thought).map(|text| StreamPiece::Thought { block: index, text });
         text.into_iter().chain(thought).collect()
     }
 
-    fn delta(&mut self, index: u32, delta: &Json) -> Vec<Piece> {
+    fn delta(&mut self, index: u32, delta: &Json) -> Vec<StreamPiece> {
         let Some(block) = self.blocks.get_mut(&index) else {
-            return vec![Piece::Native { name: "content_block_delta".into() }];
+            return vec![StreamPiece::Native { name: "content_block_delta".into() }];
         };
         let kind = delta["type"].as_str().unwrap_or_default();
         let text = |key: &str| delta[key].as_str().unwrap_or_default().to_owned();
         match kind {
             "text_delta" => {
                 append(&mut block.json["text"], &text("text"));
-                vec![Piece::Text { block: index, text: text("text") }]
+                vec![StreamPiece::Text { block: index, text: text("text") }]
             }
             "thinking_delta" => {
                 append(&mut block.json["thinking"], &text("thinking"));
-                vec![Piece::Thought { block: index, text: text("thinking") }]
+                vec![StreamPiece::Thought { block: index, text: text("thinking") }]
             }
             "signature_delta" => {
                 append(&mut block.json["signature"], &text("signature"));
@@ -393,7 +396,7 @@ impl Stream {
             "input_json_delta" => {
                 block.arguments.push_str(&text("partial_json"));
                 let call = block.json["id"].as_str().unwrap_or_default().to_owned();
-                vec![Piece::Input { call, text: text("partial_json") }]
+                vec![StreamPiece::Input { call, text: text("partial_json") }]
             }
             "citations_delta" => {
                 let citation = delta["citation"].clone();
@@ -403,11 +406,11 @@ impl Stream {
                 }
                 Vec::new()
             }
-            other => vec![Piece::Native { name: format!("content_block_delta/{other}") }],
+            other => vec![StreamPiece::Native { name: format!("content_block_delta/{other}") }],
         }
     }
 
-    fn close(&mut self, index: u32) -> Option<Piece> {
+    fn close(&mut self, index: u32) -> Option<StreamPiece> {
         let block = self.blocks.get_mut(&index)?;
         if std::mem::replace(&mut block.closed, true) {
             return None;
@@ -425,7 +428,7 @@ impl Stream {
             }
             "tool_use" => {
                 if !block.arguments.is_empty() {
-                    json["input"] = Input::read(&block.arguments).object();
+                    json["input"] = CallArguments::read(&block.arguments).object();
                 }
                 return None;
             }
@@ -434,7 +437,7 @@ impl Stream {
         if matches!(&body, ItemBody::Text { text } if text.is_empty()) {
             return None;
         }
-        Some(Piece::Done { block: index, body })
+        Some(StreamPiece::Done { block: index, body })
     }
 
     fn named(&mut self, message: &Json) {
@@ -445,11 +448,11 @@ impl Stream {
 
     fn ended(&mut self, message: &Json) {
         let detail = &message["stop_details"]["explanation"];
-        let before = Some(self.end.clone()).filter(|end| end.stop != Stop::Unsaid);
-        self.end = End::read(STOPS, &message["stop_reason"]).explained(detail).after(before);
+        let before = Some(self.end.clone()).filter(|end| end.stop != StopReason::Unsaid);
+        self.end = AnswerEnd::read(STOPS, &message["stop_reason"]).explained(detail).after(before);
     }
 
-    fn message(&mut self, message: &Json) -> Vec<Piece> {
+    fn message(&mut self, message: &Json) -> Vec<StreamPiece> {
         self.named(message);
         self.ended(message);
         self.usage.last(&message["usage"]);

@@ -3,12 +3,12 @@
 use musher_core::Tokens;
 use serde_json::Value as Json;
 
-use crate::model::told::{Numbers, Told};
+use crate::model::told::{Told, UsageNumbers};
 
 /// What was told so far. The numbers are running totals of the message; what is left out is unchanged.
 #[derive(Debug, Default)]
-pub(super) struct Usage {
-    numbers: Numbers,
+pub(super) struct UsageTotals {
+    numbers: UsageNumbers,
     tokens: Tokens,
     input: bool,
     output: bool,
@@ -16,7 +16,7 @@ pub(super) struct Usage {
     written: Option<u64>,
 }
 
-impl Usage {
+impl UsageTotals {
     /// Takes in what is told at the start, when the output is still a guess.
     pub(super) fn so_far(&mut self, usage: &Json) {
         self.count(usage);

@@ -3,24 +3,24 @@
 use musher_core::{ErrorClass, ErrorInfo, SessionId, SessionInfo};
 use uuid::Uuid;
 
-use super::launch::{self, Ready};
-use super::translate::{Step, Translator};
-use crate::process::{Exit, Heard, Process, ProcessControl, Weight};
-use crate::session::{Attempt, Batch, Ended, LADDER, Order, Signal};
+use super::launch::{self, PreparedLaunch};
+use super::translate::{Translation, Translator};
+use crate::process::{Process, ProcessControl, ProcessOutcome, ProcessRead, Weight};
+use crate::session::{Attempt, BackendEnd, BackendOrder, FrameBatch, LADDER, Signal};
 
 /// Runs one attempt to its end.
-pub(super) async fn run(attempt: Attempt) -> Ended {
+pub(super) async fn run(attempt: Attempt) -> BackendEnd {
     let session = match &attempt.resume {
         Some(earlier) if !attempt.fork => earlier.clone(),
         Some(_) | None => SessionId::new(Uuid::new_v4().to_string()),
     };
-    let Ready { launch, mcp_file } = match launch::prepare(&attempt, &session) {
+    let PreparedLaunch { launch, mcp_file } = match launch::prepare(&attempt, &session) {
         Ok(ready) => ready,
-        Err(error) => return Ended::failed(error),
+        Err(error) => return BackendEnd::failed(error),
     };
     let process = match Process::start(launch).await {
         Ok(process) => process,
-        Err(error) => return Ended::failed(launch::start_error(&error)),
+        Err(error) => return BackendEnd::failed(launch::start_error(&error)),
     };
     let ended = Conversation::new(attempt, process).run(session).await;
     drop(mcp_file);
@@ -38,8 +38,8 @@ struct Conversation {
 }
 
 enum Wake {
-    Heard(Option<Heard>),
-    Order(Order),
+    Heard(Option<ProcessRead>),
+    Order(BackendOrder),
     End,
     Kill,
 }
@@ -51,7 +51,7 @@ impl Conversation {
         Self { attempt, process, control, translator, ending: false, killing: false }
     }
 
-    async fn run(mut self, session: SessionId) -> Ended {
+    async fn run(mut self, session: SessionId) -> BackendEnd {
         let (spec, settings) = (&self.attempt.spec, self.attempt.settings);
         let (initialize, gate) = (launch::initialize(spec, settings), launch::gate(spec, settings));
         let hello = self.translator.hello(initialize, gate);
@@ -66,7 +66,8 @@ impl Conversation {
             forked_from: resumed.filter(|_| self.attempt.fork),
             ..SessionInfo::default()
         });
-        self.carry_out(Step { signals: vec![opening], ..Step::default() }, None).await;
+        self.carry_out(Translation { signals: vec![opening], ..Translation::default() }, None)
+            .await;
         loop {
             let port = &mut self.attempt.port;
             // Most of what comes is the agent's. Orders come first, and the end is looked for again with all that is passed
@@ -81,15 +82,15 @@ impl Conversation {
             match wake {
                 Wake::Kill => self.kill().await,
                 Wake::End => self.end().await,
-                Wake::Order(Order::Close) => self.control.close_input().await,
+                Wake::Order(BackendOrder::Close) => self.control.close_input().await,
                 Wake::Order(order) => {
                     let step = self.translator.order(order);
                     self.carry_out(step, None).await;
                 }
-                Wake::Heard(Some(Heard::Lines(lines, weight))) => {
+                Wake::Heard(Some(ProcessRead::Lines(lines, weight))) => {
                     // Lines may be long, and what they meant is all that is needed from here on.
                     let signals = Vec::with_capacity(lines.len() + 1);
-                    let mut step = Step { signals, ..Step::default() };
+                    let mut step = Translation { signals, ..Translation::default() };
                     for line in lines {
                         if !step.signals.is_empty() {
                             step.ends.push(step.signals.len());
@@ -103,13 +104,13 @@ impl Conversation {
                         self.end().await;
                     }
                 }
-                Wake::Heard(Some(Heard::Closed)) => {
+                Wake::Heard(Some(ProcessRead::Closed)) => {
                     let signals = vec![Signal::OutputClosed];
-                    self.carry_out(Step { signals, ..Step::default() }, None).await;
+                    self.carry_out(Translation { signals, ..Translation::default() }, None).await;
                 }
-                Wake::Heard(Some(Heard::Ended(exit))) => {
+                Wake::Heard(Some(ProcessRead::Ended(exit))) => {
                     let refused = self.refused(&exit);
-                    return Ended {
+                    return BackendEnd {
                         exit_code: exit.code,
                         signal: exit.signal,
                         stderr_tail: Some(exit.stderr_tail),
@@ -123,13 +124,13 @@ impl Conversation {
                     };
                 }
                 // The process task ends only after it has said so, or with the whole program.
-                Wake::Heard(None) => return Ended::default(),
+                Wake::Heard(None) => return BackendEnd::default(),
             }
         }
     }
 
     /// An option that the program does not take is the person's to correct.
-    fn refused(&self, exit: &Exit) -> Option<ErrorInfo> {
+    fn refused(&self, exit: &ProcessOutcome) -> Option<ErrorInfo> {
         let words = exit.stderr_tail.lines().next()?.strip_prefix("error: option ")?;
         let at_once = !self.translator.has_spoken() && exit.code == Some(1);
         at_once.then(|| {
@@ -137,14 +138,14 @@ impl Conversation {
         })
     }
 
-    async fn carry_out(&mut self, step: Step, weight: Option<Weight>) {
+    async fn carry_out(&mut self, step: Translation, weight: Option<Weight>) {
         for reply in step.replies {
             self.control.write(reply).await;
         }
         if step.signals.is_empty() {
             return;
         }
-        let batch = Batch { signals: step.signals, ends: step.ends, weight };
+        let batch = FrameBatch { signals: step.signals, ends: step.ends, weight };
         let port = &self.attempt.port;
         let told = (port.kill.is_cancelled() && !self.killing)
             || (port.end.is_cancelled() && !self.ending);

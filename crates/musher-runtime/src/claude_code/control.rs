@@ -19,7 +19,7 @@ pub(super) enum Gated {
 
 /// What a control request of ours was about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum ControlSubject {
     /// With a gate before every tool, if one was asked for.
     Initialize {
         gate: Option<Gated>,

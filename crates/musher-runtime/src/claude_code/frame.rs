@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use crate::json::{self, Loose, Piece, Text, lenient, loose};
+use crate::json::{self, JsonText, Loose, RawJson, lenient, loose};
 
 pub(super) use content::{Block, Content};
 pub(super) use stream::{ApiUsage, StreamEvent};
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Init {
+pub(super) struct InitFrame {
     pub(super) session_id: Option<String>,
     pub(super) cwd: Option<String>,
     pub(super) model: Option<String>,
     pub(super) tools: Option<Vec<String>>,
-    pub(super) mcp_servers: Option<Vec<McpServer>>,
+    pub(super) mcp_servers: Option<Vec<McpServerFrame>>,
     #[serde(rename = "permissionMode")]
     pub(super) permission_mode: Option<String>,
     pub(super) claude_code_version: Option<String>,
@@ -28,7 +28,7 @@ pub(super) struct Init {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct McpServer {
+pub(super) struct McpServerFrame {
     pub(super) name: String,
     #[serde(default)]
     pub(super) status: String,
@@ -37,26 +37,26 @@ pub(super) struct McpServer {
 #[derive(Debug, Deserialize)]
 pub(super) struct Assistant<'a> {
     #[serde(borrow)]
-    pub(super) message: Message<'a>,
-    pub(super) uuid: Option<Text<'a>>,
+    pub(super) message: MessageFrame<'a>,
+    pub(super) uuid: Option<JsonText<'a>>,
     pub(super) error: Option<String>,
     #[serde(default, deserialize_with = "loose")]
     pub(super) aborted: bool,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) supersedes: Vec<String>,
-    pub(super) api_error: Option<Text<'a>>,
+    pub(super) api_error: Option<JsonText<'a>>,
     pub(super) request_id: Option<String>,
-    pub(super) parent_tool_use_id: Option<Text<'a>>,
-    pub(super) agent_id: Option<Text<'a>>,
-    pub(super) subagent_type: Option<Text<'a>>,
+    pub(super) parent_tool_use_id: Option<JsonText<'a>>,
+    pub(super) agent_id: Option<JsonText<'a>>,
+    pub(super) subagent_type: Option<JsonText<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Message<'a> {
+pub(super) struct MessageFrame<'a> {
     #[serde(default, borrow)]
-    pub(super) id: Text<'a>,
+    pub(super) id: JsonText<'a>,
     #[serde(default)]
-    pub(super) model: Text<'a>,
+    pub(super) model: JsonText<'a>,
     #[serde(default = "Loose::nothing", deserialize_with = "loose")]
     pub(super) content: Content<'a>,
     #[serde(default, deserialize_with = "lenient")]
@@ -77,16 +77,16 @@ pub(super) struct VerbatimMessage {
 #[derive(Debug, Deserialize)]
 pub(super) struct User<'a> {
     #[serde(borrow)]
-    pub(super) message: Message<'a>,
-    pub(super) uuid: Option<Text<'a>>,
+    pub(super) message: MessageFrame<'a>,
+    pub(super) uuid: Option<JsonText<'a>>,
     #[serde(default, rename = "isReplay", deserialize_with = "loose")]
     pub(super) is_replay: bool,
     pub(super) tool_use_result: Option<Json>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) tool_result_meta: Vec<ToolResultMeta>,
-    pub(super) parent_tool_use_id: Option<Text<'a>>,
-    pub(super) agent_id: Option<Text<'a>>,
-    pub(super) subagent_type: Option<Text<'a>>,
+    pub(super) parent_tool_use_id: Option<JsonText<'a>>,
+    pub(super) agent_id: Option<JsonText<'a>>,
+    pub(super) subagent_type: Option<JsonText<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -125,10 +125,10 @@ pub(super) struct ResultFrame<'a> {
     #[serde(deserialize_with = "lenient")]
     pub(super) permission_denials: Vec<Denial>,
     #[serde(borrow)]
-    pub(super) structured_output: Option<Piece<'a>>,
+    pub(super) structured_output: Option<RawJson<'a>>,
     #[serde(rename = "modelUsage")]
-    model_usage: Option<Piece<'a>>,
-    model_usage_since_last_result: Option<Piece<'a>>,
+    model_usage: Option<RawJson<'a>>,
+    model_usage_since_last_result: Option<RawJson<'a>>,
     #[serde(deserialize_with = "lenient")]
     pub(super) startup_failure_reason: Option<String>,
     #[serde(deserialize_with = "lenient")]
@@ -181,7 +181,7 @@ pub(super) struct ModelUsage {
 pub(super) struct ControlRequest<'a> {
     pub(super) request_id: Json,
     #[serde(borrow)]
-    pub(super) request: Piece<'a>,
+    pub(super) request: RawJson<'a>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -235,10 +235,10 @@ pub(super) struct ControlResponse<'a> {
 #[derive(Debug, Deserialize)]
 pub(super) struct ControlResponseBody<'a> {
     #[serde(default, borrow)]
-    pub(super) subtype: Text<'a>,
+    pub(super) subtype: JsonText<'a>,
     pub(super) request_id: Json,
     pub(super) error: Option<String>,
-    pub(super) response: Option<Piece<'a>>,
+    pub(super) response: Option<RawJson<'a>>,
 }
 
 /// The answer to our first request.
@@ -250,7 +250,7 @@ pub(super) struct Initialized {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Task {
+pub(super) struct TaskFrame {
     pub(super) task_id: String,
     pub(super) tool_use_id: Option<String>,
     pub(super) description: Option<String>,

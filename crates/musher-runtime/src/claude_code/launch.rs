@@ -10,8 +10,8 @@ use tempfile::NamedTempFile;
 
 use super::control::Gated;
 use super::project;
-use crate::process::{self, Errors, Input, Launch, StartError};
-use crate::session::{Attempt, Settings};
+use crate::process::{self, Errors, Launch, ProgramError, StdinMode};
+use crate::session::{Attempt, ProjectFilesMode};
 use crate::{McpServer, McpTransport, SessionSpec, SystemPrompt};
 
 /// The vendor's documented variables, which pass by themselves.
@@ -95,13 +95,13 @@ const SET: &[(&str, &str)] = &[
 ];
 
 /// A start that is ready to be made. The file must live as long as the process.
-pub(super) struct Ready {
+pub(super) struct PreparedLaunch {
     pub(super) launch: Launch,
     pub(super) mcp_file: Option<NamedTempFile>,
 }
 
 /// Everything for one attempt under the given session id.
-pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Ready, ErrorInfo> {
+pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<PreparedLaunch, ErrorInfo> {
     let spec = &attempt.spec;
     let program = spec.program.as_deref().unwrap_or(Path::new("claude"));
     let search =
@@ -116,7 +116,7 @@ pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Ready, E
     let mut env = attempt.env.to_vec();
     env.retain(|(name, _)| !SET.iter().any(|(set, _)| name == set));
     env.extend(SET.iter().map(|(name, value)| (name.into(), value.into())));
-    if attempt.settings == Settings::LeftOut {
+    if attempt.settings == ProjectFilesMode::LeftOut {
         let (name, value) = project::INSTRUCTIONS;
         env.push((name.into(), value.into()));
     }
@@ -127,26 +127,26 @@ pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Ready, E
         env,
         mark: attempt.mark.clone(),
         containment: spec.containment,
-        stdin: Input::Piped,
+        stdin: StdinMode::Piped,
         stderr: Errors::Tail,
         weights: attempt.weights.clone(),
         tap: attempt.tap.clone(),
     };
-    Ok(Ready { launch, mcp_file })
+    Ok(PreparedLaunch { launch, mcp_file })
 }
 
-pub(super) fn start_error(error: &StartError) -> ErrorInfo {
+pub(super) fn start_error(error: &ProgramError) -> ErrorInfo {
     let class =
         if error.is_missing_program() { ErrorClass::Unavailable } else { ErrorClass::Config };
     let info = ErrorInfo::new(class, error.to_string());
     match error {
-        StartError::NotOnPath { .. } => {
+        ProgramError::NotOnPath { .. } => {
             info.with_hint("npm install -g @anthropic-ai/claude-code, or name it with --program")
         }
-        StartError::NoSuchProgram { .. }
-        | StartError::NotExecutable { .. }
-        | StartError::BadFolder { .. }
-        | StartError::Spawn { .. } => info,
+        ProgramError::NoSuchProgram { .. }
+        | ProgramError::NotExecutable { .. }
+        | ProgramError::BadFolder { .. }
+        | ProgramError::Spawn { .. } => info,
     }
 }
 
@@ -195,7 +195,7 @@ fn arguments(attempt: &Attempt, session: &SessionId, mcp_file: Option<&Path>) ->
     if attempt.fork {
         args.push("--fork-session".into());
     }
-    if attempt.settings == Settings::LeftOut {
+    if attempt.settings == ProjectFilesMode::LeftOut {
         args.extend(project::left_out(&spec.cwd));
     }
     args.extend(spec.args.iter().map(Into::into));
@@ -242,15 +242,15 @@ fn mcp_config(
 }
 
 /// How much the gate matters: what is left out cannot be run, whoever edits it.
-pub(super) fn gate(spec: &SessionSpec, settings: Settings) -> Gated {
-    match spec.rules.restrict() || settings == Settings::Loaded {
+pub(super) fn gate(spec: &SessionSpec, settings: ProjectFilesMode) -> Gated {
+    match spec.rules.restrict() || settings == ProjectFilesMode::Loaded {
         true => Gated::Needed,
         false => Gated::Wished,
     }
 }
 
 /// What the first control request holds: instructions, and a gate before every tool where rules can hold one back.
-pub(super) fn initialize(spec: &SessionSpec, settings: Settings) -> Json {
+pub(super) fn initialize(spec: &SessionSpec, settings: ProjectFilesMode) -> Json {
     let mut request = json!({});
     match &spec.system_prompt {
         None => {}
@@ -261,7 +261,7 @@ pub(super) fn initialize(spec: &SessionSpec, settings: Settings) -> Json {
         request["hooks"]["PreToolUse"] =
             json!([{ "matcher": "*", "hookCallbackIds": ["musher-gate"] }]);
     }
-    if settings == Settings::Loaded {
+    if settings == ProjectFilesMode::Loaded {
         request["hooks"]["ConfigChange"] = project::hold();
     }
     request

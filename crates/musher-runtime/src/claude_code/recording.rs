@@ -2,7 +2,7 @@
 
 use musher_core::EventKind;
 
-use super::translate::{Step, Translator};
+use super::translate::{Translation, Translator};
 use crate::process::Framer;
 use crate::session::Signal;
 
@@ -18,7 +18,7 @@ impl Recording {
     pub fn read(&mut self, bytes: &[u8], said: &mut Vec<EventKind>) {
         self.framer.buffer().extend_from_slice(bytes);
         while let Some(line) = self.framer.next_line() {
-            for signal in self.translator.read(&line, Step::default()).signals {
+            for signal in self.translator.read(&line, Translation::default()).signals {
                 if let Signal::Event { kind, .. } = signal {
                     said.push(kind);
                 }

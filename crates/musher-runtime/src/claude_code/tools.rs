@@ -20,18 +20,18 @@ pub(super) fn kind(name: &str) -> ToolKind {
 }
 
 /// The one thing that a call is about, and the field that says it.
-pub(super) struct Subject {
+pub(super) struct CallSubject {
     pub(super) field: Option<String>,
     pub(super) text: Option<String>,
 }
 
 /// What a call is about.
-pub(super) fn subject(kind: ToolKind, input: &Json) -> Subject {
+pub(super) fn subject(kind: ToolKind, input: &Json) -> CallSubject {
     let fields: &[&str] = match kind {
         ToolKind::Read | ToolKind::Edit => &["file_path", "notebook_path", "path"],
         ToolKind::Search => {
             let text = Some(searched(input));
-            return Subject { field: None, text };
+            return CallSubject { field: None, text };
         }
         ToolKind::Execute => &["command", "shell_id", "bash_id"],
         ToolKind::Fetch => &["url", "query"],
@@ -41,7 +41,7 @@ pub(super) fn subject(kind: ToolKind, input: &Json) -> Subject {
         }
     };
     let found = fields.iter().find_map(|field| Some((*field, input.get(field)?.as_str()?)));
-    Subject {
+    CallSubject {
         field: found.map(|(field, _)| field.to_owned()),
         text: found.map(|(_, text)| text.to_owned()),
     }

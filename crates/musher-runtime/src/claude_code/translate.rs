@@ -13,17 +13,17 @@ use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use musher_core::{
-    AskId, CallId, ErrorClass, ErrorInfo, EventKind, ItemId, OutputStream, PromptId, RawRef,
-    Recent, Scope, SessionInfo, TurnEnded, TurnOutcome,
+    AskId, CallId, ErrorClass, ErrorInfo, EventKind, EventScope, ItemId, OutputStream, PromptId,
+    RawRef, Recent, SessionInfo, TurnEnded, TurnOutcome,
 };
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::control::{Asked, Control, Gated};
+use super::control::{Control, ControlSubject, Gated};
 use crate::json;
 use crate::peer::{self, Id, Peer};
-use crate::process::{Line, LineBody};
-use crate::session::{Order, Signal};
+use crate::process::{LineBody, OutputLine};
+use crate::session::{BackendOrder, Signal};
 
 /// A frame of unknown kind is kept whole up to this size.
 const NATIVE_KEPT: usize = 32 * 1024;
@@ -34,7 +34,7 @@ const UNDER_WAY: usize = 256;
 
 /// What a frame or an order led to.
 #[derive(Debug, Default)]
-pub(super) struct Step {
+pub(super) struct Translation {
     pub(super) signals: Vec<Signal>,
     /// After how many signals a frame ended, where there are several.
     pub(super) ends: Vec<usize>,
@@ -45,7 +45,7 @@ pub(super) struct Step {
 /// The state of one conversation with the agent.
 #[derive(Debug, Default)]
 pub(super) struct Translator {
-    peer: Peer<Control, Asked>,
+    peer: Peer<Control, ControlSubject>,
     /// The agent has answered our first request; a big prompt before that may be cut off.
     ready: bool,
     /// Prompts that wait for it.
@@ -67,8 +67,8 @@ pub(super) struct Translator {
     asks: HashMap<AskId, control::OpenAsk>,
     gates: HashMap<String, Id>,
     tasks: HashSet<String>,
-    trouble: reason::Trouble,
-    calls: calls::Calls,
+    trouble: reason::TurnTrouble,
+    calls: calls::UnbilledCalls,
     /// The session to resume is unknown; these are the agent's words for it.
     pub(super) unknown_session: Option<ErrorInfo>,
     /// The work cannot go on.
@@ -79,15 +79,15 @@ pub(super) struct Translator {
 struct Frame<'a> {
     raw: RawRef,
     text: &'a str,
-    step: Step,
+    step: Translation,
 }
 
 impl<'a> Frame<'a> {
     fn event(&mut self, kind: EventKind) {
-        self.event_in(Scope::Main, kind);
+        self.event_in(EventScope::Main, kind);
     }
 
-    fn event_in(&mut self, scope: Scope, kind: EventKind) {
+    fn event_in(&mut self, scope: EventScope, kind: EventKind) {
         self.step.signals.push(Signal::Event { kind, scope, raw: Some(self.raw) });
     }
 
@@ -115,7 +115,7 @@ impl Translator {
     /// The first thing to say.
     pub(super) fn hello(&mut self, initialize: Json, gate: Gated) -> Bytes {
         let gate = initialize.get("hooks").map(|_| gate);
-        self.peer.request("initialize", initialize, Asked::Initialize { gate })
+        self.peer.request("initialize", initialize, ControlSubject::Initialize { gate })
     }
 
     /// Whether the agent has said anything about a session.
@@ -124,7 +124,7 @@ impl Translator {
     }
 
     /// Takes in one line, and adds what it leads to. Every line gives at least one signal.
-    pub(super) fn read(&mut self, line: &Line, step: Step) -> Step {
+    pub(super) fn read(&mut self, line: &OutputLine, step: Translation) -> Translation {
         let raw = RawRef::new(line.offset, line.len);
         match &line.body {
             LineBody::Whole(bytes) => self.read_line(raw, bytes, step),
@@ -135,7 +135,7 @@ impl Translator {
         }
     }
 
-    fn read_line(&mut self, raw: RawRef, bytes: &[u8], step: Step) -> Step {
+    fn read_line(&mut self, raw: RawRef, bytes: &[u8], step: Translation) -> Translation {
         let Ok(text) = std::str::from_utf8(bytes) else { return unparsed_line(raw, bytes, step) };
         if json::is_too_deep(text) {
             let short = json::shorten(bytes).filter(|_| !raw.shortened);
@@ -184,7 +184,13 @@ impl Translator {
 
     /// A long line that is no JSON. If its edges say that it ends the turn, the turn has ended, or it never would; but
     /// nobody knows how, so it is not told as done.
-    fn unreadable(&mut self, raw: RawRef, head: &[u8], tail: &[u8], step: Step) -> Step {
+    fn unreadable(
+        &mut self,
+        raw: RawRef,
+        head: &[u8],
+        tail: &[u8],
+        step: Translation,
+    ) -> Translation {
         let text = format!("{} … {}", String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
         let ends = self.turn_open && text.contains(r#""type":"result""#);
         let mut step = unparsed(raw, text, true, step);
@@ -194,37 +200,47 @@ impl Translator {
             let error = ErrorInfo::new(ErrorClass::Protocol, message);
             let ended = TurnEnded::synthesised(TurnOutcome::Failed, Some(error));
             let kind = EventKind::TurnEnded(Box::new(ended));
-            step.signals.push(Signal::Event { kind, scope: Scope::Main, raw: Some(raw) });
+            step.signals.push(Signal::Event { kind, scope: EventScope::Main, raw: Some(raw) });
         }
         step
     }
 
     /// Carries out an order.
-    pub(super) fn order(&mut self, order: Order) -> Step {
-        let mut step = Step::default();
+    pub(super) fn order(&mut self, order: BackendOrder) -> Translation {
+        let mut step = Translation::default();
         match order {
-            Order::Prompt { id, text } => {
+            BackendOrder::Prompt { id, text } => {
                 step.replies.extend(self.user_message(&id, &text, "later"));
             }
             // "next" reaches the agent at its next tool; "now" would throw away the tool that runs.
-            Order::Steer { id, text } => step.replies.extend(self.user_message(&id, &text, "next")),
-            Order::Answer { ask, answer } => step.replies.extend(self.answer(&ask, answer)),
-            Order::Gate { gate, verdict } => {
+            BackendOrder::Steer { id, text } => {
+                step.replies.extend(self.user_message(&id, &text, "next"));
+            }
+            BackendOrder::Answer { ask, answer } => step.replies.extend(self.answer(&ask, answer)),
+            BackendOrder::Gate { gate, verdict } => {
                 step.replies.extend(self.gate_verdict(&gate, &verdict));
             }
-            Order::Interrupt => {
-                step.replies.push(self.peer.request("interrupt", json!({}), Asked::Interrupt));
+            BackendOrder::Interrupt => {
+                step.replies.push(self.peer.request(
+                    "interrupt",
+                    json!({}),
+                    ControlSubject::Interrupt,
+                ));
             }
-            Order::SetModel { model } => {
+            BackendOrder::SetModel { model } => {
                 let params = json!({ "model": model });
-                step.replies.push(self.peer.request("set_model", params, Asked::SetModel(model)));
+                step.replies.push(self.peer.request(
+                    "set_model",
+                    params,
+                    ControlSubject::SetModel(model),
+                ));
             }
-            Order::SetMode { mode } => {
+            BackendOrder::SetMode { mode } => {
                 let params = json!({ "mode": mode });
-                let asked = Asked::SetMode(mode);
+                let asked = ControlSubject::SetMode(mode);
                 step.replies.push(self.peer.request("set_permission_mode", params, asked));
             }
-            Order::Close => {}
+            BackendOrder::Close => {}
         }
         step
     }
@@ -253,7 +269,7 @@ impl Translator {
     }
 }
 
-fn unparsed_line(raw: RawRef, bytes: &[u8], step: Step) -> Step {
+fn unparsed_line(raw: RawRef, bytes: &[u8], step: Translation) -> Translation {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(NATIVE_KEPT)]).into_owned();
     unparsed(raw, text, bytes.len() > NATIVE_KEPT || raw.shortened, step)
 }
@@ -265,18 +281,18 @@ fn edges(bytes: &[u8]) -> (&[u8], &[u8]) {
     (&bytes[..head], &bytes[tail..])
 }
 
-fn unparsed(raw: RawRef, text: String, truncated: bool, mut step: Step) -> Step {
+fn unparsed(raw: RawRef, text: String, truncated: bool, mut step: Translation) -> Translation {
     let kind =
         EventKind::Unparsed { stream: OutputStream::Stdout, text, bytes: raw.len, truncated };
-    step.signals.push(Signal::Event { kind, scope: Scope::Main, raw: Some(raw) });
+    step.signals.push(Signal::Event { kind, scope: EventScope::Main, raw: Some(raw) });
     step
 }
 
 /// Whose frame it is.
-fn scope(parent: Option<&str>, agent: Option<&str>, name: Option<&str>) -> Scope {
+fn scope(parent: Option<&str>, agent: Option<&str>, name: Option<&str>) -> EventScope {
     match agent.or(parent) {
-        None => Scope::Main,
-        Some(id) => Scope::Subagent {
+        None => EventScope::Main,
+        Some(id) => EventScope::Subagent {
             agent: id.to_owned(),
             parent_call: parent.map(CallId::from),
             name: name.map(str::to_owned),

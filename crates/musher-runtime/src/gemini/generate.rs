@@ -6,12 +6,12 @@ use musher_core::{ErrorClass, ItemBody, Tokens};
 use serde_json::{Value as Json, json};
 
 use super::words;
-use crate::model::refusal::{Again, Refusal, Refused, of_seconds};
-use crate::model::stop::{End, Stop};
-use crate::model::told::{Numbers, Told};
+use crate::model::refusal::{HttpRefusal, RequestFailure, RetryAdvice, of_seconds};
+use crate::model::stop::{AnswerEnd, StopReason};
+use crate::model::told::{Told, UsageNumbers};
 use crate::model::wire::{
-    Answer, CallResult, Entry, Input, Outgoing, Piece, Reader, Request, ToolChoice, Wanted, Wire,
-    mint_call,
+    AnswerReader, CallArguments, CallResult, HistoryEntry, ModelAnswer, Outgoing, Request,
+    StreamPiece, ToolChoice, ToolRequest, Wire, mint_call,
 };
 
 const NAME: &str = "generate";
@@ -75,11 +75,11 @@ impl Wire for Generate {
         key.map(|key| ("x-goog-api-key", key.to_owned())).into_iter().collect()
     }
 
-    fn reader(&self) -> Box<dyn Reader> {
+    fn reader(&self) -> Box<dyn AnswerReader> {
         Box::new(Stream::default())
     }
 
-    fn refusal(&self, refused: &Refused<'_>) -> Refusal {
+    fn refusal(&self, refused: &HttpRefusal<'_>) -> RequestFailure {
         let json = refused.json();
         let error = &json["error"];
         let mut refusal = refused.plain(error["message"].as_str(), error["status"].as_str());
@@ -87,7 +87,7 @@ impl Wire for Generate {
         refusal
     }
 
-    fn adapt(&mut self, refusal: &Refusal) -> Option<&'static str> {
+    fn adapt(&mut self, refusal: &RequestFailure) -> Option<&'static str> {
         let about_thinking =
             refusal.error.http == Some(400) && refusal.names(&["thinking", "thought summar"]);
         // A signature that is missing is no setting.
@@ -141,14 +141,14 @@ fn escaped(name: &str) -> String {
 }
 
 /// The history as contents. What a user says in several entries is one content.
-fn contents(entries: &[Entry]) -> Vec<Json> {
+fn contents(entries: &[HistoryEntry]) -> Vec<Json> {
     let mut contents: Vec<(&str, Vec<Json>)> = Vec::new();
     for entry in entries {
         let (role, parts) = match entry {
-            Entry::User { text } => ("user", vec![json!({ "text": text })]),
-            Entry::Model { wire, raw, .. } if wire == NAME => ("model", raw.clone()),
-            Entry::Model { text, calls, .. } => ("model", told(text, calls)),
-            Entry::Results { results } => ("user", results.iter().map(response).collect()),
+            HistoryEntry::User { text } => ("user", vec![json!({ "text": text })]),
+            HistoryEntry::Model { wire, raw, .. } if wire == NAME => ("model", raw.clone()),
+            HistoryEntry::Model { text, calls, .. } => ("model", told(text, calls)),
+            HistoryEntry::Results { results } => ("user", results.iter().map(response).collect()),
         };
         if parts.is_empty() {
             continue;
@@ -162,7 +162,7 @@ fn contents(entries: &[Entry]) -> Vec<Json> {
 }
 
 /// An answer that came in another format, in the words of this one.
-fn told(text: &str, calls: &[Wanted]) -> Vec<Json> {
+fn told(text: &str, calls: &[ToolRequest]) -> Vec<Json> {
     let said = Some(text).filter(|text| !text.is_empty()).map(|text| json!({ "text": text }));
     let calls = calls.iter().enumerate().map(|(at, call)| {
         let mut function = json!({ "name": call.name, "args": call.input.object() });
@@ -188,7 +188,7 @@ fn response(result: &CallResult) -> Json {
 }
 
 /// What the details of an error mean beyond its status.
-fn classify(refusal: &mut Refusal, error: &Json) {
+fn classify(refusal: &mut RequestFailure, error: &Json) {
     let details = || error["details"].as_array().into_iter().flatten();
     let reason = details().find_map(|detail| detail["reason"].as_str());
     let class = match (reason, refusal.error.code.as_deref()) {
@@ -205,14 +205,14 @@ fn classify(refusal: &mut Refusal, error: &Json) {
     let delay = details().find_map(|detail| detail["retryDelay"].as_str());
     let delay = delay.and_then(|text| text.trim_end_matches('s').parse::<f64>().ok());
     if let Some(delay) = delay.and_then(of_seconds)
-        && refusal.again != Again::Never
+        && refusal.again != RetryAdvice::Never
     {
-        refusal.again = Again::After(delay);
+        refusal.again = RetryAdvice::After(delay);
     }
     let billing = details().any(|detail| detail["reason"] == "BILLING_DISABLED");
     if billing {
         refusal.error.class = ErrorClass::Billing;
-        refusal.again = Again::Never;
+        refusal.again = RetryAdvice::Never;
     }
 }
 
@@ -225,10 +225,10 @@ struct Stream {
     open: Option<Open>,
     blocks: u32,
     text: String,
-    calls: Vec<Wanted>,
+    calls: Vec<ToolRequest>,
     /// The ids that were given; a model may make thousands of calls.
     ids: HashSet<String>,
-    end: Option<End>,
+    end: Option<AnswerEnd>,
     usage: Told,
     /// The answer came whole, so that nothing more can follow.
     came_whole: bool,
@@ -243,13 +243,13 @@ struct Open {
     signature: Option<Json>,
 }
 
-impl Reader for Stream {
-    fn event(&mut self, _: &str, data: &str) -> Vec<Piece> {
+impl AnswerReader for Stream {
+    fn event(&mut self, _: &str, data: &str) -> Vec<StreamPiece> {
         match serde_json::from_str::<Json>(data) {
             // Without events the service sends one list of what they would have held.
             Ok(Json::Array(chunks)) => chunks.iter().flat_map(|chunk| self.chunk(chunk)).collect(),
             Ok(chunk) => self.chunk(&chunk),
-            Err(_) => vec![Piece::Unparsed { text: data.to_owned() }],
+            Err(_) => vec![StreamPiece::Unparsed { text: data.to_owned() }],
         }
     }
 
@@ -258,7 +258,7 @@ impl Reader for Stream {
         false
     }
 
-    fn whole(&mut self, data: &str) -> Vec<Piece> {
+    fn whole(&mut self, data: &str) -> Vec<StreamPiece> {
         let pieces = self.event("", data);
         self.came_whole = true;
         pieces
@@ -276,14 +276,14 @@ impl Reader for Stream {
         self.model.as_deref()
     }
 
-    fn finish(&mut self) -> (Vec<Piece>, Result<Answer, Refusal>) {
+    fn finish(&mut self) -> (Vec<StreamPiece>, Result<ModelAnswer, RequestFailure>) {
         let end = match self.end.clone() {
             Some(end) => end,
-            None if self.came_whole && self.begun => End::new(Stop::Unsaid, None),
-            None => return (Vec::new(), Err(Refusal::cut_off())),
+            None if self.came_whole && self.begun => AnswerEnd::new(StopReason::Unsaid, None),
+            None => return (Vec::new(), Err(RequestFailure::cut_off())),
         };
         let pieces = self.close().into_iter().collect();
-        let answer = Answer {
+        let answer = ModelAnswer {
             raw: std::mem::take(&mut self.parts),
             text: std::mem::take(&mut self.text),
             calls: std::mem::take(&mut self.calls),
@@ -294,13 +294,13 @@ impl Reader for Stream {
 }
 
 impl Stream {
-    fn chunk(&mut self, chunk: &Json) -> Vec<Piece> {
+    fn chunk(&mut self, chunk: &Json) -> Vec<StreamPiece> {
         if let Some(error) = chunk.get("error").filter(|error| error.is_object()) {
             let message = error["message"].as_str().unwrap_or("the service failed");
-            let mut refusal =
-                Refusal::later(ErrorClass::Server, message).with_code(error["status"].as_str());
+            let mut refusal = RequestFailure::later(ErrorClass::Server, message)
+                .with_code(error["status"].as_str());
             classify(&mut refusal, error);
-            return vec![Piece::Failed(refusal.told_inside().unbilled())];
+            return vec![StreamPiece::Failed(refusal.told_inside().unbilled())];
         }
         if let Some(model) = chunk["modelVersion"].as_str() {
             self.model = Some(model.to_owned());
@@ -312,42 +312,46 @@ impl Stream {
         let blocked = &feedback["blockReason"];
         if !blocked.is_null() {
             // Whatever the reason is, the prompt was not let through.
-            let end = End::read(&[], blocked).explained(&feedback["blockReasonMessage"]);
-            self.end = Some(End { stop: Stop::Declined, ..end });
+            let end = AnswerEnd::read(&[], blocked).explained(&feedback["blockReasonMessage"]);
+            self.end = Some(AnswerEnd { stop: StopReason::Declined, ..end });
         }
         let Some(candidate) = chunk["candidates"].as_array().and_then(|all| all.first()) else {
             let known = chunk["usageMetadata"].is_object() || self.end.is_some();
-            return if known { Vec::new() } else { vec![Piece::Native { name: "chunk".into() }] };
+            return if known {
+                Vec::new()
+            } else {
+                vec![StreamPiece::Native { name: "chunk".into() }]
+            };
         };
         self.begun = true;
         let parts = candidate["content"]["parts"].as_array().into_iter().flatten();
         let pieces = parts.flat_map(|part| self.part(part)).collect();
         let finish = &candidate["finishReason"];
         if !finish.is_null() {
-            let end = End::read(words::FINISH, finish).explained(&candidate["finishMessage"]);
+            let end = AnswerEnd::read(words::FINISH, finish).explained(&candidate["finishMessage"]);
             self.end = Some(end.after(self.end.take()));
         }
         pieces
     }
 
-    fn part(&mut self, part: &Json) -> Vec<Piece> {
+    fn part(&mut self, part: &Json) -> Vec<StreamPiece> {
         if !part.is_object() {
             return Vec::new();
         }
         if let Some(text) = part["text"].as_str() {
             return self.said(part, text);
         }
-        let mut pieces: Vec<Piece> = self.close().into_iter().collect();
+        let mut pieces: Vec<StreamPiece> = self.close().into_iter().collect();
         let function = &part["functionCall"];
         if function.is_object() {
             let id = function["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
             // Ids are not promised, nor that they are told apart.
             let id = id.filter(|id| self.ids.insert(id.clone()));
-            self.calls.push(Wanted {
+            self.calls.push(ToolRequest {
                 minted: id.is_none(),
                 id: id.unwrap_or_else(mint_call),
                 name: function["name"].as_str().unwrap_or_default().to_owned(),
-                input: Input::of(function["args"].clone()),
+                input: CallArguments::of(function["args"].clone()),
             });
         } else if !part
             .as_object()
@@ -355,7 +359,7 @@ impl Stream {
         {
             let name = part.as_object().and_then(|part| part.keys().next().cloned());
             let body = ItemBody::Other { name: name.unwrap_or_default(), value: part.clone() };
-            pieces.push(Piece::Done { block: self.blocks, body });
+            pieces.push(StreamPiece::Done { block: self.blocks, body });
             self.blocks += 1;
         }
         self.parts.push(part.clone());
@@ -363,7 +367,7 @@ impl Stream {
     }
 
     /// Text comes in parts of any size, which are told as one; parts with a signature go back as they came.
-    fn said(&mut self, part: &Json, text: &str) -> Vec<Piece> {
+    fn said(&mut self, part: &Json, text: &str) -> Vec<StreamPiece> {
         let thought = part["thought"] == true;
         let mut pieces = Vec::new();
         if self.open.as_ref().is_some_and(|open| open.thought != thought) {
@@ -392,14 +396,14 @@ impl Stream {
         if !text.is_empty() {
             let text = text.to_owned();
             pieces.push(match thought {
-                true => Piece::Thought { block, text },
-                false => Piece::Text { block, text },
+                true => StreamPiece::Thought { block, text },
+                false => StreamPiece::Text { block, text },
             });
         }
         pieces
     }
 
-    fn close(&mut self) -> Option<Piece> {
+    fn close(&mut self) -> Option<StreamPiece> {
         let open = self.open.take()?;
         let block = self.blocks;
         self.blocks += 1;
@@ -408,7 +412,7 @@ impl Stream {
             false if open.text.is_empty() => return None,
             false => ItemBody::Text { text: open.text },
         };
-        Some(Piece::Done { block, body })
+        Some(StreamPiece::Done { block, body })
     }
 }
 
@@ -421,7 +425,7 @@ fn is_plain(part: &Json) -> bool {
 /// Tokens as this vendor counts them: cached ones are inside the prompt, thoughts beside the answer. Counts of nothing
 /// are left out, but there is no prompt of nothing.
 fn tokens(usage: &Json) -> Told {
-    let mut numbers = Numbers::default();
+    let mut numbers = UsageNumbers::default();
     let prompt = numbers.needed(&usage["promptTokenCount"]);
     // What is left out is nothing; what is null is not told.
     let mut count = |name: &str| match usage.get(name) {

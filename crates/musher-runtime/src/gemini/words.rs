@@ -1,30 +1,30 @@
 //! The words in which this vendor says how an answer ended.
 
-use crate::model::stop::{Stop, Words};
+use crate::model::stop::{StopReason, StopWords};
 
 /// Why a candidate is over.
-pub(super) const FINISH: Words = &[
-    ("STOP", Stop::End),
-    ("MAX_TOKENS", Stop::MaxOutput),
+pub(super) const FINISH: StopWords = &[
+    ("STOP", StopReason::End),
+    ("MAX_TOKENS", StopReason::MaxOutput),
     // It could be gone on with by a token that is asked for by nobody here.
-    ("CONTINUATION", Stop::MaxOutput),
-    ("SAFETY", Stop::Declined),
-    ("RECITATION", Stop::Declined),
-    ("LANGUAGE", Stop::Declined),
-    ("BLOCKLIST", Stop::Declined),
-    ("PROHIBITED_CONTENT", Stop::Declined),
-    ("SPII", Stop::Declined),
-    ("MODEL_ARMOR", Stop::Declined),
-    ("IMAGE_SAFETY", Stop::Declined),
-    ("IMAGE_PROHIBITED_CONTENT", Stop::Declined),
-    ("IMAGE_RECITATION", Stop::Declined),
-    ("MALFORMED_FUNCTION_CALL", Stop::BadCall),
-    ("UNEXPECTED_TOOL_CALL", Stop::BadCall),
-    ("TOO_MANY_TOOL_CALLS", Stop::BadCall),
-    ("OTHER", Stop::Failed),
-    ("MALFORMED_RESPONSE", Stop::Failed),
-    ("NO_IMAGE", Stop::Failed),
-    ("IMAGE_OTHER", Stop::Failed),
-    ("MISSING_THOUGHT_SIGNATURE", Stop::Faulty),
-    ("FINISH_REASON_UNSPECIFIED", Stop::Unsaid),
+    ("CONTINUATION", StopReason::MaxOutput),
+    ("SAFETY", StopReason::Declined),
+    ("RECITATION", StopReason::Declined),
+    ("LANGUAGE", StopReason::Declined),
+    ("BLOCKLIST", StopReason::Declined),
+    ("PROHIBITED_CONTENT", StopReason::Declined),
+    ("SPII", StopReason::Declined),
+    ("MODEL_ARMOR", StopReason::Declined),
+    ("IMAGE_SAFETY", StopReason::Declined),
+    ("IMAGE_PROHIBITED_CONTENT", StopReason::Declined),
+    ("IMAGE_RECITATION", StopReason::Declined),
+    ("MALFORMED_FUNCTION_CALL", StopReason::BadCall),
+    ("UNEXPECTED_TOOL_CALL", StopReason::BadCall),
+    ("TOO_MANY_TOOL_CALLS", StopReason::BadCall),
+    ("OTHER", StopReason::Failed),
+    ("MALFORMED_RESPONSE", StopReason::Failed),
+    ("NO_IMAGE", StopReason::Failed),
+    ("IMAGE_OTHER", StopReason::Failed),
+    ("MISSING_THOUGHT_SIGNATURE", StopReason::Faulty),
+    ("FINISH_REASON_UNSPECIFIED", StopReason::Unsaid),
 ];

@@ -94,7 +94,7 @@ where
     D: Deserializer<'de>,
     T: Loose<'de>,
 {
-    deserializer.deserialize_any(Taster(PhantomData))
+    deserializer.deserialize_any(LooseSeed(PhantomData))
 }
 
 /// The next of a list of things that may each be of any shape.
@@ -103,12 +103,12 @@ where
     A: SeqAccess<'de>,
     T: Loose<'de>,
 {
-    list.next_element_seed(Taster(PhantomData))
+    list.next_element_seed(LooseSeed(PhantomData))
 }
 
-struct Taster<T>(PhantomData<T>);
+struct LooseSeed<T>(PhantomData<T>);
 
-impl<'de, T: Loose<'de>> DeserializeSeed<'de> for Taster<T> {
+impl<'de, T: Loose<'de>> DeserializeSeed<'de> for LooseSeed<T> {
     type Value = T;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
@@ -116,7 +116,7 @@ impl<'de, T: Loose<'de>> DeserializeSeed<'de> for Taster<T> {
     }
 }
 
-impl<'de, T: Loose<'de>> Visitor<'de> for Taster<T> {
+impl<'de, T: Loose<'de>> Visitor<'de> for LooseSeed<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

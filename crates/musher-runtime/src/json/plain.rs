@@ -1,7 +1,7 @@
 //! JSON as programs print it: no spaces, names without escapes. A line that is written so can be read in a fraction of the
 //! time. Whoever meets anything else gets nothing, and reads the line in the ordinary way.
 
-use super::{Text, read};
+use super::{JsonText, read};
 
 /// Where a reader stands in a line.
 #[derive(Debug)]
@@ -58,12 +58,12 @@ impl<'a> Plain<'a> {
     }
 
     /// A text in which nothing is escaped.
-    pub(crate) fn text(&mut self) -> Option<Text<'a>> {
-        self.name().map(|text| Text(text.into()))
+    pub(crate) fn text(&mut self) -> Option<JsonText<'a>> {
+        self.name().map(|text| JsonText(text.into()))
     }
 
     /// The same, or that there is none.
-    pub(crate) fn optional_text(&mut self) -> Option<Option<Text<'a>>> {
+    pub(crate) fn optional_text(&mut self) -> Option<Option<JsonText<'a>>> {
         if self.word("null").is_some() { Some(None) } else { self.text().map(Some) }
     }
 

@@ -8,12 +8,12 @@
 mod text;
 
 use super::DEEPEST;
-use text::Text;
+use text::TextScanner;
 
 /// A text of more bytes is cut to its beginning and its end.
-const LONG_TEXT: usize = 32 * 1024;
+const MAX_SHORTENED_TEXT_BYTES: usize = 32 * 1024;
 /// The same where there is no room any more; names and ids are shorter.
-const LONG_TEXT_WITHOUT_ROOM: usize = 1024;
+const MAX_TEXT_BYTES_WHEN_FULL: usize = 1024;
 /// How much of one field of the line is kept.
 const FIELD: usize = 512 * 1024;
 /// How much of one list is kept that stands deep inside a field.
@@ -21,7 +21,7 @@ const LIST: usize = 64 * 1024;
 /// Lists that are nested less deep may take the whole room of their field: the parts of a message stand there.
 const SHALLOW: usize = 3;
 /// A line that needs more than this, though all that can be is left out, is not worth reading.
-const LONGEST: usize = 2 * 1024 * 1024;
+const MAX_SHORTENED_LINE_BYTES: usize = 2 * 1024 * 1024;
 /// What is nested deeper than this was not written by an agent.
 const NESTED: usize = 10_000;
 /// No number has more digits.
@@ -72,7 +72,7 @@ enum Token {
     Literal {
         len: usize,
     },
-    Text(Text),
+    Text(TextScanner),
 }
 
 /// A whole line at once.
@@ -120,7 +120,7 @@ impl Shortener {
             };
             bytes = &bytes[taken..];
         }
-        if self.out.len() > LONGEST {
+        if self.out.len() > MAX_SHORTENED_LINE_BYTES {
             self.hopeless = true;
         }
         if self.hopeless {
@@ -206,10 +206,10 @@ impl Shortener {
 
     fn begin_text(&mut self) {
         let full = self.out.len() - self.field >= FIELD;
-        let longest = if full { LONG_TEXT_WITHOUT_ROOM } else { LONG_TEXT };
+        let longest = if full { MAX_TEXT_BYTES_WHEN_FULL } else { MAX_SHORTENED_TEXT_BYTES };
         self.token = Token::Text(match self.left_out {
-            None => Text::kept(longest, &mut self.out),
-            Some(_) => Text::skipped(),
+            None => TextScanner::kept(longest, &mut self.out),
+            Some(_) => TextScanner::skipped(),
         });
     }
 

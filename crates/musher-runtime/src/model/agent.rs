@@ -7,17 +7,17 @@ use musher_core::{
     TurnOutcome,
 };
 
-use super::door::Door;
+use super::connection::ModelConnection;
 use super::history::{History, unanswered};
-use super::inbox::{self, Broken, Change, Inbox, Outbox};
+use super::inbox::{self, Inbox, Outbox, SettingChange, WaitBroken};
 use super::key;
 use super::mode::Mode;
 use super::prices::Prices;
-use super::stop::Stop;
-use super::wire::{Answer, Entry, ToolChoice, Wire};
+use super::stop::StopReason;
+use super::wire::{HistoryEntry, ModelAnswer, ToolChoice, Wire};
 use super::{Service, work};
 use crate::process::{Copying, SECRET_LEN, Tap, Weights};
-use crate::session::{Attempt, Ended, Signal};
+use crate::session::{Attempt, BackendEnd, Signal};
 use crate::tools::{Hosts, ToolHost, ToolSpec};
 use crate::{SessionSpec, SystemPrompt};
 
@@ -31,12 +31,12 @@ const COMPACTIONS: u32 = 2;
 
 /// Everything that an agent has.
 #[derive(Debug)]
-pub(super) struct Agent {
+pub(super) struct ModelAgent {
     pub(super) service: &'static Service,
     pub(super) spec: Arc<SessionSpec>,
     pub(super) inbox: Inbox,
     pub(super) outbox: Outbox,
-    pub(super) door: Door,
+    pub(super) door: ModelConnection,
     pub(super) wire: Box<dyn Wire>,
     pub(super) prices: Prices,
     pub(super) model: String,
@@ -74,36 +74,39 @@ struct Turn {
 }
 
 /// Runs one attempt to its end.
-pub(super) async fn run(service: &'static Service, attempt: Attempt) -> Ended {
+pub(super) async fn run(service: &'static Service, attempt: Attempt) -> BackendEnd {
     match prepare(service, attempt).await {
         Ok(agent) => agent.run().await,
         Err(ended) => ended,
     }
 }
 
-async fn prepare(service: &'static Service, mut attempt: Attempt) -> Result<Agent, Ended> {
+async fn prepare(
+    service: &'static Service,
+    mut attempt: Attempt,
+) -> Result<ModelAgent, BackendEnd> {
     let spec = attempt.spec.clone();
-    let wire = find_wire(service, &spec).map_err(Ended::failed)?;
+    let wire = find_wire(service, &spec).map_err(BackendEnd::failed)?;
     let mode = spec.permission_mode.as_deref().map_or(Ok(Mode::default()), Mode::read);
-    let mode = mode.map_err(Ended::failed)?;
+    let mode = mode.map_err(BackendEnd::failed)?;
     let prices = Prices::load(service.prices, spec.model_options.prices.as_deref());
-    let prices = prices.map_err(Ended::failed)?;
-    let door = Door::open(&spec, service.about.base_url, service.about.base_variable);
-    let mut door = door.map_err(Ended::failed)?;
-    let key = key::find(&attempt, service.about.key_variables).await.map_err(Ended::failed)?;
+    let prices = prices.map_err(BackendEnd::failed)?;
+    let door = ModelConnection::open(&spec, service.about.base_url, service.about.base_variable);
+    let mut door = door.map_err(BackendEnd::failed)?;
+    let key = key::find(&attempt, service.about.key_variables).await.map_err(BackendEnd::failed)?;
     if key.is_none() && !door.own {
         let variable = service.about.key_variables.first().copied().unwrap_or_default();
         let message = format!("there is no key for {}: {variable} is not set", service.name);
         let error = ErrorInfo::new(ErrorClass::Auth, message)
             .with_hint("set it, or name a file or a command that gives the key");
-        return Err(Ended::failed(error));
+        return Err(BackendEnd::failed(error));
     }
     let headers = wire.headers(key.as_ref().map(|key| key.value.as_str()));
-    door.add(&headers).map_err(Ended::failed)?;
-    let tools = work::tools(&attempt).map_err(Ended::failed)?;
-    let history = History::open(&attempt).map_err(|error| Ended {
+    door.add(&headers).map_err(BackendEnd::failed)?;
+    let tools = work::tools(&attempt).map_err(BackendEnd::failed)?;
+    let history = History::open(&attempt).map_err(|error| BackendEnd {
         unknown_session: error.class == ErrorClass::SessionNotFound,
-        ..Ended::failed(error)
+        ..BackendEnd::failed(error)
     })?;
     let mut tap = attempt.tap.take();
     let mut secret = None;
@@ -115,7 +118,7 @@ async fn prepare(service: &'static Service, mut attempt: Attempt) -> Result<Agen
     let hosts = Hosts(tools.into_iter().chain(spec.tools.clone()).collect());
     let model = spec.model.clone().or_else(|| history.model.clone());
     let (inbox, outbox) = inbox::open(attempt.port);
-    let agent = Agent {
+    let agent = ModelAgent {
         service,
         inbox,
         outbox,
@@ -173,7 +176,7 @@ fn system_prompt(spec: &SessionSpec) -> String {
     }
 }
 
-impl Agent {
+impl ModelAgent {
     fn opening(
         &self,
         resumed: Option<musher_core::SessionId>,
@@ -195,11 +198,11 @@ impl Agent {
         }
     }
 
-    async fn run(mut self) -> Ended {
+    async fn run(mut self) -> BackendEnd {
         let error = self.turns().await.err();
         self.copy_the_end().await;
         let survivors = self.tools.close().await;
-        Ended { exit_code: Some(0), survivors, error, ..Ended::default() }
+        BackendEnd { exit_code: Some(0), survivors, error, ..BackendEnd::default() }
     }
 
     /// Works on every prompt. What cannot be kept ends the session; what else goes wrong ends its turn.
@@ -217,20 +220,22 @@ impl Agent {
             if self.outbox.event(started).await.is_err() {
                 return Ok(());
             }
-            self.history.push(Entry::User { text: prompt })?;
+            self.history.push(HistoryEntry::User { text: prompt })?;
             let outcome = self.conversation().await;
             // However it ended, what follows must find a conversation that can be gone on with.
             if let Some(results) = unanswered(&self.history.entries) {
-                self.history.push(Entry::Results { results })?;
+                self.history.push(HistoryEntry::Results { results })?;
             }
             self.history.end_turn()?;
             let ended = match outcome {
                 Ok(()) => self.ended(TurnOutcome::Completed, None),
-                Err(Broken::Interrupted) => self.ended(TurnOutcome::Interrupted, None),
-                Err(Broken::Failed(error)) => self.ended(TurnOutcome::Failed, Some(error)),
-                Err(Broken::Refused(error)) => self.ended(TurnOutcome::Refused, Some(error)),
-                Err(Broken::OutOfTurns(error)) => self.ended(TurnOutcome::OutOfTurns, Some(error)),
-                Err(Broken::Ending) => return Ok(()),
+                Err(WaitBroken::Interrupted) => self.ended(TurnOutcome::Interrupted, None),
+                Err(WaitBroken::Failed(error)) => self.ended(TurnOutcome::Failed, Some(error)),
+                Err(WaitBroken::Refused(error)) => self.ended(TurnOutcome::Refused, Some(error)),
+                Err(WaitBroken::OutOfTurns(error)) => {
+                    self.ended(TurnOutcome::OutOfTurns, Some(error))
+                }
+                Err(WaitBroken::Ending) => return Ok(()),
             };
             if self.outbox.event(EventKind::TurnEnded(Box::new(ended))).await.is_err() {
                 return Ok(());
@@ -251,7 +256,7 @@ impl Agent {
     }
 
     /// Asks the model until it has nothing more to do.
-    async fn conversation(&mut self) -> Result<(), Broken> {
+    async fn conversation(&mut self) -> Result<(), WaitBroken> {
         let (mut bad_calls, mut no_progress) = (0, 0);
         let mut empty_before = false;
         loop {
@@ -272,31 +277,31 @@ impl Agent {
             }
             no_progress += 1;
             let again = match end.stop {
-                Stop::Paused => no_progress < NO_PROGRESS,
-                Stop::Calls | Stop::BadCall if bad_calls < BAD_CALLS => {
+                StopReason::Paused => no_progress < NO_PROGRESS,
+                StopReason::Calls | StopReason::BadCall if bad_calls < BAD_CALLS => {
                     bad_calls += 1;
                     let text = "Your tool call could not be read. Call one of the tools that are \
                                 offered, with one JSON object as its arguments.";
                     self.say_to_the_model(text)?;
                     true
                 }
-                Stop::ContextFull if no_progress <= COMPACTIONS => {
+                StopReason::ContextFull if no_progress <= COMPACTIONS => {
                     self.compact().await?;
                     true
                 }
-                Stop::End if empty && self.wire.empty_is_a_fault() => {
+                StopReason::End if empty && self.wire.empty_is_a_fault() => {
                     !std::mem::replace(&mut empty_before, true)
                 }
-                Stop::End
-                | Stop::Calls
-                | Stop::BadCall
-                | Stop::MaxOutput
-                | Stop::ContextFull
-                | Stop::Declined
-                | Stop::Failed
-                | Stop::Faulty
-                | Stop::Unknown
-                | Stop::Unsaid => false,
+                StopReason::End
+                | StopReason::Calls
+                | StopReason::BadCall
+                | StopReason::MaxOutput
+                | StopReason::ContextFull
+                | StopReason::Declined
+                | StopReason::Failed
+                | StopReason::Faulty
+                | StopReason::Unknown
+                | StopReason::Unsaid => false,
             };
             if again {
                 continue;
@@ -306,23 +311,23 @@ impl Agent {
             }
             // What was said into the turn meanwhile is a part of it.
             self.inbox.take_in()?;
-            if !self.inbox.changes.iter().any(|change| matches!(change, Change::Steer(_))) {
+            if !self.inbox.changes.iter().any(|change| matches!(change, SettingChange::Steer(_))) {
                 return Ok(());
             }
         }
     }
 
     /// Takes what changed since the last model call.
-    async fn take_changes(&mut self) -> Result<(), Broken> {
+    async fn take_changes(&mut self) -> Result<(), WaitBroken> {
         for change in std::mem::take(&mut self.inbox.changes) {
             match change {
-                Change::Steer(text) => self.say_to_the_model(&text)?,
-                Change::Model(model) => {
+                SettingChange::Steer(text) => self.say_to_the_model(&text)?,
+                SettingChange::Model(model) => {
                     let from = Some(std::mem::replace(&mut self.model, model.clone()));
                     let why = ModelChange::Person;
                     self.outbox.event(EventKind::ModelChanged { from, to: model, why }).await?;
                 }
-                Change::Mode(mode) => match Mode::read(&mode) {
+                SettingChange::Mode(mode) => match Mode::read(&mode) {
                     Ok(mode) => {
                         self.mode = mode;
                         let info = SessionInfo {
@@ -335,17 +340,17 @@ impl Agent {
                 },
             }
         }
-        self.history.speak_to(&self.model).map_err(Broken::Failed)
+        self.history.speak_to(&self.model).map_err(WaitBroken::Failed)
     }
 
-    fn say_to_the_model(&mut self, text: &str) -> Result<(), Broken> {
-        self.history.push(Entry::User { text: text.to_owned() }).map_err(Broken::Failed)
+    fn say_to_the_model(&mut self, text: &str) -> Result<(), WaitBroken> {
+        self.history.push(HistoryEntry::User { text: text.to_owned() }).map_err(WaitBroken::Failed)
     }
 
     /// Puts an answer into the history. Of one whose calls are not made only what it said is kept: half a call cannot be
     /// sent back.
-    fn keep(&mut self, answer: Answer) -> Result<(), Broken> {
-        let Answer { raw, text, calls, end } = answer;
+    fn keep(&mut self, answer: ModelAnswer) -> Result<(), WaitBroken> {
+        let ModelAnswer { raw, text, calls, end } = answer;
         self.stopped(end.native);
         if !text.is_empty() {
             self.said_so_far(text.clone());
@@ -354,14 +359,14 @@ impl Agent {
             if raw.is_empty() {
                 return Ok(());
             }
-            Entry::Model { wire: self.wire.name().to_owned(), raw, text, calls }
+            HistoryEntry::Model { wire: self.wire.name().to_owned(), raw, text, calls }
         } else {
             if text.is_empty() {
                 return Ok(());
             }
-            Entry::Model { wire: String::new(), raw: Vec::new(), text, calls: Vec::new() }
+            HistoryEntry::Model { wire: String::new(), raw: Vec::new(), text, calls: Vec::new() }
         };
-        self.history.push(entry).map_err(Broken::Failed)?;
+        self.history.push(entry).map_err(WaitBroken::Failed)?;
         self.shown = self.history.entries.len();
         Ok(())
     }
@@ -389,7 +394,7 @@ impl Agent {
         level: Level,
         code: &str,
         text: String,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), WaitBroken> {
         let code = Some(code.to_owned());
         self.outbox.event(EventKind::Notice { level, code, text }).await
     }

@@ -9,18 +9,18 @@ use std::time::Duration;
 use musher_core::{ErrorClass, ErrorInfo, EventKind, Level, RateLimit};
 use uuid::Uuid;
 
-use super::agent::Agent;
-use super::inbox::Broken;
-use super::refusal::{Again, Billed, Refusal};
-use super::wire::{Answer, Outgoing, Request, ToolChoice, told_in};
+use super::agent::ModelAgent;
+use super::inbox::WaitBroken;
+use super::refusal::{Billed, RequestFailure, RetryAdvice};
+use super::wire::{ModelAnswer, Outgoing, Request, ToolChoice, told_in};
 use crate::session::Signal;
 
 /// How often a request is made again when nothing else was said.
 const RETRIES: u32 = 5;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const MAX_CALL_RETRY_DELAY: Duration = Duration::from_secs(30);
 /// A service that wants to be left alone for longer than this is not waited for.
-const PATIENCE: Duration = Duration::from_secs(15 * 60);
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(15 * 60);
 /// How many settings a service may refuse, one after another.
 const ADAPTATIONS: u32 = 8;
 /// Bytes of a token, where nobody counts.
@@ -29,8 +29,8 @@ const BYTES_PER_TOKEN: u64 = 4;
 /// Why one try gave no answer.
 #[derive(Debug)]
 pub(super) enum Miss {
-    Refused(Refusal),
-    Broken(Broken),
+    Refused(RequestFailure),
+    Broken(WaitBroken),
 }
 
 impl Miss {
@@ -43,23 +43,26 @@ impl Miss {
     }
 }
 
-impl From<Broken> for Miss {
-    fn from(broken: Broken) -> Self {
+impl From<WaitBroken> for Miss {
+    fn from(broken: WaitBroken) -> Self {
         Self::Broken(broken)
     }
 }
 
-impl From<Refusal> for Miss {
-    fn from(refusal: Refusal) -> Self {
+impl From<RequestFailure> for Miss {
+    fn from(refusal: RequestFailure) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl Agent {
+impl ModelAgent {
     /// Asks the model with all that was said so far. A conversation that turns out not to fit is made shorter once.
-    pub(super) async fn ask_the_model(&mut self, choice: ToolChoice) -> Result<Answer, Broken> {
+    pub(super) async fn ask_the_model(
+        &mut self,
+        choice: ToolChoice,
+    ) -> Result<ModelAnswer, WaitBroken> {
         match self.call(choice).await {
-            Err(Broken::Failed(error)) if error.class == ErrorClass::ContextOverflow => {
+            Err(WaitBroken::Failed(error)) if error.class == ErrorClass::ContextOverflow => {
                 self.compact().await?;
                 self.call(choice).await
             }
@@ -68,7 +71,7 @@ impl Agent {
     }
 
     /// Makes one model call, with as many tries as it may take.
-    pub(super) async fn call(&mut self, choice: ToolChoice) -> Result<Answer, Broken> {
+    pub(super) async fn call(&mut self, choice: ToolChoice) -> Result<ModelAnswer, WaitBroken> {
         self.count_the_call().await?;
         let most = self.spec.model_options.retries.unwrap_or(RETRIES);
         let (mut tries, mut adaptations) = (0, 0);
@@ -87,15 +90,15 @@ impl Agent {
                 continue;
             }
             let wait = match refusal.again {
-                Again::Later => jittered(tries),
-                Again::After(wait) if wait <= PATIENCE => wait,
-                Again::Never | Again::After(_) => {
+                RetryAdvice::Later => jittered(tries),
+                RetryAdvice::After(wait) if wait <= MAX_RETRY_AFTER => wait,
+                RetryAdvice::Never | RetryAdvice::After(_) => {
                     self.limits(&refusal).await?;
-                    return Err(Broken::Failed(self.advised(*refusal.error)));
+                    return Err(WaitBroken::Failed(self.advised(*refusal.error)));
                 }
             };
             if tries >= most {
-                return Err(Broken::Failed(self.advised(*refusal.error)));
+                return Err(WaitBroken::Failed(self.advised(*refusal.error)));
             }
             tries += 1;
             self.outbox
@@ -139,10 +142,10 @@ impl Agent {
     }
 
     /// Says that a model call begins, unless the run may make no more.
-    async fn count_the_call(&mut self) -> Result<(), Broken> {
+    async fn count_the_call(&mut self) -> Result<(), WaitBroken> {
         if let Some(max) = self.spec.limits.max_turns.filter(|max| self.calls >= *max) {
             let message = format!("the limit of {max} model calls was reached");
-            return Err(Broken::OutOfTurns(
+            return Err(WaitBroken::OutOfTurns(
                 ErrorInfo::new(ErrorClass::MaxTurns, message)
                     .with_hint("raise the limit with --max-turns, or resume the session"),
             ));
@@ -166,16 +169,16 @@ impl Agent {
     }
 
     /// Tells of a limit that will not pass soon.
-    pub(super) async fn limits(&self, refusal: &Refusal) -> Result<(), Broken> {
+    pub(super) async fn limits(&self, refusal: &RequestFailure) -> Result<(), WaitBroken> {
         let error = &*refusal.error;
         if !matches!(error.class, ErrorClass::UsageLimit | ErrorClass::RateLimit) {
             return Ok(());
         }
         let resets_at = match refusal.again {
-            Again::After(wait) => i64::try_from(wait.as_millis())
+            RetryAdvice::After(wait) => i64::try_from(wait.as_millis())
                 .ok()
                 .map(|wait| crate::clock::now_ms().saturating_add(wait)),
-            Again::Never | Again::Later => None,
+            RetryAdvice::Never | RetryAdvice::Later => None,
         };
         let limit = RateLimit {
             exhausted: true,
@@ -202,7 +205,7 @@ pub(super) fn estimated(bytes: usize) -> u64 {
 
 /// Twice as long each time, and never the same for two that wait.
 fn jittered(tries: u32) -> Duration {
-    let longest = FIRST_WAIT.saturating_mul(1 << tries.min(16)).min(LONGEST_WAIT);
+    let longest = FIRST_WAIT.saturating_mul(1 << tries.min(16)).min(MAX_CALL_RETRY_DELAY);
     // The last 32 bits of a random id are random.
     let dice = Uuid::new_v4().as_u128() as u32;
     longest.mul_f64(0.5 + 0.5 * f64::from(dice) / f64::from(u32::MAX))

@@ -2,14 +2,14 @@
 
 use musher_core::{ErrorClass, ErrorInfo, EventKind};
 
-use super::agent::Agent;
+use super::agent::ModelAgent;
 use super::call::estimated;
-use super::inbox::Broken;
-use super::stop::Stop;
-use super::wire::{Entry, ToolChoice};
+use super::inbox::WaitBroken;
+use super::stop::StopReason;
+use super::wire::{HistoryEntry, ToolChoice};
 
 /// A summary is worth its price only when there is more than this to tell.
-const LEAST: usize = 3;
+const MIN_HISTORY_ENTRIES: usize = 3;
 /// How often the conversation is cut down further when even the request for a summary does not fit.
 const TRIES: u32 = 4;
 /// What is left of a long result when a summary is asked for.
@@ -25,14 +25,14 @@ the next step. Write nothing but the summary, and call no tool.";
 const TOLD: &str =
     "This is the summary of the conversation so far, which was cut because it had become too long:";
 
-impl Agent {
+impl ModelAgent {
     /// Makes the conversation shorter if the next answer might not fit.
-    pub(super) async fn make_room(&mut self) -> Result<(), Broken> {
+    pub(super) async fn make_room(&mut self) -> Result<(), WaitBroken> {
         let Some(window) = self.window() else { return Ok(()) };
         let known = self.prices.find(&self.model).and_then(|model| model.max_output);
         let answer = self.spec.model_options.max_output.or(known).unwrap_or(0);
         let limit = window.saturating_sub(answer.clamp(window / 10, window / 5));
-        if self.history.entries.len() < LEAST || self.used() <= limit {
+        if self.history.entries.len() < MIN_HISTORY_ENTRIES || self.used() <= limit {
             return Ok(());
         }
         self.compact().await
@@ -53,7 +53,7 @@ impl Agent {
     }
 
     /// Has the model tell what happened so far, and goes on with that.
-    pub(super) async fn compact(&mut self) -> Result<(), Broken> {
+    pub(super) async fn compact(&mut self) -> Result<(), WaitBroken> {
         let before = self.used();
         let compaction = |done, after| EventKind::Compaction {
             done,
@@ -69,13 +69,13 @@ impl Agent {
             "{TOLD}\n\n{summary}\n\nThis is what you were asked last:\n\n{}\n\nGo on with it.",
             &prompt[..cut]
         );
-        self.history.compact(vec![Entry::User { text }]).map_err(Broken::Failed)?;
+        self.history.compact(vec![HistoryEntry::User { text }]).map_err(WaitBroken::Failed)?;
         (self.context, self.shown) = (0, 0);
         let after = Some(self.used());
         self.outbox.event(compaction(true, after)).await
     }
 
-    async fn summary(&mut self) -> Result<String, Broken> {
+    async fn summary(&mut self) -> Result<String, WaitBroken> {
         let whole = self.history.entries.clone();
         let mut most = match self.window() {
             // Bytes, at four to a token and with room for the summary.
@@ -84,7 +84,7 @@ impl Agent {
         };
         for _ in 0..TRIES {
             let mut entries = shortened(&whole, most);
-            entries.push(Entry::User { text: ASK.to_owned() });
+            entries.push(HistoryEntry::User { text: ASK.to_owned() });
             self.history.entries = entries;
             self.quiet = true;
             let answer = self.call(ToolChoice::None).await;
@@ -92,45 +92,45 @@ impl Agent {
             self.history.entries.clone_from(&whole);
             match answer {
                 // A summary that was cut is one. What a model says to decline is none.
-                Ok(answer) if answer.end.stop == Stop::Declined => {
-                    return Err(answer.end.broken(0).unwrap_or(Broken::Ending));
+                Ok(answer) if answer.end.stop == StopReason::Declined => {
+                    return Err(answer.end.broken(0).unwrap_or(WaitBroken::Ending));
                 }
                 Ok(answer) if !answer.text.trim().is_empty() => return Ok(answer.text),
                 Ok(_) => break,
-                Err(Broken::Failed(error)) if error.class == ErrorClass::ContextOverflow => {
+                Err(WaitBroken::Failed(error)) if error.class == ErrorClass::ContextOverflow => {
                     most /= 2;
                 }
                 Err(broken) => return Err(broken),
             }
         }
         let message = "the conversation no longer fits the model, and it gave no summary of it";
-        Err(Broken::Failed(
+        Err(WaitBroken::Failed(
             ErrorInfo::new(ErrorClass::ContextOverflow, message)
                 .with_hint("begin a new session, or use a model with a larger window"),
         ))
     }
 }
 
-fn size(entry: &Entry) -> usize {
+fn size(entry: &HistoryEntry) -> usize {
     match entry {
-        Entry::User { text } => text.len(),
-        Entry::Model { raw, text, .. } => {
+        HistoryEntry::User { text } => text.len(),
+        HistoryEntry::Model { raw, text, .. } => {
             text.len().max(raw.iter().map(|json| json.to_string().len()).sum())
         }
-        Entry::Results { results } => results.iter().map(|result| result.text.len()).sum(),
+        HistoryEntry::Results { results } => results.iter().map(|result| result.text.len()).sum(),
     }
 }
 
 /// The conversation in at most so many bytes: first long results are cut, then the oldest answers are left out, each
 /// with its results, because neither is taken without the other.
-fn shortened(entries: &[Entry], most: usize) -> Vec<Entry> {
-    let total = |entries: &[Entry]| entries.iter().map(size).sum::<usize>();
+fn shortened(entries: &[HistoryEntry], most: usize) -> Vec<HistoryEntry> {
+    let total = |entries: &[HistoryEntry]| entries.iter().map(size).sum::<usize>();
     let mut short = entries.to_vec();
     if total(&short) <= most {
         return short;
     }
     for entry in &mut short {
-        if let Entry::Results { results } = entry {
+        if let HistoryEntry::Results { results } = entry {
             for result in results.iter_mut().filter(|result| result.text.len() > RESULT) {
                 let cut = result.text.floor_char_boundary(RESULT);
                 result.text.truncate(cut);
@@ -139,10 +139,11 @@ fn shortened(entries: &[Entry], most: usize) -> Vec<Entry> {
         }
     }
     while total(&short) > most {
-        let Some(at) = short.iter().position(|entry| matches!(entry, Entry::Model { .. })) else {
+        let Some(at) = short.iter().position(|entry| matches!(entry, HistoryEntry::Model { .. }))
+        else {
             break;
         };
-        let results = matches!(short.get(at + 1), Some(Entry::Results { .. }));
+        let results = matches!(short.get(at + 1), Some(HistoryEntry::Results { .. }));
         short.drain(at..=at + usize::from(results));
     }
     short
@@ -150,31 +151,37 @@ fn shortened(entries: &[Entry], most: usize) -> Vec<Entry> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wire::{CallResult, Input, Wanted};
+    use super::super::wire::{CallArguments, CallResult, ToolRequest};
     use super::*;
 
-    fn round(number: usize, length: usize) -> [Entry; 2] {
+    fn round(number: usize, length: usize) -> [HistoryEntry; 2] {
         let id = format!("call-{number}");
-        let input = Input::Json(serde_json::json!({}));
-        let call = Wanted { id: id.clone(), name: "read_file".into(), input, minted: false };
+        let input = CallArguments::Json(serde_json::json!({}));
+        let call = ToolRequest { id: id.clone(), name: "read_file".into(), input, minted: false };
         let text = "x".repeat(length);
         let result =
             CallResult { id, name: "read_file".into(), text, failed: false, minted: false };
         [
-            Entry::Model { wire: "w".into(), raw: vec![], text: "Hm.".into(), calls: vec![call] },
-            Entry::Results { results: vec![result] },
+            HistoryEntry::Model {
+                wire: "w".into(),
+                raw: vec![],
+                text: "Hm.".into(),
+                calls: vec![call],
+            },
+            HistoryEntry::Results { results: vec![result] },
         ]
     }
 
     #[test]
     fn what_is_left_out_is_left_out_with_its_results_and_the_prompt_stays() {
-        let mut entries = vec![Entry::User { text: "Do it.".into() }];
+        let mut entries = vec![HistoryEntry::User { text: "Do it.".into() }];
         entries.extend((0..50).flat_map(|number| round(number, 10_000)));
         for most in [0, 5_000, 50_000, 200_000, 1_000_000] {
             let short = shortened(&entries, most);
             assert_eq!(short[0], entries[0]);
             for pair in short[1..].chunks(2) {
-                let [Entry::Model { calls, .. }, Entry::Results { results }] = pair else {
+                let [HistoryEntry::Model { calls, .. }, HistoryEntry::Results { results }] = pair
+                else {
                     panic!("a call without its result: {pair:?}");
                 };
                 assert_eq!(calls[0].id, results[0].id);

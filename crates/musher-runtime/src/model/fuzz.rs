@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::Service;
 use super::prices::Prices;
 use super::sse::{Frame, Sse};
-use super::wire::{CallResult, Entry, Input, Request, ToolChoice, Wanted};
+use super::wire::{CallArguments, CallResult, HistoryEntry, Request, ToolChoice, ToolRequest};
 use crate::ModelOptions;
 use crate::tools::ToolSpec;
 
@@ -61,13 +61,13 @@ pub(crate) fn no_frame_breaks_a_reader(service: &Service, words: &'static [&'sta
             let (_, answer) = reader.finish();
             // Whatever was understood can be sent back.
             if let Ok(answer) = answer {
-                let entry = Entry::Model {
+                let entry = HistoryEntry::Model {
                     wire: (*name).to_owned(),
                     raw: answer.raw,
                     text: answer.text,
                     calls: answer.calls,
                 };
-                let entries = [Entry::User { text: "go".into() }, entry];
+                let entries = [HistoryEntry::User { text: "go".into() }, entry];
                 make().write(&request(&entries, &[], &ModelOptions::default()));
             }
         }
@@ -99,10 +99,10 @@ fn frame(words: &'static [&'static str]) -> impl Strategy<Value = Json> {
 pub(crate) fn every_history_can_be_told(service: &Service) {
     let names: Vec<&str> = service.wires.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, service.about.wires, "what is told of the service is what it has");
-    let call = Wanted {
+    let call = ToolRequest {
         id: "call_1".into(),
         name: "read_file".into(),
-        input: Input::Broken { text: "{".into(), why: "it ends too early".into() },
+        input: CallArguments::Broken { text: "{".into(), why: "it ends too early".into() },
         minted: true,
     };
     let result = CallResult {
@@ -113,16 +113,16 @@ pub(crate) fn every_history_can_be_told(service: &Service) {
         minted: true,
     };
     let entries = [
-        Entry::User { text: "go".into() },
-        Entry::User { text: "now".into() },
-        Entry::Model {
+        HistoryEntry::User { text: "go".into() },
+        HistoryEntry::User { text: "now".into() },
+        HistoryEntry::Model {
             wire: "another".into(),
             raw: vec![json!({ "strange": true })],
             text: "I look.".into(),
             calls: vec![call],
         },
-        Entry::Results { results: vec![result] },
-        Entry::User { text: "and then?".into() },
+        HistoryEntry::Results { results: vec![result] },
+        HistoryEntry::User { text: "and then?".into() },
     ];
     let options = ModelOptions {
         temperature: Some(0.5),
@@ -140,7 +140,7 @@ pub(crate) fn every_history_can_be_told(service: &Service) {
 }
 
 fn request<'a>(
-    entries: &'a [Entry],
+    entries: &'a [HistoryEntry],
     tools: &'a [ToolSpec],
     options: &'a ModelOptions,
 ) -> Request<'a> {

@@ -8,9 +8,9 @@ use musher_core::{ErrorClass, ErrorInfo, SessionId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::wire::{CallResult, Entry};
+use super::wire::{CallResult, HistoryEntry};
 use crate::session::Attempt;
-use file::{LoadError, SessionFile};
+use file::{HistoryError, SessionFile};
 
 /// What a model is told of a call whose end nobody knows.
 pub(super) const CANCELLED: &str = "cancelled: it was broken off before it was done";
@@ -29,7 +29,7 @@ enum Record {
         model: String,
     },
     Entry {
-        entry: Entry,
+        entry: HistoryEntry,
     },
     /// The turn of this number is over.
     Turn {
@@ -37,7 +37,7 @@ enum Record {
     },
     /// All before it is told by these entries.
     Compacted {
-        entries: Vec<Entry>,
+        entries: Vec<HistoryEntry>,
     },
     /// All after the end of this turn counts no more.
     Rewound {
@@ -51,7 +51,7 @@ const VERSION: u32 = 1;
 #[derive(Debug)]
 pub(super) struct History {
     pub(super) session: SessionId,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<HistoryEntry>,
     /// The model that was spoken to last.
     pub(super) model: Option<String>,
     turn: u32,
@@ -61,7 +61,7 @@ pub(super) struct History {
 /// What the records of a session amount to.
 #[derive(Debug, Default)]
 struct Story {
-    entries: Vec<Entry>,
+    entries: Vec<HistoryEntry>,
     model: Option<String>,
     turn: u32,
     /// Entries came after the last turn had ended.
@@ -87,13 +87,13 @@ impl History {
         let places: Vec<_> = other.into_iter().chain(kept).collect();
         let (found, mut records, sound) = match file::find(&places, earlier) {
             Ok(found) => found,
-            Err(LoadError::Unknown) => {
+            Err(HistoryError::Unknown) => {
                 let message = format!("session {earlier} is not known");
                 let error = ErrorInfo::new(ErrorClass::SessionNotFound, message)
                     .with_hint("start a new one without --resume");
                 return Err(error);
             }
-            Err(LoadError::Damaged(why)) => return Err(refuse(ErrorClass::Config, why)),
+            Err(HistoryError::Damaged(why)) => return Err(refuse(ErrorClass::Config, why)),
         };
         let turn = resume.and_then(|resume| resume.turn);
         if let Some(turn) = turn {
@@ -135,7 +135,7 @@ impl History {
             self.write(&Record::Rewound { turn })?;
         }
         if let Some(results) = unanswered(&self.entries) {
-            self.push(Entry::Results { results })?;
+            self.push(HistoryEntry::Results { results })?;
         }
         if unended {
             // The turn was broken off together with its run.
@@ -149,7 +149,7 @@ impl History {
         self.file.is_some()
     }
 
-    pub(super) fn push(&mut self, entry: Entry) -> Result<(), ErrorInfo> {
+    pub(super) fn push(&mut self, entry: HistoryEntry) -> Result<(), ErrorInfo> {
         let record = Record::Entry { entry };
         self.write(&record)?;
         if let Record::Entry { entry } = record {
@@ -168,7 +168,7 @@ impl History {
     }
 
     /// Tells all that was said by these entries from now on.
-    pub(super) fn compact(&mut self, entries: Vec<Entry>) -> Result<(), ErrorInfo> {
+    pub(super) fn compact(&mut self, entries: Vec<HistoryEntry>) -> Result<(), ErrorInfo> {
         self.write(&Record::Compacted { entries: entries.clone() })?;
         self.entries = entries;
         Ok(())
@@ -232,9 +232,9 @@ fn tell(records: &[Record]) -> Story {
 }
 
 /// Results for calls that have none, without which no vendor goes on.
-pub(super) fn unanswered(entries: &[Entry]) -> Option<Vec<CallResult>> {
-    let Some(Entry::Model { calls, .. }) = entries.last() else { return None };
-    let cancelled = |call: &super::wire::Wanted| CallResult {
+pub(super) fn unanswered(entries: &[HistoryEntry]) -> Option<Vec<CallResult>> {
+    let Some(HistoryEntry::Model { calls, .. }) = entries.last() else { return None };
+    let cancelled = |call: &super::wire::ToolRequest| CallResult {
         id: call.id.clone(),
         name: call.name.clone(),
         text: CANCELLED.into(),

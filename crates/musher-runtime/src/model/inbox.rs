@@ -8,11 +8,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::process::Weight;
-use crate::session::{Batch, GateVerdict, Order, Port, Signal};
+use crate::session::{BackendOrder, FrameBatch, GateVerdict, Port, Signal};
 
 /// Why something did not come to its end.
 #[derive(Debug)]
-pub(super) enum Broken {
+pub(super) enum WaitBroken {
     Interrupted,
     Failed(ErrorInfo),
     /// The model declined.
@@ -31,7 +31,7 @@ pub(super) enum Word {
 
 /// What is to change from the next model call on.
 #[derive(Debug)]
-pub(super) enum Change {
+pub(super) enum SettingChange {
     Model(String),
     Mode(String),
     /// Something was said into the turn.
@@ -41,18 +41,18 @@ pub(super) enum Change {
 /// The orders of the driver.
 #[derive(Debug)]
 pub(super) struct Inbox {
-    orders: mpsc::Receiver<Order>,
+    orders: mpsc::Receiver<BackendOrder>,
     end: CancellationToken,
     kill: CancellationToken,
     /// Prompts that came before their turn; `None` says that no more will.
     prompts: VecDeque<Option<String>>,
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<SettingChange>,
 }
 
 /// The way to the driver.
 #[derive(Debug, Clone)]
 pub(super) struct Outbox {
-    signals: mpsc::Sender<Batch>,
+    signals: mpsc::Sender<FrameBatch>,
     end: CancellationToken,
     kill: CancellationToken,
 }
@@ -73,14 +73,14 @@ impl Inbox {
             }
             match self.order().await {
                 // There is no turn to interrupt, and nobody waits for a word.
-                Ok(_) | Err(Broken::Interrupted) => {}
+                Ok(_) | Err(WaitBroken::Interrupted) => {}
                 Err(_) => return None,
             }
         }
     }
 
     /// The next word that the agent may be waiting for.
-    pub(super) async fn word(&mut self) -> Result<Word, Broken> {
+    pub(super) async fn word(&mut self) -> Result<Word, WaitBroken> {
         loop {
             if let Some(word) = self.order().await? {
                 return Ok(word);
@@ -89,7 +89,10 @@ impl Inbox {
     }
 
     /// Does something unless an order breaks it off; other orders are kept for later.
-    pub(super) async fn during<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Broken> {
+    pub(super) async fn during<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, WaitBroken> {
         let mut work = pin!(work);
         loop {
             tokio::select! {
@@ -104,7 +107,7 @@ impl Inbox {
     }
 
     /// Takes in what was ordered already, without waiting for more.
-    pub(super) fn take_in(&mut self) -> Result<(), Broken> {
+    pub(super) fn take_in(&mut self) -> Result<(), WaitBroken> {
         while let Ok(order) = self.orders.try_recv() {
             // A word that nobody waits for any more.
             let _late = self.sort(order)?;
@@ -112,33 +115,35 @@ impl Inbox {
         Ok(())
     }
 
-    async fn order(&mut self) -> Result<Option<Word>, Broken> {
+    async fn order(&mut self) -> Result<Option<Word>, WaitBroken> {
         let order = tokio::select! {
             biased;
-            () = self.kill.cancelled() => return Err(Broken::Ending),
-            () = self.end.cancelled() => return Err(Broken::Ending),
-            order = self.orders.recv() => order.ok_or(Broken::Ending)?,
+            () = self.kill.cancelled() => return Err(WaitBroken::Ending),
+            () = self.end.cancelled() => return Err(WaitBroken::Ending),
+            order = self.orders.recv() => order.ok_or(WaitBroken::Ending)?,
         };
         self.sort(order)
     }
 
-    fn sort(&mut self, order: Order) -> Result<Option<Word>, Broken> {
+    fn sort(&mut self, order: BackendOrder) -> Result<Option<Word>, WaitBroken> {
         match order {
-            Order::Prompt { text, .. } => self.prompts.push_back(Some(text)),
-            Order::Close => self.prompts.push_back(None),
-            Order::Steer { text, .. } => self.changes.push(Change::Steer(text)),
-            Order::SetModel { model } => self.changes.push(Change::Model(model)),
-            Order::SetMode { mode } => self.changes.push(Change::Mode(mode)),
-            Order::Interrupt => return Err(Broken::Interrupted),
-            Order::Answer { ask, answer } => return Ok(Some(Word::Answer { ask, answer })),
-            Order::Gate { gate, verdict } => return Ok(Some(Word::Verdict { gate, verdict })),
+            BackendOrder::Prompt { text, .. } => self.prompts.push_back(Some(text)),
+            BackendOrder::Close => self.prompts.push_back(None),
+            BackendOrder::Steer { text, .. } => self.changes.push(SettingChange::Steer(text)),
+            BackendOrder::SetModel { model } => self.changes.push(SettingChange::Model(model)),
+            BackendOrder::SetMode { mode } => self.changes.push(SettingChange::Mode(mode)),
+            BackendOrder::Interrupt => return Err(WaitBroken::Interrupted),
+            BackendOrder::Answer { ask, answer } => return Ok(Some(Word::Answer { ask, answer })),
+            BackendOrder::Gate { gate, verdict } => {
+                return Ok(Some(Word::Verdict { gate, verdict }));
+            }
         }
         Ok(None)
     }
 }
 
 impl Outbox {
-    pub(super) async fn event(&self, kind: EventKind) -> Result<(), Broken> {
+    pub(super) async fn event(&self, kind: EventKind) -> Result<(), WaitBroken> {
         self.send(vec![Signal::event(kind)], None).await
     }
 
@@ -147,23 +152,23 @@ impl Outbox {
         &self,
         signals: Vec<Signal>,
         weight: Option<Weight>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), WaitBroken> {
         if signals.is_empty() {
             return Ok(());
         }
         tokio::select! {
             biased;
-            () = self.kill.cancelled() => Err(Broken::Ending),
-            () = self.end.cancelled() => Err(Broken::Ending),
-            sent = self.signals.send(Batch { weight, ..signals.into() }) => {
-                sent.map_err(|_| Broken::Ending)
+            () = self.kill.cancelled() => Err(WaitBroken::Ending),
+            () = self.end.cancelled() => Err(WaitBroken::Ending),
+            sent = self.signals.send(FrameBatch { weight, ..signals.into() }) => {
+                sent.map_err(|_| WaitBroken::Ending)
             }
         }
     }
 
     /// Tells the driver also when the session is being ended: it listens until we are gone.
     pub(super) async fn last_word(&self, kind: EventKind) {
-        let batch = Batch::from(vec![Signal::event(kind)]);
+        let batch = FrameBatch::from(vec![Signal::event(kind)]);
         let Err(mpsc::error::TrySendError::Full(batch)) = self.signals.try_send(batch) else {
             return;
         };
@@ -176,11 +181,14 @@ impl Outbox {
     }
 
     /// Waits for something unless the session is ended meanwhile.
-    pub(super) async fn unless_ended<T>(&self, work: impl Future<Output = T>) -> Result<T, Broken> {
+    pub(super) async fn unless_ended<T>(
+        &self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, WaitBroken> {
         tokio::select! {
             biased;
-            () = self.kill.cancelled() => Err(Broken::Ending),
-            () = self.end.cancelled() => Err(Broken::Ending),
+            () = self.kill.cancelled() => Err(WaitBroken::Ending),
+            () = self.end.cancelled() => Err(WaitBroken::Ending),
             done = work => Ok(done),
         }
     }

@@ -5,30 +5,30 @@ use std::time::Duration;
 
 use musher_core::{ErrorClass, ErrorInfo};
 
-use crate::process::{Errors, Input, Launch, LineBody, Process, Said};
+use crate::process::{Errors, Launch, LineBody, Process, Said, StdinMode};
 use crate::session::Attempt;
 use crate::{Environment, KeySource};
 
 /// No key is longer.
-const LONGEST: u64 = 64 * 1024;
+const MAX_KEY_BYTES: u64 = 64 * 1024;
 /// How long a command may take to give a key; it may have to ask for a finger.
-const PATIENCE: Duration = Duration::from_secs(60);
+const KEY_COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A key with where it came from.
 #[derive(Clone)]
-pub(crate) struct Key {
+pub(crate) struct ApiKey {
     pub(crate) value: String,
     pub(crate) source: String,
 }
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Key from {}", self.source)
     }
 }
 
 /// The key that a session is to use; `None` when none was named and none is found.
-pub(crate) async fn find(attempt: &Attempt, usual: &[&str]) -> Result<Option<Key>, ErrorInfo> {
+pub(crate) async fn find(attempt: &Attempt, usual: &[&str]) -> Result<Option<ApiKey>, ErrorInfo> {
     let environment = &attempt.spec.environment;
     let Some(source) = &attempt.spec.model_options.key else {
         return Ok(usual.iter().find_map(|name| variable(environment, name)));
@@ -45,19 +45,19 @@ pub(crate) async fn find(attempt: &Attempt, usual: &[&str]) -> Result<Option<Key
     Ok(Some(key))
 }
 
-fn variable(environment: &Environment, name: &str) -> Option<Key> {
+fn variable(environment: &Environment, name: &str) -> Option<ApiKey> {
     let value = environment.get(name)?.to_str()?.trim();
     let source = format!("the variable {name}");
-    (!value.is_empty()).then(|| Key { value: value.to_owned(), source })
+    (!value.is_empty()).then(|| ApiKey { value: value.to_owned(), source })
 }
 
-fn given(source: &KeySource, text: &str) -> Result<Key, ErrorInfo> {
+fn given(source: &KeySource, text: &str) -> Result<ApiKey, ErrorInfo> {
     let value = text.lines().next().unwrap_or_default().trim();
     // A header cannot hold anything else, and no key does.
     if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(missing(source, "its first line is no key"));
     }
-    Ok(Key { value: value.to_owned(), source: source.to_string() })
+    Ok(ApiKey { value: value.to_owned(), source: source.to_string() })
 }
 
 fn missing(source: &KeySource, why: &str) -> ErrorInfo {
@@ -67,7 +67,7 @@ fn missing(source: &KeySource, why: &str) -> ErrorInfo {
 
 fn file(path: &Path) -> Result<String, String> {
     let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if size > LONGEST {
+    if size > MAX_KEY_BYTES {
         return Err(format!("it has {size} bytes"));
     }
     std::fs::read_to_string(path).map_err(|error| error.to_string())
@@ -82,7 +82,7 @@ async fn run(attempt: &Attempt, command: &str) -> Result<String, String> {
         env: attempt.env.to_vec(),
         mark: attempt.mark.clone(),
         containment: attempt.spec.containment,
-        stdin: Input::Null,
+        stdin: StdinMode::Null,
         stderr: Errors::Tail,
         weights: attempt.weights.clone(),
         // What it prints is the key, so that no copy of it is kept.
@@ -104,8 +104,8 @@ async fn run(attempt: &Attempt, command: &str) -> Result<String, String> {
         None
     };
     let code = tokio::select! {
-        code = tokio::time::timeout(PATIENCE, all) => {
-            code.map_err(|_| format!("it gave none within {PATIENCE:?}"))?
+        code = tokio::time::timeout(KEY_COMMAND_TIMEOUT, all) => {
+            code.map_err(|_| format!("it gave none within {KEY_COMMAND_TIMEOUT:?}"))?
         }
         () = attempt.port.kill.cancelled() => return Err("the session was ended".into()),
         () = attempt.port.end.cancelled() => return Err("the session was ended".into()),

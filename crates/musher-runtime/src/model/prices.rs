@@ -6,7 +6,7 @@ use musher_core::{ErrorClass, ErrorInfo, Tokens, Usd};
 use serde::Deserialize;
 
 /// A table of this many bytes is no table of prices.
-const LONGEST: u64 = 4 * 1024 * 1024;
+const MAX_PRICES_FILE_BYTES: u64 = 4 * 1024 * 1024;
 const MILLION: f64 = 1e6;
 
 /// Prices of many models: those of one's own, and those that are shipped.
@@ -109,7 +109,7 @@ fn read(path: &Path) -> Result<Table, ErrorInfo> {
         )
     };
     let size = std::fs::metadata(path).map_err(|error| refuse(error.to_string()))?.len();
-    if size > LONGEST {
+    if size > MAX_PRICES_FILE_BYTES {
         return Err(refuse(format!("it has {size} bytes")));
     }
     let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;

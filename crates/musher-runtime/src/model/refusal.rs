@@ -11,9 +11,9 @@ const SHOWN: usize = 300;
 
 /// A request that got no answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Refusal {
+pub(crate) struct RequestFailure {
     pub(crate) error: Box<ErrorInfo>,
-    pub(crate) again: Again,
+    pub(crate) again: RetryAdvice,
     pub(crate) billed: Billed,
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum Billed {
 
 /// Whether asking again can help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Again {
+pub(crate) enum RetryAdvice {
     Never,
     /// After a while of our choice.
     Later,
@@ -38,22 +38,22 @@ pub(crate) enum Again {
 
 /// An HTTP answer that is no success.
 #[derive(Debug)]
-pub(crate) struct Refused<'a> {
+pub(crate) struct HttpRefusal<'a> {
     pub(crate) status: u16,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) body: &'a [u8],
 }
 
-impl Refusal {
+impl RequestFailure {
     pub(crate) fn never(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self::new(class, message, Again::Never)
+        Self::new(class, message, RetryAdvice::Never)
     }
 
     pub(crate) fn later(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self::new(class, message, Again::Later)
+        Self::new(class, message, RetryAdvice::Later)
     }
 
-    fn new(class: ErrorClass, message: impl Into<String>, again: Again) -> Self {
+    fn new(class: ErrorClass, message: impl Into<String>, again: RetryAdvice) -> Self {
         Self { error: Box::new(ErrorInfo::new(class, message)), again, billed: Billed::Maybe }
     }
 
@@ -64,7 +64,7 @@ impl Refusal {
     }
 
     /// What came is no answer in this format.
-    pub(crate) fn no_answer(kind: &str, format: &str, body: &[u8], again: Again) -> Self {
+    pub(crate) fn no_answer(kind: &str, format: &str, body: &[u8], again: RetryAdvice) -> Self {
         let kind = if kind.is_empty() { "no content type".to_owned() } else { format!("`{kind}`") };
         let came = match shown(body) {
             came if came.is_empty() => "nothing".to_owned(),
@@ -90,7 +90,7 @@ impl Refusal {
             self.error.class,
             ErrorClass::Server | ErrorClass::Overloaded | ErrorClass::RateLimit
         ) {
-            self.again = Again::Never;
+            self.again = RetryAdvice::Never;
         }
         self
     }
@@ -108,7 +108,7 @@ impl Refusal {
     }
 }
 
-impl Refused<'_> {
+impl HttpRefusal<'_> {
     /// The body as JSON; `Null` when it is none.
     pub(crate) fn json(&self) -> Json {
         let json: Json = serde_json::from_slice(self.body).unwrap_or_default();
@@ -117,36 +117,36 @@ impl Refused<'_> {
     }
 
     /// The refusal as the status tells it, with the words of the service if there are any.
-    pub(crate) fn plain(&self, message: Option<&str>, code: Option<&str>) -> Refusal {
+    pub(crate) fn plain(&self, message: Option<&str>, code: Option<&str>) -> RequestFailure {
         let (class, retried) = by_status(self.status);
         let message = match message.filter(|message| !message.is_empty()) {
             Some(message) => message.to_owned(),
             None => self.shown(),
         };
-        let again = if retried { self.later() } else { Again::Never };
-        let mut refusal = Refusal::new(class, message, again).unbilled().with_code(code);
+        let again = if retried { self.later() } else { RetryAdvice::Never };
+        let mut refusal = RequestFailure::new(class, message, again).unbilled().with_code(code);
         refusal.error.http = Some(self.status);
         refusal.error.request_id = ["request-id", "x-request-id", "x-goog-request-id"]
             .iter()
             .find_map(|name| self.header(name))
             .map(str::to_owned);
         match self.header("x-should-retry") {
-            Some("true") if again == Again::Never => refusal.again = self.later(),
-            Some("false") => refusal.again = Again::Never,
+            Some("true") if again == RetryAdvice::Never => refusal.again = self.later(),
+            Some("false") => refusal.again = RetryAdvice::Never,
             Some(_) | None => {}
         }
         refusal
     }
 
     /// How long the service wants to be left alone.
-    pub(crate) fn later(&self) -> Again {
+    pub(crate) fn later(&self) -> RetryAdvice {
         let millis = self.header("retry-after-ms").and_then(|text| text.trim().parse::<f64>().ok());
         let wait = match (millis, self.header("retry-after")) {
             (Some(millis), _) => of_seconds(millis / 1000.0),
             (None, Some(text)) => retry_after(text, crate::clock::now_ms()),
             (None, None) => None,
         };
-        wait.map_or(Again::Later, Again::After)
+        wait.map_or(RetryAdvice::Later, RetryAdvice::After)
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {

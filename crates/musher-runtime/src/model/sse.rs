@@ -1,9 +1,9 @@
 //! Server-sent events, read byte by byte: a character or an event may be cut anywhere.
 
 /// The longest event that is taken in; a longer one is told and left out.
-const LONGEST: usize = 16 * 1024 * 1024;
+const MAX_SSE_EVENT_BYTES: usize = 16 * 1024 * 1024;
 /// Names are short words.
-const LONGEST_NAME: usize = 256;
+const MAX_SSE_NAME_BYTES: usize = 256;
 
 /// One thing that a stream said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Sse {
     }
 
     fn extend(&mut self, bytes: &[u8]) {
-        let room = LONGEST.saturating_sub(self.line.len() + self.data.len());
+        let room = MAX_SSE_EVENT_BYTES.saturating_sub(self.line.len() + self.data.len());
         let taken = bytes.len().min(room);
         self.line.extend_from_slice(&bytes[..taken]);
         self.left_out += bytes.len() - taken;
@@ -96,7 +96,7 @@ impl Sse {
                 self.data.extend_from_slice(value);
             }
             b"event" => {
-                let value = &value[..value.len().min(LONGEST_NAME)];
+                let value = &value[..value.len().min(MAX_SSE_NAME_BYTES)];
                 self.name = String::from_utf8_lossy(value).into_owned();
             }
             // A comment, or a field that matters only to a client that connects again.
@@ -168,7 +168,7 @@ mod tests {
         let mut frames = sse.push(b"data: ");
         for _ in 0..20 {
             frames.extend(sse.push(&vec![b'x'; 1024 * 1024]));
-            assert!(sse.line.len() <= LONGEST);
+            assert!(sse.line.len() <= MAX_SSE_EVENT_BYTES);
         }
         frames.extend(sse.push(b"\n\ndata: y\n\n"));
         let length = 20 * 1024 * 1024 + "data: ".len();

@@ -3,8 +3,8 @@
 use musher_core::{ErrorClass, ErrorInfo};
 use serde_json::Value as Json;
 
-use super::inbox::Broken;
-use super::refusal::{Again, Billed, Refusal};
+use super::inbox::WaitBroken;
+use super::refusal::{Billed, RequestFailure, RetryAdvice};
 
 /// A word of a service is shown up to here.
 const SHOWN: usize = 80;
@@ -13,7 +13,7 @@ const EXPLAINED: usize = 300;
 
 /// How an answer ended. An answer may be acted on only if its service said that it ended well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum StopReason {
     /// The model has said all that it wanted to say.
     End,
     /// The model waits for what its calls give.
@@ -39,9 +39,9 @@ pub(crate) enum Stop {
 }
 
 /// The words of one format, each with what it means.
-pub(crate) type Words = &'static [(&'static str, Stop)];
+pub(crate) type StopWords = &'static [(&'static str, StopReason)];
 
-impl Stop {
+impl StopReason {
     /// Whether what the answer says may be done.
     pub(crate) fn may_act(self) -> bool {
         match self {
@@ -102,21 +102,21 @@ impl Stop {
 
 /// The end of an answer, with the service's own words for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct End {
-    pub(crate) stop: Stop,
+pub(crate) struct AnswerEnd {
+    pub(crate) stop: StopReason,
     /// The vendor's own word.
     pub(crate) native: Option<String>,
     /// What the service said about it beyond that.
     pub(crate) detail: Option<String>,
 }
 
-impl End {
-    pub(crate) fn new(stop: Stop, native: Option<&str>) -> Self {
+impl AnswerEnd {
+    pub(crate) fn new(stop: StopReason, native: Option<&str>) -> Self {
         Self { stop, native: native.map(|word| cut(word, SHOWN)), detail: None }
     }
 
     /// The end that a reason tells, in the words of its format. What is no text is no known reason, and is shown.
-    pub(crate) fn read(words: Words, reason: &Json) -> Self {
+    pub(crate) fn read(words: StopWords, reason: &Json) -> Self {
         let native = match reason {
             Json::Null => None,
             Json::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
@@ -125,11 +125,11 @@ impl End {
             }
         };
         let stop = match &native {
-            None => Stop::Unsaid,
+            None => StopReason::Unsaid,
             Some(word) => words
                 .iter()
                 .find(|(known, _)| known == word)
-                .map_or(Stop::Unknown, |(_, stop)| *stop),
+                .map_or(StopReason::Unknown, |(_, stop)| *stop),
         };
         Self::new(stop, native.as_deref())
     }
@@ -169,26 +169,26 @@ impl End {
     }
 
     /// How a turn ends whose last answer ended so, unless all is well.
-    pub(super) fn broken(&self, calls: usize) -> Option<Broken> {
+    pub(super) fn broken(&self, calls: usize) -> Option<WaitBroken> {
         let error = self.error(calls)?;
-        let declined = self.stop == Stop::Declined;
-        Some(if declined { Broken::Refused(error) } else { Broken::Failed(error) })
+        let declined = self.stop == StopReason::Declined;
+        Some(if declined { WaitBroken::Refused(error) } else { WaitBroken::Failed(error) })
     }
 
     /// Why there is no answer at all, if it ended so.
-    pub(crate) fn refusal(&self, calls: usize) -> Option<Refusal> {
+    pub(crate) fn refusal(&self, calls: usize) -> Option<RequestFailure> {
         let again = match self.stop {
-            Stop::Failed => Again::Later,
-            Stop::Faulty | Stop::Unknown | Stop::Unsaid => Again::Never,
-            Stop::End
-            | Stop::Calls
-            | Stop::Paused
-            | Stop::BadCall
-            | Stop::MaxOutput
-            | Stop::ContextFull
-            | Stop::Declined => return None,
+            StopReason::Failed => RetryAdvice::Later,
+            StopReason::Faulty | StopReason::Unknown | StopReason::Unsaid => RetryAdvice::Never,
+            StopReason::End
+            | StopReason::Calls
+            | StopReason::Paused
+            | StopReason::BadCall
+            | StopReason::MaxOutput
+            | StopReason::ContextFull
+            | StopReason::Declined => return None,
         };
-        Some(Refusal { error: Box::new(self.error(calls)?), again, billed: Billed::Maybe })
+        Some(RequestFailure { error: Box::new(self.error(calls)?), again, billed: Billed::Maybe })
     }
 }
 
@@ -204,29 +204,30 @@ mod tests {
 
     use super::*;
 
-    const WORDS: Words = &[("stop", Stop::End), ("length", Stop::MaxOutput)];
+    const WORDS: StopWords = &[("stop", StopReason::End), ("length", StopReason::MaxOutput)];
 
     #[test]
     fn a_reason_is_known_unknown_or_not_told_and_only_a_good_one_may_be_acted_on() {
         for (reason, stop) in [
-            (json!("stop"), Stop::End),
-            (json!("length"), Stop::MaxOutput),
-            (json!("STOP"), Stop::Unknown),
-            (json!(7), Stop::Unknown),
-            (json!({"stop": true}), Stop::Unknown),
-            (json!(""), Stop::Unsaid),
-            (json!(null), Stop::Unsaid),
+            (json!("stop"), StopReason::End),
+            (json!("length"), StopReason::MaxOutput),
+            (json!("STOP"), StopReason::Unknown),
+            (json!(7), StopReason::Unknown),
+            (json!({"stop": true}), StopReason::Unknown),
+            (json!(""), StopReason::Unsaid),
+            (json!(null), StopReason::Unsaid),
         ] {
-            let end = End::read(WORDS, &reason);
+            let end = AnswerEnd::read(WORDS, &reason);
             assert_eq!(end.stop, stop, "{reason}");
-            assert_eq!(end.stop.may_act(), stop == Stop::End, "{reason}");
-            assert_eq!(end.error(0).is_none(), stop == Stop::End, "{reason}");
+            assert_eq!(end.stop.may_act(), stop == StopReason::End, "{reason}");
+            assert_eq!(end.error(0).is_none(), stop == StopReason::End, "{reason}");
         }
     }
 
     #[test]
     fn a_good_end_does_not_make_a_bad_one_good() {
-        let (good, bad) = (End::new(Stop::End, None), End::new(Stop::Declined, None));
+        let (good, bad) =
+            (AnswerEnd::new(StopReason::End, None), AnswerEnd::new(StopReason::Declined, None));
         assert_eq!(good.clone().after(Some(bad.clone())), bad);
         assert_eq!(bad.clone().after(Some(good.clone())), bad);
         assert_eq!(good.clone().after(None), good);
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_long_reason_is_cut_and_still_named() {
-        let end = End::read(WORDS, &json!("x".repeat(5000)));
+        let end = AnswerEnd::read(WORDS, &json!("x".repeat(5000)));
         let error = end.error(1).unwrap();
         assert!(error.message.contains("xxx…") && error.message.len() < 300, "{error:?}");
         assert!(error.message.contains("were not made"), "{error:?}");

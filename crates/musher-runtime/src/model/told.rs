@@ -4,7 +4,7 @@ use musher_core::Tokens;
 use serde_json::Value as Json;
 
 /// No model can look at so much; a number above is none.
-const MOST: u64 = 1_000_000_000;
+const MAX_REPORTED_TOKENS: u64 = 1_000_000_000;
 
 /// What a service has told of the usage of one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,11 +41,11 @@ impl Told {
 
 /// Reads the numbers of one usage. It remembers whether any of them makes no sense.
 #[derive(Debug, Default)]
-pub(crate) struct Numbers {
+pub(crate) struct UsageNumbers {
     doubtful: bool,
 }
 
-impl Numbers {
+impl UsageNumbers {
     /// A number, if there is one. Null is none.
     pub(crate) fn given(&mut self, json: &Json) -> Option<u64> {
         if json.is_null() {
@@ -54,7 +54,7 @@ impl Numbers {
         // Some services write whole numbers with a point.
         let float = || json.as_f64().filter(|float| float.fract() == 0.0 && *float >= 0.0);
         let number = json.as_u64().or_else(|| float().map(|float| float as u64));
-        let number = number.filter(|number| *number <= MOST);
+        let number = number.filter(|number| *number <= MAX_REPORTED_TOKENS);
         self.doubtful |= number.is_none();
         number
     }
@@ -92,16 +92,16 @@ mod tests {
     #[test]
     fn a_number_that_is_no_count_is_noticed() {
         for good in [json!(7), json!(7.0), json!(0)] {
-            let mut numbers = Numbers::default();
+            let mut numbers = UsageNumbers::default();
             numbers.needed(&good);
             assert!(!numbers.doubtful, "{good}");
         }
         for bad in [json!(-1), json!("7"), json!(1.5), json!(1e30), json!(u64::MAX), json!([])] {
-            let mut numbers = Numbers::default();
+            let mut numbers = UsageNumbers::default();
             assert_eq!(numbers.optional(&bad), 0, "{bad}");
             assert!(numbers.doubtful, "{bad}");
         }
-        let mut numbers = Numbers::default();
+        let mut numbers = UsageNumbers::default();
         assert_eq!((numbers.optional(&json!(null)), numbers.doubtful), (0, false));
         assert_eq!((numbers.needed(&json!(null)), numbers.doubtful), (0, true));
     }

@@ -7,8 +7,8 @@ use musher_core::ItemBody;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::refusal::{Refusal, Refused};
-use super::stop::End;
+use super::refusal::{HttpRefusal, RequestFailure};
+use super::stop::AnswerEnd;
 use super::told::Told;
 use crate::ModelOptions;
 use crate::tools::ToolSpec;
@@ -25,13 +25,13 @@ pub(crate) trait Wire: Send + Sync + Debug {
     fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)>;
 
     /// Puts the answer to one request together.
-    fn reader(&self) -> Box<dyn Reader>;
+    fn reader(&self) -> Box<dyn AnswerReader>;
 
     /// What an answer means that is no success.
-    fn refusal(&self, refused: &Refused<'_>) -> Refusal;
+    fn refusal(&self, refused: &HttpRefusal<'_>) -> RequestFailure;
 
     /// Learns from a refusal. If the request can be written in another way now, says what has changed.
-    fn adapt(&mut self, refusal: &Refusal) -> Option<&'static str>;
+    fn adapt(&mut self, refusal: &RequestFailure) -> Option<&'static str>;
 
     /// Whether an answer without any content is a fault of the service rather than an answer.
     fn empty_is_a_fault(&self) -> bool {
@@ -45,7 +45,7 @@ pub(crate) struct Request<'a> {
     pub(crate) session: &'a str,
     pub(crate) model: &'a str,
     pub(crate) system: &'a str,
-    pub(crate) entries: &'a [Entry],
+    pub(crate) entries: &'a [HistoryEntry],
     pub(crate) tools: &'a [ToolSpec],
     pub(crate) choice: ToolChoice,
     pub(crate) options: &'a ModelOptions,
@@ -70,7 +70,7 @@ pub(crate) struct Outgoing {
 /// One entry of a history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(crate) enum Entry {
+pub(crate) enum HistoryEntry {
     User {
         text: String,
     },
@@ -82,7 +82,7 @@ pub(crate) enum Entry {
         /// What it said, in case it must be told in another format.
         text: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        calls: Vec<Wanted>,
+        calls: Vec<ToolRequest>,
     },
     Results {
         results: Vec<CallResult>,
@@ -91,10 +91,10 @@ pub(crate) enum Entry {
 
 /// A call that a model wants made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct ToolRequest {
     pub(crate) id: String,
     pub(crate) name: String,
-    pub(crate) input: Input,
+    pub(crate) input: CallArguments,
     /// The model gave no id; this one is ours.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) minted: bool,
@@ -103,7 +103,7 @@ pub(crate) struct Wanted {
 /// The arguments of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Input {
+pub(crate) enum CallArguments {
     Json(Json),
     /// They could not be read.
     Broken {
@@ -112,7 +112,7 @@ pub(crate) enum Input {
     },
 }
 
-impl Input {
+impl CallArguments {
     /// Reads arguments that came as text; none at all are an empty object.
     pub(crate) fn read(text: &str) -> Self {
         if text.trim().is_empty() {
@@ -166,15 +166,15 @@ pub(crate) struct CallResult {
 }
 
 /// Puts one answer together. It never fails on what it is fed; what it cannot read it tells as such.
-pub(crate) trait Reader: Send + Sync + Debug {
+pub(crate) trait AnswerReader: Send + Sync + Debug {
     /// Takes in one event of the stream.
-    fn event(&mut self, name: &str, data: &str) -> Vec<Piece>;
+    fn event(&mut self, name: &str, data: &str) -> Vec<StreamPiece>;
 
     /// Nothing more needs to be read.
     fn is_done(&self) -> bool;
 
     /// Takes in what came whole instead of as a stream.
-    fn whole(&mut self, data: &str) -> Vec<Piece>;
+    fn whole(&mut self, data: &str) -> Vec<StreamPiece>;
 
     /// What was told of the usage so far.
     fn usage(&self) -> Told;
@@ -183,12 +183,12 @@ pub(crate) trait Reader: Send + Sync + Debug {
     fn model(&self) -> Option<&str>;
 
     /// The whole answer, once the stream has ended; what was still open is closed by pieces.
-    fn finish(&mut self) -> (Vec<Piece>, Result<Answer, Refusal>);
+    fn finish(&mut self) -> (Vec<StreamPiece>, Result<ModelAnswer, RequestFailure>);
 }
 
 /// What an event of a stream meant.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Piece {
+pub(crate) enum StreamPiece {
     Text {
         block: u32,
         text: String,
@@ -208,7 +208,7 @@ pub(crate) enum Piece {
         body: ItemBody,
     },
     /// The service broke off with this.
-    Failed(Refusal),
+    Failed(RequestFailure),
     /// An event that has no words here.
     Native {
         name: String,
@@ -221,14 +221,14 @@ pub(crate) enum Piece {
 
 /// A whole answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct ModelAnswer {
     pub(crate) raw: Vec<Json>,
     pub(crate) text: String,
-    pub(crate) calls: Vec<Wanted>,
-    pub(crate) end: End,
+    pub(crate) calls: Vec<ToolRequest>,
+    pub(crate) end: AnswerEnd,
 }
 
-impl Answer {
+impl ModelAnswer {
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty() && self.calls.is_empty()
     }
@@ -246,8 +246,8 @@ pub(crate) fn joined<'a>(texts: impl Iterator<Item = &'a str>, between: &str) ->
 
 /// A history as one wire format can tell it: ids that another format gave are replaced, because each has its own rules
 /// for them, and some know their own again.
-pub(crate) fn told_in<'a>(wire: &str, entries: &'a [Entry]) -> Cow<'a, [Entry]> {
-    let foreign = |entry: &Entry| matches!(entry, Entry::Model { wire: other, calls, .. } if other != wire && !calls.is_empty());
+pub(crate) fn told_in<'a>(wire: &str, entries: &'a [HistoryEntry]) -> Cow<'a, [HistoryEntry]> {
+    let foreign = |entry: &HistoryEntry| matches!(entry, HistoryEntry::Model { wire: other, calls, .. } if other != wire && !calls.is_empty());
     if !entries.iter().any(foreign) {
         return Cow::Borrowed(entries);
     }
@@ -256,14 +256,14 @@ pub(crate) fn told_in<'a>(wire: &str, entries: &'a [Entry]) -> Cow<'a, [Entry]> 
     for entry in &mut told {
         let is_foreign = foreign(entry);
         match entry {
-            Entry::Model { calls, .. } => {
+            HistoryEntry::Model { calls, .. } => {
                 replacing = is_foreign;
                 calls.iter_mut().filter(|_| replacing).for_each(|call| replace(&mut call.id));
             }
-            Entry::Results { results } => {
+            HistoryEntry::Results { results } => {
                 results.iter_mut().filter(|_| replacing).for_each(|result| replace(&mut result.id));
             }
-            Entry::User { .. } => {}
+            HistoryEntry::User { .. } => {}
         }
     }
     Cow::Owned(told)

@@ -1,6 +1,6 @@
 //! Carries out the calls of an answer: each past the gate and, where need be, past a person; then at once or in turn.
 
-mod desk;
+mod tool_calls;
 
 use std::ffi::OsStr;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use musher_core::{ErrorClass, ErrorInfo, EventKind, Executor, ToolOutput, ToolPh
 
 use serde_json::Value as Json;
 
-use super::agent::{Agent, call_id};
+use super::agent::{ModelAgent, call_id};
 use super::history::CANCELLED;
-use super::inbox::Broken;
-use super::wire::{CallResult, Entry, Input, Wanted};
+use super::inbox::WaitBroken;
+use super::wire::{CallArguments, CallResult, HistoryEntry, ToolRequest};
 use crate::KeySource;
 use crate::session::{Attempt, Gate, Signal};
 use crate::tools::{CommandTools, FileTools, RunTools, ToolHost, ToolsError};
-use desk::{Desk, Stage};
+use tool_calls::{CallStage, ToolCalls};
 
 /// Calls of one answer that are carried out; a model that wants more is told to come again.
-const MOST_CALLS: usize = 128;
+const MAX_CALLS_PER_ANSWER: usize = 128;
 /// The longest result that is sent to a model, whatever a tool gives.
-const LONGEST_RESULT: usize = 512 * 1024;
+const MAX_RESULT_BYTES: usize = 512 * 1024;
 
 /// The tools that every agent of ours has in its folder.
 pub(super) fn tools(attempt: &Attempt) -> Result<Vec<Arc<dyn ToolHost>>, ErrorInfo> {
@@ -39,11 +39,14 @@ pub(super) fn tools(attempt: &Attempt) -> Result<Vec<Arc<dyn ToolHost>>, ErrorIn
     Ok(vec![Arc::new(files), Arc::new(commands), Arc::new(RunTools::default())])
 }
 
-impl Agent {
+impl ModelAgent {
     /// Carries out calls and puts their results into the history. Gives the summary of an agent that says it is done.
-    pub(super) async fn carry_out(&mut self, calls: &[Wanted]) -> Result<Option<String>, Broken> {
-        let (calls, more) = calls.split_at(calls.len().min(MOST_CALLS));
-        let mut desk = Desk::new(calls.len());
+    pub(super) async fn carry_out(
+        &mut self,
+        calls: &[ToolRequest],
+    ) -> Result<Option<String>, WaitBroken> {
+        let (calls, more) = calls.split_at(calls.len().min(MAX_CALLS_PER_ANSWER));
+        let mut desk = ToolCalls::new(calls.len());
         let worked = self.work(calls, more, &mut desk).await;
         desk.stop_all().await;
         let (stages, summary) = desk.finish();
@@ -51,24 +54,25 @@ impl Agent {
             .iter()
             .zip(stages)
             .map(|(call, stage)| match stage {
-                Stage::Done(result) => result,
-                Stage::Gated | Stage::Asked(_) | Stage::Ready(_) | Stage::Running(_) => {
-                    result(call, CANCELLED.to_owned(), Failed::Yes)
-                }
+                CallStage::Done(result) => result,
+                CallStage::Gated
+                | CallStage::Asked(_)
+                | CallStage::Ready(_)
+                | CallStage::Running(_) => result(call, CANCELLED.to_owned(), Failed::Yes),
             })
             .chain(more.iter().map(|call| result(call, too_many(), Failed::Yes)))
             .collect();
-        self.history.push(Entry::Results { results }).map_err(Broken::Failed)?;
+        self.history.push(HistoryEntry::Results { results }).map_err(WaitBroken::Failed)?;
         worked?;
         Ok(summary)
     }
 
     async fn work(
         &mut self,
-        calls: &[Wanted],
-        more: &[Wanted],
-        desk: &mut Desk,
-    ) -> Result<(), Broken> {
+        calls: &[ToolRequest],
+        more: &[ToolRequest],
+        desk: &mut ToolCalls,
+    ) -> Result<(), WaitBroken> {
         for (at, call) in calls.iter().enumerate() {
             self.propose(at, call, desk).await?;
         }
@@ -84,7 +88,12 @@ impl Agent {
     }
 
     /// Tells of a call and brings it to the gate. One that cannot be made fails at once, and the model is told why.
-    async fn propose(&mut self, at: usize, call: &Wanted, desk: &mut Desk) -> Result<(), Broken> {
+    async fn propose(
+        &mut self,
+        at: usize,
+        call: &ToolRequest,
+        desk: &mut ToolCalls,
+    ) -> Result<(), WaitBroken> {
         let tool = self.tool(&call.name).cloned();
         let input = call.input.object();
         let subject = tool.as_ref().and_then(|tool| tool.subject_of(&input)).map(str::to_owned);
@@ -97,11 +106,11 @@ impl Agent {
         };
         self.update(proposed).await?;
         let wrong = match (&tool, &call.input) {
-            (_, Input::Broken { why, .. }) => Some(format!(
+            (_, CallArguments::Broken { why, .. }) => Some(format!(
                 "the arguments could not be read: {why}; send one JSON object as the tool's schema says"
             )),
-            (None, Input::Json(_)) => Some(self.unknown(&call.name)),
-            (Some(_), Input::Json(_)) => None,
+            (None, CallArguments::Json(_)) => Some(self.unknown(&call.name)),
+            (Some(_), CallArguments::Json(_)) => None,
         };
         if let Some(why) = wrong {
             return self.fail(at, call, why, desk).await;
@@ -127,15 +136,15 @@ impl Agent {
     async fn fail(
         &mut self,
         at: usize,
-        call: &Wanted,
+        call: &ToolRequest,
         why: String,
-        desk: &mut Desk,
-    ) -> Result<(), Broken> {
-        desk.set(at, Stage::Done(result(call, why.clone(), Failed::Yes)));
+        desk: &mut ToolCalls,
+    ) -> Result<(), WaitBroken> {
+        desk.set(at, CallStage::Done(result(call, why.clone(), Failed::Yes)));
         self.tell_failure(call, why).await
     }
 
-    async fn tell_failure(&self, call: &Wanted, why: String) -> Result<(), Broken> {
+    async fn tell_failure(&self, call: &ToolRequest, why: String) -> Result<(), WaitBroken> {
         let update = ToolUpdate {
             output: Some(ToolOutput { text: why, ..ToolOutput::default() }),
             by: Executor::Host,
@@ -144,7 +153,7 @@ impl Agent {
         self.update(update).await
     }
 
-    pub(super) async fn update(&self, update: ToolUpdate) -> Result<(), Broken> {
+    pub(super) async fn update(&self, update: ToolUpdate) -> Result<(), WaitBroken> {
         self.outbox.event(EventKind::Tool(Box::new(update))).await
     }
 }
@@ -157,10 +166,12 @@ enum Failed {
 }
 
 fn too_many() -> String {
-    format!("there were more than {MOST_CALLS} calls in one answer; make this one again later")
+    format!(
+        "there were more than {MAX_CALLS_PER_ANSWER} calls in one answer; make this one again later"
+    )
 }
 
-fn proposed(call: &Wanted, input: Json) -> ToolUpdate {
+fn proposed(call: &ToolRequest, input: Json) -> ToolUpdate {
     ToolUpdate {
         name: Some(call.name.clone()),
         input: Some(input),
@@ -169,10 +180,10 @@ fn proposed(call: &Wanted, input: Json) -> ToolUpdate {
     }
 }
 
-fn result(call: &Wanted, mut text: String, failed: Failed) -> CallResult {
-    if text.len() > LONGEST_RESULT {
-        let head = text.floor_char_boundary(LONGEST_RESULT / 2);
-        let tail = text.ceil_char_boundary(text.len() - LONGEST_RESULT / 2);
+fn result(call: &ToolRequest, mut text: String, failed: Failed) -> CallResult {
+    if text.len() > MAX_RESULT_BYTES {
+        let head = text.floor_char_boundary(MAX_RESULT_BYTES / 2);
+        let tail = text.ceil_char_boundary(text.len() - MAX_RESULT_BYTES / 2);
         let left_out = tail - head;
         text = format!("{}\n[{left_out} bytes were left out]\n{}", &text[..head], &text[tail..]);
     }
@@ -186,6 +197,6 @@ fn result(call: &Wanted, mut text: String, failed: Failed) -> CallResult {
 }
 
 /// The name of a call at the gate. Ids come from outside and may not be told apart.
-fn gate_name(at: usize, call: &Wanted) -> String {
+fn gate_name(at: usize, call: &ToolRequest) -> String {
     format!("{at}:{}", call.id)
 }

@@ -9,13 +9,14 @@ use serde_json::{Value as Json, json};
 use super::refusal::{classify, refusal};
 use super::responses::told as counted;
 use super::words;
-use crate::model::refusal::{Refusal, Refused};
-use crate::model::stop::{End, Stop};
+use crate::model::refusal::{HttpRefusal, RequestFailure};
+use crate::model::stop::{AnswerEnd, StopReason};
 use crate::model::told::Told;
 use crate::model::wire::{
-    Answer, Entry, Outgoing, Piece, Reader, Request, ToolChoice, Wanted, Wire,
+    AnswerReader, HistoryEntry, ModelAnswer, Outgoing, Request, StreamPiece, ToolChoice,
+    ToolRequest, Wire,
 };
-use calls::Calls;
+use calls::ChatCalls;
 use think::Think;
 
 const NAME: &str = "chat";
@@ -91,15 +92,15 @@ impl Wire for Chat {
         key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
     }
 
-    fn reader(&self) -> Box<dyn Reader> {
+    fn reader(&self) -> Box<dyn AnswerReader> {
         Box::new(Stream::default())
     }
 
-    fn refusal(&self, refused: &Refused<'_>) -> Refusal {
+    fn refusal(&self, refused: &HttpRefusal<'_>) -> RequestFailure {
         refusal(refused)
     }
 
-    fn adapt(&mut self, refusal: &Refusal) -> Option<&'static str> {
+    fn adapt(&mut self, refusal: &RequestFailure) -> Option<&'static str> {
         if !matches!(refusal.error.http, Some(400 | 422)) {
             return None;
         }
@@ -154,18 +155,18 @@ fn messages(request: &Request<'_>, first: &str) -> Vec<Json> {
     if !request.system.is_empty() {
         messages.push(json!({ "role": first, "content": request.system }));
     }
-    let is_user = |entry: &Entry| matches!(entry, Entry::User { .. });
+    let is_user = |entry: &HistoryEntry| matches!(entry, HistoryEntry::User { .. });
     let last_user = request.entries.iter().rposition(is_user).unwrap_or(0);
     for (at, entry) in request.entries.iter().enumerate() {
         match entry {
-            Entry::User { text } => match messages.last_mut() {
+            HistoryEntry::User { text } => match messages.last_mut() {
                 Some(last) if last["role"] == "user" => {
                     let before = last["content"].as_str().unwrap_or_default();
                     last["content"] = json!(format!("{before}\n\n{text}"));
                 }
                 _ => messages.push(json!({ "role": "user", "content": text })),
             },
-            Entry::Model { wire, raw, .. } if wire == NAME => {
+            HistoryEntry::Model { wire, raw, .. } if wire == NAME => {
                 for message in raw {
                     let mut message = message.clone();
                     // Thoughts belong to the tool calls that they led to; servers refuse older ones.
@@ -179,8 +180,8 @@ fn messages(request: &Request<'_>, first: &str) -> Vec<Json> {
                     messages.push(message);
                 }
             }
-            Entry::Model { text, calls, .. } => messages.push(told(text, calls)),
-            Entry::Results { results } => messages.extend(results.iter().map(|result| {
+            HistoryEntry::Model { text, calls, .. } => messages.push(told(text, calls)),
+            HistoryEntry::Results { results } => messages.extend(results.iter().map(|result| {
                 json!({ "role": "tool", "tool_call_id": result.id, "content": result.text })
             })),
         }
@@ -189,7 +190,7 @@ fn messages(request: &Request<'_>, first: &str) -> Vec<Json> {
 }
 
 /// An answer in the words of this format.
-fn told(text: &str, calls: &[Wanted]) -> Json {
+fn told(text: &str, calls: &[ToolRequest]) -> Json {
     let mut message = json!({ "role": "assistant", "content": text });
     if !calls.is_empty() {
         message["tool_calls"] = calls
@@ -223,8 +224,8 @@ struct Stream {
     details: Vec<Json>,
     refused: bool,
     thought_told: bool,
-    calls: Calls,
-    finish: Option<End>,
+    calls: ChatCalls,
+    finish: Option<AnswerEnd>,
     usage: Told,
     /// The mark of the end has come, or there is none because the answer came whole.
     done: bool,
@@ -233,8 +234,8 @@ struct Stream {
     begun: bool,
 }
 
-impl Reader for Stream {
-    fn event(&mut self, name: &str, data: &str) -> Vec<Piece> {
+impl AnswerReader for Stream {
+    fn event(&mut self, name: &str, data: &str) -> Vec<StreamPiece> {
         if data.trim() == "[DONE]" {
             self.done = true;
             return Vec::new();
@@ -242,13 +243,13 @@ impl Reader for Stream {
         let Ok(json) = serde_json::from_str::<Json>(data) else {
             return vec![match name {
                 // Some servers tell an error in plain words.
-                "error" => Piece::Failed(failure(&json!(data)).unbilled()),
-                _ => Piece::Unparsed { text: data.to_owned() },
+                "error" => StreamPiece::Failed(failure(&json!(data)).unbilled()),
+                _ => StreamPiece::Unparsed { text: data.to_owned() },
             }];
         };
         let named = Some(&json).filter(|_| name == "error");
         if let Some(error) = json.get("error").filter(|error| !error.is_null()).or(named) {
-            return vec![Piece::Failed(failure(error).unbilled())];
+            return vec![StreamPiece::Failed(failure(error).unbilled())];
         }
         if let Some(model) = json["model"].as_str().filter(|model| !model.is_empty()) {
             self.model = Some(model.to_owned());
@@ -261,19 +262,19 @@ impl Reader for Stream {
             self.done = self.finish.is_some() && self.usage != Told::Nothing;
             return match json["choices"].is_array() || json["usage"].is_object() {
                 true => Vec::new(),
-                false => vec![Piece::Native { name: "chunk".into() }],
+                false => vec![StreamPiece::Native { name: "chunk".into() }],
             };
         };
         self.begun = true;
         // A server that cannot stream sends the whole message at once.
         let delta = if choice["delta"].is_object() { &choice["delta"] } else { &choice["message"] };
         let mut pieces = self.delta(delta);
-        let end = End::read(words::FINISH, &choice["finish_reason"]);
-        if end.stop != Stop::Unsaid {
+        let end = AnswerEnd::read(words::FINISH, &choice["finish_reason"]);
+        if end.stop != StopReason::Unsaid {
             self.finish = Some(end.after(self.finish.take()));
         }
         if choice["error"].is_object() {
-            pieces.push(Piece::Failed(failure(&choice["error"])));
+            pieces.push(StreamPiece::Failed(failure(&choice["error"])));
         }
         pieces
     }
@@ -282,7 +283,7 @@ impl Reader for Stream {
         self.done
     }
 
-    fn whole(&mut self, data: &str) -> Vec<Piece> {
+    fn whole(&mut self, data: &str) -> Vec<StreamPiece> {
         let pieces = self.event("", data);
         self.came_whole = true;
         pieces
@@ -300,13 +301,13 @@ impl Reader for Stream {
         self.model.as_deref()
     }
 
-    fn finish(&mut self) -> (Vec<Piece>, Result<Answer, Refusal>) {
+    fn finish(&mut self) -> (Vec<StreamPiece>, Result<ModelAnswer, RequestFailure>) {
         // The mark of the end is a word that all was sent, also where a server gives no reason.
         let end = match self.finish.clone() {
             Some(end) => end,
-            None if self.done => End::new(Stop::End, None),
-            None if self.came_whole && self.begun => End::new(Stop::Unsaid, None),
-            None => return (Vec::new(), Err(Refusal::cut_off())),
+            None if self.done => AnswerEnd::new(StopReason::End, None),
+            None if self.came_whole && self.begun => AnswerEnd::new(StopReason::Unsaid, None),
+            None => return (Vec::new(), Err(RequestFailure::cut_off())),
         };
         let mut pieces = Vec::new();
         let (thought, text) = self.think.rest();
@@ -316,7 +317,7 @@ impl Reader for Stream {
         let text = std::mem::take(&mut self.text);
         if !text.is_empty() {
             let body = ItemBody::Text { text: text.clone() };
-            pieces.push(Piece::Done { block: TEXT_BLOCK, body });
+            pieces.push(StreamPiece::Done { block: TEXT_BLOCK, body });
         }
         let (calls, raw_calls) = std::mem::take(&mut self.calls).finish();
         let mut message = told(&text, &calls);
@@ -329,14 +330,14 @@ impl Reader for Stream {
         if !self.details.is_empty() {
             message["reasoning_details"] = Json::Array(std::mem::take(&mut self.details));
         }
-        let ended_well = matches!(end.stop, Stop::End | Stop::Calls);
+        let ended_well = matches!(end.stop, StopReason::End | StopReason::Calls);
         let end = match self.refused && ended_well {
-            true => End::new(Stop::Declined, Some("refusal")),
+            true => AnswerEnd::new(StopReason::Declined, Some("refusal")),
             false => end,
         };
         let empty = text.is_empty() && calls.is_empty();
         let raw = if empty { Vec::new() } else { vec![message] };
-        let answer = Answer { raw, text, calls, end };
+        let answer = ModelAnswer { raw, text, calls, end };
         (pieces, Ok(answer))
     }
 }
@@ -347,7 +348,7 @@ impl Stream {
         self.finish.is_some() || self.done || self.came_whole
     }
 
-    fn delta(&mut self, delta: &Json) -> Vec<Piece> {
+    fn delta(&mut self, delta: &Json) -> Vec<StreamPiece> {
         let mut pieces = Vec::new();
         for field in THOUGHTS {
             if let Some(text) = delta[field].as_str().filter(|text| !text.is_empty()) {
@@ -374,37 +375,37 @@ impl Stream {
         pieces
     }
 
-    fn thought(&mut self, text: &str, pieces: &mut Vec<Piece>) {
+    fn thought(&mut self, text: &str, pieces: &mut Vec<StreamPiece>) {
         if !text.is_empty() {
             self.thoughts.push_str(text);
-            pieces.push(Piece::Thought { block: THOUGHT_BLOCK, text: text.to_owned() });
+            pieces.push(StreamPiece::Thought { block: THOUGHT_BLOCK, text: text.to_owned() });
         }
     }
 
-    fn said(&mut self, text: &str, pieces: &mut Vec<Piece>) {
+    fn said(&mut self, text: &str, pieces: &mut Vec<StreamPiece>) {
         if !text.is_empty() {
             self.thought_done(pieces);
             self.text.push_str(text);
-            pieces.push(Piece::Text { block: TEXT_BLOCK, text: text.to_owned() });
+            pieces.push(StreamPiece::Text { block: TEXT_BLOCK, text: text.to_owned() });
         }
     }
 
-    fn thought_done(&mut self, pieces: &mut Vec<Piece>) {
+    fn thought_done(&mut self, pieces: &mut Vec<StreamPiece>) {
         if self.thoughts.is_empty() || std::mem::replace(&mut self.thought_told, true) {
             return;
         }
         let opaque = Some(&self.details).filter(|details| !details.is_empty());
         let opaque = opaque.map(|details| Json::Array(details.clone()));
         let body = ItemBody::Reasoning { text: self.thoughts.clone(), opaque };
-        pieces.push(Piece::Done { block: THOUGHT_BLOCK, body });
+        pieces.push(StreamPiece::Done { block: THOUGHT_BLOCK, body });
     }
 }
 
 /// An error that was told inside a stream.
-fn failure(error: &Json) -> Refusal {
+fn failure(error: &Json) -> RequestFailure {
     let message = error["message"].as_str().or(error.as_str()).unwrap_or("the server failed");
     let code = error["code"].as_str().or(error["type"].as_str());
-    let mut refusal = Refusal::later(ErrorClass::Server, message).with_code(code);
+    let mut refusal = RequestFailure::later(ErrorClass::Server, message).with_code(code);
     classify(&mut refusal);
     refusal.told_inside()
 }

@@ -3,9 +3,9 @@
 use musher_core::ErrorClass;
 use serde_json::Value as Json;
 
-use crate::model::refusal::{Again, Refusal, Refused};
+use crate::model::refusal::{HttpRefusal, RequestFailure, RetryAdvice};
 
-pub(super) fn refusal(refused: &Refused<'_>) -> Refusal {
+pub(super) fn refusal(refused: &HttpRefusal<'_>) -> RequestFailure {
     let json = refused.json();
     let error = &json["error"];
     // Some services say `{"error":"text"}`, some `{"message":"text"}` or `{"detail":"text"}`.
@@ -39,26 +39,26 @@ fn text(code: &Json) -> Option<String> {
 }
 
 /// What the words of an error mean beyond its status.
-pub(super) fn classify(refusal: &mut Refusal) {
+pub(super) fn classify(refusal: &mut RequestFailure) {
     let overflow =
         ["context_length", "maximum context", "context length", "context window", "context size"];
     let (class, again) = match refusal.error.code.as_deref() {
         Some("insufficient_quota" | "billing_hard_limit_reached") => {
-            (ErrorClass::Billing, Some(Again::Never))
+            (ErrorClass::Billing, Some(RetryAdvice::Never))
         }
-        Some("invalid_api_key") => (ErrorClass::Auth, Some(Again::Never)),
-        Some("model_not_found") => (ErrorClass::ModelNotFound, Some(Again::Never)),
-        Some("context_length_exceeded") => (ErrorClass::ContextOverflow, Some(Again::Never)),
+        Some("invalid_api_key") => (ErrorClass::Auth, Some(RetryAdvice::Never)),
+        Some("model_not_found") => (ErrorClass::ModelNotFound, Some(RetryAdvice::Never)),
+        Some("context_length_exceeded") => (ErrorClass::ContextOverflow, Some(RetryAdvice::Never)),
         Some("rate_limit_exceeded") => (ErrorClass::RateLimit, None),
         Some("server_is_overloaded" | "service_unavailable_error") => {
             (ErrorClass::Overloaded, None)
         }
-        Some("invalid_prompt") => (ErrorClass::Refused, Some(Again::Never)),
+        Some("invalid_prompt") => (ErrorClass::Refused, Some(RetryAdvice::Never)),
         Some("server_error") if refusal.names(&["overloaded"]) => (ErrorClass::Overloaded, None),
         Some(_) | None
             if refusal.error.http.is_none_or(|status| status < 500) && refusal.names(&overflow) =>
         {
-            (ErrorClass::ContextOverflow, Some(Again::Never))
+            (ErrorClass::ContextOverflow, Some(RetryAdvice::Never))
         }
         Some(_) | None => return,
     };

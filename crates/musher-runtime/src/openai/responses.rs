@@ -7,12 +7,12 @@ use serde_json::{Value as Json, json};
 
 use super::refusal::{classify, refusal};
 use super::words;
-use crate::model::refusal::{Refusal, Refused};
-use crate::model::stop::{End, Stop};
-use crate::model::told::{Numbers, Told};
+use crate::model::refusal::{HttpRefusal, RequestFailure};
+use crate::model::stop::{AnswerEnd, StopReason};
+use crate::model::told::{Told, UsageNumbers};
 use crate::model::wire::{
-    Answer, Entry, Input, Outgoing, Piece, Reader, Request, ToolChoice, Wanted, Wire, joined,
-    mint_call,
+    AnswerReader, CallArguments, HistoryEntry, ModelAnswer, Outgoing, Request, StreamPiece,
+    ToolChoice, ToolRequest, Wire, joined, mint_call,
 };
 
 const NAME: &str = "responses";
@@ -83,15 +83,15 @@ impl Wire for Responses {
         key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
     }
 
-    fn reader(&self) -> Box<dyn Reader> {
+    fn reader(&self) -> Box<dyn AnswerReader> {
         Box::new(Stream::default())
     }
 
-    fn refusal(&self, refused: &Refused<'_>) -> Refusal {
+    fn refusal(&self, refused: &HttpRefusal<'_>) -> RequestFailure {
         refusal(refused)
     }
 
-    fn adapt(&mut self, refusal: &Refusal) -> Option<&'static str> {
+    fn adapt(&mut self, refusal: &RequestFailure) -> Option<&'static str> {
         if refusal.error.http != Some(400) {
             return None;
         }
@@ -108,17 +108,19 @@ impl Wire for Responses {
 }
 
 /// The history as items, those that came from the service as they came.
-fn input(entries: &[Entry]) -> Vec<Json> {
+fn input(entries: &[HistoryEntry]) -> Vec<Json> {
     let mut items = Vec::new();
     for entry in entries {
         match entry {
-            Entry::User { text } => items.push(json!({
+            HistoryEntry::User { text } => items.push(json!({
                 "type": "message",
                 "role": "user",
                 "content": [{ "type": "input_text", "text": text }],
             })),
-            Entry::Model { wire, raw, .. } if wire == NAME => items.extend(raw.iter().cloned()),
-            Entry::Model { text, calls, .. } => {
+            HistoryEntry::Model { wire, raw, .. } if wire == NAME => {
+                items.extend(raw.iter().cloned());
+            }
+            HistoryEntry::Model { text, calls, .. } => {
                 if !text.is_empty() {
                     items.push(json!({
                         "type": "message",
@@ -135,7 +137,7 @@ fn input(entries: &[Entry]) -> Vec<Json> {
                     })
                 }));
             }
-            Entry::Results { results } => items.extend(results.iter().map(|result| {
+            HistoryEntry::Results { results } => items.extend(results.iter().map(|result| {
                 json!({
                     "type": "function_call_output",
                     "call_id": result.id,
@@ -156,13 +158,13 @@ struct Stream {
     /// The ids of calls that are being told, by their place.
     calls: BTreeMap<u64, String>,
     usage: Told,
-    end: Option<End>,
+    end: Option<AnswerEnd>,
 }
 
-impl Reader for Stream {
-    fn event(&mut self, name: &str, data: &str) -> Vec<Piece> {
+impl AnswerReader for Stream {
+    fn event(&mut self, name: &str, data: &str) -> Vec<StreamPiece> {
         let Ok(json) = serde_json::from_str::<Json>(data) else {
-            return vec![Piece::Unparsed { text: data.to_owned() }];
+            return vec![StreamPiece::Unparsed { text: data.to_owned() }];
         };
         let place = json["output_index"].as_u64().unwrap_or(0);
         let text = || json["delta"].as_str().unwrap_or_default().to_owned();
@@ -170,15 +172,15 @@ impl Reader for Stream {
         let kind = json["type"].as_str().unwrap_or(name);
         match kind {
             "response.output_text.delta" | "response.refusal.delta" => {
-                vec![Piece::Text { block: block(), text: text() }]
+                vec![StreamPiece::Text { block: block(), text: text() }]
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                vec![Piece::Thought { block: block(), text: text() }]
+                vec![StreamPiece::Thought { block: block(), text: text() }]
             }
             "response.reasoning_summary_part.added" => {
                 // Parts of a summary are paragraphs.
                 match json["summary_index"].as_u64() {
-                    Some(1..) => vec![Piece::Thought { block: block(), text: "\n\n".into() }],
+                    Some(1..) => vec![StreamPiece::Thought { block: block(), text: "\n\n".into() }],
                     Some(0) | None => Vec::new(),
                 }
             }
@@ -189,7 +191,7 @@ impl Reader for Stream {
                 Vec::new()
             }
             "response.function_call_arguments.delta" => match self.calls.get(&place) {
-                Some(call) => vec![Piece::Input { call: call.clone(), text: text() }],
+                Some(call) => vec![StreamPiece::Input { call: call.clone(), text: text() }],
                 None => Vec::new(),
             },
             "response.output_item.done" => self.item(place, &json["item"]),
@@ -202,7 +204,7 @@ impl Reader for Stream {
             "error" => {
                 let inner = &json["error"];
                 let error = if inner.is_object() { inner } else { &json };
-                vec![Piece::Failed(failure(error).unbilled())]
+                vec![StreamPiece::Failed(failure(error).unbilled())]
             }
             "response.created" | "response.queued" | "response.in_progress" => {
                 self.named(&json["response"]);
@@ -220,9 +222,9 @@ impl Reader for Stream {
             _ if json["object"] == "response" => self.ended("", &json),
             // An error in the place of a response.
             "" if json["error"].is_object() => {
-                vec![Piece::Failed(failure(&json["error"]).unbilled())]
+                vec![StreamPiece::Failed(failure(&json["error"]).unbilled())]
             }
-            other => vec![Piece::Native { name: other.to_owned() }],
+            other => vec![StreamPiece::Native { name: other.to_owned() }],
         }
     }
 
@@ -230,7 +232,7 @@ impl Reader for Stream {
         self.end.is_some()
     }
 
-    fn whole(&mut self, data: &str) -> Vec<Piece> {
+    fn whole(&mut self, data: &str) -> Vec<StreamPiece> {
         self.event("", data)
     }
 
@@ -242,17 +244,18 @@ impl Reader for Stream {
         self.model.as_deref()
     }
 
-    fn finish(&mut self) -> (Vec<Piece>, Result<Answer, Refusal>) {
+    fn finish(&mut self) -> (Vec<StreamPiece>, Result<ModelAnswer, RequestFailure>) {
         let Some(end) = self.end.take() else {
-            return (Vec::new(), Err(Refusal::cut_off()));
+            return (Vec::new(), Err(RequestFailure::cut_off()));
         };
-        let mut answer = Answer { raw: Vec::new(), text: String::new(), calls: Vec::new(), end };
+        let mut answer =
+            ModelAnswer { raw: Vec::new(), text: String::new(), calls: Vec::new(), end };
         for (_, mut item) in std::mem::take(&mut self.items) {
             match item["type"].as_str() {
                 Some("message") => {
                     let refused = item["content"].as_array().into_iter().flatten().any(is_refusal);
-                    if refused && answer.end.stop == Stop::End {
-                        answer.end = End::new(Stop::Declined, Some("refusal"));
+                    if refused && answer.end.stop == StopReason::End {
+                        answer.end = AnswerEnd::new(StopReason::Declined, Some("refusal"));
                     }
                     answer.text.push_str(&said(&item));
                 }
@@ -267,7 +270,7 @@ impl Reader for Stream {
 
 impl Stream {
     /// An item is whole; what it says now counts.
-    fn item(&mut self, place: u64, item: &Json) -> Vec<Piece> {
+    fn item(&mut self, place: u64, item: &Json) -> Vec<StreamPiece> {
         if !item.is_object() || self.items.contains_key(&place) {
             return Vec::new();
         }
@@ -292,23 +295,23 @@ impl Stream {
         match &body {
             ItemBody::Text { text } if text.is_empty() => Vec::new(),
             ItemBody::Text { .. } | ItemBody::Reasoning { .. } | ItemBody::Other { .. } => {
-                vec![Piece::Done { block: block(place), body }]
+                vec![StreamPiece::Done { block: block(place), body }]
             }
         }
     }
 
     /// The response is over. It repeats every item; what was told is not told again.
-    fn ended(&mut self, event: &str, response: &Json) -> Vec<Piece> {
+    fn ended(&mut self, event: &str, response: &Json) -> Vec<StreamPiece> {
         self.named(response);
         if response["usage"].is_object() {
             self.usage = told(&response["usage"], ["input_tokens", "output_tokens"]);
         }
         let output = response["output"].as_array().into_iter().flatten();
-        let mut pieces: Vec<Piece> =
+        let mut pieces: Vec<StreamPiece> =
             (0..).zip(output).flat_map(|(place, item)| self.item(place, item)).collect();
         let error = &response["error"];
         if error.is_object() || event == "failed" || response["status"] == "failed" {
-            pieces.push(Piece::Failed(failure(error)));
+            pieces.push(StreamPiece::Failed(failure(error)));
         } else {
             self.end = Some(end(event, response));
         }
@@ -323,29 +326,30 @@ impl Stream {
 }
 
 /// How a response ended. Its event, its state and its details must agree that all is well; else the worse one counts.
-fn end(event: &str, response: &Json) -> End {
+fn end(event: &str, response: &Json) -> AnswerEnd {
     let (state, reason) = (&response["status"], &response["incomplete_details"]["reason"]);
     let by_event = Some(json!(event)).filter(|_| !event.is_empty());
     let told = match (&by_event, state.is_null()) {
-        (Some(event), true) => End::read(words::STATES, event),
-        (Some(_) | None, _) => End::read(words::STATES, state),
+        (Some(event), true) => AnswerEnd::read(words::STATES, event),
+        (Some(_) | None, _) => AnswerEnd::read(words::STATES, state),
     };
-    let worse = by_event.map(|event| End::read(words::STATES, &event));
-    let end = match worse.filter(|worse| told.stop == Stop::End && worse.stop != Stop::End) {
-        Some(worse) => worse,
-        None => told,
-    };
+    let worse = by_event.map(|event| AnswerEnd::read(words::STATES, &event));
+    let end =
+        match worse.filter(|worse| told.stop == StopReason::End && worse.stop != StopReason::End) {
+            Some(worse) => worse,
+            None => told,
+        };
     // That a response is incomplete says nothing without the reason.
     let incomplete = end.native.as_deref() == Some("incomplete");
-    if !reason.is_null() && (incomplete || end.stop == Stop::End) {
-        return End::read(words::INCOMPLETE, reason);
+    if !reason.is_null() && (incomplete || end.stop == StopReason::End) {
+        return AnswerEnd::read(words::INCOMPLETE, reason);
     }
     end
 }
 
 /// Tokens as this vendor counts them: cached and written ones are inside the input, thoughts inside the output.
 pub(super) fn told(usage: &Json, [input, output]: [&str; 2]) -> Told {
-    let mut numbers = Numbers::default();
+    let mut numbers = UsageNumbers::default();
     let details = &usage[format!("{input}_details")];
     let read = numbers.optional(&details["cached_tokens"]);
     let written = numbers.optional(&details["cache_write_tokens"]);
@@ -375,7 +379,7 @@ fn said(item: &Json) -> String {
 }
 
 /// The call that an item is. A call without an id gets one, there too, because its result must name it.
-fn wanted(item: &mut Json) -> Wanted {
+fn wanted(item: &mut Json) -> ToolRequest {
     let id = item["call_id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
     let minted = id.is_none();
     let id = id.unwrap_or_else(mint_call);
@@ -384,19 +388,20 @@ fn wanted(item: &mut Json) -> Wanted {
     }
     let input = match (item["arguments"].as_str(), item["status"].as_str()) {
         (Some(text), Some("incomplete" | "in_progress")) => {
-            Input::broken(text, "the service says that they are not complete".into())
+            CallArguments::broken(text, "the service says that they are not complete".into())
         }
-        (Some(text), _) => Input::read(text),
-        (None, _) => Input::of(item["arguments"].clone()),
+        (Some(text), _) => CallArguments::read(text),
+        (None, _) => CallArguments::of(item["arguments"].clone()),
     };
     let name = item["name"].as_str().unwrap_or_default().to_owned();
-    Wanted { id, name, input, minted }
+    ToolRequest { id, name, input, minted }
 }
 
 /// An error that was told inside a stream.
-fn failure(error: &Json) -> Refusal {
+fn failure(error: &Json) -> RequestFailure {
     let message = error["message"].as_str().unwrap_or("the service says that its answer failed");
-    let mut refusal = Refusal::later(ErrorClass::Server, message).with_code(error["code"].as_str());
+    let mut refusal =
+        RequestFailure::later(ErrorClass::Server, message).with_code(error["code"].as_str());
     classify(&mut refusal);
     refusal.told_inside()
 }

@@ -1,41 +1,41 @@
 //! The words in which this vendor, and those who imitate it, say how an answer ended.
 
-use crate::model::stop::{Stop, Words};
+use crate::model::stop::{StopReason, StopWords};
 
 /// The states of a response. Why one is incomplete is told apart.
-pub(super) const STATES: Words = &[
-    ("completed", Stop::End),
-    ("incomplete", Stop::Unknown),
-    ("failed", Stop::Failed),
-    ("cancelled", Stop::Failed),
-    ("queued", Stop::Failed),
-    ("in_progress", Stop::Failed),
+pub(super) const STATES: StopWords = &[
+    ("completed", StopReason::End),
+    ("incomplete", StopReason::Unknown),
+    ("failed", StopReason::Failed),
+    ("cancelled", StopReason::Failed),
+    ("queued", StopReason::Failed),
+    ("in_progress", StopReason::Failed),
 ];
 
 /// Why a response is incomplete.
-pub(super) const INCOMPLETE: Words =
-    &[("max_output_tokens", Stop::MaxOutput), ("content_filter", Stop::Declined)];
+pub(super) const INCOMPLETE: StopWords =
+    &[("max_output_tokens", StopReason::MaxOutput), ("content_filter", StopReason::Declined)];
 
 /// Why a completion is over. The first ones are the vendor's, the others those of compatible services.
-pub(super) const FINISH: Words = &[
-    ("stop", Stop::End),
-    ("tool_calls", Stop::Calls),
-    ("function_call", Stop::Calls),
-    ("length", Stop::MaxOutput),
-    ("content_filter", Stop::Declined),
-    ("eos", Stop::End),
-    ("eos_token", Stop::End),
-    ("stop_sequence", Stop::End),
-    ("end_turn", Stop::End),
-    ("model_length", Stop::ContextFull),
-    ("model_context_window_exceeded", Stop::ContextFull),
-    ("sensitive", Stop::Declined),
-    ("refusal", Stop::Declined),
-    ("error", Stop::Failed),
-    ("abort", Stop::Failed),
-    ("aborted", Stop::Failed),
-    ("cancelled", Stop::Failed),
-    ("timeout", Stop::Failed),
-    ("network_error", Stop::Failed),
-    ("insufficient_system_resource", Stop::Failed),
+pub(super) const FINISH: StopWords = &[
+    ("stop", StopReason::End),
+    ("tool_calls", StopReason::Calls),
+    ("function_call", StopReason::Calls),
+    ("length", StopReason::MaxOutput),
+    ("content_filter", StopReason::Declined),
+    ("eos", StopReason::End),
+    ("eos_token", StopReason::End),
+    ("stop_sequence", StopReason::End),
+    ("end_turn", StopReason::End),
+    ("model_length", StopReason::ContextFull),
+    ("model_context_window_exceeded", StopReason::ContextFull),
+    ("sensitive", StopReason::Declined),
+    ("refusal", StopReason::Declined),
+    ("error", StopReason::Failed),
+    ("abort", StopReason::Failed),
+    ("aborted", StopReason::Failed),
+    ("cancelled", StopReason::Failed),
+    ("timeout", StopReason::Failed),
+    ("network_error", StopReason::Failed),
+    ("insufficient_system_resource", StopReason::Failed),
 ];

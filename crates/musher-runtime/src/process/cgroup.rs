@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::mark::Mark;
+use super::mark::RunMark;
 
 /// How often the groups around a new one are made again, because the last one inside them has just gone.
 const TRIES: usize = 8;
@@ -22,7 +22,7 @@ pub(super) struct Cgroup {
 
 /// How a process comes into a group.
 #[derive(Debug)]
-pub(super) struct Entrance {
+pub(super) struct CgroupEntry {
     /// What writes `0` to this file is in.
     pub(super) processes: File,
     /// The folder in which the kernel can make a new process.
@@ -31,7 +31,7 @@ pub(super) struct Entrance {
 
 impl Cgroup {
     /// Makes a group below the one that we are in, or tells that it cannot be done here.
-    pub(super) fn make(mark: &Mark) -> Option<Self> {
+    pub(super) fn make(mark: &RunMark) -> Option<Self> {
         let folder = folder_of(mark)?;
         let around: Vec<PathBuf> =
             folder.ancestors().skip(1).take(mark.way().count() - 1).map(Path::to_owned).collect();
@@ -52,9 +52,9 @@ impl Cgroup {
     }
 
     /// The ways into it.
-    pub(super) fn entrance(&self) -> Option<Entrance> {
+    pub(super) fn entrance(&self) -> Option<CgroupEntry> {
         let processes = File::options().write(true).open(self.folder.join("cgroup.procs")).ok()?;
-        Some(Entrance { processes, folder: File::open(&self.folder).ok()? })
+        Some(CgroupEntry { processes, folder: File::open(&self.folder).ok()? })
     }
 
     /// Every process in it, and in the groups that were made inside it.
@@ -87,7 +87,7 @@ impl Drop for Cgroup {
 }
 
 /// Where the group of a mark is made by this process.
-pub(super) fn folder_of(mark: &Mark) -> Option<PathBuf> {
+pub(super) fn folder_of(mark: &RunMark) -> Option<PathBuf> {
     let mut folder = own_folder()?;
     folder.extend(mark.way().map(|own| format!("musher-{own}")));
     Some(folder)

@@ -6,7 +6,7 @@ use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use super::cgroup::Entrance;
+use super::cgroup::CgroupEntry;
 use super::linux;
 
 /// A child of this process. It must be waited for.
@@ -21,7 +21,7 @@ pub(super) struct AgentChild {
 
 impl AgentChild {
     /// Starts a command in a session of its own and inside the group; it dies with the thread that calls this.
-    pub(super) fn spawn(mut command: Command, group: Option<Entrance>) -> io::Result<Self> {
+    pub(super) fn spawn(mut command: Command, group: Option<CgroupEntry>) -> io::Result<Self> {
         let (mut inside, group) = match group {
             Some(group) => {
                 let (inside, tell) = io::pipe()?;
@@ -107,7 +107,7 @@ mod tests {
     use std::process::Stdio;
 
     use super::super::cgroup::Cgroup;
-    use super::super::mark::Mark;
+    use super::super::mark::RunMark;
     use super::*;
 
     #[expect(clippy::disallowed_methods, reason = "the module under test owns processes")]
@@ -119,7 +119,7 @@ mod tests {
 
     /// A group of its own, where this machine lets us make one.
     fn group() -> Option<Cgroup> {
-        Cgroup::make(&Mark::new(None))
+        Cgroup::make(&RunMark::new(None))
     }
 
     fn ends(mut child: AgentChild) {
@@ -135,7 +135,7 @@ mod tests {
         let made = AgentChild::spawn(cat(), group.entrance()).unwrap();
         assert_eq!(group.members(), [made.id()]);
         let processes = group.entrance().unwrap().processes;
-        let no_group = Entrance { processes, folder: File::open("/").unwrap() };
+        let no_group = CgroupEntry { processes, folder: File::open("/").unwrap() };
         let entered = AgentChild::spawn(cat(), Some(no_group)).unwrap();
         assert!(group.members().contains(&entered.id()), "{:?}", group.members());
         for child in [made, entered, AgentChild::spawn(cat(), None).unwrap()] {

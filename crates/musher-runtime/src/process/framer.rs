@@ -10,20 +10,20 @@ const WHOLE: usize = 4 * 1024 * 1024;
 /// heard of.
 const CAP: u64 = 64 * 1024 * 1024;
 /// The same for a line that may yet turn out to be JSON. Longer than this is no frame of any agent.
-const LONGEST_FRAME: u64 = 1024 * 1024 * 1024;
+const MAX_FRAME_BYTES: u64 = 1024 * 1024 * 1024;
 /// How much of the beginning and end is kept of a long line that is no JSON.
 const EDGE: usize = 16 * 1024;
 /// How much is read at a time from an agent that says much, and from one that says little: there may be a thousand of
 /// those, and each has its room.
-const MOST: usize = 64 * 1024;
-const LEAST: usize = 4 * 1024;
+const MAX_READ_BYTES: usize = 64 * 1024;
+const MIN_READ_BYTES: usize = 4 * 1024;
 
 /// What a line weighs beside its bytes.
 const OWN_WEIGHT: usize = 256;
 
 /// One line of output, without its line ending.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct OutputLine {
     /// Where it starts in the output.
     pub(crate) offset: u64,
     /// How long it was, line ending excluded.
@@ -44,7 +44,7 @@ pub(crate) enum LineBody {
     },
 }
 
-impl Line {
+impl OutputLine {
     /// How many bytes of it are in memory. Also a short line costs something, and what it means costs more.
     pub(crate) fn kept(&self) -> usize {
         let bytes = match &self.body {
@@ -88,7 +88,7 @@ impl Default for Framer {
 impl Framer {
     /// A framer whose first byte stands at this place of a longer output.
     pub(crate) fn starting_at(offset: u64) -> Self {
-        Self { buffer: BytesMut::new(), room: LEAST, scanned: 0, offset, long: None }
+        Self { buffer: BytesMut::new(), room: MIN_READ_BYTES, scanned: 0, offset, long: None }
     }
 
     /// The last bytes that were read, before any line is taken out.
@@ -99,18 +99,22 @@ impl Framer {
     /// The place to read into; call [`Framer::next_line`] until it gives nothing before reading again.
     pub(crate) fn buffer(&mut self) -> &mut BytesMut {
         let filled = self.buffer.len() == self.buffer.capacity();
-        self.room = if filled { MOST.min(2 * self.room) } else { LEAST.max(self.room / 2) };
+        self.room = if filled {
+            MAX_READ_BYTES.min(2 * self.room)
+        } else {
+            MIN_READ_BYTES.max(self.room / 2)
+        };
         self.buffer.reserve(self.room);
         &mut self.buffer
     }
 
     /// Whether there was more to read of late than a little room could hold.
     pub(crate) fn is_flooded(&self) -> bool {
-        self.room > LEAST
+        self.room > MIN_READ_BYTES
     }
 
     /// The next line that is complete. Blank lines are skipped.
-    pub(crate) fn next_line(&mut self) -> Option<Line> {
+    pub(crate) fn next_line(&mut self) -> Option<OutputLine> {
         loop {
             match memchr::memchr(b'\n', &self.buffer[self.scanned..]) {
                 Some(found) => {
@@ -133,13 +137,13 @@ impl Framer {
     }
 
     /// What is left when the output has ended without a newline.
-    pub(crate) fn finish(&mut self) -> Option<Line> {
+    pub(crate) fn finish(&mut self) -> Option<OutputLine> {
         let rest = self.buffer.split().freeze();
         self.scanned = 0;
         self.finish_line(rest)
     }
 
-    fn finish_line(&mut self, bytes: Bytes) -> Option<Line> {
+    fn finish_line(&mut self, bytes: Bytes) -> Option<OutputLine> {
         let start = self.offset;
         self.offset += bytes.len() as u64;
         // One read may bring the end of a line together with what makes it too long.
@@ -152,11 +156,11 @@ impl Framer {
         if bytes.is_empty() {
             return None;
         }
-        Some(Line { offset: start, len: bytes.len() as u64, body: LineBody::Whole(bytes) })
+        Some(OutputLine { offset: start, len: bytes.len() as u64, body: LineBody::Whole(bytes) })
     }
 
     /// Lets go of what is too long to keep, and reports it when even that has gone on for too long.
-    fn shorten(&mut self) -> Option<Line> {
+    fn shorten(&mut self) -> Option<OutputLine> {
         if self.long.is_none() {
             if self.buffer.len() <= WHOLE {
                 return None;
@@ -168,7 +172,7 @@ impl Framer {
         self.offset += bytes.len() as u64;
         let long = self.long.as_mut()?;
         long.extend(&bytes);
-        if long.len < (if long.shortener.is_some() { LONGEST_FRAME } else { CAP }) {
+        if long.len < (if long.shortener.is_some() { MAX_FRAME_BYTES } else { CAP }) {
             return None;
         }
         let next = LongLine {
@@ -206,13 +210,13 @@ impl LongLine {
         self.shortener.take_if(|shortener| shortener.is_hopeless());
     }
 
-    fn into_line(self) -> Line {
+    fn into_line(self) -> OutputLine {
         let short = self.shortener.and_then(Shortener::finish);
         let body = match short {
             Some(short) => LineBody::Shortened(short.into()),
             None => LineBody::Cut { head: self.head, tail: self.tail.freeze() },
         };
-        Line { offset: self.offset, len: self.len, body }
+        OutputLine { offset: self.offset, len: self.len, body }
     }
 }
 
@@ -221,7 +225,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn frame(chunks: &[&[u8]]) -> Vec<Line> {
+    fn frame(chunks: &[&[u8]]) -> Vec<OutputLine> {
         let mut framer = Framer::default();
         let mut lines = Vec::new();
         for chunk in chunks {
@@ -232,7 +236,7 @@ mod tests {
         lines
     }
 
-    fn whole(lines: &[Line]) -> Vec<&[u8]> {
+    fn whole(lines: &[OutputLine]) -> Vec<&[u8]> {
         lines
             .iter()
             .map(|line| match &line.body {
@@ -255,12 +259,12 @@ mod tests {
             room
         };
         for _ in 0..10 {
-            assert!(say(&mut framer, false) <= 2 * LEAST);
+            assert!(say(&mut framer, false) <= 2 * MIN_READ_BYTES);
         }
         for _ in 0..10 {
             say(&mut framer, true);
         }
-        assert!(say(&mut framer, false) >= MOST);
+        assert!(say(&mut framer, false) >= MAX_READ_BYTES);
     }
 
     #[test]

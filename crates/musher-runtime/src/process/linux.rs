@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
 
-use super::cgroup::Entrance;
+use super::cgroup::CgroupEntry;
 
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, getppid, pidfd_open, set_parent_process_death_signal, setsid,
@@ -21,7 +21,7 @@ use tokio::io::unix::AsyncFd;
 
 /// Gives the child a session of its own, puts it into the control group, and lets it die with us. If the child is not the
 /// process that was forked but one that was made inside the group, its id is written into the pipe.
-pub(super) fn isolate(command: &mut Command, group: Option<(Entrance, PipeWriter)>) {
+pub(super) fn isolate(command: &mut Command, group: Option<(CgroupEntry, PipeWriter)>) {
     let parent = getpid();
     // SAFETY: the closure makes a few system calls and allocates nothing, as the time after fork demands.
     unsafe {
@@ -57,7 +57,7 @@ const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 /// A process that enters a group holds up every fork on the machine until all processors have been idle once, which
 /// takes 10 to 20 ms. One that is made inside it holds up nobody. So the forked process makes another one there, as a
 /// child of its own parent, and ends.
-fn enter(group: &Entrance, inside: &PipeWriter) {
+fn enter(group: &CgroupEntry, inside: &PipeWriter) {
     let flags = CLONE_INTO_CGROUP | libc::CLONE_PARENT as u64;
     let cgroup = group.folder.as_raw_fd() as u64;
     let args = CloneArgs { flags, cgroup, ..CloneArgs::default() };
@@ -76,7 +76,7 @@ fn enter(group: &Entrance, inside: &PipeWriter) {
 }
 
 /// How long a turn is that one who is prompt asks for; the kernel gives no shorter ones.
-const TURN: Duration = Duration::from_micros(100);
+const SCHEDULER_SLICE: Duration = Duration::from_micros(100);
 
 /// Asks the kernel for short turns on the processor that come soon after this thread was woken, also when others are busy.
 /// It has no more of the processor for that, and what it starts is as it was. Kernels before 6.12 do not know of it.
@@ -87,7 +87,7 @@ pub fn act_promptly() -> io::Result<()> {
         sched_flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
         sched_nice: rustix::process::getpriority_process(None)?,
         sched_priority: 0,
-        sched_runtime: TURN.as_nanos() as u64,
+        sched_runtime: SCHEDULER_SLICE.as_nanos() as u64,
         sched_deadline: 0,
         sched_period: 0,
     };
@@ -173,7 +173,7 @@ mod tests {
         std::thread::spawn(|| {
             let usual = turn();
             act_promptly().unwrap();
-            let short = TURN.as_nanos() as u64;
+            let short = SCHEDULER_SLICE.as_nanos() as u64;
             // An older kernel says nothing of turns.
             assert_eq!(turn(), if usual == 0 { 0 } else { short });
             assert_eq!(std::thread::spawn(turn).join().unwrap(), usual);

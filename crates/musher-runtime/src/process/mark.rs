@@ -16,14 +16,14 @@ pub(crate) fn is_mark(text: &str) -> bool {
 
 /// One run's mark. A run inside a run carries both, the outer one first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct RunMark {
     own: String,
     value: String,
     /// The marks of this process that it is inside of, the outermost first.
     inside: Vec<String>,
 }
 
-impl Mark {
+impl RunMark {
     /// A new mark, inside the marks that this process itself carries.
     pub(crate) fn new(inherited: Option<&OsStr>) -> Self {
         Self::named(Uuid::new_v4().simple().to_string(), inherited)
@@ -72,8 +72,8 @@ mod tests {
 
     #[test]
     fn an_outer_run_finds_the_processes_of_a_run_inside_it() {
-        let outer = Mark::new(None);
-        let inner = Mark::new(Some(OsStr::new(outer.value())));
+        let outer = RunMark::new(None);
+        let inner = RunMark::new(Some(OsStr::new(outer.value())));
         assert!(outer.is_in(inner.value().as_bytes()));
         assert!(inner.is_in(inner.value().as_bytes()));
         assert!(!inner.is_in(outer.value().as_bytes()));
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_part_is_found_with_its_whole_and_apart_from_other_parts() {
-        let whole = Mark::new(None);
+        let whole = RunMark::new(None);
         let (one, other) = (whole.part(), whole.part().part());
         assert!(whole.is_in(one.value().as_bytes()) && whole.is_in(other.value().as_bytes()));
         assert!(!one.is_in(other.value().as_bytes()) && !other.is_in(one.value().as_bytes()));

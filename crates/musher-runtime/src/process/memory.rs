@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::cgroup::Cgroup;
-use super::mark::{Mark, is_mark};
-use super::table::{self, Entry, Environs};
+use super::mark::{RunMark, is_mark};
+use super::table::{self, Environs, ProcessEntry};
 
 /// A tree whose memory is wanted: the mark of its session, and its control group if it has one.
 #[derive(Debug, Clone, Copy)]
@@ -23,9 +23,9 @@ pub fn memory(trees: &[TreeOf<'_>]) -> Vec<Option<u64>> {
     for entry in table.values() {
         children.entry(entry.parent).or_default().push(entry.id.pid);
     }
-    let marks: Vec<Option<Mark>> = trees
+    let marks: Vec<Option<RunMark>> = trees
         .iter()
-        .map(|tree| is_mark(tree.mark).then(|| Mark::named(tree.mark.to_owned(), None)))
+        .map(|tree| is_mark(tree.mark).then(|| RunMark::named(tree.mark.to_owned(), None)))
         .collect();
     let mut roots: Vec<Vec<i32>> = trees.iter().map(|tree| held(tree, &table)).collect();
     let mut environs = Environs::default();
@@ -41,7 +41,7 @@ pub fn memory(trees: &[TreeOf<'_>]) -> Vec<Option<u64>> {
 }
 
 /// What is in a tree's control group.
-fn held(tree: &TreeOf<'_>, table: &HashMap<i32, Entry>) -> Vec<i32> {
+fn held(tree: &TreeOf<'_>, table: &HashMap<i32, ProcessEntry>) -> Vec<i32> {
     let Some(group) = tree.group else { return Vec::new() };
     // Looking must not take the group away, as the end of its owner does.
     let members = Cgroup::members_of(group);
@@ -66,13 +66,13 @@ fn weigh(mut frontier: Vec<i32>, children: &HashMap<i32, Vec<i32>>) -> Option<u6
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Errors, Input, Launch, Process, Weights};
+    use super::super::{Errors, Launch, Process, StdinMode, Weights};
     use super::*;
     use crate::Containment;
 
     #[tokio::test]
     async fn the_memory_of_a_tree_is_that_of_all_its_processes_and_of_no_other() {
-        let mark = Mark::new(None);
+        let mark = RunMark::new(None);
         let launch = Launch {
             program: "/bin/sh".into(),
             args: vec!["-c".into(), "sh -c 'read x'; exit".into()],
@@ -80,7 +80,7 @@ mod tests {
             env: Vec::new(),
             mark: mark.clone(),
             containment: Containment::default(),
-            stdin: Input::Piped,
+            stdin: StdinMode::Piped,
             stderr: Errors::WithOutput,
             weights: Weights::default(),
             tap: None,

@@ -6,15 +6,15 @@ use std::path::Path;
 
 use rustix::process::{Signal, getpid};
 
-use super::table::{self, Identity};
+use super::table::{self, ProcessIdentity};
 use super::tree::send;
 
 /// How often a tree is looked over: each look finds at least one more generation, until none is left.
-const LOOKS: usize = 64;
+const MAX_TREE_SCANS: usize = 64;
 
 /// A process of this machine that is not our child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OtherProcess(Identity);
+pub struct OtherProcess(ProcessIdentity);
 
 impl OtherProcess {
     /// The process that has this number now.
@@ -65,14 +65,15 @@ impl OtherProcess {
         // A process that is stopped starts nothing more.
         let mut tree = vec![self.0];
         send(self.0, Signal::STOP);
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_TREE_SCANS {
             let table = table::read();
-            let known = |id: &Identity| tree.contains(id);
-            let below = |entry: &&table::Entry| {
+            let known = |id: &ProcessIdentity| tree.contains(id);
+            let below = |entry: &&table::ProcessEntry| {
                 let parent = table.get(&entry.parent).map(|parent| parent.id);
                 !entry.zombie && !known(&entry.id) && parent.is_some_and(|parent| known(&parent))
             };
-            let fresh: Vec<Identity> = table.values().filter(below).map(|entry| entry.id).collect();
+            let fresh: Vec<ProcessIdentity> =
+                table.values().filter(below).map(|entry| entry.id).collect();
             if fresh.is_empty() {
                 break;
             }
@@ -82,7 +83,7 @@ impl OtherProcess {
         tree.iter().rev().for_each(|id| send(*id, Signal::KILL));
     }
 
-    fn now(self) -> Option<table::Entry> {
+    fn now(self) -> Option<table::ProcessEntry> {
         table::entry(self.0.pid).filter(|entry| entry.id == self.0)
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Why a process could not be started.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum ProgramError {
     #[error("program `{name}` was not found on PATH; install it, or name it with its full path")]
     NotOnPath { name: String },
     #[error("program `{}` does not exist; check the path", path.display())]
@@ -19,7 +19,7 @@ pub enum StartError {
     Spawn { path: PathBuf, source: std::io::Error },
 }
 
-impl StartError {
+impl ProgramError {
     /// Whether installing something would mend it, as opposed to correcting what was asked for.
     pub fn is_missing_program(&self) -> bool {
         match self {
@@ -30,7 +30,7 @@ impl StartError {
 }
 
 /// The absolute path of `program`: a path as given, or a name looked up on `search_path`.
-pub fn find(program: &Path, search_path: Option<&OsStr>) -> Result<PathBuf, StartError> {
+pub fn find(program: &Path, search_path: Option<&OsStr>) -> Result<PathBuf, ProgramError> {
     // The program is started in the agent's folder, so a path must mean the same there as here.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     if program.components().count() > 1 {
@@ -42,29 +42,29 @@ pub fn find(program: &Path, search_path: Option<&OsStr>) -> Result<PathBuf, Star
         let candidate = absolute(&folder.join(program));
         match check(&candidate) {
             Ok(_) => return Ok(candidate),
-            Err(error @ StartError::NotExecutable { .. }) if candidate.is_file() => {
+            Err(error @ ProgramError::NotExecutable { .. }) if candidate.is_file() => {
                 found_but_unusable.get_or_insert(error);
             }
             Err(_) => {}
         }
     }
     Err(found_but_unusable
-        .unwrap_or_else(|| StartError::NotOnPath { name: program.display().to_string() }))
+        .unwrap_or_else(|| ProgramError::NotOnPath { name: program.display().to_string() }))
 }
 
-fn check(path: &Path) -> Result<&Path, StartError> {
+fn check(path: &Path) -> Result<&Path, ProgramError> {
     let Ok(metadata) = std::fs::metadata(path) else {
-        return Err(StartError::NoSuchProgram { path: path.to_path_buf() });
+        return Err(ProgramError::NoSuchProgram { path: path.to_path_buf() });
     };
     if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
-        return Err(StartError::NotExecutable { path: path.to_path_buf() });
+        return Err(ProgramError::NotExecutable { path: path.to_path_buf() });
     }
     Ok(path)
 }
 
 /// The folder to work in, absolute.
-pub(crate) fn folder(path: &Path) -> Result<PathBuf, StartError> {
-    let bad = |cause: String| StartError::BadFolder { path: path.to_path_buf(), cause };
+pub(crate) fn folder(path: &Path) -> Result<PathBuf, ProgramError> {
+    let bad = |cause: String| ProgramError::BadFolder { path: path.to_path_buf(), cause };
     let folder = path.canonicalize().map_err(|error| bad(error.to_string()))?;
     if !folder.is_dir() {
         return Err(bad("it is not a folder".into()));

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 
-use super::cgroup::Entrance;
+use super::cgroup::CgroupEntry;
 use super::child::AgentChild;
 use super::roots;
 
@@ -16,7 +16,7 @@ static SPAWNER: OnceLock<Sender<Job>> = OnceLock::new();
 /// with us.
 pub(super) async fn spawn(
     command: Command,
-    group: Option<Entrance>,
+    group: Option<CgroupEntry>,
 ) -> std::io::Result<AgentChild> {
     let (reply, started) = tokio::sync::oneshot::channel();
     let job: Job = Box::new(move || {

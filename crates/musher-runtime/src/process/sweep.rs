@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::cgroup::{self, Cgroup};
-use super::mark::{Mark, is_mark};
-use super::tree::Tree;
+use super::mark::{RunMark, is_mark};
+use super::tree::ProcessTree;
 use super::{Containment, Sweep};
 
 /// Where this process makes the control group for the sessions with a mark, if it can make any.
 pub fn control_group(mark: &str) -> Option<PathBuf> {
-    let mark = Mark::named(mark.to_owned(), None);
+    let mark = RunMark::named(mark.to_owned(), None);
     cgroup::folder_of(&mark)
 }
 
@@ -27,14 +27,15 @@ pub fn sweep(mark: &str, group: Option<&Path>) -> Vec<i32> {
         .filter(|group| group.file_name().is_some_and(|name| *name == *own_name))
         .filter(|group| group.join("cgroup.procs").exists())
         .map(|group| Cgroup::left_behind(group.to_owned()));
-    Tree::left_behind(group, Mark::named(mark.to_owned(), None), Containment::default()).kill()
+    ProcessTree::left_behind(group, RunMark::named(mark.to_owned(), None), Containment::default())
+        .kill()
 }
 
 /// Kills everything that carries a mark of this process, as [`sweep`] does for a host that is gone.
-pub(crate) fn sweep_own(mark: &Mark, containment: Containment) -> Vec<i32> {
+pub(crate) fn sweep_own(mark: &RunMark, containment: Containment) -> Vec<i32> {
     let group = match containment.sweep {
         Sweep::Tree => cgroup::folder_of(mark).filter(|folder| folder.exists()),
         Sweep::WithoutGroup | Sweep::RootOnly => None,
     };
-    Tree::left_behind(group.map(Cgroup::left_behind), mark.clone(), containment).kill()
+    ProcessTree::left_behind(group.map(Cgroup::left_behind), mark.clone(), containment).kill()
 }

@@ -4,19 +4,19 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 
-use super::mark::{MARK, Mark};
+use super::mark::{MARK, RunMark};
 
 /// A process that cannot be confused with a later one of the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Identity {
+pub(super) struct ProcessIdentity {
     pub(super) pid: i32,
     /// When it started, in clock ticks since boot.
     pub(super) started: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
-    pub(super) id: Identity,
+pub(super) struct ProcessEntry {
+    pub(super) id: ProcessIdentity,
     pub(super) parent: i32,
     pub(super) zombie: bool,
     /// A signal keeps it from running.
@@ -24,7 +24,7 @@ pub(super) struct Entry {
 }
 
 /// Every process there is, by number.
-pub(super) fn read() -> HashMap<i32, Entry> {
+pub(super) fn read() -> HashMap<i32, ProcessEntry> {
     pids().filter_map(|pid| Some((pid, entry(pid)?))).collect()
 }
 
@@ -35,7 +35,7 @@ pub(super) fn pids() -> impl Iterator<Item = i32> {
 }
 
 /// One process, if it is still there.
-pub(super) fn entry(pid: i32) -> Option<Entry> {
+pub(super) fn entry(pid: i32) -> Option<ProcessEntry> {
     // The kernel gives all of it at once, and what is wanted stands in front.
     let mut room = [0; 512];
     let count = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut room).ok()?;
@@ -48,7 +48,7 @@ pub(super) fn entry(pid: i32) -> Option<Entry> {
     let parent = fields.next()?.parse().ok()?;
     let started = fields.nth(17)?.parse().ok()?;
     let (zombie, stopped) = (matches!(state, "Z" | "X"), state == "T");
-    Some(Entry { id: Identity { pid, started }, parent, zombie, stopped })
+    Some(ProcessEntry { id: ProcessIdentity { pid, started }, parent, zombie, stopped })
 }
 
 /// Whose a process is, as far as its environment tells.
@@ -95,7 +95,7 @@ impl Environs {
     }
 
     /// Whether the process was started with the mark in its environment.
-    pub(super) fn belongs(&mut self, pid: i32, mark: &Mark) -> Belongs {
+    pub(super) fn belongs(&mut self, pid: i32, mark: &RunMark) -> Belongs {
         self.marks(pid).fold(Belongs::Unknown, |before, value| match before {
             Belongs::Here => Belongs::Here,
             Belongs::Elsewhere | Belongs::Unknown if mark.is_in(value) => Belongs::Here,
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_process_belongs_here_elsewhere_or_nobody_knows() {
-        let ours = Mark::named("ours-0001".into(), Some("outer-001".as_ref()));
+        let ours = RunMark::named("ours-0001".into(), Some("outer-001".as_ref()));
         for (mark, belongs_to) in [
             (Some("ours-0001"), Belongs::Here),
             (Some("outer-001/ours-0001/inner-01"), Belongs::Here),

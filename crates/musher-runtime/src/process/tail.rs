@@ -7,12 +7,12 @@ const KEPT: usize = 64 * 1024;
 
 /// The last bytes of a stream.
 #[derive(Debug, Default)]
-pub(super) struct Tail {
+pub(super) struct StreamTail {
     bytes: VecDeque<u8>,
     dropped: u64,
 }
 
-impl Tail {
+impl StreamTail {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let last = &bytes[bytes.len().saturating_sub(KEPT)..];
         self.dropped += (bytes.len() - last.len()) as u64;
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn the_end_is_kept_and_the_beginning_is_dropped() {
-        let mut tail = Tail::default();
+        let mut tail = StreamTail::default();
         for n in 0..20_000 {
             tail.push(format!("line {n}\n").as_bytes());
         }
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn one_huge_write_keeps_its_end() {
-        let mut tail = Tail::default();
+        let mut tail = StreamTail::default();
         tail.push(&vec![b'x'; 3 * KEPT]);
         tail.push(b"\nthe end");
         assert_eq!(tail.text(), "the end");

@@ -16,15 +16,15 @@ use tokio::time::Instant;
 
 use super::cgroup::Cgroup;
 use super::child::AgentChild;
-use super::framer::{Framer, Line};
+use super::framer::{Framer, OutputLine};
 use super::linux::ExitWatch;
-use super::tail::Tail;
+use super::tail::StreamTail;
 use super::tap::{Copying, Tap};
-use super::tree::Tree;
-use super::{Control, Exit, Heard, Launch, Weight, Weights};
+use super::tree::ProcessTree;
+use super::{Control, Launch, ProcessOutcome, ProcessRead, Weight, Weights};
 
 /// After the exit, output that is still in the pipe gets this long before what holds it is swept away.
-const DRAIN: Duration = Duration::from_millis(250);
+const PIPE_DRAIN_TIMEOUT: Duration = Duration::from_millis(250);
 /// After the sweep, a pipe that stays open without a word is given up.
 const GIVE_UP: Duration = Duration::from_secs(2);
 /// How much a process may print ahead of us.
@@ -34,10 +34,10 @@ const UNREAD: usize = 64 * 1024 * 1024;
 /// How often a process that does not die is killed before it is given up.
 const SWEEPS: u8 = 3;
 
-pub(super) struct Task {
+pub(super) struct LinuxTask {
     child: AgentChild,
     exit: ExitWatch,
-    tree: Option<Tree>,
+    tree: Option<ProcessTree>,
     input: Option<pipe::Sender>,
     writes: VecDeque<Bytes>,
     close_after_writes: bool,
@@ -50,8 +50,8 @@ pub(super) struct Task {
     copying: Option<Copying>,
     errors: Option<pipe::Receiver>,
     error_buffer: BytesMut,
-    tail: Tail,
-    lines: mpsc::Sender<Heard>,
+    tail: StreamTail,
+    lines: mpsc::Sender<ProcessRead>,
     weights: Weights,
     orders: mpsc::Receiver<Control>,
     step: Step,
@@ -120,18 +120,18 @@ impl From<ExitStatus> for Status {
     }
 }
 
-impl Task {
+impl LinuxTask {
     pub(super) fn new(
         mut child: AgentChild,
         cgroup: Option<Cgroup>,
         merged: Option<io::PipeReader>,
         launch: Launch,
-        lines: mpsc::Sender<Heard>,
+        lines: mpsc::Sender<ProcessRead>,
         orders: mpsc::Receiver<Control>,
     ) -> io::Result<Self> {
         let pid = child.id();
         // From here on the tree is ended even when a step below fails.
-        let tree = Tree::of(pid, cgroup, launch.mark, launch.containment);
+        let tree = ProcessTree::of(pid, cgroup, launch.mark, launch.containment);
         let guard = Guard(Some(tree));
         let receiver = |fd: Option<OwnedFd>| fd.map(pipe::Receiver::from_owned_fd).transpose();
         let stdout = child.stdout.take().map(OwnedFd::from).or(merged.map(OwnedFd::from));
@@ -154,7 +154,7 @@ impl Task {
             framer: Framer::starting_at(launch.tap.as_ref().map_or(0, Tap::position)),
             copying: launch.tap.as_ref().map(Tap::open),
             error_buffer: BytesMut::with_capacity(4096),
-            tail: Tail::default(),
+            tail: StreamTail::default(),
             lines,
             weights: launch.weights,
             orders,
@@ -163,7 +163,7 @@ impl Task {
     }
 
     pub(super) async fn run(mut self) {
-        let mut waiting: Vec<Line> = Vec::new();
+        let mut waiting: Vec<OutputLine> = Vec::new();
         let mut survivors = Vec::new();
         let lines = self.lines.clone();
         let weights = self.weights.clone();
@@ -177,14 +177,14 @@ impl Task {
                     self.step = Step::Swept { status, until: Instant::now() };
                 }
                 Step::Swept { status, .. } if quiet => {
-                    let exit = Exit {
+                    let exit = ProcessOutcome {
                         code: status.code,
                         signal: status.signal,
                         stderr_tail: self.tail.text(),
                         survivors,
                     };
                     // A reader that is gone does not need to hear of the end.
-                    let _gone = self.lines.send(Heard::Ended(exit)).await;
+                    let _gone = self.lines.send(ProcessRead::Ended(exit)).await;
                     return;
                 }
                 Step::Running
@@ -206,7 +206,7 @@ impl Task {
                     let together = std::mem::take(&mut waiting);
                     // Without room nobody will ever read them.
                     if let Some((permit, weight)) = room {
-                        permit.send(Heard::Lines(together, weight));
+                        permit.send(ProcessRead::Lines(together, weight));
                     }
                     Wake::Said
                 }
@@ -219,7 +219,7 @@ impl Task {
                     self.told_of_end = true;
                     // A reader that is gone does not need to hear of it.
                     if let Ok(permit) = room {
-                        permit.send(Heard::Closed);
+                        permit.send(ProcessRead::Closed);
                     }
                     Wake::Said
                 }
@@ -243,7 +243,8 @@ impl Task {
                         Err(_) => Status { code: None, signal: None },
                     };
                     self.input = None;
-                    self.step = Step::Draining { status, until: Instant::now() + DRAIN };
+                    self.step =
+                        Step::Draining { status, until: Instant::now() + PIPE_DRAIN_TIMEOUT };
                 }
                 Wake::Deadline => {
                     if let Some(left) = self.overdue(waiting.is_empty()).await {
@@ -254,7 +255,7 @@ impl Task {
         }
     }
 
-    fn output_read(&mut self, read: &io::Result<usize>, waiting: &mut Vec<Line>) {
+    fn output_read(&mut self, read: &io::Result<usize>, waiting: &mut Vec<OutputLine>) {
         self.heard();
         if let (Ok(count), Some(copying)) = (read, &mut self.copying) {
             copying.push(self.framer.fresh(*count));
@@ -396,7 +397,7 @@ impl Task {
                     if let Some(line) = self.framer.finish()
                         && let Some(weight) = self.weights.room_for(line.kept()).await
                     {
-                        let _gone = self.lines.send(Heard::Lines(vec![line], weight)).await;
+                        let _gone = self.lines.send(ProcessRead::Lines(vec![line], weight)).await;
                     }
                 }
                 self.step = Step::Swept { status, until: Instant::now() + GIVE_UP };
@@ -411,7 +412,7 @@ impl Task {
             return Vec::new();
         };
         let swept = tokio::task::spawn_blocking(move || {
-            let survivors = guard.0.as_mut().map(Tree::kill).unwrap_or_default();
+            let survivors = guard.0.as_mut().map(ProcessTree::kill).unwrap_or_default();
             (guard.release(), survivors)
         });
         match swept.await {
@@ -425,7 +426,7 @@ impl Task {
     }
 }
 
-impl Drop for Task {
+impl Drop for LinuxTask {
     /// A task that is dropped before its end, as by a runtime that shuts down, still leaves nothing behind.
     fn drop(&mut self) {
         let exited = matches!(self.step, Step::Swept { .. });
@@ -437,14 +438,14 @@ impl Drop for Task {
 }
 
 /// Kills the tree if it goes out of scope before it was handed on.
-struct Guard(Option<Tree>);
+struct Guard(Option<ProcessTree>);
 
 impl Guard {
-    fn take(tree: &mut Option<Tree>) -> Option<Self> {
+    fn take(tree: &mut Option<ProcessTree>) -> Option<Self> {
         tree.take().map(|tree| Self(Some(tree)))
     }
 
-    fn release(mut self) -> Option<Tree> {
+    fn release(mut self) -> Option<ProcessTree> {
         self.0.take()
     }
 }
@@ -486,10 +487,10 @@ async fn write(pipe: &mut Option<pipe::Sender>, bytes: Option<&Bytes>) -> io::Re
 
 /// Waits until there is room for lines, in the channel and by their weight.
 async fn room<'a>(
-    lines: &'a mpsc::Sender<Heard>,
+    lines: &'a mpsc::Sender<ProcessRead>,
     weights: &Weights,
-    waiting: &[Line],
-) -> Option<(mpsc::Permit<'a, Heard>, Weight)> {
-    let weight = weights.room_for(waiting.iter().map(Line::kept).sum()).await?;
+    waiting: &[OutputLine],
+) -> Option<(mpsc::Permit<'a, ProcessRead>, Weight)> {
+    let weight = weights.room_for(waiting.iter().map(OutputLine::kept).sum()).await?;
     Some((lines.reserve().await.ok()?, weight))
 }

@@ -14,40 +14,40 @@ use rustix::process::{
 };
 
 use super::cgroup::Cgroup;
-use super::mark::Mark;
-use super::table::{self, Belongs, Entry, Environs, Identity};
+use super::mark::RunMark;
+use super::table::{self, Belongs, Environs, ProcessEntry, ProcessIdentity};
 use super::{Containment, Host, Sweep, roots};
 
 /// How long the kernel gets to take away what was killed.
-const VERIFY: Duration = Duration::from_secs(3);
-const PAUSE: Duration = Duration::from_millis(4);
+const KILL_VERIFY_TIMEOUT: Duration = Duration::from_secs(3);
+const KILL_POLL_INTERVAL: Duration = Duration::from_millis(4);
 
 /// The tree under one agent.
 #[derive(Debug)]
-pub(super) struct Tree {
-    root: Identity,
+pub(super) struct ProcessTree {
+    root: ProcessIdentity,
     /// The control group that it is held in, where one could be made.
     cgroup: Option<Cgroup>,
-    mark: Mark,
+    mark: RunMark,
     containment: Containment,
     /// Everything ever seen in it.
-    seen: HashSet<Identity>,
+    seen: HashSet<ProcessIdentity>,
     /// What started before this cannot carry the mark, because whoever gives it away did not live.
     since: u64,
     /// What carries the marks of others. A thousand runs may end at once, and each looks at all processes.
-    elsewhere: HashSet<Identity>,
+    elsewhere: HashSet<ProcessIdentity>,
 }
 
-impl Tree {
+impl ProcessTree {
     /// The tree of an agent that was just started and has not been waited for.
     pub(super) fn of(
         root: i32,
         cgroup: Option<Cgroup>,
-        mark: Mark,
+        mark: RunMark,
         containment: Containment,
     ) -> Self {
         let started = table::entry(root).map_or(0, |entry| entry.id.started);
-        let root = Identity { pid: root, started };
+        let root = ProcessIdentity { pid: root, started };
         let me = table::entry(getpid().as_raw_nonzero().get());
         let since = me.map_or(0, |entry| entry.id.started);
         let (seen, elsewhere) = (HashSet::from([root]), HashSet::new());
@@ -57,11 +57,11 @@ impl Tree {
     /// What is left of a tree whose root is gone: everything in its group or with its mark, and what descends from it.
     pub(super) fn left_behind(
         cgroup: Option<Cgroup>,
-        mark: Mark,
+        mark: RunMark,
         containment: Containment,
     ) -> Self {
         // No process has this number, so nothing is taken for the agent itself.
-        let root = Identity { pid: 0, started: 0 };
+        let root = ProcessIdentity { pid: 0, started: 0 };
         let (seen, elsewhere) = (HashSet::new(), HashSet::new());
         // Whoever gave the mark away may have lived long before us.
         Self { root, cgroup, mark, containment, seen, since: 0, elsewhere }
@@ -84,22 +84,22 @@ impl Tree {
             return Vec::new();
         }
         // Stopped processes cannot fork, so once every member has been stopped none can slip away.
-        let deadline = Instant::now() + VERIFY;
+        let deadline = Instant::now() + KILL_VERIFY_TIMEOUT;
         let (mut stopped, mut empty) = (HashSet::new(), 0);
         while Instant::now() < deadline {
             let members = self.members();
-            let fresh: Vec<Identity> =
+            let fresh: Vec<ProcessIdentity> =
                 members.iter().map(|m| m.id).filter(|id| stopped.insert(*id)).collect();
             if members.is_empty() {
                 empty = 1;
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(KILL_POLL_INTERVAL);
             }
             if fresh.is_empty() {
                 break;
             }
             fresh.iter().for_each(|id| send(*id, Signal::STOP));
         }
-        let deadline = Instant::now() + VERIFY;
+        let deadline = Instant::now() + KILL_VERIFY_TIMEOUT;
         loop {
             let members = self.members();
             // In the middle of an exec a process shows no mark, so one empty look proves nothing.
@@ -108,7 +108,7 @@ impl Tree {
                 return members.iter().map(|member| member.id.pid).collect();
             }
             members.iter().for_each(|member| send(member.id, Signal::KILL));
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(KILL_POLL_INTERVAL);
         }
     }
 
@@ -122,7 +122,8 @@ impl Tree {
         // All that ever descended from us would be below us still, because orphans come to us. So only what others have
         // started can be left: it carries the mark, or was put into the group. Should orphans not come, those that were
         // seen are known.
-        let lives = |id: &Identity| table::entry(id.pid).is_some_and(|entry| entry.id == *id);
+        let lives =
+            |id: &ProcessIdentity| table::entry(id.pid).is_some_and(|entry| entry.id == *id);
         let held = self.cgroup.as_ref().is_some_and(|cgroup| !cgroup.members().is_empty());
         if held || self.seen.iter().any(lives) {
             return false;
@@ -140,14 +141,14 @@ impl Tree {
         }
         // In the middle of an exec a process shows no mark, so one look proves nothing. A number is not given away again
         // within that time.
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(KILL_POLL_INTERVAL);
         others()
             .filter(|pid| !elsewhere.contains(pid))
             .all(|pid| environs.belongs(pid, &self.mark) != Belongs::Here)
     }
 
     /// The living members, and a chance for the dead ones to be taken out of the process table.
-    fn members(&mut self) -> Vec<Entry> {
+    fn members(&mut self) -> Vec<ProcessEntry> {
         let table = table::read();
         self.discover(&table);
         let mut living = Vec::new();
@@ -164,7 +165,7 @@ impl Tree {
         living
     }
 
-    fn discover(&mut self, table: &HashMap<i32, Entry>) {
+    fn discover(&mut self, table: &HashMap<i32, ProcessEntry>) {
         let me = getpid().as_raw_nonzero().get();
         match self.containment.sweep {
             Sweep::Tree | Sweep::WithoutGroup => {
@@ -172,7 +173,7 @@ impl Tree {
                 self.seen
                     .extend(held.iter().filter_map(|pid| table.get(pid)).map(|entry| entry.id));
                 let mut environs = Environs::default();
-                for Entry { id, zombie, .. } in table.values() {
+                for ProcessEntry { id, zombie, .. } in table.values() {
                     let settled = self.seen.contains(id) || self.elsewhere.contains(id);
                     if id.pid == me || *zombie || settled || id.started < self.since {
                         continue;
@@ -198,11 +199,11 @@ impl Tree {
                     .map(|e| e.id),
             );
         }
-        let mut children: HashMap<i32, Vec<Identity>> = HashMap::new();
+        let mut children: HashMap<i32, Vec<ProcessIdentity>> = HashMap::new();
         for entry in table.values() {
             children.entry(entry.parent).or_default().push(entry.id);
         }
-        let mut frontier: Vec<Identity> = self
+        let mut frontier: Vec<ProcessIdentity> = self
             .seen
             .iter()
             .copied()
@@ -218,14 +219,14 @@ impl Tree {
     }
 }
 
-impl Drop for Tree {
+impl Drop for ProcessTree {
     fn drop(&mut self) {
         roots::end(self.root.pid);
     }
 }
 
 /// Sends a signal to just this process.
-pub(super) fn send(id: Identity, signal: Signal) {
+pub(super) fn send(id: ProcessIdentity, signal: Signal) {
     let Some(pid) = Pid::from_raw(id.pid) else {
         return;
     };
@@ -246,7 +247,7 @@ fn is_childless() -> bool {
 }
 
 /// Takes a dead member out of the process table, if it is ours to take; the agent itself is waited for elsewhere.
-fn reap(entry: &Entry, root: Identity) {
+fn reap(entry: &ProcessEntry, root: ProcessIdentity) {
     if entry.id == root || entry.parent != getpid().as_raw_nonzero().get() {
         return;
     }

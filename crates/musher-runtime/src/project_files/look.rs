@@ -7,22 +7,22 @@ use std::path::Path;
 use rustix::fs::Dir;
 use rustix::io::Errno;
 
-use crate::untrusted::{self, Entry, Unfit};
+use crate::untrusted::{self, FolderEntry, Unfit};
 
-use super::{Effect, Found, LARGEST, ProjectFile, Snapshot};
+use super::{FileEffect, FoundFile, MAX_PROJECT_FILE_SIZE_BYTES, ProjectFile, Snapshot};
 
 /// More files than these are nobody's settings.
-const MOST_FILES: usize = 2_000;
+const MAX_PROJECT_FILES: usize = 2_000;
 const DEEPEST: usize = 16;
 
 impl Snapshot {
     /// What a folder has of the files that a program would execute. This blocks for a moment.
     pub fn of_folder(folder: &Path, files: &[ProjectFile]) -> io::Result<Self> {
         let top = OwnedFd::from(untrusted::folder_at(folder).map_err(Unfit::into_io)?);
-        let mut look = Look { snapshot: Self::default(), files };
+        let mut look = ProjectScan { snapshot: Self::default(), files };
         let (anywhere, at_top): (Vec<_>, Vec<_>) = files
             .iter()
-            .filter(|file| file.effect == Effect::Executes)
+            .filter(|file| file.effect == FileEffect::Executes)
             .partition(|file| file.is_anywhere());
         for file in at_top {
             look.descend(&top, "", &names_of(file), 0);
@@ -39,12 +39,12 @@ fn names_of(file: &ProjectFile) -> Vec<&'static str> {
     file.root().split('/').collect()
 }
 
-pub(super) struct Look<'a> {
+pub(super) struct ProjectScan<'a> {
     pub(super) snapshot: Snapshot,
     files: &'a [ProjectFile],
 }
 
-impl Look<'_> {
+impl ProjectScan<'_> {
     /// Goes down by these names, and then through all that is there.
     pub(super) fn descend(&mut self, folder: &OwnedFd, above: &str, names: &[&str], depth: usize) {
         let Some((name, rest)) = names.split_first() else {
@@ -54,20 +54,22 @@ impl Look<'_> {
         if self.snapshot.files.contains_key(&path) {
             return;
         }
-        let found = match untrusted::entry_in(folder, name, LARGEST) {
+        let found = match untrusted::entry_in(folder, name, MAX_PROJECT_FILE_SIZE_BYTES) {
             Ok(None) => return,
-            Ok(Some(Entry::Folder(opened))) => {
+            Ok(Some(FolderEntry::Folder(opened))) => {
                 return self.descend(&opened, &path, rest, depth + 1);
             }
-            Ok(Some(Entry::File(bytes))) => Found::Bytes(bytes),
-            Ok(Some(Entry::TooLong)) => Found::Odd(format!("a file of more than {LARGEST} bytes")),
-            Ok(Some(Entry::Link(target))) => Found::Odd(format!("a link to {target}")),
-            Ok(Some(Entry::Odd(_))) => {
-                Found::Odd("no file, but a pipe, a socket or a device".into())
+            Ok(Some(FolderEntry::File(bytes))) => FoundFile::Bytes(bytes),
+            Ok(Some(FolderEntry::TooLong)) => {
+                FoundFile::Odd(format!("a file of more than {MAX_PROJECT_FILE_SIZE_BYTES} bytes"))
+            }
+            Ok(Some(FolderEntry::Link(target))) => FoundFile::Odd(format!("a link to {target}")),
+            Ok(Some(FolderEntry::Odd(_))) => {
+                FoundFile::Odd("no file, but a pipe, a socket or a device".into())
             }
             Err(error) => {
                 let why = error.into_io();
-                Found::Odd(format!("something that cannot be read: {why}"))
+                FoundFile::Odd(format!("something that cannot be read: {why}"))
             }
         };
         self.snapshot.add(self.files, &path, found);
@@ -76,18 +78,19 @@ impl Look<'_> {
     fn all_in(&mut self, folder: &OwnedFd, path: &str, depth: usize) {
         let names = match names_in(folder) {
             Ok(names)
-                if depth <= DEEPEST && self.snapshot.files.len() + names.len() <= MOST_FILES =>
+                if depth <= DEEPEST
+                    && self.snapshot.files.len() + names.len() <= MAX_PROJECT_FILES =>
             {
                 names
             }
             Ok(_) => {
                 return self
                     .snapshot
-                    .put(path.to_owned(), Found::Odd("a folder with too much in it".into()));
+                    .put(path.to_owned(), FoundFile::Odd("a folder with too much in it".into()));
             }
             Err(errno) => {
                 let what = format!("a folder that cannot be read: {errno}");
-                return self.snapshot.put(path.to_owned(), Found::Odd(what));
+                return self.snapshot.put(path.to_owned(), FoundFile::Odd(what));
             }
         };
         for name in names {
@@ -95,7 +98,7 @@ impl Look<'_> {
                 Ok(name) => self.descend(folder, path, &[&name], depth),
                 // It could not be opened by what is shown of it.
                 Err(shown) => {
-                    let what = Found::Odd("a file whose name is no text".into());
+                    let what = FoundFile::Odd("a file whose name is no text".into());
                     self.snapshot.put(format!("{path}/{shown}"), what);
                 }
             }
@@ -113,7 +116,7 @@ fn names_in(folder: &OwnedFd) -> Result<Vec<Result<String, String>>, Errno> {
             let text = name.to_str().map(str::to_owned);
             names.push(text.map_err(|_| name.to_string_lossy().into_owned()));
         }
-        if names.len() > MOST_FILES {
+        if names.len() > MAX_PROJECT_FILES {
             break;
         }
     }

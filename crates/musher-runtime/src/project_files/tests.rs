@@ -87,7 +87,10 @@ fn a_link_a_pipe_a_folder_and_a_huge_file_are_seen_for_what_they_are_and_never_a
             rustix::fs::mkfifoat(rustix::fs::CWD, at.join(".servers.json"), mode).unwrap();
         }),
         (".servers.json", "more than", |at| {
-            fs::File::create(at.join(".servers.json")).unwrap().set_len(LARGEST + 1).unwrap();
+            fs::File::create(at.join(".servers.json"))
+                .unwrap()
+                .set_len(MAX_PROJECT_FILE_SIZE_BYTES + 1)
+                .unwrap();
         }),
         (".tool/hooks", "a link to /bin", |at| {
             fs::create_dir(at.join(".tool")).unwrap();
@@ -125,23 +128,23 @@ fn a_commit_and_a_folder_with_the_same_files_are_the_same() {
         [".tool/settings.json", ".tool/hooks/x", "README.md", ".tools/settings.json", "RULES.md"]
     {
         write(folder.path(), path, "text");
-        commit.add(FILES, path, Found::Bytes(b"text".to_vec()));
+        commit.add(FILES, path, FoundFile::Bytes(b"text".to_vec()));
     }
     assert!(commit.is_same(&look(folder.path())), "{commit:?}");
     let mut linked = Snapshot::default();
-    linked.add(FILES, ".tool", Found::Odd("a link".into()));
-    linked.add(FILES, ".tooling", Found::Odd("a link".into()));
+    linked.add(FILES, ".tool", FoundFile::Odd("a link".into()));
+    linked.add(FILES, ".tooling", FoundFile::Odd("a link".into()));
     assert_eq!(paths(&linked), [".tool"]);
 }
 
 #[test]
 fn execution_goes_before_obedience_and_both_are_known_in_any_folder() {
     for (path, effect) in [
-        (".tool/settings.json", Some(Effect::Executes)),
-        ("a/b/.tool/settings.json", Some(Effect::Executes)),
-        (".tool/hooks/notes.md", Some(Effect::Executes)),
-        ("RULES.md", Some(Effect::Obeys)),
-        ("docs/RULES.md", Some(Effect::Obeys)),
+        (".tool/settings.json", Some(FileEffect::Executes)),
+        ("a/b/.tool/settings.json", Some(FileEffect::Executes)),
+        (".tool/hooks/notes.md", Some(FileEffect::Executes)),
+        ("RULES.md", Some(FileEffect::Obeys)),
+        ("docs/RULES.md", Some(FileEffect::Obeys)),
         ("src/main.rs", None),
     ] {
         assert_eq!(effect_of(FILES, path), effect, "{path}");

@@ -14,27 +14,31 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::untrusted::{self, Entry, FOLDER, Links, Way, open_beneath};
+use crate::untrusted::{self, FOLDER, FolderEntry, Links, Way, open_beneath};
 
-use super::Found;
-use super::look::Look;
+use super::FoundFile;
+use super::look::ProjectScan;
 
 /// More folders than these are not looked through before each prompt.
-const MOST_FOLDERS: usize = 200_000;
+const MAX_WALKED_FOLDERS: usize = 200_000;
 const DEEPEST: usize = 128;
 /// No list of what is ignored is longer.
-const LONGEST_LIST: u64 = 1 << 20;
+const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 const IGNORES: &str = ".gitignore";
 
 /// Adds what lies by one of these ways of names in any folder.
-pub(super) fn everywhere(look: &mut Look<'_>, top: &OwnedFd, wanted: Vec<Vec<&'static str>>) {
+pub(super) fn everywhere(
+    look: &mut ProjectScan<'_>,
+    top: &OwnedFd,
+    wanted: Vec<Vec<&'static str>>,
+) {
     let is_repository = statat(top, ".git", AtFlags::SYMLINK_NOFOLLOW).is_ok();
     let mut walk = Walk { look, top, wanted, is_repository, way: Way::of(top), folders: 0 };
     walk.through(top, "", &Ignored::default(), 0);
 }
 
 struct Walk<'a, 'b> {
-    look: &'a mut Look<'b>,
+    look: &'a mut ProjectScan<'b>,
     top: &'a OwnedFd,
     wanted: Vec<Vec<&'static str>>,
     is_repository: bool,
@@ -45,7 +49,7 @@ struct Walk<'a, 'b> {
 impl Walk<'_, '_> {
     fn through(&mut self, folder: &OwnedFd, path: &str, ignored: &Ignored, depth: usize) {
         self.folders += 1;
-        if self.folders > MOST_FOLDERS || depth > DEEPEST {
+        if self.folders > MAX_WALKED_FOLDERS || depth > DEEPEST {
             let place = if path.is_empty() { "." } else { path };
             return self.odd(place, "a folder with more below it than is looked through".into());
         }
@@ -123,7 +127,7 @@ impl Walk<'_, '_> {
     }
 
     fn odd(&mut self, path: &str, what: String) {
-        self.look.snapshot.put(path.to_owned(), Found::Odd(what));
+        self.look.snapshot.put(path.to_owned(), FoundFile::Odd(what));
     }
 }
 
@@ -171,7 +175,9 @@ impl Ignored {
 
     /// With what the list in this folder says. One that cannot be read takes all of it back.
     fn with(&self, folder: &OwnedFd) -> Self {
-        let Ok(Some(Entry::File(list))) = untrusted::entry_in(folder, IGNORES, LONGEST_LIST) else {
+        let Ok(Some(FolderEntry::File(list))) =
+            untrusted::entry_in(folder, IGNORES, MAX_IGNORE_FILE_BYTES)
+        else {
             return Self::default();
         };
         let mut ignored = self.clone();

@@ -13,11 +13,11 @@ pub(super) struct Scenario {
     pub(super) model: String,
     /// The time between two words.
     pub(super) pace: Duration,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ScriptStep>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(super) enum ScriptStep {
     Say(String),
     Think(String),
     Tool {
@@ -151,14 +151,14 @@ fn line_of(text: &str, span: &Range<usize>) -> usize {
 const VERBS: &str = "say, think, write, edit, run, ask, approve, usage, fail, hang or turn";
 
 impl RawStep {
-    fn resolve(mut self) -> Result<Step, String> {
+    fn resolve(mut self) -> Result<ScriptStep, String> {
         let ask_first = self.ask_first.take();
-        let mut found: Vec<(&str, Step)> = Vec::new();
+        let mut found: Vec<(&str, ScriptStep)> = Vec::new();
         if let Some(text) = self.say.take() {
-            found.push(("say", Step::Say(text)));
+            found.push(("say", ScriptStep::Say(text)));
         }
         if let Some(text) = self.think.take() {
-            found.push(("think", Step::Think(text)));
+            found.push(("think", ScriptStep::Think(text)));
         }
         let mut tools: Vec<(&str, Tool)> = Vec::new();
         if let Some(path) = self.write.take() {
@@ -177,28 +177,31 @@ impl RawStep {
         }
         let takes_ask_first = !tools.is_empty();
         found.extend(tools.into_iter().map(|(verb, tool)| {
-            (verb, Step::Tool { tool, ask_first: ask_first.unwrap_or_default() })
+            (verb, ScriptStep::Tool { tool, ask_first: ask_first.unwrap_or_default() })
         }));
         if let Some(question) = self.ask.take() {
             let options = self.options.take().unwrap_or_default();
             let multi = self.multi.take().unwrap_or_default();
-            found.push(("ask", Step::Ask { question, options, multi, save: self.save.take() }));
+            found.push((
+                "ask",
+                ScriptStep::Ask { question, options, multi, save: self.save.take() },
+            ));
         }
         if let Some(act) = self.approve.take() {
-            found.push(("approve", Step::Approve { act }));
+            found.push(("approve", ScriptStep::Approve { act }));
         }
         if let Some(usage) = self.usage.take() {
             found.push(("usage", usage.resolve()));
         }
         if let Some(message) = self.fail.take() {
             let class = self.class.take().unwrap_or(ErrorClass::Unknown);
-            found.push(("fail", Step::Fail { class, message }));
+            found.push(("fail", ScriptStep::Fail { class, message }));
         }
         if self.hang.take() == Some(true) {
-            found.push(("hang", Step::Hang));
+            found.push(("hang", ScriptStep::Hang));
         }
         if self.turn.take() == Some(true) {
-            found.push(("turn", Step::Turn));
+            found.push(("turn", ScriptStep::Turn));
         }
         if let Some(stray) = self.stray(ask_first.filter(|_| !takes_ask_first)) {
             return Err(format!("`{stray}` does not belong to this step"));
@@ -231,8 +234,8 @@ impl RawStep {
 }
 
 impl RawUsage {
-    fn resolve(self) -> Step {
-        Step::Usage {
+    fn resolve(self) -> ScriptStep {
+        ScriptStep::Usage {
             tokens: Tokens {
                 input: self.input,
                 cache_read: self.cache_read,

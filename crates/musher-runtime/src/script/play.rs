@@ -5,22 +5,22 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use musher_core::{
-    Answer, Approval, Ask, Channel, CostBasis, Delta, ErrorClass, ErrorInfo, EventKind, ItemBody,
-    ItemId, Level, ModelChange, Question, QuestionOption, Scope, SessionId, SessionInfo, Spend,
+    Answer, Approval, Ask, Channel, CostBasis, Delta, ErrorClass, ErrorInfo, EventKind, EventScope,
+    ItemBody, ItemId, Level, ModelChange, Question, QuestionOption, SessionId, SessionInfo, Spend,
     ToolKind, Trigger, TurnEnded, TurnOutcome, UsageReport,
 };
 use uuid::Uuid;
 
-use super::format::{self, Scenario, Step};
-use super::sessions::{Keep, LoadError, Progress, Sessions};
+use super::format::{self, Scenario, ScriptStep};
+use super::sessions::{Keep, ScriptProgress, ScriptSessionError, ScriptSessions};
 use super::tools::Approved;
 use super::{DRY_RUN, Script};
-use crate::process::{Containment, Mark, Weights};
-use crate::session::{Attempt, Batch, Ended, Order, Signal};
+use crate::process::{Containment, RunMark, Weights};
+use crate::session::{Attempt, BackendEnd, BackendOrder, FrameBatch, Signal};
 
 /// Why a step did not come to its end.
 #[derive(Debug)]
-pub(super) enum Broken {
+pub(super) enum StepBroken {
     Interrupted,
     Failed(ErrorInfo),
     TimedOut,
@@ -33,20 +33,20 @@ pub(super) struct Player {
     scenario: Scenario,
     model: String,
     session: SessionId,
-    sessions: Sessions,
-    progress: Progress,
+    sessions: ScriptSessions,
+    progress: ScriptProgress,
     minted: u64,
     prompt: String,
     last_said: Option<String>,
     survivors: Vec<i32>,
     /// What was ordered while a step was busy with something else.
-    early: Vec<Order>,
+    early: Vec<BackendOrder>,
 }
 
 /// Plays one attempt to its end.
-pub(super) async fn play(script: Script, attempt: Attempt) -> Ended {
-    let sessions = Sessions::new(script.sessions.clone());
-    let refuse = |class, message: String| Ended::failed(ErrorInfo::new(class, message));
+pub(super) async fn play(script: Script, attempt: Attempt) -> BackendEnd {
+    let sessions = ScriptSessions::new(script.sessions.clone());
+    let refuse = |class, message: String| BackendEnd::failed(ErrorInfo::new(class, message));
     let given = match given(&script, &attempt) {
         Ok(given) => given,
         Err(message) => return refuse(ErrorClass::Config, message),
@@ -55,18 +55,18 @@ pub(super) async fn play(script: Script, attempt: Attempt) -> Ended {
     let (session, progress) = match &attempt.resume {
         None => {
             let script = given.unwrap_or_else(|| DRY_RUN.to_owned());
-            (mint(), Progress { script, ..Progress::default() })
+            (mint(), ScriptProgress { script, ..ScriptProgress::default() })
         }
         Some(earlier) => match sessions.load(earlier) {
-            Err(LoadError::Unknown) => {
+            Err(ScriptSessionError::Unknown) => {
                 let error = ErrorInfo::new(
                     ErrorClass::SessionNotFound,
                     format!("session {earlier} is not known"),
                 )
                 .with_hint("start a new one without --resume");
-                return Ended { unknown_session: true, ..Ended::failed(error) };
+                return BackendEnd { unknown_session: true, ..BackendEnd::failed(error) };
             }
-            Err(LoadError::Damaged(why)) => return refuse(ErrorClass::Config, why),
+            Err(ScriptSessionError::Damaged(why)) => return refuse(ErrorClass::Config, why),
             Ok(progress) if given.as_ref().is_some_and(|given| *given != progress.script) => {
                 let message = format!("session {earlier} was begun with another script");
                 return refuse(ErrorClass::Config, message);
@@ -112,13 +112,13 @@ fn given(script: &Script, attempt: &Attempt) -> Result<Option<String>, String> {
 }
 
 impl Player {
-    async fn run(mut self) -> Ended {
+    async fn run(mut self) -> BackendEnd {
         // What breaks off the session is told by its driver; here it only ends.
         let _broken = self.turns().await;
-        Ended { exit_code: Some(0), survivors: self.survivors, ..Ended::default() }
+        BackendEnd { exit_code: Some(0), survivors: self.survivors, ..BackendEnd::default() }
     }
 
-    async fn turns(&mut self) -> Result<(), Broken> {
+    async fn turns(&mut self) -> Result<(), StepBroken> {
         let spec = self.attempt.spec.clone();
         let resumed = self.attempt.resume.clone();
         self.event(EventKind::SessionInfo(Box::new(SessionInfo {
@@ -148,29 +148,31 @@ impl Player {
     )]
     async fn next_prompt(&mut self) -> Option<String> {
         let order = |order| match order {
-            Order::Prompt { text, .. } => Ok(Some(text)),
-            Order::Close => Ok(None),
+            BackendOrder::Prompt { text, .. } => Ok(Some(text)),
+            BackendOrder::Close => Ok(None),
             other => Err(other),
         };
         loop {
             match self.until(order).await {
                 Ok(prompt) => return prompt,
                 // There is no turn to interrupt.
-                Err(Broken::Interrupted) => {}
-                Err(Broken::Failed(_) | Broken::TimedOut | Broken::Ending) => return None,
+                Err(StepBroken::Interrupted) => {}
+                Err(StepBroken::Failed(_) | StepBroken::TimedOut | StepBroken::Ending) => {
+                    return None;
+                }
             }
         }
     }
 
-    async fn turn(&mut self) -> Result<(), Broken> {
+    async fn turn(&mut self) -> Result<(), StepBroken> {
         self.last_said = None;
         let started = EventKind::TurnStarted { trigger: Trigger::Prompt, prompts: Vec::new() };
         self.event(started).await?;
         let ended = match self.steps().await {
             Ok(()) => self.ended(TurnOutcome::Completed, None),
-            Err(Broken::Interrupted) => self.ended(TurnOutcome::Interrupted, None),
-            Err(Broken::Failed(error)) => self.ended(TurnOutcome::Failed, Some(error)),
-            Err(broken @ (Broken::Ending | Broken::TimedOut)) => return Err(broken),
+            Err(StepBroken::Interrupted) => self.ended(TurnOutcome::Interrupted, None),
+            Err(StepBroken::Failed(error)) => self.ended(TurnOutcome::Failed, Some(error)),
+            Err(broken @ (StepBroken::Ending | StepBroken::TimedOut)) => return Err(broken),
         };
         self.event(EventKind::TurnEnded(Box::new(ended))).await
     }
@@ -183,7 +185,7 @@ impl Player {
         }
     }
 
-    async fn steps(&mut self) -> Result<(), Broken> {
+    async fn steps(&mut self) -> Result<(), StepBroken> {
         let mut call_open = false;
         loop {
             let Some(step) = self.scenario.steps.get(self.progress.step).cloned() else {
@@ -193,41 +195,46 @@ impl Player {
                 return Ok(());
             };
             // As with a model: one call says and thinks and may end in a tool, whose result goes to the next.
-            if !call_open && !matches!(step, Step::Turn) {
+            if !call_open && !matches!(step, ScriptStep::Turn) {
                 self.signal(Signal::ModelCall).await?;
                 call_open = true;
             }
-            call_open &=
-                !matches!(step, Step::Tool { .. } | Step::Ask { .. } | Step::Approve { .. });
+            call_open &= !matches!(
+                step,
+                ScriptStep::Tool { .. } | ScriptStep::Ask { .. } | ScriptStep::Approve { .. }
+            );
             let at = self.progress.step;
             // What asks first begins with the answer; until then it has done nothing.
-            let asks = matches!(step, Step::Tool { .. } | Step::Ask { .. } | Step::Approve { .. });
+            let asks = matches!(
+                step,
+                ScriptStep::Tool { .. } | ScriptStep::Ask { .. } | ScriptStep::Approve { .. }
+            );
             if !asks {
                 self.begin(Keep::Cheaply)?;
             }
             let result = self.step(&step).await;
-            let cut_off = matches!(result, Err(Broken::Ending | Broken::TimedOut));
+            let cut_off = matches!(result, Err(StepBroken::Ending | StepBroken::TimedOut));
             if self.progress.step > at || !cut_off {
                 self.progress.step = at + 1;
                 self.progress.open = false;
                 self.save(Keep::Cheaply)?;
             }
             result?;
-            if matches!(step, Step::Turn) {
+            if matches!(step, ScriptStep::Turn) {
                 return Ok(());
             }
         }
     }
 
     /// Notes that the step is begun before it does anything: a step is never played twice, whatever cuts it short.
-    pub(super) fn begin(&mut self, keep: Keep) -> Result<(), Broken> {
+    pub(super) fn begin(&mut self, keep: Keep) -> Result<(), StepBroken> {
         self.progress.step += 1;
         self.progress.open = true;
         self.save(keep)
     }
 
     /// Says that the last step was cut short, if it was: nobody knows how much of it was done.
-    async fn say_cut_short(&mut self) -> Result<(), Broken> {
+    async fn say_cut_short(&mut self) -> Result<(), StepBroken> {
         if !std::mem::take(&mut self.progress.open) {
             return Ok(());
         }
@@ -239,16 +246,16 @@ impl Player {
         self.event(EventKind::Notice { level, code, text }).await
     }
 
-    async fn step(&mut self, step: &Step) -> Result<(), Broken> {
+    async fn step(&mut self, step: &ScriptStep) -> Result<(), StepBroken> {
         match step {
-            Step::Say(text) => self.say(self.fill(text)).await,
-            Step::Think(text) => self.think(self.fill(text)).await,
-            Step::Tool { tool, ask_first } => self.tool(tool, *ask_first).await,
-            Step::Ask { question, options, multi, save } => {
+            ScriptStep::Say(text) => self.say(self.fill(text)).await,
+            ScriptStep::Think(text) => self.think(self.fill(text)).await,
+            ScriptStep::Tool { tool, ask_first } => self.tool(tool, *ask_first).await,
+            ScriptStep::Ask { question, options, multi, save } => {
                 self.question(question, options, *multi, save.as_deref()).await
             }
-            Step::Approve { act } => self.approve(act).await,
-            Step::Usage { tokens, cost } => {
+            ScriptStep::Approve { act } => self.approve(act).await,
+            ScriptStep::Usage { tokens, cost } => {
                 let spend = Spend::costing(*tokens, *cost);
                 let report = UsageReport {
                     cost_basis: if cost.is_some() {
@@ -261,33 +268,34 @@ impl Player {
                 };
                 self.event(EventKind::Usage(report)).await
             }
-            Step::Fail { class, message } => {
-                Err(Broken::Failed(ErrorInfo::new(*class, self.fill(message))))
+            ScriptStep::Fail { class, message } => {
+                Err(StepBroken::Failed(ErrorInfo::new(*class, self.fill(message))))
             }
-            Step::Hang => Err(self.interruption().await),
-            Step::Turn => Ok(()),
+            ScriptStep::Hang => Err(self.interruption().await),
+            ScriptStep::Turn => Ok(()),
         }
     }
 
-    async fn say(&mut self, text: String) -> Result<(), Broken> {
+    async fn say(&mut self, text: String) -> Result<(), StepBroken> {
         let item = self.stream(Channel::Text, &text).await?;
         self.last_said = Some(text.clone());
         let body = ItemBody::Text { text };
         self.event(EventKind::ItemDone { item, body, aborted: false }).await
     }
 
-    async fn think(&mut self, text: String) -> Result<(), Broken> {
+    async fn think(&mut self, text: String) -> Result<(), StepBroken> {
         let item = self.stream(Channel::Reasoning, &text).await?;
         let body = ItemBody::Reasoning { text, opaque: None };
         self.event(EventKind::ItemDone { item, body, aborted: false }).await
     }
 
-    async fn stream(&mut self, channel: Channel, text: &str) -> Result<ItemId, Broken> {
+    async fn stream(&mut self, channel: Channel, text: &str) -> Result<ItemId, StepBroken> {
         let item = ItemId::new(format!("item-{}", self.mint()));
         for word in text.split_inclusive(' ') {
             self.rest(self.scenario.pace).await?;
             let (item, text) = (item.clone(), word.to_owned());
-            self.signal(Signal::Delta(Delta { item, channel, text, scope: Scope::Main })).await?;
+            self.signal(Signal::Delta(Delta { item, channel, text, scope: EventScope::Main }))
+                .await?;
         }
         Ok(item)
     }
@@ -298,7 +306,7 @@ impl Player {
         options: &[String],
         multi: bool,
         save: Option<&str>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), StepBroken> {
         let options = options
             .iter()
             .map(|label| QuestionOption { label: label.clone(), description: None })
@@ -307,9 +315,9 @@ impl Player {
         let answer = self.ask(Ask::Question { questions: vec![question] }).await?;
         let told = match answer {
             Answer::Replies { replies } => {
-                replies.first().map(musher_core::Reply::joined).unwrap_or_default()
+                replies.first().map(musher_core::QuestionReply::joined).unwrap_or_default()
             }
-            Answer::DenyAndInterrupt { .. } => return Err(Broken::Interrupted),
+            Answer::DenyAndInterrupt { .. } => return Err(StepBroken::Interrupted),
             Answer::Deny { .. }
             | Answer::Allow { .. }
             | Answer::AllowAlways { .. }
@@ -321,7 +329,7 @@ impl Player {
         Ok(())
     }
 
-    async fn approve(&mut self, act: &str) -> Result<(), Broken> {
+    async fn approve(&mut self, act: &str) -> Result<(), StepBroken> {
         let act = self.fill(act);
         let approved = self
             .approval(Approval {
@@ -342,7 +350,7 @@ impl Player {
             Approved::Yes { .. } => Ok(()),
             Approved::No { reason } => {
                 let message = format!("`{act}` was not approved: {reason}");
-                Err(Broken::Failed(ErrorInfo::new(ErrorClass::Policy, message)))
+                Err(StepBroken::Failed(ErrorInfo::new(ErrorClass::Policy, message)))
             }
         }
     }
@@ -369,7 +377,7 @@ impl Player {
         self.attempt.env.to_vec()
     }
 
-    pub(super) fn mark(&self) -> Mark {
+    pub(super) fn mark(&self) -> RunMark {
         self.attempt.mark.clone()
     }
 
@@ -385,31 +393,31 @@ impl Player {
         self.survivors.extend(survivors);
     }
 
-    fn save(&self, keep: Keep) -> Result<(), Broken> {
+    fn save(&self, keep: Keep) -> Result<(), StepBroken> {
         self.sessions.save(&self.session, &self.progress, keep).map_err(|error| {
             let message = format!("the session could not be kept: {error}");
-            Broken::Failed(ErrorInfo::new(ErrorClass::Unavailable, message))
+            StepBroken::Failed(ErrorInfo::new(ErrorClass::Unavailable, message))
         })
     }
 
-    pub(super) async fn event(&mut self, kind: EventKind) -> Result<(), Broken> {
+    pub(super) async fn event(&mut self, kind: EventKind) -> Result<(), StepBroken> {
         self.signal(Signal::event(kind)).await
     }
 
-    pub(super) async fn signal(&mut self, signal: Signal) -> Result<(), Broken> {
+    pub(super) async fn signal(&mut self, signal: Signal) -> Result<(), StepBroken> {
         self.send(vec![signal].into()).await
     }
 
-    pub(super) async fn send(&mut self, batch: Batch) -> Result<(), Broken> {
+    pub(super) async fn send(&mut self, batch: FrameBatch) -> Result<(), StepBroken> {
         tokio::select! {
-            sent = self.attempt.port.signals.send(batch) => sent.map_err(|_| Broken::Ending),
-            () = self.attempt.port.end.cancelled() => Err(Broken::Ending),
-            () = self.attempt.port.kill.cancelled() => Err(Broken::Ending),
+            sent = self.attempt.port.signals.send(batch) => sent.map_err(|_| StepBroken::Ending),
+            () = self.attempt.port.end.cancelled() => Err(StepBroken::Ending),
+            () = self.attempt.port.kill.cancelled() => Err(StepBroken::Ending),
         }
     }
 
     /// Rests between words, and heeds an interrupt even when there is no time to rest.
-    async fn rest(&mut self, time: Duration) -> Result<(), Broken> {
+    async fn rest(&mut self, time: Duration) -> Result<(), StepBroken> {
         tokio::select! {
             biased;
             broken = self.interruption() => Err(broken),
@@ -418,9 +426,9 @@ impl Player {
     }
 
     /// Waits until the turn is interrupted or the session ended; other orders are kept for later.
-    pub(super) async fn interruption(&mut self) -> Broken {
+    pub(super) async fn interruption(&mut self) -> StepBroken {
         loop {
-            if let Err(broken) = self.until(Err::<(), Order>).await {
+            if let Err(broken) = self.until(Err::<(), BackendOrder>).await {
                 return broken;
             }
         }
@@ -429,17 +437,17 @@ impl Player {
     /// Waits for the order that `take` is looking for.
     pub(super) async fn until<T>(
         &mut self,
-        mut take: impl FnMut(Order) -> Result<T, Order>,
-    ) -> Result<T, Broken> {
+        mut take: impl FnMut(BackendOrder) -> Result<T, BackendOrder>,
+    ) -> Result<T, StepBroken> {
         let mut waiting = std::mem::take(&mut self.early).into_iter();
         loop {
             let order = match waiting.next() {
                 Some(order) => order,
                 None => tokio::select! {
                     biased;
-                    () = self.attempt.port.kill.cancelled() => return Err(Broken::Ending),
-                    () = self.attempt.port.end.cancelled() => return Err(Broken::Ending),
-                    order = self.attempt.port.orders.recv() => order.ok_or(Broken::Ending)?,
+                    () = self.attempt.port.kill.cancelled() => return Err(StepBroken::Ending),
+                    () = self.attempt.port.end.cancelled() => return Err(StepBroken::Ending),
+                    order = self.attempt.port.orders.recv() => order.ok_or(StepBroken::Ending)?,
                 },
             };
             match take(order) {
@@ -447,20 +455,26 @@ impl Player {
                     self.early.extend(waiting);
                     return Ok(found);
                 }
-                Err(Order::Interrupt) => {
+                Err(BackendOrder::Interrupt) => {
                     self.early.extend(waiting);
-                    return Err(Broken::Interrupted);
+                    return Err(StepBroken::Interrupted);
                 }
-                Err(Order::SetModel { model }) => {
+                Err(BackendOrder::SetModel { model }) => {
                     let from = Some(std::mem::replace(&mut self.model, model.clone()));
                     let why = ModelChange::Person;
                     self.event(EventKind::ModelChanged { from, to: model, why }).await?;
                 }
                 // What is said into a turn is what the script calls the prompt from then on.
-                Err(Order::Steer { text, .. }) => self.prompt = text,
-                Err(order @ (Order::Prompt { .. } | Order::Close)) => self.early.push(order),
+                Err(BackendOrder::Steer { text, .. }) => self.prompt = text,
+                Err(order @ (BackendOrder::Prompt { .. } | BackendOrder::Close)) => {
+                    self.early.push(order);
+                }
                 // An answer or a verdict that nobody waits for any more.
-                Err(Order::Answer { .. } | Order::Gate { .. } | Order::SetMode { .. }) => {}
+                Err(
+                    BackendOrder::Answer { .. }
+                    | BackendOrder::Gate { .. }
+                    | BackendOrder::SetMode { .. },
+                ) => {}
             }
         }
     }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 /// How far a session has come.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Progress {
+pub(super) struct ScriptProgress {
     /// The next step.
     pub(super) step: usize,
     /// The step before it was begun, and has not ended.
@@ -32,18 +32,18 @@ pub(super) enum Keep {
 }
 
 /// Why a session cannot be gone on with.
-pub(super) enum LoadError {
+pub(super) enum ScriptSessionError {
     Unknown,
     Damaged(String),
 }
 
 /// The folder of sessions, if they are kept at all.
 #[derive(Debug)]
-pub(super) struct Sessions {
+pub(super) struct ScriptSessions {
     folder: Option<PathBuf>,
 }
 
-impl Sessions {
+impl ScriptSessions {
     pub(super) fn new(folder: Option<PathBuf>) -> Self {
         Self { folder }
     }
@@ -54,11 +54,12 @@ impl Sessions {
     }
 
     /// The progress of a session.
-    pub(super) fn load(&self, session: &SessionId) -> Result<Progress, LoadError> {
-        let path = self.path(session).ok_or(LoadError::Unknown)?;
-        let bytes = std::fs::read(&path).map_err(|_| LoadError::Unknown)?;
-        let damaged =
-            |error| LoadError::Damaged(format!("`{}` is damaged: {error}", path.display()));
+    pub(super) fn load(&self, session: &SessionId) -> Result<ScriptProgress, ScriptSessionError> {
+        let path = self.path(session).ok_or(ScriptSessionError::Unknown)?;
+        let bytes = std::fs::read(&path).map_err(|_| ScriptSessionError::Unknown)?;
+        let damaged = |error| {
+            ScriptSessionError::Damaged(format!("`{}` is damaged: {error}", path.display()))
+        };
         serde_json::from_slice(&bytes).map_err(damaged)
     }
 
@@ -66,7 +67,7 @@ impl Sessions {
     pub(super) fn save(
         &self,
         session: &SessionId,
-        progress: &Progress,
+        progress: &ScriptProgress,
         keep: Keep,
     ) -> std::io::Result<()> {
         let Some(path) = self.path(session) else {

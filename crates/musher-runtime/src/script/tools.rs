@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use musher_core::{
-    Answer, Approval, Ask, AskId, CallId, Channel, Delta, Edit, EventKind, Executor, Scope,
+    Answer, Approval, Ask, AskId, CallId, Channel, Delta, Edit, EventKind, EventScope, Executor,
     ToolKind, ToolOutput, ToolPhase, ToolUpdate, merged,
 };
 use serde_json::json;
@@ -11,10 +11,10 @@ use tokio::time::Instant;
 
 use super::files;
 use super::format::Tool;
-use super::play::{Broken, Player};
+use super::play::{Player, StepBroken};
 use super::sessions::Keep;
-use crate::process::{Errors, Input, Launch, LineBody, Process, Said, Weight};
-use crate::session::{Batch, Gate, GateVerdict, Order, Signal};
+use crate::process::{Errors, Launch, LineBody, Process, Said, StdinMode, Weight};
+use crate::session::{BackendOrder, FrameBatch, Gate, GateVerdict, Signal};
 
 /// How much of a command's output is kept.
 const KEPT: usize = 64 * 1024;
@@ -35,7 +35,7 @@ impl Player {
         clippy::wildcard_enum_match_arm,
         reason = "one order is looked for; `until` takes the rest"
     )]
-    pub(super) async fn tool(&mut self, tool: &Tool, ask_first: bool) -> Result<(), Broken> {
+    pub(super) async fn tool(&mut self, tool: &Tool, ask_first: bool) -> Result<(), StepBroken> {
         // Rules and people judge what will really be done, so names are filled in before either sees it.
         let mut tool = tool.map(|text| self.fill(text));
         let call = CallId::new(format!("call-{}", self.mint()));
@@ -62,7 +62,7 @@ impl Player {
         self.signal(Signal::Gate(gate)).await?;
         let verdict = self
             .until(|order| match order {
-                Order::Gate { verdict, .. } => Ok(verdict),
+                BackendOrder::Gate { verdict, .. } => Ok(verdict),
                 other => Err(other),
             })
             .await?;
@@ -126,10 +126,10 @@ impl Player {
     }
 
     /// Asks for approval.
-    pub(super) async fn approval(&mut self, approval: Approval) -> Result<Approved, Broken> {
+    pub(super) async fn approval(&mut self, approval: Approval) -> Result<Approved, StepBroken> {
         match self.ask(Ask::Approval(Box::new(approval))).await? {
             Answer::Deny { reason } => Ok(Approved::No { reason }),
-            Answer::DenyAndInterrupt { .. } => Err(Broken::Interrupted),
+            Answer::DenyAndInterrupt { .. } => Err(StepBroken::Interrupted),
             Answer::Allow { input } => Ok(Approved::Yes { instead: input }),
             Answer::AllowAlways { .. } | Answer::Replies { .. } | Answer::Form { .. } => {
                 Ok(Approved::Yes { instead: None })
@@ -142,12 +142,17 @@ impl Player {
         clippy::wildcard_enum_match_arm,
         reason = "one order is looked for; `until` takes the rest"
     )]
-    pub(super) async fn ask(&mut self, body: Ask) -> Result<Answer, Broken> {
+    pub(super) async fn ask(&mut self, body: Ask) -> Result<Answer, StepBroken> {
         let ask = AskId::new(format!("ask-{}", self.mint()));
-        self.signal(Signal::AskOpened { ask: ask.clone(), body, scope: Scope::Main, raw: None })
-            .await?;
+        self.signal(Signal::AskOpened {
+            ask: ask.clone(),
+            body,
+            scope: EventScope::Main,
+            raw: None,
+        })
+        .await?;
         self.until(move |order| match order {
-            Order::Answer { ask: answered, answer } if answered == ask => Ok(answer),
+            BackendOrder::Answer { ask: answered, answer } if answered == ask => Ok(answer),
             other => Err(other),
         })
         .await
@@ -158,7 +163,7 @@ impl Player {
         call: &CallId,
         command: String,
         timeout: Option<Duration>,
-    ) -> Result<(ToolPhase, ToolOutput), Broken> {
+    ) -> Result<(ToolPhase, ToolOutput), StepBroken> {
         let launch = Launch {
             program: "/bin/sh".into(),
             args: vec!["-c".into(), command.into()],
@@ -166,7 +171,7 @@ impl Player {
             env: self.env(),
             mark: self.mark(),
             containment: self.containment(),
-            stdin: Input::Null,
+            stdin: StdinMode::Null,
             stderr: Errors::WithOutput,
             weights: self.weights(),
             tap: None,
@@ -188,7 +193,7 @@ impl Player {
                     continue;
                 }
                 () = until(deadline), if broken.is_none() => {
-                    broken = Some(Broken::TimedOut);
+                    broken = Some(StepBroken::TimedOut);
                     control.kill().await;
                     continue;
                 }
@@ -213,7 +218,7 @@ impl Player {
                 Some(Said::Ended(exit)) => {
                     self.survivors(exit.survivors);
                     let phase = match (&broken, exit.code) {
-                        (Some(Broken::TimedOut), _) => {
+                        (Some(StepBroken::TimedOut), _) => {
                             keep_tail(&mut text, "[stopped: it took too long]");
                             ToolPhase::Failed
                         }
@@ -223,23 +228,28 @@ impl Player {
                     };
                     let output = ToolOutput { text, structured: None, exit_code: exit.code };
                     return match broken {
-                        Some(Broken::TimedOut) | None => Ok((phase, output)),
+                        Some(StepBroken::TimedOut) | None => Ok((phase, output)),
                         Some(broken) => Err(broken),
                     };
                 }
-                None => return Err(Broken::Ending),
+                None => return Err(StepBroken::Ending),
             }
         }
     }
 
-    async fn output(&mut self, call: &CallId, line: &str, weight: Weight) -> Result<(), Broken> {
+    async fn output(
+        &mut self,
+        call: &CallId,
+        line: &str,
+        weight: Weight,
+    ) -> Result<(), StepBroken> {
         let delta = Signal::Delta(Delta {
             item: call.as_str().into(),
             channel: Channel::ToolOutput,
             text: format!("{line}\n"),
-            scope: Scope::Main,
+            scope: EventScope::Main,
         });
-        self.send(Batch { weight: Some(weight), ..vec![delta].into() }).await
+        self.send(FrameBatch { weight: Some(weight), ..vec![delta].into() }).await
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use musher_core::{
-    Answer, Approval, Ask, AskId, ClosedBy, Decision, Rule, ToolKind, ToolPhase, ToolRules,
+    Answer, Approval, Ask, AskDecision, AskId, ClosedBy, Rule, ToolKind, ToolPhase, ToolRules,
     ToolUpdate, ToolUse, Verdict, is_cut, merged,
 };
 use serde_json::Value as Json;
@@ -27,7 +27,7 @@ struct Open {
 
 /// Every ask of one session.
 #[derive(Debug)]
-pub(super) struct Asks {
+pub(super) struct SessionAsks {
     rules: ToolRules,
     policy: AskPolicy,
     reminder: Option<Duration>,
@@ -84,7 +84,7 @@ pub(super) enum Fate {
     },
 }
 
-impl Asks {
+impl SessionAsks {
     pub(super) fn new(rules: ToolRules, policy: AskPolicy, cwd: PathBuf) -> Self {
         let (open, closed) = (BTreeMap::new(), HashMap::new());
         Self { rules, policy, reminder: None, cwd, open, closed }
@@ -360,7 +360,7 @@ impl Asks {
     fn default_answer(&self, body: &Ask) -> Answer {
         let default = match self.policy {
             AskPolicy::Wait { default, .. } => default,
-            AskPolicy::Deny => Decision::Deny,
+            AskPolicy::Deny => AskDecision::Deny,
         };
         let may_allow = match body {
             // What nobody could see whole is not waved through because nobody looked.
@@ -370,7 +370,7 @@ impl Asks {
             // Nobody can answer a question or approve a plan for a person.
             Ask::Plan { .. } | Ask::Question { .. } | Ask::Form { .. } => false,
         };
-        if default == Decision::Allow && may_allow {
+        if default == AskDecision::Allow && may_allow {
             Answer::Allow { input: None }
         } else {
             Answer::Deny { reason: "No answer came in time. Go on without it.".into() }
@@ -465,7 +465,7 @@ mod tests {
         std::os::unix::fs::symlink("circle", cwd.join("circle")).unwrap();
         let rules =
             ToolRules { allow: vec!["edit(./**)".parse().unwrap()], ..ToolRules::default() };
-        let asks = Asks::new(rules, AskPolicy::default(), cwd);
+        let asks = SessionAsks::new(rules, AskPolicy::default(), cwd);
         let edit = |path: &str| {
             let (kind, subject) = (ToolKind::Edit, Some(path));
             let input = &Json::Null;

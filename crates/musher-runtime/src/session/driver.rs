@@ -14,29 +14,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use musher_core::{
-    ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, Ledger, Level, OpenWork, Outcome, PromptId,
-    Scope, SessionEnded, SessionId, SessionOrigin, Tokens, Usd,
+    ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, EventScope, Ledger, Level, OpenWork,
+    Outcome, PromptId, SessionEnded, SessionId, SessionOrigin, Tokens, Usd,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::asks::Asks;
+use super::asks::SessionAsks;
 use super::ending::{self, Ending};
 use super::limits::Clocks;
 use super::outbound::Outbound;
-use super::port::{Attempt, Batch, Ended, Order, Port, Settings};
+use super::port::{Attempt, BackendEnd, BackendOrder, FrameBatch, Port, ProjectFilesMode};
 use super::redact::Redactor;
 use super::spec;
-use super::turns::Turns;
-use super::{Output, Parcel, Request, Session, SessionSpec};
-use crate::process::{Mark, Tap, Weights};
+use super::turns::SessionTurns;
+use super::{OutputBatch, Request, Session, SessionOutput, SessionSpec};
+use crate::process::{RunMark, Tap, Weights};
 use crate::{Capabilities, ProjectFile, clock};
-use files::Watched;
+use files::WatchedFiles;
 use hosted::Hosted;
 
-/// Parcels of outputs that may wait for the host; when full, the agent is not listened to and waits.
+/// Batches of outputs that may wait for the host; when full, the agent is not listened to and waits.
 const OUTPUTS: usize = 8;
 /// Outputs that may wait in the driver itself before it stops listening.
 const OUTBOX: usize = 64;
@@ -44,9 +44,9 @@ const SIGNALS: usize = 16;
 const ORDERS: usize = 1024;
 const REQUESTS: usize = 64;
 /// An agent that neither works nor leaves is waited for this long.
-const LINGERING: Duration = Duration::from_secs(30);
+const LINGERING_AGENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// An agent that has closed its output has this long to leave.
-const LEAVING: Duration = Duration::from_secs(5);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What the driver must know of a runtime.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +67,7 @@ pub(crate) struct Profile {
 
 /// A runtime's own side: runs one attempt to its end.
 pub(crate) type Backend =
-    Arc<dyn Fn(Attempt) -> Pin<Box<dyn Future<Output = Ended> + Send>> + Send + Sync>;
+    Arc<dyn Fn(Attempt) -> Pin<Box<dyn Future<Output = BackendEnd> + Send>> + Send + Sync>;
 
 /// Starts a session of a runtime.
 pub(crate) fn start(profile: Profile, mut session_spec: SessionSpec, backend: Backend) -> Session {
@@ -89,7 +89,7 @@ pub(crate) fn start(profile: Profile, mut session_spec: SessionSpec, backend: Ba
     crate::task::detach(match refused {
         Some(error) => {
             drop(commands);
-            Box::pin(async move { driver.finish(Ended::failed(error), &outputs).await })
+            Box::pin(async move { driver.finish(BackendEnd::failed(error), &outputs).await })
         }
         None => Box::pin(driver.run(outputs, commands)),
     });
@@ -100,7 +100,7 @@ struct Driver {
     profile: Profile,
     spec: Arc<SessionSpec>,
     env: Arc<[(std::ffi::OsString, std::ffi::OsString)]>,
-    mark: Mark,
+    mark: RunMark,
     weights: Weights,
     backend: Backend,
     /// The host let go of the session.
@@ -113,15 +113,15 @@ struct Driver {
     _kill_at_the_end: DropGuard,
 
     seq: u64,
-    outbox: Parcel,
+    outbox: OutputBatch,
     redactor: Redactor,
 
     session: Option<SessionId>,
     origin: SessionOrigin,
-    turns: Turns,
-    asks: Asks,
+    turns: SessionTurns,
+    asks: SessionAsks,
     hosted: Hosted,
-    watched: Watched,
+    watched: WatchedFiles,
     clocks: Clocks,
     ledger: Ledger,
     work: OpenWork,
@@ -145,13 +145,13 @@ enum Wake {
     Deaf,
     Dropped,
     Request(Option<Request>),
-    Signals(Option<Batch>),
+    Signals(Option<FrameBatch>),
     Deadline,
 }
 
 struct Running {
-    signals: mpsc::Receiver<Batch>,
-    backend: JoinHandle<Ended>,
+    signals: mpsc::Receiver<FrameBatch>,
+    backend: JoinHandle<BackendEnd>,
 }
 
 impl Driver {
@@ -172,8 +172,8 @@ impl Driver {
         let secrets = spec.secrets(&env);
         let inherited = spec.environment.get(crate::process::MARK);
         let mark = match &spec.mark {
-            Some(own) => Mark::named(own.clone(), inherited),
-            None => Mark::new(inherited),
+            Some(own) => RunMark::named(own.clone(), inherited),
+            None => RunMark::new(inherited),
         };
         let lineage = spec.resume.as_ref().map(|resume| resume.lineage.clone()).unwrap_or_default();
         Self {
@@ -189,10 +189,10 @@ impl Driver {
                 Some(resume) if resume.fork => SessionOrigin::Forked,
                 Some(_) => SessionOrigin::Resumed,
             },
-            asks: Asks::new(spec.rules.clone(), spec.asks, spec.cwd.clone())
+            asks: SessionAsks::new(spec.rules.clone(), spec.asks, spec.cwd.clone())
                 .reminding_after(spec.ask_reminder),
             hosted: Hosted::default(),
-            watched: Watched::default(),
+            watched: WatchedFiles::default(),
             clocks: Clocks::new(&spec.limits),
             ledger: Ledger::resuming(lineage),
             profile,
@@ -203,8 +203,8 @@ impl Driver {
             _kill_at_the_end: kill.clone().drop_guard(),
             kill,
             seq: 0,
-            outbox: Parcel::default(),
-            turns: Turns::default(),
+            outbox: OutputBatch::default(),
+            turns: SessionTurns::default(),
             work: OpenWork::default(),
             pending: VecDeque::new(),
             interrupt_sent: false,
@@ -217,7 +217,11 @@ impl Driver {
         }
     }
 
-    async fn run(mut self, outputs: mpsc::Sender<Parcel>, mut requests: mpsc::Receiver<Request>) {
+    async fn run(
+        mut self,
+        outputs: mpsc::Sender<OutputBatch>,
+        mut requests: mpsc::Receiver<Request>,
+    ) {
         let resume = self.spec.resume.as_ref().map(|resume| resume.session.clone());
         let mut running = self.attempt(resume);
         self.send_prompt(super::mint_prompt(), self.spec.prompt.clone());
@@ -261,7 +265,7 @@ impl Driver {
             };
             match wake {
                 Wake::HandedOn | Wake::Durable => {}
-                Wake::Deaf => self.outbox = Parcel::default(),
+                Wake::Deaf => self.outbox = OutputBatch::default(),
                 Wake::Dropped => {
                     listening = false;
                     self.kill.cancel();
@@ -272,7 +276,7 @@ impl Driver {
                 Wake::Signals(None) => {
                     let ended = (&mut running.backend).await.unwrap_or_else(|panic| {
                         let message = format!("the runtime broke: {panic}");
-                        Ended::failed(ErrorInfo::new(ErrorClass::Internal, message))
+                        BackendEnd::failed(ErrorInfo::new(ErrorClass::Internal, message))
                     });
                     match self.fallback(&ended) {
                         Some(fresh) => running = fresh,
@@ -304,7 +308,7 @@ impl Driver {
             tap: self.tap.clone(),
             fork: fork && resume.is_some(),
             resume,
-            settings: Settings::LeftOut,
+            settings: ProjectFilesMode::LeftOut,
             port: Port {
                 orders: orders_in,
                 signals: signals_out,
@@ -317,7 +321,7 @@ impl Driver {
     }
 
     /// A fresh session with the full prompt, if and only if the one to resume is unknown.
-    fn fallback(&mut self, ended: &Ended) -> Option<Running> {
+    fn fallback(&mut self, ended: &BackendEnd) -> Option<Running> {
         let resume = self.spec.resume.clone()?;
         let fresh_prompt = resume.fresh_prompt.filter(|_| ended.unknown_session)?;
         let over = self.ending.is_some() || self.dropped.is_cancelled();
@@ -359,7 +363,7 @@ impl Driver {
     /// When an agent that was told to leave, and has nothing more to say, is made to.
     fn leave_by(&self) -> Option<Instant> {
         let leaving = self.closed && self.turns.open.is_none() && !self.end.is_cancelled();
-        self.clocks.silent_for(LINGERING).filter(|_| leaving)
+        self.clocks.silent_for(LINGERING_AGENT_TIMEOUT).filter(|_| leaving)
     }
 
     fn expected_to_speak(&self) -> bool {
@@ -403,16 +407,16 @@ impl Driver {
         }
     }
 
-    fn order(&mut self, order: Order) -> Result<(), super::CommandError> {
+    fn order(&mut self, order: BackendOrder) -> Result<(), super::CommandError> {
         self.outbound.send(order, self.seq)
     }
 
     fn emit(&mut self, kind: EventKind) {
-        self.emit_from(kind, Scope::Main, None);
+        self.emit_from(kind, EventScope::Main, None);
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "two kinds end a content")]
-    fn emit_from(&mut self, kind: EventKind, scope: Scope, raw: Option<musher_core::RawRef>) {
+    fn emit_from(&mut self, kind: EventKind, scope: EventScope, raw: Option<musher_core::RawRef>) {
         // A content that is whole says what was held back of it.
         let whole = match &kind {
             EventKind::ItemDone { item, .. } => Some(item.as_str()),
@@ -432,11 +436,11 @@ impl Driver {
             scope,
             raw,
         };
-        self.outbox.outputs.push_back(Output::Event(self.redactor.event(event)));
+        self.outbox.outputs.push_back(SessionOutput::Event(self.redactor.event(event)));
     }
 
     /// Closes all that is open and says the end.
-    async fn finish(mut self, mut ended: Ended, outputs: &mpsc::Sender<Parcel>) {
+    async fn finish(mut self, mut ended: BackendEnd, outputs: &mpsc::Sender<OutputBatch>) {
         ended.stderr_tail = ended.stderr_tail.filter(|tail| !tail.is_empty());
         let owes = self.owes_a_turn();
         self.forget_pending();

@@ -5,11 +5,11 @@ use std::time::Duration;
 use musher_core::{ErrorClass, ErrorInfo, Outcome, TurnEnded, TurnOutcome};
 use tokio::time::Instant;
 
-use super::port::Ended;
+use super::port::BackendEnd;
 use crate::process::Graces;
 
 /// How long an interrupted turn may take to end.
-const INTERRUPT: Duration = Duration::from_secs(5);
+const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The steps after it. All together stay under the 20 seconds within which a stop is promised to be true.
 pub(crate) const LADDER: Graces =
     Graces { close: Duration::from_secs(5), term: Duration::from_secs(4) };
@@ -29,12 +29,12 @@ impl Ending {
     }
 
     pub(super) fn interrupting(&mut self) {
-        self.interrupting_until = Some(Instant::now() + INTERRUPT);
+        self.interrupting_until = Some(Instant::now() + INTERRUPT_TIMEOUT);
     }
 }
 
 /// How a turn must have ended when its process did.
-pub(super) fn turn_cut_short(ended: &Ended, decided: Option<&Ending>) -> TurnEnded {
+pub(super) fn turn_cut_short(ended: &BackendEnd, decided: Option<&Ending>) -> TurnEnded {
     match decided {
         Some(Ending { outcome: Outcome::Failed, error, .. }) => {
             return TurnEnded::synthesised(TurnOutcome::Failed, error.clone());
@@ -61,7 +61,7 @@ pub(super) fn turn_cut_short(ended: &Ended, decided: Option<&Ending>) -> TurnEnd
 /// The outcome of a session, from all the evidence. One that still `owes` a turn has not done its work, however well its
 /// last turn went.
 pub(super) fn conclude(
-    ended: &Ended,
+    ended: &BackendEnd,
     decided: Option<Ending>,
     last_turn: Option<&TurnEnded>,
     owes: bool,
@@ -95,7 +95,7 @@ pub(super) fn conclude(
     (outcome, turn.error.clone())
 }
 
-fn exited_early(ended: &Ended, class: ErrorClass, when: &str) -> ErrorInfo {
+fn exited_early(ended: &BackendEnd, class: ErrorClass, when: &str) -> ErrorInfo {
     let how = match (ended.exit_code, ended.signal) {
         (_, Some(signal)) => format!("was killed by signal {signal}"),
         (Some(code), None) => format!("exited with code {code}"),

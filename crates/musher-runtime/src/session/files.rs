@@ -9,14 +9,14 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::driver::{Backend, Profile};
-use super::port::{Attempt, Ended, Settings, Signal};
+use super::port::{Attempt, BackendEnd, ProjectFilesMode, Signal};
 use super::spec::SessionSpec;
-use crate::{Changed, Effect, ProjectFile, Snapshot};
+use crate::{Changed, FileEffect, ProjectFile, Snapshot};
 
 /// What the tool is called that such an ask is about.
 const TOOL: &str = "changed project files";
 /// How long the files may take to be looked at before a start.
-const LOOKING: Duration = Duration::from_secs(60);
+const FILE_SCAN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The same backend, with an eye on the files that its program would execute; the rules protect them.
 pub(super) fn guard(backend: Backend, spec: &mut SessionSpec, profile: &Profile) -> Backend {
@@ -28,7 +28,7 @@ pub(super) fn guard(backend: Backend, spec: &mut SessionSpec, profile: &Profile)
 }
 
 fn protect(spec: &mut SessionSpec, profile: &Profile) {
-    let own = profile.files.iter().filter(|file| file.effect == Effect::Executes);
+    let own = profile.files.iter().filter(|file| file.effect == FileEffect::Executes);
     let patterns = own.map(ProjectFile::anywhere).chain(spec.protected.iter().cloned());
     for rule in patterns.filter_map(|pattern| format!("edit({pattern})").parse::<Rule>().ok()) {
         if !spec.rules.protected.contains(&rule) {
@@ -41,8 +41,8 @@ fn protect(spec: &mut SessionSpec, profile: &Profile) {
 fn before(backend: Backend, files: &'static [ProjectFile]) -> Backend {
     Arc::new(move |mut attempt| {
         let backend = backend.clone();
-        let all: Pin<Box<dyn Future<Output = Ended> + Send>> = Box::pin(async move {
-            let Some(seen) = settle(&attempt, files).await else { return Ended::default() };
+        let all: Pin<Box<dyn Future<Output = BackendEnd> + Send>> = Box::pin(async move {
+            let Some(seen) = settle(&attempt, files).await else { return BackendEnd::default() };
             if let Signal::Seen { settings, .. } = &seen {
                 attempt.settings = *settings;
             }
@@ -60,7 +60,7 @@ async fn settle(attempt: &Attempt, files: &'static [ProjectFile]) -> Option<Sign
     let left_out = |files: Snapshot, why: &str| {
         let names: Vec<&str> = files.files().map(|(path, _)| path).collect();
         let left_out = (!names.is_empty()).then(|| format!("{} {why}", names.join(", ")));
-        Some(Signal::Seen { files, settings: Settings::LeftOut, left_out })
+        Some(Signal::Seen { files, settings: ProjectFilesMode::LeftOut, left_out })
     };
     loop {
         let now = look(attempt, files).await;
@@ -68,7 +68,11 @@ async fn settle(attempt: &Attempt, files: &'static [ProjectFile]) -> Option<Sign
             return left_out(now, "");
         }
         if trust.trusts(&now) {
-            return Some(Signal::Seen { files: now, settings: Settings::Loaded, left_out: None });
+            return Some(Signal::Seen {
+                files: now,
+                settings: ProjectFilesMode::Loaded,
+                left_out: None,
+            });
         }
         let odd = now.odd().next().map(|(path, what)| format!("because {path} is {what}"));
         if let Some(why) = odd {
@@ -77,14 +81,18 @@ async fn settle(attempt: &Attempt, files: &'static [ProjectFile]) -> Option<Sign
         if trust.base.is_same(&now) {
             return left_out(now, "are not loaded: nobody has agreed to them; see `musher trust`");
         }
-        let body = ask(&trust.base.changed(&now), Settings::Loaded);
+        let body = ask(&trust.base.changed(&now), ProjectFilesMode::Loaded);
         let answer = put(attempt, body).await?;
         if !matches!(answer, Answer::Allow { .. }) {
             return left_out(now, "are not loaded: a person did not agree to them");
         }
         // The files may have changed while the ask was open; only what was shown is agreed to.
         if look(attempt, files).await.is_same(&now) {
-            return Some(Signal::Seen { files: now, settings: Settings::Loaded, left_out: None });
+            return Some(Signal::Seen {
+                files: now,
+                settings: ProjectFilesMode::Loaded,
+                left_out: None,
+            });
         }
     }
 }
@@ -92,7 +100,7 @@ async fn settle(attempt: &Attempt, files: &'static [ProjectFile]) -> Option<Sign
 async fn look(attempt: &Attempt, files: &'static [ProjectFile]) -> Snapshot {
     let folder = attempt.spec.cwd.clone();
     let looking = tokio::task::spawn_blocking(move || Snapshot::of_folder(&folder, files));
-    match tokio::time::timeout(LOOKING, looking).await {
+    match tokio::time::timeout(FILE_SCAN_TIMEOUT, looking).await {
         // A folder that cannot be opened lets no agent start in it either.
         Ok(looked) => looked.ok().and_then(Result::ok).unwrap_or_default(),
         // A disk that does not answer may be mounted below.
@@ -114,13 +122,15 @@ async fn put(attempt: &Attempt, body: Ask) -> Option<Answer> {
 }
 
 /// The ask about files that are not as they were.
-pub(super) fn ask(changed: &[Changed], settings: Settings) -> Ask {
+pub(super) fn ask(changed: &[Changed], settings: ProjectFilesMode) -> Ask {
     let list: Vec<_> =
         changed.iter().map(|file| json!({ "path": file.path, "change": file.verb() })).collect();
     let names: Vec<&str> = changed.iter().map(|file| file.path.as_str()).collect();
     let then = match settings {
-        Settings::Loaded => "a yes lets it load them; after a no it does not work with them",
-        Settings::LeftOut => {
+        ProjectFilesMode::Loaded => {
+            "a yes lets it load them; after a no it does not work with them"
+        }
+        ProjectFilesMode::LeftOut => {
             "it has not loaded them in this session, and goes on without them either way"
         }
     };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use musher_core::{ErrorClass, ErrorInfo};
 use tokio::time::Instant;
 
-use super::Limits;
+use super::RunLimits;
 
 /// Silence and the wall clock.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(super) fn new(limits: &RunLimits) -> Self {
         let now = Instant::now();
         Self {
             inactivity: limits.inactivity,

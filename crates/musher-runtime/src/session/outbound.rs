@@ -6,12 +6,12 @@ use musher_core::Answer;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::CommandError;
-use super::port::Order;
+use super::port::BackendOrder;
 
 /// The way to the backend.
 #[derive(Debug)]
 pub(super) struct Outbound {
-    orders: mpsc::Sender<Order>,
+    orders: mpsc::Sender<BackendOrder>,
     durable: Option<watch::Receiver<u64>>,
     /// What waits, each with the number that must be durable first. It keeps its order.
     held: VecDeque<(u64, Held)>,
@@ -20,7 +20,7 @@ pub(super) struct Outbound {
 /// What waits until it may go.
 #[derive(Debug)]
 enum Held {
-    Order(Order),
+    Order(BackendOrder),
     /// An answer for the host, which asked itself.
     Answer(oneshot::Sender<Answer>, Answer),
 }
@@ -31,21 +31,23 @@ impl Outbound {
     }
 
     /// Speaks to a new backend from now on.
-    pub(super) fn connect(&mut self, orders: mpsc::Sender<Order>) {
+    pub(super) fn connect(&mut self, orders: mpsc::Sender<BackendOrder>) {
         self.orders = orders;
         self.held.clear();
     }
 
     /// Sends an order, or holds it until everything up to `seq` is durable.
-    pub(super) fn send(&mut self, order: Order, seq: u64) -> Result<(), CommandError> {
+    pub(super) fn send(&mut self, order: BackendOrder, seq: u64) -> Result<(), CommandError> {
         self.has_room()?;
         let after = match &order {
-            Order::Prompt { .. } | Order::Steer { .. } | Order::Answer { .. } => seq,
-            Order::Gate { .. }
-            | Order::Interrupt
-            | Order::SetModel { .. }
-            | Order::SetMode { .. }
-            | Order::Close => 0,
+            BackendOrder::Prompt { .. }
+            | BackendOrder::Steer { .. }
+            | BackendOrder::Answer { .. } => seq,
+            BackendOrder::Gate { .. }
+            | BackendOrder::Interrupt
+            | BackendOrder::SetModel { .. }
+            | BackendOrder::SetMode { .. }
+            | BackendOrder::Close => 0,
         };
         if self.held.is_empty() && self.covers(after) {
             return self.orders.try_send(order).map_err(|_| CommandError::Busy);

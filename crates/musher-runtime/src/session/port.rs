@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use musher_core::{
-    Answer, Ask, AskId, Delta, ErrorInfo, EventKind, PromptId, RawRef, Scope, SessionId, ToolKind,
+    Answer, Ask, AskId, Delta, ErrorInfo, EventKind, EventScope, PromptId, RawRef, SessionId,
+    ToolKind,
 };
 use serde_json::Value as Json;
 use tokio::sync::{mpsc, oneshot};
@@ -12,25 +13,25 @@ use tokio_util::sync::CancellationToken;
 
 use super::SessionSpec;
 use crate::Snapshot;
-use crate::process::{Mark, Tap, Weight, Weights};
+use crate::process::{RunMark, Tap, Weight, Weights};
 
 /// One try at a session: what a backend is started with.
 #[derive(Debug)]
 pub(crate) struct Attempt {
     pub(crate) spec: Arc<SessionSpec>,
     pub(crate) env: Arc<[(OsString, OsString)]>,
-    pub(crate) mark: Mark,
+    pub(crate) mark: RunMark,
     pub(crate) weights: Weights,
     pub(crate) tap: Option<Tap>,
     pub(crate) resume: Option<SessionId>,
     pub(crate) fork: bool,
-    pub(crate) settings: Settings,
+    pub(crate) settings: ProjectFilesMode,
     pub(crate) port: Port,
 }
 
 /// What becomes of the files in the folder that the program would execute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Settings {
+pub(crate) enum ProjectFilesMode {
     /// A person has agreed to them as they are.
     Loaded,
     /// The program is started so that it does not look at them.
@@ -40,8 +41,8 @@ pub(crate) enum Settings {
 /// A backend's ends of the wires.
 #[derive(Debug)]
 pub(crate) struct Port {
-    pub(crate) orders: mpsc::Receiver<Order>,
-    pub(crate) signals: mpsc::Sender<Batch>,
+    pub(crate) orders: mpsc::Receiver<BackendOrder>,
+    pub(crate) signals: mpsc::Sender<FrameBatch>,
     /// End step by step, now.
     pub(crate) end: CancellationToken,
     /// End by force, now.
@@ -50,7 +51,7 @@ pub(crate) struct Port {
 
 /// What the driver wants a backend to do.
 #[derive(Debug)]
-pub(crate) enum Order {
+pub(crate) enum BackendOrder {
     Prompt {
         id: PromptId,
         text: String,
@@ -80,14 +81,14 @@ pub(crate) enum Order {
 
 /// What frames meant that came together, with what they weigh.
 #[derive(Debug)]
-pub(crate) struct Batch {
+pub(crate) struct FrameBatch {
     pub(crate) signals: Vec<Signal>,
     /// After how many signals each frame but the last ends.
     pub(crate) ends: Vec<usize>,
     pub(crate) weight: Option<Weight>,
 }
 
-impl From<Vec<Signal>> for Batch {
+impl From<Vec<Signal>> for FrameBatch {
     fn from(signals: Vec<Signal>) -> Self {
         Self { signals, ends: Vec::new(), weight: None }
     }
@@ -98,7 +99,7 @@ impl From<Vec<Signal>> for Batch {
 pub(crate) enum Signal {
     Event {
         kind: EventKind,
-        scope: Scope,
+        scope: EventScope,
         raw: Option<RawRef>,
     },
     Delta(Delta),
@@ -116,7 +117,7 @@ pub(crate) enum Signal {
     AskOpened {
         ask: AskId,
         body: Ask,
-        scope: Scope,
+        scope: EventScope,
         raw: Option<RawRef>,
     },
     AskWithdrawn {
@@ -127,7 +128,7 @@ pub(crate) enum Signal {
     /// The agent is about to be started, with the files in its folder as they were just seen.
     Seen {
         files: Snapshot,
-        settings: Settings,
+        settings: ProjectFilesMode,
         /// Those that are left out though they are there, with the reason.
         left_out: Option<String>,
     },
@@ -170,7 +171,7 @@ pub(crate) enum GateVerdict {
 
 /// How a backend ended.
 #[derive(Debug, Default)]
-pub(crate) struct Ended {
+pub(crate) struct BackendEnd {
     pub(crate) exit_code: Option<i32>,
     pub(crate) signal: Option<i32>,
     pub(crate) stderr_tail: Option<String>,
@@ -180,7 +181,7 @@ pub(crate) struct Ended {
     pub(crate) unknown_session: bool,
 }
 
-impl Ended {
+impl BackendEnd {
     pub(crate) fn failed(error: ErrorInfo) -> Self {
         Self { error: Some(error), ..Self::default() }
     }
@@ -188,6 +189,6 @@ impl Ended {
 
 impl Signal {
     pub(crate) fn event(kind: EventKind) -> Self {
-        Self::Event { kind, scope: Scope::Main, raw: None }
+        Self::Event { kind, scope: EventScope::Main, raw: None }
     }
 }

@@ -6,7 +6,7 @@ mod scan;
 use std::collections::HashMap;
 
 use aho_corasick::AhoCorasick;
-use musher_core::{Channel, Delta, Event, ItemId, Scope};
+use musher_core::{Channel, Delta, Event, EventScope, ItemId};
 use serde_json::Value as Json;
 
 use crate::needles::{Needles, automaton};
@@ -209,7 +209,7 @@ impl Redactor {
     }
 
     /// What was held back of a content that is now whole.
-    pub(super) fn done(&mut self, item: &str, scope: &Scope) -> Vec<Delta> {
+    pub(super) fn done(&mut self, item: &str, scope: &EventScope) -> Vec<Delta> {
         let keys: Vec<(ItemId, Channel)> =
             self.held.keys().filter(|(held, _)| held.as_str() == item).cloned().collect();
         keys.into_iter()

@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use musher_core::{ErrorClass, ErrorInfo, EventKind, Level};
 
 use super::driver::Backend;
-use super::port::{Attempt, Batch, Ended, Signal};
-use crate::process::{Errors, Exit, Input, Launch, Line, LineBody, Process, Said, Weight};
+use super::port::{Attempt, BackendEnd, FrameBatch, Signal};
+use crate::process::{
+    Errors, Launch, LineBody, OutputLine, Process, ProcessOutcome, Said, StdinMode, Weight,
+};
 use crate::session::LADDER;
 
 /// The code of the notices that carry what a setup command printed.
@@ -21,7 +23,7 @@ pub(super) fn before(backend: Backend) -> Backend {
     let done = Arc::new(AtomicBool::new(false));
     Arc::new(move |attempt| {
         let (backend, done) = (backend.clone(), done.clone());
-        let all: Pin<Box<dyn Future<Output = Ended> + Send>> = Box::pin(async move {
+        let all: Pin<Box<dyn Future<Output = BackendEnd> + Send>> = Box::pin(async move {
             if !done.load(Ordering::Relaxed) {
                 for command in &attempt.spec.setup {
                     if let Err(ended) = run(&attempt, command).await {
@@ -37,7 +39,7 @@ pub(super) fn before(backend: Backend) -> Backend {
     })
 }
 
-async fn run(attempt: &Attempt, command: &str) -> Result<(), Ended> {
+async fn run(attempt: &Attempt, command: &str) -> Result<(), BackendEnd> {
     say(attempt, OUTPUT, format!("$ {command}"), None).await;
     let launch = Launch {
         program: "/bin/sh".into(),
@@ -46,14 +48,14 @@ async fn run(attempt: &Attempt, command: &str) -> Result<(), Ended> {
         env: attempt.env.to_vec(),
         mark: attempt.mark.clone(),
         containment: attempt.spec.containment,
-        stdin: Input::Null,
+        stdin: StdinMode::Null,
         stderr: Errors::WithOutput,
         weights: attempt.weights.clone(),
         tap: None,
     };
     let failed = |why: String| {
         let message = format!("the setup command `{command}` {why}");
-        Ended::failed(
+        BackendEnd::failed(
             ErrorInfo::new(ErrorClass::Config, message)
                 .with_hint("mend the command under [worktree] setup, or what it needs"),
         )
@@ -100,21 +102,21 @@ async fn run(attempt: &Attempt, command: &str) -> Result<(), Ended> {
                     (None, None) => Err(failed("ended, and nobody knows how".into())),
                 };
             }
-            None => return Err(Ended::default()),
+            None => return Err(BackendEnd::default()),
         }
     }
 }
 
-fn cut_short(exit: Exit) -> Ended {
-    Ended {
+fn cut_short(exit: ProcessOutcome) -> BackendEnd {
+    BackendEnd {
         exit_code: exit.code,
         signal: exit.signal,
         survivors: exit.survivors,
-        ..Ended::default()
+        ..BackendEnd::default()
     }
 }
 
-fn shown(line: &Line) -> String {
+fn shown(line: &OutputLine) -> String {
     match &line.body {
         LineBody::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         LineBody::Shortened(_) | LineBody::Cut { .. } => format!("[a line of {} bytes]", line.len),
@@ -125,7 +127,7 @@ fn shown(line: &Line) -> String {
 async fn say(attempt: &Attempt, code: &str, text: String, weight: Option<Weight>) {
     let code = Some(code.to_owned());
     let notice = EventKind::Notice { level: Level::Info, code, text };
-    let batch = Batch { weight, ..vec![Signal::event(notice)].into() };
+    let batch = FrameBatch { weight, ..vec![Signal::event(notice)].into() };
     tokio::select! {
         biased;
         () = attempt.port.kill.cancelled() => {}

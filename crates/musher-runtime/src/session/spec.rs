@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use musher_core::{Decision, ErrorClass, ErrorInfo, Lineage, PromptId, SessionId, ToolRules, Usd};
+use musher_core::{
+    AskDecision, ErrorClass, ErrorInfo, Lineage, PromptId, SessionId, ToolRules, Usd,
+};
 
 use tokio::sync::{mpsc, watch};
 
@@ -35,12 +37,12 @@ pub struct SessionSpec {
     pub protected: Vec<String>,
     /// The agent's own permission mode, in its own words.
     pub permission_mode: Option<String>,
-    pub limits: Limits,
+    pub limits: RunLimits,
     pub asks: AskPolicy,
     /// After how long a notice says that an ask still waits. It changes nothing else.
     pub ask_reminder: Option<Duration>,
     pub mcp_servers: Vec<McpServer>,
-    pub resume: Option<Resume>,
+    pub resume: Option<ResumeFrom>,
     /// The program to run instead of the one found on `PATH`; for the script runtime, the script.
     pub program: Option<PathBuf>,
     /// More arguments for the program, after those that the runtime gives it.
@@ -89,7 +91,7 @@ impl SessionSpec {
             project: ProjectTrust::default(),
             protected: Vec::new(),
             permission_mode: None,
-            limits: Limits::default(),
+            limits: RunLimits::default(),
             asks: AskPolicy::default(),
             ask_reminder: None,
             mcp_servers: Vec::new(),
@@ -164,7 +166,7 @@ pub const USUAL_INACTIVITY: Duration = Duration::from_secs(15 * 60);
 
 /// What ends a run that does not end by itself. By default only silence does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct RunLimits {
     /// Model calls in the whole run.
     pub max_turns: Option<u32>,
     pub budget: Option<Usd>,
@@ -173,7 +175,7 @@ pub struct Limits {
     pub wall_clock: Option<Duration>,
 }
 
-impl Default for Limits {
+impl Default for RunLimits {
     fn default() -> Self {
         Self { max_turns: None, budget: None, inactivity: Some(USUAL_INACTIVITY), wall_clock: None }
     }
@@ -183,20 +185,20 @@ impl Default for Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AskPolicy {
     /// It waits, at most this long, and then the default answers.
-    Wait { deadline: Option<Duration>, default: Decision },
+    Wait { deadline: Option<Duration>, default: AskDecision },
     /// Nobody is there: it is denied at once.
     Deny,
 }
 
 impl Default for AskPolicy {
     fn default() -> Self {
-        Self::Wait { deadline: None, default: Decision::Deny }
+        Self::Wait { deadline: None, default: AskDecision::Deny }
     }
 }
 
 /// An earlier session to go on with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resume {
+pub struct ResumeFrom {
     pub session: SessionId,
     /// Leave the earlier session as it is and go on in a copy.
     pub fork: bool,
@@ -211,7 +213,7 @@ pub struct Resume {
     pub session_dir: Option<PathBuf>,
 }
 
-impl Resume {
+impl ResumeFrom {
     pub fn of(session: SessionId) -> Self {
         Self {
             session,

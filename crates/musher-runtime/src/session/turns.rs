@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 /// A turn under way.
 #[derive(Debug)]
-pub(super) struct OpenTurn {
+pub(super) struct ActiveTurn {
     pub(super) prompts: Vec<PromptId>,
     pub(super) model_calls: u32,
     started: Instant,
@@ -13,9 +13,9 @@ pub(super) struct OpenTurn {
 
 /// Every turn of one session.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct SessionTurns {
     pub(super) count: u32,
-    pub(super) open: Option<OpenTurn>,
+    pub(super) open: Option<ActiveTurn>,
     pub(super) last: Option<TurnEnded>,
     /// Prompts that were sent and have not begun a turn yet.
     pub(super) sent: Vec<PromptId>,
@@ -30,7 +30,7 @@ pub(super) struct Turns {
     pub(super) steered: usize,
 }
 
-impl Turns {
+impl SessionTurns {
     /// Whether the agent is at work or about to be.
     pub(super) fn busy(&self) -> bool {
         self.open.is_some() || self.owes()
@@ -91,7 +91,7 @@ impl Turns {
         self.steered = 0;
         self.count += 1;
         self.open =
-            Some(OpenTurn { prompts: prompts.clone(), model_calls: 0, started: Instant::now() });
+            Some(ActiveTurn { prompts: prompts.clone(), model_calls: 0, started: Instant::now() });
         prompts
     }
 

@@ -12,15 +12,15 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::fault::Fault;
-use super::place::Place;
+use super::fault::ToolFault;
+use super::place::RelativePath;
 use crate::untrusted::{Kind, Way, open_beneath};
 
 pub(super) use crate::untrusted::{FOLDER, Links, READ};
 
 /// The working folder.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct WorkFolder {
     root: OwnedFd,
     /// Its names: as it was given, and as it really is.
     given: PathBuf,
@@ -35,7 +35,7 @@ pub(super) enum Absent {
     Refuse,
 }
 
-impl Folder {
+impl WorkFolder {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let real = path.canonicalize()?;
         let root = open(&real, FOLDER, Mode::empty())?;
@@ -55,32 +55,41 @@ impl Folder {
     }
 
     /// Reads a path that a model wrote.
-    pub(super) fn place(&self, text: &str) -> Result<Place, Fault> {
-        Place::read(text, &[&self.real, &self.given])
+    pub(super) fn place(&self, text: &str) -> Result<RelativePath, ToolFault> {
+        RelativePath::read(text, &[&self.real, &self.given])
     }
 
     /// Opens what is at a place.
-    pub(super) fn at(&self, place: &Place, flags: OFlags, links: Links) -> Result<OwnedFd, Fault> {
+    pub(super) fn at(
+        &self,
+        place: &RelativePath,
+        flags: OFlags,
+        links: Links,
+    ) -> Result<OwnedFd, ToolFault> {
         let opened = open_beneath(&self.root, &place.path(), flags, links, self.way);
-        opened.map_err(|errno| Fault::of(&place.to_string(), errno))
+        opened.map_err(|errno| ToolFault::of(&place.to_string(), errno))
     }
 
     /// Opens a regular file for reading.
-    pub(super) fn file(&self, place: &Place, links: Links) -> Result<(File, Stat), Fault> {
+    pub(super) fn file(
+        &self,
+        place: &RelativePath,
+        links: Links,
+    ) -> Result<(File, Stat), ToolFault> {
         regular(self.at(place, READ, links)?, place)
     }
 
     /// Opens the folder in which a place is, without any link on the way, and gives its name there.
     pub(super) fn parent<'a>(
         &self,
-        place: &'a Place,
+        place: &'a RelativePath,
         absent: Absent,
-    ) -> Result<(OwnedFd, &'a str), Fault> {
+    ) -> Result<(OwnedFd, &'a str), ToolFault> {
         let shown = || place.to_string();
         let Some((folders, name)) = place.split() else {
-            return Err(Fault::IsFolder { path: shown(), instead: "name a file in it" });
+            return Err(ToolFault::IsFolder { path: shown(), instead: "name a file in it" });
         };
-        let fault = |errno| Fault::of(&place.to_string(), errno);
+        let fault = |errno| ToolFault::of(&place.to_string(), errno);
         let mut here = openat(&self.root, c".", FOLDER, Mode::empty()).map_err(fault)?;
         for folder in folders {
             let flags = FOLDER | OFlags::NOFOLLOW;
@@ -96,7 +105,7 @@ impl Folder {
                 }
                 Err(Errno::LOOP | Errno::NOTDIR) => {
                     return Err(link(here.as_fd(), folder, place)
-                        .unwrap_or_else(|| Fault::NotFolder { path: shown() }));
+                        .unwrap_or_else(|| ToolFault::NotFolder { path: shown() }));
                 }
                 Err(errno) => return Err(fault(errno)),
             };
@@ -115,23 +124,23 @@ impl Folder {
 }
 
 /// The fault that says where a link leads, if there is one of this name.
-pub(super) fn link(folder: BorrowedFd<'_>, name: &str, place: &Place) -> Option<Fault> {
+pub(super) fn link(folder: BorrowedFd<'_>, name: &str, place: &RelativePath) -> Option<ToolFault> {
     let target = readlinkat(folder, name, Vec::new()).ok()?;
     let to = format!(" (`{name}` leads to `{}`)", super::input::clip(&target.to_string_lossy()));
-    Some(Fault::Link { path: place.to_string(), to })
+    Some(ToolFault::Link { path: place.to_string(), to })
 }
 
 /// Takes an open file for what it must be: a regular one.
-pub(super) fn regular(file: OwnedFd, place: &Place) -> Result<(File, Stat), Fault> {
+pub(super) fn regular(file: OwnedFd, place: &RelativePath) -> Result<(File, Stat), ToolFault> {
     let path = || place.to_string();
-    let stat = fstat(&file).map_err(|errno| Fault::of(&path(), errno))?;
+    let stat = fstat(&file).map_err(|errno| ToolFault::of(&path(), errno))?;
     let kind = FileType::from_raw_mode(stat.st_mode);
     if kind == FileType::RegularFile {
         Ok((File::from(file), stat))
     } else if kind == FileType::Directory {
-        Err(Fault::IsFolder { path: path(), instead: "use list_files to see what is in it" })
+        Err(ToolFault::IsFolder { path: path(), instead: "use list_files to see what is in it" })
     } else {
-        Err(Fault::Special { path: path(), what: Kind::from(kind).words() })
+        Err(ToolFault::Special { path: path(), what: Kind::from(kind).words() })
     }
 }
 

@@ -11,11 +11,11 @@ use serde_json::{Value as Json, json};
 use similar::{ChangeTag, TextDiff};
 
 use super::beneath::{READ, link, regular};
-use super::fault::Fault;
-use super::place::Place;
+use super::fault::ToolFault;
+use super::place::RelativePath;
 
 /// The longest file that is written or changed.
-pub(super) const LONGEST: u64 = 8 * 1024 * 1024;
+pub(super) const MAX_WRITTEN_FILE_BYTES: u64 = 8 * 1024 * 1024;
 /// How long the search for the smallest difference may take; after it, a larger one does.
 const DIFF_TIME: Duration = Duration::from_millis(300);
 /// How much of a difference is told.
@@ -35,23 +35,27 @@ pub(super) enum Old {
 }
 
 /// Reads what is there, without following a link.
-pub(super) fn old(folder: BorrowedFd<'_>, name: &str, place: &Place) -> Result<Old, Fault> {
+pub(super) fn old(
+    folder: BorrowedFd<'_>,
+    name: &str,
+    place: &RelativePath,
+) -> Result<Old, ToolFault> {
     let file = match openat(folder, name, READ | OFlags::NOFOLLOW, Mode::empty()) {
         Ok(file) => file,
         Err(Errno::NOENT) => return Ok(Old::Nothing),
         Err(Errno::LOOP) => {
             return Err(link(folder, name, place)
-                .unwrap_or_else(|| Fault::of(&place.to_string(), Errno::LOOP)));
+                .unwrap_or_else(|| ToolFault::of(&place.to_string(), Errno::LOOP)));
         }
-        Err(errno) => return Err(Fault::of(&place.to_string(), errno)),
+        Err(errno) => return Err(ToolFault::of(&place.to_string(), errno)),
     };
     let (file, stat) = regular(file, place)?;
     let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
-    if size(&stat) > LONGEST {
+    if size(&stat) > MAX_WRITTEN_FILE_BYTES {
         return Ok(Old::Long { mode });
     }
-    let bytes =
-        read_at_most(&file, LONGEST).map_err(|errno| Fault::of(&place.to_string(), errno))?;
+    let bytes = read_at_most(&file, MAX_WRITTEN_FILE_BYTES)
+        .map_err(|errno| ToolFault::of(&place.to_string(), errno))?;
     Ok(Old::File { bytes, mode })
 }
 
@@ -75,18 +79,18 @@ pub(super) fn errno_of(error: &std::io::Error) -> Errno {
 pub(super) fn replace(
     folder: &OwnedFd,
     name: &str,
-    place: &Place,
+    place: &RelativePath,
     bytes: &[u8],
     mode: Option<Mode>,
-) -> Result<(), Fault> {
+) -> Result<(), ToolFault> {
     let beside = format!(".musher-{}.tmp", uuid::Uuid::new_v4().simple());
     let written = write_new(folder.as_fd(), &beside, bytes, mode)
         .and_then(|()| renameat(folder, &beside, folder, name));
     written.map_err(|errno| {
         let _never_made = unlinkat(folder, &beside, AtFlags::empty());
         match errno {
-            Errno::ISDIR => Fault::IsFolder { path: place.to_string(), instead: "name a file" },
-            errno => Fault::of(&place.to_string(), errno),
+            Errno::ISDIR => ToolFault::IsFolder { path: place.to_string(), instead: "name a file" },
+            errno => ToolFault::of(&place.to_string(), errno),
         }
     })
 }
@@ -106,7 +110,7 @@ fn write_new(
 }
 
 /// The difference between two texts: for programs, with the number of lines that came and went.
-pub(super) fn difference(place: &Place, old: Option<&str>, new: &str) -> Json {
+pub(super) fn difference(place: &RelativePath, old: Option<&str>, new: &str) -> Json {
     let before = old.unwrap_or_default();
     let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(before, new);
     let (mut added, mut removed) = (0_u64, 0_u64);

@@ -11,11 +11,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::Progress;
-use super::kept::Kept;
+use super::CallProgress;
+use super::kept::UnreadOutput;
 use crate::process::{
-    Containment, Errors, Exit, Graces, Host, Input, Launch, Mark, Process, Said, StartError, Tap,
-    Weights, secrets,
+    Containment, Errors, Graces, Host, Launch, Process, ProcessOutcome, ProgramError, RunMark,
+    Said, StdinMode, Tap, Weights, secrets,
 };
 
 /// Pieces of output that may wait to be kept; when full, the command waits.
@@ -23,18 +23,18 @@ const PIECES: usize = 8;
 /// What a command gets to end by itself once it is told to.
 const GRACES: Graces = Graces { close: Duration::ZERO, term: Duration::from_secs(2) };
 /// A command that floods us may keep those graces from being counted; after this it is killed.
-const PATIENCE: Duration = Duration::from_secs(3);
+const FLOOD_KILL_TIMEOUT: Duration = Duration::from_secs(3);
 /// Nobody is at a terminal: no pager, no prompt, no colours. What was given beats these.
 const QUIET: &[(&str, &str)] =
     &[("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
 /// Where and as what commands run.
 #[derive(Debug)]
-pub(super) struct Shop {
+pub(super) struct ShellContext {
     pub(super) folder: PathBuf,
     pub(super) env: Vec<(OsString, OsString)>,
     /// What all commands carry; each has a mark of its own inside it.
-    pub(super) mark: Mark,
+    pub(super) mark: RunMark,
     pub(super) containment: Containment,
     /// Cancelled when all commands must end.
     pub(super) gone: CancellationToken,
@@ -43,18 +43,18 @@ pub(super) struct Shop {
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Ended {
-    ByItself(Exit),
+pub(super) enum CommandEnd {
+    ByItself(ProcessOutcome),
     /// It was told to end.
-    Stopped(Exit),
+    Stopped(ProcessOutcome),
     TimedOut {
-        exit: Exit,
+        exit: ProcessOutcome,
         after: Duration,
     },
 }
 
-impl Ended {
-    pub(super) fn exit(&self) -> &Exit {
+impl CommandEnd {
+    pub(super) fn exit(&self) -> &ProcessOutcome {
         match self {
             Self::ByItself(exit) | Self::Stopped(exit) | Self::TimedOut { exit, .. } => exit,
         }
@@ -63,14 +63,14 @@ impl Ended {
 
 /// A command that was started. It goes on when this is dropped; its guard or the shop ends it.
 #[derive(Debug, Clone)]
-pub(super) struct Command {
+pub(super) struct ShellCommand {
     pub(super) line: String,
-    output: Arc<Mutex<Kept>>,
-    ended: watch::Receiver<Option<Ended>>,
+    output: Arc<Mutex<UnreadOutput>>,
+    ended: watch::Receiver<Option<CommandEnd>>,
     stop: CancellationToken,
 }
 
-impl Command {
+impl ShellCommand {
     /// Ends the command, if it has not ended, when this is dropped.
     pub(super) fn guard(&self) -> tokio_util::sync::DropGuard {
         self.stop.clone().drop_guard()
@@ -81,12 +81,12 @@ impl Command {
     }
 
     /// How it ended, if it has.
-    pub(super) fn ended(&self) -> Option<Ended> {
+    pub(super) fn ended(&self) -> Option<CommandEnd> {
         self.ended.borrow().clone()
     }
 
     /// Waits for the end. Whatever it is, it comes: a command that is told to end is killed in the end.
-    pub(super) async fn end(&self) -> Option<Ended> {
+    pub(super) async fn end(&self) -> Option<CommandEnd> {
         let mut ended = self.ended.clone();
         ended.wait_for(Option::is_some).await.ok()?.clone()
     }
@@ -97,18 +97,18 @@ impl Command {
     }
 }
 
-fn lock(output: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+fn lock(output: &Mutex<UnreadOutput>) -> MutexGuard<'_, UnreadOutput> {
     output.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Shop {
+impl ShellContext {
     /// Starts a command line in a shell.
     pub(super) async fn start(
         &self,
         line: String,
         timeout: Option<Duration>,
-        progress: Progress,
-    ) -> Result<Command, StartError> {
+        progress: CallProgress,
+    ) -> Result<ShellCommand, ProgramError> {
         let (copies, pieces) = mpsc::channel(PIECES);
         let mut env: Vec<(OsString, OsString)> =
             QUIET.iter().map(|(name, value)| (name.into(), value.into())).collect();
@@ -123,13 +123,13 @@ impl Shop {
             mark: self.mark.part(),
             // An orphan may be another command's, so orphans are swept when all commands end.
             containment: Containment { host: Host::Shared, ..self.containment },
-            stdin: Input::Null,
+            stdin: StdinMode::Null,
             stderr: Errors::WithOutput,
             weights: Weights::default(),
         };
         let (began, begin) = oneshot::channel();
         let (said, ended) = watch::channel(None);
-        let output = Arc::new(Mutex::new(Kept::default()));
+        let output = Arc::new(Mutex::new(UnreadOutput::default()));
         let stop = self.gone.child_token();
         let (kept, told) = (output.clone(), stop.clone());
         // The task starts it as well: whoever stops waiting in the middle of a start cannot lose half a tree.
@@ -151,17 +151,17 @@ impl Shop {
         if let Ok(Err(error)) = begin.await {
             return Err(error);
         }
-        Ok(Command { line, output, ended, stop: unless_started.disarm() })
+        Ok(ShellCommand { line, output, ended, stop: unless_started.disarm() })
     }
 }
 
 struct Task {
     process: Process,
     pieces: mpsc::Receiver<Bytes>,
-    output: Arc<Mutex<Kept>>,
+    output: Arc<Mutex<UnreadOutput>>,
     stop: CancellationToken,
     timeout: Option<Duration>,
-    progress: Progress,
+    progress: CallProgress,
     /// The beginning of a character whose end was not yet printed.
     held: Vec<u8>,
 }
@@ -184,7 +184,7 @@ enum Why {
 }
 
 impl Task {
-    async fn run(mut self) -> Ended {
+    async fn run(mut self) -> CommandEnd {
         let control = self.process.control();
         let mut step = Step::Running(self.timeout.map(|timeout| Instant::now() + timeout));
         loop {
@@ -193,13 +193,13 @@ impl Task {
                 biased;
                 () = self.stop.cancelled(), if running => {
                     control.end(GRACES).await;
-                    step = Step::Ending(Why::Stopped, Instant::now() + PATIENCE);
+                    step = Step::Ending(Why::Stopped, Instant::now() + FLOOD_KILL_TIMEOUT);
                 }
                 () = deadline(step) => match step {
                     Step::Running(_) => {
                         control.end(GRACES).await;
                         let why = Why::TimedOut(self.timeout.unwrap_or_default());
-                        step = Step::Ending(why, Instant::now() + PATIENCE);
+                        step = Step::Ending(why, Instant::now() + FLOOD_KILL_TIMEOUT);
                     }
                     Step::Ending(why, _) | Step::Killed(why) => {
                         control.kill().await;
@@ -216,7 +216,7 @@ impl Task {
                         }
                         return ended(step, exit);
                     }
-                    None => return ended(step, Exit::default()),
+                    None => return ended(step, ProcessOutcome::default()),
                 },
             }
         }
@@ -240,12 +240,12 @@ impl Task {
     }
 }
 
-fn ended(step: Step, exit: Exit) -> Ended {
+fn ended(step: Step, exit: ProcessOutcome) -> CommandEnd {
     match step {
-        Step::Running(_) => Ended::ByItself(exit),
-        Step::Ending(Why::Stopped, _) | Step::Killed(Why::Stopped) => Ended::Stopped(exit),
+        Step::Running(_) => CommandEnd::ByItself(exit),
+        Step::Ending(Why::Stopped, _) | Step::Killed(Why::Stopped) => CommandEnd::Stopped(exit),
         Step::Ending(Why::TimedOut(after), _) | Step::Killed(Why::TimedOut(after)) => {
-            Ended::TimedOut { exit, after }
+            CommandEnd::TimedOut { exit, after }
         }
     }
 }

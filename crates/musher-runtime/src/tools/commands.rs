@@ -14,14 +14,14 @@ use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
-use super::command::{Command, Ended, Shop};
+use super::command::{CommandEnd, ShellCommand, ShellContext};
 use super::input::{clip, parse, spec};
 use super::{ReplyFuture, ReplyKind, Subject, ToolCall, ToolHost, ToolReply, ToolSpec, hosts};
-use crate::process::{Containment, Environment, MARK, Mark, sweep_own};
+use crate::process::{Containment, Environment, MARK, RunMark, sweep_own};
 
 /// How long a command may take when nothing else is asked for, and at most.
 const TIMEOUT: u32 = 120;
-const LONGEST: u32 = 600;
+const MAX_COMMAND_SECONDS: u32 = 600;
 /// How long a look at a background command may wait.
 const WAIT: u32 = 120;
 /// The longest command line; the kernel takes little more as one argument.
@@ -97,7 +97,7 @@ pub struct CommandSpec {
 /// Runs commands in one folder, with the rights of the user. When it is closed or dropped, all of them end.
 #[derive(Debug)]
 pub struct CommandTools {
-    shop: Shop,
+    shop: ShellContext,
     background: Mutex<Background>,
     _all_end: DropGuard,
 }
@@ -105,15 +105,15 @@ pub struct CommandTools {
 #[derive(Debug, Default)]
 struct Background {
     started: u64,
-    commands: BTreeMap<u64, Command>,
+    commands: BTreeMap<u64, ShellCommand>,
 }
 
 impl CommandTools {
     pub fn new(spec: CommandSpec) -> Self {
         let inherited = spec.environment.get(MARK);
         let mark = match spec.mark {
-            Some(own) => Mark::named(own, inherited),
-            None => Mark::new(inherited),
+            Some(own) => RunMark::named(own, inherited),
+            None => RunMark::new(inherited),
         };
         let hidden: Vec<&str> = spec.hidden.iter().map(String::as_str).collect();
         let env = spec.environment.select(&[], &hidden);
@@ -124,11 +124,11 @@ impl CommandTools {
     pub(crate) fn in_session(
         folder: &Path,
         env: Vec<(OsString, OsString)>,
-        mark: &Mark,
+        mark: &RunMark,
         containment: Containment,
     ) -> Self {
         let gone = CancellationToken::new();
-        let shop = Shop {
+        let shop = ShellContext {
             folder: folder.to_owned(),
             env,
             mark: mark.part(),
@@ -187,10 +187,10 @@ impl CommandTools {
     async fn run(
         &self,
         input: RunCommand,
-        progress: super::Progress,
+        progress: super::CallProgress,
         cancel: &CancellationToken,
     ) -> Result<ToolReply, ToolReply> {
-        let seconds = input.timeout_seconds.unwrap_or(TIMEOUT).clamp(1, LONGEST);
+        let seconds = input.timeout_seconds.unwrap_or(TIMEOUT).clamp(1, MAX_COMMAND_SECONDS);
         let timeout = Duration::from_secs(seconds.into());
         let command = self.shop.start(input.command, Some(timeout), progress).await;
         let command = command.map_err(|error| ToolReply::failed(error.to_string()))?;
@@ -212,7 +212,7 @@ impl CommandTools {
     async fn leave_running(&self, input: RunCommand) -> Result<ToolReply, ToolReply> {
         self.background().make_room()?;
         let timeout = input.timeout_seconds.map(|seconds| Duration::from_secs(seconds.into()));
-        let command = self.shop.start(input.command, timeout, super::Progress::default()).await;
+        let command = self.shop.start(input.command, timeout, super::CallProgress::default()).await;
         let command = command.map_err(|error| ToolReply::failed(error.to_string()))?;
         let mut background = self.background();
         background.started += 1;
@@ -229,7 +229,7 @@ impl CommandTools {
         self.background.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, id: &str) -> Result<(u64, Command), ToolReply> {
+    fn find(&self, id: &str) -> Result<(u64, ShellCommand), ToolReply> {
         let background = self.background();
         let number = id.strip_prefix("cmd-").and_then(|number| number.parse().ok());
         let found = number.and_then(|number| background.commands.get_key_value(&number));
@@ -290,17 +290,17 @@ fn check(line: &str) -> Result<(), ToolReply> {
 }
 
 /// What a model is told of a command that has ended.
-fn told(output: &str, ended: &Ended) -> ToolReply {
+fn told(output: &str, ended: &CommandEnd) -> ToolReply {
     let exit = ended.exit();
     let (kind, how) = match ended {
-        Ended::ByItself(exit) => match (exit.code, exit.signal) {
+        CommandEnd::ByItself(exit) => match (exit.code, exit.signal) {
             (Some(0), _) => (ReplyKind::Done, "exit code 0".to_owned()),
             (Some(code), _) => (ReplyKind::Failed, format!("exit code {code}")),
             (None, Some(signal)) => (ReplyKind::Failed, format!("ended by signal {signal}")),
             (None, None) => (ReplyKind::Failed, "ended, and nobody knows how".to_owned()),
         },
-        Ended::Stopped(_) => (ReplyKind::Cancelled, "stopped".to_owned()),
-        Ended::TimedOut { after, .. } => (
+        CommandEnd::Stopped(_) => (ReplyKind::Cancelled, "stopped".to_owned()),
+        CommandEnd::TimedOut { after, .. } => (
             ReplyKind::Failed,
             format!(
                 "stopped after {} seconds; give it a longer timeout_seconds, or run it in the background",
@@ -315,7 +315,7 @@ fn told(output: &str, ended: &Ended) -> ToolReply {
     let structured = json!({
         "exit_code": exit.code,
         "signal": exit.signal,
-        "timed_out": matches!(ended, Ended::TimedOut { .. }),
+        "timed_out": matches!(ended, CommandEnd::TimedOut { .. }),
     });
     let text = match output.trim_end_matches('\n') {
         "" => format!("[no output; {how}]"),
@@ -325,7 +325,7 @@ fn told(output: &str, ended: &Ended) -> ToolReply {
 }
 
 /// What a model is told of a background command; that it failed does not mean that the look did.
-fn looked_at(id: &str, command: &Command) -> ToolReply {
+fn looked_at(id: &str, command: &ShellCommand) -> ToolReply {
     // Asked first: what is printed after the answer belongs to the next look.
     let ended = command.ended();
     let output = command.take_output();

@@ -6,7 +6,7 @@ use super::input::clip;
 
 /// Why a file tool did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum ToolFault {
     #[error("`{path}` {why}; give a path inside the working folder, relative to it")]
     BadPath { path: String, why: &'static str },
     #[error("`{path}` leads out of the working folder; only files inside it can be used")]
@@ -41,7 +41,7 @@ pub(super) enum Fault {
     Other(String),
 }
 
-impl Fault {
+impl ToolFault {
     /// What the kernel said about a path, in words.
     pub(super) fn of(path: &str, errno: Errno) -> Self {
         let path = clip(path);

@@ -8,8 +8,8 @@ use serde::Deserialize as _;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::beneath::Folder;
-use super::fault::Fault;
+use super::beneath::WorkFolder;
+use super::fault::ToolFault;
 use super::input::{parse, spec};
 use super::{
     ReplyFuture, Subject, ToolCall, ToolHost, ToolReply, ToolSpec, ToolsError, edit, glob, grep,
@@ -19,10 +19,10 @@ use super::{
 static SPECS: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
     let side_by_side = |spec: ToolSpec| ToolSpec { parallel: true, ..spec };
     let about = |subject, spec: ToolSpec| ToolSpec { subject: Some(subject), ..spec };
-    let read = spec::<read::Read>("read_file", read::ABOUT, ToolKind::Read);
+    let read = spec::<read::ReadTool>("read_file", read::ABOUT, ToolKind::Read);
     let write = spec::<write::Write>("write_file", write::ABOUT, ToolKind::Edit);
-    let edit = spec::<edit::Edit>("edit_file", edit::ABOUT, ToolKind::Edit);
-    let list = spec::<list::List>("list_files", list::ABOUT, ToolKind::Search);
+    let edit = spec::<edit::EditTool>("edit_file", edit::ABOUT, ToolKind::Edit);
+    let list = spec::<list::ListTool>("list_files", list::ABOUT, ToolKind::Search);
     let glob = spec::<glob::Glob>("glob", glob::ABOUT, ToolKind::Search);
     let grep = spec::<grep::Grep>("grep", grep::ABOUT, ToolKind::Search);
     vec![
@@ -38,12 +38,12 @@ static SPECS: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
 /// Reads, writes and searches files in one folder. Whatever its arguments are, nothing outside it is reached.
 #[derive(Debug, Clone)]
 pub struct FileTools {
-    desk: Arc<Desk>,
+    desk: Arc<FileToolState>,
 }
 
 #[derive(Debug)]
-struct Desk {
-    folder: Folder,
+struct FileToolState {
+    folder: WorkFolder,
     rules: ToolRules,
     /// Held from the reading of a file to its replacement, so that no change is lost to another.
     changing: Mutex<()>,
@@ -57,28 +57,28 @@ impl FileTools {
 
     /// The same, with searches that pass over the files that these rules do not let the agent read by itself.
     pub fn obeying(folder: &Path, rules: ToolRules) -> Result<Self, ToolsError> {
-        let opened = Folder::open(folder)
+        let opened = WorkFolder::open(folder)
             .map_err(|cause| ToolsError::Folder { path: folder.to_owned(), cause })?;
         Ok(Self::of(opened, rules))
     }
 
-    fn of(folder: Folder, rules: ToolRules) -> Self {
-        Self { desk: Arc::new(Desk { folder, rules, changing: Mutex::new(()) }) }
+    fn of(folder: WorkFolder, rules: ToolRules) -> Self {
+        Self { desk: Arc::new(FileToolState { folder, rules, changing: Mutex::new(()) }) }
     }
 
     /// The same tools, with paths resolved by hand as on a kernel that cannot do it.
     #[cfg(test)]
     pub(super) fn by_hand(folder: &Path) -> Self {
-        Self::of(Folder::open(folder).unwrap().by_hand(), ToolRules::default())
+        Self::of(WorkFolder::open(folder).unwrap().by_hand(), ToolRules::default())
     }
 }
 
 /// One call, understood.
 enum Task {
-    Read(read::Read),
+    Read(read::ReadTool),
     Write(write::Write),
-    Edit(edit::Edit),
-    List(list::List),
+    Edit(edit::EditTool),
+    List(list::ListTool),
     Glob(glob::Glob),
     Grep(grep::Grep),
 }
@@ -101,10 +101,10 @@ impl Task {
     }
 }
 
-impl Desk {
-    fn carry_out(&self, task: &Task, cancel: &CancellationToken) -> Result<ToolReply, Fault> {
+impl FileToolState {
+    fn carry_out(&self, task: &Task, cancel: &CancellationToken) -> Result<ToolReply, ToolFault> {
         if cancel.is_cancelled() {
-            return Err(Fault::Cancelled);
+            return Err(ToolFault::Cancelled);
         }
         let changing = || self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         match task {
@@ -137,7 +137,7 @@ impl ToolHost for FileTools {
         // Input that does not fit is refused when the call is carried out, and changes nothing.
         let change = match name {
             "write_file" => write::Write::deserialize(input).ok().map(write::Write::into_change),
-            "edit_file" => edit::Edit::deserialize(input).ok().map(edit::Edit::into_change),
+            "edit_file" => edit::EditTool::deserialize(input).ok().map(edit::EditTool::into_change),
             _ => None,
         };
         change.into_iter().collect()
@@ -157,7 +157,7 @@ impl ToolHost for FileTools {
             // A change is never given up half-way, so its end is waited for; searches look at the token themselves.
             match work.await {
                 Ok(Ok(reply)) => reply,
-                Ok(Err(Fault::Cancelled)) | Err(_) => ToolReply::cancelled(),
+                Ok(Err(ToolFault::Cancelled)) | Err(_) => ToolReply::cancelled(),
                 Ok(Err(fault)) => ToolReply::failed(fault.to_string()),
             }
         })

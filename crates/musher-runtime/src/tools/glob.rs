@@ -8,16 +8,16 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::ToolReply;
-use super::beneath::Folder;
-use super::fault::Fault;
+use super::beneath::WorkFolder;
+use super::fault::ToolFault;
 use super::input::clip;
 use super::list::clip_path;
-use super::walk::{Extent, Step, walk};
+use super::walk::{Extent, WalkStep, walk};
 
 /// How many files are told.
-const MOST: usize = 1000;
+const MAX_GLOB_FILES: usize = 1000;
 /// A pattern grows when it is compiled.
-const LONGEST: usize = 1000;
+const MAX_PATTERN_BYTES: usize = 1000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -31,10 +31,10 @@ pub(super) struct Glob {
 pub(super) const ABOUT: &str = "Finds files in the working folder by a pattern for their paths. What git ignores is left out. The paths come in order, relative to the working folder.";
 
 pub(super) fn glob(
-    folder: &Folder,
+    folder: &WorkFolder,
     input: &Glob,
     cancel: &CancellationToken,
-) -> Result<ToolReply, Fault> {
+) -> Result<ToolReply, ToolFault> {
     let place = folder.place(input.path.as_deref().unwrap_or("."))?;
     let matcher = matcher(&input.pattern)?;
     let start = place.path();
@@ -42,26 +42,26 @@ pub(super) fn glob(
     let mut more = false;
     let extent = walk(folder, &place, cancel, |entry| {
         if entry.ignored {
-            return Ok(Step::Over);
+            return Ok(WalkStep::Over);
         }
         let below = entry.path.strip_prefix(&start).unwrap_or(entry.path);
         if matches!(entry.kind, FileType::RegularFile | FileType::Symlink)
             && matcher.is_match(below)
         {
-            if found.len() == MOST {
+            if found.len() == MAX_GLOB_FILES {
                 more = true;
-                return Ok(Step::Stop);
+                return Ok(WalkStep::Stop);
             }
             found.push(entry.path.to_string_lossy().into_owned());
         }
-        Ok(Step::Into)
+        Ok(WalkStep::Into)
     })?;
     let mut lines: Vec<String> = found.iter().map(|path| clip_path(path)).collect();
     if lines.is_empty() {
         lines.push(format!("no file fits `{}` in {place}", clip(&input.pattern)));
     }
     if more {
-        lines.push(format!("[only the first {MOST} are shown; use a narrower pattern]"));
+        lines.push(format!("[only the first {MAX_GLOB_FILES} are shown; use a narrower pattern]"));
     }
     if let Extent::Cut(why) = extent {
         lines.push(format!("[not all was seen: {why}]"));
@@ -72,10 +72,10 @@ pub(super) fn glob(
 }
 
 /// Compiles a pattern for paths below the place where a search begins.
-pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, Fault> {
-    if pattern.is_empty() || pattern.len() > LONGEST {
-        return Err(Fault::Other(format!(
-            "a pattern has 1 to {LONGEST} bytes, and this one has {}; give one such as `**/*.rs`",
+pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, ToolFault> {
+    if pattern.is_empty() || pattern.len() > MAX_PATTERN_BYTES {
+        return Err(ToolFault::Other(format!(
+            "a pattern has 1 to {MAX_PATTERN_BYTES} bytes, and this one has {}; give one such as `**/*.rs`",
             pattern.len()
         )));
     }
@@ -87,7 +87,7 @@ pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, Fault> {
     let glob = GlobBuilder::new(&anywhere).literal_separator(true).build();
     glob.map(|glob| glob.compile_matcher()).map_err(|error| {
         let why = clip(&error.kind().to_string());
-        Fault::Other(format!(
+        ToolFault::Other(format!(
             "`{}` is not a pattern: {why}; give one such as `**/*.rs`",
             clip(pattern)
         ))

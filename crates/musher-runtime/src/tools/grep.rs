@@ -14,22 +14,22 @@ use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
 use super::ToolReply;
-use super::beneath::{Folder, Links, READ, regular};
+use super::beneath::{Links, READ, WorkFolder, regular};
 use super::change::size;
-use super::fault::Fault;
+use super::fault::ToolFault;
 use super::glob;
 use super::input::clip;
 use super::list::clip_path;
-use super::place::Place;
-use super::walk::{Extent, Step, walk};
+use super::place::RelativePath;
+use super::walk::{Extent, WalkStep, walk};
 
 /// Longer files are left out; a command can search them.
-const LONGEST: u64 = 32 * 1024 * 1024;
+const MAX_SEARCHED_FILE_BYTES: u64 = 32 * 1024 * 1024;
 /// The longest line that is searched.
 const HEAP: usize = 4 * 1024 * 1024;
 /// How many matches are told when no other number is asked for, and at most.
 const MATCHES: u32 = 200;
-const MOST_MATCHES: u32 = 2000;
+const MAX_MATCHES: u32 = 2000;
 /// How many files are told.
 const FILES: usize = 1000;
 const CONTEXT: u32 = 20;
@@ -56,14 +56,14 @@ pub(super) struct Grep {
     /// How many lines to show before and after each match; by default 0.
     context: Option<u32>,
     /// What to show: `lines` (the default), `files` (only their paths) or `count` (matches in each file).
-    show: Option<Show>,
+    show: Option<GrepOutput>,
     /// How many matches to show at most; by default 200.
     limit: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Show {
+pub(super) enum GrepOutput {
     #[default]
     Lines,
     Files,
@@ -73,11 +73,11 @@ pub(super) enum Show {
 pub(super) const ABOUT: &str = "Searches the text of files in the working folder with a regular expression. What git ignores, binary files and very long files are left out.";
 
 pub(super) fn grep(
-    folder: &Folder,
+    folder: &WorkFolder,
     rules: &ToolRules,
     input: &Grep,
     cancel: &CancellationToken,
-) -> Result<ToolReply, Fault> {
+) -> Result<ToolReply, ToolFault> {
     let place = folder.place(input.path.as_deref().unwrap_or("."))?;
     let matcher = matcher(input)?;
     let fits = input.glob.as_deref().map(glob::matcher).transpose()?;
@@ -91,12 +91,17 @@ pub(super) fn grep(
         let names = [Some(place.path()), folder.whereabouts(&top)];
         let why = names.iter().flatten().find_map(|name| held_back(folder, rules, name));
         if let Some(why) = why {
-            return Err(Fault::Forbidden { path: place.to_string(), why });
+            return Err(ToolFault::Forbidden { path: place.to_string(), why });
         }
         let (file, stat) = regular(top, &place)?;
-        if size(&stat) > LONGEST {
+        if size(&stat) > MAX_SEARCHED_FILE_BYTES {
             let instead = "search it with run_command";
-            return Err(Fault::too_big(&place.to_string(), size(&stat), LONGEST, instead));
+            return Err(ToolFault::too_big(
+                &place.to_string(),
+                size(&stat),
+                MAX_SEARCHED_FILE_BYTES,
+                instead,
+            ));
         }
         found.search(&mut searcher, &matcher, &file, &place.path());
         Extent::Whole
@@ -105,37 +110,37 @@ pub(super) fn grep(
         let start = place.path();
         walk(folder, &place, cancel, |entry| {
             if entry.ignored {
-                return Ok(Step::Over);
+                return Ok(WalkStep::Over);
             }
             let below = entry.path.strip_prefix(&start).unwrap_or(entry.path);
             if entry.kind != FileType::RegularFile
                 || fits.as_ref().is_some_and(|fits| !fits.is_match(below))
             {
-                return Ok(Step::Into);
+                return Ok(WalkStep::Into);
             }
             if held_back(folder, rules, entry.path).is_some() {
                 found.held_back += 1;
-                return Ok(Step::Over);
+                return Ok(WalkStep::Over);
             }
             let flags = READ | OFlags::NOFOLLOW;
             let Ok(file) = openat(entry.folder, entry.name, flags, Mode::empty()) else {
                 found.unread += 1;
-                return Ok(Step::Over);
+                return Ok(WalkStep::Over);
             };
-            if let Ok((file, stat)) = regular(file, &Place::root()) {
-                match size(&stat) > LONGEST {
+            if let Ok((file, stat)) = regular(file, &RelativePath::root()) {
+                match size(&stat) > MAX_SEARCHED_FILE_BYTES {
                     true => found.long += 1,
                     false => found.search(&mut searcher, &matcher, &file, entry.path),
                 }
             }
-            Ok(if found.full { Step::Stop } else { Step::Over })
+            Ok(if found.full { WalkStep::Stop } else { WalkStep::Over })
         })?
     };
     Ok(found.reply(&place, input, extent))
 }
 
 /// Why the rules hold a file back from being read, if they do. A search must not tell what reading would not.
-fn held_back(folder: &Folder, rules: &ToolRules, path: &Path) -> Option<String> {
+fn held_back(folder: &WorkFolder, rules: &ToolRules, path: &Path) -> Option<String> {
     if !rules.restrict() {
         return None;
     }
@@ -158,9 +163,9 @@ fn held_back(folder: &Folder, rules: &ToolRules, path: &Path) -> Option<String> 
     }
 }
 
-fn matcher(input: &Grep) -> Result<RegexMatcher, Fault> {
+fn matcher(input: &Grep) -> Result<RegexMatcher, ToolFault> {
     let refuse = |why: &str| {
-        Fault::Other(format!(
+        ToolFault::Other(format!(
             "`{}` is not a regular expression: {}; mend it, or set literal to search for plain text",
             clip(&input.pattern),
             clip(why)
@@ -197,7 +202,7 @@ fn searcher(input: &Grep) -> Searcher {
 
 /// What was found so far.
 struct Found {
-    show: Show,
+    show: GrepOutput,
     context: bool,
     limit: usize,
     lines: Vec<String>,
@@ -217,7 +222,7 @@ impl Found {
         Self {
             show: input.show.unwrap_or_default(),
             context: input.context.unwrap_or(0) > 0,
-            limit: input.limit.unwrap_or(MATCHES).clamp(1, MOST_MATCHES) as usize,
+            limit: input.limit.unwrap_or(MATCHES).clamp(1, MAX_MATCHES) as usize,
             lines: Vec::new(),
             length: 0,
             matches: Vec::new(),
@@ -257,11 +262,11 @@ impl Found {
         self.full |= self.length > TEXT;
     }
 
-    fn reply(self, place: &Place, input: &Grep, extent: Extent) -> ToolReply {
+    fn reply(self, place: &RelativePath, input: &Grep, extent: Extent) -> ToolReply {
         let mut lines = match self.show {
-            Show::Lines => self.lines,
-            Show::Files => self.files.iter().map(|(path, _)| clip_path(path)).collect(),
-            Show::Count => {
+            GrepOutput::Lines => self.lines,
+            GrepOutput::Files => self.files.iter().map(|(path, _)| clip_path(path)).collect(),
+            GrepOutput::Count => {
                 self.files.iter().map(|(path, n)| format!("{}: {n}", clip_path(path))).collect()
             }
         };
@@ -316,9 +321,9 @@ impl Sink for InFile<'_> {
         self.found.total += 1;
         match self.found.show {
             // One is enough to name the file.
-            Show::Files => return Ok(false),
-            Show::Count => return Ok(true),
-            Show::Lines => {}
+            GrepOutput::Files => return Ok(false),
+            GrepOutput::Count => return Ok(true),
+            GrepOutput::Lines => {}
         }
         let number = matched.line_number().unwrap_or(0);
         let text = Self::text(matched.bytes());
@@ -335,7 +340,7 @@ impl Sink for InFile<'_> {
     }
 
     fn context_break(&mut self, _: &Searcher) -> Result<bool, Self::Error> {
-        if self.found.context && self.found.show == Show::Lines {
+        if self.found.context && self.found.show == GrepOutput::Lines {
             self.found.line("--".into());
         }
         Ok(true)

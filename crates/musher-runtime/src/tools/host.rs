@@ -86,21 +86,21 @@ pub struct ToolCall {
     pub call: CallId,
     pub name: String,
     pub input: Json,
-    pub progress: Progress,
+    pub progress: CallProgress,
 }
 
 impl ToolCall {
     /// A call whose progress nobody follows.
     pub fn new(call: impl Into<CallId>, name: impl Into<String>, input: Json) -> Self {
-        Self { call: call.into(), name: name.into(), input, progress: Progress::default() }
+        Self { call: call.into(), name: name.into(), input, progress: CallProgress::default() }
     }
 }
 
 /// Where the output of a call goes while it runs. It is disposable: the reply holds what counts.
 #[derive(Debug, Clone, Default)]
-pub struct Progress(Option<mpsc::Sender<String>>);
+pub struct CallProgress(Option<mpsc::Sender<String>>);
 
-impl Progress {
+impl CallProgress {
     /// Sends pieces of output here. A piece for which there is no room is dropped, so that a call never waits.
     pub fn to(pieces: mpsc::Sender<String>) -> Self {
         Self(Some(pieces))
@@ -138,12 +138,12 @@ pub struct ToolReply {
     pub structured: Option<Json>,
     /// How a command exited.
     pub exit_code: Option<i32>,
-    pub effect: Effect,
+    pub effect: SessionEffect,
 }
 
 /// What a call wants of the session.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
+pub enum SessionEffect {
     None,
     /// The whole plan, replacing the one before.
     Plan(Vec<PlanEntry>),
@@ -166,7 +166,7 @@ impl ToolReply {
             text: text.into(),
             structured: None,
             exit_code: None,
-            effect: Effect::None,
+            effect: SessionEffect::None,
         }
     }
 
@@ -186,7 +186,7 @@ impl ToolReply {
     }
 
     #[must_use]
-    pub fn with_effect(mut self, effect: Effect) -> Self {
+    pub fn with_effect(mut self, effect: SessionEffect) -> Self {
         self.effect = effect;
         self
     }

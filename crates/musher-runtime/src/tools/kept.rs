@@ -8,13 +8,13 @@ const TAIL: usize = 48 * 1024;
 
 /// What a command has printed and nobody has taken yet.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct UnreadOutput {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     dropped: u64,
 }
 
-impl Kept {
+impl UnreadOutput {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let room = HEAD.saturating_sub(self.head.len());
         let (head, rest) = bytes.split_at(bytes.len().min(room));
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn the_beginning_and_the_end_stay_and_the_middle_is_counted() {
-        let mut kept = Kept::default();
+        let mut kept = UnreadOutput::default();
         (0..100_000).for_each(|n| kept.push(format!("line {n}\n").as_bytes()));
         let text = kept.take();
         assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("line 99998\nline 99999\n"));
@@ -68,7 +68,7 @@ mod tests {
         fn what_fits_is_kept_byte_for_byte_and_nothing_else_grows(
             chunks in prop::collection::vec((any::<u8>(), 0usize..40_000), 0..8),
         ) {
-            let mut kept = Kept::default();
+            let mut kept = UnreadOutput::default();
             let mut all = Vec::new();
             for (byte, count) in chunks {
                 let chunk = vec![byte & 0x7f; count];

@@ -7,20 +7,20 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::ToolReply;
-use super::beneath::{Folder, stat_in};
+use super::beneath::{WorkFolder, stat_in};
 use super::change::size;
-use super::fault::{Fault, bytes};
+use super::fault::{ToolFault, bytes};
 use super::input::clip;
-use super::walk::{Entry, Extent, Step, walk};
+use super::walk::{Extent, WalkEntry, WalkStep, walk};
 use crate::untrusted::Kind;
 
 /// How many entries are told.
-const MOST: usize = 1000;
+const MAX_LISTED_ENTRIES: usize = 1000;
 const DEEPEST: u32 = 20;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct List {
+pub(super) struct ListTool {
     /// The folder, relative to the working folder; by default the working folder itself.
     path: Option<String>,
     /// How many levels of folders to show; by default 1.
@@ -30,28 +30,30 @@ pub(super) struct List {
 pub(super) const ABOUT: &str = "Lists the files and folders in a folder of the working folder, in order, with sizes. What git ignores is marked and not entered; .git is left out.";
 
 pub(super) fn list(
-    folder: &Folder,
-    input: &List,
+    folder: &WorkFolder,
+    input: &ListTool,
     cancel: &CancellationToken,
-) -> Result<ToolReply, Fault> {
+) -> Result<ToolReply, ToolFault> {
     let place = folder.place(input.path.as_deref().unwrap_or("."))?;
     let depth = input.depth.unwrap_or(1).clamp(1, DEEPEST) as usize;
     let mut lines = Vec::new();
     let mut paths = Vec::new();
     let extent = walk(folder, &place, cancel, |entry| {
-        if lines.len() == MOST {
-            lines.push(format!("[only the first {MOST} are shown; name a smaller folder]"));
-            return Ok(Step::Stop);
+        if lines.len() == MAX_LISTED_ENTRIES {
+            lines.push(format!(
+                "[only the first {MAX_LISTED_ENTRIES} are shown; name a smaller folder]"
+            ));
+            return Ok(WalkStep::Stop);
         }
         let path = entry.path.to_string_lossy();
         lines.push(line(entry, &path));
         paths.push(path.into_owned());
         Ok(match entry.depth < depth && !entry.ignored {
-            true => Step::Into,
-            false => Step::Over,
+            true => WalkStep::Into,
+            false => WalkStep::Over,
         })
     })?;
-    let cut = lines.len() > MOST || extent != Extent::Whole;
+    let cut = lines.len() > MAX_LISTED_ENTRIES || extent != Extent::Whole;
     if let Extent::Cut(why) = extent {
         lines.push(format!("[not all is shown: {why}]"));
     }
@@ -63,7 +65,7 @@ pub(super) fn list(
     Ok(ToolReply::done(text).with_structured(structured))
 }
 
-fn line(entry: &Entry<'_>, path: &str) -> String {
+fn line(entry: &WalkEntry<'_>, path: &str) -> String {
     let shown = clip_path(path);
     let ignored = if entry.ignored { " (ignored)" } else { "" };
     match entry.kind {

@@ -4,24 +4,24 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::fault::Fault;
+use super::fault::ToolFault;
 use super::input::clip;
 
 /// Longer paths are refused by the kernel anyway.
-const LONGEST: usize = 4096;
-const LONGEST_NAME: usize = 255;
+const MAX_PATH_BYTES: usize = 4096;
+const MAX_NAME_BYTES: usize = 255;
 
 /// Names below the working folder, without `.` and `..`. None at all means the folder itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct RelativePath {
     parts: Vec<String>,
 }
 
-impl Place {
+impl RelativePath {
     /// Reads what a model wrote. Absolute paths are taken when they begin with one of the folder's own names.
-    pub(super) fn read(text: &str, roots: &[&Path]) -> Result<Self, Fault> {
-        let bad = |why| Fault::BadPath { path: clip(text), why };
-        if text.len() > LONGEST {
+    pub(super) fn read(text: &str, roots: &[&Path]) -> Result<Self, ToolFault> {
+        let bad = |why| ToolFault::BadPath { path: clip(text), why };
+        if text.len() > MAX_PATH_BYTES {
             return Err(bad("is too long"));
         }
         if text.contains('\0') {
@@ -36,21 +36,21 @@ impl Place {
             true => roots
                 .iter()
                 .find_map(|root| path.strip_prefix(root).ok())
-                .ok_or_else(|| Fault::Outside { path: clip(text) })?,
+                .ok_or_else(|| ToolFault::Outside { path: clip(text) })?,
         };
         let mut parts = Vec::new();
         for component in path.components() {
             match component {
                 Component::CurDir => {}
                 Component::ParentDir => {
-                    parts.pop().ok_or_else(|| Fault::Outside { path: clip(text) })?;
+                    parts.pop().ok_or_else(|| ToolFault::Outside { path: clip(text) })?;
                 }
-                Component::Normal(name) if name.len() > LONGEST_NAME => {
+                Component::Normal(name) if name.len() > MAX_NAME_BYTES => {
                     return Err(bad("has a name that is too long"));
                 }
                 Component::Normal(name) => parts.push(name.to_string_lossy().into_owned()),
                 Component::RootDir | Component::Prefix(_) => {
-                    return Err(Fault::Outside { path: clip(text) });
+                    return Err(ToolFault::Outside { path: clip(text) });
                 }
             }
         }
@@ -82,7 +82,7 @@ impl Place {
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for RelativePath {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.parts.is_empty() {
             return f.write_str(".");
@@ -103,7 +103,9 @@ mod tests {
 
     fn read(text: &str) -> Result<String, String> {
         let roots = [Path::new("/work/tree")];
-        Place::read(text, &roots).map(|place| place.to_string()).map_err(|fault| fault.to_string())
+        RelativePath::read(text, &roots)
+            .map(|place| place.to_string())
+            .map_err(|fault| fault.to_string())
     }
 
     #[test]
@@ -139,7 +141,7 @@ mod tests {
 
     #[test]
     fn gits_own_files_are_known_in_any_case() {
-        let place = |text| Place::read(text, &[]).unwrap();
+        let place = |text| RelativePath::read(text, &[]).unwrap();
         assert!(place(".git/config").is_gits() && place("sub/.GIT").is_gits());
         assert!(!place(".gitignore").is_gits() && !place("git/x").is_gits());
     }
@@ -147,7 +149,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_gives_a_place_with_a_step_upwards(text in "[./a\\\\~\\PC]{0,40}") {
-            if let Ok(place) = Place::read(&text, &[Path::new("/work/tree")]) {
+            if let Ok(place) = RelativePath::read(&text, &[Path::new("/work/tree")]) {
                 for part in &place.parts {
                     prop_assert!(part != ".." && part != "." && !part.is_empty());
                     prop_assert!(!part.contains(['/', '\0']));

@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::ToolReply;
-use super::beneath::{Folder, Links};
+use super::beneath::{Links, WorkFolder};
 use super::change::{errno_of, size};
-use super::fault::{Fault, bytes};
+use super::fault::{ToolFault, bytes};
 
 /// Files up to this size are read, whatever part of them is wanted.
-const LONGEST: u64 = 64 * 1024 * 1024;
+const MAX_READ_FILE_BYTES: u64 = 64 * 1024 * 1024;
 /// Lines that are given when no other number is asked for, and at most.
 const LINES: u32 = 2000;
 /// How much text is given at once.
@@ -24,7 +24,7 @@ const SNIFFED: usize = 8 * 1024;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Read {
+pub(super) struct ReadTool {
     /// The file, relative to the working folder.
     path: String,
     /// The first line to read, counted from 1.
@@ -35,20 +35,20 @@ pub(super) struct Read {
 
 pub(super) const ABOUT: &str = "Reads a text file of the working folder. Each line is shown with its number. Long files are read in parts with offset and limit.";
 
-pub(super) fn read(folder: &Folder, input: &Read) -> Result<ToolReply, Fault> {
+pub(super) fn read(folder: &WorkFolder, input: &ReadTool) -> Result<ToolReply, ToolFault> {
     let place = folder.place(&input.path)?;
     let (file, stat) = folder.file(&place, Links::Follow)?;
     let shown = place.to_string();
-    if size(&stat) > LONGEST {
+    if size(&stat) > MAX_READ_FILE_BYTES {
         let instead = "use run_command with head, tail or sed -n to see a part of it";
-        return Err(Fault::too_big(&shown, size(&stat), LONGEST, instead));
+        return Err(ToolFault::too_big(&shown, size(&stat), MAX_READ_FILE_BYTES, instead));
     }
-    let fault = |error: std::io::Error| Fault::of(&shown, errno_of(&error));
+    let fault = |error: std::io::Error| ToolFault::of(&shown, errno_of(&error));
     // What grows while it is read is read to the bound and no further.
-    let mut reader = BufReader::with_capacity(64 * 1024, file.take(LONGEST));
+    let mut reader = BufReader::with_capacity(64 * 1024, file.take(MAX_READ_FILE_BYTES));
     let beginning = reader.fill_buf().map_err(fault)?;
     if memchr::memchr(0, &beginning[..beginning.len().min(SNIFFED)]).is_some() {
-        return Err(Fault::Binary { path: shown, size: size(&stat) });
+        return Err(ToolFault::Binary { path: shown, size: size(&stat) });
     }
     let first = input.offset.unwrap_or(1).max(1);
     let most = input.limit.unwrap_or(LINES).clamp(1, LINES);
@@ -68,7 +68,7 @@ pub(super) fn read(folder: &Folder, input: &Read) -> Result<ToolReply, Fault> {
         page.push(number, &line, length);
     }
     if page.lines == 0 && number > 0 && first > number {
-        return Err(Fault::Other(format!(
+        return Err(ToolFault::Other(format!(
             "`{place}` has {number} lines, so there is no line {first}; give a smaller offset"
         )));
     }

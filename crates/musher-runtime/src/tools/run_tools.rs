@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::input::{parse, spec};
-use super::{Effect, ReplyFuture, ToolCall, ToolHost, ToolReply, ToolSpec, hosts};
+use super::{ReplyFuture, SessionEffect, ToolCall, ToolHost, ToolReply, ToolSpec, hosts};
 
 /// How many steps a plan may have.
 const STEPS: usize = 100;
@@ -118,7 +118,7 @@ static SPECS: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
     ]
 });
 
-/// A plan, questions to the person, progress and the end. They touch nothing: what they want is told as an [`Effect`].
+/// A plan, questions to the person, progress and the end. They touch nothing: what they want is told as an [`SessionEffect`].
 #[derive(Debug, Default)]
 pub struct RunTools {
     plan: Mutex<Vec<PlanEntry>>,
@@ -141,7 +141,7 @@ impl RunTools {
             "report_progress" => {
                 let ReportProgress { text } = parse(spec, call.input)?;
                 let text = checked("text", text, LINE).map_err(refuse)?;
-                Ok(ToolReply::done("told").with_effect(Effect::Progress { text }))
+                Ok(ToolReply::done("told").with_effect(SessionEffect::Progress { text }))
             }
             _ => {
                 let Finish { summary } = parse(spec, call.input)?;
@@ -149,7 +149,7 @@ impl RunTools {
                 let structured = json!({ "summary": summary });
                 Ok(ToolReply::done("the work is finished")
                     .with_structured(structured)
-                    .with_effect(Effect::Finish { summary }))
+                    .with_effect(SessionEffect::Finish { summary }))
             }
         }
     }
@@ -165,7 +165,7 @@ impl RunTools {
             Ok(PlanEntry { text, status: step.status.as_str().to_owned() })
         };
         *plan = steps.into_iter().map(entry).collect::<Result<_, String>>()?;
-        Ok(shown(&plan).with_effect(Effect::Plan(plan.clone())))
+        Ok(shown(&plan).with_effect(SessionEffect::Plan(plan.clone())))
     }
 }
 
@@ -201,7 +201,7 @@ fn ask_person(input: AskPerson) -> Result<ToolReply, String> {
     let questions = input.questions.into_iter().map(question).collect::<Result<_, String>>()?;
     // The text stands only where nobody puts the questions to anyone.
     let text = "the question was not put to anyone; decide by yourself and say so in the summary";
-    Ok(ToolReply::done(text).with_effect(Effect::Question(questions)))
+    Ok(ToolReply::done(text).with_effect(SessionEffect::Question(questions)))
 }
 
 fn few(field: &str, count: usize, fits: std::ops::RangeInclusive<usize>) -> Result<(), String> {

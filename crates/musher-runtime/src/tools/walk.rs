@@ -11,10 +11,10 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 use tokio_util::sync::CancellationToken;
 
-use super::beneath::{FOLDER, Folder, Links, READ, regular, stat_in};
+use super::beneath::{FOLDER, Links, READ, WorkFolder, regular, stat_in};
 use super::change::read_at_most;
-use super::fault::Fault;
-use super::place::{Place, is_git};
+use super::fault::ToolFault;
+use super::place::{RelativePath, is_git};
 
 /// How many entries are looked at.
 const ENTRIES: usize = 200_000;
@@ -23,13 +23,13 @@ const WIDEST: usize = 50_000;
 /// Each level holds a descriptor.
 const DEEPEST: usize = 64;
 /// How long a walk may take.
-const TIME: Duration = Duration::from_secs(30);
+const WALK_TIMEOUT: Duration = Duration::from_secs(30);
 /// How much of a file with names to ignore is read.
 const IGNORE_FILE: u64 = 256 * 1024;
 const IGNORE_FILES: [&CStr; 2] = [c".gitignore", c".ignore"];
 
 /// What is met on the way.
-pub(super) struct Entry<'a> {
+pub(super) struct WalkEntry<'a> {
     /// The folder it is in.
     pub(super) folder: BorrowedFd<'a>,
     pub(super) name: &'a CStr,
@@ -44,7 +44,7 @@ pub(super) struct Entry<'a> {
 
 /// Where the walk goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum WalkStep {
     /// Into it, if it is a folder.
     Into,
     Over,
@@ -68,12 +68,12 @@ struct Level {
 
 /// Visits everything below a place.
 pub(super) fn walk(
-    folder: &Folder,
-    start: &Place,
+    folder: &WorkFolder,
+    start: &RelativePath,
     cancel: &CancellationToken,
-    mut visit: impl FnMut(&Entry<'_>) -> Result<Step, Fault>,
-) -> Result<Extent, Fault> {
-    let deadline = Instant::now() + TIME;
+    mut visit: impl FnMut(&WalkEntry<'_>) -> Result<WalkStep, ToolFault>,
+) -> Result<Extent, ToolFault> {
+    let deadline = Instant::now() + WALK_TIMEOUT;
     let mut outer = Vec::new();
     for above in start.above() {
         let fd = folder.at(&above, FOLDER, Links::Follow)?;
@@ -89,7 +89,7 @@ pub(super) fn walk(
             continue;
         };
         if cancel.is_cancelled() {
-            return Err(Fault::Cancelled);
+            return Err(ToolFault::Cancelled);
         }
         met += 1;
         if met > ENTRIES {
@@ -107,10 +107,10 @@ pub(super) fn walk(
         let ignored = ignored(&outer, &levels, &path, kind == FileType::Directory);
         let Some(level) = levels.last() else { break };
         let entry =
-            Entry { folder: level.fd.as_fd(), name: &name, path: &path, kind, depth, ignored };
+            WalkEntry { folder: level.fd.as_fd(), name: &name, path: &path, kind, depth, ignored };
         match visit(&entry)? {
-            Step::Stop => return Ok(extent),
-            Step::Into if kind == FileType::Directory => {
+            WalkStep::Stop => return Ok(extent),
+            WalkStep::Into if kind == FileType::Directory => {
                 if depth >= DEEPEST {
                     extent = Extent::Cut("folders are nested too deep to be seen to the end");
                     continue;
@@ -121,7 +121,7 @@ pub(super) fn walk(
                     levels.push(enter(fd, path, &mut extent));
                 }
             }
-            Step::Into | Step::Over => {}
+            WalkStep::Into | WalkStep::Over => {}
         }
     }
     Ok(extent)
@@ -156,7 +156,8 @@ fn ignore_of(folder: BorrowedFd<'_>, path: &Path) -> Option<Gitignore> {
     let mut any = false;
     for name in IGNORE_FILES {
         let file = openat(folder, name, READ | OFlags::NOFOLLOW, Mode::empty());
-        let Some((file, _)) = file.ok().and_then(|file| regular(file, &Place::root()).ok()) else {
+        let Some((file, _)) = file.ok().and_then(|file| regular(file, &RelativePath::root()).ok())
+        else {
             continue;
         };
         let bytes = read_at_most(&file, IGNORE_FILE).unwrap_or_default();

@@ -5,9 +5,9 @@ use std::os::fd::AsFd;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::beneath::{Absent, Folder};
-use super::change::{self, LONGEST, Old};
-use super::fault::{Fault, bytes};
+use super::beneath::{Absent, WorkFolder};
+use super::change::{self, MAX_WRITTEN_FILE_BYTES, Old};
+use super::fault::{ToolFault, bytes};
 use super::{ToolReply, edit};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -27,12 +27,17 @@ impl Write {
 
 pub(super) const ABOUT: &str = "Writes a whole file in the working folder: makes it, or replaces all of its text. Use edit_file to change a part of a file.";
 
-pub(super) fn write(folder: &Folder, input: &Write) -> Result<ToolReply, Fault> {
+pub(super) fn write(folder: &WorkFolder, input: &Write) -> Result<ToolReply, ToolFault> {
     let place = folder.place(&input.path)?;
     edit::refuse_gits(&place)?;
     let length = input.content.len() as u64;
-    if length > LONGEST {
-        return Err(Fault::too_big(&input.path, length, LONGEST, "write it in parts"));
+    if length > MAX_WRITTEN_FILE_BYTES {
+        return Err(ToolFault::too_big(
+            &input.path,
+            length,
+            MAX_WRITTEN_FILE_BYTES,
+            "write it in parts",
+        ));
     }
     let (parent, name) = folder.parent(&place, Absent::Make)?;
     let (before, mode) = match change::old(parent.as_fd(), name, &place)? {

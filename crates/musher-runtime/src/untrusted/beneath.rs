@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::FOLDER;
 
 /// How many links one path may hold, as in the kernel.
-const MOST_LINKS: usize = 40;
+const MAX_PATH_LINKS: usize = 40;
 /// The kernel asks to try again when something moves while it looks.
 const TRIES: usize = 64;
 
@@ -112,7 +112,7 @@ fn walk(root: BorrowedFd<'_>, path: &Path, flags: OFlags, links: Links) -> Resul
                     return Err(errno);
                 };
                 followed += 1;
-                if links == Links::Refuse || followed > MOST_LINKS {
+                if links == Links::Refuse || followed > MAX_PATH_LINKS {
                     return Err(Errno::LOOP);
                 }
                 let target = target.into_bytes();

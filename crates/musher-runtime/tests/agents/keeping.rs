@@ -6,7 +6,7 @@ use bytes::Bytes;
 use musher_runtime::claude_code::ClaudeCode;
 use musher_runtime::core::{Event, EventKind, Outcome, Usd};
 use musher_runtime::script::Script;
-use musher_runtime::{Keeper, Output, Runtime, SessionSpec, sweep};
+use musher_runtime::{Keeper, Runtime, SessionOutput, SessionSpec, sweep};
 use musher_testkit::{proc, programs};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
@@ -41,7 +41,7 @@ async fn a_prompt_reaches_the_agent_only_when_its_event_is_durable() {
     let mut heard = Vec::new();
     // Nothing is durable, so the agent must not have begun, however long one waits.
     while let Ok(Some(output)) = timeout(Duration::from_millis(300), session.next()).await {
-        if let Output::Event(event) = output {
+        if let SessionOutput::Event(event) = output {
             heard.push(event);
         }
     }
@@ -49,7 +49,7 @@ async fn a_prompt_reaches_the_agent_only_when_its_event_is_durable() {
     assert!(!heard.iter().any(starts_a_turn), "{heard:?}");
     kept.durable.send(heard.last().unwrap().seq).unwrap();
     while let Some(output) = timeout(PATIENCE, session.next()).await.unwrap() {
-        if let Output::Event(event) = output {
+        if let SessionOutput::Event(event) = output {
             kept.durable.send_if_modified(|seq| std::mem::replace(seq, event.seq) != event.seq);
             heard.push(event);
         }
@@ -66,7 +66,7 @@ async fn the_raw_copy_holds_every_frame_at_the_place_that_its_event_names() {
     let mut session = ClaudeCode::default().start(spec);
     let mut events = Vec::new();
     while let Some(output) = timeout(PATIENCE, session.next()).await.unwrap() {
-        if let Output::Event(event) = output {
+        if let SessionOutput::Event(event) = output {
             events.push(event);
         }
     }

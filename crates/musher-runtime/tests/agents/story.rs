@@ -6,7 +6,7 @@ use std::time::Duration;
 use musher_runtime::core::{
     Ask, AskId, ClosedBy, Delta, Event, EventKind, SessionEnded, TaskPhase, ToolPhase, TurnEnded,
 };
-use musher_runtime::{MARK, Output, Runtime, Session, SessionHandle, SessionSpec};
+use musher_runtime::{MARK, Runtime, Session, SessionHandle, SessionOutput, SessionSpec};
 use musher_testkit::proc;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::timeout;
@@ -38,8 +38,8 @@ impl Story {
     async fn hear(&mut self) -> Option<()> {
         let heard = timeout(PATIENCE, self.session.next()).await;
         match heard.unwrap_or_else(|_| panic!("nothing more was said after:\n{}", self.text()))? {
-            Output::Event(event) => self.events.push(event),
-            Output::Delta(delta) => self.deltas.push(delta),
+            SessionOutput::Event(event) => self.events.push(event),
+            SessionOutput::Delta(delta) => self.deltas.push(delta),
         }
         Some(())
     }

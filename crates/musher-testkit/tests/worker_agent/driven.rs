@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use musher_runtime::EventKind;
-use musher_runtime::core::{Answer, Ask, Outcome, Reply, ToolPhase, ToolRules, TurnOutcome, Usd};
+use musher_runtime::core::{
+    Answer, Ask, Outcome, QuestionReply, ToolPhase, ToolRules, TurnOutcome, Usd,
+};
 use musher_testkit::proc::alive;
 
 use crate::run::{Ended, Place, Run};
@@ -92,7 +94,7 @@ async fn a_question_gets_the_answer_that_was_given() {
     let Ask::Question { questions } = body else { panic!("{body:?}") };
     let labels = questions[0].options.iter().map(|option| option.label.as_str());
     assert_eq!(labels.collect::<Vec<_>>(), ["Red", "Blue"]);
-    let replies = vec![Reply { chosen: vec!["Blue".into()], text: None }];
+    let replies = vec![QuestionReply { chosen: vec!["Blue".into()], text: None }];
     run.handle.answer(ask.clone(), Answer::Replies { replies }).await.unwrap();
     let ended = run.end().await;
     assert_eq!(ended.texts(), [format!("answer {ask} allow: Blue")]);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use musher_runtime::claude_code::ClaudeCode;
 use musher_runtime::core::{Ask, AskId, ItemBody, SessionEnded, SessionId, TurnEnded};
 use musher_runtime::{
-    Environment, Event, EventKind, Output, Resume, Runtime as _, Session, SessionHandle,
+    Environment, Event, EventKind, ResumeFrom, Runtime as _, Session, SessionHandle, SessionOutput,
     SessionSpec,
 };
 use musher_testkit::programs;
@@ -37,7 +37,7 @@ impl Place {
 
     pub(crate) fn resume(&self, session: &SessionId, prompt: &str) -> SessionSpec {
         let mut spec = self.spec(prompt);
-        spec.resume = Some(Resume::of(session.clone()));
+        spec.resume = Some(ResumeFrom::of(session.clone()));
         spec
     }
 
@@ -64,8 +64,8 @@ impl Run {
     async fn hear(&mut self) -> Option<()> {
         let heard = tokio::time::timeout(PATIENCE, self.session.next()).await;
         match heard.unwrap_or_else(|_| panic!("nothing more after {:#?}", self.events))? {
-            Output::Event(event) => self.events.push(event),
-            Output::Delta(delta) => self.pieces.push_str(&delta.text),
+            SessionOutput::Event(event) => self.events.push(event),
+            SessionOutput::Delta(delta) => self.pieces.push_str(&delta.text),
         }
         Some(())
     }

@@ -14,10 +14,10 @@ use futures_util::{StreamExt, stream};
 use musher_core::Sender;
 use tokio_util::sync::CancellationToken;
 
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use super::serve::Standing;
 use super::{Api, page, sse};
-use crate::home::{Scope, Shown, Token, Tokens};
+use crate::home::{AccessToken, Shown, TokenAccess, TokenStore};
 
 /// What may be reached without a token beside the pages; none of it holds data.
 const OPEN: &[(Method, &str)] =
@@ -49,9 +49,9 @@ const OPERATORS: &str = "/mcp";
 #[derive(Debug)]
 pub struct Access {
     /// The one in the state directory, for whoever can read it.
-    token: Token,
+    token: AccessToken,
     /// Those that were made for others.
-    tokens: Arc<Tokens>,
+    tokens: Arc<TokenStore>,
     hosts: Vec<String>,
     /// The server's own pages. A browser needs no leave to let them speak to it.
     own: Vec<String>,
@@ -105,8 +105,8 @@ impl<S: Send + Sync> FromRequestParts<S> for From {
 impl Access {
     /// Access for a server on this port of the loopback interface, which `names` (host and port) also lead to.
     pub fn new(
-        token: Token,
-        tokens: Arc<Tokens>,
+        token: AccessToken,
+        tokens: Arc<TokenStore>,
         port: u16,
         names: &[String],
         guests: &[String],
@@ -123,18 +123,18 @@ impl Access {
         self.token.as_str()
     }
 
-    pub(super) fn tokens(&self) -> &Arc<Tokens> {
+    pub(super) fn tokens(&self) -> &Arc<TokenStore> {
         &self.tokens
     }
 
     /// The page that asks, if it is a guest; it may then read the reply, whatever it is.
-    fn check_caller(&self, request: &Request) -> Result<Option<HeaderValue>, Problem> {
+    fn check_caller(&self, request: &Request) -> Result<Option<HeaderValue>, ProblemReply> {
         self.check_host(request.uri(), request.headers())?;
         let guest = self.check_origin(request.headers())?;
         Ok(guest.and_then(|guest| HeaderValue::from_str(guest).ok()))
     }
 
-    fn check_request(&self, request: &Request, guest: bool) -> Result<Pass, Problem> {
+    fn check_request(&self, request: &Request, guest: bool) -> Result<Pass, ProblemReply> {
         let (method, path, headers) = (request.method(), request.uri().path(), request.headers());
         if guest
             && method == Method::OPTIONS
@@ -153,7 +153,7 @@ impl Access {
     }
 
     /// A page that made its own name lead to us still has to say that name.
-    fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ProblemReply> {
         let known = |given: &str| self.hosts.iter().any(|host| host.eq_ignore_ascii_case(given));
         let mut named = headers.get_all(header::HOST).iter();
         let host = match (named.next(), named.next()) {
@@ -163,7 +163,7 @@ impl Access {
         let line = uri.authority().is_none_or(|authority| known(authority.as_str()));
         match host.is_some_and(known) && line {
             true => Ok(()),
-            false => Err(Problem::new(
+            false => Err(ProblemReply::new(
                 StatusCode::MISDIRECTED_REQUEST,
                 "foreign_host",
                 "this server does not go by that name",
@@ -173,7 +173,7 @@ impl Access {
     }
 
     /// The page that asks, if it is a guest. It is never compared with the Host, which the same page may have chosen.
-    fn check_origin(&self, headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    fn check_origin(&self, headers: &HeaderMap) -> Result<Option<&str>, ProblemReply> {
         let mut named = headers.get_all(header::ORIGIN).iter();
         let origin = match (named.next(), named.next()) {
             (None, _) => None,
@@ -185,7 +185,7 @@ impl Access {
             && guest.is_none()
             && !self.own.iter().any(|own| own == given)
         {
-            return Err(Problem::new(
+            return Err(ProblemReply::new(
                 StatusCode::FORBIDDEN,
                 "foreign_origin",
                 "pages from this origin may not use the server",
@@ -197,7 +197,7 @@ impl Access {
             None | Some(b"same-origin" | b"none") => {}
             Some(_) if guest.is_some() => {}
             Some(_) => {
-                return Err(Problem::new(
+                return Err(ProblemReply::new(
                     StatusCode::FORBIDDEN,
                     "cross_site",
                     "a page from elsewhere made this request",
@@ -208,7 +208,7 @@ impl Access {
         Ok(guest.map(String::as_str))
     }
 
-    fn check_token(&self, path: &str, headers: &HeaderMap) -> Result<Bearer, Problem> {
+    fn check_token(&self, path: &str, headers: &HeaderMap) -> Result<Bearer, ProblemReply> {
         let mut named = headers.get_all(header::AUTHORIZATION).iter();
         let given = match (named.next(), named.next()) {
             (Some(given), None) => given.to_str().ok(),
@@ -219,7 +219,7 @@ impl Access {
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
         let unknown = || {
-            Problem::new(
+            ProblemReply::new(
                 StatusCode::UNAUTHORIZED,
                 "no_token",
                 "a token is needed, and none that is right was given",
@@ -234,12 +234,14 @@ impl Access {
         let for_operators =
             for_operators.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         match self.tokens.show(token) {
-            Shown::Held { scope: Scope::Operator, .. } if !for_operators => Err(Problem::new(
-                StatusCode::FORBIDDEN,
-                "wrong_scope",
-                format!("this token opens {OPERATORS} and nothing else"),
-                "make one of the scope `full` with `musher token add`",
-            )),
+            Shown::Held { scope: TokenAccess::Operator, .. } if !for_operators => {
+                Err(ProblemReply::new(
+                    StatusCode::FORBIDDEN,
+                    "wrong_scope",
+                    format!("this token opens {OPERATORS} and nothing else"),
+                    "make one of the scope `full` with `musher token add`",
+                ))
+            }
             Shown::Held { id, revoked, .. } => Ok(Bearer::Holder { id, revoked }),
             Shown::Revoked => Err(token_revoked()),
             Shown::Unknown => Err(unknown()),
@@ -247,8 +249,8 @@ impl Access {
     }
 }
 
-fn token_revoked() -> Problem {
-    Problem::new(
+fn token_revoked() -> ProblemReply {
+    ProblemReply::new(
         StatusCode::UNAUTHORIZED,
         "token_revoked",
         "this token was taken back",
@@ -257,7 +259,7 @@ fn token_revoked() -> Problem {
 }
 
 /// Only a script that may read our replies can send JSON; a form on a foreign page cannot.
-fn check_content_type(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+fn check_content_type(method: &Method, headers: &HeaderMap) -> Result<(), ProblemReply> {
     let changes = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let length = headers.get(header::CONTENT_LENGTH).map(HeaderValue::as_bytes);
     let body = headers.contains_key(header::TRANSFER_ENCODING)
@@ -267,7 +269,7 @@ fn check_content_type(method: &Method, headers: &HeaderMap) -> Result<(), Proble
     match essence {
         _ if !changes || !body => Ok(()),
         Some(kind) if kind.eq_ignore_ascii_case("application/json") => Ok(()),
-        Some(_) | None => Err(Problem::new(
+        Some(_) | None => Err(ProblemReply::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "wrong_content_type",
             "the body is not said to be JSON",
@@ -299,19 +301,19 @@ pub(super) async fn guard(State(api): State<Api>, mut request: Request, next: Ne
 }
 
 /// From now on the connection is one of those who have shown a token, if this request did.
-fn welcome(request: &Request, bearer: &Bearer) -> Result<(), Problem> {
+fn welcome(request: &Request, bearer: &Bearer) -> Result<(), ProblemReply> {
     let standing = request.extensions().get::<Arc<Standing>>();
     match (bearer, standing) {
         (Bearer::Anybody, _) | (_, None) => Ok(()),
         (Bearer::Owner | Bearer::Holder { .. }, Some(standing)) => {
-            let full = |_| Problem::busy("too_many_connections", "too many are connected", 5);
+            let full = |_| ProblemReply::busy("too_many_connections", "too many are connected", 5);
             standing.is_known().map_err(full)
         }
     }
 }
 
 /// A reply after which the connection is closed: whoever shows no token keeps no place.
-fn parting(problem: Problem) -> Response {
+fn parting(problem: ProblemReply) -> Response {
     let mut response = problem.into_response();
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response

@@ -2,7 +2,7 @@
 //!
 //! Nothing of this is kept: one task looks at the logs that have grown, once a second, and ends when nobody listens.
 
-mod eye;
+mod probe;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,21 +15,21 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use super::sse;
 use crate::journal::{Conflict, LineCount};
-use eye::Eye;
+use probe::ActivityProbe;
 
 /// How often the logs are looked at, and so how often a run is spoken of at most.
-const LOOK: Duration = Duration::from_secs(1);
+const ACTIVITY_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Looks that a slow feed may be behind; it is told everything anew then.
 const BEHIND: usize = 16;
 /// How long a feed that begins waits for the first look.
-const PATIENCE: Duration = Duration::from_secs(2);
+const FIRST_PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The last action of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Activity {
+pub(super) struct LastAction {
     pub(super) run: RunId,
     /// Unix milliseconds.
     pub(super) at: i64,
@@ -42,7 +42,7 @@ pub(super) struct Activity {
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Headline<'a> {
-    Activity(&'a Activity),
+    Activity(&'a LastAction),
     /// A field of a story, told alone: the story as it is now may be told at the same moment.
     Merge {
         story: &'a StoryId,
@@ -50,7 +50,7 @@ enum Headline<'a> {
     },
 }
 
-impl Activity {
+impl LastAction {
     fn frame(&self, out: &mut Vec<u8>) {
         let json = serde_json::to_vec(&Headline::Activity(self)).unwrap_or_default();
         sse::named(out, "headline", &json);
@@ -69,7 +69,7 @@ pub(super) struct Activities {
 #[derive(Debug, Default)]
 struct Seen {
     watched: bool,
-    runs: HashMap<RunId, Activity>,
+    runs: HashMap<RunId, LastAction>,
 }
 
 impl Default for Activities {
@@ -82,7 +82,7 @@ impl Default for Activities {
 impl Seen {
     fn frames(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        let mut runs: Vec<&Activity> = self.runs.values().collect();
+        let mut runs: Vec<&LastAction> = self.runs.values().collect();
         runs.sort_by_key(|activity| activity.run);
         runs.iter().for_each(|activity| activity.frame(&mut out));
         out
@@ -102,7 +102,7 @@ impl Activities {
     /// Tells what a run that is over has changed.
     pub(super) fn counted(&self, run: RunId, at: i64, lines: LineCount) {
         let mut out = Vec::new();
-        Activity { run, at, text: String::new(), lines: Some(lines) }.frame(&mut out);
+        LastAction { run, at, text: String::new(), lines: Some(lines) }.frame(&mut out);
         let _nobody = self.frames.send(out.into());
     }
 
@@ -148,7 +148,8 @@ impl Api {
     pub(super) async fn activities(&self, listener: &mut broadcast::Receiver<Bytes>) -> Vec<u8> {
         let mut looks = self.activities.looks.subscribe();
         // What is not seen by then comes later.
-        let _late = tokio::time::timeout(PATIENCE, looks.wait_for(|looks| *looks > 0)).await;
+        let _late =
+            tokio::time::timeout(FIRST_PROBE_TIMEOUT, looks.wait_for(|looks| *looks > 0)).await;
         let seen = self.activities.seen();
         *listener = self.activities.frames.subscribe();
         seen.frames()
@@ -156,8 +157,8 @@ impl Api {
 }
 
 async fn watch(api: &Api) {
-    let mut eyes: HashMap<RunId, Eye> = HashMap::new();
-    let mut ticks = interval(LOOK);
+    let mut eyes: HashMap<RunId, ActivityProbe> = HashMap::new();
+    let mut ticks = interval(ACTIVITY_POLL_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
@@ -171,7 +172,10 @@ async fn watch(api: &Api) {
 }
 
 /// Looks once at all live runs, and tells what is new.
-async fn look(api: &Api, mut eyes: HashMap<RunId, Eye>) -> Result<HashMap<RunId, Eye>, Problem> {
+async fn look(
+    api: &Api,
+    mut eyes: HashMap<RunId, ActivityProbe>,
+) -> Result<HashMap<RunId, ActivityProbe>, ProblemReply> {
     let live = api.pool.inspect(|state| {
         let slot = |phase: &RunPhase| match phase {
             RunPhase::Live { slot } | RunPhase::Closing { slot } => Some(*slot),
@@ -186,10 +190,10 @@ async fn look(api: &Api, mut eyes: HashMap<RunId, Eye>) -> Result<HashMap<RunId,
     let live = live.await?;
     eyes.retain(|run, _| live.contains_key(run));
     for (run, slot) in live {
-        eyes.entry(run).or_insert_with(|| Eye::new(api, run, slot));
+        eyes.entry(run).or_insert_with(|| ActivityProbe::new(api, run, slot));
     }
     let eyes = api.blocking(move || {
-        eyes.values_mut().for_each(Eye::look);
+        eyes.values_mut().for_each(ActivityProbe::look);
         eyes
     });
     let mut eyes = eyes.await?;
@@ -201,7 +205,7 @@ async fn look(api: &Api, mut eyes: HashMap<RunId, Eye>) -> Result<HashMap<RunId,
         // What cannot be counted yet is counted later, even if nothing more happens.
         eye.news = eye.news && !api.want_live_lines(*run);
         let Some((at, text)) = &eye.last else { continue };
-        let now = Activity { run: *run, at: *at, text: text.clone(), lines };
+        let now = LastAction { run: *run, at: *at, text: text.clone(), lines };
         if seen.runs.get(run) != Some(&now) {
             now.frame(&mut out);
             seen.runs.insert(*run, now);

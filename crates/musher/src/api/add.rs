@@ -6,10 +6,10 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::Api;
-use super::command::Receipt;
-use super::document::Key;
-use super::problem::Problem;
-use super::request::Order;
+use super::command::CommandReceipt;
+use super::document::CommandHeaders;
+use super::problem::ProblemReply;
+use super::request::ChangeRequest;
 use crate::pool::Wish;
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -29,14 +29,14 @@ pub(super) struct AddRequest {
     tag = "stories",
     operation_id = "add",
     summary = "Add a story",
-    params(Key),
+    params(CommandHeaders),
     request_body = AddRequest,
-    responses((status = 201, body = Receipt), Problem)
+    responses((status = 201, body = CommandReceipt), ProblemReply)
 )]
 pub(super) async fn add(
     State(api): State<Api>,
-    Order { body, terms }: Order<AddRequest>,
-) -> Result<Receipt, Problem> {
+    ChangeRequest { body, terms }: ChangeRequest<AddRequest>,
+) -> Result<CommandReceipt, ProblemReply> {
     let AddRequest { id, title, text } = body;
     let text = text.unwrap_or_default();
     api.wish(Wish::AddStory { id, title, text }, terms).await

@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use super::programs::FitnessNow;
 use crate::checks::{Need, Program};
 use crate::journal::{RunView, RunsQuery, WhichRuns};
@@ -69,9 +69,9 @@ pub(super) struct AtWork {
     tag = "agents",
     operation_id = "agents",
     summary = "The team, and what each of them is at",
-    responses((status = 200, body = AgentsReply), Problem)
+    responses((status = 200, body = AgentsReply), ProblemReply)
 )]
-pub(super) async fn agents(State(api): State<Api>) -> Result<Json<AgentsReply>, Problem> {
+pub(super) async fn agents(State(api): State<Api>) -> Result<Json<AgentsReply>, ProblemReply> {
     let query = RunsQuery { which: WhichRuns::Live, ..RunsQuery::default() };
     let live = api.view(move |views| views.runs(&query)).await?.runs;
     let memory = api.memory(live.iter().map(|run| run.id).collect()).await?;

@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use musher_core::{Answer, AskDigest, Reply, ShownAsk};
+use musher_core::{Answer, AskDigest, QuestionReply, ShownAsk};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use utoipa::ToSchema;
 
 use super::Api;
 use super::access::From;
-use super::command::Receipt;
-use super::document::Key;
+use super::command::CommandReceipt;
+use super::document::CommandHeaders;
 use super::grant;
-use super::problem::Problem;
-use super::request::{OfAsk, Order};
+use super::problem::ProblemReply;
+use super::request::{ChangeRequest, OfAsk};
 use crate::pool::Wish;
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -63,10 +63,10 @@ pub(super) struct ReplyBody {
 }
 
 impl TryFrom<AnswerBody> for Answer {
-    type Error = Problem;
+    type Error = ProblemReply;
 
-    fn try_from(body: AnswerBody) -> Result<Self, Problem> {
-        let reply = |ReplyBody { chosen, text }| Reply { chosen, text };
+    fn try_from(body: AnswerBody) -> Result<Self, ProblemReply> {
+        let reply = |ReplyBody { chosen, text }| QuestionReply { chosen, text };
         Ok(match body {
             AnswerBody::Allow { input } => Self::Allow { input },
             AnswerBody::AllowAlways { rule } => {
@@ -89,16 +89,16 @@ impl TryFrom<AnswerBody> for Answer {
     operation_id = "answer",
     summary = "Answer an ask",
     description = "An answer carries as `shown` the digest of the ask that was on the screen. Without it, or with another one, it is refused with 428 `ask_not_shown` and the ask as it is now. An ask that is closed is refused with 409, and `ask.won` says who was first.",
-    params(OfAsk, Key),
+    params(OfAsk, CommandHeaders),
     request_body = AnswerRequest,
-    responses((status = 200, body = Receipt), (status = 202, body = Receipt), Problem)
+    responses((status = 200, body = CommandReceipt), (status = 202, body = CommandReceipt), ProblemReply)
 )]
 pub(super) async fn answer(
     State(api): State<Api>,
     OfAsk(run, ask): OfAsk,
     From(from): From,
-    Order { body, terms }: Order<AnswerRequest>,
-) -> Result<Receipt, Problem> {
+    ChangeRequest { body, terms }: ChangeRequest<AnswerRequest>,
+) -> Result<CommandReceipt, ProblemReply> {
     let answer = body.answer.try_into()?;
     api.context.pool.until_heard(&run, &ask).await;
     let logged = api.asked(&run, &ask).await?.map(|asked| asked.digest);

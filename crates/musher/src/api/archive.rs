@@ -3,10 +3,10 @@
 use axum::extract::State;
 
 use super::Api;
-use super::command::{Nothing, Receipt};
-use super::document::Key;
-use super::problem::Problem;
-use super::request::{OfStory, Order};
+use super::command::{CommandReceipt, Nothing};
+use super::document::CommandHeaders;
+use super::problem::ProblemReply;
+use super::request::{ChangeRequest, OfStory};
 use crate::pool::Wish;
 
 #[utoipa::path(
@@ -15,14 +15,14 @@ use crate::pool::Wish;
     tag = "stories",
     operation_id = "archive",
     summary = "Put a story away",
-    params(OfStory, Key),
+    params(OfStory, CommandHeaders),
     request_body = Nothing,
-    responses((status = 200, body = Receipt), Problem)
+    responses((status = 200, body = CommandReceipt), ProblemReply)
 )]
 pub(super) async fn archive(
     State(api): State<Api>,
     OfStory(story): OfStory,
-    Order { terms, .. }: Order<Nothing>,
-) -> Result<Receipt, Problem> {
+    ChangeRequest { terms, .. }: ChangeRequest<Nothing>,
+) -> Result<CommandReceipt, ProblemReply> {
     api.wish(Wish::ArchiveStory { story }, terms).await
 }

@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::change::Change;
-use super::problem::Problem;
+use super::change::FileChanges;
+use super::problem::ProblemReply;
 use super::request::Params;
 use super::scopes::{self, ScopeNow};
 use super::{Api, Shared};
 use crate::journal::{AskPhase, AskView, AsksQuery, JournalError, WhichAsks};
 use crate::pool::RunName;
-use crate::runner::log::{Cursor, LogError, Read, Reader, lines};
+use crate::runner::log::{Cursor, LogError, LogRead, LogReader, lines};
 use crate::runner::spec::RunSpec;
 use crate::secrets;
 
@@ -48,12 +48,13 @@ pub(super) struct AsksParams {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct AsksReply {
-    asks: Vec<AskNow>,
+    asks: Vec<AskReply>,
 }
 
 /// An ask, with what it says.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct AskNow {
+#[schema(as = AskNow)]
+pub(super) struct AskReply {
     #[serde(flatten)]
     ask: AskView,
     /// A hash over the run, the ask and its body. An answer carries the digest of what was on the screen as `shown`.
@@ -76,7 +77,7 @@ pub(super) struct AskNow {
     remind_at: Option<i64>,
     /// What the act would change in the files as they are now, if it is an open approval of such an act.
     #[serde(flatten)]
-    change: Change,
+    change: FileChanges,
     /// Who answered it, or what closed it; absent while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     won: Option<Won>,
@@ -89,12 +90,12 @@ pub(super) struct AskNow {
     operation_id = "asks",
     summary = "What waits for a person, the oldest first",
     params(AsksParams),
-    responses((status = 200, body = AsksReply), Problem)
+    responses((status = 200, body = AsksReply), ProblemReply)
 )]
 pub(super) async fn asks(
     State(api): State<Api>,
     Params(params): Params<AsksParams>,
-) -> Result<Json<AsksReply>, Problem> {
+) -> Result<Json<AsksReply>, ProblemReply> {
     let AsksParams { all, run, story, limit } = params;
     let which = match all {
         Some(true) => WhichAsks::All,
@@ -103,11 +104,11 @@ pub(super) async fn asks(
     let query = AsksQuery { which, run, story, limit };
     let found = api.view(move |views| views.asks(&query)).await?;
     let shared = api.clone();
-    let read = move || found.into_iter().map(|ask| AskNow::read(ask, &shared)).collect();
+    let read = move || found.into_iter().map(|ask| AskReply::read(ask, &shared)).collect();
     Ok(Json(AsksReply { asks: api.blocking(read).await? }))
 }
 
-impl AskNow {
+impl AskReply {
     /// Reads in the run's log what is asked. This blocks for a moment.
     pub(super) fn read(ask: AskView, api: &Shared) -> Self {
         // An ask whose log is gone is still an ask.
@@ -131,7 +132,7 @@ impl AskNow {
             {
                 foreseen(&approval.edits, &folder, api)
             }
-            (_, _) => Change::default(),
+            (_, _) => FileChanges::default(),
         };
         let scopes = scopes::of(body.as_ref(), rule.as_ref());
         let waits = matches!(ask.state, AskPhase::Open).then(|| RunSpec::read(&folder).ok());
@@ -153,7 +154,7 @@ impl Api {
         &self,
         run: &RunName,
         ask: &AskId,
-    ) -> Result<Option<AskNow>, Problem> {
+    ) -> Result<Option<AskReply>, ProblemReply> {
         let (wanted, ask, api) = (run.clone(), ask.clone(), self.clone());
         let read = move || {
             let run = match wanted {
@@ -163,7 +164,7 @@ impl Api {
                 }
             };
             let Some(run) = run else { return Ok(None) };
-            Ok(api.views.ask(run, &ask)?.map(|ask| AskNow::read(ask, &api)))
+            Ok(api.views.ask(run, &ask)?.map(|ask| AskReply::read(ask, &api)))
         };
         self.blocking(read).await?.map_err(|error: JournalError| error.into())
     }
@@ -190,14 +191,14 @@ fn answer(ask: &AskView, folder: &Path, api: &Shared) -> Option<Answer> {
 }
 
 /// What edits would change in the worktree of a run.
-fn foreseen(edits: &[Edit], folder: &Path, api: &Shared) -> Change {
+fn foreseen(edits: &[Edit], folder: &Path, api: &Shared) -> FileChanges {
     match RunSpec::read(folder) {
         Ok(spec) => {
             let token = Some(api.access.owner_token());
             let secrets = secrets::of_runs(&api.checked.environment, token, &[folder.to_owned()]);
-            Change::foreseen(edits, &spec.cwd, &secrets)
+            FileChanges::foreseen(edits, &spec.cwd, &secrets)
         }
-        Err(error) => Change { change: None, change_note: Some(error.to_string()) },
+        Err(error) => FileChanges { change: None, change_note: Some(error.to_string()) },
     }
 }
 
@@ -213,12 +214,12 @@ fn json(folder: &Path, seq: u64) -> Option<Value> {
 }
 
 fn line(folder: &Path, seq: u64) -> Result<Option<Vec<u8>>, LogError> {
-    let end = Reader::open_last(folder, 0)?;
+    let end = LogReader::open_last(folder, 0)?;
     let before = seq.checked_sub(1).map(|seq| Cursor { epoch: end.cursor().epoch, seq });
     let mut line = Vec::new();
     let batch = match end.beside(before)?.read(&mut line, 1)? {
-        Read::Lines(batch) if batch.first == seq => batch,
-        Read::Lines(_) | Read::End | Read::Reset { .. } => return Ok(None),
+        LogRead::Lines(batch) if batch.first == seq => batch,
+        LogRead::Lines(_) | LogRead::End | LogRead::Reset { .. } => return Ok(None),
     };
     Ok(lines(&line[batch.lines]).next().map(<[u8]>::to_vec))
 }

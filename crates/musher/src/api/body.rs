@@ -12,11 +12,11 @@ use futures_util::StreamExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::access::Bearer;
-use super::problem::Problem;
-use super::request::{LONGEST_BODY, body_too_large, body_unread};
+use super::problem::ProblemReply;
+use super::request::{MAX_BODY_BYTES, body_too_large, body_unread};
 
 /// How long a body may take to come, and how long it may be, from whom a token is known and from whom none is.
-const WITHIN: Duration = Duration::from_secs(15);
+const BODY_TIMEOUT: Duration = Duration::from_secs(15);
 const STRANGE_WITHIN: Duration = Duration::from_secs(5);
 const STRANGE: usize = 4 * 1024;
 /// A body of up to so many bytes needs no place; nearly all are shorter.
@@ -40,7 +40,7 @@ pub(super) async fn whole(State(bodies): State<Bodies>, request: Request, next: 
         return next.run(request).await;
     }
     let (longest, within) = match request.extensions().get::<Bearer>() {
-        Some(Bearer::Owner | Bearer::Holder { .. }) => (LONGEST_BODY, WITHIN),
+        Some(Bearer::Owner | Bearer::Holder { .. }) => (MAX_BODY_BYTES, BODY_TIMEOUT),
         Some(Bearer::Anybody) | None => (STRANGE, STRANGE_WITHIN),
     };
     let (parts, body) = request.into_parts();
@@ -55,7 +55,7 @@ async fn read(
     body: Body,
     longest: usize,
     bodies: &Bodies,
-) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Problem> {
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), ProblemReply> {
     let said = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if said > longest {
         return Err(body_too_large(longest));
@@ -83,8 +83,8 @@ async fn read(
     Ok((whole, place))
 }
 
-fn late(within: Duration) -> Problem {
-    Problem::new(
+fn late(within: Duration) -> ProblemReply {
+    ProblemReply::new(
         StatusCode::REQUEST_TIMEOUT,
         "body_late",
         format!("the body did not come within {} s", within.as_secs()),

@@ -8,7 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::problem::Problem;
+use super::problem::ProblemReply;
 
 /// Requests at work at once, streams aside. One more is refused at once, so that nobody waits in vain.
 pub const REQUESTS: usize = 512;
@@ -17,12 +17,12 @@ pub const STREAMS: usize = 20_000;
 
 /// The room that one kind of request has.
 #[derive(Debug, Clone)]
-pub(super) struct Bounds {
+pub(super) struct RequestRoom {
     places: Arc<Semaphore>,
     time: Duration,
 }
 
-impl Bounds {
+impl RequestRoom {
     pub(super) fn new(places: usize, time: Duration) -> Self {
         Self { places: Arc::new(Semaphore::new(places)), time }
     }
@@ -30,12 +30,12 @@ impl Bounds {
 
 /// Gives a request a place and a time, or refuses it.
 pub(super) async fn bounded(
-    State(bounds): State<Bounds>,
+    State(bounds): State<RequestRoom>,
     request: Request,
     next: Next,
 ) -> Response {
     let Ok(_place) = bounds.places.try_acquire() else {
-        return Problem::busy("too_many_requests", "too many requests are at work", 1)
+        return ProblemReply::busy("too_many_requests", "too many requests are at work", 1)
             .into_response();
     };
     match tokio::time::timeout(bounds.time, next.run(request)).await {
@@ -43,14 +43,14 @@ pub(super) async fn bounded(
         Err(_) => {
             let seconds = bounds.time.as_secs();
             let detail = format!("the request was not done within {seconds} s");
-            Problem::busy("timed_out", detail, 5).into_response()
+            ProblemReply::busy("timed_out", detail, 5).into_response()
         }
     }
 }
 
 /// A place for one stream, which is held as long as the stream lives.
-pub(super) fn place(streams: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
-    let full = |_| Problem::busy("too_many_streams", "too many streams are open", 10);
+pub(super) fn place(streams: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, ProblemReply> {
+    let full = |_| ProblemReply::busy("too_many_streams", "too many streams are open", 10);
     Arc::clone(streams).try_acquire_owned().map_err(full)
 }
 

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::Api;
-use super::command::Receipt;
-use super::problem::Problem;
-use super::request::Order;
+use super::command::CommandReceipt;
+use super::problem::ProblemReply;
+use super::request::ChangeRequest;
 use crate::config::local::LocalError;
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -36,15 +36,15 @@ fn given<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Er
         runs may still spend reach the cap, no queued run starts. A run that starts may spend what is left of the \
         day, or its own budget if that is less.",
     request_body = CapRequest,
-    responses((status = 200, body = Receipt), Problem)
+    responses((status = 200, body = CommandReceipt), ProblemReply)
 )]
 pub(super) async fn cap(
     State(api): State<Api>,
-    Order { body, .. }: Order<CapRequest>,
-) -> Result<Receipt, Problem> {
+    ChangeRequest { body, .. }: ChangeRequest<CapRequest>,
+) -> Result<CommandReceipt, ProblemReply> {
     let bad = |dollars: &f64| !(dollars.is_finite() && *dollars > 0.0);
     if body.day_usd.as_ref().is_some_and(bad) {
-        return Err(Problem::new(
+        return Err(ProblemReply::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "bad_cap",
             "a cap is an amount of dollars above 0",
@@ -59,5 +59,5 @@ pub(super) async fn cap(
     };
     api.blocking(write).await??;
     api.settings.enforce(&api.context.pool).await?;
-    Ok(Receipt::Done)
+    Ok(CommandReceipt::Done)
 }

@@ -14,22 +14,23 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::asks::event;
-use super::file_diff::{Budget, Changes, FileDiff, effect};
-use super::problem::Problem;
+use super::file_diff::{Budget, Changes, FileDiffReply, effect};
+use super::problem::ProblemReply;
 use super::request::OfEvent;
 use crate::git::FileStatus;
-use beneath::{Found, Unread};
+use beneath::{FileAtPath, Unread};
 
 /// More lines are not shown for one act.
-const MOST_LINES: usize = 2_000;
+const MAX_CHANGE_LINES: usize = 2_000;
 /// More files are not shown for one act.
-const MOST_FILES: usize = 50;
+const MAX_CHANGED_FILES: usize = 50;
 
 /// What an act changes in files.
 #[derive(Debug, Default, Serialize, ToSchema)]
-pub(super) struct Change {
+#[schema(as = Change)]
+pub(super) struct FileChanges {
     /// File by file; absent when it changes none, or nobody can tell.
-    pub(super) change: Option<Vec<FileDiff>>,
+    pub(super) change: Option<Vec<FileDiffReply>>,
     /// Why something of it is missing.
     pub(super) change_note: Option<String>,
 }
@@ -41,20 +42,20 @@ pub(super) struct Change {
     operation_id = "event_change",
     summary = "What a tool call changes in files, by its own words",
     params(OfEvent),
-    responses((status = 200, body = Change), Problem)
+    responses((status = 200, body = FileChanges), ProblemReply)
 )]
 pub(super) async fn event_change(
     State(api): State<Api>,
     OfEvent(run, seq): OfEvent,
-) -> Result<Json<Change>, Problem> {
+) -> Result<Json<FileChanges>, ProblemReply> {
     let folder = api.bus.folder(api.run(&run).await?.id);
     let found = api.blocking(move || {
         let event = event(&folder, seq)?;
-        Ok(event.map(|event| Change::said(&edits(event.kind))))
+        Ok(event.map(|event| FileChanges::said(&edits(event.kind))))
     });
-    let found = found.await?.map_err(|error| Problem::from(&error))?;
+    let found = found.await?.map_err(|error| ProblemReply::from(&error))?;
     found.map(Json).ok_or_else(|| {
-        Problem::new(
+        ProblemReply::new(
             StatusCode::NOT_FOUND,
             "no_such_event",
             format!("there is no event {seq} in the log of this run"),
@@ -72,7 +73,7 @@ fn edits(kind: EventKind) -> Vec<Edit> {
     }
 }
 
-impl Change {
+impl FileChanges {
     /// What edits say of themselves, without a look at the files.
     fn said(edits: &[Edit]) -> Self {
         let mut draft = Draft::default();
@@ -114,8 +115,8 @@ impl Change {
                 continue;
             }
             let (status, old) = match &found {
-                Found::Text(text) => (FileStatus::Modified, text.as_str()),
-                Found::Nothing => (FileStatus::Added, ""),
+                FileAtPath::Text(text) => (FileStatus::Modified, text.as_str()),
+                FileAtPath::Nothing => (FileStatus::Added, ""),
             };
             match own.clone().try_fold(old.to_owned(), |text, edit| apply(&text, edit, &found)) {
                 Ok(mut new) => {
@@ -138,23 +139,23 @@ fn shown<'a>(worktree: &Path, path: &'a str) -> &'a str {
 }
 
 /// What became of the file, if the edit replaces all of one text by another and the file has come to that.
-fn made(edit: &Edit, found: &Found) -> Option<FileStatus> {
+fn made(edit: &Edit, found: &FileAtPath) -> Option<FileStatus> {
     let old = edit.old.as_deref()?;
     match found {
-        Found::Text(text) if *text == edit.new && *text != old => Some(FileStatus::Modified),
-        Found::Nothing if edit.new.is_empty() => Some(FileStatus::Deleted),
-        Found::Text(_) | Found::Nothing => None,
+        FileAtPath::Text(text) if *text == edit.new && *text != old => Some(FileStatus::Modified),
+        FileAtPath::Nothing if edit.new.is_empty() => Some(FileStatus::Deleted),
+        FileAtPath::Text(_) | FileAtPath::Nothing => None,
     }
 }
 
 /// The text after an edit, or why it cannot be made.
-fn apply(text: &str, edit: &Edit, found: &Found) -> Result<String, Unread> {
+fn apply(text: &str, edit: &Edit, found: &FileAtPath) -> Result<String, Unread> {
     if is_cut(&edit.new) || edit.old.as_deref().is_some_and(is_cut) {
         return Err("the text is too long for the log".into());
     }
     let Some(old) = &edit.old else { return Ok(edit.new.clone()) };
     match (text.matches(old.as_str()).count(), edit.all) {
-        (0, _) if matches!(found, Found::Nothing) && text.is_empty() => {
+        (0, _) if matches!(found, FileAtPath::Nothing) && text.is_empty() => {
             Err("there is no such file".into())
         }
         (0, _) => Err("the text to be replaced is not in the file as it is now".into()),
@@ -166,7 +167,7 @@ fn apply(text: &str, edit: &Edit, found: &Found) -> Result<String, Unread> {
 /// A change that is being put together.
 #[derive(Default)]
 struct Draft {
-    files: Vec<FileDiff>,
+    files: Vec<FileDiffReply>,
     notes: Vec<String>,
     lines: usize,
     budget: Budget,
@@ -174,14 +175,14 @@ struct Draft {
 
 impl Draft {
     fn note(&mut self, path: &str, why: impl AsRef<str>) {
-        if self.notes.len() < MOST_FILES {
+        if self.notes.len() < MAX_CHANGED_FILES {
             self.notes.push(format!("{path}: {}", why.as_ref()));
         }
     }
 
     fn file(&mut self, path: &str, status: FileStatus, old: &str, new: &str) {
-        let left = MOST_LINES.saturating_sub(self.lines);
-        if left == 0 || self.files.len() >= MOST_FILES {
+        let left = MAX_CHANGE_LINES.saturating_sub(self.lines);
+        if left == 0 || self.files.len() >= MAX_CHANGED_FILES {
             return self.note(path, "there is more than is shown");
         }
         let changes = Changes::between(old, new, left, &mut self.budget);
@@ -197,7 +198,7 @@ impl Draft {
             | FileStatus::Copied
             | FileStatus::TypeChanged => "100644",
         };
-        self.files.push(FileDiff {
+        self.files.push(FileDiffReply {
             path: path.to_owned(),
             old_path: None,
             status,
@@ -211,10 +212,10 @@ impl Draft {
         });
     }
 
-    fn finish(self, edits: &[Edit]) -> Change {
+    fn finish(self, edits: &[Edit]) -> FileChanges {
         let Self { files, notes, .. } = self;
         let nothing = edits.is_empty() || (files.is_empty() && !notes.is_empty());
-        Change {
+        FileChanges {
             change: (!nothing).then_some(files),
             change_note: (!notes.is_empty()).then(|| notes.join("; ")),
         }

@@ -7,9 +7,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use super::programs::FitnessNow;
-use crate::checks::{Check, Need, Program, Verdict, unit};
+use crate::checks::{Check, CheckVerdict, Need, Program, unit};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ChecksReply {
@@ -58,9 +58,9 @@ pub(super) struct RuntimeNow {
     tag = "project",
     operation_id = "checks",
     summary = "What the machine and the project lack, with what would mend it",
-    responses((status = 200, body = ChecksReply), Problem)
+    responses((status = 200, body = ChecksReply), ProblemReply)
 )]
-pub(super) async fn checks(State(api): State<Api>) -> Result<Json<ChecksReply>, Problem> {
+pub(super) async fn checks(State(api): State<Api>) -> Result<Json<ChecksReply>, ProblemReply> {
     let found = api.checked.examine().await;
     let home = api.checked.environment.get("HOME").map(std::path::PathBuf::from);
     let unit = api.blocking(move || unit::check(None, home.as_deref())).await?;
@@ -86,9 +86,9 @@ pub(super) async fn checks(State(api): State<Api>) -> Result<Json<ChecksReply>, 
 impl From<&Check> for CheckNow {
     fn from(check: &Check) -> Self {
         let state = match check.verdict {
-            Verdict::Ok => StateNow::Ok,
-            Verdict::Warn => StateNow::Degraded,
-            Verdict::Bad => StateNow::Missing,
+            CheckVerdict::Ok => StateNow::Ok,
+            CheckVerdict::Warn => StateNow::Degraded,
+            CheckVerdict::Bad => StateNow::Missing,
         };
         Self { name: check.name, state, detail: check.says.clone(), fix: check.fix.clone() }
     }

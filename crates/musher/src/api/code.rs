@@ -3,26 +3,26 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::home::Token;
+use crate::home::AccessToken;
 
 /// How many codes may wait to be used; the oldest makes room.
 const WAITING: usize = 16;
 
 /// Codes of which each counts once.
 #[derive(Debug)]
-pub struct Code(Mutex<VecDeque<Token>>);
+pub struct Code(Mutex<VecDeque<AccessToken>>);
 
 impl Code {
-    pub fn new(code: Token) -> Self {
+    pub fn new(code: AccessToken) -> Self {
         Self(Mutex::new(VecDeque::from([code])))
     }
 
-    fn codes(&self) -> MutexGuard<'_, VecDeque<Token>> {
+    fn codes(&self) -> MutexGuard<'_, VecDeque<AccessToken>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets one more code count.
-    pub(super) fn add(&self, code: Token) {
+    pub(super) fn add(&self, code: AccessToken) {
         let mut codes = self.codes();
         if codes.len() >= WAITING {
             codes.pop_front();
@@ -45,6 +45,6 @@ impl Code {
 
     /// Lets a code that was used up count again, because nothing came of it.
     pub(super) fn give_back(&self, code: String) {
-        self.add(Token::given(code));
+        self.add(AccessToken::given(code));
     }
 }

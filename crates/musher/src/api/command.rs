@@ -3,21 +3,22 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use musher_core::pool::Reply;
+use musher_core::pool::CommandReply;
 use musher_core::{CommandId, RunId, StoryId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use super::request::Terms;
-use crate::pool::{Accepted, PoolError, Wish};
+use crate::pool::{AcceptedCommand, PoolError, Wish};
 
 /// What became of a command. Everything in it is durable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
-pub(super) enum Receipt {
+#[schema(as = Receipt)]
+pub(super) enum CommandReceipt {
     /// A story was added.
     Added {
         #[schema(value_type = String)]
@@ -47,7 +48,8 @@ pub(super) struct Nothing {}
 /// The body of a command that is a text for an agent.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Words {
+#[schema(as = Words)]
+pub(super) struct MessageBody {
     pub(super) text: String,
 }
 
@@ -71,30 +73,34 @@ pub(super) fn given_at(command: &CommandId) -> Option<i64> {
 
 impl Api {
     /// Wishes something of the pool and waits a while for the last word.
-    pub(super) async fn wish(&self, wish: Wish, terms: Terms) -> Result<Receipt, Problem> {
+    pub(super) async fn wish(
+        &self,
+        wish: Wish,
+        terms: Terms,
+    ) -> Result<CommandReceipt, ProblemReply> {
         // Time stands first in it, so that ids sort as they were made.
         let name = format!("{MADE_HERE}{}", Uuid::now_v7().simple());
-        let id = CommandId::parse(&name).map_err(|_| Problem::internal())?;
+        let id = CommandId::parse(&name).map_err(|_| ProblemReply::internal())?;
         let reply = match self.pool.command(wish, id, terms.once).await? {
-            Accepted::Final(reply) => reply,
-            Accepted::Pending(pending) => {
+            AcceptedCommand::Final(reply) => reply,
+            AcceptedCommand::Pending(pending) => {
                 let command = pending.command.clone();
                 match tokio::time::timeout(terms.patience, pending.last_word()).await {
                     Ok(reply) => reply?,
-                    Err(_) => return Ok(Receipt::Pending { command }),
+                    Err(_) => return Ok(CommandReceipt::Pending { command }),
                 }
             }
         };
         Ok(match reply {
-            Reply::Story(story) => Receipt::Added { story },
-            Reply::Run(run) => Receipt::Queued { run },
-            Reply::Sent => Receipt::Sent,
-            Reply::Done | Reply::Offered => Receipt::Done,
+            CommandReply::Story(story) => CommandReceipt::Added { story },
+            CommandReply::Run(run) => CommandReceipt::Queued { run },
+            CommandReply::Sent => CommandReceipt::Sent,
+            CommandReply::Done | CommandReply::Offered => CommandReceipt::Done,
         })
     }
 }
 
-impl IntoResponse for Receipt {
+impl IntoResponse for CommandReceipt {
     fn into_response(self) -> Response {
         let status = match &self {
             Self::Added { .. } | Self::Queued { .. } => StatusCode::CREATED,
@@ -105,7 +111,7 @@ impl IntoResponse for Receipt {
     }
 }
 
-impl From<PoolError> for Problem {
+impl From<PoolError> for ProblemReply {
     fn from(error: PoolError) -> Self {
         match error {
             PoolError::Refused(refusal) => refusal.into(),

@@ -12,14 +12,14 @@ use musher_core::StoryId;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::Api;
-use crate::git::{Branch, Commit, GitError, MergeCheck, Traces};
+use crate::git::{Branch, Commit, GitError, MergeForecast, Traces};
 use crate::journal::{Conflict, StoryPhase, StoryView};
 use crate::worktree::{Lane, WorktreeError};
 
 /// A story is not looked at more often than this.
-const AGAIN: Duration = Duration::from_secs(2);
+const STORY_RECHECK_INTERVAL: Duration = Duration::from_secs(2);
 /// How often the files of the project's branch are looked at.
-const LOOK: Duration = Duration::from_secs(1);
+const BRANCH_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Stories that are remembered, and that may wait for a look.
 const REMEMBERED: usize = 2_000;
 /// How many files are named.
@@ -62,7 +62,7 @@ impl Api {
             return;
         }
         let known = self.conflicts.looked().known.get(&story.id).cloned();
-        if known.as_ref().is_none_or(|known| known.at.elapsed() >= AGAIN) {
+        if known.as_ref().is_none_or(|known| known.at.elapsed() >= STORY_RECHECK_INTERVAL) {
             self.look_for_conflicts([story.id.clone()]);
         }
         story.conflict = known.and_then(|known| known.conflict);
@@ -78,12 +78,12 @@ impl Api {
     /// is meant for as long as somebody listens.
     pub(super) async fn watch_base(&self) {
         let mut before: Option<Traces> = None;
-        let mut ticks = interval(LOOK);
+        let mut ticks = interval(BRANCH_POLL_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
             let base = self.base_branch.clone();
-            let look = async move |slots: crate::worktree::Slots| {
+            let look = async move |slots: crate::worktree::WorktreeSlots| {
                 Ok::<_, WorktreeError>(slots.git().traces(&base))
             };
             let looked = self.slots.apart(Lane::Repository, "a look at a branch", look).await;
@@ -169,7 +169,7 @@ impl Api {
         };
         let branch = Branch::new(branch).map_err(GitError::from)?;
         let into = self.base_branch.clone();
-        let look = async move |slots: crate::worktree::Slots| {
+        let look = async move |slots: crate::worktree::WorktreeSlots| {
             let git = slots.git();
             let (base, Some(tip)) = git.resolve_with(&into, &branch).await? else {
                 return Ok(Found::Gone);
@@ -180,8 +180,8 @@ impl Api {
             let conflict = match git.contains(&base, &tip).await? {
                 true => None,
                 false => match git.merge_check(&base, &tip).await? {
-                    MergeCheck::Clean { .. } => None,
-                    MergeCheck::Conflicts { files } => {
+                    MergeForecast::Clean { .. } => None,
+                    MergeForecast::Conflicts { files } => {
                         let names: BTreeSet<String> =
                             files.iter().map(|file| file.path.to_string()).collect();
                         Some(Conflict { files: names.into_iter().take(NAMED).collect() })

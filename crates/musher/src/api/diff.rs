@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Api;
-use super::file_diff::{Budget, FileDiff};
-use super::problem::Problem;
+use super::file_diff::{Budget, FileDiffReply};
+use super::problem::ProblemReply;
 use super::request::{OfRun, Params};
 use crate::git::{self, Branch, Commit, DiffLimits, DiffScope, Git, GitError};
 use crate::journal::{LineCount, RunView};
 use crate::secrets;
-use crate::worktree::{Lane, Slots, WorktreeError};
+use crate::worktree::{Lane, WorktreeError, WorktreeSlots};
 
 /// Lines around a change when nobody says, and at most.
 const CONTEXT: u32 = 3;
-const MOST_CONTEXT: u32 = 200_000;
+const MAX_CONTEXT_LINES: u32 = 200_000;
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -31,7 +31,7 @@ pub(super) struct DiffParams {
     since: Option<Since>,
     /// `only` for every file with its numbers and without its lines.
     #[param(inline)]
-    files: Option<Files>,
+    files: Option<FileDetail>,
     /// One file alone, by the path that the list of files gives it.
     path: Option<String>,
     /// With `path`: how many lines are shown around each change (3 when left out).
@@ -41,7 +41,7 @@ pub(super) struct DiffParams {
 /// How much is told of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Files {
+pub(super) enum FileDetail {
     Only,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct DiffReply {
     uncommitted: bool,
     added: u64,
     removed: u64,
-    files: Vec<FileDiff>,
+    files: Vec<FileDiffReply>,
     /// Files or lines are missing, because there were too many.
     truncated: bool,
     /// Where the lines that were added hold secrets of the run or of the server; in the lines themselves they are hidden.
@@ -98,13 +98,13 @@ impl From<SecretPlace> for SecretFound {
     operation_id = "diff",
     summary = "What a run's branch changes",
     params(OfRun, DiffParams),
-    responses((status = 200, body = DiffReply), Problem)
+    responses((status = 200, body = DiffReply), ProblemReply)
 )]
 pub(super) async fn diff(
     State(api): State<Api>,
     OfRun(name): OfRun,
     Params(params): Params<DiffParams>,
-) -> Result<Json<DiffReply>, Problem> {
+) -> Result<Json<DiffReply>, ProblemReply> {
     let run = api.run(&name).await?;
     let since = params.since.unwrap_or(Since::Base);
     let (branch, head) = place(&run)?;
@@ -113,10 +113,10 @@ pub(super) async fn diff(
         let ends = Ends::of(&here, &asked, &of, head, since).await?;
         let found = match (&params.path, params.files) {
             (Some(path), _) => {
-                let context = params.context.unwrap_or(CONTEXT).min(MOST_CONTEXT);
+                let context = params.context.unwrap_or(CONTEXT).min(MAX_CONTEXT_LINES);
                 ends.file(&here, path, context).await?
             }
-            (None, Some(Files::Only)) => {
+            (None, Some(FileDetail::Only)) => {
                 ends.diff(&here, DiffScope::Numbers, DiffLimits::NUMBERS).await?
             }
             (None, None) => ends.diff(&here, DiffScope::Whole, DiffLimits::default()).await?,
@@ -137,17 +137,17 @@ pub(super) async fn diff(
 
 /// Where changes are looked for.
 struct Here {
-    slots: Slots,
+    slots: WorktreeSlots,
     base: Branch,
 }
 
 impl Api {
     /// Looks at the changes of a run, on a thread of its own: the agent may have put anything there.
-    async fn look_at<T: Send + 'static, F: Future<Output = Result<T, Problem>>>(
+    async fn look_at<T: Send + 'static, F: Future<Output = Result<T, ProblemReply>>>(
         &self,
         run: &RunView,
         look: impl FnOnce(Here) -> F + Send + 'static,
-    ) -> Result<T, Problem> {
+    ) -> Result<T, ProblemReply> {
         let lane = run.slot.map_or(Lane::Repository, Lane::Look);
         let base = self.base_branch.clone();
         let apart =
@@ -172,7 +172,7 @@ impl Ends {
         branch: &Branch,
         head: Commit,
         since: Since,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, ProblemReply> {
         if let Some(slot) = run.slot.filter(|_| run.ended_at.is_none()) {
             let from = match since {
                 Since::Base => here.slots.git().resolve(&here.base).await?,
@@ -200,15 +200,20 @@ impl Ends {
         here: &Here,
         scope: DiffScope<'_>,
         limits: DiffLimits,
-    ) -> Result<git::Diff, Problem> {
+    ) -> Result<git::GitDiff, ProblemReply> {
         Ok(here.slots.git().diff_of(&self.from, &self.tip, scope, limits).await?)
     }
 
     /// One file, which is looked for by the name that people see: git alone knows its bytes.
-    async fn file(&self, here: &Here, path: &str, context: u32) -> Result<git::Diff, Problem> {
+    async fn file(
+        &self,
+        here: &Here,
+        path: &str,
+        context: u32,
+    ) -> Result<git::GitDiff, ProblemReply> {
         let all = self.diff(here, DiffScope::Numbers, DiffLimits::NUMBERS).await?;
         let Some(file) = all.files.into_iter().find(|file| file.path.to_string() == path) else {
-            return Err(Problem::new(
+            return Err(ProblemReply::new(
                 StatusCode::NOT_FOUND,
                 "no_such_file",
                 "the run has changed no file of that name",
@@ -221,7 +226,7 @@ impl Ends {
 }
 
 /// How many lines a run has changed since its branch left the project's own.
-pub(super) async fn count(api: &Api, run: &RunView) -> Result<LineCount, Problem> {
+pub(super) async fn count(api: &Api, run: &RunView) -> Result<LineCount, ProblemReply> {
     let (branch, head) = place(run)?;
     let asked = run.clone();
     let look = api.look_at(run, async move |here| {
@@ -236,7 +241,7 @@ pub(super) async fn count(api: &Api, run: &RunView) -> Result<LineCount, Problem
 }
 
 /// The branch of a run, and the commit that it began at.
-fn place(run: &RunView) -> Result<(Branch, Commit), Problem> {
+fn place(run: &RunView) -> Result<(Branch, Commit), ProblemReply> {
     let (Some(branch), Some(head)) = (&run.branch, &run.head) else {
         return Err(Refusal::NotStarted { run: run.id }.into());
     };
@@ -245,7 +250,7 @@ fn place(run: &RunView) -> Result<(Branch, Commit), Problem> {
 }
 
 /// The last commit of a run that is over.
-async fn tip(git: &Git, run: &RunView, branch: &Branch) -> Result<Commit, Problem> {
+async fn tip(git: &Git, run: &RunView, branch: &Branch) -> Result<Commit, ProblemReply> {
     let now = match run.commit {
         Some(_) => None,
         None => git.tip(branch).await?,
@@ -254,12 +259,16 @@ async fn tip(git: &Git, run: &RunView, branch: &Branch) -> Result<Commit, Proble
 }
 
 /// What the run committed at its end, else the tip that its branch has now.
-fn last_commit(run: &RunView, branch: &Branch, now: Option<Commit>) -> Result<Commit, Problem> {
+fn last_commit(
+    run: &RunView,
+    branch: &Branch,
+    now: Option<Commit>,
+) -> Result<Commit, ProblemReply> {
     if let Some(commit) = &run.commit {
         return Ok(Commit::new(commit.clone()).map_err(GitError::from)?);
     }
     now.ok_or_else(|| {
-        Problem::new(
+        ProblemReply::new(
             StatusCode::NOT_FOUND,
             "no_branch",
             format!("the branch {branch} of run {} is no longer there", run.id),
@@ -274,7 +283,7 @@ impl DiffReply {
         branch: &Branch,
         since: Since,
         uncommitted: bool,
-        diff: git::Diff,
+        diff: git::GitDiff,
     ) -> Self {
         let mut budget = Budget::default();
         Self {
@@ -286,12 +295,16 @@ impl DiffReply {
             removed: diff.files.iter().map(|file| file.removed).sum(),
             truncated: diff.truncated,
             secrets: Vec::new(),
-            files: diff.files.into_iter().map(|it| FileDiff::of_git(it, &mut budget)).collect(),
+            files: diff
+                .files
+                .into_iter()
+                .map(|it| FileDiffReply::of_git(it, &mut budget))
+                .collect(),
         }
     }
 }
 
-impl From<GitError> for Problem {
+impl From<GitError> for ProblemReply {
     fn from(error: GitError) -> Self {
         if let GitError::Unfit(unfit) = &error {
             return Self::unfit(unfit);
@@ -308,7 +321,7 @@ impl From<GitError> for Problem {
     }
 }
 
-impl Problem {
+impl ProblemReply {
     /// Something stands where a file or a folder of the worktree should be.
     fn unfit(unfit: &Unfit) -> Self {
         let told = unfit.to_string();
@@ -318,7 +331,7 @@ impl Problem {
     }
 }
 
-impl From<WorktreeError> for Problem {
+impl From<WorktreeError> for ProblemReply {
     fn from(error: WorktreeError) -> Self {
         match error {
             WorktreeError::Git(error) => error.into(),

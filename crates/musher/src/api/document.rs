@@ -9,11 +9,11 @@ use utoipa::openapi::{
 };
 use utoipa::{IntoParams, IntoResponses, PartialSchema, ToSchema};
 
-use super::problem::{Problem, ProblemBody};
+use super::problem::{ProblemBody, ProblemReply};
 use super::request::{OfAsk, OfEvent, OfQueued, OfRun, OfStory};
 
 /// The headers that every command takes.
-pub(super) struct Key;
+pub(super) struct CommandHeaders;
 
 const TOKEN: &str = "token";
 
@@ -85,7 +85,7 @@ impl IntoParams for OfQueued {
     }
 }
 
-impl IntoParams for Key {
+impl IntoParams for CommandHeaders {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let about = "A key of your own: sending the same request with it again does it once";
         let wait =
@@ -97,7 +97,7 @@ impl IntoParams for Key {
     }
 }
 
-impl IntoResponses for Problem {
+impl IntoResponses for ProblemReply {
     fn responses() -> std::collections::BTreeMap<String, RefOr<Response>> {
         let body =
             ContentBuilder::new().schema(Some(Ref::from_schema_name(ProblemBody::name()))).build();

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::Api;
-use super::command::Receipt;
-use super::document::Key;
-use super::problem::Problem;
-use super::request::{OfStory, Order};
+use super::command::CommandReceipt;
+use super::document::CommandHeaders;
+use super::problem::ProblemReply;
+use super::request::{ChangeRequest, OfStory};
 use crate::pool::Wish;
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -24,15 +24,15 @@ pub(super) struct EditRequest {
     tag = "stories",
     operation_id = "edit",
     summary = "Give a story another title or text",
-    params(OfStory, Key),
+    params(OfStory, CommandHeaders),
     request_body = EditRequest,
-    responses((status = 200, body = Receipt), Problem)
+    responses((status = 200, body = CommandReceipt), ProblemReply)
 )]
 pub(super) async fn edit(
     State(api): State<Api>,
     OfStory(story): OfStory,
-    Order { body, terms }: Order<EditRequest>,
-) -> Result<Receipt, Problem> {
+    ChangeRequest { body, terms }: ChangeRequest<EditRequest>,
+) -> Result<CommandReceipt, ProblemReply> {
     let EditRequest { title, text } = body;
     api.wish(Wish::EditStory { story, title, text }, terms).await
 }

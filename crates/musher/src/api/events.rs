@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use super::request::{OfRun, Params, bad_query};
-use crate::runner::log::{Cursor, Kinds, LogError, Read, Reader, lines};
+use crate::runner::log::{Cursor, Kinds, LogError, LogRead, LogReader, lines};
 
 /// Events on a page when nobody says, and at most.
 const PAGE: usize = 200;
-const LONGEST_PAGE: usize = 5000;
+const MAX_PAGE_EVENTS: usize = 5000;
 /// A page is not made longer than about this.
 const PAGE_BYTES: usize = 2 * 1024 * 1024;
 /// How many bytes of the log one request looks through in search of a kind.
-const LOOKED_THROUGH: usize = 64 * 1024 * 1024;
+const MAX_SCANNED_BYTES: usize = 64 * 1024 * 1024;
 /// How many bytes are read at once.
 const PIECE: usize = 64 * 1024;
 
@@ -66,15 +66,15 @@ pub(super) struct EventsPage {
     operation_id = "events",
     summary = "A page of a run's log",
     params(OfRun, EventsParams),
-    responses((status = 200, body = EventsPage), Problem)
+    responses((status = 200, body = EventsPage), ProblemReply)
 )]
 pub(super) async fn events(
     State(api): State<Api>,
     OfRun(run): OfRun,
     Params(params): Params<EventsParams>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemReply> {
     let after = params.after.as_deref().map(cursor).transpose()?;
-    let limit = params.limit.unwrap_or(PAGE).clamp(1, LONGEST_PAGE);
+    let limit = params.limit.unwrap_or(PAGE).clamp(1, MAX_PAGE_EVENTS);
     let kinds = kinds(params.kinds.as_deref());
     if params.before.is_some() && (after.is_some() || params.last.is_some()) {
         return Err(bad_query("give `before` alone, without `after` and `last`"));
@@ -85,11 +85,10 @@ pub(super) async fn events(
         .blocking(move || {
             let page = match (params.before, params.last, after) {
                 (Some(before), _, _) => before::page(&folder, before, limit, kinds.as_ref()),
-                (None, Some(last), None) => {
-                    Reader::open_last(&folder, last).and_then(|it| page(it, limit, kinds.as_ref()))
-                }
+                (None, Some(last), None) => LogReader::open_last(&folder, last)
+                    .and_then(|it| page(it, limit, kinds.as_ref())),
                 (None, _, after) => {
-                    Reader::open(&folder, after).and_then(|it| page(it, limit, kinds.as_ref()))
+                    LogReader::open(&folder, after).and_then(|it| page(it, limit, kinds.as_ref()))
                 }
             };
             match page {
@@ -100,12 +99,12 @@ pub(super) async fn events(
             }
         })
         .await?
-        .map_err(|error| Problem::from(&error))?;
+        .map_err(|error| ProblemReply::from(&error))?;
     let kind = HeaderValue::from_static("application/json");
     Ok(([(header::CONTENT_TYPE, kind)], body).into_response())
 }
 
-fn page(reader: Reader, limit: usize, kinds: Option<&Kinds>) -> Result<Vec<u8>, LogError> {
+fn page(reader: LogReader, limit: usize, kinds: Option<&Kinds>) -> Result<Vec<u8>, LogError> {
     let mut reader = reader.past_damage();
     let mut out = br#"{"events":["#.to_vec();
     let mut piece = Vec::new();
@@ -114,9 +113,9 @@ fn page(reader: Reader, limit: usize, kinds: Option<&Kinds>) -> Result<Vec<u8>, 
     let end = 'pages: loop {
         piece.clear();
         let batch = match reader.read(&mut piece, PIECE)? {
-            Read::Lines(batch) => batch,
-            Read::End => break true,
-            Read::Reset { to } => {
+            LogRead::Lines(batch) => batch,
+            LogRead::End => break true,
+            LogRead::Reset { to } => {
                 (reset, next) = (true, to);
                 continue;
             }
@@ -135,7 +134,7 @@ fn page(reader: Reader, limit: usize, kinds: Option<&Kinds>) -> Result<Vec<u8>, 
             looked += line.len();
             next = Cursor { epoch: batch.epoch, seq };
         }
-        if looked > LOOKED_THROUGH {
+        if looked > MAX_SCANNED_BYTES {
             break false;
         }
     };
@@ -171,7 +170,7 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(reader: &Reader) -> Result<Self, LogError> {
+    fn of(reader: &LogReader) -> Result<Self, LogError> {
         Ok(Self { first: reader.first()?, last: reader.last()?.map(|cursor| cursor.seq) })
     }
 }
@@ -189,7 +188,7 @@ impl Close {
 }
 
 /// A place in a run's log that a client names.
-pub(super) fn cursor(text: &str) -> Result<Cursor, Problem> {
+pub(super) fn cursor(text: &str) -> Result<Cursor, ProblemReply> {
     text.parse().map_err(|error: crate::runner::log::CursorError| bad_query(&error.to_string()))
 }
 

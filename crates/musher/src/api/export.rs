@@ -15,10 +15,10 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::bounds;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use super::request::{OfRun, Params};
 use crate::journal::RunView;
-use crate::runner::log::{LogError, Read, Reader, lines};
+use crate::runner::log::{LogError, LogRead, LogReader, lines};
 use markdown::Markdown;
 
 /// How many bytes of the log are read at once.
@@ -51,13 +51,13 @@ pub(super) enum Form {
     operation_id = "export",
     summary = "A whole run as a file",
     params(OfRun, ExportParams),
-    responses((status = 200, content_type = "text/markdown", body = String), Problem)
+    responses((status = 200, content_type = "text/markdown", body = String), ProblemReply)
 )]
 pub(super) async fn export(
     State(api): State<Api>,
     OfRun(name): OfRun,
     Params(params): Params<ExportParams>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemReply> {
     let place = bounds::place(&api.streams)?;
     let run = api.run(&name).await?;
     let form = params.form.unwrap_or(Form::Markdown);
@@ -66,7 +66,7 @@ pub(super) async fn export(
         Form::Jsonl => ("application/x-ndjson", "jsonl"),
     };
     let file = format!("attachment; filename=\"{}-{}.{ending}\"", run.story, run.id);
-    let file = HeaderValue::from_str(&file).map_err(|_| Problem::internal())?;
+    let file = HeaderValue::from_str(&file).map_err(|_| ProblemReply::internal())?;
     let export = Export::begin(api, &run, form, place).await?;
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(kind)),
@@ -82,7 +82,7 @@ struct Export {
     /// What is written first.
     opening: Option<Vec<u8>>,
     /// Absent when there is no log, or it was read to its end.
-    reader: Option<Reader>,
+    reader: Option<LogReader>,
     writing: Writing,
     _place: OwnedSemaphorePermit,
 }
@@ -100,15 +100,15 @@ impl Export {
         run: &RunView,
         form: Form,
         place: OwnedSemaphorePermit,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, ProblemReply> {
         let folder = api.bus.folder(run.id);
-        let reader = api.blocking(move || match Reader::open(&folder, None) {
+        let reader = api.blocking(move || match LogReader::open(&folder, None) {
             Ok(reader) => Ok(Some(reader.past_damage())),
             // A run that has no log has an empty one.
             Err(LogError::Missing { .. }) => Ok(None),
             Err(error) => Err(error),
         });
-        let reader = reader.await?.map_err(|error| Problem::from(&error))?;
+        let reader = reader.await?.map_err(|error| ProblemReply::from(&error))?;
         let (opening, writing) = match form {
             Form::Jsonl => (None, Writing::AsTheyAre),
             Form::Markdown => {
@@ -145,7 +145,7 @@ impl Export {
         loop {
             piece.clear();
             match reader.read(&mut piece, PIECE) {
-                Ok(Read::Lines(batch)) => {
+                Ok(LogRead::Lines(batch)) => {
                     let batch = &piece[batch.lines];
                     match &mut self.writing {
                         Writing::AsTheyAre => out.extend_from_slice(batch),
@@ -157,8 +157,8 @@ impl Export {
                         return Ok(Some(out));
                     }
                 }
-                Ok(Read::Reset { .. }) => {}
-                Ok(Read::End) => {
+                Ok(LogRead::Reset { .. }) => {}
+                Ok(LogRead::End) => {
                     self.reader = None;
                     return Ok(None);
                 }

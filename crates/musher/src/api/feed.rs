@@ -20,15 +20,15 @@ use tokio::time::Interval;
 use super::Api;
 use super::bounds;
 use super::events::cursor;
-use super::follow::{HEARTBEAT, beats};
-use super::problem::Problem;
+use super::follow::{HEARTBEAT_INTERVAL, beats};
+use super::problem::ProblemReply;
 use super::request::{Params, bad_query};
 use super::sse;
 use super::stream::last_event_id;
-use super::vector::{MOST_RUNS, Vector};
+use super::vector::{MAX_FOLLOWED_RUNS, Vector};
 use crate::runner::log::Cursor;
-use opening::Opening;
-use watched::{News, Watched};
+use opening::FeedOpening;
+use watched::{RunNews, WatchedRun};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -58,13 +58,13 @@ pub(super) struct FeedParams {
         your place in its log was lost or cleaned away, `delta` for text in flight, `problem` when a log cannot be read. A headline \
         replaces what you had under the same id. The ids are opaque; send the last one as `Last-Event-ID`.",
     params(FeedParams, ("last-event-id" = Option<String>, Header, description = "Where to go on")),
-    responses((status = 200, content_type = "text/event-stream", body = String), Problem)
+    responses((status = 200, content_type = "text/event-stream", body = String), ProblemReply)
 )]
 pub(super) async fn feed(
     State(api): State<Api>,
     Params(params): Params<FeedParams>,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemReply> {
     let place = bounds::place(&api.streams)?;
     let mut runs = wanted(params.runs.as_deref().unwrap_or_default())?;
     let given = last_event_id(&headers)?.map(str::parse::<Vector>).transpose();
@@ -76,13 +76,13 @@ pub(super) async fn feed(
         }
     }
     let deltas = params.deltas == Some(1);
-    let watched = runs.into_iter().map(|(run, after)| Watched::new(&api, run, after, deltas));
+    let watched = runs.into_iter().map(|(run, after)| WatchedRun::new(&api, run, after, deltas));
     let watched = watched.collect();
     Ok(sse::reply(Feed::new(api, given.map(|given| given.facts), watched, place).pieces()))
 }
 
 /// The runs that a client names, with the last event that it has.
-fn wanted(text: &str) -> Result<Vec<(RunId, Option<Cursor>)>, Problem> {
+fn wanted(text: &str) -> Result<Vec<(RunId, Option<Cursor>)>, ProblemReply> {
     let mut runs: Vec<(RunId, Option<Cursor>)> = Vec::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {
         let (run, after) = match part.split_once(':') {
@@ -94,9 +94,9 @@ fn wanted(text: &str) -> Result<Vec<(RunId, Option<Cursor>)>, Problem> {
             runs.push((run, after));
         }
     }
-    match runs.len() <= MOST_RUNS {
+    match runs.len() <= MAX_FOLLOWED_RUNS {
         true => Ok(runs),
-        false => Err(bad_query(&format!("a feed follows at most {MOST_RUNS} runs"))),
+        false => Err(bad_query(&format!("a feed follows at most {MAX_FOLLOWED_RUNS} runs"))),
     }
 }
 
@@ -111,16 +111,16 @@ struct Ready<'a> {
 /// One client's feed.
 struct Feed {
     api: Api,
-    opening: Option<Opening>,
+    opening: Option<FeedOpening>,
     /// The last fact that was told.
     facts: u64,
     news: watch::Receiver<u64>,
     activity: broadcast::Receiver<Bytes>,
-    runs: Vec<Watched>,
+    runs: Vec<WatchedRun>,
     /// The run that is looked at first, so that none keeps the others from being heard.
     first: usize,
     beat: Interval,
-    turns: sse::Turns,
+    turns: sse::FairTurns,
     ended: bool,
     _place: OwnedSemaphorePermit,
 }
@@ -132,13 +132,18 @@ enum Woken {
 }
 
 impl Feed {
-    fn new(api: Api, after: Option<u64>, runs: Vec<Watched>, permit: OwnedSemaphorePermit) -> Self {
+    fn new(
+        api: Api,
+        after: Option<u64>,
+        runs: Vec<WatchedRun>,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
         let (news, activity) = (api.pool.facts(), api.activity());
         // Headlines are read after this, so that they are never older than the facts that follow.
         let last = *news.borrow();
-        let opening = Some(Opening::new(after.filter(|after| *after > last).map(|_| last)));
+        let opening = Some(FeedOpening::new(after.filter(|after| *after > last).map(|_| last)));
         let facts = after.unwrap_or(last).min(last);
-        let beat = beats(HEARTBEAT);
+        let beat = beats(HEARTBEAT_INTERVAL);
         Self {
             api,
             opening,
@@ -148,7 +153,7 @@ impl Feed {
             runs,
             first: 0,
             beat,
-            turns: sse::Turns::default(),
+            turns: sse::FairTurns::default(),
             ended: false,
             _place: permit,
         }
@@ -184,7 +189,7 @@ impl Feed {
     }
 
     /// The next piece, if there is one now.
-    async fn step(&mut self) -> Result<Option<Bytes>, Problem> {
+    async fn step(&mut self) -> Result<Option<Bytes>, ProblemReply> {
         if let Some(opening) = &mut self.opening {
             if let Some(piece) = opening.next(&self.api).await? {
                 return Ok(Some(piece));
@@ -215,7 +220,7 @@ impl Feed {
     }
 
     /// Facts, and the headlines of what they touched.
-    async fn bulletin(&mut self) -> Result<Bytes, Problem> {
+    async fn bulletin(&mut self) -> Result<Bytes, ProblemReply> {
         let bulletin = self.api.news(self.facts).await?;
         let mut out = Vec::with_capacity(bulletin.headlines.len() + 512 * bulletin.facts.len());
         let mut vector = self.vector();
@@ -244,7 +249,7 @@ impl Feed {
     }
 
     fn vector(&self) -> Vector {
-        let place = |watched: &Watched| watched.cursor().map(|cursor| (watched.run, cursor));
+        let place = |watched: &WatchedRun| watched.cursor().map(|cursor| (watched.run, cursor));
         Vector { facts: self.facts, runs: self.runs.iter().filter_map(place).collect() }
     }
 
@@ -267,15 +272,15 @@ impl Feed {
                 Err(_) => Woken::Frame(self.api.activities.all().into()),
             },
             news = any => match news {
-                News::Grown => Woken::Grown,
-                News::Delta(frame) => Woken::Frame(frame),
+                RunNews::Grown => Woken::Grown,
+                RunNews::Delta(frame) => Woken::Frame(frame),
             },
             _ = self.beat.tick() => Woken::Frame(Bytes::from_static(sse::HEARTBEAT)),
         }
     }
 }
 
-fn problem_event(problem: &Problem) -> Bytes {
+fn problem_event(problem: &ProblemReply) -> Bytes {
     let mut out = Vec::new();
     sse::named(&mut out, "problem", &problem.json());
     out.into()

@@ -3,7 +3,7 @@
 mod marks;
 mod texts;
 
-use musher_runtime::{Effect, effect_of};
+use musher_runtime::{FileEffect, effect_of};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -14,11 +14,12 @@ pub(super) use marks::Budget;
 pub(super) use texts::Changes;
 
 /// A longer line is cut; nobody reads it, and one such line could fill a page.
-const LONGEST_LINE: usize = 4_000;
+const MAX_DIFF_LINE_CHARS: usize = 4_000;
 
 /// The changes of one file.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct FileDiff {
+#[schema(as = FileDiff)]
+pub(super) struct FileDiffReply {
     /// Bytes that are no text are written as `\xNN`.
     pub(super) path: String,
     /// Where a renamed or copied file was.
@@ -33,25 +34,27 @@ pub(super) struct FileDiff {
     /// What agents' programs do with such a file: they run what it names, or obey what it says. Absent for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, examples("executes", "obeys"))]
-    pub(super) effect: Option<Effect>,
-    pub(super) hunks: Vec<Hunk>,
+    pub(super) effect: Option<FileEffect>,
+    pub(super) hunks: Vec<DiffHunk>,
 }
 
 /// A run of lines that changed, with the lines around them.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Hunk {
+#[schema(as = Hunk)]
+pub(super) struct DiffHunk {
     pub(super) old_start: u64,
     pub(super) old_lines: u64,
     pub(super) new_start: u64,
     pub(super) new_lines: u64,
     /// What git takes for the heading of the place, such as a function.
     pub(super) section: String,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<DiffLineReply>,
 }
 
 /// One line of a hunk.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub(super) struct Line {
+#[schema(as = Line)]
+pub(super) struct DiffLineReply {
     #[schema(value_type = String, examples("context", "added", "removed"))]
     pub(super) kind: git::LineKind,
     pub(super) text: String,
@@ -67,9 +70,9 @@ pub(super) struct Line {
     pub(super) marks: Vec<(u32, u32)>,
 }
 
-impl Line {
+impl DiffLineReply {
     pub(super) fn new(kind: git::LineKind, text: String, no_newline: bool) -> Self {
-        let (text, cut) = match text.char_indices().nth(LONGEST_LINE) {
+        let (text, cut) = match text.char_indices().nth(MAX_DIFF_LINE_CHARS) {
             Some((end, _)) => (text[..end].to_owned(), true),
             None => (text, false),
         };
@@ -77,9 +80,9 @@ impl Line {
     }
 }
 
-impl FileDiff {
+impl FileDiffReply {
     /// What git says of one file, with its words marked as far as the budget goes.
-    pub(super) fn of_git(file: git::FileDiff, budget: &mut Budget) -> Self {
+    pub(super) fn of_git(file: git::GitFileDiff, budget: &mut Budget) -> Self {
         let (path, old_path) = (file.path.to_string(), file.old_path.map(|path| path.to_string()));
         Self {
             effect: effect(&path).or_else(|| effect(old_path.as_deref()?)),
@@ -91,20 +94,22 @@ impl FileDiff {
             added: file.added,
             removed: file.removed,
             binary: file.binary,
-            hunks: file.hunks.into_iter().map(|hunk| Hunk::of_git(hunk, budget)).collect(),
+            hunks: file.hunks.into_iter().map(|hunk| DiffHunk::of_git(hunk, budget)).collect(),
         }
     }
 }
 
 /// What agents' programs do with the file at this path.
-pub(super) fn effect(path: &str) -> Option<Effect> {
+pub(super) fn effect(path: &str) -> Option<FileEffect> {
     effect_of(runtimes::project_files(), path)
 }
 
-impl Hunk {
-    fn of_git(hunk: git::Hunk, budget: &mut Budget) -> Self {
-        let line = |git::Line { kind, text, no_newline }| Line::new(kind, text, no_newline);
-        let mut lines: Vec<Line> = hunk.lines.into_iter().map(line).collect();
+impl DiffHunk {
+    fn of_git(hunk: git::GitHunk, budget: &mut Budget) -> Self {
+        let line = |git::GitDiffLine { kind, text, no_newline }| {
+            DiffLineReply::new(kind, text, no_newline)
+        };
+        let mut lines: Vec<DiffLineReply> = hunk.lines.into_iter().map(line).collect();
         marks::mark(&mut lines, budget);
         Self {
             old_start: hunk.old_start,

@@ -14,25 +14,25 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::Api;
-use super::place::{Next, Place};
+use super::place::{FollowPosition, Next};
 use super::sse;
 use crate::runner::log::{Cursor, LogError};
 
 /// How often a silent stream says that it is there.
-pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
+pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 /// How often a run that has no log yet is looked at.
 const NO_LOG_YET: Duration = Duration::from_secs(1);
 
 /// Everything that one subscriber costs, the connection aside.
-pub(super) struct Follow {
+pub(super) struct Subscription {
     api: Api,
     run: RunId,
-    place: Place,
+    place: FollowPosition,
     deltas: Option<broadcast::Receiver<Arc<str>>>,
     beat: Interval,
     /// The place that the client was told last.
     told: Option<Cursor>,
-    turns: sse::Turns,
+    turns: sse::FairTurns,
     ended: bool,
     _place: OwnedSemaphorePermit,
 }
@@ -45,15 +45,15 @@ enum Woken {
     Closing,
 }
 
-impl Follow {
+impl Subscription {
     pub(super) fn new(
         api: Api,
         run: RunId,
-        place: Place,
+        place: FollowPosition,
         deltas: Option<broadcast::Receiver<Arc<str>>>,
         permit: OwnedSemaphorePermit,
     ) -> Self {
-        let (beat, told) = (beats(HEARTBEAT), place.cursor());
+        let (beat, told) = (beats(HEARTBEAT_INTERVAL), place.cursor());
         Self {
             api,
             run,
@@ -61,7 +61,7 @@ impl Follow {
             deltas,
             beat,
             told,
-            turns: sse::Turns::default(),
+            turns: sse::FairTurns::default(),
             ended: false,
             _place: permit,
         }
@@ -183,7 +183,7 @@ fn reset(to: Cursor) -> Bytes {
 
 /// The log cannot be read on; the reply has long begun, so the problem comes as an event.
 fn broken(error: &LogError) -> Bytes {
-    let problem = super::problem::Problem::from(error);
+    let problem = super::problem::ProblemReply::from(error);
     let mut out = Vec::new();
     sse::named(&mut out, "problem", &problem.json());
     out.into()

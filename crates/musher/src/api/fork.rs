@@ -5,10 +5,10 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::Api;
-use super::command::Receipt;
-use super::document::Key;
-use super::problem::Problem;
-use super::request::{OfRun, Order};
+use super::command::CommandReceipt;
+use super::document::CommandHeaders;
+use super::problem::ProblemReply;
+use super::request::{ChangeRequest, OfRun};
 use crate::pool::Wish;
 
 /// What the copy is told, and where it begins.
@@ -26,14 +26,14 @@ pub(super) struct ForkRequest {
     tag = "runs",
     operation_id = "fork",
     summary = "Go on with a copy of a run",
-    params(OfRun, Key),
+    params(OfRun, CommandHeaders),
     request_body = ForkRequest,
-    responses((status = 201, body = Receipt), Problem)
+    responses((status = 201, body = CommandReceipt), ProblemReply)
 )]
 pub(super) async fn fork(
     State(api): State<Api>,
     OfRun(run): OfRun,
-    Order { body, terms }: Order<ForkRequest>,
-) -> Result<Receipt, Problem> {
+    ChangeRequest { body, terms }: ChangeRequest<ForkRequest>,
+) -> Result<CommandReceipt, ProblemReply> {
     api.wish(Wish::Fork { run, text: body.text, turn: body.turn }, terms).await
 }

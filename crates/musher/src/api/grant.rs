@@ -6,20 +6,20 @@ use axum::http::StatusCode;
 use musher_core::{AskId, Rule, RuleError};
 
 use super::Api;
-use super::asks::AskNow;
-use super::problem::Problem;
+use super::asks::AskReply;
+use super::problem::ProblemReply;
 use super::scopes;
 use crate::config::ConfigErrors;
-use crate::config::local::{Grant, LocalError};
+use crate::config::local::{LocalError, LocalGrant};
 use crate::journal::AskPhase;
 use crate::pool::RunName;
 use crate::runner::spec::RunSpec;
 
 /// A tool rule that a client wrote.
-pub(super) fn rule(text: &str) -> Result<Rule, Problem> {
+pub(super) fn rule(text: &str) -> Result<Rule, ProblemReply> {
     let bad = |error: RuleError| {
         let hint = "write the rule as it was offered";
-        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_rule", error.to_string(), hint)
+        ProblemReply::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_rule", error.to_string(), hint)
     };
     text.parse().map_err(bad)
 }
@@ -31,7 +31,7 @@ impl Api {
         run: &RunName,
         ask: &AskId,
         rule: &Rule,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), ProblemReply> {
         let run = self.run(run).await?;
         let (id, named) = (run.id, ask.clone());
         let Some(view) = self.view(move |views| views.ask(id, &named)).await? else {
@@ -44,20 +44,20 @@ impl Api {
         let (api, rule) = (self.clone(), rule.clone());
         let at = Some((self.clock)());
         let kept = move || {
-            let asked = AskNow::read(view, &api);
+            let asked = AskReply::read(view, &api);
             let spec = RunSpec::read(&api.bus.folder(id));
             // A run without a spec has no folder that a rule could speak of.
             let cwd = spec.map_or_else(|_| PathBuf::from("/"), |spec| spec.cwd);
             scopes::check(&asked, &rule, &cwd)?;
             let (agent, story, run) = (run.agent, Some(run.story), Some(id));
-            api.settings.local().grant(Grant { agent, rule, story, run, at })?;
+            api.settings.local().grant(LocalGrant { agent, rule, story, run, at })?;
             Ok(())
         };
         self.blocking(kept).await?
     }
 }
 
-impl From<ConfigErrors> for Problem {
+impl From<ConfigErrors> for ProblemReply {
     fn from(errors: ConfigErrors) -> Self {
         Self::new(
             StatusCode::CONFLICT,
@@ -68,7 +68,7 @@ impl From<ConfigErrors> for Problem {
     }
 }
 
-impl From<LocalError> for Problem {
+impl From<LocalError> for ProblemReply {
     fn from(error: LocalError) -> Self {
         match error {
             LocalError::Broken(errors) => errors.into(),

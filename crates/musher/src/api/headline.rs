@@ -7,7 +7,7 @@ use musher_core::{AskId, RunId, StoryId};
 use serde::Serialize;
 
 use super::Api;
-use super::asks::AskNow;
+use super::asks::AskReply;
 use super::runs::RunNow;
 use super::sse;
 use super::stories::with_lines;
@@ -19,7 +19,7 @@ use crate::journal::{JournalError, StoryView};
 pub(super) enum Headline {
     Story(Box<StoryView>),
     Run(Box<RunNow>),
-    Ask(Box<AskNow>),
+    Ask(Box<AskReply>),
 }
 
 impl Headline {
@@ -110,7 +110,7 @@ impl Touched {
         }
         for (run, ask) in self.asks {
             if let Some(ask) = api.views.ask(run, &ask)? {
-                Headline::Ask(Box::new(AskNow::read(ask, api))).frame(out);
+                Headline::Ask(Box::new(AskReply::read(ask, api))).frame(out);
             }
         }
         Ok(())

@@ -7,10 +7,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Ready {
+#[schema(as = Ready)]
+pub(super) struct Readiness {
     /// The number of the last fact.
     facts: u64,
 }
@@ -34,11 +35,11 @@ pub(super) async fn healthz() -> &'static str {
     tag = "health",
     operation_id = "readyz",
     summary = "Whether the server can do its work",
-    responses((status = 200, body = Ready), Problem)
+    responses((status = 200, body = Readiness), ProblemReply)
 )]
-pub(super) async fn readyz(State(api): State<Api>) -> Result<Json<Ready>, Problem> {
+pub(super) async fn readyz(State(api): State<Api>) -> Result<Json<Readiness>, ProblemReply> {
     if let Some(why) = api.pool.broken() {
-        return Err(Problem::new(
+        return Err(ProblemReply::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "pool_broken",
             format!("the server has stopped: {why}"),
@@ -46,11 +47,11 @@ pub(super) async fn readyz(State(api): State<Api>) -> Result<Json<Ready>, Proble
         ));
     }
     if api.closing.is_cancelled() {
-        return Err(Problem::busy("closing", "the server is shutting down", 5));
+        return Err(ProblemReply::busy("closing", "the server is shutting down", 5));
     }
     // The journal can be read, and the loop answers.
     api.view(|views| views.facts_after(0, 1)).await?;
     api.pool.inspect(|_| ()).await?;
     let facts = *api.pool.facts().borrow();
-    Ok(Json(Ready { facts }))
+    Ok(Json(Readiness { facts }))
 }

@@ -15,7 +15,7 @@ use super::diff;
 use crate::journal::{LineCount, RunView};
 
 /// A live run is not counted more often than this.
-const AGAIN: Duration = Duration::from_secs(10);
+const LIVE_RECOUNT_INTERVAL: Duration = Duration::from_secs(10);
 /// Runs that are over and remembered; the least useful are forgotten together.
 const REMEMBERED: usize = 20_000;
 /// Runs that may wait to be counted. Of more, those that were asked for first are forgotten: they are out of sight.
@@ -23,7 +23,7 @@ const WAITING: usize = 2_000;
 
 /// What was counted.
 #[derive(Debug, Default)]
-pub(super) struct Lines(Mutex<Counted>);
+pub(super) struct LineCounts(Mutex<Counted>);
 
 #[derive(Debug, Default)]
 struct Counted {
@@ -42,7 +42,7 @@ struct Live {
     counted_at: Instant,
 }
 
-impl Lines {
+impl LineCounts {
     fn counted(&self) -> MutexGuard<'_, Counted> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,7 +100,7 @@ impl Api {
     /// Wants a live run to be counted; `false` if that was done a moment ago.
     pub(super) fn want_live_lines(&self, run: RunId) -> bool {
         let known = self.lines.counted().live.get(&run).copied();
-        let is_due = known.is_none_or(|live| live.counted_at.elapsed() >= AGAIN);
+        let is_due = known.is_none_or(|live| live.counted_at.elapsed() >= LIVE_RECOUNT_INTERVAL);
         if is_due {
             self.count(run);
         }

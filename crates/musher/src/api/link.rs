@@ -7,9 +7,9 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::command::Nothing;
-use super::problem::Problem;
-use super::request::Order;
-use crate::home::Token;
+use super::problem::ProblemReply;
+use super::request::ChangeRequest;
+use crate::home::AccessToken;
 
 #[derive(Serialize, ToSchema)]
 pub(super) struct LinkReply {
@@ -24,13 +24,13 @@ pub(super) struct LinkReply {
     operation_id = "link",
     summary = "Make a one-time code that signs one browser in",
     request_body = Nothing,
-    responses((status = 200, body = LinkReply), Problem)
+    responses((status = 200, body = LinkReply), ProblemReply)
 )]
 pub(super) async fn link(
     State(api): State<Api>,
-    Order { .. }: Order<Nothing>,
-) -> Result<Json<LinkReply>, Problem> {
-    let code = Token::mint().map_err(|_| Problem::internal())?;
+    ChangeRequest { .. }: ChangeRequest<Nothing>,
+) -> Result<Json<LinkReply>, ProblemReply> {
+    let code = AccessToken::mint().map_err(|_| ProblemReply::internal())?;
     api.code.add(code.clone());
     Ok(Json(LinkReply { code: code.as_str().to_owned() }))
 }

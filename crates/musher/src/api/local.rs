@@ -7,8 +7,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Api;
-use super::problem::Problem;
-use crate::config::local::{Grant, Local};
+use super::problem::ProblemReply;
+use crate::config::local::{LocalGrant, LocalSettings};
 
 /// What was granted and capped while working.
 #[derive(Debug, Serialize, ToSchema)]
@@ -45,11 +45,11 @@ pub(super) struct CapsNow {
     tag = "local",
     operation_id = "local",
     summary = "What was granted and capped while working",
-    responses((status = 200, body = LocalReply), Problem)
+    responses((status = 200, body = LocalReply), ProblemReply)
 )]
-pub(super) async fn local(State(api): State<Api>) -> Result<Json<LocalReply>, Problem> {
+pub(super) async fn local(State(api): State<Api>) -> Result<Json<LocalReply>, ProblemReply> {
     let settings = api.settings.clone();
-    let Local { grants, caps } = api.blocking(move || settings.local().read()).await??;
+    let LocalSettings { grants, caps } = api.blocking(move || settings.local().read()).await??;
     Ok(Json(LocalReply {
         path: api.settings.local().path().to_string_lossy().into_owned(),
         grants: grants.into_iter().map(GrantNow::from).collect(),
@@ -57,9 +57,9 @@ pub(super) async fn local(State(api): State<Api>) -> Result<Json<LocalReply>, Pr
     }))
 }
 
-impl From<Grant> for GrantNow {
-    fn from(grant: Grant) -> Self {
-        let Grant { agent, rule, story, run, at } = grant;
+impl From<LocalGrant> for GrantNow {
+    fn from(grant: LocalGrant) -> Self {
+        let LocalGrant { agent, rule, story, run, at } = grant;
         Self {
             agent: agent.to_string(),
             rule: rule.to_string(),

@@ -17,13 +17,13 @@ use tokio::sync::watch;
 use tower::ServiceExt;
 
 use super::access::Bearer;
-use super::problem::Problem;
-use super::request::LONGEST_BODY;
+use super::problem::ProblemReply;
+use super::request::MAX_BODY_BYTES;
 use super::{Api, bounds};
-use crate::mcp::office::{News, Office, Refused, Replying, Wanted};
+use crate::mcp::api_client::{ApiClient, ApiRefused, ApiRequest, ChangeNotice, Replying};
 use crate::mcp::operator::{INSTRUCTIONS, Operator};
-use crate::mcp::{Caller, Door};
-use sessions::{CALLER, OF_ONE, Sessions};
+use crate::mcp::{Caller, ToolServer};
+use sessions::{CALLER, McpSessions, OF_ONE};
 
 /// What names a session of the older generation; the newer one has none.
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -31,21 +31,21 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 /// The operator's door, as the routes hold it.
 #[derive(Clone)]
 pub(super) struct Operators {
-    service: StreamableHttpService<Door, Sessions>,
-    sessions: Arc<Sessions>,
+    service: StreamableHttpService<ToolServer, McpSessions>,
+    sessions: Arc<McpSessions>,
 }
 
 impl Operators {
     /// A door whose tools ask the router itself.
     pub(super) fn new(api: &Api, inside: Router) -> Self {
         let office = Inside { router: inside, facts: api.pool.facts() };
-        let door = Door::new(Operator::new(office), INSTRUCTIONS);
-        let sessions = Arc::new(Sessions::new());
+        let door = ToolServer::new(Operator::new(office), INSTRUCTIONS);
+        let sessions = Arc::new(McpSessions::new());
         // Host and Origin were checked before, against the names of this very server.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .disable_allowed_origins()
-            .with_max_request_body_bytes(LONGEST_BODY)
+            .with_max_request_body_bytes(MAX_BODY_BYTES)
             .with_cancellation_token(api.closing.child_token());
         let service =
             StreamableHttpService::new(move || Ok(door.clone()), Arc::clone(&sessions), config);
@@ -61,13 +61,13 @@ impl Operators {
     summary = "One message of an MCP client",
     description = "Streamable HTTP of the Model Context Protocol, 2025-11-25 with sessions and 2026-07-28 without.",
     request_body = Object,
-    responses((status = 200, content_type = "text/event-stream", body = String), Problem)
+    responses((status = 200, content_type = "text/event-stream", body = String), ProblemReply)
 )]
 pub(super) async fn post(
     State(api): State<Api>,
     Extension(operators): Extension<Operators>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemReply> {
     serve(&api, operators, request).await
 }
 
@@ -77,13 +77,13 @@ pub(super) async fn post(
     tag = "mcp",
     operation_id = "mcp_get",
     summary = "What an MCP session of the older generation is told beside its replies",
-    responses((status = 200, content_type = "text/event-stream", body = String), Problem)
+    responses((status = 200, content_type = "text/event-stream", body = String), ProblemReply)
 )]
 pub(super) async fn get(
     State(api): State<Api>,
     Extension(operators): Extension<Operators>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemReply> {
     serve(&api, operators, request).await
 }
 
@@ -93,18 +93,22 @@ pub(super) async fn get(
     tag = "mcp",
     operation_id = "mcp_delete",
     summary = "End an MCP session of the older generation",
-    responses((status = 202), Problem)
+    responses((status = 202), ProblemReply)
 )]
 pub(super) async fn delete(
     State(api): State<Api>,
     Extension(operators): Extension<Operators>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemReply> {
     serve(&api, operators, request).await
 }
 
 /// A reply may last as long as its client does, so it has the place of a stream.
-async fn serve(api: &Api, operators: Operators, mut request: Request) -> Result<Response, Problem> {
+async fn serve(
+    api: &Api,
+    operators: Operators,
+    mut request: Request,
+) -> Result<Response, ProblemReply> {
     let place = bounds::place(&api.streams)?;
     let caller = match request.extensions().get::<Bearer>() {
         Some(Bearer::Holder { id, .. }) => Caller(id.clone()),
@@ -125,8 +129,8 @@ async fn serve(api: &Api, operators: Operators, mut request: Request) -> Result<
     }))
 }
 
-fn no_such_session() -> Problem {
-    Problem::new(
+fn no_such_session() -> ProblemReply {
+    ProblemReply::new(
         StatusCode::NOT_FOUND,
         "no_such_session",
         format!(
@@ -143,11 +147,11 @@ struct Inside {
     facts: watch::Receiver<u64>,
 }
 
-impl Office for Inside {
-    fn ask(&self, wanted: Wanted) -> Replying<'_> {
+impl ApiClient for Inside {
+    fn ask(&self, wanted: ApiRequest) -> Replying<'_> {
         let router = self.router.clone();
         Box::pin(async move {
-            let failed = |detail: String| Refused { detail, hint: None };
+            let failed = |detail: String| ApiRefused { detail, hint: None };
             let method = match wanted.body {
                 None => Method::GET,
                 Some(_) => Method::POST,
@@ -166,12 +170,12 @@ impl Office for Inside {
             let body = body.map_err(|error| failed(error.to_string()))?.to_bytes();
             match status.is_success() {
                 true => serde_json::from_slice(&body).map_err(|error| failed(error.to_string())),
-                false => Err(Refused::read(status.as_u16(), &body)),
+                false => Err(ApiRefused::read(status.as_u16(), &body)),
             }
         })
     }
 
-    fn news(&self) -> News {
+    fn news(&self) -> ChangeNotice {
         Box::pin(futures_util::stream::unfold(self.facts.clone(), |mut facts| async {
             facts.changed().await.ok().map(|()| ((), facts))
         }))

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use musher_core::RunId;
 use musher_runtime::TreeOf;
 
-use super::{Api, Problem, Shared};
+use super::{Api, ProblemReply, Shared};
 use crate::runner::spec::RunSpec;
 
 /// How long what was found counts.
-const FRESH: Duration = Duration::from_secs(2);
+const MEMORY_CACHE_MAX_AGE: Duration = Duration::from_secs(2);
 
 /// What was found last.
 #[derive(Debug, Default)]
@@ -26,7 +26,10 @@ struct Found {
 
 impl Api {
     /// The bytes that the agents of some runs hold; runs without a process are left out.
-    pub(super) async fn memory(&self, runs: Vec<RunId>) -> Result<HashMap<RunId, u64>, Problem> {
+    pub(super) async fn memory(
+        &self,
+        runs: Vec<RunId>,
+    ) -> Result<HashMap<RunId, u64>, ProblemReply> {
         if runs.is_empty() {
             return Ok(HashMap::new());
         }
@@ -35,7 +38,7 @@ impl Api {
         self.blocking(move || {
             let mut last = api.memory.0.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(found) = last.as_ref()
-                && found.at.elapsed() < FRESH
+                && found.at.elapsed() < MEMORY_CACHE_MAX_AGE
                 && found.runs == runs
             {
                 return found.bytes.clone();

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::Api;
-use super::command::Receipt;
-use super::document::Key;
-use super::problem::Problem;
-use super::request::{OfStory, Order};
+use super::command::CommandReceipt;
+use super::document::CommandHeaders;
+use super::problem::ProblemReply;
+use super::request::{ChangeRequest, OfStory};
 use crate::pool::Wish;
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -26,15 +26,15 @@ pub(super) struct MergeRequest {
     tag = "stories",
     operation_id = "merge",
     summary = "Merge a story",
-    params(OfStory, Key),
+    params(OfStory, CommandHeaders),
     request_body = MergeRequest,
-    responses((status = 200, body = Receipt), (status = 202, body = Receipt), Problem)
+    responses((status = 200, body = CommandReceipt), (status = 202, body = CommandReceipt), ProblemReply)
 )]
 pub(super) async fn merge(
     State(api): State<Api>,
     OfStory(story): OfStory,
-    Order { body, terms }: Order<MergeRequest>,
-) -> Result<Receipt, Problem> {
+    ChangeRequest { body, terms }: ChangeRequest<MergeRequest>,
+) -> Result<CommandReceipt, ProblemReply> {
     let MergeRequest { branch, with_secrets } = body;
     let with_secrets = with_secrets.unwrap_or(false);
     let receipt = api.wish(Wish::MergeStory { story, branch, with_secrets }, terms).await?;

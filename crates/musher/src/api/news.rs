@@ -7,11 +7,11 @@ use musher_core::pool::Fact;
 
 use super::Api;
 use super::headline::Touched;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use crate::journal::JournalError;
 
 /// How many facts are read at once.
-const AT_ONCE: u32 = 32;
+const FACTS_PER_READ: u32 = 32;
 /// How many bytes are kept for the feeds that come a little later.
 const KEPT: usize = 256 * 1024;
 
@@ -28,7 +28,7 @@ pub(super) struct Bulletin {
 
 /// The bulletins that feeds share.
 #[derive(Debug, Default)]
-pub(super) struct News(Mutex<Kept>);
+pub(super) struct SharedNews(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -36,7 +36,7 @@ struct Kept {
     bytes: usize,
 }
 
-impl News {
+impl SharedNews {
     /// What follows a fact, if it can be told without waiting.
     fn at_once(&self, after: u64) -> Option<Arc<Bulletin>> {
         match self.0.try_lock() {
@@ -62,7 +62,7 @@ impl News {
 
 impl Api {
     /// What follows a fact.
-    pub(super) async fn news(&self, after: u64) -> Result<Arc<Bulletin>, Problem> {
+    pub(super) async fn news(&self, after: u64) -> Result<Arc<Bulletin>, ProblemReply> {
         if let Some(found) = self.news.at_once(after) {
             return Ok(found);
         }
@@ -90,7 +90,7 @@ impl Bulletin {
     fn read(after: u64, api: &Api) -> Result<Self, JournalError> {
         let mut touched = Touched::default();
         let mut facts = Vec::new();
-        for fact in api.views.facts_after(after, AT_ONCE)? {
+        for fact in api.views.facts_after(after, FACTS_PER_READ)? {
             // A fact that a newer Musher wrote is passed on as it is.
             if let Ok(known) = serde_json::from_str::<Fact>(&fact.body) {
                 touched.add(&known);

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Api;
-use super::command::Receipt;
-use super::document::Key;
-use super::problem::Problem;
-use super::request::Order;
+use super::command::CommandReceipt;
+use super::document::CommandHeaders;
+use super::problem::ProblemReply;
+use super::request::ChangeRequest;
 use crate::home;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -42,9 +42,9 @@ pub(super) struct AcknowledgeRequest {
     tag = "project",
     operation_id = "notices",
     summary = "Losses in the state directory that nobody has acknowledged",
-    responses((status = 200, body = NoticesReply), Problem)
+    responses((status = 200, body = NoticesReply), ProblemReply)
 )]
-pub(super) async fn notices(State(api): State<Api>) -> Result<Json<NoticesReply>, Problem> {
+pub(super) async fn notices(State(api): State<Api>) -> Result<Json<NoticesReply>, ProblemReply> {
     let state = state(&api)?;
     let found = api.blocking(move || home::notices(&state)).await?;
     let now = |home::Notice { at, text }| NoticeNow { at, text };
@@ -57,18 +57,18 @@ pub(super) async fn notices(State(api): State<Api>) -> Result<Json<NoticesReply>
     tag = "project",
     operation_id = "acknowledge",
     summary = "Acknowledge notices, so that they are not shown again",
-    params(Key),
+    params(CommandHeaders),
     request_body = AcknowledgeRequest,
-    responses((status = 200, body = Receipt), Problem)
+    responses((status = 200, body = CommandReceipt), ProblemReply)
 )]
 pub(super) async fn acknowledge(
     State(api): State<Api>,
-    Order { body, .. }: Order<AcknowledgeRequest>,
-) -> Result<Receipt, Problem> {
+    ChangeRequest { body, .. }: ChangeRequest<AcknowledgeRequest>,
+) -> Result<CommandReceipt, ProblemReply> {
     let state = state(&api)?;
     let done = api.blocking(move || home::acknowledge(&state, body.through)).await?;
-    done.map(|()| Receipt::Done).map_err(|error| {
-        Problem::new(
+    done.map(|()| CommandReceipt::Done).map_err(|error| {
+        ProblemReply::new(
             StatusCode::INSUFFICIENT_STORAGE,
             "notices_unwritten",
             format!("the notices cannot be written: {error}"),
@@ -77,6 +77,6 @@ pub(super) async fn acknowledge(
     })
 }
 
-fn state(api: &Api) -> Result<PathBuf, Problem> {
-    api.checked.state.clone().map_err(|_| Problem::internal())
+fn state(api: &Api) -> Result<PathBuf, ProblemReply> {
+    api.checked.state.clone().map_err(|_| ProblemReply::internal())
 }

@@ -12,9 +12,9 @@ use axum::extract::State;
 use musher_core::RunId;
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use super::request::OfRun;
-use crate::runner::log::{Cursor, LogError, Read, Reader, lines};
+use crate::runner::log::{Cursor, LogError, LogRead, LogReader, lines};
 use crate::runner::spec::RunSpec;
 use fold::Fold;
 use shape::Outline;
@@ -59,12 +59,12 @@ impl Outlines {
     operation_id = "outline",
     summary = "The shape of a run: its turns, what is worth a look, and what took its time",
     params(OfRun),
-    responses((status = 200, body = Outline), Problem)
+    responses((status = 200, body = Outline), ProblemReply)
 )]
 pub(super) async fn outline(
     State(api): State<Api>,
     OfRun(run): OfRun,
-) -> Result<Json<Outline>, Problem> {
+) -> Result<Json<Outline>, ProblemReply> {
     let run = api.run(&run).await?.id;
     let (made, folder) = (api.outlines.of(run), api.bus.folder(run));
     let outline = api.blocking(move || {
@@ -77,7 +77,7 @@ pub(super) async fn outline(
             Err(error) => Err(error),
         }
     });
-    Ok(Json(outline.await?.map_err(|error| Problem::from(&error))?))
+    Ok(Json(outline.await?.map_err(|error| ProblemReply::from(&error))?))
 }
 
 fn read_on(made: Option<Made>, folder: &Path) -> Result<Made, LogError> {
@@ -91,18 +91,18 @@ fn read_on(made: Option<Made>, folder: &Path) -> Result<Made, LogError> {
         Some(made) => (made.fold, Some(made.to)),
         None => (fresh(), None),
     };
-    let mut reader = Reader::open(folder, after)?.past_damage();
+    let mut reader = LogReader::open(folder, after)?.past_damage();
     let mut piece = Vec::new();
     loop {
         piece.clear();
         match reader.read(&mut piece, PIECE)? {
-            Read::Lines(batch) => lines(&piece[batch.lines]).for_each(|line| fold.take(line)),
+            LogRead::Lines(batch) => lines(&piece[batch.lines]).for_each(|line| fold.take(line)),
             // What was read is gone, so nothing of it can be relied on.
-            Read::Reset { .. } => {
+            LogRead::Reset { .. } => {
                 reader = reader.beside(None)?;
                 fold = fresh();
             }
-            Read::End => return Ok(Made { to: reader.cursor(), fold }),
+            LogRead::End => return Ok(Made { to: reader.cursor(), fold }),
         }
     }
 }

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use musher_web::File;
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 
 /// The first word of every address that shows a page. The page itself finds out what to show.
 pub const PAGES: &[&str] =
@@ -119,8 +119,8 @@ fn same(known: &str, etag: &str) -> bool {
     !etag.is_empty() && known.split(',').any(|tag| bare(tag) == etag)
 }
 
-fn no_such_path(path: &str) -> Problem {
-    Problem::new(
+fn no_such_path(path: &str) -> ProblemReply {
+    ProblemReply::new(
         StatusCode::NOT_FOUND,
         "no_such_path",
         format!("there is nothing at {path}"),

@@ -7,24 +7,24 @@ use axum::body::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::sse;
-use super::tail::{LARGE_PIECE, Meeting, PIECE, Pull, Tail};
-use crate::runner::log::{Cursor, Kinds, LogError, Read, Reader};
+use super::tail::{LARGE_PIECE, LogTail, Meeting, PIECE, Pull};
+use crate::runner::log::{Cursor, Kinds, LogError, LogRead, LogReader};
 
 /// A follower's place.
 #[derive(Debug)]
-pub(super) struct Place {
-    tail: Arc<Tail>,
+pub(super) struct FollowPosition {
+    tail: Arc<LogTail>,
     wakes: watch::Receiver<u64>,
-    stand: Stand,
+    stand: ReadingState,
     kinds: Option<Kinds>,
 }
 
 #[derive(Debug)]
-enum Stand {
+enum ReadingState {
     /// The log was not looked at yet, or there is none yet.
     Before(Option<Cursor>),
     /// Behind the others, with a reader of its own, and with leave to read much at once if it is far behind.
-    Alone(Reader, Option<OwnedSemaphorePermit>),
+    Alone(LogReader, Option<OwnedSemaphorePermit>),
     /// At the end, with the others.
     Together(Cursor),
 }
@@ -44,26 +44,26 @@ pub(super) enum Next {
     NoLog,
 }
 
-impl Place {
-    pub(super) fn new(tail: Arc<Tail>, after: Option<Cursor>, kinds: Option<Kinds>) -> Self {
+impl FollowPosition {
+    pub(super) fn new(tail: Arc<LogTail>, after: Option<Cursor>, kinds: Option<Kinds>) -> Self {
         let wakes = tail.wakes();
-        Self { tail, wakes, stand: Stand::Before(after), kinds }
+        Self { tail, wakes, stand: ReadingState::Before(after), kinds }
     }
 
     /// The last event that was given, or passed over.
     pub(super) fn cursor(&self) -> Option<Cursor> {
         match &self.stand {
-            Stand::Before(after) => *after,
-            Stand::Alone(reader, _) => Some(reader.cursor()),
-            Stand::Together(cursor) => Some(*cursor),
+            ReadingState::Before(after) => *after,
+            ReadingState::Alone(reader, _) => Some(reader.cursor()),
+            ReadingState::Together(cursor) => Some(*cursor),
         }
     }
 
     /// Whether no log was found so far.
     pub(super) fn has_no_log(&self) -> bool {
         match self.stand {
-            Stand::Before(_) => true,
-            Stand::Alone(..) | Stand::Together(_) => false,
+            ReadingState::Before(_) => true,
+            ReadingState::Alone(..) | ReadingState::Together(_) => false,
         }
     }
 
@@ -81,16 +81,16 @@ impl Place {
         let mut passed = false;
         loop {
             match &mut self.stand {
-                Stand::Before(after) => match self.tail.reader(*after) {
-                    Ok(reader) => self.stand = Stand::Alone(reader, None),
+                ReadingState::Before(after) => match self.tail.reader(*after) {
+                    Ok(reader) => self.stand = ReadingState::Alone(reader, None),
                     Err(LogError::Missing { .. }) => return Ok(Next::NoLog),
                     Err(error) => return Err(error),
                 },
-                Stand::Alone(reader, large) => {
+                ReadingState::Alone(reader, large) => {
                     let mut lines = Vec::new();
                     let most = if large.is_some() { LARGE_PIECE } else { PIECE };
                     match reader.read(&mut lines, most)? {
-                        Read::Lines(batch) => {
+                        LogRead::Lines(batch) => {
                             match batch.end {
                                 true => *large = None,
                                 false => *large = large.take().or_else(|| self.tail.large()),
@@ -101,16 +101,16 @@ impl Place {
                             sse::frame(&mut framed, batch.epoch, batch.first, lines, kinds);
                             return Ok(Next::Events(framed.into()));
                         }
-                        Read::Reset { to } => return Ok(Next::Reset(to)),
-                        Read::End => match self.tail.meet(reader, wake)? {
-                            Meeting::Met => self.stand = Stand::Together(reader.cursor()),
+                        LogRead::Reset { to } => return Ok(Next::Reset(to)),
+                        LogRead::End => match self.tail.meet(reader, wake)? {
+                            Meeting::Met => self.stand = ReadingState::Together(reader.cursor()),
                             Meeting::Passed if !passed => passed = true,
                             // The next wake will find it still alone.
                             Meeting::Passed | Meeting::Apart => return Ok(Next::Nothing),
                         },
                     }
                 }
-                Stand::Together(cursor) => match self.tail.pull(*cursor, wake)? {
+                ReadingState::Together(cursor) => match self.tail.pull(*cursor, wake)? {
                     Pull::Piece(piece) => {
                         *cursor = piece.to;
                         return Ok(Next::Events(sse::chosen(&piece.framed, self.kinds.as_ref())));
@@ -118,7 +118,7 @@ impl Place {
                     Pull::Nothing => return Ok(Next::Nothing),
                     Pull::Over => return Ok(Next::Over),
                     Pull::Behind => {
-                        self.stand = Stand::Alone(self.tail.reader(Some(*cursor))?, None);
+                        self.stand = ReadingState::Alone(self.tail.reader(Some(*cursor))?, None);
                     }
                 },
             }
@@ -128,14 +128,14 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
-    use musher_core::{Event, EventKind, Level, RunId, Scope};
+    use musher_core::{Event, EventKind, EventScope, Level, RunId};
 
     use super::super::tail::{LARGE, Tails};
     use super::*;
     use crate::bus::Bus;
     use crate::runner::log::{Lock, Writer};
 
-    fn piece(place: &mut Place) -> usize {
+    fn piece(place: &mut FollowPosition) -> usize {
         let Next::Events(events) = place.next().unwrap() else { panic!("there is no piece") };
         events.len()
     }
@@ -148,13 +148,13 @@ mod tests {
         let mut writer = Writer::create(Lock::take(&bus.folder(run)).unwrap(), "r1").unwrap();
         for seq in 1..=1_000 {
             let kind = EventKind::Notice { level: Level::Info, code: None, text: "x".repeat(500) };
-            let scope = Scope::Main;
+            let scope = EventScope::Main;
             writer.append(&[Event { seq, at: 1, kind, turn: None, scope, raw: None }]).unwrap();
         }
         let tails = Tails::default();
         let tail = tails.of(run, &bus);
-        let mut places: Vec<Place> =
-            (0..=LARGE).map(|_| Place::new(tail.clone(), None, None)).collect();
+        let mut places: Vec<FollowPosition> =
+            (0..=LARGE).map(|_| FollowPosition::new(tail.clone(), None, None)).collect();
         for place in &mut places {
             assert!(piece(place) < 2 * PIECE, "nobody knows yet that there is much");
         }

@@ -10,14 +10,14 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use utoipa::ToSchema;
 
-use super::asks::AskNow;
+use super::asks::AskReply;
 use crate::journal::JournalError;
 use crate::pool::RunName;
 use crate::runner::log::LogError;
 
 /// A request that was not done. Nothing has changed.
 #[derive(Debug, Clone)]
-pub struct Problem {
+pub struct ProblemReply {
     status: StatusCode,
     code: &'static str,
     detail: String,
@@ -55,7 +55,7 @@ pub(super) struct ProblemBody<'a> {
     ask: Option<&'a Json>,
 }
 
-impl Problem {
+impl ProblemReply {
     pub(super) fn new(
         status: StatusCode,
         code: &'static str,
@@ -139,7 +139,7 @@ impl Problem {
     }
 
     /// The same problem with the ask that it is about, which tells who was first.
-    pub(super) fn about(mut self, ask: &AskNow) -> Self {
+    pub(super) fn about(mut self, ask: &AskReply) -> Self {
         if let Some(lost) = ask.lost_to() {
             self.detail = lost;
         }
@@ -157,7 +157,7 @@ impl Problem {
     }
 }
 
-impl From<Refusal> for Problem {
+impl From<Refusal> for ProblemReply {
     fn from(refusal: Refusal) -> Self {
         let status = match refusal.class() {
             RefusalClass::NotFound => StatusCode::NOT_FOUND,
@@ -169,7 +169,7 @@ impl From<Refusal> for Problem {
     }
 }
 
-impl From<&LogError> for Problem {
+impl From<&LogError> for ProblemReply {
     fn from(error: &LogError) -> Self {
         match error {
             LogError::Missing { .. } => Self::new(
@@ -197,7 +197,7 @@ impl From<&LogError> for Problem {
     }
 }
 
-impl From<JournalError> for Problem {
+impl From<JournalError> for ProblemReply {
     fn from(error: JournalError) -> Self {
         let hint = "look at the state directory, and start the server again";
         let status = StatusCode::INTERNAL_SERVER_ERROR;
@@ -205,7 +205,7 @@ impl From<JournalError> for Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ProblemReply {
     fn into_response(self) -> Response {
         let kind = HeaderValue::from_static("application/problem+json");
         let reply = (self.status, [(header::CONTENT_TYPE, kind)], self.json());

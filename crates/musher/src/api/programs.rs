@@ -13,11 +13,11 @@ use super::Api;
 use crate::checks::{Fitness, Need, Program};
 
 /// How long what was found counts.
-const FRESH: Duration = Duration::from_secs(10);
+const PROGRAM_CACHE_MAX_AGE: Duration = Duration::from_secs(10);
 /// Nobody waits longer for a look.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PROGRAM_CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Programs that are remembered; the team names far fewer.
-const MOST: usize = 256;
+const MAX_CACHED_PROGRAMS: usize = 256;
 
 /// Whether a program can play its part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
@@ -54,7 +54,7 @@ impl Look {
     /// One that is under way is waited for, however long ago it began: a second one would hang as well.
     fn counts(&self) -> bool {
         let under_way = self.found.borrow().is_none() && self.found.has_changed().is_ok();
-        under_way || self.begun.elapsed() < FRESH
+        under_way || self.begun.elapsed() < PROGRAM_CACHE_MAX_AGE
     }
 }
 
@@ -62,7 +62,8 @@ impl Api {
     /// What is known of a program; it is looked for if that was long ago.
     pub(super) async fn program(&self, need: Need) -> Program {
         let mut found = self.look(&need);
-        let looked = tokio::time::timeout(PATIENCE, found.wait_for(Option::is_some)).await;
+        let looked =
+            tokio::time::timeout(PROGRAM_CHECK_TIMEOUT, found.wait_for(Option::is_some)).await;
         match looked {
             Ok(Ok(found)) => found.clone().unwrap_or_else(|| unseen(&need)),
             Ok(Err(_)) | Err(_) => unseen(&need),
@@ -75,7 +76,7 @@ impl Api {
             return look.found.clone();
         }
         looks.retain(|_, look| look.counts());
-        if looks.len() >= MOST {
+        if looks.len() >= MAX_CACHED_PROGRAMS {
             looks.clear();
         }
         let (sender, found) = watch::channel(None);

@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use crate::journal::{AsksQuery, DAY_MS, RunsQuery, WhichRuns};
 
 /// The project at a glance.
@@ -25,14 +25,15 @@ pub(super) struct ProjectReply {
     build: String,
     /// The server's clock, Unix milliseconds.
     now: i64,
-    limits: Limits,
+    limits: LimitsReply,
     counts: Counts,
-    day: Day,
+    day: DayReply,
 }
 
 /// What was spent today, in UTC.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Day {
+#[schema(as = Day)]
+pub(super) struct DayReply {
     /// Such as `2026-01-31`.
     date: String,
     /// The least that it can have cost.
@@ -49,7 +50,8 @@ pub(super) struct Day {
 
 /// How many runs there may be at the same time.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Limits {
+#[schema(as = Limits)]
+pub(super) struct LimitsReply {
     runs: u32,
     runs_per_agent: u32,
     runs_per_story: u32,
@@ -77,9 +79,9 @@ pub(super) struct Counts {
     tag = "project",
     operation_id = "project",
     summary = "The project at a glance",
-    responses((status = 200, body = ProjectReply), Problem)
+    responses((status = 200, body = ProjectReply), ProblemReply)
 )]
-pub(super) async fn project(State(api): State<Api>) -> Result<Json<ProjectReply>, Problem> {
+pub(super) async fn project(State(api): State<Api>) -> Result<Json<ProjectReply>, ProblemReply> {
     let (stories, slots, free_slots) = api
         .pool
         .inspect(|state| {
@@ -102,7 +104,7 @@ pub(super) async fn project(State(api): State<Api>) -> Result<Json<ProjectReply>
         version: env!("CARGO_PKG_VERSION"),
         build: api.build.clone(),
         now,
-        limits: Limits {
+        limits: LimitsReply {
             runs: limits.runs,
             runs_per_agent: limits.runs_per_agent,
             runs_per_story: limits.runs_per_story,
@@ -112,12 +114,12 @@ pub(super) async fn project(State(api): State<Api>) -> Result<Json<ProjectReply>
     }))
 }
 
-async fn today(api: &Api, now: i64) -> Result<Day, Problem> {
+async fn today(api: &Api, now: i64) -> Result<DayReply, ProblemReply> {
     let begin = now - now.rem_euclid(DAY_MS);
     let spent = api.view(move |views| views.spent_since(begin)).await?;
     let held = api.pool.inspect(move |state| state.held_today(now)).await?;
     let date = jiff::Timestamp::from_millisecond(begin).unwrap_or_default();
-    Ok(Day {
+    Ok(DayReply {
         date: date.strftime("%Y-%m-%d").to_string(),
         spent_usd: spent.map_or(0.0, |spent| spent.known_cost_usd),
         unknown: spent.is_some_and(|spent| spent.cost_usd.is_none()),

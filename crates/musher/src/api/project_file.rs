@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use crate::config;
 use crate::settings::FileNow;
 
@@ -46,11 +46,11 @@ pub(super) struct FileProblem {
     tag = "project",
     operation_id = "project_file",
     summary = "The project file as it stands, with what is wrong with it",
-    responses((status = 200, body = ProjectFileReply), Problem)
+    responses((status = 200, body = ProjectFileReply), ProblemReply)
 )]
 pub(super) async fn project_file(
     State(api): State<Api>,
-) -> Result<Json<ProjectFileReply>, Problem> {
+) -> Result<Json<ProjectFileReply>, ProblemReply> {
     let settings = api.settings.clone();
     let FileNow { path, look, trusted, in_force } = api.blocking(move || settings.file()).await?;
     let text = look.text.unwrap_or_default();
@@ -65,9 +65,9 @@ pub(super) async fn project_file(
     Ok(Json(ProjectFileReply { path, text, hash, problems, trusted, in_force }))
 }
 
-impl From<config::Problem> for FileProblem {
-    fn from(problem: config::Problem) -> Self {
-        let config::Problem { file, place, message, fix } = problem;
+impl From<config::ConfigProblem> for FileProblem {
+    fn from(problem: config::ConfigProblem) -> Self {
+        let config::ConfigProblem { file, place, message, fix } = problem;
         let (line, column) = place.map_or((1, 1), |place| (place.line, place.column));
         Self { file: file.to_string_lossy().into_owned(), line, column, message, help: fix }
     }

@@ -7,10 +7,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use crate::checks::{executed_in_base, obeyed_in_base};
-use crate::config::trust::Accepted;
-use crate::worktree::{Lane, Slots, WorktreeError};
+use crate::config::trust::AcceptedFiles;
+use crate::worktree::{Lane, WorktreeError, WorktreeSlots};
 
 /// The files of the project that mean something to agents' programs, as the branch has them that stories start from.
 #[derive(Debug, Serialize, ToSchema)]
@@ -45,13 +45,13 @@ pub(super) enum EffectNow {
     tag = "project",
     operation_id = "project_files",
     summary = "The files that agents' programs would run or obey, and whether they are trusted",
-    responses((status = 200, body = ProjectFilesReply), Problem)
+    responses((status = 200, body = ProjectFilesReply), ProblemReply)
 )]
 pub(super) async fn project_files(
     State(api): State<Api>,
-) -> Result<Json<ProjectFilesReply>, Problem> {
+) -> Result<Json<ProjectFilesReply>, ProblemReply> {
     let project = api.project.borrow().clone();
-    let look = async move |slots: Slots| {
+    let look = async move |slots: WorktreeSlots| {
         let git = slots.git();
         let executed = executed_in_base(git, &project).await?;
         Ok::<_, WorktreeError>((executed, obeyed_in_base(git, &project).await?))
@@ -60,10 +60,10 @@ pub(super) async fn project_files(
     let (executed, obeyed) = looked.await?;
     let unread = |why: String| {
         let fix = "see that the state directory can be read, then run `musher trust`";
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "trust_unread", why, fix)
+        ProblemReply::new(StatusCode::INTERNAL_SERVER_ERROR, "trust_unread", why, fix)
     };
     let state = api.checked.state.clone().map_err(|why| unread(why.says))?;
-    let accepted = api.blocking(move || Accepted::read(&state)).await?;
+    let accepted = api.blocking(move || AcceptedFiles::read(&state)).await?;
     let accepted = accepted.map_err(|error| unread(error.to_string()))?;
     let trusted = executed.odd().next().is_none() && accepted.covers(&executed);
     let run = executed.files().map(|(path, seen)| ProjectFileNow {

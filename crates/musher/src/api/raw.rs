@@ -7,12 +7,12 @@ use musher_core::RawRef;
 use serde::Deserialize;
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use super::request::{OfRun, Params};
 use crate::runner::log::raw;
 
 /// More is not given at once.
-const LONGEST: u64 = 4 * 1024 * 1024;
+const MAX_RAW_REPLY_BYTES: u64 = 4 * 1024 * 1024;
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -33,22 +33,22 @@ pub(super) struct RawParams {
     summary = "What the agent itself wrote",
     params(OfRun, RawParams),
     responses(
-        (status = 200, content_type = "application/octet-stream", body = String), Problem
+        (status = 200, content_type = "application/octet-stream", body = String), ProblemReply
     )
 )]
 pub(super) async fn raw_output(
     State(api): State<Api>,
     OfRun(run): OfRun,
     Params(params): Params<RawParams>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemReply> {
     let folder = api.bus.folder(api.run(&run).await?.id);
-    let len = params.len.unwrap_or(LONGEST).min(LONGEST);
+    let len = params.len.unwrap_or(MAX_RAW_REPLY_BYTES).min(MAX_RAW_REPLY_BYTES);
     let wanted = RawRef::new(params.offset, len);
     let found = api.blocking(move || match folder.is_dir() {
         true => raw::read(&folder, wanted),
         false => Ok(Vec::new()),
     });
-    let bytes = found.await?.map_err(|error| Problem::from(&error))?;
+    let bytes = found.await?.map_err(|error| ProblemReply::from(&error))?;
     let kind = HeaderValue::from_static("application/octet-stream");
     Ok(([(header::CONTENT_TYPE, kind)], bytes).into_response())
 }

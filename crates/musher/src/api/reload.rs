@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::command::Nothing;
-use super::problem::Problem;
-use super::request::Order;
+use super::problem::ProblemReply;
+use super::request::ChangeRequest;
 use crate::settings::{ReloadError, Reloaded};
 
 /// What is in force now.
@@ -30,19 +30,19 @@ pub(super) struct ReloadReply {
     description = "It takes effect for what starts afterwards; what runs goes on as it began. It is refused if there is a \
         mistake in it, or if it may do what nobody has agreed to.",
     request_body = Nothing,
-    responses((status = 200, body = ReloadReply), Problem)
+    responses((status = 200, body = ReloadReply), ProblemReply)
 )]
 pub(super) async fn reload(
     State(api): State<Api>,
-    _nothing: Order<Nothing>,
-) -> Result<Json<ReloadReply>, Problem> {
+    _nothing: ChangeRequest<Nothing>,
+) -> Result<Json<ReloadReply>, ProblemReply> {
     let settings = api.settings.clone();
     let Reloaded { hash, after_restart } = api.blocking(move || settings.reload()).await??;
     api.settings.enforce(&api.context.pool).await?;
     Ok(Json(ReloadReply { hash, after_restart }))
 }
 
-impl From<ReloadError> for Problem {
+impl From<ReloadError> for ProblemReply {
     fn from(error: ReloadError) -> Self {
         let (status, code, hint) = match error {
             ReloadError::Local(errors) => return errors.into(),

@@ -11,21 +11,21 @@ use musher_core::{AgentName, AskId, IdError, RunId, StoryId};
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use crate::pool::{Idempotency, RunName};
 
 /// The longest body that is read.
-pub(super) const LONGEST_BODY: usize = 1024 * 1024;
+pub(super) const MAX_BODY_BYTES: usize = 1024 * 1024;
 
 /// How long the sender of a command waits for the last word on it, at most.
-const PATIENCE: Duration = Duration::from_secs(10);
+const COMMAND_REPLY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// A request that wants something changed.
 #[derive(Debug)]
-pub(super) struct Order<T> {
+pub(super) struct ChangeRequest<T> {
     pub(super) body: T,
     pub(super) terms: Terms,
 }
@@ -39,10 +39,10 @@ pub(super) struct Terms {
     pub(super) patience: Duration,
 }
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Order<T> {
-    type Rejection = Problem;
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for ChangeRequest<T> {
+    type Rejection = ProblemReply;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, ProblemReply> {
         let key = key(&request)?;
         let patience = patience(&request);
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
@@ -68,7 +68,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Order<T> {
     }
 }
 
-fn key(request: &Request) -> Result<Option<String>, Problem> {
+fn key(request: &Request) -> Result<Option<String>, ProblemReply> {
     let mut given = request.headers().get_all(IDEMPOTENCY_KEY).iter();
     let key = match (given.next(), given.next()) {
         (None, _) => return Ok(None),
@@ -78,7 +78,7 @@ fn key(request: &Request) -> Result<Option<String>, Problem> {
     let fits = (1..=128).contains(&key.len()) && key.iter().all(u8::is_ascii_graphic);
     match std::str::from_utf8(key) {
         Ok(key) if fits => Ok(Some(key.to_owned())),
-        _ => Err(Problem::new(
+        _ => Err(ProblemReply::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "bad_key",
             "the Idempotency-Key cannot be one",
@@ -93,18 +93,20 @@ fn patience(request: &Request) -> Duration {
     let seconds = given
         .flat_map(|value| value.split(','))
         .find_map(|preference| preference.trim().strip_prefix("wait=")?.parse().ok());
-    seconds.map_or(PATIENCE, |seconds| Duration::from_secs(seconds).min(PATIENCE))
+    seconds.map_or(COMMAND_REPLY_TIMEOUT, |seconds| {
+        Duration::from_secs(seconds).min(COMMAND_REPLY_TIMEOUT)
+    })
 }
 
-fn unread(error: &BytesRejection) -> Problem {
+fn unread(error: &BytesRejection) -> ProblemReply {
     match error.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => body_too_large(LONGEST_BODY),
+        StatusCode::PAYLOAD_TOO_LARGE => body_too_large(MAX_BODY_BYTES),
         _ => body_unread(),
     }
 }
 
-pub(super) fn body_too_large(longest: usize) -> Problem {
-    Problem::new(
+pub(super) fn body_too_large(longest: usize) -> ProblemReply {
+    ProblemReply::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "body_too_large",
         format!("the body is longer than {longest} bytes"),
@@ -112,8 +114,8 @@ pub(super) fn body_too_large(longest: usize) -> Problem {
     )
 }
 
-pub(super) fn body_unread() -> Problem {
-    Problem::new(
+pub(super) fn body_unread() -> ProblemReply {
+    ProblemReply::new(
         StatusCode::BAD_REQUEST,
         "body_unread",
         "the body ended before its end",
@@ -121,11 +123,11 @@ pub(super) fn body_unread() -> Problem {
     )
 }
 
-fn misread(error: &serde_json::Error) -> Problem {
+fn misread(error: &serde_json::Error) -> ProblemReply {
     use serde_json::error::Category;
     match error.classify() {
         Category::Data => wrong_body(&error.to_string()),
-        Category::Syntax | Category::Eof | Category::Io => Problem::new(
+        Category::Syntax | Category::Eof | Category::Io => ProblemReply::new(
             StatusCode::BAD_REQUEST,
             "malformed_json",
             format!("the body is not JSON: {error}"),
@@ -134,8 +136,8 @@ fn misread(error: &serde_json::Error) -> Problem {
     }
 }
 
-fn wrong_body(why: &str) -> Problem {
-    Problem::new(
+fn wrong_body(why: &str) -> ProblemReply {
+    ProblemReply::new(
         StatusCode::UNPROCESSABLE_ENTITY,
         "wrong_body",
         format!("the body does not say what is needed: {why}"),
@@ -148,17 +150,17 @@ fn wrong_body(why: &str) -> Problem {
 pub(super) struct Params<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
-    type Rejection = Problem;
+    type Rejection = ProblemReply;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ProblemReply> {
         let read: Result<Query<T>, QueryRejection> = Query::from_request_parts(parts, state).await;
         read.map(|Query(params)| Self(params)).map_err(|error| bad_query(&error.body_text()))
     }
 }
 
 /// A parameter that cannot be used.
-pub(super) fn bad_query(detail: &str) -> Problem {
-    Problem::new(
+pub(super) fn bad_query(detail: &str) -> ProblemReply {
+    ProblemReply::new(
         StatusCode::BAD_REQUEST,
         "bad_query",
         detail,
@@ -171,11 +173,11 @@ pub(super) fn bad_query(detail: &str) -> Problem {
 pub(super) struct OfStory(pub(super) StoryId);
 
 impl<S: Send + Sync> FromRequestParts<S> for OfStory {
-    type Rejection = Problem;
+    type Rejection = ProblemReply;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ProblemReply> {
         let story: String = segments(parts, state).await?;
-        StoryId::parse(&story).map(Self).map_err(|error| Problem::bad_id(&error))
+        StoryId::parse(&story).map(Self).map_err(|error| ProblemReply::bad_id(&error))
     }
 }
 
@@ -184,11 +186,11 @@ impl<S: Send + Sync> FromRequestParts<S> for OfStory {
 pub(super) struct OfRun(pub(super) RunName);
 
 impl<S: Send + Sync> FromRequestParts<S> for OfRun {
-    type Rejection = Problem;
+    type Rejection = ProblemReply;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ProblemReply> {
         let run: String = segments(parts, state).await?;
-        run_name(&run).map(Self).map_err(|error| Problem::bad_id(&error))
+        run_name(&run).map(Self).map_err(|error| ProblemReply::bad_id(&error))
     }
 }
 
@@ -197,11 +199,11 @@ impl<S: Send + Sync> FromRequestParts<S> for OfRun {
 pub(super) struct OfAsk(pub(super) RunName, pub(super) AskId);
 
 impl<S: Send + Sync> FromRequestParts<S> for OfAsk {
-    type Rejection = Problem;
+    type Rejection = ProblemReply;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ProblemReply> {
         let (run, ask): (String, String) = segments(parts, state).await?;
-        let run = run_name(&run).map_err(|error| Problem::bad_id(&error))?;
+        let run = run_name(&run).map_err(|error| ProblemReply::bad_id(&error))?;
         Ok(Self(run, ask.into()))
     }
 }
@@ -211,9 +213,9 @@ impl<S: Send + Sync> FromRequestParts<S> for OfAsk {
 pub(super) struct OfToken(pub(super) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for OfToken {
-    type Rejection = Problem;
+    type Rejection = ProblemReply;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ProblemReply> {
         Ok(Self(segments(parts, state).await?))
     }
 }
@@ -223,11 +225,11 @@ impl<S: Send + Sync> FromRequestParts<S> for OfToken {
 pub(super) struct OfEvent(pub(super) RunName, pub(super) u64);
 
 impl<S: Send + Sync> FromRequestParts<S> for OfEvent {
-    type Rejection = Problem;
+    type Rejection = ProblemReply;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ProblemReply> {
         let (run, seq): (String, u64) = segments(parts, state).await?;
-        let run = run_name(&run).map_err(|error| Problem::bad_id(&error))?;
+        let run = run_name(&run).map_err(|error| ProblemReply::bad_id(&error))?;
         Ok(Self(run, seq))
     }
 }
@@ -249,16 +251,16 @@ fn run_name(text: &str) -> Result<RunName, IdError> {
 pub(super) struct OfQueued(pub(super) RunName, pub(super) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for OfQueued {
-    type Rejection = Problem;
+    type Rejection = ProblemReply;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ProblemReply> {
         let (run, id): (String, String) = segments(parts, state).await?;
-        let run = run_name(&run).map_err(|error| Problem::bad_id(&error))?;
+        let run = run_name(&run).map_err(|error| ProblemReply::bad_id(&error))?;
         Ok(Self(run, id))
     }
 }
 
-async fn segments<T, S>(parts: &mut Parts, state: &S) -> Result<T, Problem>
+async fn segments<T, S>(parts: &mut Parts, state: &S) -> Result<T, ProblemReply>
 where
     T: DeserializeOwned + Send,
     S: Send + Sync,
@@ -266,6 +268,6 @@ where
     let read: Result<Path<T>, PathRejection> = Path::from_request_parts(parts, state).await;
     read.map(|Path(value)| value).map_err(|error| {
         let hint = "write the path in UTF-8";
-        Problem::new(StatusCode::BAD_REQUEST, "bad_path", error.body_text(), hint)
+        ProblemReply::new(StatusCode::BAD_REQUEST, "bad_path", error.body_text(), hint)
     })
 }

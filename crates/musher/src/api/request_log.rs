@@ -13,7 +13,7 @@ use super::problem::Reason;
 use super::serve::Standing;
 
 /// A look that takes longer than this is told.
-const SLOW_LOOK: Duration = Duration::from_secs(2);
+const SLOW_READ_THRESHOLD: Duration = Duration::from_secs(2);
 /// The same for a command, whose sender waits up to 10 seconds for the last word of its run.
 const SLOW_COMMAND: Duration = Duration::from_secs(12);
 
@@ -51,7 +51,7 @@ pub(super) async fn logged(request: Request, next: Next) -> Response {
         };
     }
     let patience = match method {
-        Method::GET | Method::HEAD => SLOW_LOOK,
+        Method::GET | Method::HEAD => SLOW_READ_THRESHOLD,
         _ => SLOW_COMMAND,
     };
     match became(status, took > patience && path != ASSISTANTS) {

@@ -3,10 +3,10 @@
 use axum::extract::State;
 
 use super::Api;
-use super::command::{PerhapsWords, Receipt};
-use super::document::Key;
-use super::problem::Problem;
-use super::request::{OfRun, Order};
+use super::command::{CommandReceipt, PerhapsWords};
+use super::document::CommandHeaders;
+use super::problem::ProblemReply;
+use super::request::{ChangeRequest, OfRun};
 use crate::pool::Wish;
 
 #[utoipa::path(
@@ -15,14 +15,14 @@ use crate::pool::Wish;
     tag = "runs",
     operation_id = "resume",
     summary = "Go on with a run that is over",
-    params(OfRun, Key),
+    params(OfRun, CommandHeaders),
     request_body = PerhapsWords,
-    responses((status = 201, body = Receipt), Problem)
+    responses((status = 201, body = CommandReceipt), ProblemReply)
 )]
 pub(super) async fn resume(
     State(api): State<Api>,
     OfRun(run): OfRun,
-    Order { body, terms }: Order<PerhapsWords>,
-) -> Result<Receipt, Problem> {
+    ChangeRequest { body, terms }: ChangeRequest<PerhapsWords>,
+) -> Result<CommandReceipt, ProblemReply> {
     api.wish(Wish::Resume { run, text: body.text }, terms).await
 }

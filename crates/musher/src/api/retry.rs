@@ -3,10 +3,10 @@
 use axum::extract::State;
 
 use super::Api;
-use super::command::{Nothing, Receipt};
-use super::document::Key;
-use super::problem::Problem;
-use super::request::{OfRun, Order};
+use super::command::{CommandReceipt, Nothing};
+use super::document::CommandHeaders;
+use super::problem::ProblemReply;
+use super::request::{ChangeRequest, OfRun};
 use crate::pool::Wish;
 
 #[utoipa::path(
@@ -15,14 +15,14 @@ use crate::pool::Wish;
     tag = "runs",
     operation_id = "retry",
     summary = "Try a run again from its prompt",
-    params(OfRun, Key),
+    params(OfRun, CommandHeaders),
     request_body = Nothing,
-    responses((status = 201, body = Receipt), Problem)
+    responses((status = 201, body = CommandReceipt), ProblemReply)
 )]
 pub(super) async fn retry(
     State(api): State<Api>,
     OfRun(run): OfRun,
-    Order { terms, .. }: Order<Nothing>,
-) -> Result<Receipt, Problem> {
+    ChangeRequest { terms, .. }: ChangeRequest<Nothing>,
+) -> Result<CommandReceipt, ProblemReply> {
     api.wish(Wish::Retry { run }, terms).await
 }

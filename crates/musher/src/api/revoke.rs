@@ -7,10 +7,10 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::Api;
-use super::command::Receipt;
+use super::command::CommandReceipt;
 use super::grant;
-use super::problem::Problem;
-use super::request::Order;
+use super::problem::ProblemReply;
+use super::request::ChangeRequest;
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -29,18 +29,18 @@ pub(super) struct RevokeRequest {
     summary = "Take a grant back",
     description = "Runs that have begun keep it; runs that begin from now on ask again.",
     request_body = RevokeRequest,
-    responses((status = 200, body = Receipt), Problem)
+    responses((status = 200, body = CommandReceipt), ProblemReply)
 )]
 pub(super) async fn revoke(
     State(api): State<Api>,
-    Order { body, .. }: Order<RevokeRequest>,
-) -> Result<Receipt, Problem> {
+    ChangeRequest { body, .. }: ChangeRequest<RevokeRequest>,
+) -> Result<CommandReceipt, ProblemReply> {
     let RevokeRequest { agent, rule } = body;
     let (settings, rule) = (api.settings.clone(), grant::rule(&rule)?);
     let missing = format!("{agent} was not granted `{rule}`");
     match api.blocking(move || settings.local().revoke(&agent, &rule)).await?? {
-        true => Ok(Receipt::Done),
-        false => Err(Problem::new(
+        true => Ok(CommandReceipt::Done),
+        false => Err(ProblemReply::new(
             StatusCode::NOT_FOUND,
             "no_such_grant",
             missing,

@@ -14,10 +14,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::body::{self, Bodies};
-use super::bounds::{Bounds, REQUESTS, bounded};
-use super::problem::Problem;
-use super::request::LONGEST_BODY;
-use super::{Api, Context, access, request_log};
+use super::bounds::{REQUESTS, RequestRoom, bounded};
+use super::problem::ProblemReply;
+use super::request::MAX_BODY_BYTES;
+use super::{Api, ApiContext, access, request_log};
 use super::{
     add, agents, answer, archive, asks, cap, change, checks, diff, document, done, edit, events,
     export, feed, fork, health, interrupt, kill, link, local, mcp, merge, notices, outline, page,
@@ -26,7 +26,7 @@ use super::{
 };
 
 /// A request has this long, streams aside.
-const WITHIN: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How many of those who bring the one-time code are heard at once.
 const ENTRY: usize = 64;
 /// How many of the heavy ones are at work at once, and how long each may take.
@@ -121,16 +121,16 @@ fn outside() -> OpenApiRouter<Api> {
 
 /// All routes. Each kind has its own places, so that those who wait do not keep others from looking.
 fn table() -> OpenApiRouter<Api> {
-    let within = |places, time| from_fn_with_state(Bounds::new(places, time), bounded);
+    let within = |places, time| from_fn_with_state(RequestRoom::new(places, time), bounded);
     let api = views()
-        .route_layer(within(REQUESTS, WITHIN))
-        .merge(commands().route_layer(within(REQUESTS, WITHIN)))
-        .merge(entry().route_layer(within(ENTRY, WITHIN)))
+        .route_layer(within(REQUESTS, REQUEST_TIMEOUT))
+        .merge(commands().route_layer(within(REQUESTS, REQUEST_TIMEOUT)))
+        .merge(entry().route_layer(within(ENTRY, REQUEST_TIMEOUT)))
         .merge(heavy().route_layer(within(HEAVY, HEAVY_WITHIN)))
         .merge(lasting());
     OpenApiRouter::with_openapi(document::preamble())
         .nest("/api/v1", api)
-        .merge(outside().route_layer(within(REQUESTS, WITHIN)))
+        .merge(outside().route_layer(within(REQUESTS, REQUEST_TIMEOUT)))
         .merge(assistants())
 }
 
@@ -140,14 +140,14 @@ pub fn openapi() -> OpenApi {
 }
 
 /// The door, ready to be served.
-pub fn router(context: Context) -> Router {
+pub fn router(context: ApiContext) -> Router {
     let (routes, document) = table().split_for_parts();
     // A document of plain data can always be written.
     let api = Api::new(context, document.to_json().unwrap_or_default());
     let routes = routes
         .fallback(page::page_or_nothing)
         .method_not_allowed_fallback(no_such_method)
-        .layer(DefaultBodyLimit::max(LONGEST_BODY))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(from_fn(caught));
     let operators = mcp::Operators::new(&api, routes.clone().with_state(api.clone()));
     routes
@@ -164,15 +164,15 @@ pub fn router(context: Context) -> Router {
     tag = "health",
     operation_id = "openapi",
     summary = "This document",
-    responses((status = 200, content_type = "application/json", body = Object), Problem)
+    responses((status = 200, content_type = "application/json", body = Object), ProblemReply)
 )]
 async fn openapi_json(State(api): State<Api>) -> Response {
     let kind = HeaderValue::from_static("application/json");
     ([(header::CONTENT_TYPE, kind)], api.document.clone()).into_response()
 }
 
-async fn no_such_method(method: Method, uri: Uri) -> Problem {
-    Problem::new(
+async fn no_such_method(method: Method, uri: Uri) -> ProblemReply {
+    ProblemReply::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "no_such_method",
         format!("{} cannot be asked with {method}", uri.path()),
@@ -184,7 +184,7 @@ async fn no_such_method(method: Method, uri: Uri) -> Problem {
 /// is: a body in another one would be asked through it for each event that a stream carries.
 async fn caught(request: Request, next: Next) -> Response {
     let reply = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    reply.unwrap_or_else(|_bug| Problem::internal().into_response())
+    reply.unwrap_or_else(|_bug| ProblemReply::internal().into_response())
 }
 
 #[cfg(test)]
@@ -217,7 +217,7 @@ mod tests {
             held.cancelled().await;
             "done"
         };
-        let bounds = Bounds::new(2, WITHIN);
+        let bounds = RequestRoom::new(2, REQUEST_TIMEOUT);
         let router: Router =
             Router::new().route("/", get(slow)).route_layer(from_fn_with_state(bounds, bounded));
         let ask = || router.clone().oneshot(Request::get("/").body(Body::empty()).unwrap());
@@ -237,7 +237,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_request_that_takes_too_long_is_given_up() {
-        let bounds = Bounds::new(1, WITHIN);
+        let bounds = RequestRoom::new(1, REQUEST_TIMEOUT);
         let router: Router = Router::new()
             .route("/", get(std::future::pending::<&'static str>))
             .route_layer(from_fn_with_state(bounds, bounded));

@@ -10,9 +10,9 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::lines::has_begun;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use super::request::{OfRun, Params};
-use crate::bus::Queued;
+use crate::bus::QueuedPrompt;
 use crate::journal::{LineCount, RunView, RunsQuery, WhichRuns};
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -61,7 +61,7 @@ pub(super) struct RunNow {
     /// Messages that the agent was not told yet, because a turn or the run itself must come first, in their order; each
     /// can be taken back until then.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    queued: Vec<Queued>,
+    queued: Vec<QueuedPrompt>,
 }
 
 impl RunNow {
@@ -91,12 +91,12 @@ impl RunNow {
     operation_id = "runs",
     summary = "The runs, those that are not over first",
     params(RunsParams),
-    responses((status = 200, body = RunsReply), Problem)
+    responses((status = 200, body = RunsReply), ProblemReply)
 )]
 pub(super) async fn runs(
     State(api): State<Api>,
     Params(params): Params<RunsParams>,
-) -> Result<Json<RunsReply>, Problem> {
+) -> Result<Json<RunsReply>, ProblemReply> {
     let RunsParams { story, agent, state, before, limit } = params;
     let query = RunsQuery { which: state.unwrap_or_default(), story, agent, before, limit };
     let page = api.view(move |views| views.runs(&query)).await?;
@@ -112,12 +112,12 @@ pub(super) async fn runs(
     operation_id = "run",
     summary = "A run",
     params(OfRun),
-    responses((status = 200, body = RunNow), Problem)
+    responses((status = 200, body = RunNow), ProblemReply)
 )]
 pub(super) async fn run(
     State(api): State<Api>,
     OfRun(name): OfRun,
-) -> Result<Json<RunNow>, Problem> {
+) -> Result<Json<RunNow>, ProblemReply> {
     let found = api.run(&name).await?;
     if has_begun(&found) && found.phase != "over" {
         api.want_live_lines(found.id);

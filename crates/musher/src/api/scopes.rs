@@ -7,8 +7,8 @@ use musher_core::{Approval, Ask, Rule, RuleScope, ToolKind, ToolRules, ToolUse, 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::asks::AskNow;
-use super::problem::Problem;
+use super::asks::AskReply;
+use super::problem::ProblemReply;
 
 /// Any folder will do: what is offered for a path is already seen from the working folder, or from the top of the disk.
 const FOLDER: &str = "/worktree/of/the/run";
@@ -36,7 +36,7 @@ pub(super) fn of(body: Option<&Ask>, offered: Option<&Rule>) -> Vec<ScopeNow> {
 }
 
 /// A person may grant any rule that covers what is asked, as long as something can be granted for it at all.
-pub(super) fn check(asked: &AskNow, rule: &Rule, cwd: &Path) -> Result<(), Problem> {
+pub(super) fn check(asked: &AskReply, rule: &Rule, cwd: &Path) -> Result<(), ProblemReply> {
     let (Some(offered), Some(Ask::Approval(approval))) = (&asked.rule, &asked.body) else {
         return Err(refused("no rule can safely be granted for this", "allow it once instead"));
     };
@@ -86,6 +86,9 @@ fn subject(approval: &Approval, offered: &Rule) -> String {
     subject.unwrap_or_else(|| offered.pattern().unwrap_or(&approval.tool).to_owned())
 }
 
-fn refused(detail: impl Into<String>, hint: impl Into<std::borrow::Cow<'static, str>>) -> Problem {
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "rule_not_offered", detail, hint)
+fn refused(
+    detail: impl Into<String>,
+    hint: impl Into<std::borrow::Cow<'static, str>>,
+) -> ProblemReply {
+    ProblemReply::new(StatusCode::UNPROCESSABLE_ENTITY, "rule_not_offered", detail, hint)
 }

@@ -11,20 +11,20 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::events::kinds;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use super::request::{OfRun, Params, bad_query};
-use crate::runner::log::{Cursor, LogError, Read, Reader, lines};
+use crate::runner::log::{Cursor, LogError, LogRead, LogReader, lines};
 use matching::Matcher;
 
 /// Matches when nobody says, and at most.
 const PAGE: usize = 50;
-const LONGEST_PAGE: usize = 500;
+const MAX_SEARCH_HITS: usize = 500;
 /// How many bytes of the log one request looks through.
-const LOOKED_THROUGH: usize = 64 * 1024 * 1024;
+const MAX_SEARCHED_BYTES: usize = 64 * 1024 * 1024;
 /// How many bytes are read at once.
 const PIECE: usize = 256 * 1024;
 /// Nobody looks for more than this.
-const LONGEST_WORDS: usize = 1_000;
+const MAX_QUERY_BYTES: usize = 1_000;
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -74,20 +74,20 @@ pub(super) struct Match {
     operation_id = "search",
     summary = "Look for words in a run's log",
     params(OfRun, SearchParams),
-    responses((status = 200, body = SearchReply), Problem)
+    responses((status = 200, body = SearchReply), ProblemReply)
 )]
 pub(super) async fn search(
     State(api): State<Api>,
     OfRun(run): OfRun,
     Params(params): Params<SearchParams>,
-) -> Result<Json<SearchReply>, Problem> {
+) -> Result<Json<SearchReply>, ProblemReply> {
     let words = params.q.unwrap_or_default();
-    if words.len() > LONGEST_WORDS {
-        return Err(bad_query(&format!("`q` is longer than {LONGEST_WORDS} bytes")));
+    if words.len() > MAX_QUERY_BYTES {
+        return Err(bad_query(&format!("`q` is longer than {MAX_QUERY_BYTES} bytes")));
     }
     let kinds = kinds(params.kinds.as_deref()).unwrap_or_default();
     let matcher = Matcher::new(&words, kinds, params.tool, params.errors == Some(1));
-    let limit = params.limit.unwrap_or(PAGE).clamp(1, LONGEST_PAGE);
+    let limit = params.limit.unwrap_or(PAGE).clamp(1, MAX_SEARCH_HITS);
     let folder = api.bus.folder(api.run(&run).await?.id);
     let after = params.after.unwrap_or(0);
     let found = api.blocking(move || match look(&folder, after, limit, matcher) {
@@ -95,7 +95,7 @@ pub(super) async fn search(
         Err(LogError::Missing { .. }) => Ok(SearchReply::default()),
         found => found,
     });
-    Ok(Json(found.await?.map_err(|error| Problem::from(&error))?))
+    Ok(Json(found.await?.map_err(|error| ProblemReply::from(&error))?))
 }
 
 fn look(
@@ -104,7 +104,7 @@ fn look(
     limit: usize,
     mut matcher: Matcher,
 ) -> Result<SearchReply, LogError> {
-    let end = Reader::open_last(folder, 0)?;
+    let end = LogReader::open_last(folder, 0)?;
     let first = end.first()?.unwrap_or(1);
     // What was cleaned away cannot be looked through.
     let seq = after.max(first - 1).min(end.cursor().seq);
@@ -115,9 +115,9 @@ fn look(
     loop {
         piece.clear();
         let batch = match reader.read(&mut piece, PIECE)? {
-            Read::Lines(batch) => batch,
-            Read::Reset { .. } => continue,
-            Read::End => return Ok(reply),
+            LogRead::Lines(batch) => batch,
+            LogRead::Reset { .. } => continue,
+            LogRead::End => return Ok(reply),
         };
         for (seq, line) in (batch.first..).zip(lines(&piece[batch.lines.clone()])) {
             reply.scanned += 1;
@@ -125,7 +125,7 @@ fn look(
             if let Some(found) = matcher.find(line) {
                 reply.matches.push(found);
             }
-            if reply.matches.len() == limit || looked > LOOKED_THROUGH {
+            if reply.matches.len() == limit || looked > MAX_SEARCHED_BYTES {
                 reply.next = Some(seq);
                 return Ok(reply);
             }

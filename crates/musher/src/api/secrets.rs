@@ -4,12 +4,12 @@ use musher_core::RunId;
 use musher_runtime::Secrets;
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use crate::secrets;
 
 impl Api {
     /// What must not be seen of some runs.
-    pub(super) async fn secrets(&self, runs: &[RunId]) -> Result<Secrets, Problem> {
+    pub(super) async fn secrets(&self, runs: &[RunId]) -> Result<Secrets, ProblemReply> {
         let folders: Vec<_> = runs.iter().map(|run| self.bus.folder(*run)).collect();
         let api = self.clone();
         self.blocking(move || {

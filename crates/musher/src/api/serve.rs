@@ -23,24 +23,24 @@ use tracing::{debug, info, warn};
 
 use room::Room;
 use socket::Socket;
-use standing::Crowd;
+use standing::OpenConnections;
 pub(super) use standing::Standing;
 
 /// A client has this long to say what it wants, and to say the next thing on the same connection. One that has not shown a
 /// token has less (`standing`).
 const HEADERS_WITHIN: Duration = Duration::from_secs(30);
 /// Headers longer than this, together, are refused.
-const LONGEST_HEADERS: usize = 32 * 1024;
+const MAX_HEADERS_BYTES: usize = 32 * 1024;
 /// What a connection may hold of requests that were not read yet.
 const READ_BUFFER: usize = 64 * 1024;
 /// What the kernel may hold for a client that does not read; it would take megabytes if nobody said.
 const SEND_BUFFER: usize = 256 * 1024;
 /// A client that takes nothing for this long is taken for dead; it can come back where it was.
-const UNREAD: Duration = Duration::from_secs(300);
+const UNREAD_CLIENT_TIMEOUT: Duration = Duration::from_secs(300);
 /// Replies that are under way may take this long after the server was told to end.
-const DRAIN: Duration = Duration::from_secs(5);
+const REPLY_DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long to wait when no connection can be taken, as when every file handle is in use.
-const PAUSE: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// Serves until `closing`; then takes no more connections and returns when the open ones have ended.
 pub async fn serve(
@@ -48,7 +48,7 @@ pub async fn serve(
     router: Router,
     closing: CancellationToken,
 ) -> io::Result<()> {
-    let crowd = Crowd::new(Room::of_this_process());
+    let crowd = OpenConnections::new(Room::of_this_process());
     let mut connections = JoinSet::new();
     let mut attempt = 0_u32;
     loop {
@@ -75,7 +75,7 @@ pub async fn serve(
                     if attempt.is_power_of_two() {
                         warn!(attempt, cause = %error, "no connection can be taken, trying again");
                     }
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 }
             },
             Some(_ended) = connections.join_next() => {}
@@ -84,7 +84,7 @@ pub async fn serve(
     drop(listener);
     let ended = async { while connections.join_next().await.is_some() {} };
     // Whoever is still there after that is cut off when the set is dropped.
-    if tokio::time::timeout(DRAIN, ended).await.is_err() {
+    if tokio::time::timeout(REPLY_DRAIN_TIMEOUT, ended).await.is_err() {
         info!(connections = connections.len(), "connections were cut off at the end");
     }
     Ok(())
@@ -104,7 +104,7 @@ async fn connection(
     // A connection that cannot be tuned still works.
     let _untuned = stream.set_nodelay(true);
     let _untuned = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER);
-    let unread = u32::try_from(UNREAD.as_millis()).unwrap_or(u32::MAX);
+    let unread = u32::try_from(UNREAD_CLIENT_TIMEOUT.as_millis()).unwrap_or(u32::MAX);
     let _untuned = rustix::net::sockopt::set_tcp_user_timeout(&stream, unread);
     let known = Arc::clone(&standing);
     let service = service_fn(move |mut request: Request<Incoming>| {
@@ -115,7 +115,7 @@ async fn connection(
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS_WITHIN)
-        .max_header_size(LONGEST_HEADERS)
+        .max_header_size(MAX_HEADERS_BYTES)
         .max_buf_size(READ_BUFFER)
         .serve_connection(TokioIo::new(Socket(stream)), service);
     let mut served = pin!(served);

@@ -118,11 +118,11 @@ pub(super) fn chosen(framed: &Bytes, kinds: Option<&Kinds>) -> Bytes {
 /// Counts what a client was given, and lets the others have a turn now and then: many who are far behind would otherwise
 /// keep the threads from those who are not.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct FairTurns {
     given: usize,
 }
 
-impl Turns {
+impl FairTurns {
     pub(super) async fn take(&mut self, piece: &Bytes) {
         self.given += piece.len();
         if self.given >= TURN {

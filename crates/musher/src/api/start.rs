@@ -6,10 +6,10 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::Api;
-use super::command::Receipt;
-use super::document::Key;
-use super::problem::Problem;
-use super::request::{OfStory, Order};
+use super::command::CommandReceipt;
+use super::document::CommandHeaders;
+use super::problem::ProblemReply;
+use super::request::{ChangeRequest, OfStory};
 use crate::pool::Wish;
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -30,15 +30,15 @@ pub(super) struct StartRequest {
     tag = "stories",
     operation_id = "start",
     summary = "Start a run on a story",
-    params(OfStory, Key),
+    params(OfStory, CommandHeaders),
     request_body = StartRequest,
-    responses((status = 201, body = Receipt), Problem)
+    responses((status = 201, body = CommandReceipt), ProblemReply)
 )]
 pub(super) async fn start(
     State(api): State<Api>,
     OfStory(story): OfStory,
-    Order { body, terms }: Order<StartRequest>,
-) -> Result<Receipt, Problem> {
+    ChangeRequest { body, terms }: ChangeRequest<StartRequest>,
+) -> Result<CommandReceipt, ProblemReply> {
     let StartRequest { agent, model, prompt } = body;
     let wish = Wish::StartRun { story, agent, model, prompt };
     api.wish(wish, terms).await

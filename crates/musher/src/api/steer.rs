@@ -3,10 +3,10 @@
 use axum::extract::State;
 
 use super::Api;
-use super::command::{Receipt, Words};
-use super::document::Key;
-use super::problem::Problem;
-use super::request::{OfRun, Order};
+use super::command::{CommandReceipt, MessageBody};
+use super::document::CommandHeaders;
+use super::problem::ProblemReply;
+use super::request::{ChangeRequest, OfRun};
 use crate::pool::Wish;
 
 #[utoipa::path(
@@ -15,14 +15,14 @@ use crate::pool::Wish;
     tag = "runs",
     operation_id = "steer",
     summary = "Say something into the running turn",
-    params(OfRun, Key),
-    request_body = Words,
-    responses((status = 200, body = Receipt), (status = 202, body = Receipt), Problem)
+    params(OfRun, CommandHeaders),
+    request_body = MessageBody,
+    responses((status = 200, body = CommandReceipt), (status = 202, body = CommandReceipt), ProblemReply)
 )]
 pub(super) async fn steer(
     State(api): State<Api>,
     OfRun(run): OfRun,
-    Order { body, terms }: Order<Words>,
-) -> Result<Receipt, Problem> {
+    ChangeRequest { body, terms }: ChangeRequest<MessageBody>,
+) -> Result<CommandReceipt, ProblemReply> {
     api.wish(Wish::Steer { run, text: body.text }, terms).await
 }

@@ -6,7 +6,7 @@ use musher_core::pool::Refusal;
 use serde::Deserialize;
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use super::request::{OfStory, Params};
 use crate::journal::{StoriesPage, StoriesQuery, StoryView, StoryWhole, WhichStories};
 
@@ -29,12 +29,12 @@ pub(super) struct StoriesParams {
     operation_id = "stories",
     summary = "The stories, the newest first",
     params(StoriesParams),
-    responses((status = 200, body = StoriesPage), Problem)
+    responses((status = 200, body = StoriesPage), ProblemReply)
 )]
 pub(super) async fn stories(
     State(api): State<Api>,
     Params(params): Params<StoriesParams>,
-) -> Result<Json<StoriesPage>, Problem> {
+) -> Result<Json<StoriesPage>, ProblemReply> {
     let which = match params.archived {
         Some(true) => WhichStories::Archived,
         Some(false) | None => WhichStories::Current,
@@ -52,12 +52,12 @@ pub(super) async fn stories(
     operation_id = "story",
     summary = "A story with its text",
     params(OfStory),
-    responses((status = 200, body = StoryWhole), Problem)
+    responses((status = 200, body = StoryWhole), ProblemReply)
 )]
 pub(super) async fn story(
     State(api): State<Api>,
     OfStory(story): OfStory,
-) -> Result<Json<StoryWhole>, Problem> {
+) -> Result<Json<StoryWhole>, ProblemReply> {
     let wanted = story.clone();
     let found = api.view(move |views| views.story(&wanted)).await?;
     let mut found = found.ok_or(Refusal::NoSuchStory { story })?;

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use super::Api;
 use super::bounds;
 use super::events::{cursor, kinds};
-use super::follow::Follow;
-use super::place::Place;
-use super::problem::Problem;
+use super::follow::Subscription;
+use super::place::FollowPosition;
+use super::problem::ProblemReply;
 use super::request::{OfRun, Params, bad_query};
 use super::sse;
 
@@ -42,7 +42,7 @@ pub(super) struct StreamParams {
     ),
     responses(
         (status = 200, content_type = "text/event-stream", body = String),
-        Problem
+        ProblemReply
     )
 )]
 pub(super) async fn stream(
@@ -50,7 +50,7 @@ pub(super) async fn stream(
     OfRun(run): OfRun,
     Params(params): Params<StreamParams>,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemReply> {
     let place = bounds::place(&api.streams)?;
     let after = match last_event_id(&headers)? {
         Some(id) => Some(cursor(id)?),
@@ -59,12 +59,12 @@ pub(super) async fn stream(
     let run = api.run(&run).await?.id;
     let deltas = matches!(params.deltas, Some(1)).then(|| api.bus.deltas(run));
     let tail = api.tails.of(run, &api.bus);
-    let stand = Place::new(tail, after, kinds(params.kinds.as_deref()));
-    Ok(sse::reply(Follow::new(api, run, stand, deltas, place).pieces()))
+    let stand = FollowPosition::new(tail, after, kinds(params.kinds.as_deref()));
+    Ok(sse::reply(Subscription::new(api, run, stand, deltas, place).pieces()))
 }
 
 /// The place at which a client lost its stream.
-pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<&str>, ProblemReply> {
     let id = headers.get("last-event-id").map(|id| id.to_str());
     let id = id.transpose().map_err(|_| bad_query("the Last-Event-ID is not text"))?;
     Ok(id.filter(|id| !id.is_empty()))

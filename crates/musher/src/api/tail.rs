@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::sse;
 use crate::bus::Bus;
-use crate::runner::log::{Cursor, LogError, Read, Reader, is_damage, line_kind};
+use crate::runner::log::{Cursor, LogError, LogRead, LogReader, is_damage, line_kind};
 
 /// How many bytes of a log are read at once.
 pub(super) const PIECE: usize = 48 * 1024;
@@ -27,7 +27,7 @@ const KEPT: usize = 64 * 1024;
 /// The tails that somebody follows.
 #[derive(Debug)]
 pub(super) struct Tails {
-    by_run: Mutex<HashMap<RunId, Weak<Tail>>>,
+    by_run: Mutex<HashMap<RunId, Weak<LogTail>>>,
     large: Arc<Semaphore>,
 }
 
@@ -39,7 +39,7 @@ impl Default for Tails {
 
 impl Tails {
     /// The tail of a run, which all its followers share.
-    pub(super) fn of(&self, run: RunId, bus: &Bus) -> Arc<Tail> {
+    pub(super) fn of(&self, run: RunId, bus: &Bus) -> Arc<LogTail> {
         let mut tails = lock(&self.by_run);
         if let Some(tail) = tails.get(&run).and_then(Weak::upgrade) {
             return tail;
@@ -47,7 +47,7 @@ impl Tails {
         tails.retain(|_, tail| tail.strong_count() > 0);
         let (folder, wakes) = (bus.folder(run), bus.wakes(run));
         let large = Arc::clone(&self.large);
-        let tail = Arc::new(Tail { folder, wakes, newest: Mutex::default(), large });
+        let tail = Arc::new(LogTail { folder, wakes, newest: Mutex::default(), large });
         tails.insert(run, Arc::downgrade(&tail));
         tail
     }
@@ -55,7 +55,7 @@ impl Tails {
 
 /// The tail of one log.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(super) struct LogTail {
     folder: PathBuf,
     /// Changes when the log has grown. All followers count the same wakes, because it is held as long as one of them is.
     wakes: watch::Receiver<u64>,
@@ -65,8 +65,8 @@ pub(super) struct Tail {
 
 #[derive(Debug)]
 struct Newest {
-    reader: Reader,
-    pieces: VecDeque<Piece>,
+    reader: LogReader,
+    pieces: VecDeque<TailChunk>,
     kept: usize,
     /// Whether the last event was the end of the session, which nothing follows.
     over: bool,
@@ -76,7 +76,7 @@ struct Newest {
 
 /// Whole events, framed.
 #[derive(Debug, Clone)]
-pub(super) struct Piece {
+pub(super) struct TailChunk {
     after: Cursor,
     pub(super) to: Cursor,
     pub(super) framed: Bytes,
@@ -85,7 +85,7 @@ pub(super) struct Piece {
 /// What the tail has for someone who stands at a place.
 #[derive(Debug)]
 pub(super) enum Pull {
-    Piece(Piece),
+    Piece(TailChunk),
     /// Nothing yet.
     Nothing,
     /// Nothing, and nothing will come.
@@ -103,7 +103,7 @@ pub(super) enum Meeting {
     Apart,
 }
 
-impl Tail {
+impl LogTail {
     /// Tells when the log has grown.
     pub(super) fn wakes(&self) -> watch::Receiver<u64> {
         self.wakes.clone()
@@ -115,7 +115,7 @@ impl Tail {
     }
 
     /// A reader of one's own, which shares the open files as far as it can.
-    pub(super) fn reader(&self, after: Option<Cursor>) -> Result<Reader, LogError> {
+    pub(super) fn reader(&self, after: Option<Cursor>) -> Result<LogReader, LogError> {
         let mut newest = lock(&self.newest);
         self.opened(&mut newest)?.reader.beside(after)
     }
@@ -145,7 +145,7 @@ impl Tail {
     }
 
     /// Brings the tail up to someone who has read the log alone.
-    pub(super) fn meet(&self, reader: &Reader, wake: u64) -> Result<Meeting, LogError> {
+    pub(super) fn meet(&self, reader: &LogReader, wake: u64) -> Result<Meeting, LogError> {
         let at = reader.cursor();
         let mut newest = lock(&self.newest);
         let newest = self.opened(&mut newest)?;
@@ -167,7 +167,7 @@ impl Tail {
 impl Newest {
     /// Stands at the end of the log, having looked at its last event.
     fn open(folder: &std::path::Path) -> Result<Self, LogError> {
-        let reader = Reader::open_last(folder, 1)?.past_damage();
+        let reader = LogReader::open_last(folder, 1)?.past_damage();
         let mut newest =
             Self { reader, pieces: VecDeque::new(), kept: 0, over: false, read_at: None };
         newest.advance(0)?;
@@ -177,19 +177,19 @@ impl Newest {
 
     /// Reads on for someone who has seen so many wakes. What is written after a read brings a wake that nobody had seen
     /// before it, so the log is read once for each wake, however many wait for it.
-    fn advance(&mut self, wake: u64) -> Result<Option<Piece>, LogError> {
+    fn advance(&mut self, wake: u64) -> Result<Option<TailChunk>, LogError> {
         if self.read_at.is_some_and(|read_at| read_at >= wake) {
             return Ok(None);
         }
         let after = self.reader.cursor();
         let mut lines = Vec::new();
         let batch = match self.reader.read(&mut lines, PIECE)? {
-            Read::Lines(batch) => batch,
-            Read::End => {
+            LogRead::Lines(batch) => batch,
+            LogRead::End => {
                 self.read_at = Some(wake);
                 return Ok(None);
             }
-            Read::Reset { .. } => {
+            LogRead::Reset { .. } => {
                 // Each follower finds out alone what of its own past is gone.
                 self.pieces.clear();
                 (self.kept, self.over) = (0, false);
@@ -207,12 +207,12 @@ impl Newest {
         let mut framed = Vec::with_capacity(lines.len() + lines.len() / 4);
         sse::frame(&mut framed, batch.epoch, batch.first, lines, None);
         let to = Cursor { epoch: batch.epoch, seq: batch.last };
-        let piece = Piece { after, to, framed: framed.into() };
+        let piece = TailChunk { after, to, framed: framed.into() };
         self.keep(piece.clone());
         Ok(Some(piece))
     }
 
-    fn keep(&mut self, piece: Piece) {
+    fn keep(&mut self, piece: TailChunk) {
         self.kept += piece.framed.len();
         self.pieces.push_back(piece);
         while self.kept > KEPT {
@@ -229,14 +229,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use musher_core::{Event, EventKind, Level, Scope};
+    use musher_core::{Event, EventKind, EventScope, Level};
 
     use super::*;
     use crate::runner::log::{Lock, Writer};
 
     fn say(writer: &mut Writer) {
         let kind = EventKind::Notice { level: Level::Info, code: None, text: "hello".into() };
-        let (seq, at, turn, scope, raw) = (writer.next_seq(), 1, None, Scope::Main, None);
+        let (seq, at, turn, scope, raw) = (writer.next_seq(), 1, None, EventScope::Main, None);
         let event = Event { seq, at, kind, turn, scope, raw };
         writer.append([&event]).unwrap();
     }

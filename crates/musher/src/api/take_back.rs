@@ -4,10 +4,10 @@ use axum::extract::State;
 use musher_core::CommandId;
 
 use super::Api;
-use super::command::{Nothing, Receipt};
-use super::document::Key;
-use super::problem::Problem;
-use super::request::{OfQueued, Order};
+use super::command::{CommandReceipt, Nothing};
+use super::document::CommandHeaders;
+use super::problem::ProblemReply;
+use super::request::{ChangeRequest, OfQueued};
 use crate::pool::Wish;
 
 #[utoipa::path(
@@ -17,15 +17,15 @@ use crate::pool::Wish;
     operation_id = "take_back",
     summary = "Take back a message that waits for the end of the turn",
     description = "Refused with 409 when the agent was told already.",
-    params(OfQueued, Key),
+    params(OfQueued, CommandHeaders),
     request_body = Nothing,
-    responses((status = 200, body = Receipt), (status = 202, body = Receipt), Problem)
+    responses((status = 200, body = CommandReceipt), (status = 202, body = CommandReceipt), ProblemReply)
 )]
 pub(super) async fn take_back(
     State(api): State<Api>,
     OfQueued(run, id): OfQueued,
-    Order { terms, .. }: Order<Nothing>,
-) -> Result<Receipt, Problem> {
-    let prompt = CommandId::parse(&id).map_err(|error| Problem::bad_id(&error))?;
+    ChangeRequest { terms, .. }: ChangeRequest<Nothing>,
+) -> Result<CommandReceipt, ProblemReply> {
+    let prompt = CommandId::parse(&id).map_err(|error| ProblemReply::bad_id(&error))?;
     api.wish(Wish::TakeBack { run, prompt }, terms).await
 }

@@ -8,9 +8,9 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::browser;
-use super::problem::Problem;
-use super::request::Order;
-use crate::home::Scope;
+use super::problem::ProblemReply;
+use super::request::ChangeRequest;
+use crate::home::TokenAccess;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -32,22 +32,22 @@ pub(super) struct TokenReply {
     summary = "Exchange the one-time code for a token of your own",
     request_body = TokenRequest,
     security(()),
-    responses((status = 200, body = TokenReply), Problem)
+    responses((status = 200, body = TokenReply), ProblemReply)
 )]
 pub(super) async fn token(
     State(api): State<Api>,
     headers: HeaderMap,
-    Order { body, .. }: Order<TokenRequest>,
-) -> Result<Json<TokenReply>, Problem> {
+    ChangeRequest { body, .. }: ChangeRequest<TokenRequest>,
+) -> Result<Json<TokenReply>, ProblemReply> {
     let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
     let name = browser::name(agent);
     match api.code.redeem(&body.code) {
         true => {
-            let made = api.add_token(name, Scope::Full).await;
+            let made = api.add_token(name, TokenAccess::Full).await;
             let (_, token) = made.inspect_err(|_| api.code.give_back(body.code))?;
             Ok(Json(TokenReply { token: token.as_str().to_owned() }))
         }
-        false => Err(Problem::new(
+        false => Err(ProblemReply::new(
             StatusCode::FORBIDDEN,
             "wrong_code",
             "this link was used before, or its code is wrong",

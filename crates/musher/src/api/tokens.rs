@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Api;
-use super::problem::Problem;
-use crate::home::{Held, Scope, Token, TokensError};
+use super::problem::ProblemReply;
+use crate::home::{AccessToken, HeldToken, TokenAccess, TokensError};
 
 /// What a token opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -22,16 +22,16 @@ pub(super) enum TokenScope {
     Operator,
 }
 
-impl From<Scope> for TokenScope {
-    fn from(scope: Scope) -> Self {
+impl From<TokenAccess> for TokenScope {
+    fn from(scope: TokenAccess) -> Self {
         match scope {
-            Scope::Full => Self::Full,
-            Scope::Operator => Self::Operator,
+            TokenAccess::Full => Self::Full,
+            TokenAccess::Operator => Self::Operator,
         }
     }
 }
 
-impl From<TokenScope> for Scope {
+impl From<TokenScope> for TokenAccess {
     fn from(scope: TokenScope) -> Self {
         match scope {
             TokenScope::Full => Self::Full,
@@ -45,14 +45,14 @@ impl Api {
     pub(super) async fn add_token(
         &self,
         name: String,
-        scope: Scope,
-    ) -> Result<(Held, Token), Problem> {
+        scope: TokenAccess,
+    ) -> Result<(HeldToken, AccessToken), ProblemReply> {
         let (tokens, now) = (self.access.tokens().clone(), (self.clock)());
         Ok(self.blocking(move || tokens.add(&name, scope, now)).await??)
     }
 }
 
-impl From<TokensError> for Problem {
+impl From<TokensError> for ProblemReply {
     fn from(error: TokensError) -> Self {
         let (status, code, hint) = match error {
             TokensError::BadName => {

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Api;
-use super::problem::Problem;
+use super::problem::ProblemReply;
 use super::request::Params;
-use crate::journal::{UsageBy, UsageRow};
+use crate::journal::{UsageBy, UsageRowView};
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -28,7 +28,7 @@ pub(super) struct UsageParams {
 pub(super) struct UsageReply {
     by: UsageBy,
     split: Option<UsageBy>,
-    rows: Vec<UsageRow>,
+    rows: Vec<UsageRowView>,
 }
 
 #[utoipa::path(
@@ -38,12 +38,12 @@ pub(super) struct UsageReply {
     operation_id = "usage",
     summary = "What was spent",
     params(UsageParams),
-    responses((status = 200, body = UsageReply), Problem)
+    responses((status = 200, body = UsageReply), ProblemReply)
 )]
 pub(super) async fn usage(
     State(api): State<Api>,
     Params(params): Params<UsageParams>,
-) -> Result<Json<UsageReply>, Problem> {
+) -> Result<Json<UsageReply>, ProblemReply> {
     let by = params.by.unwrap_or(UsageBy::Story);
     let since = params.since.unwrap_or(0);
     let split = params.split;

@@ -8,7 +8,7 @@ use musher_core::RunId;
 use crate::runner::log::Cursor;
 
 /// How many runs one feed follows at most.
-pub(super) const MOST_RUNS: usize = 32;
+pub(super) const MAX_FOLLOWED_RUNS: usize = 32;
 
 /// The id of an event in a feed, written `f7_r1-1.5_r2-1.9`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl FromStr for Vector {
             Some((RunId::parse(run).ok()?, cursor.parse().ok()?))
         };
         let runs = parts.map(run).collect::<Option<Vec<_>>>().ok_or(NoVector)?;
-        match runs.len() <= MOST_RUNS {
+        match runs.len() <= MAX_FOLLOWED_RUNS {
             true => Ok(Self { facts, runs }),
             false => Err(NoVector),
         }

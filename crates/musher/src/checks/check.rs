@@ -2,7 +2,7 @@
 
 /// How it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum CheckVerdict {
     Ok,
     /// It works, with a weaker guarantee.
     Warn,
@@ -10,7 +10,7 @@ pub(crate) enum Verdict {
     Bad,
 }
 
-impl Verdict {
+impl CheckVerdict {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -24,14 +24,14 @@ impl Verdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Check {
     pub(crate) name: &'static str,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: CheckVerdict,
     pub(crate) says: String,
     pub(crate) fix: Option<String>,
 }
 
 impl Check {
     pub(crate) fn ok(name: &'static str, says: impl Into<String>) -> Self {
-        Self { name, verdict: Verdict::Ok, says: says.into(), fix: None }
+        Self { name, verdict: CheckVerdict::Ok, says: says.into(), fix: None }
     }
 
     pub(crate) fn warn(
@@ -39,10 +39,10 @@ impl Check {
         says: impl Into<String>,
         fix: impl Into<String>,
     ) -> Self {
-        Self { name, verdict: Verdict::Warn, says: says.into(), fix: Some(fix.into()) }
+        Self { name, verdict: CheckVerdict::Warn, says: says.into(), fix: Some(fix.into()) }
     }
 
     pub(crate) fn bad(name: &'static str, says: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { name, verdict: Verdict::Bad, says: says.into(), fix: Some(fix.into()) }
+        Self { name, verdict: CheckVerdict::Bad, says: says.into(), fix: Some(fix.into()) }
     }
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use musher_runtime::{ProjectFile, Snapshot};
 
 use super::check::Check;
-use crate::config::Project;
-use crate::config::trust::Accepted;
+use crate::config::ProjectConfig;
+use crate::config::trust::AcceptedFiles;
 use crate::git::{Branch, Commit, Git, GitError};
 use crate::runtimes;
 
@@ -33,7 +33,10 @@ pub(crate) async fn executed(
 }
 
 /// The same for the branch that stories start from; a repository without a commit has nothing.
-pub(crate) async fn executed_in_base(git: &Git, project: &Project) -> Result<Snapshot, GitError> {
+pub(crate) async fn executed_in_base(
+    git: &Git,
+    project: &ProjectConfig,
+) -> Result<Snapshot, GitError> {
     match base(git, project).await? {
         Some(commit) => {
             executed(git, &commit, runtimes::project_files(), &project.worktree.copy).await
@@ -43,14 +46,17 @@ pub(crate) async fn executed_in_base(git: &Git, project: &Project) -> Result<Sna
 }
 
 /// The files that agents' programs take for instructions, as that branch has them.
-pub(crate) async fn obeyed_in_base(git: &Git, project: &Project) -> Result<Vec<String>, GitError> {
+pub(crate) async fn obeyed_in_base(
+    git: &Git,
+    project: &ProjectConfig,
+) -> Result<Vec<String>, GitError> {
     match base(git, project).await? {
         Some(commit) => git.obeyed_files(&commit, runtimes::project_files()).await,
         None => Ok(Vec::new()),
     }
 }
 
-async fn base(git: &Git, project: &Project) -> Result<Option<Commit>, GitError> {
+async fn base(git: &Git, project: &ProjectConfig) -> Result<Option<Commit>, GitError> {
     let named = project.base_branch.clone().and_then(|name| Branch::new(name).ok());
     let branch = match named {
         Some(branch) => branch,
@@ -60,7 +66,7 @@ async fn base(git: &Git, project: &Project) -> Result<Option<Commit>, GitError> 
 }
 
 /// Whether what would be executed is trusted.
-pub(super) async fn check(git: &Git, state: &Path, project: &Project) -> Check {
+pub(super) async fn check(git: &Git, state: &Path, project: &ProjectConfig) -> Check {
     let name = "project files";
     let fix = "read them, then run `musher trust`";
     let now = match executed_in_base(git, project).await {
@@ -76,7 +82,7 @@ pub(super) async fn check(git: &Git, state: &Path, project: &Project) -> Check {
         let says = format!("{names} are left out by agents' programs, because {path} is {what}");
         return Check::warn(name, says, "put plain files there, and run `musher trust`");
     }
-    match Accepted::read(state) {
+    match AcceptedFiles::read(state) {
         Ok(accepted) if accepted.covers(&now) => {
             Check::ok(name, format!("agents' programs run what these name, as was agreed: {names}"))
         }

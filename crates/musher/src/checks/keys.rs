@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use musher_runtime::{Environment, KeySource, ModelService};
 
-use super::Site;
+use super::CheckContext;
 use super::check::Check;
-use crate::config::{Agent, Project};
+use crate::config::{AgentConfig, ProjectConfig};
 use crate::runtimes;
 
 const NAME: &str = "key";
@@ -20,14 +20,14 @@ pub(crate) struct KeyNeed {
 }
 
 impl KeyNeed {
-    pub(super) fn of(agent: &Agent) -> Self {
+    pub(super) fn of(agent: &AgentConfig) -> Self {
         let choice = &agent.model_choice;
         Self { source: choice.key.clone(), own_server: choice.base_url.is_some() }
     }
 }
 
 /// The keys of the team; without a project, those that are found here.
-pub(super) fn checks(site: &Site, project: Option<&Project>) -> Vec<Check> {
+pub(super) fn checks(site: &CheckContext, project: Option<&ProjectConfig>) -> Vec<Check> {
     let mut checks: Vec<Check> = Vec::new();
     match project {
         Some(project) => {
@@ -60,7 +60,7 @@ fn is_set(environment: &Environment, name: &str) -> bool {
 
 impl KeyNeed {
     /// Looks whether it is there.
-    pub(super) fn look(&self, runtime: &str, service: &ModelService, site: &Site) -> Check {
+    pub(super) fn look(&self, runtime: &str, service: &ModelService, site: &CheckContext) -> Check {
         let environment = &site.environment;
         match &self.source {
             Some(KeySource::Env(name)) if is_set(environment, name) => {
@@ -108,7 +108,7 @@ fn missing(runtime: &str, service: &ModelService) -> Check {
     Check::bad(NAME, format!("{runtime}: no key is found"), fix)
 }
 
-fn at(path: &Path, site: &Site) -> PathBuf {
+fn at(path: &Path, site: &CheckContext) -> PathBuf {
     match (path.strip_prefix("~"), site.environment.get("HOME"), &site.repo) {
         (Ok(rest), Some(home), _) => Path::new(home).join(rest),
         (Err(_), _, Ok(repo)) => repo.join(path),
@@ -119,10 +119,10 @@ fn at(path: &Path, site: &Site) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checks::{Trouble, Verdict};
+    use crate::checks::{CheckTrouble, CheckVerdict};
     use crate::config;
 
-    fn verdicts(agent: &str, environment: Environment) -> Vec<(Verdict, String)> {
+    fn verdicts(agent: &str, environment: Environment) -> Vec<(CheckVerdict, String)> {
         let repo = tempfile::tempdir().unwrap();
         std::fs::create_dir(repo.path().join(".musher")).unwrap();
         let (name, service) = runtimes::MODELS[0];
@@ -130,9 +130,9 @@ mod tests {
         std::fs::write(repo.path().join(config::PROJECT_FILE), text).unwrap();
         std::fs::write(repo.path().join("there"), "secret-in-a-file").unwrap();
         let project = config::load(repo.path(), runtimes::BUILT).unwrap();
-        let site = Site {
+        let site = CheckContext {
             repo: Ok(repo.path().to_owned()),
-            state: Err(Trouble { says: String::new(), fix: String::new() }),
+            state: Err(CheckTrouble { says: String::new(), fix: String::new() }),
             git_env: crate::git::GitEnv::default(),
             environment,
         };
@@ -147,20 +147,24 @@ mod tests {
         let none = Environment::default();
         let set = none.clone().set(usual, "secret-in-a-variable").set("MINE", "secret-of-mine");
         for (agent, environment, verdict) in [
-            ("", &set, Verdict::Ok),
-            ("", &none, Verdict::Bad),
-            ("base_url = 'http://localhost:1'", &none, Verdict::Ok),
-            ("key = { env = 'MINE' }", &set, Verdict::Ok),
-            ("key = { env = 'MINE' }", &none, Verdict::Bad),
-            ("key = { file = 'there' }", &none, Verdict::Ok),
-            ("key = { file = 'nowhere' }", &set, Verdict::Bad),
-            ("key = { command = 'echo secret-by-command' }", &none, Verdict::Ok),
+            ("", &set, CheckVerdict::Ok),
+            ("", &none, CheckVerdict::Bad),
+            ("base_url = 'http://localhost:1'", &none, CheckVerdict::Ok),
+            ("key = { env = 'MINE' }", &set, CheckVerdict::Ok),
+            ("key = { env = 'MINE' }", &none, CheckVerdict::Bad),
+            ("key = { file = 'there' }", &none, CheckVerdict::Ok),
+            ("key = { file = 'nowhere' }", &set, CheckVerdict::Bad),
+            ("key = { command = 'echo secret-by-command' }", &none, CheckVerdict::Ok),
         ] {
             let told = verdicts(agent, environment.clone());
             assert_eq!(told.len(), 1, "{agent}: {told:?}");
             assert_eq!(told[0].0, verdict, "{agent}: {told:?}");
             assert!(!told[0].1.contains("secret"), "{agent}: {told:?}");
-            assert_eq!(told[0].1.contains("Some("), verdict == Verdict::Bad, "{agent}: {told:?}");
+            assert_eq!(
+                told[0].1.contains("Some("),
+                verdict == CheckVerdict::Bad,
+                "{agent}: {told:?}"
+            );
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access, statvfs};
 
-use super::Site;
+use super::CheckContext;
 use super::check::Check;
 use crate::home;
 
@@ -14,7 +14,7 @@ const SQLITE: i32 = 3_051_003;
 const WATCHES: u64 = 8192;
 const GIB: u64 = 1 << 30;
 
-pub(super) fn checks(site: &Site) -> Vec<Check> {
+pub(super) fn checks(site: &CheckContext) -> Vec<Check> {
     let mut checks = vec![control_group(), watches(), sqlite(), sandbox()];
     match &site.state {
         Ok(state) => checks.extend(state_directory(state)),
@@ -162,20 +162,20 @@ fn nearest(folder: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::Verdict;
+    use super::super::check::CheckVerdict;
     use super::*;
 
     #[test]
     fn limits_are_judged_by_what_they_leave() {
-        assert_eq!(judge_watches(Some(128), Some(65536)).verdict, Verdict::Ok);
-        assert_eq!(judge_watches(Some(128), Some(100)).verdict, Verdict::Warn);
-        assert_eq!(judge_watches(None, Some(65536)).verdict, Verdict::Warn);
-        assert_eq!(judge_disk(GIB / 2, 100 * GIB).verdict, Verdict::Bad);
-        assert_eq!(judge_disk(3 * GIB, 20 * GIB).verdict, Verdict::Warn);
-        assert_eq!(judge_disk(10 * GIB, 2000 * GIB).verdict, Verdict::Warn);
-        assert_eq!(judge_disk(50 * GIB, 100 * GIB).verdict, Verdict::Ok);
-        assert_eq!(judge_sqlite(3_051_002, "3.51.2").verdict, Verdict::Bad);
-        assert_eq!(judge_sqlite(rusqlite::version_number(), "").verdict, Verdict::Ok);
+        assert_eq!(judge_watches(Some(128), Some(65536)).verdict, CheckVerdict::Ok);
+        assert_eq!(judge_watches(Some(128), Some(100)).verdict, CheckVerdict::Warn);
+        assert_eq!(judge_watches(None, Some(65536)).verdict, CheckVerdict::Warn);
+        assert_eq!(judge_disk(GIB / 2, 100 * GIB).verdict, CheckVerdict::Bad);
+        assert_eq!(judge_disk(3 * GIB, 20 * GIB).verdict, CheckVerdict::Warn);
+        assert_eq!(judge_disk(10 * GIB, 2000 * GIB).verdict, CheckVerdict::Warn);
+        assert_eq!(judge_disk(50 * GIB, 100 * GIB).verdict, CheckVerdict::Ok);
+        assert_eq!(judge_sqlite(3_051_002, "3.51.2").verdict, CheckVerdict::Bad);
+        assert_eq!(judge_sqlite(rusqlite::version_number(), "").verdict, CheckVerdict::Ok);
     }
 
     #[test]

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use musher_runtime::find_program;
 
-use super::Site;
-use super::check::{Check, Verdict};
+use super::CheckContext;
+use super::check::{Check, CheckVerdict};
 use super::keys::KeyNeed;
 use super::version::version_of;
-use crate::config::{Agent, Project};
+use crate::config::{AgentConfig, ProjectConfig};
 use crate::runtimes;
 
 /// Whether a program can play its part.
@@ -41,7 +41,7 @@ pub(crate) struct Need {
 }
 
 impl Need {
-    pub(crate) fn of(agent: &Agent, repo: &Path) -> Self {
+    pub(crate) fn of(agent: &AgentConfig, repo: &Path) -> Self {
         // Without the `.` that people write, so that two ways to name a file are one.
         let named = agent.program(repo).map(|program| program.components().collect());
         let program = named.or_else(|| usual(&agent.runtime));
@@ -64,7 +64,7 @@ impl Need {
     }
 
     /// Looks for the program. This reads files, so it blocks for a moment.
-    pub(crate) fn look(&self, site: &Site) -> Program {
+    pub(crate) fn look(&self, site: &CheckContext) -> Program {
         let runtime = &self.runtime;
         let Some(program) = &self.program else {
             return self.without_program(site);
@@ -100,15 +100,15 @@ impl Need {
     }
 
     /// A runtime without a program either speaks to a model, for which it needs a key, or needs nothing.
-    fn without_program(&self, site: &Site) -> Program {
+    fn without_program(&self, site: &CheckContext) -> Program {
         let runtime = &self.runtime;
         let Some((_, service)) = runtimes::MODELS.iter().find(|(name, _)| name == runtime) else {
             return self.found(None, Fitness::Ok, format!("{runtime} needs no program"), None);
         };
         let Check { verdict, says, fix, .. } = self.key.look(runtime, service, site);
         let fitness = match verdict {
-            Verdict::Ok => Fitness::Ok,
-            Verdict::Warn | Verdict::Bad => Fitness::Missing,
+            CheckVerdict::Ok => Fitness::Ok,
+            CheckVerdict::Warn | CheckVerdict::Bad => Fitness::Missing,
         };
         self.found(None, fitness, says, fix)
     }
@@ -138,7 +138,7 @@ impl Program {
 }
 
 /// The programs of the team; without a project file, those of all runtimes.
-pub(super) fn wanted(site: &Site, project: Option<&Project>) -> Vec<Program> {
+pub(super) fn wanted(site: &CheckContext, project: Option<&ProjectConfig>) -> Vec<Program> {
     let mut needs: Vec<Need> = Vec::new();
     match (project, &site.repo) {
         (Some(project), Ok(repo)) => {

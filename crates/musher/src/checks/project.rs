@@ -1,16 +1,16 @@
 //! The project: its repository, its file, and whether the file is trusted.
 
-use super::Site;
+use super::CheckContext;
 use super::check::Check;
 use super::{files, rules};
 use crate::config::local::LocalFile;
-use crate::config::trust::{self, Trust};
-use crate::config::{self, ConfigErrors, PROJECT_FILE, Project};
+use crate::config::trust::{self, TrustState};
+use crate::config::{self, ConfigErrors, PROJECT_FILE, ProjectConfig};
 use crate::git::{Branch, Git, GitError};
 use crate::runtimes;
 
 /// Looks at the project, and gives it if it can be used.
-pub(super) async fn checks(site: &Site) -> (Option<Project>, Vec<Check>) {
+pub(super) async fn checks(site: &CheckContext) -> (Option<ProjectConfig>, Vec<Check>) {
     let repo = match &site.repo {
         Ok(repo) => repo,
         Err(trouble) => return (None, vec![Check::bad("git", &trouble.says, &trouble.fix)]),
@@ -79,13 +79,13 @@ async fn git(opened: &Result<Git, GitError>, repo: &std::path::Path) -> Vec<Chec
     }
 }
 
-fn team(project: &Project) -> String {
+fn team(project: &ProjectConfig) -> String {
     let names: Vec<&str> = project.agents.iter().map(|agent| agent.name.as_str()).collect();
     format!("no mistake in {PROJECT_FILE}; the team is {}", names.join(", "))
 }
 
 /// What was granted and capped while working, if there is such a file.
-fn local(site: &Site) -> Option<Check> {
+fn local(site: &CheckContext) -> Option<Check> {
     let file = LocalFile::new(site.state.as_ref().ok()?);
     let name = "local.toml";
     match file.read() {
@@ -113,7 +113,7 @@ fn wrong(name: &'static str, errors: &ConfigErrors) -> Check {
     Check::bad(name, says, fix.unwrap_or_else(|| "correct the file".into()))
 }
 
-fn trusted(site: &Site, project: &Project) -> Check {
+fn trusted(site: &CheckContext, project: &ProjectConfig) -> Check {
     let name = "trust";
     let fix = "read the file, then run `musher trust`";
     let state = match &site.state {
@@ -121,11 +121,11 @@ fn trusted(site: &Site, project: &Project) -> Check {
         Err(trouble) => return Check::bad(name, &trouble.says, fix),
     };
     match trust::trusted(state, project) {
-        Ok(Trust::Trusted) => Check::ok(name, "what the project file may do was agreed to"),
-        Ok(Trust::New) => {
+        Ok(TrustState::Trusted) => Check::ok(name, "what the project file may do was agreed to"),
+        Ok(TrustState::New) => {
             Check::bad(name, "nobody has agreed to what the project file may do", fix)
         }
-        Ok(Trust::Changed { diff }) => Check::bad(
+        Ok(TrustState::Changed { diff }) => Check::bad(
             name,
             format!("what the project file may do has changed in {} points", diff.len()),
             fix,

@@ -6,11 +6,11 @@ use musher_core::{RuleList, ToolRules};
 
 use super::check::Check;
 use crate::config::local::LocalFile;
-use crate::config::{self, DeadAt, PROJECT_FILE, Project};
+use crate::config::{self, DeadAt, PROJECT_FILE, ProjectConfig};
 
 const NAME: &str = "rules";
 
-pub(super) fn checks(repo: &Path, state: Option<&Path>, project: &Project) -> Vec<Check> {
+pub(super) fn checks(repo: &Path, state: Option<&Path>, project: &ProjectConfig) -> Vec<Check> {
     let fix = "remove or change the rule; `musher rules test` shows which rule decides";
     let mut checks: Vec<Check> = config::dead_rules(repo, project)
         .into_iter()

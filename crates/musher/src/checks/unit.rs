@@ -117,7 +117,7 @@ fn setting(text: &str) -> Option<String> {
 mod tests {
     use std::fs;
 
-    use super::super::check::Verdict;
+    use super::super::check::CheckVerdict;
     use super::*;
 
     #[test]
@@ -163,8 +163,8 @@ mod tests {
     #[test]
     fn only_a_unit_that_leaves_the_runners_alone_is_right() {
         let unit = Unit { name: "m.service".into(), of_user: false };
-        assert_eq!(judge(&unit, Some("process")).verdict, Verdict::Ok);
-        assert_eq!(judge(&unit, Some("mixed")).verdict, Verdict::Bad);
-        assert_eq!(judge(&unit, None).verdict, Verdict::Bad);
+        assert_eq!(judge(&unit, Some("process")).verdict, CheckVerdict::Ok);
+        assert_eq!(judge(&unit, Some("mixed")).verdict, CheckVerdict::Bad);
+        assert_eq!(judge(&unit, None).verdict, CheckVerdict::Bad);
     }
 }

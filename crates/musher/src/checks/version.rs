@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// How far above a program its package may begin.
 const STEPS: usize = 4;
 /// No manifest of a package is longer.
-const LONGEST: u64 = 256 * 1024;
+const MAX_MANIFEST_BYTES: u64 = 256 * 1024;
 
 /// The version, if the installation tells it.
 pub(crate) fn version_of(program: &Path) -> Option<String> {
@@ -26,7 +26,7 @@ fn of_package(folder: &Path) -> Option<String> {
         version: String,
     }
     let path = folder.join("package.json");
-    if path.metadata().ok()?.len() > LONGEST {
+    if path.metadata().ok()?.len() > MAX_MANIFEST_BYTES {
         return None;
     }
     let package: Package = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;

@@ -1,18 +1,18 @@
 //! `musher answer`: answers an agent's questions, or fills in a form.
 
 use clap::Args;
-use musher_core::{Answer as Said, Ask, Question, Reply};
+use musher_core::{Answer as Said, Ask, Question, QuestionReply};
 use serde_json::Value as Json;
 
 use super::ask::{asked, reply};
-use super::open_ask::{Chosen, Given, Open, Seen, send};
+use super::open_ask::{AnswerToSend, Chosen, OpenAsks, SeenAsk, send};
 use super::place::PlaceArgs;
 use super::text::plain;
-use super::{CliError, Exit};
-use crate::client::views::AskNow;
+use super::{CliError, CliExit};
+use crate::client::views::ApiAsk;
 
 #[derive(Debug, Args)]
-pub(crate) struct Answer {
+pub(crate) struct AnswerArgs {
     /// The ask by its id in `musher asks`, or its run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
     #[arg(value_name = "ASK")]
     ask: String,
@@ -24,18 +24,18 @@ pub(crate) struct Answer {
     #[arg(short, long, value_name = "LABEL")]
     choose: Vec<String>,
     #[command(flatten)]
-    seen: Seen,
+    seen: SeenAsk,
     #[command(flatten)]
     place: PlaceArgs,
 }
 
-impl Answer {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl AnswerArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let client = place.client()?;
-        let open = Open::read(&client).await?;
+        let open = OpenAsks::read(&client).await?;
         let (chosen, taken) = open.one(&client, &self.ask, self.words.first()).await?;
-        let AskNow { run, ask, .. } = &chosen.ask;
+        let ApiAsk { run, ask, .. } = &chosen.ask;
         let Some(body) = &chosen.ask.body else {
             return Err(CliError::hinted(
                 format!("what ask {ask} of {run} asks is not known here"),
@@ -48,7 +48,8 @@ impl Answer {
         let done = format!("ask {ask} of {run} is answered");
         // Words that fit were written for what is asked here.
         let chosen = Chosen { named: true, ..chosen };
-        send(&place, &client, &self.seen, "Answer", vec![Given { chosen, answer, done }]).await
+        send(&place, &client, &self.seen, "Answer", vec![AnswerToSend { chosen, answer, done }])
+            .await
     }
 }
 
@@ -80,7 +81,7 @@ fn replies(
     questions: &[Question],
     words: &[String],
     choose: &[String],
-) -> Result<Vec<Reply>, Wrong> {
+) -> Result<Vec<QuestionReply>, Wrong> {
     if let ([question], false) = (questions, choose.is_empty()) {
         return chosen(question, choose, &words.join(" ")).map(|reply| vec![reply]);
     }
@@ -111,7 +112,7 @@ fn replies(
 }
 
 /// The options that were named, each one of those that there are.
-fn chosen(question: &Question, choose: &[String], text: &str) -> Result<Reply, Wrong> {
+fn chosen(question: &Question, choose: &[String], text: &str) -> Result<QuestionReply, Wrong> {
     let mut chosen = Vec::new();
     for wanted in choose {
         let number = wanted.trim().parse::<usize>().ok().and_then(|n| n.checked_sub(1));
@@ -130,7 +131,7 @@ fn chosen(question: &Question, choose: &[String], text: &str) -> Result<Reply, W
         return Err(("only one can be chosen".into(), how(question)));
     }
     let text = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    Ok(Reply { chosen, text })
+    Ok(QuestionReply { chosen, text })
 }
 
 fn how(question: &Question) -> String {
@@ -174,7 +175,7 @@ mod tests {
         texts.iter().map(|text| (*text).to_owned()).collect()
     }
 
-    fn replied(ask: &Ask, texts: &[&str], choose: &[&str]) -> Result<Vec<Reply>, Wrong> {
+    fn replied(ask: &Ask, texts: &[&str], choose: &[&str]) -> Result<Vec<QuestionReply>, Wrong> {
         match said(ask, &words(texts), &words(choose))? {
             Said::Replies { replies } => Ok(replies),
             other @ (Said::Allow { .. }

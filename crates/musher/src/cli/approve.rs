@@ -3,11 +3,11 @@
 use clap::Args;
 use musher_core::{Answer, Ask, Rule};
 
-use super::open_ask::{Given, Open, Which, send};
+use super::open_ask::{AnswerToSend, OpenAsks, Which, send};
 use super::place::PlaceArgs;
 use super::text::plain;
-use super::{CliError, Exit, tell};
-use crate::client::views::AskNow;
+use super::{CliError, CliExit, tell};
+use crate::client::views::ApiAsk;
 
 #[derive(Debug, Args)]
 pub(crate) struct Approve {
@@ -24,10 +24,10 @@ pub(crate) struct Approve {
 }
 
 impl Approve {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let client = place.client()?;
-        let mut chosen = Open::read(&client).await?.chosen(&client, &self.which).await?;
+        let mut chosen = OpenAsks::read(&client).await?.chosen(&client, &self.which).await?;
         // `--all` means every ask that a yes answers.
         if self.which.asks.is_empty() {
             let all = chosen.len();
@@ -46,7 +46,7 @@ impl Approve {
             };
             check(&chosen.ask, &answer)?;
             let done = done(&chosen.ask, self.always, granted.as_ref());
-            given.push(Given { chosen, answer, done });
+            given.push(AnswerToSend { chosen, answer, done });
         }
         send(&place, &client, &self.which.seen, "Approve", given).await
     }
@@ -59,8 +59,8 @@ fn takes_yes(body: &Ask) -> bool {
     }
 }
 
-fn done(it: &AskNow, always: bool, granted: Option<&Rule>) -> String {
-    let AskNow { run, ask, agent, .. } = it;
+fn done(it: &ApiAsk, always: bool, granted: Option<&Rule>) -> String {
+    let ApiAsk { run, ask, agent, .. } = it;
     match (always, granted) {
         (false, _) => format!("ask {ask} of {run} is approved"),
         (true, Some(rule)) => format!(
@@ -74,8 +74,8 @@ fn done(it: &AskNow, always: bool, granted: Option<&Rule>) -> String {
 }
 
 /// Refuses here what the run would refuse there, with the command that fits.
-fn check(it: &AskNow, answer: &Answer) -> Result<(), CliError> {
-    let AskNow { run, ask, .. } = it;
+fn check(it: &ApiAsk, answer: &Answer) -> Result<(), CliError> {
+    let ApiAsk { run, ask, .. } = it;
     let Some(body) = &it.body else { return Ok(()) };
     let other = |what: &str| {
         Err(CliError::hinted(
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn yes_is_refused_where_something_else_is_asked() {
-        let open = |body| AskNow { run: "r1".into(), ask: "a1".into(), body, ..AskNow::default() };
+        let open = |body| ApiAsk { run: "r1".into(), ask: "a1".into(), body, ..ApiAsk::default() };
         let yes = Answer::Allow { input: None };
         let question = Some(Ask::Question { questions: Vec::new() });
         let error = check(&open(question), &yes).unwrap_err();

@@ -1,7 +1,7 @@
 //! An ask in words: what it wants of a person, and what a line means as a reply.
 
 use anstyle::AnsiColor;
-use musher_core::{Approval, Ask, Question, RawRef, Reply, ToolKind};
+use musher_core::{Approval, Ask, Question, QuestionReply, RawRef, ToolKind};
 use serde_json::Value as Json;
 use similar::{ChangeTag, TextDiff};
 
@@ -156,18 +156,18 @@ fn edited(approval: &Approval) -> String {
 }
 
 /// What a line says to a question: labels, numbers of options, or words of one's own.
-pub(crate) fn reply(question: &Question, line: &str) -> Result<Reply, String> {
+pub(crate) fn reply(question: &Question, line: &str) -> Result<QuestionReply, String> {
     if line.is_empty() {
         return Err("say something, or press Ctrl-C".into());
     }
     let same = |label: &str| label.to_lowercase() == line.to_lowercase();
     if let Some(option) = question.options.iter().find(|option| same(&option.label)) {
-        return Ok(Reply { chosen: vec![option.label.clone()], text: None });
+        return Ok(QuestionReply { chosen: vec![option.label.clone()], text: None });
     }
     let numbers: Option<Vec<usize>> =
         line.split(',').map(|part| part.trim().parse::<usize>().ok()).collect();
     let Some(numbers) = numbers.filter(|_| !question.options.is_empty()) else {
-        return Ok(Reply { chosen: Vec::new(), text: Some(line.to_owned()) });
+        return Ok(QuestionReply { chosen: Vec::new(), text: Some(line.to_owned()) });
     };
     if numbers.len() > 1 && !question.multi {
         return Err("only one can be chosen".into());
@@ -177,7 +177,7 @@ pub(crate) fn reply(question: &Question, line: &str) -> Result<Reply, String> {
         .map(|n| Some(question.options.get(n.checked_sub(1)?)?.label.clone()))
         .collect();
     match chosen {
-        Some(chosen) => Ok(Reply { chosen, text: None }),
+        Some(chosen) => Ok(QuestionReply { chosen, text: None }),
         None => Err(format!("choose from 1 to {}", question.options.len())),
     }
 }

@@ -9,7 +9,7 @@ use super::ask::indented;
 use super::run::answer::{self, Dialog, Meaning};
 
 /// A line that comes so soon after the ask in front went away may have been meant for that one.
-pub(crate) const STARTLED: Duration = Duration::from_millis(1500);
+pub(crate) const STRAY_INPUT_WINDOW: Duration = Duration::from_millis(1500);
 
 /// What is to be done at the terminal.
 #[derive(Debug, PartialEq)]
@@ -76,7 +76,7 @@ impl Asking {
     fn put(&mut self, now: Instant) -> Act {
         self.dialog = Dialog::Start;
         let Some((_, body)) = self.open.front() else { return Act::Nothing };
-        self.guarded = self.vanished.is_some_and(|at| now.duration_since(at) < STARTLED);
+        self.guarded = self.vanished.is_some_and(|at| now.duration_since(at) < STRAY_INPUT_WINDOW);
         let mut words = answer::put(body);
         if self.guarded {
             words +=
@@ -148,7 +148,7 @@ mod tests {
         asking.opened(&"a".into(), &plan("one"), now);
         assert_eq!(asking.closed(&"a".into(), now), Act::Nothing);
         assert!(asking.is_empty() && asking.line(Some("y")) == Act::Nothing);
-        asking.opened(&"b".into(), &plan("two"), now + STARTLED);
+        asking.opened(&"b".into(), &plan("two"), now + STRAY_INPUT_WINDOW);
         assert_eq!(asking.line(Some("y")), yes("b"));
         assert!(matches!(asking.line(None), Act::Answer(_, Answer::Deny { .. })));
     }

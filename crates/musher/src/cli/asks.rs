@@ -6,16 +6,16 @@ use musher_runtime::now_ms;
 
 use super::open_ask::short;
 use super::place::PlaceArgs;
-use super::run_name::RunName;
-use super::table::{Table, Tone};
+use super::run_name::RunNameArg;
+use super::table::{TextTable, Tone};
 use super::text::{plain, visible};
-use super::{CliError, Exit, age, ask, out, tell};
-use crate::client::views::{AskNow, Asks as Reply, Run};
+use super::{CliError, CliExit, age, ask, out, tell};
+use crate::client::views::{ApiAsk, ApiAsks, ApiRun};
 
 #[derive(Debug, Args)]
-pub(crate) struct Asks {
+pub(crate) struct AsksArgs {
     /// Only those of this run, each in full.
-    run: Option<RunName>,
+    run: Option<RunNameArg>,
     /// Those that are closed too.
     #[arg(short, long)]
     all: bool,
@@ -23,11 +23,11 @@ pub(crate) struct Asks {
     place: PlaceArgs,
 }
 
-impl Asks {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl AsksArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let client = place.client()?;
-        let run: Option<Run> = match &self.run {
+        let run: Option<ApiRun> = match &self.run {
             Some(run) => Some(client.read(&["runs", &run.wire()], &[]).await?),
             None => None,
         };
@@ -37,9 +37,9 @@ impl Asks {
         let reply = client.get(&["asks"], &query).await?;
         if place.json() {
             out::document(&reply.text())?;
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         }
-        let Reply { asks } = reply.read()?;
+        let ApiAsks { asks } = reply.read()?;
         let now = now_ms();
         match (asks.as_slice(), &run) {
             ([], Some(run)) => out::line(&format!("Run {} asks nothing.", run.id))?,
@@ -58,12 +58,12 @@ impl Asks {
                 );
             }
         }
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }
 
 /// What kind of ask it is, in a word.
-fn kind(ask: &AskNow) -> &'static str {
+fn kind(ask: &ApiAsk) -> &'static str {
     match &ask.body {
         Some(Ask::Approval(_)) => "approval",
         Some(Ask::Question { .. }) => "question",
@@ -73,7 +73,7 @@ fn kind(ask: &AskNow) -> &'static str {
     }
 }
 
-fn state(ask: &AskNow) -> (String, Tone) {
+fn state(ask: &ApiAsk) -> (String, Tone) {
     match ask.state.as_str() {
         "open" => (format!("? {}", kind(ask)), Tone::Heed),
         "offered" => ("→ on its way".into(), Tone::Quiet),
@@ -86,13 +86,13 @@ fn state(ask: &AskNow) -> (String, Tone) {
 }
 
 /// By when its default answers; that of an ask that is closed is nobody's business any more.
-fn deadline(ask: &AskNow) -> Option<i64> {
+fn deadline(ask: &ApiAsk) -> Option<i64> {
     ask.deadline.filter(|_| matches!(ask.state.as_str(), "open" | "offered"))
 }
 
-fn table(asks: &[AskNow], now: i64) -> String {
+fn table(asks: &[ApiAsk], now: i64) -> String {
     let heading = ["ID", "KIND", "RUN", "ASK", "STORY", "AGENT", "AGE", "DEADLINE", "WHAT"];
-    let mut table = Table::new(&heading).right(&[6]);
+    let mut table = TextTable::new(&heading).right(&[6]);
     for open in asks {
         let (state, tone) = state(open);
         table.row(
@@ -113,7 +113,7 @@ fn table(asks: &[AskNow], now: i64) -> String {
     table.text()
 }
 
-fn whole(open: &AskNow, now: i64) -> String {
+fn whole(open: &ApiAsk, now: i64) -> String {
     let dim = Tone::Quiet.style();
     let deadline =
         deadline(open).map(|at| format!(", its default answers {}", age::until(at, now)));
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_told_with_its_age_and_its_deadline() {
-        let reply: Reply = serde_json::from_value(serde_json::json!({ "asks": [
+        let reply: ApiAsks = serde_json::from_value(serde_json::json!({ "asks": [
             { "run": "r7", "ask": "a1", "story": "s1", "agent": "coder", "state": "open", "digest": "3f2abb",
               "opened_at": 0, "deadline": 1_800_000,
               "body": { "kind": "approval", "tool": "Bash", "tool_kind": "execute",

@@ -5,8 +5,8 @@ use musher_core::Usd;
 use serde_json::json;
 
 use super::place::PlaceArgs;
-use super::{CliError, Exit, money, out, receipt};
-use crate::client::views::{Day, Local, ProjectDay, Spent};
+use super::{CliError, CliExit, money, out, receipt};
+use crate::client::views::{ApiDay, ApiLocalSettings, ApiSpent, ProjectDay};
 
 #[derive(Debug, Args)]
 pub(crate) struct Cap {
@@ -36,7 +36,7 @@ fn amount(text: &str) -> Result<Amount, String> {
 }
 
 impl Cap {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let client = place.client()?;
         let Some(amount) = self.usd else {
@@ -44,13 +44,13 @@ impl Cap {
             match place.json() {
                 true => out::document(&reply.text())?,
                 false => {
-                    let Local { caps, .. } = reply.read()?;
+                    let ApiLocalSettings { caps, .. } = reply.read()?;
                     out::line(&shown(caps.day_usd))?;
                     let ProjectDay { day } = client.get(&["project"], &[]).await?.read()?;
                     out::line(&so_far(&day))?;
                 }
             }
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         };
         let day_usd = match amount {
             Amount::Usd(dollars) => Some(dollars),
@@ -72,10 +72,10 @@ fn shown(day_usd: Option<f64>) -> String {
 }
 
 /// What is gone of the day, and what may be: money that nobody can account for is not there to be spent.
-fn so_far(day: &Day) -> String {
+fn so_far(day: &ApiDay) -> String {
     let cost_usd = (!day.unknown).then_some(day.spent_usd);
     let (known_cost_usd, estimated) = (day.spent_usd, day.estimated);
-    let spent = Spent { cost_usd, known_cost_usd, estimated, ..Spent::default() };
+    let spent = ApiSpent { cost_usd, known_cost_usd, estimated, ..ApiSpent::default() };
     let spent = format!("Today: {}", money::bill(&spent));
     match Usd::from_dollars(day.held_usd) {
         held if held.is_zero() => format!("{spent}."),
@@ -91,7 +91,8 @@ mod tests {
 
     #[test]
     fn what_is_gone_of_the_day_is_told_with_what_may_be() {
-        let day = |unknown, held_usd| Day { spent_usd: 0.5, unknown, held_usd, estimated: false };
+        let day =
+            |unknown, held_usd| ApiDay { spent_usd: 0.5, unknown, held_usd, estimated: false };
         assert_eq!(so_far(&day(false, 0.0)), "Today: $0.50.");
         let said =
             "Today: ≥ $0.50; $0.25 more is held, because runs of unknown cost may have spent it.";

@@ -8,24 +8,24 @@ use std::time::{Duration, Instant};
 
 use anstyle::AnsiColor;
 use clap::Args;
-use musher_core::pool::Reply;
+use musher_core::pool::CommandReply;
 use musher_core::{AgentName, CommandId, Outcome, RunId, Sender, ShownAsk, StoryId, Usd};
 use uuid::Uuid;
 
-use super::asking::STARTLED;
+use super::asking::STRAY_INPUT_WINDOW;
 use super::diff::unified;
 use super::door::Web;
 use super::signals::Signals;
 use super::terminal::Typed;
-use super::{CliError, Exit, out, tell, terminal};
+use super::{CliError, CliExit, out, tell, terminal};
 use crate::api::ask_digest;
-use crate::client::views::Diff;
+use crate::client::views::ApiDiff;
 use crate::journal::Views;
-use crate::pool::{Accepted, RunName, Wish};
+use crate::pool::{AcceptedCommand, RunName, Wish};
 use crate::runner::launch;
 use answers::{is_closed, marked, own_answer, typed, until_closed};
-use stage::Stage;
-use watch::{Asked, Watched};
+use stage::DemoServer;
+use watch::{DemoAsk, DemoRun};
 
 /// What is to be done, by whom, and in which colour.
 const STORIES: &[(&str, &str, AnsiColor)] = &[
@@ -34,7 +34,7 @@ const STORIES: &[(&str, &str, AnsiColor)] = &[
     ("Write the manual", "writer", AnsiColor::Magenta),
 ];
 /// How often the logs are looked at; they are local and short.
-const LOOK: Duration = Duration::from_millis(30);
+const DEMO_POLL_INTERVAL: Duration = Duration::from_millis(30);
 
 /// A demonstration that needs no key and no network.
 #[derive(Debug, Args)]
@@ -50,9 +50,9 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let mut signals = Signals::heed();
-        let (stage, door) = Stage::set(self.web.site()).await?;
+        let (stage, door) = DemoServer::set(self.web.site()).await?;
         let latch = door.latch();
         out::prose(&format!(
             "Three scripted agents work at once in {}, which is removed at the end.",
@@ -73,7 +73,7 @@ impl Demo {
                 played = show.play(stays) => played,
                 () = signals.told_to_end() => {
                     tell("Ending everything.");
-                    Ok(Exit::Stopped)
+                    Ok(CliExit::Stopped)
                 }
             };
             latch.close();
@@ -86,21 +86,21 @@ impl Demo {
 }
 
 struct Show {
-    stage: Stage,
+    stage: DemoServer,
     /// Where a browser sees it.
     link: String,
     unattended: bool,
     typed: Typed,
     /// When an ask that was in front of the person was answered elsewhere.
     vanished: Option<Instant>,
-    cast: Vec<(StoryId, Watched)>,
+    cast: Vec<(StoryId, DemoRun)>,
 }
 
 impl Show {
-    async fn play(&mut self, stays: bool) -> Result<Exit, CliError> {
+    async fn play(&mut self, stays: bool) -> Result<CliExit, CliError> {
         for (title, agent, colour) in STORIES {
             let add = Wish::AddStory { id: None, title: (*title).into(), text: String::new() };
-            let Reply::Story(story) = self.wish(add).await? else { return Err(odd()) };
+            let CommandReply::Story(story) = self.wish(add).await? else { return Err(odd()) };
             let name: AgentName =
                 agent.parse().map_err(|error| CliError::user(format!("{error}")))?;
             let start = Wish::StartRun {
@@ -109,9 +109,9 @@ impl Show {
                 model: None,
                 prompt: None,
             };
-            let Reply::Run(run) = self.wish(start).await? else { return Err(odd()) };
+            let CommandReply::Run(run) = self.wish(start).await? else { return Err(odd()) };
             out::line(&format!("  {story}  {title:<26} {run} by {agent}"))?;
-            self.cast.push((story, Watched::new(run, agent, *colour)));
+            self.cast.push((story, DemoRun::new(run, agent, *colour)));
         }
         out::line("")?;
         let bus = self.stage.supervisor.bus().clone();
@@ -124,7 +124,7 @@ impl Show {
             for asked in asked {
                 self.answer(asked).await?;
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(DEMO_POLL_INTERVAL).await;
             launch::reap();
         }
         for (_, watched) in &self.cast {
@@ -135,8 +135,8 @@ impl Show {
             self.stay().await?;
         }
         let completed =
-            |(_, watched): &(StoryId, Watched)| watched.outcome == Some(Outcome::Completed);
-        Ok(if self.cast.iter().all(completed) { Exit::Completed } else { Exit::Failed })
+            |(_, watched): &(StoryId, DemoRun)| watched.outcome == Some(Outcome::Completed);
+        Ok(if self.cast.iter().all(completed) { CliExit::Completed } else { CliExit::Failed })
     }
 
     /// Lets people look around in the browser until they have seen enough.
@@ -153,7 +153,7 @@ impl Show {
         Ok(())
     }
 
-    async fn answer(&mut self, asked: Asked) -> Result<(), CliError> {
+    async fn answer(&mut self, asked: DemoAsk) -> Result<(), CliError> {
         let Some((_, watched)) = self.cast.iter().find(|(_, watched)| watched.run == asked.run)
         else {
             return Ok(());
@@ -169,7 +169,7 @@ impl Show {
                 out::line("")?;
                 out::line(&format!("{} asks:", watched.agent))?;
                 let pool = self.stage.supervisor.pool();
-                let startled = self.vanished.is_some_and(|at| at.elapsed() < STARTLED);
+                let startled = self.vanished.is_some_and(|at| at.elapsed() < STRAY_INPUT_WINDOW);
                 let answer = tokio::select! {
                     answer = typed(&asked.body, &mut self.typed, startled) => Some(answer?),
                     () = until_closed(pool, asked.run, &asked.ask) => None,
@@ -235,7 +235,7 @@ impl Show {
         )
     }
 
-    async fn changes(&self, slot: musher_core::SlotId) -> Result<Diff, CliError> {
+    async fn changes(&self, slot: musher_core::SlotId) -> Result<ApiDiff, CliError> {
         let diff = self.stage.supervisor.changes(slot).await;
         let diff = diff.map_err(|error| CliError::Unavailable(error.to_string()))?;
         serde_json::to_value(diff)
@@ -251,15 +251,15 @@ impl Show {
             .map_err(|error| CliError::Unavailable(error.to_string()))
     }
 
-    async fn wish(&self, wish: Wish) -> Result<Reply, CliError> {
+    async fn wish(&self, wish: Wish) -> Result<CommandReply, CliError> {
         let id: CommandId = Uuid::new_v4()
             .to_string()
             .parse()
             .map_err(|error| CliError::user(format!("{error}")))?;
         let accepted = self.stage.supervisor.pool().command(wish, id, None).await;
         let reply = match accepted {
-            Ok(Accepted::Final(reply)) => Ok(reply),
-            Ok(Accepted::Pending(pending)) => pending.last_word().await,
+            Ok(AcceptedCommand::Final(reply)) => Ok(reply),
+            Ok(AcceptedCommand::Pending(pending)) => pending.last_word().await,
             Err(error) => Err(error),
         };
         reply.map_err(|error| CliError::user(error.to_string()))

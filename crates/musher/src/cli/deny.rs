@@ -3,9 +3,9 @@
 use clap::Args;
 use musher_core::Answer;
 
-use super::open_ask::{Given, Open, Which, send};
+use super::open_ask::{AnswerToSend, OpenAsks, Which, send};
 use super::place::PlaceArgs;
-use super::{CliError, Exit};
+use super::{CliError, CliExit};
 
 #[derive(Debug, Args)]
 pub(crate) struct Deny {
@@ -22,10 +22,10 @@ pub(crate) struct Deny {
 }
 
 impl Deny {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let client = place.client()?;
-        let chosen = Open::read(&client).await?.chosen(&client, &self.which).await?;
+        let chosen = OpenAsks::read(&client).await?.chosen(&client, &self.which).await?;
         let reason = self.reason;
         let answer = match self.interrupt {
             true => Answer::DenyAndInterrupt { reason },
@@ -33,7 +33,7 @@ impl Deny {
         };
         let given = chosen.into_iter().map(|chosen| {
             let done = format!("ask {} of {} is denied", chosen.ask.ask, chosen.ask.run);
-            Given { chosen, answer: answer.clone(), done }
+            AnswerToSend { chosen, answer: answer.clone(), done }
         });
         send(&place, &client, &self.which.seen, "Deny", given.collect()).await
     }

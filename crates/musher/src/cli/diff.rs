@@ -4,15 +4,15 @@ use anstyle::{AnsiColor, Style};
 use clap::Args;
 
 use super::place::PlaceArgs;
-use super::run_name::RunName;
+use super::run_name::RunNameArg;
 use super::text::visible;
-use super::{CliError, Exit, out, tell, terminal};
-use crate::client::views::{Diff as Changes, FileDiff, Hunk};
+use super::{CliError, CliExit, out, tell, terminal};
+use crate::client::views::{ApiDiff as Changes, ApiFileDiff, ApiHunk};
 
 #[derive(Debug, Args)]
-pub(crate) struct Diff {
+pub(crate) struct DiffArgs {
     /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
-    run: RunName,
+    run: RunNameArg,
     /// Only how many lines changed in which files.
     #[arg(long)]
     stat: bool,
@@ -20,13 +20,13 @@ pub(crate) struct Diff {
     place: PlaceArgs,
 }
 
-impl Diff {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl DiffArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let reply = place.client()?.get(&["runs", &self.run.wire(), "diff"], &[]).await?;
         if place.json() {
             out::document(&reply.text())?;
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         }
         let changes: Changes = reply.read()?;
         match (changes.files.is_empty(), self.stat) {
@@ -41,7 +41,7 @@ impl Diff {
         if changes.truncated {
             tell("There is more than is shown; see the rest with git in the run's branch.");
         }
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }
 
@@ -52,7 +52,7 @@ const CYAN: Style = AnsiColor::Cyan.on_default();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 
 /// What agents' programs do with a file, if whoever reads the change should know.
-pub(crate) fn heed(file: &FileDiff) -> Option<&'static str> {
+pub(crate) fn heed(file: &ApiFileDiff) -> Option<&'static str> {
     match file.effect.as_deref()? {
         "executes" => Some("agents' programs run what this file names"),
         "obeys" => Some("agents obey what this file says"),
@@ -61,7 +61,7 @@ pub(crate) fn heed(file: &FileDiff) -> Option<&'static str> {
 }
 
 /// One file as a unified diff; whatever a terminal would hide is shown.
-pub(crate) fn unified(file: &FileDiff) -> String {
+pub(crate) fn unified(file: &ApiFileDiff) -> String {
     let path = visible(&file.path);
     let old = file.old_path.as_deref().map_or_else(|| path.clone(), visible);
     let mut text = format!("{BOLD}diff --git a/{old} b/{path}{BOLD:#}");
@@ -94,7 +94,7 @@ pub(crate) fn unified(file: &FileDiff) -> String {
     text + &file.hunks.iter().map(hunk).collect::<String>()
 }
 
-fn hunk(hunk: &Hunk) -> String {
+fn hunk(hunk: &ApiHunk) -> String {
     let range = |start: u64, lines: u64| match lines {
         1 => start.to_string(),
         lines => format!("{start},{lines}"),
@@ -122,7 +122,7 @@ fn hunk(hunk: &Hunk) -> String {
 
 /// How many lines changed in each file.
 fn stat(changes: &Changes, width: usize) -> String {
-    let name = |file: &FileDiff| match &file.old_path {
+    let name = |file: &ApiFileDiff| match &file.old_path {
         Some(old) => format!("{} → {}", visible(old), visible(&file.path)),
         None => visible(&file.path),
     };
@@ -152,7 +152,7 @@ fn stat(changes: &Changes, width: usize) -> String {
             text += &format!("  {YELLOW}! {words}{YELLOW:#}\n");
         }
     }
-    let sum = |count: fn(&FileDiff) -> u64| changes.files.iter().map(count).sum::<u64>();
+    let sum = |count: fn(&ApiFileDiff) -> u64| changes.files.iter().map(count).sum::<u64>();
     let (added, removed) = (sum(|file| file.added), sum(|file| file.removed));
     let files = changes.files.len();
     let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };

@@ -5,42 +5,42 @@ mod server;
 use clap::Args;
 use serde_json::json;
 
-use super::place::{Place, PlaceArgs};
+use super::place::{PlaceArgs, WorkLocation};
 use super::table::Tone;
 use super::text::one_line;
-use super::{CliError, Exit, out};
-use crate::checks::{Check, Findings, Program, Site, Trouble, Verdict};
+use super::{CliError, CliExit, out};
+use crate::checks::{Check, CheckContext, CheckFindings, CheckTrouble, CheckVerdict, Program};
 use crate::supervisor::git_env;
 
 #[derive(Debug, Args)]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArgs {
     #[command(flatten)]
     place: PlaceArgs,
 }
 
-impl Doctor {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl DoctorArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let site = site(&place);
-        let Findings { mut checks, project } = site.examine().await;
+        let CheckFindings { mut checks, project } = site.examine().await;
         checks.extend(site.programs(project.as_ref()).iter().map(Program::check));
         checks.extend(server::checks(&place).await);
-        let bad = checks.iter().any(|check| check.verdict == Verdict::Bad);
+        let bad = checks.iter().any(|check| check.verdict == CheckVerdict::Bad);
         match place.json() {
             true => out::document(&document(&checks, bad))?,
             false => out::hanging(&text(&checks), widest(&checks) + 7)?,
         }
-        Ok(if bad { Exit::User } else { Exit::Completed })
+        Ok(if bad { CliExit::User } else { CliExit::Completed })
     }
 }
 
 /// Where is looked.
-fn site(place: &Place) -> Site {
+fn site(place: &WorkLocation) -> CheckContext {
     let trouble = |error: CliError| {
         let fix = error.hint().unwrap_or_default().to_owned();
-        Trouble { says: error.to_string(), fix }
+        CheckTrouble { says: error.to_string(), fix }
     };
-    Site {
+    CheckContext {
         repo: place.repo().map_err(trouble),
         state: place.state().map_err(trouble),
         environment: place.environment.clone(),
@@ -48,11 +48,11 @@ fn site(place: &Place) -> Site {
     }
 }
 
-fn tone(verdict: Verdict) -> Tone {
+fn tone(verdict: CheckVerdict) -> Tone {
     match verdict {
-        Verdict::Ok => Tone::Good,
-        Verdict::Warn => Tone::Heed,
-        Verdict::Bad => Tone::Bad,
+        CheckVerdict::Ok => Tone::Good,
+        CheckVerdict::Warn => Tone::Heed,
+        CheckVerdict::Bad => Tone::Bad,
     }
 }
 

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use musher_web::Site;
+use musher_web::WebFiles;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::CliError;
 use crate::api;
-use crate::home::{Home, HomeError, ServerFile, Token, Tokens};
+use crate::home::{AccessToken, Home, HomeError, ServerFile, TokenStore};
 use crate::supervisor::Supervisor;
 
 /// How long the port of a server that was killed may outlive it.
-const DYING: Duration = Duration::from_secs(2);
+const PORT_RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Where the web UI comes from.
 #[derive(Debug, Args)]
@@ -31,13 +31,13 @@ pub(super) struct Web {
 
 impl Web {
     #[cfg(debug_assertions)]
-    pub(super) fn site(&self) -> Site {
-        self.web_dir.clone().map_or(Site::Embedded, Site::Folder)
+    pub(super) fn site(&self) -> WebFiles {
+        self.web_dir.clone().map_or(WebFiles::Embedded, WebFiles::Folder)
     }
 
     #[cfg(not(debug_assertions))]
-    pub(super) fn site(&self) -> Site {
-        Site::Embedded
+    pub(super) fn site(&self) -> WebFiles {
+        WebFiles::Embedded
     }
 }
 
@@ -53,8 +53,8 @@ pub(super) async fn listen(at: SocketAddr) -> Result<TcpListener, CliError> {
     let bound = loop {
         match TcpListener::bind(at).await {
             // What a server that was killed had just forked may hold its port for a moment longer.
-            Err(error) if error.kind() == AddrInUse && began.elapsed() < DYING => {
-                tokio::time::sleep(DYING / 40).await;
+            Err(error) if error.kind() == AddrInUse && began.elapsed() < PORT_RELEASE_TIMEOUT => {
+                tokio::time::sleep(PORT_RELEASE_TIMEOUT / 40).await;
             }
             bound => break bound,
         }
@@ -68,21 +68,21 @@ pub(super) async fn listen(at: SocketAddr) -> Result<TcpListener, CliError> {
 }
 
 /// The port that the project had before, so that pages that are open find it again.
-pub(super) struct Found {
+pub(super) struct EarlierPort {
     pub(super) listener: TcpListener,
     /// That another program has taken the port meanwhile.
     pub(super) notice: Option<String>,
 }
 
 /// Listens where the project was found before, or on any free port if that one is taken.
-pub(super) async fn listen_again(at: SocketAddr, home: &Home) -> Result<Found, CliError> {
+pub(super) async fn listen_again(at: SocketAddr, home: &Home) -> Result<EarlierPort, CliError> {
     // A server of this project that still lives is told of when its lock is tried.
     let before = home.port().filter(|_| at.port() == 0 && home.server().is_none());
     let Some(port) = before else {
-        return Ok(Found { listener: listen(at).await?, notice: None });
+        return Ok(EarlierPort { listener: listen(at).await?, notice: None });
     };
     if let Ok(listener) = listen(SocketAddr::new(at.ip(), port)).await {
-        return Ok(Found { listener, notice: None });
+        return Ok(EarlierPort { listener, notice: None });
     }
     let listener = listen(at).await?;
     let now = listener.local_addr().map_err(|error| broken(&error))?.port();
@@ -90,17 +90,17 @@ pub(super) async fn listen_again(at: SocketAddr, home: &Home) -> Result<Found, C
         "Another program has taken port {port} of this project; it is {now} from now on. \
          Pages that are open do not find the server there: `musher open` opens a new one."
     );
-    Ok(Found { listener, notice: Some(notice) })
+    Ok(EarlierPort { listener, notice: Some(notice) })
 }
 
 /// A door that is announced, and lets people in once it is served.
-pub(super) struct Door {
+pub(super) struct BoundPort {
     listener: TcpListener,
-    context: api::Context,
+    context: api::ApiContext,
     closing: CancellationToken,
     home: Home,
     url: String,
-    code: Token,
+    code: AccessToken,
 }
 
 /// Closes a door from elsewhere.
@@ -109,18 +109,18 @@ pub(super) struct Latch {
     home: Home,
 }
 
-impl Door {
+impl BoundPort {
     pub(super) fn open(
         listener: TcpListener,
         supervisor: &Supervisor,
         home: &Home,
         origins: &[String],
-        site: Site,
+        site: WebFiles,
     ) -> Result<Self, CliError> {
         let address = listener.local_addr().map_err(|error| broken(&error))?;
         let token = home.token().map_err(|error| refused(&error))?;
-        let code = Token::mint().map_err(|error| broken(&error))?;
-        let tokens = Arc::new(Tokens::open(home.path()).map_err(|error| refused(&error))?);
+        let code = AccessToken::mint().map_err(|error| broken(&error))?;
+        let tokens = Arc::new(TokenStore::open(home.path()).map_err(|error| refused(&error))?);
         let access = api::Access::new(token, tokens, address.port(), &[], origins);
         let closing = CancellationToken::new();
         let mut context = supervisor.context(access, api::Code::new(code.clone()), closing.clone());

@@ -7,27 +7,27 @@ use futures_util::{StreamExt, stream};
 use musher_core::SessionEnded;
 use serde_json::json;
 
-use super::place::{Place, PlaceArgs};
-use super::run_name::RunName;
-use super::runners::{self, Alive, End};
-use super::{CliError, Exit, out, tell};
-use crate::client::views::{Receipt, Run, Runs};
+use super::place::{PlaceArgs, WorkLocation};
+use super::run_name::RunNameArg;
+use super::runners::{self, Alive, RunnerStop};
+use super::{CliError, CliExit, out, tell};
+use crate::client::views::{ApiReceipt, ApiRun, Runs};
 use crate::client::{Client, ClientError};
 use crate::runner::log::outcome;
 
 /// How many runs are told at the same time.
-const AT_ONCE: usize = 16;
+const MAX_PARALLEL_STOPS: usize = 16;
 /// How often a run is looked at whose log has ended.
-const LOOK: Duration = Duration::from_millis(50);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// A stop takes up to 20 s.
-const PATIENCE: Duration = Duration::from_secs(30);
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Which runs are to end.
 #[derive(Debug, Args)]
 pub(crate) struct EndArgs {
     /// The runs: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
     #[arg(value_name = "RUN", required_unless_present = "all")]
-    runs: Vec<RunName>,
+    runs: Vec<RunNameArg>,
     /// Every run that is not over.
     #[arg(long, conflicts_with = "runs")]
     all: bool,
@@ -54,7 +54,7 @@ enum Ending {
 }
 
 /// Ends the runs and tells of each what became of it.
-pub(crate) async fn end(args: EndArgs, how: End) -> Result<Exit, CliError> {
+pub(crate) async fn end(args: EndArgs, how: RunnerStop) -> Result<CliExit, CliError> {
     let place = args.place.clone().place();
     let ended = match place.client_that_answers().await? {
         Some(client) => through_server(&client, &args, how).await?,
@@ -64,7 +64,7 @@ pub(crate) async fn end(args: EndArgs, how: End) -> Result<Exit, CliError> {
         out::line("No run is under way.")?;
     }
     let many = ended.len() > 1;
-    let mut exit = Exit::Completed;
+    let mut exit = CliExit::Completed;
     for Ended { run, how: ended } in ended {
         if place.json() {
             out::document(&document(&run, &ended))?;
@@ -94,17 +94,21 @@ fn document(run: &str, ended: &Result<Ending, CliError>) -> String {
     document.to_string()
 }
 
-fn in_words(run: &str, how: End, ending: &Ending) -> String {
+fn in_words(run: &str, how: RunnerStop, ending: &Ending) -> String {
     match (ending, how) {
         (Ending::Over(Some(outcome)), _) => format!("{run} is over: {outcome}"),
         (Ending::Over(None), _) => format!("{run} is over"),
-        (Ending::Told, End::Stop) => format!("{run} is stopping"),
-        (Ending::Told, End::Kill) => format!("{run} is being killed"),
+        (Ending::Told, RunnerStop::Stop) => format!("{run} is stopping"),
+        (Ending::Told, RunnerStop::Kill) => format!("{run} is being killed"),
         (Ending::Pending, _) => format!("{run} ends as soon as its runner answers again"),
     }
 }
 
-async fn through_server(client: &Client, args: &EndArgs, how: End) -> Result<Vec<Ended>, CliError> {
+async fn through_server(
+    client: &Client,
+    args: &EndArgs,
+    how: RunnerStop,
+) -> Result<Vec<Ended>, CliError> {
     let names: Vec<(String, String)> = match args.all {
         true => {
             let live: Runs = client.read(&["runs"], &[("state", "live")]).await?;
@@ -116,55 +120,55 @@ async fn through_server(client: &Client, args: &EndArgs, how: End) -> Result<Vec
         let how = end_one(client, &wire, how, args.no_wait).await.map_err(CliError::from);
         Ended { run, how }
     });
-    Ok(told.buffered(AT_ONCE).collect().await)
+    Ok(told.buffered(MAX_PARALLEL_STOPS).collect().await)
 }
 
 async fn end_one(
     client: &Client,
     name: &str,
-    how: End,
+    how: RunnerStop,
     no_wait: bool,
 ) -> Result<Ending, ClientError> {
     let verb = match how {
-        End::Stop => "stop",
-        End::Kill => "kill",
+        RunnerStop::Stop => "stop",
+        RunnerStop::Kill => "kill",
     };
     // The name is settled first: by the end it might stand for another run.
-    let run: Run = client.read(&["runs", name], &[]).await?;
+    let run: ApiRun = client.read(&["runs", name], &[]).await?;
     if run.is_over() {
         return Ok(over(run));
     }
     let sent = client.post(&["runs", &run.id, verb], &json!({})).await;
-    let receipt: Receipt = match sent {
+    let receipt: ApiReceipt = match sent {
         Ok(reply) => reply.read()?,
         Err(error) => {
             // It may have ended by itself in the meantime, which is as good.
-            let run: Run = client.read(&["runs", &run.id], &[]).await?;
+            let run: ApiRun = client.read(&["runs", &run.id], &[]).await?;
             return if run.is_over() { Ok(over(run)) } else { Err(error) };
         }
     };
     match receipt {
-        Receipt::Pending => return Ok(Ending::Pending),
-        Receipt::Done
-        | Receipt::Sent
-        | Receipt::Added { .. }
-        | Receipt::Queued { .. }
-        | Receipt::Other => {}
+        ApiReceipt::Pending => return Ok(Ending::Pending),
+        ApiReceipt::Done
+        | ApiReceipt::Sent
+        | ApiReceipt::Added { .. }
+        | ApiReceipt::Queued { .. }
+        | ApiReceipt::Other => {}
     }
     if no_wait {
         return Ok(Ending::Told);
     }
     // The server went away or the run takes its time; it was told in any case.
-    let ended = tokio::time::timeout(PATIENCE, until_over(client, &run.id)).await;
+    let ended = tokio::time::timeout(STOP_TIMEOUT, until_over(client, &run.id)).await;
     Ok(ended.ok().transpose()?.flatten().map_or(Ending::Told, over))
 }
 
-fn over(run: Run) -> Ending {
+fn over(run: ApiRun) -> Ending {
     Ending::Over(run.outcome.map(|outcome| outcome.replace('_', " ")))
 }
 
 /// Waits until a run is over; `None` if the server went away before.
-async fn until_over(client: &Client, run: &str) -> Result<Option<Run>, ClientError> {
+async fn until_over(client: &Client, run: &str) -> Result<Option<ApiRun>, ClientError> {
     let path = ["runs", run, "events", "stream"];
     let mut log = client.stream(&path, &[("kinds", "session_ended")], None).await?;
     loop {
@@ -176,15 +180,19 @@ async fn until_over(client: &Client, run: &str) -> Result<Option<Run>, ClientErr
     }
     // What the run left in its worktree is kept after the last word of its log.
     loop {
-        let run: Run = client.read(&["runs", run], &[]).await?;
+        let run: ApiRun = client.read(&["runs", run], &[]).await?;
         if run.is_over() {
             return Ok(Some(run));
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(STOP_POLL_INTERVAL).await;
     }
 }
 
-async fn through_sockets(place: &Place, args: &EndArgs, how: End) -> Result<Vec<Ended>, CliError> {
+async fn through_sockets(
+    place: &WorkLocation,
+    args: &EndArgs,
+    how: RunnerStop,
+) -> Result<Vec<Ended>, CliError> {
     let alive = place.home()?.map(|home| runners::alive(&home)).unwrap_or_default();
     if !args.all && alive.is_empty() {
         return Err(place.no_server());
@@ -206,7 +214,7 @@ async fn through_sockets(place: &Place, args: &EndArgs, how: End) -> Result<Vec<
         };
         Ended { run, how }
     });
-    Ok(told.buffered(AT_ONCE).collect().await)
+    Ok(told.buffered(MAX_PARALLEL_STOPS).collect().await)
 }
 
 fn outcome_of(alive: &Alive) -> Option<String> {
@@ -215,10 +223,10 @@ fn outcome_of(alive: &Alive) -> Option<String> {
 }
 
 /// The live run that a name stands for: the newest that fits.
-fn named<'a>(name: &RunName, alive: &'a [Alive]) -> Option<&'a Alive> {
+fn named<'a>(name: &RunNameArg, alive: &'a [Alive]) -> Option<&'a Alive> {
     let fits = |alive: &&Alive| match name {
-        RunName::Id(run) => alive.run == *run,
-        RunName::Latest { story, agent } => alive.spec.as_ref().is_some_and(|spec| {
+        RunNameArg::Id(run) => alive.run == *run,
+        RunNameArg::Latest { story, agent } => alive.spec.as_ref().is_some_and(|spec| {
             spec.story == *story && agent.as_ref().is_none_or(|agent| spec.agent == *agent)
         }),
     };

@@ -11,7 +11,7 @@ use crate::client::ClientError;
 
 /// How the command ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub(crate) enum CliExit {
     Completed,
     Bug,
     User,
@@ -21,21 +21,21 @@ pub(crate) enum Exit {
     Unavailable,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
+impl From<CliExit> for ExitCode {
+    fn from(exit: CliExit) -> Self {
         Self::from(match exit {
-            Exit::Completed => 0,
-            Exit::Bug => 1,
-            Exit::User => 2,
-            Exit::Failed => 3,
-            Exit::Stopped => 4,
-            Exit::Limit => 5,
-            Exit::Unavailable => 6,
+            CliExit::Completed => 0,
+            CliExit::Bug => 1,
+            CliExit::User => 2,
+            CliExit::Failed => 3,
+            CliExit::Stopped => 4,
+            CliExit::Limit => 5,
+            CliExit::Unavailable => 6,
         })
     }
 }
 
-impl Exit {
+impl CliExit {
     /// The exit that tells how a session ended.
     pub(crate) fn of(end: &SessionEnded) -> Self {
         match end.outcome {
@@ -75,7 +75,7 @@ pub(crate) enum CliError {
     Missing { message: String, hint: String },
     /// The server said no.
     #[error("{message}")]
-    Refused { exit: Exit, message: String, hint: Option<String> },
+    Refused { exit: CliExit, message: String, hint: Option<String> },
     /// Nobody reads what we print, or it cannot be written.
     #[error("standard output failed: {0}")]
     Output(io::Error),
@@ -94,14 +94,14 @@ impl CliError {
         Self::Missing { message: message.into(), hint: hint.into() }
     }
 
-    pub(crate) fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> CliExit {
         match self {
-            Self::User { .. } => Exit::User,
-            Self::Unavailable(_) | Self::Missing { .. } => Exit::Unavailable,
+            Self::User { .. } => CliExit::User,
+            Self::Unavailable(_) | Self::Missing { .. } => CliExit::Unavailable,
             Self::Refused { exit, .. } => *exit,
             // A reader that went away, as `head` does, has what it wanted.
-            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Completed,
-            Self::Output(_) => Exit::Unavailable,
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => CliExit::Completed,
+            Self::Output(_) => CliExit::Unavailable,
         }
     }
 
@@ -141,13 +141,13 @@ impl From<ClientError> for CliError {
             ClientError::Away(_) => Self::missing(message, "start one with `musher serve`"),
             ClientError::Garbled(_) => {
                 let hint = "use the same version of musher here and there".to_owned();
-                Self::Refused { exit: Exit::Bug, message, hint: Some(hint) }
+                Self::Refused { exit: CliExit::Bug, message, hint: Some(hint) }
             }
             ClientError::Refused(problem) => {
                 let exit = match problem.status {
-                    500 => Exit::Bug,
-                    429 | 501.. => Exit::Unavailable,
-                    _ => Exit::User,
+                    500 => CliExit::Bug,
+                    429 | 501.. => CliExit::Unavailable,
+                    _ => CliExit::User,
                 };
                 Self::Refused { exit, message, hint: problem.hint }
             }

@@ -4,13 +4,13 @@ use clap::Args;
 use serde_json::json;
 
 use super::place::PlaceArgs;
-use super::run_name::RunName;
-use super::{CliError, Exit, receipt, words};
+use super::run_name::RunNameArg;
+use super::{CliError, CliExit, receipt, words};
 
 #[derive(Debug, Args)]
 pub(crate) struct Fork {
     /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
-    run: RunName,
+    run: RunNameArg,
     /// What to do; the agent is told to go on when it is left out. `-` reads it from standard input.
     text: Option<String>,
     /// Begin at the end of this turn of its session, and not at the end of all; 0 is the beginning.
@@ -21,7 +21,7 @@ pub(crate) struct Fork {
 }
 
 impl Fork {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let text = self.text.map(|text| words::read("text", Some(text), None)).transpose()?;
         let body = json!({ "text": text, "turn": self.turn });
         let done = format!("{} is forked", self.run);

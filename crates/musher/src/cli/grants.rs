@@ -6,7 +6,7 @@ mod revoke;
 use clap::{Args, Subcommand};
 
 use super::place::PlaceArgs;
-use super::{CliError, Exit};
+use super::{CliError, CliExit};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -20,15 +20,15 @@ pub(crate) struct Grants {
 #[derive(Debug, Subcommand)]
 enum GrantsVerb {
     /// What was granted, and to whom.
-    List(list::List),
+    List(list::GrantListArgs),
     /// Take a grant back; runs that begin from then on ask again.
-    Revoke(revoke::Revoke),
+    Revoke(revoke::GrantRevokeArgs),
 }
 
 impl Grants {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         match self.verb {
-            None => list::List::at(self.place).run().await,
+            None => list::GrantListArgs::at(self.place).run().await,
             Some(GrantsVerb::List(list)) => list.run().await,
             Some(GrantsVerb::Revoke(revoke)) => revoke.run().await,
         }

@@ -6,8 +6,8 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 
-use super::place::{Place, PlaceArgs};
-use super::{CliError, Exit, out};
+use super::place::{PlaceArgs, WorkLocation};
+use super::{CliError, CliExit, out};
 use crate::checks::{usual_key, version_of};
 use crate::config::init::{Detected, Means, detect, draft};
 use crate::config::{self, PROJECT_FILE, trust};
@@ -17,13 +17,13 @@ use crate::runtimes;
 use crate::supervisor::git_env;
 
 #[derive(Debug, Args)]
-pub(crate) struct Init {
+pub(crate) struct InitArgs {
     #[command(flatten)]
     place: PlaceArgs,
 }
 
-impl Init {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl InitArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let (repo, state) = (place.repo()?, place.state()?);
         let path = repo.join(PROJECT_FILE);
@@ -41,7 +41,7 @@ impl Init {
             true => out::document(&document(&path, &found))?,
             false => out::prose(&text(&path, &found))?,
         }
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }
 
@@ -53,7 +53,7 @@ fn already_there(path: &Path) -> CliError {
 }
 
 /// What on this machine can play an agent.
-fn agents(place: &Place) -> Vec<Detected> {
+fn agents(place: &WorkLocation) -> Vec<Detected> {
     let path = place.environment.get("PATH").unwrap_or_default();
     let mut found = detect(path, runtimes::PROGRAMS);
     for agent in &mut found {
@@ -73,7 +73,7 @@ fn agents(place: &Place) -> Vec<Detected> {
 }
 
 /// The branch that stories start from, if git can tell.
-async fn default_branch(place: &Place, repo: &Path) -> Option<String> {
+async fn default_branch(place: &WorkLocation, repo: &Path) -> Option<String> {
     let scratch = tempfile::tempdir().ok()?;
     let git = Git::open(repo, git_env(&place.environment), scratch.path()).await.ok()?;
     Some(git.default_branch().await.ok()?.to_string())

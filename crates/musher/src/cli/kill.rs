@@ -3,8 +3,8 @@
 use clap::Args;
 
 use super::ending::{EndArgs, end};
-use super::runners::End;
-use super::{CliError, Exit};
+use super::runners::RunnerStop;
+use super::{CliError, CliExit};
 
 #[derive(Debug, Args)]
 pub(crate) struct Kill {
@@ -13,7 +13,7 @@ pub(crate) struct Kill {
 }
 
 impl Kill {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
-        end(self.which, End::Kill).await
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
+        end(self.which, RunnerStop::Kill).await
     }
 }

@@ -7,24 +7,24 @@ use std::io;
 
 use clap::Args;
 use musher_core::{Event, EventKind};
-use musher_runtime::Output;
+use musher_runtime::SessionOutput;
 
-use super::place::{Place, PlaceArgs};
+use super::place::{PlaceArgs, WorkLocation};
 use super::render::{People, View};
-use super::run_name::RunName;
+use super::run_name::RunNameArg;
 use super::terminal::Interrupts;
-use super::{CliError, Exit, out, tell};
-use crate::client::views::{Events, Run};
-use crate::client::{Client, ClientError, Follow, Heard, Message, Problem};
+use super::{CliError, CliExit, out, tell};
+use crate::client::views::{ApiRun, Events};
+use crate::client::{ApiProblem, Client, ClientError, SseMessage, StreamFollower, StreamUpdate};
 use crate::runner::log::Cursor;
 use crate::runner::wire::DeltaLine;
-use flow::{Flow, Piece};
+use flow::{Flow, LogChunk};
 use in_place::InPlace;
 
 #[derive(Debug, Args)]
 pub(crate) struct Logs {
     /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
-    run: RunName,
+    run: RunNameArg,
     /// Go on until the run is over.
     #[arg(short, long)]
     follow: bool,
@@ -42,11 +42,11 @@ pub(crate) struct Logs {
 const HELD: usize = 256;
 
 impl Logs {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let client = place.client()?;
         // The name is settled once: after a restart it might stand for another run.
-        let run: Run = client.read(&["runs", &self.run.wire()], &[]).await?;
+        let run: ApiRun = client.read(&["runs", &self.run.wire()], &[]).await?;
         let mut reader = Reader::new(&place, run.id);
         let mut after = self.after.map(|cursor| cursor.to_string());
         if !self.follow || self.last.is_some() {
@@ -54,23 +54,23 @@ impl Logs {
         }
         if self.follow {
             return match reader.follow(&place, after).await? {
-                Followed::Ended(_) => Ok(Exit::Completed),
-                Followed::Left => Ok(Exit::Stopped),
+                Followed::Ended(_) => Ok(CliExit::Completed),
+                Followed::Left => Ok(CliExit::Stopped),
             };
         }
         reader.finish()?;
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }
 
 /// Shows what a run does until it is over; the exit tells how it ended.
-pub(crate) async fn follow(place: &Place, run: &str) -> Result<Exit, CliError> {
+pub(crate) async fn follow(place: &WorkLocation, run: &str) -> Result<CliExit, CliError> {
     let mut reader = Reader::new(place, run.to_owned());
     match reader.follow(place, None).await? {
         Followed::Ended(exit) => Ok(exit),
         Followed::Left => {
             tell(&format!("the run goes on; `musher stop {run}` ends it"));
-            Ok(Exit::Stopped)
+            Ok(CliExit::Stopped)
         }
     }
 }
@@ -78,7 +78,7 @@ pub(crate) async fn follow(place: &Place, run: &str) -> Result<Exit, CliError> {
 /// Why following ended.
 enum Followed {
     /// The run is over.
-    Ended(Exit),
+    Ended(CliExit),
     /// The person has seen enough.
     Left,
 }
@@ -87,7 +87,7 @@ enum Followed {
 struct Reader {
     run: String,
     view: Show,
-    exit: Exit,
+    exit: CliExit,
 }
 
 enum Show {
@@ -104,7 +104,7 @@ enum Show {
 }
 
 impl Reader {
-    fn new(place: &Place, run: String) -> Self {
+    fn new(place: &WorkLocation, run: String) -> Self {
         let view = match place.json() {
             true => Show::Json,
             false => {
@@ -112,7 +112,7 @@ impl Reader {
                 Show::People { view, flow: Flow::default(), seq: 0, held: Vec::new() }
             }
         };
-        Self { run, view, exit: Exit::Completed }
+        Self { run, view, exit: CliExit::Completed }
     }
 
     /// Shows what is there, and gives the place where it ends.
@@ -145,14 +145,18 @@ impl Reader {
         }
     }
 
-    async fn follow(&mut self, place: &Place, after: Option<String>) -> Result<Followed, CliError> {
+    async fn follow(
+        &mut self,
+        place: &WorkLocation,
+        after: Option<String>,
+    ) -> Result<Followed, CliError> {
         let path = ["runs", self.run.as_str(), "events", "stream"];
         let deltas: &[(&str, &str)] = match self.view {
             Show::Json => &[],
             Show::People { .. } => &[("deltas", "1")],
         };
         let mut interrupts = Interrupts::listen();
-        let mut follow = Follow::new(|| place.find(), &path, deltas, after);
+        let mut follow = StreamFollower::new(|| place.find(), &path, deltas, after);
         let mut in_place = match self.view {
             Show::Json => None,
             Show::People { .. } => InPlace::at_a_terminal(&self.run),
@@ -180,7 +184,7 @@ impl Reader {
                 }
             };
             match heard {
-                Ok(Heard::Message(message)) => {
+                Ok(StreamUpdate::Message(message)) => {
                     if let Some(ended) = self.message(&message)? {
                         return Ok(ended);
                     }
@@ -191,14 +195,14 @@ impl Reader {
                         self.ask(&words)?;
                     }
                 }
-                Ok(Heard::Lost { why, wait }) => {
+                Ok(StreamUpdate::Lost { why, wait }) => {
                     self.broke_off()?;
                     tell(&format!(
                         "lost the server ({why}); trying again in {} ms",
                         wait.as_millis()
                     ));
                 }
-                Ok(Heard::Back) => tell("the server is back"),
+                Ok(StreamUpdate::Back) => tell("the server is back"),
                 Err(error) => {
                     self.finish()?;
                     return Err(error.into());
@@ -207,7 +211,7 @@ impl Reader {
         }
     }
 
-    fn message(&mut self, message: &Message) -> Result<Option<Followed>, CliError> {
+    fn message(&mut self, message: &SseMessage) -> Result<Option<Followed>, CliError> {
         match message.event.as_deref() {
             None => self.line(&message.data)?,
             Some("delta") => self.delta(&message.data)?,
@@ -221,7 +225,7 @@ impl Reader {
             }
             Some("problem") => {
                 self.finish()?;
-                let problem: Problem = serde_json::from_str(&message.data).unwrap_or_default();
+                let problem: ApiProblem = serde_json::from_str(&message.data).unwrap_or_default();
                 return Err(ClientError::Refused(Box::new(problem)).into());
             }
             // A newer server may say more.
@@ -234,7 +238,7 @@ impl Reader {
     fn line(&mut self, line: &str) -> Result<(), CliError> {
         let event: Option<Event> = serde_json::from_str(line).ok();
         if let Some(EventKind::SessionEnded(end)) = event.as_ref().map(|event| &event.kind) {
-            self.exit = Exit::of(end);
+            self.exit = CliExit::of(end);
         }
         match &mut self.view {
             Show::Json => out::document(line),
@@ -245,7 +249,7 @@ impl Reader {
                     flow.done(item);
                 }
                 *seq = event.seq;
-                view.show(&Output::Event(event), false).map_err(CliError::Output)?;
+                view.show(&SessionOutput::Event(event), false).map_err(CliError::Output)?;
                 let due = held.extract_if(.., |line| line.after <= *seq).collect::<Vec<_>>();
                 due.into_iter().try_for_each(|line| piece(view, flow, line))
             }
@@ -302,9 +306,9 @@ impl Reader {
 /// Shows a piece of text in flight.
 fn piece(view: &mut People, flow: &mut Flow, line: DeltaLine) -> Result<(), CliError> {
     let shown = match flow.take(line) {
-        Piece::Show(delta) => view.show(&Output::Delta(delta), false),
-        Piece::BrokeOff => view.broke_off(),
-        Piece::Nothing => Ok(()),
+        LogChunk::Show(delta) => view.show(&SessionOutput::Delta(delta), false),
+        LogChunk::BrokeOff => view.broke_off(),
+        LogChunk::Nothing => Ok(()),
     };
     shown.map_err(CliError::Output)
 }

@@ -10,10 +10,10 @@ use tokio_util::io::StreamReader;
 use tokio_util::sync::CancellationToken;
 
 use super::place::PlaceArgs;
-use super::{CliError, Exit};
-use crate::mcp::office::Remote;
+use super::{CliError, CliExit};
+use crate::mcp::api_client::Remote;
 use crate::mcp::operator::{INSTRUCTIONS, Operator};
-use crate::mcp::{self, Door};
+use crate::mcp::{self, ToolServer};
 use crate::runner::bridge::{BridgeError, bridge};
 use crate::runner::tools::SECRET;
 
@@ -30,12 +30,12 @@ pub(crate) struct Mcp {
 }
 
 impl Mcp {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         match self.run {
             Some(folder) => bridge_to(folder).await?,
             None => operate(self.place).await,
         }
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }
 
@@ -43,7 +43,7 @@ impl Mcp {
 async fn operate(place: PlaceArgs) {
     let place = place.place();
     let office = Remote::new(move || Ok(place.find()?.of_assistant()));
-    let door = Door::new(Operator::new(office), INSTRUCTIONS);
+    let door = ToolServer::new(Operator::new(office), INSTRUCTIONS);
     mcp::serve(door, StreamReader::new(input()), tokio::io::stdout(), &CancellationToken::new())
         .await;
 }

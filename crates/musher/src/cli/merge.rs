@@ -7,12 +7,12 @@ use serde_json::json;
 use super::diff::heed;
 use super::place::PlaceArgs;
 use super::text::visible;
-use super::{CliError, Exit, out, receipt, tell};
-use crate::client::views::{Diff, Receipt, Run, Runs};
+use super::{CliError, CliExit, out, receipt, tell};
+use crate::client::views::{ApiDiff, ApiReceipt, ApiRun, Runs};
 use crate::client::{Client, ClientError};
 
 #[derive(Debug, Args)]
-pub(crate) struct Merge {
+pub(crate) struct MergeArgs {
     /// The story's id.
     story: StoryId,
     /// The number of its branch; needed only when it has several.
@@ -25,8 +25,8 @@ pub(crate) struct Merge {
     place: PlaceArgs,
 }
 
-impl Merge {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl MergeArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.clone().place();
         let mut body = self.branch.map_or_else(|| json!({}), |branch| json!({ "branch": branch }));
         if self.with_secrets {
@@ -39,11 +39,11 @@ impl Merge {
         }
         let reply = client.post(&path, &body).await?;
         let story = &self.story;
-        if !place.json() && reply.read::<Receipt>()? == Receipt::Pending {
+        if !place.json() && reply.read::<ApiReceipt>()? == ApiReceipt::Pending {
             out::prose(&format!(
                 "the merge of story {story} is under way; `musher story show {story}` tells when it is done"
             ))?;
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         }
         receipt::told(&place, &reply, &format!("story {story} is merged"))
     }
@@ -55,7 +55,7 @@ impl Merge {
             Some(branch) => self.newest_on(client, branch).await,
         };
         let changes = match run {
-            Ok(run) => client.read::<Diff>(&["runs", &run, "diff"], &[("files", "only")]).await,
+            Ok(run) => client.read::<ApiDiff>(&["runs", &run, "diff"], &[("files", "only")]).await,
             Err(error) => Err(error),
         };
         match changes {
@@ -76,7 +76,7 @@ impl Merge {
         let query = [("story", self.story.as_str()), ("state", "all")];
         let Runs { runs, .. } = client.read(&["runs"], &query).await?;
         let name = BranchRef { story: self.story.clone(), n: branch }.to_string();
-        let on = |run: &&Run| run.branch.as_deref() == Some(&name);
+        let on = |run: &&ApiRun| run.branch.as_deref() == Some(&name);
         let newest = runs.iter().filter(on).max_by_key(|run| run.queued_at);
         Ok(newest.map_or_else(|| self.story.as_str().to_owned(), |run| run.id.clone()))
     }

@@ -2,13 +2,13 @@
 
 use musher_core::{SessionEnded, Usd};
 
-use crate::client::views::Spent;
+use crate::client::views::ApiSpent;
 
 const UNKNOWN: &str = "unknown";
 
 /// What something cost, such as `$0.12`; `≈` if some of it was worked out, `≥` if some of it is unknown. What is not known is
 /// never shown as nothing.
-pub(crate) fn cost(spent: &Spent) -> String {
+pub(crate) fn cost(spent: &ApiSpent) -> String {
     let known = Usd::from_dollars(spent.known_cost_usd);
     shown_as(spent.cost_usd.map(Usd::from_dollars), known, spent.estimated)
 }
@@ -19,7 +19,7 @@ pub(crate) fn of_end(end: &SessionEnded) -> String {
 }
 
 /// The same in the middle of a sentence.
-pub(crate) fn bill(spent: &Spent) -> String {
+pub(crate) fn bill(spent: &ApiSpent) -> String {
     in_a_sentence(cost(spent))
 }
 
@@ -37,7 +37,7 @@ fn in_a_sentence(cost: String) -> String {
 }
 
 /// Everything that the model was shown.
-pub(crate) fn shown(spent: &Spent) -> u64 {
+pub(crate) fn shown(spent: &ApiSpent) -> u64 {
     [
         spent.input,
         spent.cache_read,
@@ -66,11 +66,11 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_never_shown_as_nothing_and_what_is_estimated_is_marked() {
-        let spent = |cost_usd, known_cost_usd, estimated| Spent {
+        let spent = |cost_usd, known_cost_usd, estimated| ApiSpent {
             cost_usd,
             known_cost_usd,
             estimated,
-            ..Spent::default()
+            ..ApiSpent::default()
         };
         for (spent, said) in [
             (spent(Some(0.12), 0.12, false), "$0.12"),

@@ -7,11 +7,11 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::place::{Place, PlaceArgs};
-use super::{CliError, Exit, out, tell};
+use super::place::{PlaceArgs, WorkLocation};
+use super::{CliError, CliExit, out, tell};
 
 #[derive(Debug, Args)]
-pub(crate) struct Open {
+pub(crate) struct OpenArgs {
     /// Print the link instead of opening it; it signs one browser in, once.
     #[arg(long)]
     print: bool,
@@ -25,19 +25,19 @@ struct Link {
     code: String,
 }
 
-impl Open {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl OpenArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let client = place.client()?;
         let Link { code } = client.post(&["link"], &json!({})).await?.read()?;
         let link = format!("{}/#{code}", client.url().trim_end_matches('/'));
         if place.json() {
             out::document(&json!({ "url": link }).to_string())?;
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         }
         if self.print {
             out::line(&link)?;
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         }
         match browse(&place, &link) {
             Ok(browser) => tell(&format!("Opened {} with {browser}.", client.url())),
@@ -48,12 +48,12 @@ impl Open {
                 out::line(&link)?;
             }
         }
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }
 
 /// Starts the person's browser, and does not wait for it.
-fn browse(place: &Place, link: &str) -> Result<String, String> {
+fn browse(place: &WorkLocation, link: &str) -> Result<String, String> {
     let named = place.environment.get("BROWSER").filter(|name| !name.is_empty());
     let names = match named {
         Some(name) => vec![name.to_owned()],

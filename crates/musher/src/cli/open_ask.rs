@@ -7,13 +7,13 @@ use clap::Args;
 use serde_json::json;
 
 use super::CliError;
-use super::run_name::RunName;
+use super::run_name::RunNameArg;
 use crate::client::Client;
-use crate::client::views::{AskNow, Asks, Run};
-use choose::{Choice, choose};
+use crate::client::views::{ApiAsk, ApiAsks, ApiRun};
+use choose::{ParsedAnswer, choose};
 
 pub(crate) use choose::{Chosen, short};
-pub(crate) use send::{Given, send};
+pub(crate) use send::{AnswerToSend, send};
 
 /// Which asks are meant, and what the person has seen of them before this command.
 #[derive(Debug, Clone, Args)]
@@ -26,12 +26,12 @@ pub(crate) struct Which {
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
-    pub(crate) seen: Seen,
+    pub(crate) seen: SeenAsk,
 }
 
 /// What the person has seen of an ask before this command.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Seen {
+pub(crate) struct SeenAsk {
     /// The digest of the ask as it was shown to you; without it the ask is read and shown, and then answered.
     #[arg(long, value_name = "DIGEST")]
     pub(crate) shown: Option<String>,
@@ -42,13 +42,13 @@ pub(crate) struct Seen {
 
 /// All open asks of the project.
 #[derive(Debug)]
-pub(crate) struct Open {
-    asks: Vec<AskNow>,
+pub(crate) struct OpenAsks {
+    asks: Vec<ApiAsk>,
 }
 
-impl Open {
+impl OpenAsks {
     pub(crate) async fn read(client: &Client) -> Result<Self, CliError> {
-        let Asks { asks } = client.read(&["asks"], &[("limit", "1000")]).await?;
+        let ApiAsks { asks } = client.read(&["asks"], &[("limit", "1000")]).await?;
         Ok(Self { asks })
     }
 
@@ -59,12 +59,14 @@ impl Open {
         which: &Which,
     ) -> Result<Vec<Chosen>, CliError> {
         match choose(&self.asks, &which.asks, which.all)? {
-            Choice::Open(chosen) if chosen.is_empty() => Err(CliError::hinted(
+            ParsedAnswer::Open(chosen) if chosen.is_empty() => Err(CliError::hinted(
                 "nothing waits for an answer",
                 "see what is under way with `musher ps`",
             )),
-            Choice::Open(chosen) => Ok(chosen),
-            Choice::Elsewhere { run, ask } => Err(refused(client, &run, ask.as_deref()).await),
+            ParsedAnswer::Open(chosen) => Ok(chosen),
+            ParsedAnswer::Elsewhere { run, ask } => {
+                Err(refused(client, &run, ask.as_deref()).await)
+            }
         }
     }
 
@@ -77,7 +79,7 @@ impl Open {
     ) -> Result<(Chosen, usize), CliError> {
         if let Some(next) = next {
             // Only a whole id is taken for one: the beginning of an id may be the beginning of an answer.
-            let named = |ask: &&AskNow| choose::is_of(ask, target) && ask.ask == *next;
+            let named = |ask: &&ApiAsk| choose::is_of(ask, target) && ask.ask == *next;
             if let [only] = self.asks.iter().filter(named).collect::<Vec<_>>().as_slice() {
                 return Ok((Chosen { ask: (*only).clone(), named: true }, 1));
             }
@@ -87,34 +89,36 @@ impl Open {
             }
         }
         match choose(&self.asks, &[target.to_owned()], false)? {
-            Choice::Open(mut chosen) if chosen.len() == 1 => Ok((chosen.remove(0), 0)),
-            Choice::Open(_) => Err(CliError::user("one ask is answered at a time")),
-            Choice::Elsewhere { run, ask } => Err(refused(client, &run, ask.as_deref()).await),
+            ParsedAnswer::Open(mut chosen) if chosen.len() == 1 => Ok((chosen.remove(0), 0)),
+            ParsedAnswer::Open(_) => Err(CliError::user("one ask is answered at a time")),
+            ParsedAnswer::Elsewhere { run, ask } => {
+                Err(refused(client, &run, ask.as_deref()).await)
+            }
         }
     }
 
     /// Whether a run ever had an ask of this id.
     async fn ever(&self, client: &Client, run: &str, ask: &str) -> Result<bool, CliError> {
-        let Ok(run) = run.parse::<RunName>() else { return Ok(false) };
-        let Ok(run) = client.read::<Run>(&["runs", &run.wire()], &[]).await else {
+        let Ok(run) = run.parse::<RunNameArg>() else { return Ok(false) };
+        let Ok(run) = client.read::<ApiRun>(&["runs", &run.wire()], &[]).await else {
             return Ok(false);
         };
         let query = [("run", run.id.as_str()), ("all", "true"), ("limit", "1000")];
-        let Asks { asks } = client.read(&["asks"], &query).await?;
+        let ApiAsks { asks } = client.read(&["asks"], &query).await?;
         Ok(asks.iter().any(|it| it.ask == ask))
     }
 }
 
 /// Why nothing that is open is meant: what the server says of that run, or of that ask of it.
 async fn refused(client: &Client, run: &str, ask: Option<&str>) -> CliError {
-    let name: RunName = match run.parse() {
+    let name: RunNameArg = match run.parse() {
         Ok(name) => name,
         Err(why) => {
             let message = format!("no open ask is called {run}, and no run can be: {why}");
             return CliError::hinted(message, "see what waits with `musher asks`");
         }
     };
-    let run: Run = match client.read(&["runs", &name.wire()], &[]).await {
+    let run: ApiRun = match client.read(&["runs", &name.wire()], &[]).await {
         Ok(run) => run,
         Err(error) => return error.into(),
     };

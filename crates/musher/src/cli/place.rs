@@ -7,7 +7,7 @@ use musher_runtime::Environment;
 
 use super::{CliError, runners};
 use crate::client::{Client, ClientError};
-use crate::home::{self, Home, HomeError, Token};
+use crate::home::{self, AccessToken, Home, HomeError};
 
 /// What every command can be told.
 #[derive(Debug, Clone, Args)]
@@ -28,19 +28,19 @@ pub(crate) struct PlaceArgs {
 
 impl PlaceArgs {
     /// Reads the environment, once.
-    pub(crate) fn place(self) -> Place {
-        Place { args: self, environment: Environment::of_this_process() }
+    pub(crate) fn place(self) -> WorkLocation {
+        WorkLocation { args: self, environment: Environment::of_this_process() }
     }
 }
 
 /// Where a command works.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct WorkLocation {
     args: PlaceArgs,
     pub(crate) environment: Environment,
 }
 
-impl Place {
+impl WorkLocation {
     /// Whether programs read what is printed.
     pub(crate) fn json(&self) -> bool {
         self.args.json
@@ -95,7 +95,7 @@ impl Place {
             None => {
                 let path = home.path().join("token");
                 let read =
-                    Token::read(&path).map_err(|source| HomeError::Unusable { path, source });
+                    AccessToken::read(&path).map_err(|source| HomeError::Unusable { path, source });
                 read?.as_str().to_owned()
             }
         };

@@ -5,12 +5,12 @@ use musher_core::{AgentName, StoryId};
 use musher_runtime::now_ms;
 use serde_json::json;
 
-use super::place::{Place, PlaceArgs};
-use super::table::{Table, Tone};
+use super::place::{PlaceArgs, WorkLocation};
+use super::table::{TextTable, Tone};
 use super::text::one_line;
-use super::{CliError, Exit, age, ask, money, out, runners, state, tell};
+use super::{CliError, CliExit, age, ask, money, out, runners, state, tell};
 use crate::client::Client;
-use crate::client::views::{AskNow, Asks, Run, Runs};
+use crate::client::views::{ApiAsk, ApiAsks, ApiRun, Runs};
 use crate::secrets;
 
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub(crate) struct Ps {
 }
 
 impl Ps {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.clone().place();
         match place.client_that_answers().await? {
             Some(client) => self.of_server(&place, &client).await,
@@ -40,7 +40,7 @@ impl Ps {
         }
     }
 
-    async fn of_server(&self, place: &Place, client: &Client) -> Result<Exit, CliError> {
+    async fn of_server(&self, place: &WorkLocation, client: &Client) -> Result<CliExit, CliError> {
         let limit = self.limit.to_string();
         let mut query = vec![("state", if self.all { "all" } else { "live" }), ("limit", &limit)];
         query.extend(self.story.as_ref().map(|story| ("story", story.as_str())));
@@ -48,7 +48,7 @@ impl Ps {
         let reply = client.get(&["runs"], &query).await?;
         if place.json() {
             out::document(&reply.text())?;
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         }
         let Runs { runs, .. } = reply.read()?;
         match runs.as_slice() {
@@ -61,17 +61,17 @@ impl Ps {
             runs => {
                 let waits = runs.iter().any(|run| run.open_asks > 0);
                 let asks = match waits {
-                    true => client.read::<Asks>(&["asks"], &[("limit", "1000")]).await?.asks,
+                    true => client.read::<ApiAsks>(&["asks"], &[("limit", "1000")]).await?.asks,
                     false => Vec::new(),
                 };
                 out::line(&table(runs, &asks, now_ms()))?;
             }
         }
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 
     /// What the runners themselves tell; they need no server.
-    fn of_sockets(&self, place: &Place) -> Result<Exit, CliError> {
+    fn of_sockets(&self, place: &WorkLocation) -> Result<CliExit, CliError> {
         let mut alive = place.home()?.map(|home| runners::alive(&home)).unwrap_or_default();
         alive.retain(|alive| {
             let spec = alive.spec.as_ref();
@@ -96,16 +96,16 @@ impl Ps {
                 })
                 .collect();
             out::document(&json!({ "runs": runs, "server": false }).to_string())?;
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         }
         if alive.is_empty() {
             out::prose(
                 "No runs are under way, and no server runs for this project; start one with `musher serve`.",
             )?;
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         }
         tell("No server runs for this project; these runners are alive without it:");
-        let mut table = Table::new(&["STATE", "RUN", "STORY", "AGENT", "MODEL"]);
+        let mut table = TextTable::new(&["STATE", "RUN", "STORY", "AGENT", "MODEL"]);
         for alive in &alive {
             let spec = alive.spec.as_ref();
             let text = |text: Option<String>| text.unwrap_or_else(|| "?".into());
@@ -122,17 +122,18 @@ impl Ps {
         }
         out::line(&table.text())?;
         tell("`musher serve` takes them over; `musher stop` and `musher kill` work without it.");
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }
 
 /// How much of a story's title is shown.
 const TITLE: usize = 32;
 
-pub(crate) fn table(runs: &[Run], asks: &[AskNow], now: i64) -> String {
-    let mut table =
-        Table::new(&["STATE", "RUN", "STORY", "TITLE", "AGENT", "MODEL", "AGE", "COST", "NOTE"])
-            .right(&[6, 7]);
+pub(crate) fn table(runs: &[ApiRun], asks: &[ApiAsk], now: i64) -> String {
+    let mut table = TextTable::new(&[
+        "STATE", "RUN", "STORY", "TITLE", "AGENT", "MODEL", "AGE", "COST", "NOTE",
+    ])
+    .right(&[6, 7]);
     for run in runs {
         let (state, tone) = state::of_run(run);
         table.row(
@@ -154,7 +155,7 @@ pub(crate) fn table(runs: &[Run], asks: &[AskNow], now: i64) -> String {
 }
 
 /// What else is to be said of a run.
-fn note(run: &Run, asks: &[AskNow], now: i64) -> String {
+fn note(run: &ApiRun, asks: &[ApiAsk], now: i64) -> String {
     let asked = asks.iter().find(|ask| ask.run == run.id).and_then(|ask| ask.body.as_ref());
     let asks = match (run.open_asks, asked) {
         (0, _) => None,

@@ -2,44 +2,48 @@
 
 use serde_json::Value as Json;
 
-use super::place::Place;
-use super::run_name::RunName;
-use super::{CliError, Exit, out};
+use super::place::WorkLocation;
+use super::run_name::RunNameArg;
+use super::{CliError, CliExit, out};
 use crate::client::Document;
-use crate::client::views::Receipt;
+use crate::client::views::ApiReceipt;
 
 /// Sends a command about a run and tells what became of it; `done` says it in words.
 pub(crate) async fn send(
-    place: &Place,
-    run: &RunName,
+    place: &WorkLocation,
+    run: &RunNameArg,
     verb: &str,
     body: &Json,
     done: &str,
-) -> Result<Exit, CliError> {
+) -> Result<CliExit, CliError> {
     let reply = place.client()?.post(&["runs", &run.wire(), verb], body).await?;
     told(place, &reply, done)
 }
 
 /// Tells what became of a command.
-pub(crate) fn told(place: &Place, reply: &Document, done: &str) -> Result<Exit, CliError> {
+pub(crate) fn told(
+    place: &WorkLocation,
+    reply: &Document,
+    done: &str,
+) -> Result<CliExit, CliError> {
     match place.json() {
         true => out::document(&reply.text())?,
         false => out::prose(&sentence(&reply.read()?, done))?,
     }
-    Ok(Exit::Completed)
+    Ok(CliExit::Completed)
 }
 
 /// What became of a command, in a sentence.
-pub(crate) fn sentence(receipt: &Receipt, done: &str) -> String {
+pub(crate) fn sentence(receipt: &ApiReceipt, done: &str) -> String {
     match receipt {
-        Receipt::Added { story } => {
+        ApiReceipt::Added { story } => {
             format!("story {story} is added; start an agent on it with `musher start {story}`")
         }
-        Receipt::Queued { run } => {
+        ApiReceipt::Queued { run } => {
             format!("run {run} begins; watch it with `musher logs -f {run}`")
         }
-        Receipt::Done | Receipt::Sent | Receipt::Other => done.to_owned(),
-        Receipt::Pending => {
+        ApiReceipt::Done | ApiReceipt::Sent | ApiReceipt::Other => done.to_owned(),
+        ApiReceipt::Pending => {
             format!("{done}: it is kept, and delivered when the runner answers again")
         }
     }

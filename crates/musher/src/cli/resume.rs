@@ -4,21 +4,21 @@ use clap::Args;
 use serde_json::json;
 
 use super::place::PlaceArgs;
-use super::run_name::RunName;
-use super::{CliError, Exit, receipt, words};
+use super::run_name::RunNameArg;
+use super::{CliError, CliExit, receipt, words};
 
 #[derive(Debug, Args)]
-pub(crate) struct Resume {
+pub(crate) struct ResumeArgs {
     /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
-    run: RunName,
+    run: RunNameArg,
     /// What to do; the agent is told to go on when it is left out. `-` reads it from standard input.
     text: Option<String>,
     #[command(flatten)]
     place: PlaceArgs,
 }
 
-impl Resume {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl ResumeArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let text = self.text.map(|text| words::read("text", Some(text), None)).transpose()?;
         let body = text.map_or_else(|| json!({}), |text| json!({ "text": text }));
         let done = format!("{} goes on", self.run);

@@ -4,10 +4,10 @@ mod test;
 
 use clap::{Args, Subcommand};
 
-use super::{CliError, Exit};
+use super::{CliError, CliExit};
 
 #[derive(Debug, Args)]
-pub(crate) struct Rules {
+pub(crate) struct RulesArgs {
     #[command(subcommand)]
     verb: RulesVerb,
 }
@@ -18,8 +18,8 @@ enum RulesVerb {
     Test(test::Test),
 }
 
-impl Rules {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl RulesArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         match self.verb {
             RulesVerb::Test(test) => test.run(),
         }

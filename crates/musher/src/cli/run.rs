@@ -10,13 +10,13 @@ use std::time::Duration;
 use clap::Args;
 use musher_core::{Rule, SessionId, ToolRules, Usd};
 use musher_runtime::{
-    AskPolicy, Containment, Environment, Host, Limits, ProjectFile, ProjectTrust, Resume,
+    AskPolicy, Containment, Environment, Host, ProjectFile, ProjectTrust, ResumeFrom, RunLimits,
     SessionSpec, Snapshot, Sweep,
 };
 
-use super::render::{Json, People, View};
-use super::{CliError, Exit, terminal};
-use crate::config::trust::Accepted;
+use super::render::{JsonRenderer, People, View};
+use super::{CliError, CliExit, terminal};
+use crate::config::trust::AcceptedFiles;
 use crate::home;
 use crate::runner::Alone;
 use crate::runtimes;
@@ -25,7 +25,7 @@ pub(crate) use host::host;
 
 /// What to run, where, and within which bounds.
 #[derive(Debug, Args)]
-pub(crate) struct Run {
+pub(crate) struct RunArgs {
     /// What the agent should do; `-` or nothing reads it from standard input.
     prompt: Option<String>,
     /// Read the prompt from a file.
@@ -93,8 +93,8 @@ pub(crate) struct Run {
     json: bool,
 }
 
-impl Run {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl RunArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let environment = self.environment()?;
         let runtime = runtimes::find(&self.runtime, &environment)
             .map_err(|error| CliError::hinted(error.to_string(), error.hint()))?;
@@ -112,7 +112,7 @@ impl Run {
         spec.permission_mode = self.permission_mode;
         spec.rules =
             ToolRules { allow: self.allow, ask: self.ask, deny: self.deny, ..ToolRules::default() };
-        spec.limits = Limits {
+        spec.limits = RunLimits {
             max_turns: self.max_turns,
             budget: self.budget,
             inactivity: self.inactivity.unwrap_or_default().0,
@@ -122,11 +122,11 @@ impl Run {
             true => AskPolicy::Wait { deadline: self.ask_deadline, default: Default::default() },
             false => AskPolicy::Deny,
         };
-        spec.resume = self.resume.map(|session| Resume {
+        spec.resume = self.resume.map(|session| ResumeFrom {
             fork: self.fork,
             turn: self.turn,
             fresh_prompt: Some(prompt),
-            ..Resume::of(SessionId::new(session))
+            ..ResumeFrom::of(SessionId::new(session))
         });
         spec.containment = Containment { host: Host::Dedicated, sweep: Sweep::Tree };
         let tools = Alone::new(&spec.prompt).and_then(|tools| {
@@ -138,7 +138,7 @@ impl Run {
             CliError::hinted(message, "see that TMPDIR names a folder in which you can write")
         })?;
         let view: Box<dyn View> =
-            if self.json { Box::new(Json::default()) } else { Box::new(People::default()) };
+            if self.json { Box::new(JsonRenderer::default()) } else { Box::new(People::default()) };
         Ok(host(runtime.as_ref(), spec, tools, view).await)
     }
 
@@ -151,7 +151,7 @@ impl Run {
                 let state = home::repository_around(&self.cwd).ok().and_then(|repo| {
                     home::default_for(&repo, variable("XDG_STATE_HOME"), variable("HOME")).ok()
                 });
-                let accepted = state.and_then(|state| Accepted::read(&state).ok());
+                let accepted = state.and_then(|state| AcceptedFiles::read(&state).ok());
                 accepted.unwrap_or_default().states.iter().map(|it| it.only(files)).collect()
             }
         };
@@ -209,7 +209,7 @@ struct Silence(Option<Duration>);
 
 impl Default for Silence {
     fn default() -> Self {
-        Self(Limits::default().inactivity)
+        Self(RunLimits::default().inactivity)
     }
 }
 

@@ -6,12 +6,12 @@ use musher_core::{AgentName, RunId, StoryId};
 
 /// A run's name, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RunName {
+pub(crate) enum RunNameArg {
     Id(RunId),
     Latest { story: StoryId, agent: Option<AgentName> },
 }
 
-impl RunName {
+impl RunNameArg {
     /// The name as the API writes it.
     pub(crate) fn wire(&self) -> String {
         match self {
@@ -22,13 +22,13 @@ impl RunName {
     }
 }
 
-impl std::fmt::Display for RunName {
+impl std::fmt::Display for RunNameArg {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.wire().replace(':', "/"))
     }
 }
 
-impl FromStr for RunName {
+impl FromStr for RunNameArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -55,18 +55,18 @@ mod tests {
     #[test]
     fn a_run_is_named_by_its_id_or_by_its_story_and_agent() {
         for (text, wire) in [("r12", "r12"), ("login", "login"), ("s1/coder", "s1:coder")] {
-            let name: RunName = text.parse().unwrap();
+            let name: RunNameArg = text.parse().unwrap();
             assert_eq!((name.wire().as_str(), name.to_string().as_str()), (wire, text));
         }
         for wrong in ["", "S1", "a/b/c", "../x", "s1/", "-x", "s1:coder"] {
-            assert!(wrong.parse::<RunName>().is_err(), "{wrong}");
+            assert!(wrong.parse::<RunNameArg>().is_err(), "{wrong}");
         }
     }
 
     proptest! {
         #[test]
         fn whatever_is_typed_becomes_a_harmless_name_or_an_error(text in any::<String>()) {
-            if let Ok(name) = text.parse::<RunName>() {
+            if let Ok(name) = text.parse::<RunNameArg>() {
                 prop_assert!(name.wire().bytes().all(|b| b.is_ascii_alphanumeric() || b"-_:".contains(&b)));
             }
         }

@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use musher_runtime::{Environment, act_promptly, now_ms};
 
-use super::{CliError, Exit};
+use super::{CliError, CliExit};
 use crate::logging;
 use crate::runner::{self, launch};
 
 /// Hosts one run; the server starts it.
 #[derive(Debug, Args)]
-pub(super) struct Runner {
+pub(super) struct RunnerArgs {
     /// The run's folder.
     folder: PathBuf,
 }
 
-impl Runner {
+impl RunnerArgs {
     /// The runner that arguments ask for, if they are just those by which a server starts one.
     pub(super) fn among(args: impl Iterator<Item = OsString>) -> Option<Self> {
         let args: Vec<OsString> = args.skip(1).take(3).collect();
@@ -28,7 +28,7 @@ impl Runner {
             .then(|| Self { folder: folder.into() })
     }
 
-    pub(super) async fn run(self) -> Result<Exit, CliError> {
+    pub(super) async fn run(self) -> Result<CliExit, CliError> {
         // The terminal of whoever started the server must not reach the run.
         let _already_its_own = rustix::process::setsid();
         logging::start_in_runner();
@@ -45,7 +45,7 @@ impl Runner {
         runner::host(&self.folder, Environment::of_this_process(), now_ms, ready)
             .await
             .map_err(|error| CliError::Unavailable(error.to_string()))?;
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }
 
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     fn among(args: &[&str]) -> Option<PathBuf> {
-        Runner::among(args.iter().map(OsString::from)).map(|runner| runner.folder)
+        RunnerArgs::among(args.iter().map(OsString::from)).map(|runner| runner.folder)
     }
 
     #[test]

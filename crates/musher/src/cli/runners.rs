@@ -36,17 +36,17 @@ pub(crate) fn alive(home: &Home) -> Vec<Alive> {
 
 /// How a runner is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum RunnerStop {
     Stop,
     Kill,
 }
 
 impl Alive {
     /// Tells the runner to end and waits until it is gone; the error says why it is not.
-    pub(crate) async fn end(&self, how: End) -> Result<(), String> {
+    pub(crate) async fn end(&self, how: RunnerStop) -> Result<(), String> {
         let command = match how {
-            End::Stop => RunCommand::Stop,
-            End::Kill => RunCommand::Kill,
+            RunnerStop::Stop => RunCommand::Stop,
+            RunnerStop::Kill => RunCommand::Kill,
         };
         end::end(&self.folder, command).await
     }

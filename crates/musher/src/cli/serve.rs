@@ -7,11 +7,11 @@ use clap::Args;
 use musher_runtime::Environment;
 use serde_json::json;
 
-use super::door::{self, Door, Found, Web, broken, refused};
+use super::door::{self, BoundPort, EarlierPort, Web, broken, refused};
 use super::signals::Signals;
-use super::{CliError, Exit, tell};
-use crate::config::trust::{self, Trust};
-use crate::config::{self, Project};
+use super::{CliError, CliExit, tell};
+use crate::config::trust::{self, TrustState};
+use crate::config::{self, ProjectConfig};
 use crate::home::{self, Home};
 use crate::journal::Claim;
 use crate::logging::{LogFormat, SAID_IN_WORDS, ServerLog};
@@ -51,7 +51,7 @@ pub(super) struct Serve {
 }
 
 impl Serve {
-    pub(super) async fn run(self) -> Result<Exit, CliError> {
+    pub(super) async fn run(self) -> Result<CliExit, CliError> {
         fail::die_at(self.die_at.clone());
         fail::break_at(self.break_at.clone());
         let signals = Signals::heed();
@@ -70,22 +70,22 @@ impl Serve {
         &self,
         config: supervisor::Config,
         home: Home,
-        project: Project,
+        project: ProjectConfig,
         mut signals: Signals,
-    ) -> Result<Exit, CliError> {
+    ) -> Result<CliExit, CliError> {
         let found = match self.listen {
-            Some(at) => Found { listener: door::listen(at).await?, notice: None },
+            Some(at) => EarlierPort { listener: door::listen(at).await?, notice: None },
             None => door::listen_again(project.server.listen, &home).await?,
         };
         let started = tokio::select! {
             started = Supervisor::start(config) => started,
             // Somebody has lost patience before it was ready, and nothing was begun.
-            () = signals.told_to_end() => return Ok(Exit::Completed),
+            () = signals.told_to_end() => return Ok(CliExit::Completed),
         };
         let supervisor =
             started.map_err(|error| CliError::hinted(error.to_string(), error.hint()))?;
         let origins = &project.server.origins;
-        let door = Door::open(found.listener, &supervisor, &home, origins, self.web.site())?;
+        let door = BoundPort::open(found.listener, &supervisor, &home, origins, self.web.site())?;
         let latch = door.latch();
         if let Some(notice) = &found.notice {
             tracing::warn!(target: SAID_IN_WORDS, notice, "notice");
@@ -121,7 +121,7 @@ impl Serve {
             None => {
                 tracing::info!(runs = live, "server ended");
                 self.say_ended(live);
-                Ok(Exit::Completed)
+                Ok(CliExit::Completed)
             }
         }
     }
@@ -168,7 +168,7 @@ impl Serve {
         Ok(supervisor::Config { repo, home, project, program, environment, runner_vars, claim })
     }
 
-    fn say_ready(&self, door: &Door, state: &Path, live: usize, notices: &[String]) {
+    fn say_ready(&self, door: &BoundPort, state: &Path, live: usize, notices: &[String]) {
         if self.json {
             let pid = std::process::id();
             let mut ready = json!({ "url": door.url(), "state": state, "pid": pid, "runs": live });
@@ -200,16 +200,16 @@ impl Serve {
 }
 
 /// What the project file can make this machine do must be known to the person before it is done.
-fn check_trust(home: &Home, project: &Project) -> Result<(), CliError> {
+fn check_trust(home: &Home, project: &ProjectConfig) -> Result<(), CliError> {
     let trust = trust::trusted(home.path(), project)
         .map_err(|error| CliError::hinted(error.to_string(), "run `musher trust`"))?;
     match trust {
-        Trust::Trusted => Ok(()),
-        Trust::New => Err(CliError::hinted(
+        TrustState::Trusted => Ok(()),
+        TrustState::New => Err(CliError::hinted(
             "the project file can run commands, and nobody has said that it may",
             "read it, then run `musher trust`",
         )),
-        Trust::Changed { diff } => Err(CliError::hinted(
+        TrustState::Changed { diff } => Err(CliError::hinted(
             format!(
                 "the project file may do other things than it was trusted with:\n{}",
                 diff.join("\n")

@@ -4,32 +4,32 @@ use clap::Args;
 use musher_runtime::now_ms;
 
 use super::place::PlaceArgs;
-use super::run_name::RunName;
+use super::run_name::RunNameArg;
 use super::text::{one_line, plain, wrapped};
-use super::{CliError, Exit, age, ask, money, out, state, terminal};
-use crate::client::views::{Asks, Run};
+use super::{CliError, CliExit, age, ask, money, out, state, terminal};
+use crate::client::views::{ApiAsks, ApiRun};
 use crate::secrets;
 
 #[derive(Debug, Args)]
-pub(crate) struct Show {
+pub(crate) struct ShowArgs {
     /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
-    run: RunName,
+    run: RunNameArg,
     #[command(flatten)]
     place: PlaceArgs,
 }
 
-impl Show {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl ShowArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let client = place.client()?;
         let reply = client.get(&["runs", &self.run.wire()], &[]).await?;
         if place.json() {
             out::document(&reply.text())?;
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         }
-        let run: Run = reply.read()?;
-        let asks: Asks = match run.open_asks {
-            0 => Asks::default(),
+        let run: ApiRun = reply.read()?;
+        let asks: ApiAsks = match run.open_asks {
+            0 => ApiAsks::default(),
             _ => client.read(&["asks"], &[("run", &run.id)]).await?,
         };
         out::line(&text(&run, now_ms(), terminal::seen_width(std::io::stdout())))?;
@@ -37,14 +37,14 @@ impl Show {
             let what = open.body.as_ref().map(ask::described);
             out::line(&format!("\nask {}\n{}", plain(&open.ask), what.unwrap_or_default()))?;
         }
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }
 
 /// Where the values stand.
 const VALUES: usize = 12;
 
-fn text(run: &Run, now: i64, width: Option<usize>) -> String {
+fn text(run: &ApiRun, now: i64, width: Option<usize>) -> String {
     let (state, tone) = state::of_run(run);
     let style = tone.style();
     let mut text = format!("{} {style}{state}{style:#}", run.id);
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_run_shows_what_is_known_and_leaves_out_what_is_not() {
-        let run: Run = serde_json::from_value(serde_json::json!({
+        let run: ApiRun = serde_json::from_value(serde_json::json!({
             "id": "r7", "story": "s1", "agent": "coder", "phase": "over", "outcome": "lost",
             "branch": "musher/s1/1", "worktree": "/state/worktrees/1", "queued_at": 0, "ended_at": 60_000,
             "error": { "class": "process_exit", "message": "gone \u{1b}[2J", "hint": "resume it, or start it anew" },

@@ -6,11 +6,11 @@ use serde_json::{Map, Value as Json};
 
 use super::logs;
 use super::place::PlaceArgs;
-use super::{CliError, Exit, receipt, words};
-use crate::client::views::Receipt;
+use super::{CliError, CliExit, receipt, words};
+use crate::client::views::ApiReceipt;
 
 #[derive(Debug, Args)]
-pub(crate) struct Start {
+pub(crate) struct StartArgs {
     /// The story's id.
     story: StoryId,
     /// The agent; else the first of the team.
@@ -28,8 +28,8 @@ pub(crate) struct Start {
     place: PlaceArgs,
 }
 
-impl Start {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl StartArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let prompt = self.prompt.map(|text| words::read("prompt", Some(text), None)).transpose()?;
         let mut body = Map::new();
@@ -43,15 +43,15 @@ impl Start {
         put("prompt", prompt);
         let path = ["stories", self.story.as_str(), "start"];
         let reply = place.client()?.post(&path, &Json::Object(body)).await?;
-        let receipt: Receipt = reply.read()?;
+        let receipt: ApiReceipt = reply.read()?;
         match receipt {
-            Receipt::Queued { run } if self.follow => logs::follow(&place, &run).await,
-            Receipt::Queued { .. }
-            | Receipt::Added { .. }
-            | Receipt::Done
-            | Receipt::Sent
-            | Receipt::Pending
-            | Receipt::Other => receipt::told(&place, &reply, "the run begins"),
+            ApiReceipt::Queued { run } if self.follow => logs::follow(&place, &run).await,
+            ApiReceipt::Queued { .. }
+            | ApiReceipt::Added { .. }
+            | ApiReceipt::Done
+            | ApiReceipt::Sent
+            | ApiReceipt::Pending
+            | ApiReceipt::Other => receipt::told(&place, &reply, "the run begins"),
         }
     }
 }

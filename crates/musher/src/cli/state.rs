@@ -1,10 +1,10 @@
 //! Where a run or a story is: a sign, a word and a tone.
 
 use super::table::Tone;
-use crate::client::views::{Run, Story};
+use crate::client::views::{ApiRun, ApiStory};
 
 /// Where a run is, or how it ended.
-pub(crate) fn of_run(run: &Run) -> (String, Tone) {
+pub(crate) fn of_run(run: &ApiRun) -> (String, Tone) {
     let (sign, word, tone) = match (run.phase.as_str(), run.outcome.as_deref()) {
         _ if run.parked => ("?", "parked", Tone::Heed),
         ("over", Some("completed")) => ("✓", "completed", Tone::Good),
@@ -23,7 +23,7 @@ pub(crate) fn of_run(run: &Run) -> (String, Tone) {
 }
 
 /// Where a story is.
-pub(crate) fn of_story(story: &Story) -> (String, Tone) {
+pub(crate) fn of_story(story: &ApiStory) -> (String, Tone) {
     let (sign, word, tone) = match story.state.as_str() {
         _ if story.open_asks > 0 => ("?", "needs you", Tone::Heed),
         "open" if story.runs.live > 0 => ("●", "at work", Tone::Good),

@@ -6,13 +6,13 @@ use clap::Args;
 use serde_json::json;
 
 use super::place::PlaceArgs;
-use super::run_name::RunName;
-use super::{CliError, Exit, receipt, words};
+use super::run_name::RunNameArg;
+use super::{CliError, CliExit, receipt, words};
 
 #[derive(Debug, Args)]
 pub(crate) struct Steer {
     /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
-    run: RunName,
+    run: RunNameArg,
     /// What the agent should heed now; `-` or nothing reads it from standard input.
     text: Option<String>,
     /// Read the text from a file.
@@ -23,7 +23,7 @@ pub(crate) struct Steer {
 }
 
 impl Steer {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let text = words::read("text", self.text, self.file.as_deref())?;
         let done = format!("{} is steered", self.run);
         let body = json!({ "text": text });

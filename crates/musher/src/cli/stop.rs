@@ -3,17 +3,17 @@
 use clap::Args;
 
 use super::ending::{EndArgs, end};
-use super::runners::End;
-use super::{CliError, Exit};
+use super::runners::RunnerStop;
+use super::{CliError, CliExit};
 
 #[derive(Debug, Args)]
-pub(crate) struct Stop {
+pub(crate) struct StopArgs {
     #[command(flatten)]
     which: EndArgs,
 }
 
-impl Stop {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
-        end(self.which, End::Stop).await
+impl StopArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
+        end(self.which, RunnerStop::Stop).await
     }
 }

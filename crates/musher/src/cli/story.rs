@@ -10,10 +10,10 @@ mod show;
 
 use clap::{Args, Subcommand};
 
-use super::{CliError, Exit};
+use super::{CliError, CliExit};
 
 #[derive(Debug, Args)]
-pub(crate) struct Story {
+pub(crate) struct StoryArgs {
     #[command(subcommand)]
     verb: StoryVerb,
 }
@@ -21,13 +21,13 @@ pub(crate) struct Story {
 #[derive(Debug, Subcommand)]
 enum StoryVerb {
     /// Add a story.
-    Add(add::Add),
+    Add(add::StoryAddArgs),
     /// The stories, the newest first.
-    List(list::List),
+    List(list::StoryListArgs),
     /// A story with its text and its runs.
-    Show(show::Show),
+    Show(show::StoryShowArgs),
     /// Change a story's title or text.
-    Edit(edit::Edit),
+    Edit(edit::StoryEditArgs),
     /// Say that a story is done.
     Done(done::Done),
     /// Say that a story is not done after all.
@@ -36,8 +36,8 @@ enum StoryVerb {
     Archive(archive::Archive),
 }
 
-impl Story {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl StoryArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         match self.verb {
             StoryVerb::Add(add) => add.run().await,
             StoryVerb::List(list) => list.run().await,

@@ -34,16 +34,16 @@ impl Tone {
 /// The space around a cell.
 const PADDING: u16 = 2;
 /// What the last column needs to be of use.
-const LEAST: u16 = 10;
+const MIN_LAST_COLUMN_WIDTH: u16 = 10;
 
 /// Rows under a heading. The first cell of a row tells its state.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     layout: Layout,
     tones: Vec<(String, Tone)>,
 }
 
-impl Table {
+impl TextTable {
     pub(crate) fn new(heading: &[&str]) -> Self {
         let mut layout = Layout::new();
         layout.load_style(presets::NOTHING).set_header(heading.iter().copied());
@@ -82,7 +82,7 @@ impl Table {
         let widths = self.layout.column_max_content_widths();
         let Some((_, fixed)) = widths.split_last() else { return };
         let needed: u16 = fixed.iter().map(|width| width.saturating_add(PADDING)).sum();
-        if needed.saturating_add(LEAST) > width {
+        if needed.saturating_add(MIN_LAST_COLUMN_WIDTH) > width {
             return;
         }
         for column in 0..fixed.len() {
@@ -131,8 +131,8 @@ mod tests {
     use super::*;
     use crate::cli::text::plain;
 
-    fn table() -> Table {
-        let mut table = Table::new(&["STATE", "RUN", "COST", "WHAT"]).right(&[2]);
+    fn table() -> TextTable {
+        let mut table = TextTable::new(&["STATE", "RUN", "COST", "WHAT"]).right(&[2]);
         let row = |state: &str, run: &str, cost: &str, what: &str| {
             [state, run, cost, what].map(str::to_owned)
         };

@@ -5,23 +5,23 @@ use musher_runtime::now_ms;
 use serde_json::json;
 
 use super::place::PlaceArgs;
-use super::run_name::RunName;
-use super::table::{Table, Tone};
+use super::run_name::RunNameArg;
+use super::table::{TextTable, Tone};
 use super::text::{one_line, visible};
-use super::{CliError, Exit, age, out, receipt, tell};
-use crate::client::views::{Queued, Run};
+use super::{CliError, CliExit, age, out, receipt, tell};
+use crate::client::views::{ApiQueuedMessage, ApiRun};
 
 /// So much of a message is named.
 const NAMED: usize = 60;
 /// So many characters at the end of an id tell it from others; its beginning is the time at which it was made.
 const SHORT: usize = 6;
 /// Fewer characters name no message, so that a slip takes none back.
-const FEWEST: usize = 4;
+const MIN_ID_SUFFIX_BYTES: usize = 4;
 
 #[derive(Debug, Args)]
 pub(crate) struct TakeBack {
     /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
-    run: RunName,
+    run: RunNameArg,
     /// The message, by its id in the list; without it the messages that wait are listed.
     id: Option<String>,
     #[command(flatten)]
@@ -29,16 +29,16 @@ pub(crate) struct TakeBack {
 }
 
 impl TakeBack {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let client = place.client()?;
-        let run: Run = client.read(&["runs", &self.run.wire()], &[]).await?;
+        let run: ApiRun = client.read(&["runs", &self.run.wire()], &[]).await?;
         let Some(wanted) = &self.id else {
             match place.json() {
                 true => out::document(&json!({ "run": run.id, "queued": run.queued }).to_string())?,
                 false => list(&run)?,
             }
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         };
         let (id, done) = match named(&run.queued, wanted) {
             Named::One(found) => {
@@ -61,15 +61,17 @@ impl TakeBack {
 }
 
 enum Named<'a> {
-    One(&'a Queued),
+    One(&'a ApiQueuedMessage),
     Several,
     None,
 }
 
 /// The message that a word means: by its whole id, or by the end of it.
-fn named<'a>(queued: &'a [Queued], word: &str) -> Named<'a> {
-    let fits = |it: &&Queued| it.id == word || (word.len() >= FEWEST && it.id.ends_with(word));
-    let found: Vec<&Queued> = queued.iter().filter(fits).collect();
+fn named<'a>(queued: &'a [ApiQueuedMessage], word: &str) -> Named<'a> {
+    let fits = |it: &&ApiQueuedMessage| {
+        it.id == word || (word.len() >= MIN_ID_SUFFIX_BYTES && it.id.ends_with(word))
+    };
+    let found: Vec<&ApiQueuedMessage> = queued.iter().filter(fits).collect();
     match found.as_slice() {
         [] => Named::None,
         [only] => Named::One(only),
@@ -77,7 +79,7 @@ fn named<'a>(queued: &'a [Queued], word: &str) -> Named<'a> {
     }
 }
 
-fn list(run: &Run) -> Result<(), CliError> {
+fn list(run: &ApiRun) -> Result<(), CliError> {
     if run.queued.is_empty() {
         return out::line(&format!("Nothing waits to be told to the agent of {}.", run.id));
     }
@@ -89,8 +91,8 @@ fn list(run: &Run) -> Result<(), CliError> {
     Ok(())
 }
 
-fn table(queued: &[Queued], now: i64) -> String {
-    let mut table = Table::new(&["ID", "AGE", "MESSAGE"]).right(&[1]);
+fn table(queued: &[ApiQueuedMessage], now: i64) -> String {
+    let mut table = TextTable::new(&["ID", "AGE", "MESSAGE"]).right(&[1]);
     for message in queued {
         let row = [short(&message.id), age::age(message.at, now), one_line(&message.text, 200)];
         table.row(Tone::Heed, row);
@@ -110,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_message_is_named_by_its_id_or_the_end_of_it_and_never_by_less() {
-        let message = |id: &str| Queued { id: id.into(), text: "x\ny".into(), at: 0 };
+        let message = |id: &str| ApiQueuedMessage { id: id.into(), text: "x\ny".into(), at: 0 };
         let all = [message("c0192aaaa1111"), message("c0192bbbb1111"), message("c0192bbbb2222")];
         let found = |word: &str| match named(&all, word) {
             Named::One(found) => found.id.clone(),

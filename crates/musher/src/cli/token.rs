@@ -6,10 +6,10 @@ mod revoke;
 
 use clap::{Args, Subcommand};
 
-use super::{CliError, Exit};
+use super::{CliError, CliExit};
 
 #[derive(Debug, Args)]
-pub(crate) struct Token {
+pub(crate) struct TokenArgs {
     #[command(subcommand)]
     verb: TokenVerb,
 }
@@ -17,15 +17,15 @@ pub(crate) struct Token {
 #[derive(Debug, Subcommand)]
 enum TokenVerb {
     /// The tokens, in the order in which they were made.
-    List(list::List),
+    List(list::TokenListArgs),
     /// Make a token; it is shown once.
-    Add(add::Add),
+    Add(add::TokenAddArgs),
     /// Take a token back; what it opened ends.
-    Revoke(revoke::Revoke),
+    Revoke(revoke::TokenRevokeArgs),
 }
 
-impl Token {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl TokenArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         match self.verb {
             TokenVerb::List(list) => list.run().await,
             TokenVerb::Add(add) => add.run().await,

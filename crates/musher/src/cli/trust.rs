@@ -10,16 +10,16 @@ use serde_json::json;
 use super::place::PlaceArgs;
 use super::table::Tone;
 use super::text::visible;
-use super::{CliError, Exit, out};
+use super::{CliError, CliExit, out};
 use crate::client::Client;
-use crate::config::trust::{self, Powers, Trust as Known, TrustError};
-use crate::config::{self, ConfigErrors, Project};
-use crate::home::{Home, ServerFile, Token};
+use crate::config::trust::{self, Powers, TrustError, TrustState as Known};
+use crate::config::{self, ConfigErrors, ProjectConfig};
+use crate::home::{AccessToken, Home, ServerFile};
 use crate::runtimes;
-use files::Files;
+use files::BranchFiles;
 
 #[derive(Debug, Args)]
-pub(crate) struct Trust {
+pub(crate) struct TrustArgs {
     /// Only show what would be agreed to.
     #[arg(long)]
     show: bool,
@@ -27,13 +27,13 @@ pub(crate) struct Trust {
     place: PlaceArgs,
 }
 
-impl Trust {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl TrustArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let (repo, state) = (place.repo()?, place.state()?);
         let project = config::load(&repo, runtimes::BUILT)?;
         let known = known(&state, &project)?;
-        let files = Files::look(&place, &repo, &state, &project).await?;
+        let files = BranchFiles::look(&place, &repo, &state, &project).await?;
         if !self.show && known != Known::Trusted {
             let home = Home::open(&state, &repo)?;
             trust::grant(home.path(), &project)?;
@@ -55,7 +55,7 @@ impl Trust {
                 }
             }
         }
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }
 
@@ -104,7 +104,8 @@ async fn reload(state: &Path) -> Served {
     let Some(home) = Home::existing(state) else { return Served::Nobody };
     let Some(ServerFile { url, .. }) = home.server() else { return Served::Nobody };
     let asked = async {
-        let token = Token::read(&home.path().join("token")).map_err(|error| error.to_string())?;
+        let token =
+            AccessToken::read(&home.path().join("token")).map_err(|error| error.to_string())?;
         let client = Client::new(&url, token.as_str()).map_err(|error| error.to_string())?;
         let reply = client.post(&["project", "reload"], &json!({})).await;
         reply.and_then(|reply| reply.read::<Reply>()).map_err(|error| error.to_string())
@@ -116,7 +117,7 @@ async fn reload(state: &Path) -> Served {
 }
 
 /// What was agreed to before. A record that cannot be read is no agreement.
-fn known(state: &Path, project: &Project) -> Result<Known, CliError> {
+fn known(state: &Path, project: &ProjectConfig) -> Result<Known, CliError> {
     match trust::trusted(state, project) {
         Err(TrustError::Garbled { .. }) => Ok(Known::New),
         known => Ok(known?),
@@ -125,8 +126,8 @@ fn known(state: &Path, project: &Project) -> Result<Known, CliError> {
 
 fn document(
     known: &Known,
-    project: &Project,
-    files: &Files,
+    project: &ProjectConfig,
+    files: &BranchFiles,
     only_shown: bool,
     served: &Served,
 ) -> String {
@@ -151,7 +152,7 @@ fn document(
     .to_string()
 }
 
-fn text(known: &Known, project: &Project, files: &Files, only_shown: bool) -> String {
+fn text(known: &Known, project: &ProjectConfig, files: &BranchFiles, only_shown: bool) -> String {
     let mut text = match known {
         Known::Trusted if files.covered() => {
             let run = files.in_force().unwrap_or_default();

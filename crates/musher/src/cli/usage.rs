@@ -7,12 +7,12 @@ use musher_runtime::now_ms;
 
 use super::place::PlaceArgs;
 use super::run::duration;
-use super::table::{Table, Tone};
-use super::{CliError, Exit, money, out};
-use crate::client::views::{Spent, Usage as Reply};
+use super::table::{TextTable, Tone};
+use super::{CliError, CliExit, money, out};
+use crate::client::views::{ApiSpent, ApiUsageReport};
 
 #[derive(Debug, Args)]
-pub(crate) struct Usage {
+pub(crate) struct UsageArgs {
     /// By what it is summed.
     #[arg(long, value_enum, default_value_t = By::Story)]
     by: By,
@@ -44,8 +44,8 @@ impl By {
     }
 }
 
-impl Usage {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl UsageArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let since = self.last.map(|last| {
             let ms = i64::try_from(last.as_millis()).unwrap_or(i64::MAX);
@@ -56,22 +56,22 @@ impl Usage {
         let reply = place.client()?.get(&["usage"], &query).await?;
         if place.json() {
             out::document(&reply.text())?;
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         }
-        let usage: Reply = reply.read()?;
+        let usage: ApiUsageReport = reply.read()?;
         match usage.rows.is_empty() {
             true => out::line("Nothing was spent yet.")?,
             false => out::line(&table(&usage, self.by))?,
         }
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }
 
-fn table(usage: &Reply, by: By) -> String {
+fn table(usage: &ApiUsageReport, by: By) -> String {
     let heading = by.word().to_uppercase();
     let mut table =
-        Table::new(&[&heading, "INPUT", "CACHED", "OUTPUT", "COST"]).right(&[1, 2, 3, 4]);
-    let mut row = |tone, key: String, spent: &Spent| {
+        TextTable::new(&[&heading, "INPUT", "CACHED", "OUTPUT", "COST"]).right(&[1, 2, 3, 4]);
+    let mut row = |tone, key: String, spent: &ApiSpent| {
         let cached = spent.cache_read;
         table.row(
             tone,
@@ -84,7 +84,7 @@ fn table(usage: &Reply, by: By) -> String {
             ],
         );
     };
-    let mut sum = Spent { cost_usd: Some(0.0), ..Spent::default() };
+    let mut sum = ApiSpent { cost_usd: Some(0.0), ..ApiSpent::default() };
     for line in &usage.rows {
         sum = plus(&sum, &line.spent);
         let key = line.key.clone().unwrap_or_else(|| "(unnamed)".into());
@@ -103,8 +103,8 @@ fn day(key: &str) -> String {
     begin.map_or_else(|| key.to_owned(), |begin| begin.strftime("%Y-%m-%d").to_string())
 }
 
-fn plus(a: &Spent, b: &Spent) -> Spent {
-    Spent {
+fn plus(a: &ApiSpent, b: &ApiSpent) -> ApiSpent {
+    ApiSpent {
         input: a.input.saturating_add(b.input),
         cache_read: a.cache_read.saturating_add(b.cache_read),
         cache_write_5m: a.cache_write_5m.saturating_add(b.cache_write_5m),
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn sums_stand_below_and_an_unknown_part_makes_the_sum_a_lower_bound() {
-        let usage: Reply = serde_json::from_value(serde_json::json!({ "rows": [
+        let usage: ApiUsageReport = serde_json::from_value(serde_json::json!({ "rows": [
             { "key": "86400000", "spent": { "input": 10, "cache_read": 20_000, "output": 5,
               "cost_usd": 0.5, "known_cost_usd": 0.5 } },
             { "key": "172800000", "spent": { "input": 1, "output": 1, "cost_usd": null } },

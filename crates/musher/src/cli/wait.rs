@@ -6,26 +6,26 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
-use super::place::{Place, PlaceArgs};
+use super::place::{PlaceArgs, WorkLocation};
 use super::run::duration;
-use super::run_name::RunName;
+use super::run_name::RunNameArg;
 use super::terminal::Interrupts;
-use super::{CliError, Exit, ask, out, state, tell};
-use crate::client::views::{AskNow, Asks, Run, Runs};
-use crate::client::{Client, ClientError, Follow, Heard};
+use super::{CliError, CliExit, ask, out, state, tell};
+use crate::client::views::{ApiAsk, ApiAsks, ApiRun, Runs};
+use crate::client::{Client, ClientError, StreamFollower, StreamUpdate};
 
 /// Facts come in crowds, and one look serves them all.
-const GATHER: Duration = Duration::from_millis(100);
+const FACT_DEBOUNCE_DELAY: Duration = Duration::from_millis(100);
 /// Looked at even when nothing is heard.
-const LOOK: Duration = Duration::from_secs(15);
+const WAIT_POLL_INTERVAL: Duration = Duration::from_secs(15);
 /// Far enough away to be never.
-const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+const NO_TIMEOUT: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 #[derive(Debug, Args)]
-pub(crate) struct Wait {
+pub(crate) struct WaitArgs {
     /// The runs: `r12`, or `STORY` or `STORY/AGENT` for every run there; else all that are under way.
     #[arg(value_name = "RUN")]
-    runs: Vec<RunName>,
+    runs: Vec<RunNameArg>,
     /// What to wait for. What is over needs nobody, so `needs-you` ends then too.
     #[arg(long, value_enum)]
     until: Until,
@@ -47,40 +47,40 @@ enum Until {
 /// What is known of the runs that are waited for.
 #[derive(Debug, Default)]
 struct Seen {
-    runs: Vec<Run>,
-    asks: Vec<AskNow>,
+    runs: Vec<ApiRun>,
+    asks: Vec<ApiAsk>,
 }
 
 /// What was waited for has come.
 #[derive(Debug)]
 enum Reached {
-    NeedsYou(Vec<AskNow>),
-    Done(Vec<Run>),
+    NeedsYou(Vec<ApiAsk>),
+    Done(Vec<ApiRun>),
 }
 
-impl Wait {
-    pub(crate) async fn run(self) -> Result<Exit, CliError> {
+impl WaitArgs {
+    pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.clone().place();
         // A server that is not there is told at once, rather than waited for.
         place.client()?;
         let begun = Instant::now();
-        let limit = begun + self.timeout.unwrap_or(NEVER);
+        let limit = begun + self.timeout.unwrap_or(NO_TIMEOUT);
         let mut interrupts = Interrupts::listen();
-        let mut follow = Follow::new(|| place.find(), &["feed"], &[], None);
+        let mut follow = StreamFollower::new(|| place.find(), &["feed"], &[], None);
         let mut look_at = begun;
         let mut seen = Seen::default();
         loop {
             tokio::select! {
                 heard = follow.next() => match heard {
-                    Ok(Heard::Message(_)) => look_at = look_at.min(Instant::now() + GATHER),
-                    Ok(Heard::Back) => look_at = Instant::now(),
-                    Ok(Heard::Lost { why, wait }) => {
+                    Ok(StreamUpdate::Message(_)) => look_at = look_at.min(Instant::now() + FACT_DEBOUNCE_DELAY),
+                    Ok(StreamUpdate::Back) => look_at = Instant::now(),
+                    Ok(StreamUpdate::Lost { why, wait }) => {
                         tell(&format!("lost the server ({why}); trying again in {} ms", wait.as_millis()));
                     }
                     Err(error) => return Err(error.into()),
                 },
                 () = sleep_until(look_at) => {
-                    look_at = Instant::now() + LOOK;
+                    look_at = Instant::now() + WAIT_POLL_INTERVAL;
                     match self.look(&place).await {
                         Ok(found) => seen = found,
                         // The feed tells when the server is back.
@@ -92,15 +92,15 @@ impl Wait {
                     }
                 }
                 () = sleep_until(limit) => return self.gave_up(&place, &seen),
-                () = interrupts.next() => return Ok(Exit::Stopped),
+                () = interrupts.next() => return Ok(CliExit::Stopped),
             }
         }
     }
 
     /// Looks at the runs that are waited for.
-    async fn look(&self, place: &Place) -> Result<Seen, ClientError> {
+    async fn look(&self, place: &WorkLocation) -> Result<Seen, ClientError> {
         let client = place.find()?;
-        let Asks { asks } = client.read(&["asks"], &[("limit", "1000")]).await?;
+        let ApiAsks { asks } = client.read(&["asks"], &[("limit", "1000")]).await?;
         let mut seen = Seen::default();
         if self.runs.is_empty() {
             let Runs { runs, .. } = client.read(&["runs"], &[("state", "live")]).await?;
@@ -116,23 +116,23 @@ impl Wait {
         Ok(seen)
     }
 
-    fn gave_up(&self, place: &Place, seen: &Seen) -> Result<Exit, CliError> {
-        let open: Vec<&Run> = seen.runs.iter().filter(|run| !run.is_over()).collect();
+    fn gave_up(&self, place: &WorkLocation, seen: &Seen) -> Result<CliExit, CliError> {
+        let open: Vec<&ApiRun> = seen.runs.iter().filter(|run| !run.is_over()).collect();
         let ids: Vec<&str> = open.iter().map(|run| run.id.as_str()).collect();
         match place.json() {
             true => out::document(&json!({ "reached": null, "under_way": ids }).to_string())?,
             false => tell(&format!("the time is up; under way: {}", ids.join(", "))),
         }
-        Ok(Exit::Limit)
+        Ok(CliExit::Limit)
     }
 }
 
-async fn runs_of(client: &Client, name: &RunName) -> Result<Vec<Run>, ClientError> {
+async fn runs_of(client: &Client, name: &RunNameArg) -> Result<Vec<ApiRun>, ClientError> {
     match name {
-        RunName::Id(run) => Ok(vec![client.read(&["runs", &run.to_string()], &[]).await?]),
-        RunName::Latest { story, agent } => {
+        RunNameArg::Id(run) => Ok(vec![client.read(&["runs", &run.to_string()], &[]).await?]),
+        RunNameArg::Latest { story, agent } => {
             // A story without any run is an error here, and the server has the words for it.
-            let latest: Run = client.read(&["runs", &name.wire()], &[]).await?;
+            let latest: ApiRun = client.read(&["runs", &name.wire()], &[]).await?;
             let mut query = vec![("state", "live"), ("story", story.as_str())];
             query.extend(agent.as_ref().map(|agent| ("agent", agent.as_str())));
             let Runs { mut runs, .. } = client.read(&["runs"], &query).await?;
@@ -144,10 +144,10 @@ async fn runs_of(client: &Client, name: &RunName) -> Result<Vec<Run>, ClientErro
     }
 }
 
-fn concerns(name: &RunName, ask: &AskNow) -> bool {
+fn concerns(name: &RunNameArg, ask: &ApiAsk) -> bool {
     match name {
-        RunName::Id(run) => ask.run == run.to_string(),
-        RunName::Latest { story, agent } => {
+        RunNameArg::Id(run) => ask.run == run.to_string(),
+        RunNameArg::Latest { story, agent } => {
             ask.story == story.as_str()
                 && agent.as_ref().is_none_or(|agent| ask.agent == agent.as_str())
         }
@@ -160,27 +160,27 @@ impl Seen {
         match until {
             Until::NeedsYou if !self.asks.is_empty() => Some(Reached::NeedsYou(self.asks.clone())),
             Until::NeedsYou | Until::Done => {
-                self.runs.iter().all(Run::is_over).then(|| Reached::Done(self.runs.clone()))
+                self.runs.iter().all(ApiRun::is_over).then(|| Reached::Done(self.runs.clone()))
             }
         }
     }
 }
 
-fn tell_reached(place: &Place, reached: Reached) -> Result<Exit, CliError> {
+fn tell_reached(place: &WorkLocation, reached: Reached) -> Result<CliExit, CliError> {
     if place.json() {
         let document = match reached {
             Reached::NeedsYou(asks) => {
                 let ask =
-                    |ask: &AskNow| json!({ "run": ask.run, "ask": ask.ask, "story": ask.story });
+                    |ask: &ApiAsk| json!({ "run": ask.run, "ask": ask.ask, "story": ask.story });
                 json!({ "reached": "needs_you", "asks": asks.iter().map(ask).collect::<Vec<_>>() })
             }
             Reached::Done(runs) => {
-                let run = |run: &Run| json!({ "run": run.id, "story": run.story, "outcome": run.outcome });
+                let run = |run: &ApiRun| json!({ "run": run.id, "story": run.story, "outcome": run.outcome });
                 json!({ "reached": "done", "runs": runs.iter().map(run).collect::<Vec<_>>() })
             }
         };
         out::document(&document.to_string())?;
-        return Ok(Exit::Completed);
+        return Ok(CliExit::Completed);
     }
     match reached {
         Reached::NeedsYou(asks) => {
@@ -201,7 +201,7 @@ fn tell_reached(place: &Place, reached: Reached) -> Result<Exit, CliError> {
             }
         }
     }
-    Ok(Exit::Completed)
+    Ok(CliExit::Completed)
 }
 
 #[cfg(test)]
@@ -209,8 +209,8 @@ mod tests {
     use super::*;
 
     fn seen(runs: &[&str], asks: usize) -> Seen {
-        let run = |phase: &&str| Run { phase: (*phase).into(), ..Run::default() };
-        Seen { runs: runs.iter().map(run).collect(), asks: vec![AskNow::default(); asks] }
+        let run = |phase: &&str| ApiRun { phase: (*phase).into(), ..ApiRun::default() };
+        Seen { runs: runs.iter().map(run).collect(), asks: vec![ApiAsk::default(); asks] }
     }
 
     #[test]
@@ -232,11 +232,11 @@ mod tests {
 
     #[test]
     fn an_ask_concerns_its_run_its_story_and_its_agent() {
-        let ask = AskNow {
+        let ask = ApiAsk {
             run: "r3".into(),
             story: "s1".into(),
             agent: "coder".into(),
-            ..AskNow::default()
+            ..ApiAsk::default()
         };
         let concerns = |name: &str| concerns(&name.parse().unwrap(), &ask);
         assert!(concerns("r3") && concerns("s1") && concerns("s1/coder"));

@@ -16,7 +16,7 @@ pub enum ClientError {
     Away(String),
     /// The server understood, and said no.
     #[error("{0}")]
-    Refused(Box<Problem>),
+    Refused(Box<ApiProblem>),
     #[error("the server's reply cannot be understood: {0}; it may be of another version")]
     Garbled(String),
 }
@@ -35,7 +35,7 @@ impl ClientError {
 /// What the server says when it says no (RFC 9457).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct Problem {
+pub struct ApiProblem {
     pub status: u16,
     pub title: String,
     pub detail: Option<String>,
@@ -45,7 +45,7 @@ pub struct Problem {
     pub hint: Option<String>,
 }
 
-impl Problem {
+impl ApiProblem {
     /// The problem in a response. What is not ours to read is still told by its status.
     pub fn read(status: u16, body: &[u8]) -> Self {
         let mut problem: Self = serde_json::from_slice(body).unwrap_or_default();
@@ -57,7 +57,7 @@ impl Problem {
     }
 }
 
-impl std::fmt::Display for Problem {
+impl std::fmt::Display for ApiProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.detail.as_deref().unwrap_or(&self.title))
     }
@@ -82,17 +82,17 @@ mod tests {
     #[test]
     fn a_refusal_is_told_whatever_its_body_is() {
         let body = br#"{"type":"x","title":"Conflict","status":1,"detail":"story s1 is done","code":"story_done","hint":"reopen it"}"#;
-        let problem = Problem::read(409, body);
+        let problem = ApiProblem::read(409, body);
         assert_eq!(problem.to_string(), "story s1 is done");
         assert_eq!((problem.status, problem.hint.as_deref()), (409, Some("reopen it")));
         for body in [&b""[..], b"<html>", b"[]", b"{\"detail\":3}"] {
-            assert!(Problem::read(502, body).to_string().contains("502"));
+            assert!(ApiProblem::read(502, body).to_string().contains("502"));
         }
     }
 
     #[test]
     fn only_what_can_pass_is_tried_again() {
-        let refused = |status| ClientError::Refused(Box::new(Problem::read(status, b"")));
+        let refused = |status| ClientError::Refused(Box::new(ApiProblem::read(status, b"")));
         assert!(refused(503).passes());
         assert!(!refused(401).passes() && !refused(404).passes() && !refused(500).passes());
     }

@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Client, ClientError, Message, Stream};
+use super::{Client, ClientError, SseMessage, Stream};
 
 /// The first wait before a new try; each one after it is twice as long, up to the longest.
-const FIRST: Duration = Duration::from_millis(250);
-const LONGEST: Duration = Duration::from_secs(5);
+const FIRST_RECONNECT_DELAY: Duration = Duration::from_millis(250);
+const MAX_RECONNECT_DELAY: Duration = Duration::from_secs(5);
 /// How often it is tried without hearing anything, which takes about five minutes.
 const TRIES: u32 = 60;
 
 /// What a follower hears.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
-    Message(Message),
+pub enum StreamUpdate {
+    Message(SseMessage),
     /// The stream broke off; it is tried again after a wait.
     Lost {
         why: String,
@@ -27,7 +27,7 @@ pub enum Heard {
 
 /// Follows one stream. `find` looks for the server anew each time, since a new one may listen elsewhere.
 #[derive(Debug)]
-pub struct Follow<F> {
+pub struct StreamFollower<F> {
     find: F,
     path: Vec<String>,
     query: Vec<(String, String)>,
@@ -37,7 +37,7 @@ pub struct Follow<F> {
     backoff: Backoff,
 }
 
-impl<F: Fn() -> Result<Client, ClientError>> Follow<F> {
+impl<F: Fn() -> Result<Client, ClientError>> StreamFollower<F> {
     /// Follows what is at this path, after an id or from its beginning.
     pub fn new(find: F, path: &[&str], query: &[(&str, &str)], after: Option<String>) -> Self {
         let path = path.iter().map(|step| (*step).to_owned()).collect();
@@ -47,14 +47,14 @@ impl<F: Fn() -> Result<Client, ClientError>> Follow<F> {
 
     /// The next thing heard. An error is the last word: the server refuses, or was away for too long. Nothing is lost when
     /// a call is given up.
-    pub async fn next(&mut self) -> Result<Heard, ClientError> {
+    pub async fn next(&mut self) -> Result<StreamUpdate, ClientError> {
         let Some(stream) = &mut self.stream else {
             return self.open().await;
         };
         match stream.next().await {
             Ok(Some(message)) => {
                 self.backoff.heard();
-                Ok(Heard::Message(message))
+                Ok(StreamUpdate::Message(message))
             }
             Ok(None) => {
                 self.last = stream.last_id().map(str::to_owned).or(self.last.take());
@@ -65,7 +65,7 @@ impl<F: Fn() -> Result<Client, ClientError>> Follow<F> {
         }
     }
 
-    async fn open(&mut self) -> Result<Heard, ClientError> {
+    async fn open(&mut self) -> Result<StreamUpdate, ClientError> {
         let again = self.backoff.until.is_some();
         if let Some(until) = self.backoff.until {
             tokio::time::sleep_until(until).await;
@@ -86,7 +86,7 @@ impl<F: Fn() -> Result<Client, ClientError>> Follow<F> {
             Ok(stream) => {
                 self.stream = Some(stream);
                 self.backoff.until = None;
-                if again { Ok(Heard::Back) } else { Box::pin(self.next()).await }
+                if again { Ok(StreamUpdate::Back) } else { Box::pin(self.next()).await }
             }
             // What fails at once, before anything was heard, is the person's to hear about.
             Err(error) if error.passes() && again => self.lost(error),
@@ -94,7 +94,7 @@ impl<F: Fn() -> Result<Client, ClientError>> Follow<F> {
         }
     }
 
-    fn lost(&mut self, error: ClientError) -> Result<Heard, ClientError> {
+    fn lost(&mut self, error: ClientError) -> Result<StreamUpdate, ClientError> {
         let why = match &error {
             ClientError::Unreachable { why, .. } => why.clone(),
             ClientError::BadUrl { .. }
@@ -104,7 +104,7 @@ impl<F: Fn() -> Result<Client, ClientError>> Follow<F> {
             | ClientError::Garbled(_) => error.to_string(),
         };
         match self.backoff.next(Instant::now()) {
-            Some(wait) => Ok(Heard::Lost { why, wait }),
+            Some(wait) => Ok(StreamUpdate::Lost { why, wait }),
             None => Err(error),
         }
     }
@@ -127,7 +127,8 @@ impl Backoff {
         if self.tries >= TRIES {
             return None;
         }
-        let wait = FIRST.saturating_mul(1 << self.tries.min(16)).min(LONGEST);
+        let wait =
+            FIRST_RECONNECT_DELAY.saturating_mul(1 << self.tries.min(16)).min(MAX_RECONNECT_DELAY);
         self.tries += 1;
         self.until = Some(now + wait);
         Some(wait)
@@ -149,9 +150,12 @@ mod tests {
         let now = Instant::now();
         let waits: Vec<Duration> = std::iter::from_fn(|| backoff.next(now)).collect();
         assert_eq!(waits.len(), TRIES as usize);
-        assert_eq!((waits[0], waits[1], waits[20]), (FIRST, FIRST * 2, LONGEST));
+        assert_eq!(
+            (waits[0], waits[1], waits[20]),
+            (FIRST_RECONNECT_DELAY, FIRST_RECONNECT_DELAY * 2, MAX_RECONNECT_DELAY)
+        );
         backoff.heard();
-        assert_eq!(backoff.next(now), Some(FIRST));
+        assert_eq!(backoff.next(now), Some(FIRST_RECONNECT_DELAY));
     }
 
     /// Takes one connection, gives what was asked, and answers with `body` before it hangs up.
@@ -167,10 +171,12 @@ mod tests {
         String::from_utf8(asked).unwrap()
     }
 
-    fn data(heard: Heard) -> String {
+    fn data(heard: StreamUpdate) -> String {
         match heard {
-            Heard::Message(message) => message.data,
-            other @ (Heard::Lost { .. } | Heard::Back) => panic!("not a message: {other:?}"),
+            StreamUpdate::Message(message) => message.data,
+            other @ (StreamUpdate::Lost { .. } | StreamUpdate::Back) => {
+                panic!("not a message: {other:?}")
+            }
         }
     }
 
@@ -180,7 +186,8 @@ mod tests {
         let second = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let place = Mutex::new(first.local_addr().unwrap());
         let find = || Client::new(&format!("http://{}", place.lock().unwrap()), "t");
-        let mut follow = Follow::new(find, &["runs", "r1"], &[("deltas", "1")], Some("1.3".into()));
+        let mut follow =
+            StreamFollower::new(find, &["runs", "r1"], &[("deltas", "1")], Some("1.3".into()));
         let (asked, heard) = tokio::join!(
             serve(&first, "200 OK", "id: 1.4\ndata: a\n\nevent: delta\ndata: b\n\ndata: half\n"),
             async { (follow.next().await.unwrap(), follow.next().await.unwrap()) },
@@ -189,26 +196,26 @@ mod tests {
         assert!(asked.contains("last-event-id: 1.3\r\n"), "{asked}");
         assert!(asked.contains("authorization: Bearer t\r\n"), "{asked}");
         assert_eq!((data(heard.0), data(heard.1)), ("a".into(), "b".into()));
-        assert!(matches!(follow.next().await, Ok(Heard::Lost { .. })));
+        assert!(matches!(follow.next().await, Ok(StreamUpdate::Lost { .. })));
         *place.lock().unwrap() = second.local_addr().unwrap();
         let (asked, heard) =
             tokio::join!(serve(&second, "200 OK", "id: 1.5\ndata: c\n\n"), async {
                 (follow.next().await.unwrap(), follow.next().await.unwrap())
             },);
         assert!(asked.contains("last-event-id: 1.4\r\n"), "{asked}");
-        assert_eq!((heard.0, data(heard.1)), (Heard::Back, "c".into()));
+        assert_eq!((heard.0, data(heard.1)), (StreamUpdate::Back, "c".into()));
     }
 
     #[tokio::test]
     async fn a_refusal_is_the_last_word_and_a_server_that_has_too_much_to_do_is_asked_again() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let mut follow = Follow::new(|| Client::new(&url, "t"), &["feed"], &[], None);
+        let mut follow = StreamFollower::new(|| Client::new(&url, "t"), &["feed"], &[], None);
         let (_, heard) = tokio::join!(serve(&listener, "200 OK", "data: a\n\n"), follow.next());
         assert_eq!(data(heard.unwrap()), "a");
-        assert!(matches!(follow.next().await, Ok(Heard::Lost { .. })));
+        assert!(matches!(follow.next().await, Ok(StreamUpdate::Lost { .. })));
         let (_, heard) = tokio::join!(serve(&listener, "503 Busy", "{}"), follow.next());
-        assert!(matches!(heard, Ok(Heard::Lost { .. })), "{heard:?}");
+        assert!(matches!(heard, Ok(StreamUpdate::Lost { .. })), "{heard:?}");
         let (_, heard) = tokio::join!(serve(&listener, "404 Gone", "{}"), follow.next());
         assert!(matches!(heard, Err(ClientError::Refused(_))), "{heard:?}");
     }

@@ -6,13 +6,13 @@ use memchr::memchr2;
 use reqwest::Response;
 
 /// What one message may hold. The longest event has 8 MiB.
-const LONGEST: usize = 16 * 1024 * 1024;
+const MAX_SSE_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 /// The server says something every 15 s; one that is silent for longer is gone, whatever its connection says.
-const SILENCE: Duration = Duration::from_secs(45);
+const STREAM_SILENCE_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// One message of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Message {
+pub struct SseMessage {
     /// The message's kind; the usual one has none.
     pub event: Option<String>,
     /// Where to go on after it.
@@ -22,7 +22,7 @@ pub struct Message {
 
 /// A message is longer than any server of ours would send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a message of the stream is longer than {LONGEST} bytes")]
+#[error("a message of the stream is longer than {MAX_SSE_MESSAGE_BYTES} bytes")]
 pub struct TooLong;
 
 /// Makes messages of bytes.
@@ -51,14 +51,14 @@ impl Parser {
         self.bytes.drain(..self.done);
         self.done = 0;
         self.bytes.extend_from_slice(bytes);
-        match self.bytes.len() + self.data.len() > 2 * LONGEST {
+        match self.bytes.len() + self.data.len() > 2 * MAX_SSE_MESSAGE_BYTES {
             true => Err(TooLong),
             false => Ok(()),
         }
     }
 
     /// The next whole message.
-    pub fn next_message(&mut self) -> Result<Option<Message>, TooLong> {
+    pub fn next_message(&mut self) -> Result<Option<SseMessage>, TooLong> {
         loop {
             if self.after_return && self.bytes.get(self.done) == Some(&b'\n') {
                 self.done += 1;
@@ -68,7 +68,7 @@ impl Parser {
             let fresh = rest.get(self.scanned..).unwrap_or_default();
             let Some(length) = memchr2(b'\n', b'\r', fresh).map(|at| at + self.scanned) else {
                 self.scanned = rest.len();
-                return if rest.len() > LONGEST { Err(TooLong) } else { Ok(None) };
+                return if rest.len() > MAX_SSE_MESSAGE_BYTES { Err(TooLong) } else { Ok(None) };
             };
             self.scanned = 0;
             self.after_return = rest.get(length) == Some(&b'\r');
@@ -107,7 +107,7 @@ impl Parser {
                     self.data.push(b'\n');
                 }
                 self.data.extend_from_slice(value);
-                if self.data.len() > LONGEST {
+                if self.data.len() > MAX_SSE_MESSAGE_BYTES {
                     return Err(TooLong);
                 }
             }
@@ -119,14 +119,14 @@ impl Parser {
         Ok(())
     }
 
-    fn dispatch(&mut self) -> Option<Message> {
+    fn dispatch(&mut self) -> Option<SseMessage> {
         let (event, id) = (self.event.take(), self.id.take());
         if id.is_some() {
             self.last.clone_from(&id);
         }
         let data = std::mem::take(&mut self.data);
         let said = std::mem::take(&mut self.has_data);
-        said.then(|| Message { event, id, data: String::from_utf8_lossy(&data).into_owned() })
+        said.then(|| SseMessage { event, id, data: String::from_utf8_lossy(&data).into_owned() })
     }
 }
 
@@ -149,12 +149,12 @@ impl Stream {
 
     /// The next message; `None` when the stream is over, broken or too silent to be alive. Nothing is lost when a call is
     /// given up.
-    pub async fn next(&mut self) -> Result<Option<Message>, TooLong> {
+    pub async fn next(&mut self) -> Result<Option<SseMessage>, TooLong> {
         loop {
             if let Some(message) = self.parser.next_message()? {
                 return Ok(Some(message));
             }
-            match tokio::time::timeout(SILENCE, self.response.chunk()).await {
+            match tokio::time::timeout(STREAM_SILENCE_TIMEOUT, self.response.chunk()).await {
                 Ok(Ok(Some(bytes))) => self.parser.push(&bytes)?,
                 Ok(Ok(None) | Err(_)) | Err(_) => return Ok(None),
             }
@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    fn all(pieces: &[&[u8]]) -> Vec<Message> {
+    fn all(pieces: &[&[u8]]) -> Vec<SseMessage> {
         let mut parser = Parser::default();
         let mut messages = Vec::new();
         for piece in pieces {
@@ -180,8 +180,8 @@ mod tests {
         messages
     }
 
-    fn message(event: Option<&str>, id: Option<&str>, data: &str) -> Message {
-        Message { event: event.map(Into::into), id: id.map(Into::into), data: data.into() }
+    fn message(event: Option<&str>, id: Option<&str>, data: &str) -> SseMessage {
+        SseMessage { event: event.map(Into::into), id: id.map(Into::into), data: data.into() }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 /// What became of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
-pub enum Receipt {
+pub enum ApiReceipt {
     Added {
         story: String,
     },
@@ -27,14 +27,14 @@ pub enum Receipt {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Runs {
-    pub runs: Vec<Run>,
+    pub runs: Vec<ApiRun>,
     pub next: Option<String>,
 }
 
 /// A run.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Run {
+pub struct ApiRun {
     pub id: String,
     pub story: String,
     /// The title of the story.
@@ -56,13 +56,13 @@ pub struct Run {
     pub finish_error: Option<String>,
     pub parked: bool,
     pub open_asks: u64,
-    pub spent: Spent,
+    pub spent: ApiSpent,
     /// What it waits for outside of itself.
     pub note: Option<String>,
     /// Since when it has said nothing, if that is long ago.
     pub quiet_since: Option<i64>,
     /// Messages that its agent was not told yet.
-    pub queued: Vec<Queued>,
+    pub queued: Vec<ApiQueuedMessage>,
     pub queued_at: i64,
     pub started_at: Option<i64>,
     pub ended_at: Option<i64>,
@@ -71,13 +71,13 @@ pub struct Run {
 /// A message that an agent was not told yet.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
-pub struct Queued {
+pub struct ApiQueuedMessage {
     pub id: String,
     pub text: String,
     pub at: i64,
 }
 
-impl Run {
+impl ApiRun {
     pub fn is_over(&self) -> bool {
         self.phase == "over"
     }
@@ -87,22 +87,22 @@ impl Run {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Stories {
-    pub stories: Vec<Story>,
+    pub stories: Vec<ApiStory>,
     pub next: Option<u64>,
 }
 
 /// A story.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Story {
+pub struct ApiStory {
     pub id: String,
     pub title: Option<String>,
     pub text: Option<String>,
     pub state: String,
     pub merged: Option<String>,
-    pub runs: StoryRuns,
+    pub runs: ApiStoryRuns,
     pub open_asks: u64,
-    pub spent: Spent,
+    pub spent: ApiSpent,
     pub created_at: i64,
     pub updated_at: i64,
 }
@@ -110,7 +110,7 @@ pub struct Story {
 /// How many runs a story has.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-pub struct StoryRuns {
+pub struct ApiStoryRuns {
     pub all: u64,
     pub live: u64,
 }
@@ -118,14 +118,14 @@ pub struct StoryRuns {
 /// Asks, the oldest first.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Asks {
-    pub asks: Vec<AskNow>,
+pub struct ApiAsks {
+    pub asks: Vec<ApiAsk>,
 }
 
 /// An ask of a run.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct AskNow {
+pub struct ApiAsk {
     pub run: String,
     pub ask: String,
     pub story: String,
@@ -149,23 +149,23 @@ pub struct AskNow {
 /// What was granted and capped while working.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Local {
+pub struct ApiLocalSettings {
     pub path: String,
-    pub grants: Vec<Grant>,
-    pub caps: Caps,
+    pub grants: Vec<ApiGrant>,
+    pub caps: ApiCaps,
 }
 
 /// The day of a project.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct ProjectDay {
-    pub day: Day,
+    pub day: ApiDay,
 }
 
 /// What was spent today.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Day {
+pub struct ApiDay {
     /// The least that it can be.
     pub spent_usd: f64,
     /// A part of it is unknown.
@@ -179,7 +179,7 @@ pub struct Day {
 /// A tool rule that a person granted to an agent.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Grant {
+pub struct ApiGrant {
     pub agent: String,
     pub rule: String,
     pub story: Option<String>,
@@ -190,14 +190,14 @@ pub struct Grant {
 /// The tokens that browsers and programs hold.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Tokens {
-    pub tokens: Vec<Token>,
+pub struct ApiTokens {
+    pub tokens: Vec<ApiToken>,
 }
 
 /// A token, or with `token` the one that was just made.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Token {
+pub struct ApiToken {
     pub id: String,
     pub name: String,
     pub scope: String,
@@ -209,14 +209,14 @@ pub struct Token {
 /// What may be spent.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Caps {
+pub struct ApiCaps {
     pub day_usd: Option<f64>,
 }
 
 /// Tokens and their cost.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-pub struct Spent {
+pub struct ApiSpent {
     pub input: u64,
     pub cache_read: u64,
     pub cache_write_5m: u64,
@@ -234,22 +234,22 @@ pub struct Spent {
 /// What was spent, summed.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Usage {
+pub struct ApiUsageReport {
     pub by: String,
-    pub rows: Vec<UsageRow>,
+    pub rows: Vec<ApiUsageRow>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct UsageRow {
+pub struct ApiUsageRow {
     pub key: Option<String>,
-    pub spent: Spent,
+    pub spent: ApiSpent,
 }
 
 /// The project at a glance.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Project {
+pub struct ApiProject {
     pub name: String,
     pub version: String,
 }
@@ -267,15 +267,15 @@ pub struct Events {
 /// What a run changed.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Diff {
-    pub files: Vec<FileDiff>,
+pub struct ApiDiff {
+    pub files: Vec<ApiFileDiff>,
     pub truncated: bool,
 }
 
 /// What a run changed in one file.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct FileDiff {
+pub struct ApiFileDiff {
     pub path: String,
     pub old_path: Option<String>,
     pub status: String,
@@ -286,12 +286,12 @@ pub struct FileDiff {
     pub binary: bool,
     /// `executes` or `obeys`, where agents' programs do that with it.
     pub effect: Option<String>,
-    pub hunks: Vec<Hunk>,
+    pub hunks: Vec<ApiHunk>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Hunk {
+pub struct ApiHunk {
     pub old_start: u64,
     pub old_lines: u64,
     pub new_start: u64,

@@ -7,11 +7,11 @@ use std::time::Duration;
 use super::model::ModelChoice;
 use super::template::{self, Template, TemplateError};
 use musher_core::{AgentName, ToolRules};
-use musher_runtime::{AskPolicy, Limits, SystemPrompt};
+use musher_runtime::{AskPolicy, RunLimits, SystemPrompt};
 
 /// One agent, with every default filled in.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Agent {
+pub struct AgentConfig {
     pub name: AgentName,
     pub runtime: String,
     pub model: Option<String>,
@@ -19,13 +19,13 @@ pub struct Agent {
     pub prompt: Template,
     pub system_prompt: Option<SystemTemplate>,
     pub continue_prompt: Template,
-    /// The program as it was written; see [`Agent::program`].
+    /// The program as it was written; see [`AgentConfig::program`].
     pub command: Option<String>,
     pub args: Vec<Template>,
-    pub env: BTreeMap<String, EnvValue>,
+    pub env: BTreeMap<String, EnvSource>,
     pub rules: ToolRules,
     pub permission_mode: Option<String>,
-    pub limits: Limits,
+    pub limits: RunLimits,
     pub asks: AskPolicy,
     /// After how long a person is reminded of an ask.
     pub ask_reminder: Option<Duration>,
@@ -44,7 +44,7 @@ pub enum SystemTemplate {
 
 /// Where the value of a variable comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EnvValue {
+pub enum EnvSource {
     /// It is written in the project file.
     Text(String),
     /// It is taken from this variable of the server, so that no secret is in the file.
@@ -53,8 +53,8 @@ pub enum EnvValue {
 
 /// What the blanks of a template are filled with, beside what the agent itself says.
 #[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
-    pub story: Story<'a>,
+pub struct TemplateContext<'a> {
+    pub story: TemplateStory<'a>,
     /// The folder that the agent works in.
     pub worktree: &'a str,
     pub branch: &'a str,
@@ -63,7 +63,7 @@ pub struct Context<'a> {
 
 /// The story as a template sees it.
 #[derive(Debug, Clone, Copy)]
-pub struct Story<'a> {
+pub struct TemplateStory<'a> {
     pub id: &'a str,
     pub title: &'a str,
     pub text: &'a str,
@@ -80,9 +80,9 @@ pub struct Rendered {
     pub args: Vec<String>,
 }
 
-impl Agent {
+impl AgentConfig {
     /// Fills in the blanks of everything that has some.
-    pub fn render(&self, context: &Context<'_>) -> Result<Rendered, TemplateError> {
+    pub fn render(&self, context: &TemplateContext<'_>) -> Result<Rendered, TemplateError> {
         let or_empty = |text: &Option<String>| text.clone().unwrap_or_default();
         let (role, model) = (or_empty(&self.role), or_empty(&self.model));
         let values = template::values(context, [self.name.as_str(), &role, &model]);

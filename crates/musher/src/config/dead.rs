@@ -5,7 +5,7 @@ use std::path::Path;
 use musher_core::{AgentName, DeadRule, RuleList};
 
 use super::reader::At;
-use super::{Project, file, raw};
+use super::{ProjectConfig, file, raw};
 
 /// A rule that never decides, and where it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct DeadAt {
 }
 
 /// Looks through the rules of every agent.
-pub fn dead_rules(repo: &Path, project: &Project) -> Vec<DeadAt> {
+pub fn dead_rules(repo: &Path, project: &ProjectConfig) -> Vec<DeadAt> {
     // The file was read before; one that changed since is only missing its lines here.
     let source = file::project(repo).ok();
     let raw = source.as_ref().and_then(|source| raw::read(source).0);

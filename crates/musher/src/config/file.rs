@@ -6,28 +6,30 @@ use std::path::{Component, Path, PathBuf};
 
 use musher_runtime::untrusted::{self, Unfit};
 
-use super::problem::{ConfigErrors, Problem};
+use super::problem::{ConfigErrors, ConfigProblem};
 use super::source::Source;
 use super::{PROJECT_FILE, value};
 
 /// Both are texts that people write; what is longer is a mistake.
-const LONGEST_PROJECT: u64 = 256 << 10;
-const LONGEST_PROMPT: u64 = 1 << 20;
+const MAX_PROJECT_FILE_BYTES: u64 = 256 << 10;
+const MAX_PROMPT_FILE_BYTES: u64 = 1 << 20;
 
 /// The folder that paths in a project file start from, as seen from the repository.
 const FOLDER: &str = ".musher";
 
 /// The project file's text.
 pub(super) fn project(repo: &Path) -> Result<Source, ConfigErrors> {
-    Ok(read(repo, Path::new(PROJECT_FILE), LONGEST_PROJECT).map_err(|error| match error {
-        Unreadable::Missing => Problem::of_file(PROJECT_FILE, "there is no project file")
-            .with_fix("write one with `musher init`"),
-        Unreadable::NotText { text, at } => {
-            let source = Source { file: PROJECT_FILE.into(), text };
-            source.problem(at..at, "this is not UTF-8").with_fix("save the file as UTF-8")
-        }
-        Unreadable::Other(why) => Problem::of_file(PROJECT_FILE, why),
-    })?)
+    Ok(read(repo, Path::new(PROJECT_FILE), MAX_PROJECT_FILE_BYTES).map_err(
+        |error| match error {
+            Unreadable::Missing => ConfigProblem::of_file(PROJECT_FILE, "there is no project file")
+                .with_fix("write one with `musher init`"),
+            Unreadable::NotText { text, at } => {
+                let source = Source { file: PROJECT_FILE.into(), text };
+                source.problem(at..at, "this is not UTF-8").with_fix("save the file as UTF-8")
+            }
+            Unreadable::Other(why) => ConfigProblem::of_file(PROJECT_FILE, why),
+        },
+    )?)
 }
 
 /// The text of a file that the project file names.
@@ -35,7 +37,7 @@ pub(super) fn prompt(repo: &Path, name: &str) -> Result<Source, String> {
     value::relative(name).map_err(|wrong| wrong.message)?;
     let path = Path::new(FOLDER).join(name);
     let shown = path.display();
-    let source = read(repo, &path, LONGEST_PROMPT).map_err(|error| match error {
+    let source = read(repo, &path, MAX_PROMPT_FILE_BYTES).map_err(|error| match error {
         Unreadable::Missing => format!("there is no file {shown}"),
         Unreadable::NotText { text, .. } => {
             let line = text.matches('\n').count() + 1;
@@ -55,7 +57,7 @@ pub(super) fn prompt(repo: &Path, name: &str) -> Result<Source, String> {
 /// The text of a file in a state directory, if it is there.
 pub(super) fn local(state: &Path, name: &Path) -> Result<Option<Source>, ConfigErrors> {
     let file = state.join(name);
-    match read(state, name, LONGEST_PROJECT) {
+    match read(state, name, MAX_PROJECT_FILE_BYTES) {
         Ok(source) => Ok(Some(Source { file, ..source })),
         Err(Unreadable::Missing) => Ok(None),
         Err(Unreadable::NotText { text, at }) => {
@@ -63,7 +65,7 @@ pub(super) fn local(state: &Path, name: &Path) -> Result<Option<Source>, ConfigE
             let problem = source.problem(at..at, "this is not UTF-8");
             Err(problem.with_fix("save the file as UTF-8").into())
         }
-        Err(Unreadable::Other(why)) => Err(Problem::of_file(file, why).into()),
+        Err(Unreadable::Other(why)) => Err(ConfigProblem::of_file(file, why).into()),
     }
 }
 

@@ -2,18 +2,18 @@
 
 /// One table and its keys.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Table {
+pub(super) struct KeyTable {
     /// As it is named in messages.
     pub(super) name: &'static str,
     pub(super) keys: &'static [&'static str],
 }
 
-pub(super) const TOP: Table = Table {
+pub(super) const TOP: KeyTable = KeyTable {
     name: "the project file",
     keys: &["base_branch", "auto_commit", "agent", "worktree", "limits", "server"],
 };
 
-pub(super) const AGENT: Table = Table {
+pub(super) const AGENT: KeyTable = KeyTable {
     name: "[[agent]]",
     keys: &[
         "name",
@@ -64,15 +64,16 @@ pub(super) const MODEL: &[&str] = &[
     "prices",
 ];
 
-pub(super) const KEY: Table = Table { name: "key", keys: &["env", "file", "command"] };
+pub(super) const KEY: KeyTable = KeyTable { name: "key", keys: &["env", "file", "command"] };
 
-pub(super) const RULES: Table = Table { name: "rules", keys: &["allow", "ask", "deny"] };
+pub(super) const RULES: KeyTable = KeyTable { name: "rules", keys: &["allow", "ask", "deny"] };
 
-pub(super) const VARIABLE: Table = Table { name: "a value with a source", keys: &["from"] };
+pub(super) const VARIABLE: KeyTable = KeyTable { name: "a value with a source", keys: &["from"] };
 
-pub(super) const WORKTREE: Table = Table { name: "[worktree]", keys: &["setup", "copy", "keep"] };
+pub(super) const WORKTREE: KeyTable =
+    KeyTable { name: "[worktree]", keys: &["setup", "copy", "keep"] };
 
-pub(super) const LIMITS: Table =
-    Table { name: "[limits]", keys: &["runs", "runs_per_agent", "runs_per_story"] };
+pub(super) const LIMITS: KeyTable =
+    KeyTable { name: "[limits]", keys: &["runs", "runs_per_agent", "runs_per_story"] };
 
-pub(super) const SERVER: Table = Table { name: "[server]", keys: &["listen", "origins"] };
+pub(super) const SERVER: KeyTable = KeyTable { name: "[server]", keys: &["listen", "origins"] };

@@ -9,9 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use musher_core::{AgentName, Rule, RunId, StoryId, Usd};
 use toml::de::DeTable;
 
-use super::keys::Table;
+use super::keys::KeyTable;
 use super::problem::{ConfigErrors, Problems};
-use super::reader::{Fields, Reader, Wrong};
+use super::reader::{TableFields, ValueReader, Wrong};
 use super::{file, raw, value};
 
 /// The file in the state directory.
@@ -22,22 +22,23 @@ const HEAD: &str = "# What was granted and capped while working, see docs/projec
                     when that changes; comments are not kept.\n";
 
 /// More grants than this are no decisions any more.
-const MOST_GRANTS: usize = 1000;
+const MAX_GRANTS: usize = 1000;
 
-const TOP: Table = Table { name: "local.toml", keys: &["grant", "caps"] };
-const GRANT: Table = Table { name: "[[grant]]", keys: &["agent", "rule", "story", "run", "at"] };
-const CAPS: Table = Table { name: "[caps]", keys: &["day_usd"] };
+const TOP: KeyTable = KeyTable { name: "local.toml", keys: &["grant", "caps"] };
+const GRANT: KeyTable =
+    KeyTable { name: "[[grant]]", keys: &["agent", "rule", "story", "run", "at"] };
+const CAPS: KeyTable = KeyTable { name: "[caps]", keys: &["day_usd"] };
 
 /// What the file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Local {
-    pub grants: Vec<Grant>,
-    pub caps: Caps,
+pub struct LocalSettings {
+    pub grants: Vec<LocalGrant>,
+    pub caps: LocalCaps,
 }
 
 /// A tool rule that a person granted to an agent in answer to an ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grant {
+pub struct LocalGrant {
     pub agent: AgentName,
     pub rule: Rule,
     /// On which story it was asked; a person may have written the grant by hand.
@@ -50,7 +51,7 @@ pub struct Grant {
 
 /// What may be spent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Caps {
+pub struct LocalCaps {
     /// By all runs together on one day (UTC); no run starts when it is reached.
     pub day_usd: Option<Usd>,
 }
@@ -62,13 +63,13 @@ pub enum LocalError {
     Broken(#[from] ConfigErrors),
     #[error("the rule `{rule}` cannot be kept: {why}")]
     BadRule { rule: String, why: String },
-    #[error("{} holds {MOST_GRANTS} grants already", path.display())]
+    #[error("{} holds {MAX_GRANTS} grants already", path.display())]
     Full { path: PathBuf },
     #[error("{} cannot be written: {cause}", path.display())]
     Write { path: PathBuf, cause: std::io::Error },
 }
 
-impl Local {
+impl LocalSettings {
     /// What an agent was granted.
     pub fn granted(&self, agent: &AgentName) -> Vec<Rule> {
         let own = self.grants.iter().filter(|grant| grant.agent == *agent);
@@ -95,13 +96,13 @@ impl LocalFile {
     }
 
     /// Reads the file; without one, nothing is granted and nothing is capped.
-    pub fn read(&self) -> Result<Local, ConfigErrors> {
+    pub fn read(&self) -> Result<LocalSettings, ConfigErrors> {
         let Some(source) = file::local(&self.state, Path::new(FILE))? else {
-            return Ok(Local::default());
+            return Ok(LocalSettings::default());
         };
-        let mut reader = Reader { source: &source, problems: Problems::default() };
+        let mut reader = ValueReader { source: &source, problems: Problems::default() };
         let (top, errors) = DeTable::parse_recoverable(&source.text);
-        let mut local = Local::default();
+        let mut local = LocalSettings::default();
         if errors.is_empty() {
             let top = reader.open(top.get_ref(), 0..0, TOP);
             for fields in reader.tables(&top, "grant", GRANT) {
@@ -120,18 +121,18 @@ impl LocalFile {
     }
 
     /// Keeps a grant; one that is there already stays as it is.
-    pub fn grant(&self, grant: Grant) -> Result<(), LocalError> {
+    pub fn grant(&self, grant: LocalGrant) -> Result<(), LocalError> {
         let rule = grant.rule.to_string();
         // What could not be read back would break the whole file.
         if let Err(Wrong { message: why, .. }) = value::rule(&rule) {
             return Err(LocalError::BadRule { rule: rule.escape_debug().to_string(), why });
         }
         self.change(|local| {
-            let same = |known: &Grant| known.agent == grant.agent && known.rule == grant.rule;
+            let same = |known: &LocalGrant| known.agent == grant.agent && known.rule == grant.rule;
             if local.grants.iter().any(same) {
                 return Ok(false);
             }
-            if local.grants.len() >= MOST_GRANTS {
+            if local.grants.len() >= MAX_GRANTS {
                 return Err(LocalError::Full { path: self.path() });
             }
             local.grants.push(grant);
@@ -158,7 +159,7 @@ impl LocalFile {
     /// Reads, changes and writes; `change` says whether anything is different.
     fn change(
         &self,
-        change: impl FnOnce(&mut Local) -> Result<bool, LocalError>,
+        change: impl FnOnce(&mut LocalSettings) -> Result<bool, LocalError>,
     ) -> Result<bool, LocalError> {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut local = self.read()?;
@@ -172,14 +173,14 @@ impl LocalFile {
     }
 }
 
-impl Local {
+impl LocalSettings {
     /// The file's text.
     fn to_text(&self) -> String {
         let mut text = HEAD.to_owned();
         if let Some(usd) = self.caps.day_usd {
             text += &format!("\n[caps]\nday_usd = {}\n", toml::Value::Float(usd.dollars()));
         }
-        for Grant { agent, rule, story, run, at } in &self.grants {
+        for LocalGrant { agent, rule, story, run, at } in &self.grants {
             let quoted = |text: String| toml::Value::String(text).to_string();
             text += &format!("\n[[grant]]\nagent = {}\n", quoted(agent.to_string()));
             text += &format!("rule = {}\n", quoted(rule.to_string()));
@@ -197,7 +198,7 @@ impl Local {
     }
 }
 
-fn grant(reader: &mut Reader<'_>, fields: &Fields<'_, '_>) -> Option<Grant> {
+fn grant(reader: &mut ValueReader<'_>, fields: &TableFields<'_, '_>) -> Option<LocalGrant> {
     reader.require(fields, "agent", "name the agent, such as agent = \"coder\"");
     reader.require(fields, "rule", "write a tool rule, such as rule = \"execute(git status)\"");
     let id = |error: musher_core::IdError| Wrong::new(error.to_string());
@@ -212,7 +213,7 @@ fn grant(reader: &mut Reader<'_>, fields: &Fields<'_, '_>) -> Option<Grant> {
     let run = reader.text(fields, "run");
     let run = run.and_then(|given| reader.parse(&given, |text| RunId::parse(text).map_err(id)));
     let at = reader.moment(fields, "at");
-    Some(Grant { agent: agent?, rule: rule?, story, run, at })
+    Some(LocalGrant { agent: agent?, rule: rule?, story, run, at })
 }
 
 #[cfg(test)]
@@ -225,8 +226,8 @@ mod tests {
         LocalFile::new(folder.path())
     }
 
-    fn grant(agent: &str, rule: &str) -> Grant {
-        Grant {
+    fn grant(agent: &str, rule: &str) -> LocalGrant {
+        LocalGrant {
             agent: agent.parse().unwrap(),
             rule: rule.parse().unwrap(),
             story: Some("s1".parse().unwrap()),
@@ -239,7 +240,7 @@ mod tests {
     fn what_is_granted_and_capped_is_read_back_by_its_owner_alone() {
         let folder = tempfile::tempdir().unwrap();
         let file = at(&folder);
-        assert_eq!(file.read().unwrap(), Local::default());
+        assert_eq!(file.read().unwrap(), LocalSettings::default());
         let tricky = r#"execute(git commit -m "it's \ 'so'")"#;
         let first = grant("coder", "execute(cargo test *)");
         file.grant(first.clone()).unwrap();
@@ -302,7 +303,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let file = at(&folder);
             if let Ok(rule) = format!("execute({pattern})").parse::<Rule>() {
-                let given = Grant { rule, ..grant("coder", "x") };
+                let given = LocalGrant { rule, ..grant("coder", "x") };
                 let kept = file.grant(given.clone()).is_ok();
                 proptest::prop_assert_eq!(kept, !given.rule.to_string().contains(char::is_control));
                 let grants = if kept { vec![given] } else { vec![] };

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use musher_runtime::KeySource;
 use toml::de::DeValue;
 
-use super::agent::EnvValue;
+use super::agent::EnvSource;
 use super::raw::Variable;
-use super::reader::{At, Fields, Reader, Wrong, shown};
+use super::reader::{At, TableFields, ValueReader, Wrong, shown};
 use super::{PROJECT_FILE, keys, value};
 
 /// What an agent says about its model. What is left out is the runtime's own choice.
@@ -21,7 +21,7 @@ pub struct ModelChoice {
     /// Where the key comes from. A file is absolute, starts at the home of the server's user (`~/`), or at the
     /// repository.
     pub key: Option<KeySource>,
-    pub headers: BTreeMap<String, EnvValue>,
+    pub headers: BTreeMap<String, EnvSource>,
     pub temperature: Option<f64>,
     pub effort: Option<String>,
     pub max_output: Option<u64>,
@@ -53,7 +53,7 @@ struct RawKey {
     command: Option<At<String>>,
 }
 
-pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_, '_>) -> RawModel {
+pub(super) fn read(reader: &mut ValueReader<'_>, fields: &TableFields<'_, '_>) -> RawModel {
     RawModel {
         base_url: reader.text(fields, "base_url"),
         wire: reader.text(fields, "wire"),
@@ -68,7 +68,7 @@ pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_, '_>) -> RawModel
     }
 }
 
-fn key(reader: &mut Reader<'_>, fields: &Fields<'_, '_>) -> Option<At<RawKey>> {
+fn key(reader: &mut ValueReader<'_>, fields: &TableFields<'_, '_>) -> Option<At<RawKey>> {
     let inside = match fields.value("key").map(|value| (value.get_ref(), value.span())) {
         // Whoever writes a text here has written the key itself.
         Some((DeValue::String(_), span)) => {
@@ -88,7 +88,10 @@ fn key(reader: &mut Reader<'_>, fields: &Fields<'_, '_>) -> Option<At<RawKey>> {
 
 const KEY_FIX: &str = "say where it is found, as in { env = \"NAME\" }, { file = \"~/key\" } or { command = \"pass key\" }";
 
-fn headers(reader: &mut Reader<'_>, fields: &Fields<'_, '_>) -> Vec<(At<String>, Variable)> {
+fn headers(
+    reader: &mut ValueReader<'_>,
+    fields: &TableFields<'_, '_>,
+) -> Vec<(At<String>, Variable)> {
     let Some((table, _)) = reader.plain_table(fields, "headers") else { return Vec::new() };
     let mut found = Vec::new();
     for (name, value) in table {
@@ -113,7 +116,7 @@ fn headers(reader: &mut Reader<'_>, fields: &Fields<'_, '_>) -> Vec<(At<String>,
 pub(super) fn resolve(
     raw: &RawModel,
     wires: Option<&[&str]>,
-    reader: &mut Reader<'_>,
+    reader: &mut ValueReader<'_>,
 ) -> ModelChoice {
     if let (Some([]), Some((key, span))) = (wires, &raw.first) {
         let wrong = Wrong::new(format!("`{key}` is for runtimes that speak to a model themselves"));
@@ -131,10 +134,9 @@ pub(super) fn resolve(
         reader.parse(wire, |text| value::choice(text, &choices)).map(ToOwned::to_owned)
     });
     let prices = raw.prices.as_ref().and_then(|path| reader.parse(path, value::relative));
-    let headers = raw
-        .headers
-        .iter()
-        .filter_map(|(name, variable)| Some((name.value.clone(), EnvValue::of(variable, reader)?)));
+    let headers = raw.headers.iter().filter_map(|(name, variable)| {
+        Some((name.value.clone(), EnvSource::of(variable, reader)?))
+    });
     let headers = headers.collect();
     ModelChoice {
         base_url,
@@ -149,7 +151,7 @@ pub(super) fn resolve(
     }
 }
 
-fn key_source(key: &At<RawKey>, reader: &mut Reader<'_>) -> Option<KeySource> {
+fn key_source(key: &At<RawKey>, reader: &mut ValueReader<'_>) -> Option<KeySource> {
     let RawKey { env, file, command } = &key.value;
     match (env, file, command) {
         (Some(name), None, None) => reader.parse(name, value::variable).map(KeySource::Env),
@@ -171,8 +173,8 @@ fn key_source(key: &At<RawKey>, reader: &mut Reader<'_>) -> Option<KeySource> {
     }
 }
 
-impl EnvValue {
-    pub(super) fn of(variable: &Variable, reader: &mut Reader<'_>) -> Option<Self> {
+impl EnvSource {
+    pub(super) fn of(variable: &Variable, reader: &mut ValueReader<'_>) -> Option<Self> {
         Some(match variable {
             Variable::Text(text) => Self::Text(text.clone()),
             Variable::From(from) => Self::From(reader.parse(from, value::variable)?),

@@ -1,13 +1,13 @@
 //! The right word for a wrong one.
 
 /// Longer words are not slips of the pen, and comparing them would cost time.
-const LONGEST: usize = 64;
+const MAX_COMPARED_CHARS: usize = 64;
 
 /// The candidate that `word` was most likely meant to be, if one is near enough.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = plain(word);
     let length = word.chars().count();
-    if length == 0 || length > LONGEST {
+    if length == 0 || length > MAX_COMPARED_CHARS {
         return None;
     }
     let mut best: Option<(usize, &'a str)> = None;

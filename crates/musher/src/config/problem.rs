@@ -4,13 +4,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// More mistakes than this help nobody; the rest are counted.
-const MOST: usize = 50;
+const MAX_CONFIG_PROBLEMS: usize = 50;
 
 /// Every mistake that was found, in the order of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigErrors {
     /// Never empty.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ConfigProblem>,
     /// How many more there are.
     pub more: usize,
 }
@@ -32,25 +32,25 @@ impl fmt::Display for ConfigErrors {
     }
 }
 
-impl From<Problem> for ConfigErrors {
-    fn from(problem: Problem) -> Self {
+impl From<ConfigProblem> for ConfigErrors {
+    fn from(problem: ConfigProblem) -> Self {
         Self { problems: vec![problem], more: 0 }
     }
 }
 
 /// One mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// As seen from the repository.
     pub file: PathBuf,
     /// None if the file as a whole is wrong.
-    pub place: Option<Place>,
+    pub place: Option<TextSpan>,
     pub message: String,
     /// What to do about it.
     pub fix: Option<String>,
 }
 
-impl Problem {
+impl ConfigProblem {
     /// A mistake of the file as a whole.
     pub(super) fn of_file(file: impl AsRef<Path>, message: impl Into<String>) -> Self {
         let file = file.as_ref().to_owned();
@@ -65,7 +65,7 @@ impl Problem {
 
 /// A stretch of one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct TextSpan {
     /// From 1.
     pub line: usize,
     /// From 1, in characters.
@@ -78,14 +78,14 @@ pub struct Place {
     pub width: usize,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = self.file.display();
         let Some(place) = &self.place else {
             write!(f, "{file}: {}", self.message)?;
             return self.fix.iter().try_for_each(|fix| write!(f, "\n  {fix}"));
         };
-        let Place { line, column, excerpt, before, width } = place;
+        let TextSpan { line, column, excerpt, before, width } = place;
         let gutter = line.to_string().len();
         writeln!(f, "{file}:{line}:{column}: {}", self.message)?;
         writeln!(f, "  {line} | {excerpt}")?;
@@ -97,14 +97,14 @@ impl fmt::Display for Problem {
 /// Gathers mistakes, up to a bound.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
-    found: Vec<Problem>,
+    found: Vec<ConfigProblem>,
     more: usize,
 }
 
 impl Problems {
     /// Adds a mistake; it is put into words only if there is still room for it.
-    pub(super) fn add(&mut self, problem: impl FnOnce() -> Problem) {
-        match self.found.len() < MOST {
+    pub(super) fn add(&mut self, problem: impl FnOnce() -> ConfigProblem) {
+        match self.found.len() < MAX_CONFIG_PROBLEMS {
             true => self.found.push(problem()),
             false => self.more += 1,
         }

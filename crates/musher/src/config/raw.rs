@@ -7,28 +7,28 @@ use toml::de::{DeTable, DeValue};
 
 use super::keys;
 use super::model::{self, RawModel};
-use super::problem::{Problem, Problems};
-use super::reader::{At, Fields, Reader, Wrong, shown};
+use super::problem::{ConfigProblem, Problems};
+use super::reader::{At, TableFields, ValueReader, Wrong, shown};
 use super::source::Source;
 use super::value;
 
 /// Past the first few, mistakes of grammar follow from each other.
-const MOST_GRAMMAR: usize = 10;
+const MAX_GRAMMAR_PROBLEMS: usize = 10;
 
 /// The whole file.
 #[derive(Debug, Default)]
-pub(super) struct Project {
+pub(super) struct RawProject {
     pub(super) base_branch: Option<At<String>>,
     pub(super) auto_commit: Option<bool>,
-    pub(super) agents: Vec<Agent>,
-    pub(super) worktree: Worktree,
-    pub(super) limits: Limits,
-    pub(super) server: Server,
+    pub(super) agents: Vec<RawAgent>,
+    pub(super) worktree: RawWorktree,
+    pub(super) limits: RawLimits,
+    pub(super) server: RawServer,
 }
 
 /// One `[[agent]]`. A missing value was either left out or already complained about.
 #[derive(Debug)]
-pub(super) struct Agent {
+pub(super) struct RawAgent {
     pub(super) name: Option<At<String>>,
     pub(super) runtime: Option<At<String>>,
     pub(super) model: Option<At<String>>,
@@ -42,7 +42,7 @@ pub(super) struct Agent {
     pub(super) command: Option<At<String>>,
     pub(super) args: Vec<At<String>>,
     pub(super) env: Vec<(At<String>, Variable)>,
-    pub(super) rules: Rules,
+    pub(super) rules: RawRules,
     pub(super) permission_mode: Option<At<String>>,
     pub(super) max_turns: Option<u32>,
     pub(super) budget_usd: Option<f64>,
@@ -62,35 +62,35 @@ pub(super) enum Variable {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Rules {
+pub(super) struct RawRules {
     pub(super) allow: Vec<At<String>>,
     pub(super) ask: Vec<At<String>>,
     pub(super) deny: Vec<At<String>>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Worktree {
+pub(super) struct RawWorktree {
     pub(super) setup: Vec<At<String>>,
     pub(super) copy: Vec<At<String>>,
     pub(super) keep: Vec<At<String>>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Limits {
+pub(super) struct RawLimits {
     pub(super) runs: Option<u32>,
     pub(super) runs_per_agent: Option<u32>,
     pub(super) runs_per_story: Option<u32>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Server {
+pub(super) struct RawServer {
     pub(super) listen: Option<At<String>>,
     pub(super) origins: Vec<At<String>>,
 }
 
 /// Reads the file's tables. There is no project if the text is not TOML.
-pub(super) fn read(source: &Source) -> (Option<Project>, Problems) {
-    let mut reader = Reader { source, problems: Problems::default() };
+pub(super) fn read(source: &Source) -> (Option<RawProject>, Problems) {
+    let mut reader = ValueReader { source, problems: Problems::default() };
     let (top, errors) = DeTable::parse_recoverable(&source.text);
     if !errors.is_empty() {
         grammar(&mut reader, &errors);
@@ -102,19 +102,19 @@ pub(super) fn read(source: &Source) -> (Option<Project>, Problems) {
 }
 
 /// Notes what is wrong with the text as TOML, once per line.
-pub(super) fn grammar(reader: &mut Reader<'_>, errors: &[toml::de::Error]) {
+pub(super) fn grammar(reader: &mut ValueReader<'_>, errors: &[toml::de::Error]) {
     let mut lines: Vec<usize> = Vec::new();
     for error in errors.iter().take(100) {
         let Some(span) = error.span() else {
             let Wrong { message, .. } = put_in_words(error.message(), "", 0..0);
-            reader.problems.add(|| Problem::of_file(&reader.source.file, message));
+            reader.problems.add(|| ConfigProblem::of_file(&reader.source.file, message));
             continue;
         };
         let line = reader.source.text[..span.start.min(reader.source.text.len())]
             .bytes()
             .filter(|byte| *byte == b'\n')
             .count();
-        if lines.len() < MOST_GRAMMAR && !lines.contains(&line) {
+        if lines.len() < MAX_GRAMMAR_PROBLEMS && !lines.contains(&line) {
             lines.push(line);
             let wrong = put_in_words(error.message(), &reader.source.text, span.clone());
             reader.wrong(span, wrong);
@@ -141,7 +141,7 @@ fn put_in_words(message: &str, text: &str, span: Range<usize>) -> Wrong {
     }
 }
 
-fn project(reader: &mut Reader<'_>, top: &Fields<'_, '_>) -> Project {
+fn project(reader: &mut ValueReader<'_>, top: &TableFields<'_, '_>) -> RawProject {
     let base_branch = reader.text(top, "base_branch");
     let auto_commit = reader.flag(top, "auto_commit");
     let fix = "add an [[agent]], or write a new file with `musher init`";
@@ -151,21 +151,21 @@ fn project(reader: &mut Reader<'_>, top: &Fields<'_, '_>) -> Project {
     }
     let agents = reader.tables(top, "agent", keys::AGENT);
     let agents = agents.iter().map(|fields| agent(reader, fields)).collect();
-    let worktree = reader.table(top, "worktree", keys::WORKTREE).map(|fields| Worktree {
+    let worktree = reader.table(top, "worktree", keys::WORKTREE).map(|fields| RawWorktree {
         setup: reader.texts(&fields, "setup"),
         copy: reader.texts(&fields, "copy"),
         keep: reader.texts(&fields, "keep"),
     });
-    let limits = reader.table(top, "limits", keys::LIMITS).map(|fields| Limits {
+    let limits = reader.table(top, "limits", keys::LIMITS).map(|fields| RawLimits {
         runs: reader.count(&fields, "runs"),
         runs_per_agent: reader.count(&fields, "runs_per_agent"),
         runs_per_story: reader.count(&fields, "runs_per_story"),
     });
-    let server = reader.table(top, "server", keys::SERVER).map(|fields| Server {
+    let server = reader.table(top, "server", keys::SERVER).map(|fields| RawServer {
         listen: reader.text(&fields, "listen"),
         origins: reader.texts(&fields, "origins"),
     });
-    Project {
+    RawProject {
         base_branch,
         auto_commit,
         agents,
@@ -175,15 +175,15 @@ fn project(reader: &mut Reader<'_>, top: &Fields<'_, '_>) -> Project {
     }
 }
 
-fn agent(reader: &mut Reader<'_>, fields: &Fields<'_, '_>) -> Agent {
+fn agent(reader: &mut ValueReader<'_>, fields: &TableFields<'_, '_>) -> RawAgent {
     reader.require(fields, "name", "give it a name, such as name = \"coder\"");
     reader.require(fields, "runtime", "say what plays it, such as runtime = \"script\"");
-    let rules = reader.table(fields, "rules", keys::RULES).map(|rules| Rules {
+    let rules = reader.table(fields, "rules", keys::RULES).map(|rules| RawRules {
         allow: reader.texts(&rules, "allow"),
         ask: reader.texts(&rules, "ask"),
         deny: reader.texts(&rules, "deny"),
     });
-    Agent {
+    RawAgent {
         name: reader.text(fields, "name"),
         runtime: reader.text(fields, "runtime"),
         model: reader.text(fields, "model"),
@@ -211,7 +211,7 @@ fn agent(reader: &mut Reader<'_>, fields: &Fields<'_, '_>) -> Agent {
     }
 }
 
-fn env(reader: &mut Reader<'_>, fields: &Fields<'_, '_>) -> Vec<(At<String>, Variable)> {
+fn env(reader: &mut ValueReader<'_>, fields: &TableFields<'_, '_>) -> Vec<(At<String>, Variable)> {
     let Some((table, _)) = reader.plain_table(fields, "env") else { return Vec::new() };
     let mut found = Vec::new();
     for (key, value) in table {
@@ -226,7 +226,7 @@ fn env(reader: &mut Reader<'_>, fields: &Fields<'_, '_>) -> Vec<(At<String>, Var
     found
 }
 
-impl Reader<'_> {
+impl ValueReader<'_> {
     /// A text, or where it comes from.
     pub(super) fn variable(
         &mut self,

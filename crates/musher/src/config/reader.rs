@@ -5,13 +5,13 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::Table;
+use super::keys::KeyTable;
 use super::nearest;
 use super::problem::Problems;
 use super::source::Source;
 
 /// How many words are looked at for a slip of the pen.
-const MOST_SLIPS: usize = 100;
+const MAX_SPELLING_HINTS: usize = 100;
 
 /// A value and where it is written.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,20 +40,20 @@ impl Wrong {
 
 /// Reads values from one file and notes what is wrong with them.
 #[derive(Debug)]
-pub(super) struct Reader<'a> {
+pub(super) struct ValueReader<'a> {
     pub(super) source: &'a Source,
     pub(super) problems: Problems,
 }
 
 /// One table of the file.
 #[derive(Debug, Clone)]
-pub(super) struct Fields<'t, 'i> {
+pub(super) struct TableFields<'t, 'i> {
     table: &'t DeTable<'i>,
-    what: Table,
+    what: KeyTable,
     span: Range<usize>,
 }
 
-impl Reader<'_> {
+impl ValueReader<'_> {
     pub(super) fn wrong(&mut self, span: Range<usize>, wrong: Wrong) {
         let Wrong { message, fix } = wrong;
         self.problems.add(|| {
@@ -67,8 +67,8 @@ impl Reader<'_> {
         &mut self,
         table: &'t DeTable<'i>,
         span: Range<usize>,
-        what: Table,
-    ) -> Fields<'t, 'i> {
+        what: KeyTable,
+    ) -> TableFields<'t, 'i> {
         for key in table.keys() {
             let word = key.get_ref().as_ref();
             if what.keys.contains(&word) {
@@ -83,28 +83,29 @@ impl Reader<'_> {
                 self.source.problem(key.span(), message).with_fix(fix)
             });
         }
-        Fields { table, what, span }
+        TableFields { table, what, span }
     }
 
     /// Notes a missing key, unless it is there with a slip of the pen, which was noted already.
-    pub(super) fn require(&mut self, fields: &Fields<'_, '_>, key: &str, fix: &str) {
+    pub(super) fn require(&mut self, fields: &TableFields<'_, '_>, key: &str, fix: &str) {
         let slip = |word: &str| {
             let known = fields.what.keys;
             !known.contains(&word) && nearest(word, known.iter().copied()) == Some(key)
         };
-        let mut words = fields.table.keys().take(MOST_SLIPS).map(|word| word.get_ref().as_ref());
+        let mut words =
+            fields.table.keys().take(MAX_SPELLING_HINTS).map(|word| word.get_ref().as_ref());
         if !fields.table.contains_key(key) && !words.any(slip) {
             let wrong = Wrong::new(format!("{} has no `{key}`", fields.what.name)).with_fix(fix);
             self.wrong(fields.span.clone(), wrong);
         }
     }
 
-    pub(super) fn text(&mut self, fields: &Fields<'_, '_>, key: &str) -> Option<At<String>> {
+    pub(super) fn text(&mut self, fields: &TableFields<'_, '_>, key: &str) -> Option<At<String>> {
         let value = fields.get(key)?;
         self.as_text(value, key)
     }
 
-    pub(super) fn texts(&mut self, fields: &Fields<'_, '_>, key: &str) -> Vec<At<String>> {
+    pub(super) fn texts(&mut self, fields: &TableFields<'_, '_>, key: &str) -> Vec<At<String>> {
         let Some(value) = fields.get(key) else { return Vec::new() };
         let DeValue::Array(array) = value.get_ref() else {
             self.mistyped(value, key, "a list of strings such as [\"a\", \"b\"]");
@@ -113,7 +114,7 @@ impl Reader<'_> {
         array.iter().filter_map(|element| self.as_text(element, key)).collect()
     }
 
-    pub(super) fn flag(&mut self, fields: &Fields<'_, '_>, key: &str) -> Option<bool> {
+    pub(super) fn flag(&mut self, fields: &TableFields<'_, '_>, key: &str) -> Option<bool> {
         let value = fields.get(key)?;
         let flag = value.get_ref().as_bool();
         if flag.is_none() {
@@ -123,7 +124,7 @@ impl Reader<'_> {
     }
 
     /// A whole number from 1 up.
-    pub(super) fn count(&mut self, fields: &Fields<'_, '_>, key: &str) -> Option<u32> {
+    pub(super) fn count(&mut self, fields: &TableFields<'_, '_>, key: &str) -> Option<u32> {
         let value = fields.get(key)?;
         let count = value.get_ref().as_integer().and_then(|number| {
             u32::from_str_radix(number.as_str(), number.radix()).ok().filter(|count| *count > 0)
@@ -135,7 +136,7 @@ impl Reader<'_> {
     }
 
     /// An amount above 0.
-    pub(super) fn amount(&mut self, fields: &Fields<'_, '_>, key: &str) -> Option<f64> {
+    pub(super) fn amount(&mut self, fields: &TableFields<'_, '_>, key: &str) -> Option<f64> {
         let value = fields.get(key)?;
         let amount = written(value).filter(|amount| amount.is_finite() && *amount > 0.0);
         if amount.is_none() {
@@ -145,7 +146,7 @@ impl Reader<'_> {
     }
 
     /// How freely a model may speak: any number from 0 up.
-    pub(super) fn temperature(&mut self, fields: &Fields<'_, '_>, key: &str) -> Option<f64> {
+    pub(super) fn temperature(&mut self, fields: &TableFields<'_, '_>, key: &str) -> Option<f64> {
         let value = fields.get(key)?;
         let number = written(value).filter(|number| number.is_finite() && *number >= 0.0);
         if number.is_none() {
@@ -155,7 +156,7 @@ impl Reader<'_> {
     }
 
     /// A moment in time, in Unix milliseconds.
-    pub(super) fn moment(&mut self, fields: &Fields<'_, '_>, key: &str) -> Option<i64> {
+    pub(super) fn moment(&mut self, fields: &TableFields<'_, '_>, key: &str) -> Option<i64> {
         let value = fields.get(key)?;
         let written = value.get_ref().as_datetime().map(ToString::to_string);
         let moment = written.and_then(|text| text.parse::<jiff::Timestamp>().ok());
@@ -167,10 +168,10 @@ impl Reader<'_> {
 
     pub(super) fn table<'t, 'i>(
         &mut self,
-        fields: &Fields<'t, 'i>,
+        fields: &TableFields<'t, 'i>,
         key: &str,
-        what: Table,
-    ) -> Option<Fields<'t, 'i>> {
+        what: KeyTable,
+    ) -> Option<TableFields<'t, 'i>> {
         let (table, span) = self.plain_table(fields, key)?;
         Some(self.open(table, span, what))
     }
@@ -178,7 +179,7 @@ impl Reader<'_> {
     /// A table whose keys are free.
     pub(super) fn plain_table<'t, 'i>(
         &mut self,
-        fields: &Fields<'t, 'i>,
+        fields: &TableFields<'t, 'i>,
         key: &str,
     ) -> Option<(&'t DeTable<'i>, Range<usize>)> {
         let value = fields.get(key)?;
@@ -192,10 +193,10 @@ impl Reader<'_> {
     /// The tables that are written `[[key]]`.
     pub(super) fn tables<'t, 'i>(
         &mut self,
-        fields: &Fields<'t, 'i>,
+        fields: &TableFields<'t, 'i>,
         key: &str,
-        what: Table,
-    ) -> Vec<Fields<'t, 'i>> {
+        what: KeyTable,
+    ) -> Vec<TableFields<'t, 'i>> {
         let Some(value) = fields.get(key) else { return Vec::new() };
         let elements = value.get_ref().as_array().map(|array| array.iter().collect());
         let elements: Vec<_> = elements.unwrap_or_else(|| vec![value]);
@@ -261,7 +262,7 @@ impl Reader<'_> {
     }
 }
 
-impl<'t, 'i> Fields<'t, 'i> {
+impl<'t, 'i> TableFields<'t, 'i> {
     /// Whether a key is there and holds an empty list.
     pub(super) fn is_empty_list(&self, key: &str) -> bool {
         self.get(key).is_some_and(|value| value.get_ref().as_array().is_some_and(|a| a.is_empty()))

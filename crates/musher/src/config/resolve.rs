@@ -5,16 +5,19 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-use musher_core::{AgentName, Decision, IdError, Rule, ToolRules, Usd};
+use musher_core::{AgentName, AskDecision, IdError, Rule, ToolRules, Usd};
 use musher_runtime::AskPolicy;
 use sha2::{Digest, Sha256};
 
-use super::agent::{Agent, EnvValue, SystemTemplate};
+use super::agent::{AgentConfig, EnvSource, SystemTemplate};
 use super::problem::Problems;
-use super::reader::{At, Reader, Wrong, shown};
+use super::reader::{At, ValueReader, Wrong, shown};
 use super::source::{Source, offset_in_raw};
-use super::template::{DEFAULT_CONTINUE_PROMPT, DEFAULT_PROMPT, Fault, Template};
-use super::{Known, Limits, Project, Server, Worktree, file, model, nearest, raw, value};
+use super::template::{DEFAULT_CONTINUE_PROMPT, DEFAULT_PROMPT, Template, TemplateFault};
+use super::{
+    Known, LimitsConfig, ListenConfig, ProjectConfig, WorktreeConfig, file, model, nearest, raw,
+    value,
+};
 
 /// How long an ask waits before the person is reminded of it, where nothing else is said.
 const ASK_REMINDER: Duration = Duration::from_secs(10 * 60);
@@ -23,13 +26,13 @@ const BOTH: &str = "keep one of them";
 
 /// Makes a project of a file; none if something that every project needs is wrong.
 pub(super) fn resolve(
-    raw: &raw::Project,
+    raw: &raw::RawProject,
     source: &Source,
     repo: &Path,
     runtimes: &[Known<'_>],
     problems: &mut Problems,
-) -> Option<Project> {
-    let reader = Reader { source, problems: std::mem::take(problems) };
+) -> Option<ProjectConfig> {
+    let reader = ValueReader { source, problems: std::mem::take(problems) };
     let hash = Sha256::new_with_prefix(source.text.as_bytes());
     let mut resolver = Resolver { reader, repo, runtimes, hash, names: BTreeMap::new() };
     let project = resolver.project(raw);
@@ -44,7 +47,7 @@ enum Mode {
 }
 
 struct Resolver<'a> {
-    reader: Reader<'a>,
+    reader: ValueReader<'a>,
     repo: &'a Path,
     runtimes: &'a [Known<'a>],
     /// Of the project file and all prompt files read so far.
@@ -54,28 +57,29 @@ struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    fn project(&mut self, raw: &raw::Project) -> Option<Project> {
-        let defaults = Limits::default();
+    fn project(&mut self, raw: &raw::RawProject) -> Option<ProjectConfig> {
+        let defaults = LimitsConfig::default();
         let base_branch = self.given(raw.base_branch.as_ref(), value::branch);
-        let agents: Vec<Option<Agent>> = raw.agents.iter().map(|raw| self.agent(raw)).collect();
-        let worktree = Worktree {
+        let agents: Vec<Option<AgentConfig>> =
+            raw.agents.iter().map(|raw| self.agent(raw)).collect();
+        let worktree = WorktreeConfig {
             setup: self.all(&raw.worktree.setup, value::not_blank),
             copy: self.all(&raw.worktree.copy, value::work_path),
             keep: self.all(&raw.worktree.keep, value::work_path),
         };
-        let server = Server {
+        let server = ListenConfig {
             listen: self
                 .given(raw.server.listen.as_ref(), value::listen)
-                .unwrap_or(Server::default().listen),
+                .unwrap_or(ListenConfig::default().listen),
             origins: self.all(&raw.server.origins, value::origin),
         };
         let hash = self.hash.clone().finalize();
-        Some(Project {
+        Some(ProjectConfig {
             base_branch,
             auto_commit: raw.auto_commit.unwrap_or(true),
             agents: agents.into_iter().collect::<Option<_>>()?,
             worktree,
-            limits: Limits {
+            limits: LimitsConfig {
                 runs: raw.limits.runs.unwrap_or(defaults.runs),
                 runs_per_agent: raw.limits.runs_per_agent.unwrap_or(defaults.runs_per_agent),
                 runs_per_story: raw.limits.runs_per_story.unwrap_or(defaults.runs_per_story),
@@ -85,7 +89,7 @@ impl Resolver<'_> {
         })
     }
 
-    fn agent(&mut self, raw: &raw::Agent) -> Option<Agent> {
+    fn agent(&mut self, raw: &raw::RawAgent) -> Option<AgentConfig> {
         let name = self.name(raw);
         let runtimes = self.runtimes;
         let runtime = self.given(raw.runtime.as_ref(), |text| runtime(text, runtimes));
@@ -102,21 +106,21 @@ impl Resolver<'_> {
             deny: self.rules(&raw.rules.deny),
             ..ToolRules::default()
         };
-        let limits = musher_runtime::Limits {
+        let limits = musher_runtime::RunLimits {
             max_turns: raw.max_turns,
             budget: raw.budget_usd.map(Usd::from_dollars),
             inactivity: self
                 .given(raw.inactivity.as_ref(), value::time_or_off)
-                .unwrap_or(musher_runtime::Limits::default().inactivity),
+                .unwrap_or(musher_runtime::RunLimits::default().inactivity),
             wall_clock: self.given(raw.wall_clock.as_ref(), value::time),
         };
-        let decisions = [("deny", Decision::Deny), ("allow", Decision::Allow)];
+        let decisions = [("deny", AskDecision::Deny), ("allow", AskDecision::Allow)];
         let deadline = self.given(raw.ask_deadline.as_ref(), value::time);
         let default = self.given(raw.ask_default.as_ref(), |text| value::choice(text, &decisions));
         let ask_reminder = self.given(raw.ask_reminder.as_ref(), value::time_or_off);
         let asks = AskPolicy::Wait { deadline, default: default.unwrap_or_default() };
         let env = raw.env.iter().filter_map(|(name, variable)| {
-            Some((name.value.clone(), EnvValue::of(variable, &mut self.reader)?))
+            Some((name.value.clone(), EnvSource::of(variable, &mut self.reader)?))
         });
         let env = env.collect();
         let permission_mode = self.given(raw.permission_mode.as_ref(), value::word);
@@ -124,7 +128,7 @@ impl Resolver<'_> {
         let known = runtimes.iter().find(|(name, _)| Some(*name) == runtime.as_deref());
         let wires = known.map(|(_, wires)| *wires);
         let model_choice = model::resolve(&raw.model_choice, wires, &mut self.reader);
-        Some(Agent {
+        Some(AgentConfig {
             name: name?,
             runtime: runtime?,
             model,
@@ -146,7 +150,7 @@ impl Resolver<'_> {
         })
     }
 
-    fn name(&mut self, raw: &raw::Agent) -> Option<AgentName> {
+    fn name(&mut self, raw: &raw::RawAgent) -> Option<AgentName> {
         let given = raw.name.as_ref()?;
         let parse = |text: &str| {
             let wrong = |error: IdError| {
@@ -167,7 +171,7 @@ impl Resolver<'_> {
         Some(name)
     }
 
-    fn system_prompt(&mut self, raw: &raw::Agent) -> Option<SystemTemplate> {
+    fn system_prompt(&mut self, raw: &raw::RawAgent) -> Option<SystemTemplate> {
         let (text, file) = (raw.system_prompt.as_ref(), raw.system_prompt_file.as_ref());
         let template = self.either(text, file, "system_prompt");
         let modes = [("append", Mode::Append), ("replace", Mode::Replace)];
@@ -217,7 +221,7 @@ impl Resolver<'_> {
             Ok(template) => Some(template),
             Err(faults) => {
                 let raw = self.reader.source.text.get(text.span.clone()).unwrap_or_default();
-                for Fault { span, wrong } in faults {
+                for TemplateFault { span, wrong } in faults {
                     let at = |offset| text.span.start + offset_in_raw(raw, &text.value, offset);
                     self.reader.wrong(at(span.start)..at(span.end), wrong);
                 }
@@ -247,9 +251,11 @@ impl Resolver<'_> {
         match Template::check(&source.text) {
             Ok(template) => Some(template),
             Err(faults) => {
-                let mut other =
-                    Reader { source: &source, problems: std::mem::take(&mut self.reader.problems) };
-                for Fault { span, wrong } in faults {
+                let mut other = ValueReader {
+                    source: &source,
+                    problems: std::mem::take(&mut self.reader.problems),
+                };
+                for TemplateFault { span, wrong } in faults {
                     other.wrong(span, wrong);
                 }
                 self.reader.problems = other.problems;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use unicode_width::UnicodeWidthChar;
 
-use super::problem::{Place, Problem};
+use super::problem::{ConfigProblem, TextSpan};
 
 /// What is shown of a line on each side of a mistake, in characters.
 const SHOWN: usize = 60;
@@ -19,13 +19,13 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub(super) fn problem(&self, span: Range<usize>, message: impl Into<String>) -> Problem {
+    pub(super) fn problem(&self, span: Range<usize>, message: impl Into<String>) -> ConfigProblem {
         let place = Some(self.place(span));
-        Problem { file: self.file.clone(), place, message: message.into(), fix: None }
+        ConfigProblem { file: self.file.clone(), place, message: message.into(), fix: None }
     }
 
     /// Where a stretch of bytes begins, and how far it goes on that line.
-    fn place(&self, span: Range<usize>) -> Place {
+    fn place(&self, span: Range<usize>) -> TextSpan {
         let start = floor(&self.text, span.start);
         let end = floor(&self.text, span.end).max(start);
         let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
@@ -40,7 +40,7 @@ impl Source {
         let left: String = left.into_iter().rev().map(visible).collect();
         let middle: String = line[inside..marked].chars().take(room).map(visible).collect();
         let right: String = after.chars().take(room).map(visible).collect();
-        Place {
+        TextSpan {
             line: self.text[..line_start].matches('\n').count() + 1,
             column: before.chars().count() + 1,
             before: columns(&left),
@@ -124,7 +124,7 @@ fn escape_length(rest: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn placed(text: &str, span: Range<usize>) -> Place {
+    fn placed(text: &str, span: Range<usize>) -> TextSpan {
         Source { file: "f".into(), text: text.into() }.place(span)
     }
 

@@ -6,7 +6,7 @@ use minijinja::machinery::{Token, tokenize};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, filters, syntax::SyntaxConfig};
 use musher_core::AgentName;
 
-use super::agent::Context;
+use super::agent::TemplateContext;
 use super::nearest;
 use super::reader::{Wrong, shown};
 
@@ -58,12 +58,12 @@ const WORDS: &[&str] = &[
 ];
 
 /// The engine reads a tag and a chain of `elif`s by recursion, so their lengths are bounded.
-const LONGEST_TAG: usize = 100;
-const MOST_BRANCHES: usize = 50;
+const MAX_TAG_BYTES: usize = 100;
+const MAX_ELIF_BRANCHES: usize = 50;
 const DEEPEST: usize = 20;
 
 /// More mistakes than this in one template help nobody.
-const MOST_FAULTS: usize = 20;
+const MAX_TEMPLATE_FAULTS: usize = 20;
 
 /// A text with blanks that was found to be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,14 +84,14 @@ pub struct TemplateError {
 
 /// A mistake in a template: which bytes of it, and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct TemplateFault {
     pub(super) span: Range<usize>,
     pub(super) wrong: Wrong,
 }
 
 impl Template {
     /// Checks a text for the grammar and for names that there are not.
-    pub(super) fn check(text: &str) -> Result<Self, Vec<Fault>> {
+    pub(super) fn check(text: &str) -> Result<Self, Vec<TemplateFault>> {
         let mut faults = scan(text);
         if faults.is_empty() {
             faults.extend(try_out(text));
@@ -119,9 +119,9 @@ impl Template {
 }
 
 /// What a template sees.
-pub(super) fn values(context: &Context<'_>, agent: [&str; 3]) -> Value {
+pub(super) fn values(context: &TemplateContext<'_>, agent: [&str; 3]) -> Value {
     let [name, role, model] = agent;
-    let Context { story, worktree, branch, base_branch } = *context;
+    let TemplateContext { story, worktree, branch, base_branch } = *context;
     minijinja::context! {
         story => minijinja::context! { id => story.id, title => story.title, text => story.text },
         worktree => worktree,
@@ -156,10 +156,15 @@ fn in_words(error: &minijinja::Error) -> String {
 }
 
 /// Fills in sample values, which finds what no scan of words can.
-fn try_out(text: &str) -> Option<Fault> {
-    let story = super::Story { id: "sample-1", title: "A sample", text: "What is to be done." };
-    let sample =
-        Context { story, worktree: "/sample", branch: "musher/sample-1/1", base_branch: "main" };
+fn try_out(text: &str) -> Option<TemplateFault> {
+    let story =
+        super::TemplateStory { id: "sample-1", title: "A sample", text: "What is to be done." };
+    let sample = TemplateContext {
+        story,
+        worktree: "/sample",
+        branch: "musher/sample-1/1",
+        base_branch: "main",
+    };
     let error = fill(text, &values(&sample, ["sample", "coder", "model"])).err()?;
     let line = error.line().unwrap_or(1);
     let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
@@ -167,11 +172,11 @@ fn try_out(text: &str) -> Option<Fault> {
     let blank = rest.len() - rest.trim_start().len();
     let wrong = Wrong::new(format!("this template cannot be filled in: {}", in_words(&error)))
         .with_fix("to write braces as they are, put them between {% raw %} and {% endraw %}");
-    Some(Fault { span: start + blank..start + rest.len(), wrong })
+    Some(TemplateFault { span: start + blank..start + rest.len(), wrong })
 }
 
 /// Goes through the words of every tag.
-fn scan(text: &str) -> Vec<Fault> {
+fn scan(text: &str) -> Vec<TemplateFault> {
     let mut scan = Scan::default();
     for token in tokenize(text, false, SyntaxConfig::default()) {
         match token {
@@ -182,7 +187,7 @@ fn scan(text: &str) -> Vec<Fault> {
             // The engine itself says it better, with the line.
             Err(_) => break,
         }
-        if scan.lost || scan.faults.len() >= MOST_FAULTS {
+        if scan.lost || scan.faults.len() >= MAX_TEMPLATE_FAULTS {
             break;
         }
     }
@@ -197,7 +202,7 @@ struct Scan<'t> {
     depth: usize,
     /// A tag was given up, and what follows cannot be told from its rest.
     lost: bool,
-    faults: Vec<Fault>,
+    faults: Vec<TemplateFault>,
 }
 
 impl<'t> Scan<'t> {
@@ -206,19 +211,19 @@ impl<'t> Scan<'t> {
         if !matches!(token, Token::TemplateData(_)) {
             self.tag.push((token, span));
         }
-        if ends || self.tag.len() > LONGEST_TAG {
+        if ends || self.tag.len() > MAX_TAG_BYTES {
             self.close();
         }
     }
 
     fn fault(&mut self, span: Range<usize>, wrong: Wrong) {
-        self.faults.push(Fault { span, wrong });
+        self.faults.push(TemplateFault { span, wrong });
     }
 
     fn close(&mut self) {
         let tag = std::mem::take(&mut self.tag);
         let Some((first, start)) = tag.first() else { return };
-        if tag.len() > LONGEST_TAG {
+        if tag.len() > MAX_TAG_BYTES {
             let wrong = Wrong::new("this tag is too long").with_fix("split it into several");
             self.lost = true;
             return self.fault(start.clone(), wrong);
@@ -245,7 +250,7 @@ impl<'t> Scan<'t> {
             "endif" => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
-        if self.branches > MOST_BRANCHES || self.depth > DEEPEST {
+        if self.branches > MAX_ELIF_BRANCHES || self.depth > DEEPEST {
             let wrong = Wrong::new("this template has too many branches");
             self.fault(span, wrong.with_fix("make it simpler"));
         }

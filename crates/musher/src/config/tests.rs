@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use musher_core::{Decision, Usd};
+use musher_core::{AskDecision, Usd};
 use musher_runtime::{AskPolicy, KeySource, SystemPrompt};
 
 use super::*;
@@ -82,8 +82,8 @@ listen = "[::1]:8080"
 origins = ["http://127.0.0.1:8080", "https://musher.example", "http://[::1]:3000"]
 "#;
 
-const CONTEXT: Context<'static> = Context {
-    story: Story { id: "s-1", title: "Fix <it> & \"more\"", text: "All of it." },
+const CONTEXT: TemplateContext<'static> = TemplateContext {
+    story: TemplateStory { id: "s-1", title: "Fix <it> & \"more\"", text: "All of it." },
     worktree: "/w",
     branch: "musher/s-1/1",
     base_branch: "main",
@@ -100,11 +100,11 @@ fn repo(text: impl AsRef<[u8]>) -> tempfile::TempDir {
     folder
 }
 
-fn load_text(text: impl AsRef<[u8]>) -> Result<Project, ConfigErrors> {
+fn load_text(text: impl AsRef<[u8]>) -> Result<ProjectConfig, ConfigErrors> {
     load(repo(text).path(), RUNTIMES)
 }
 
-fn good(text: impl AsRef<[u8]>) -> Project {
+fn good(text: impl AsRef<[u8]>) -> ProjectConfig {
     load_text(text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
@@ -112,12 +112,12 @@ fn good(text: impl AsRef<[u8]>) -> Project {
 fn what_is_left_out_has_its_default() {
     let project = good(LEAST);
     assert_eq!((&project.base_branch, project.auto_commit), (&None, true));
-    assert_eq!(project.limits, Limits { runs: 8, runs_per_agent: 4, runs_per_story: 2 });
+    assert_eq!(project.limits, LimitsConfig { runs: 8, runs_per_agent: 4, runs_per_story: 2 });
     assert_eq!(project.server.listen.to_string(), "127.0.0.1:0");
-    assert_eq!(project.worktree, Worktree::default());
+    assert_eq!(project.worktree, WorktreeConfig::default());
     let agent = &project.agents[0];
-    assert_eq!(agent.asks, AskPolicy::Wait { deadline: None, default: Decision::Deny });
-    assert_eq!(agent.limits, musher_runtime::Limits::default());
+    assert_eq!(agent.asks, AskPolicy::Wait { deadline: None, default: AskDecision::Deny });
+    assert_eq!(agent.limits, musher_runtime::RunLimits::default());
     assert_eq!(agent.limits.inactivity, Some(Duration::from_secs(15 * 60)));
     assert_eq!((agent.linger, &agent.command), (Duration::ZERO, &None));
     assert_eq!(agent.prompt.as_str(), DEFAULT_PROMPT);
@@ -138,7 +138,7 @@ fn what_is_given_is_meant() {
     assert_eq!(worktree.setup, ["npm ci"]);
     assert_eq!(worktree.copy, [Path::new(".env"), Path::new("config/local.toml")]);
     assert_eq!(worktree.keep, [Path::new("target")]);
-    assert_eq!(project.limits, Limits { runs: 3, runs_per_agent: 2, runs_per_story: 1 });
+    assert_eq!(project.limits, LimitsConfig { runs: 3, runs_per_agent: 2, runs_per_story: 1 });
     assert_eq!(project.server.listen.to_string(), "[::1]:8080");
     assert_eq!(project.server.origins.len(), 3);
     assert_eq!(project.agent("reviewer_2"), Some(&project.agents[1]));
@@ -163,12 +163,12 @@ fn an_agent_is_read_with_all_its_words_and_bounds() {
     assert_eq!(agent.limits.inactivity, Some(Duration::from_secs(900)));
     assert_eq!(agent.limits.wall_clock, Some(Duration::from_secs(5400)));
     let deadline = Some(Duration::from_secs(1800));
-    assert_eq!(agent.asks, AskPolicy::Wait { deadline, default: Decision::Allow });
+    assert_eq!(agent.asks, AskPolicy::Wait { deadline, default: AskDecision::Allow });
     assert_eq!(agent.rules.allow[0].to_string(), "edit(./**)");
     assert_eq!(agent.rules.ask[0].to_string(), "execute");
     assert_eq!(agent.rules.deny[0].to_string(), "edit(.git/**)");
-    assert_eq!(agent.env["MODE"], EnvValue::Text("fast".into()));
-    assert_eq!(agent.env["KEY"], EnvValue::From("TEAM_KEY".into()));
+    assert_eq!(agent.env["MODE"], EnvSource::Text("fast".into()));
+    assert_eq!(agent.env["KEY"], EnvSource::From("TEAM_KEY".into()));
 }
 
 #[test]
@@ -178,8 +178,8 @@ fn an_agent_says_how_its_model_is_reached_and_asked() {
     assert_eq!(choice.base_url.as_deref(), Some("http://127.0.0.1:11434/v1"));
     assert_eq!(choice.wire.as_deref(), Some("chat"));
     assert_eq!(choice.key, Some(KeySource::File("~/key".into())));
-    assert_eq!(choice.headers["X-Team"], EnvValue::Text("blue".into()));
-    assert_eq!(choice.headers["Authorization"], EnvValue::From("TEAM_AUTH".into()));
+    assert_eq!(choice.headers["X-Team"], EnvSource::Text("blue".into()));
+    assert_eq!(choice.headers["Authorization"], EnvSource::From("TEAM_AUTH".into()));
     assert_eq!((choice.temperature, choice.effort.as_deref()), (Some(0.0), Some("high")));
     assert_eq!((choice.max_output, choice.window), (Some(4096), Some(65536)));
     assert_eq!(choice.prices.as_deref(), Some(Path::new(".musher/prices.toml")));
@@ -199,8 +199,8 @@ fn an_agent_can_be_written_in_tables_of_its_own() {
          [[agent]]\nname = \"b\"\nruntime = \"script\"\n[agent.env.K]\nfrom = \"L\"\n"
     ));
     assert_eq!(project.agents[0].rules.allow.len(), 1);
-    assert_eq!(project.agents[0].env["A"], EnvValue::Text("b".into()));
-    assert_eq!(project.agents[1].env["K"], EnvValue::From("L".into()));
+    assert_eq!(project.agents[0].env["A"], EnvSource::Text("b".into()));
+    assert_eq!(project.agents[1].env["K"], EnvSource::From("L".into()));
 }
 
 #[test]

@@ -8,25 +8,25 @@ mod files;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use musher_core::{Decision, Rule};
+use musher_core::{AskDecision, Rule};
 use musher_runtime::{AskPolicy, KeySource, untrusted};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::file::write_private;
 use super::resolve::hex;
-use super::{Agent, EnvValue, Project};
+use super::{AgentConfig, EnvSource, ProjectConfig};
 
-pub use files::Accepted;
+pub use files::AcceptedFiles;
 
 /// The file in the state directory that holds what was accepted.
 const FILE: &str = "trusted.json";
 /// It is never longer.
-const LONGEST: u64 = 16 << 20;
+const MAX_TRUST_FILE_BYTES: u64 = 16 << 20;
 
 /// Whether a person has agreed to what a project may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trust {
+pub enum TrustState {
     Trusted,
     /// Nothing was ever accepted; [`Powers::lines`] tells what there is to accept.
     New,
@@ -109,24 +109,24 @@ enum Unanswered {
 }
 
 /// Compares what the project may do with what was last accepted.
-pub fn trusted(state_dir: &Path, project: &Project) -> Result<Trust, TrustError> {
+pub fn trusted(state_dir: &Path, project: &ProjectConfig) -> Result<TrustState, TrustError> {
     let path = state_dir.join(FILE);
     let powers = Powers::of(project);
-    let bytes = match untrusted::read_if_there(&path, LONGEST) {
+    let bytes = match untrusted::read_if_there(&path, MAX_TRUST_FILE_BYTES) {
         Ok(Some(bytes)) => bytes,
-        Ok(None) => return Ok(Trust::New),
+        Ok(None) => return Ok(TrustState::New),
         Err(unfit) => return Err(TrustError::Read { path, cause: unfit.into_io() }),
     };
     let accepted: Powers =
         serde_json::from_slice(&bytes).map_err(|cause| TrustError::Garbled { path, cause })?;
     match accepted == powers {
-        true => Ok(Trust::Trusted),
-        false => Ok(Trust::Changed { diff: diff(&accepted.lines(), &powers.lines()) }),
+        true => Ok(TrustState::Trusted),
+        false => Ok(TrustState::Changed { diff: diff(&accepted.lines(), &powers.lines()) }),
     }
 }
 
 /// Accepts what the project may do, as it was loaded: what the file says by now does not count.
-pub fn grant(state_dir: &Path, project: &Project) -> Result<(), TrustError> {
+pub fn grant(state_dir: &Path, project: &ProjectConfig) -> Result<(), TrustError> {
     let path = state_dir.join(FILE);
     // Every value here has a JSON form.
     let text = serde_json::to_vec_pretty(&Powers::of(project)).unwrap_or_default();
@@ -134,7 +134,7 @@ pub fn grant(state_dir: &Path, project: &Project) -> Result<(), TrustError> {
 }
 
 impl Powers {
-    pub fn of(project: &Project) -> Self {
+    pub fn of(project: &ProjectConfig) -> Self {
         let agents = project.agents.iter();
         Self {
             agents: agents.map(|agent| (agent.name.to_string(), AgentPowers::of(agent))).collect(),
@@ -168,11 +168,11 @@ impl Powers {
 }
 
 impl AgentPowers {
-    fn of(agent: &Agent) -> Self {
+    fn of(agent: &AgentConfig) -> Self {
         let rules = |rules: &[Rule]| sorted(&rules.iter().map(Rule::to_string).collect::<Vec<_>>());
-        let source = |(name, value): (&String, &EnvValue)| match value {
-            EnvValue::Text(text) => (name.clone(), Source::Text(text.clone())),
-            EnvValue::From(from) => (name.clone(), Source::From(from.clone())),
+        let source = |(name, value): (&String, &EnvSource)| match value {
+            EnvSource::Text(text) => (name.clone(), Source::Text(text.clone())),
+            EnvSource::From(from) => (name.clone(), Source::From(from.clone())),
         };
         let model = &agent.model_choice;
         Self {
@@ -185,10 +185,10 @@ impl AgentPowers {
             deny: rules(&agent.rules.deny),
             permission_mode: agent.permission_mode.clone(),
             asks: match agent.asks {
-                AskPolicy::Deny | AskPolicy::Wait { default: Decision::Deny, .. } => {
+                AskPolicy::Deny | AskPolicy::Wait { default: AskDecision::Deny, .. } => {
                     Unanswered::Denied
                 }
-                AskPolicy::Wait { default: Decision::Allow, deadline } => Unanswered::Allowed {
+                AskPolicy::Wait { default: AskDecision::Allow, deadline } => Unanswered::Allowed {
                     after_ms: deadline
                         .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
                 },

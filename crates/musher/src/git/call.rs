@@ -17,17 +17,17 @@ use super::error::GitError;
 use super::odd::Places;
 
 /// How long a call that only reads may take.
-pub(super) const READ: Duration = Duration::from_secs(30);
+pub(super) const READ_CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a call may take that writes many files or runs filters over them.
-pub(super) const WRITE: Duration = Duration::from_secs(600);
+pub(super) const WRITE_CALL_TIMEOUT: Duration = Duration::from_secs(600);
 /// A call that takes longer than this is told.
 const SLOW_CALL: Duration = Duration::from_secs(10);
 /// How long the output may stay open after git has ended, because a filter left something behind.
-const DRAIN: Duration = Duration::from_secs(2);
+const OUTPUT_DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// How much output is read of a call that does not say otherwise.
-const MOST: usize = 256 << 20;
+const MAX_GIT_STDOUT_BYTES: usize = 256 << 20;
 /// How much of what git says in words is kept.
-const MOST_WORDS: usize = 16 << 10;
+const MAX_GIT_STDERR_BYTES: usize = 16 << 10;
 
 /// Settings for every call, whoever worked in the folder: nothing is started that Musher did not ask for.
 const ALWAYS: &[&str] = &[
@@ -75,7 +75,7 @@ pub(super) struct Call {
 
 /// What a git process left.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(super) struct GitOutput {
     pub(super) code: i32,
     pub(super) stdout: Vec<u8>,
     /// The output was longer than the bound and its end is missing.
@@ -110,8 +110,8 @@ impl Call {
             hold: None,
             places: None,
             process: Arc::default(),
-            limit: READ,
-            most: MOST,
+            limit: READ_CALL_TIMEOUT,
+            most: MAX_GIT_STDOUT_BYTES,
             cut: false,
             fine: &[0],
         }
@@ -185,7 +185,7 @@ impl Call {
     }
 
     /// Runs git to its end.
-    pub(super) async fn run(self) -> Result<Output, GitError> {
+    pub(super) async fn run(self) -> Result<GitOutput, GitError> {
         let what = self.what();
         let limit = self.limit;
         let places = self.places.clone();
@@ -232,7 +232,7 @@ impl Call {
         shown.join(" ")
     }
 
-    async fn finish(mut self, what: &str) -> Result<Output, GitError> {
+    async fn finish(mut self, what: &str) -> Result<GitOutput, GitError> {
         let started = self.start();
         let mut child = started.map_err(GitError::io(&self.program))?;
         if let Some(id) = child.id() {
@@ -253,7 +253,7 @@ impl Call {
         };
         let talk = async {
             let ((), out, err) =
-                tokio::join!(writing, read(stdout, self.most), read(stderr, MOST_WORDS));
+                tokio::join!(writing, read(stdout, self.most), read(stderr, MAX_GIT_STDERR_BYTES));
             (out, err)
         };
         tokio::pin!(talk);
@@ -264,9 +264,14 @@ impl Call {
         };
         let (out, err) = match early {
             Some(said) => said,
-            None => match timeout(DRAIN, &mut talk).await {
+            None => match timeout(OUTPUT_DRAIN_TIMEOUT, &mut talk).await {
                 Ok(said) => said,
-                Err(_) => return Err(GitError::TimedOut { what: what.to_owned(), after: DRAIN }),
+                Err(_) => {
+                    return Err(GitError::TimedOut {
+                        what: what.to_owned(),
+                        after: OUTPUT_DRAIN_TIMEOUT,
+                    });
+                }
             },
         };
         let out = out.map_err(GitError::io(&self.program))?;
@@ -294,11 +299,11 @@ impl Call {
         status: ExitStatus,
         out: Read,
         err: &[u8],
-    ) -> Result<Output, GitError> {
+    ) -> Result<GitOutput, GitError> {
         let stderr = String::from_utf8_lossy(err).trim().to_owned();
         let code = status.code().unwrap_or(-1);
         if out.cut || (status.code().is_some() && self.fine.contains(&code)) {
-            return Ok(Output { code, stdout: out.bytes, cut: out.cut });
+            return Ok(GitOutput { code, stdout: out.bytes, cut: out.cut });
         }
         let path = self.folder.clone();
         if stderr.contains("Read-only file system") {

@@ -22,7 +22,7 @@ const ADDRESSES: &[&str] = &["https://", "http://", "ssh://", "git://", "file://
 
 /// Whose settings a call heeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(super) enum SettingsTrust {
     /// For writing files that nobody has worked on: what is missing may be fetched. Filters of the user's own work.
     User,
     /// Nothing is fetched. Filters of the user's own work.
@@ -44,10 +44,10 @@ impl Setting {
     }
 
     /// Whether a call with this trust may see it.
-    pub(super) fn passes(&self, trust: Trust) -> bool {
+    pub(super) fn passes(&self, trust: SettingsTrust) -> bool {
         self.is_one_of(HARMLESS)
             || self.shares_with_a_group()
-            || (trust == Trust::User && self.says_where_from())
+            || (trust == SettingsTrust::User && self.says_where_from())
     }
 
     /// Whether a group may write what is made; nobody else ever may.
@@ -172,7 +172,7 @@ mod tests {
     fn a_remote_that_is_a_command_does_not_pass() {
         let url = |value: &str| {
             let setting = Setting { key: b"remote.o.url".to_vec(), value: Some(value.into()) };
-            setting.passes(Trust::User)
+            setting.passes(SettingsTrust::User)
         };
         for address in ["https://h/x", "ssh://h/x", "git@host:team/x.git", "/srv/x", "file:///x"] {
             assert!(url(address), "{address}");
@@ -234,8 +234,8 @@ mod tests {
         ];
         for key in programs {
             let setting = Setting { key: key.into(), value: Some(b"x".to_vec()) };
-            assert!(!setting.passes(Trust::Hardened), "{key}");
-            assert!(!setting.passes(Trust::User), "{key}");
+            assert!(!setting.passes(SettingsTrust::Hardened), "{key}");
+            assert!(!setting.passes(SettingsTrust::User), "{key}");
         }
     }
 

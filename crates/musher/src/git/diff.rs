@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 
 use serde::Serialize;
 
-use super::call::WRITE;
+use super::call::WRITE_CALL_TIMEOUT;
 use super::error::GitError;
 use super::name::Commit;
 use super::path::{GitPath, RelPath};
@@ -47,15 +47,15 @@ impl Default for DiffLimits {
 
 /// The changes between two commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Diff {
-    pub files: Vec<FileDiff>,
+pub struct GitDiff {
+    pub files: Vec<GitFileDiff>,
     /// A limit was passed: files or lines are missing.
     pub truncated: bool,
 }
 
 /// The changes of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FileDiff {
+pub struct GitFileDiff {
     pub path: GitPath,
     /// Where a renamed or copied file was.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub struct FileDiff {
     pub added: u64,
     pub removed: u64,
     pub binary: bool,
-    pub hunks: Vec<Hunk>,
+    pub hunks: Vec<GitHunk>,
 }
 
 /// What became of a file.
@@ -85,19 +85,19 @@ pub enum FileStatus {
 
 /// A run of lines that changed, with the lines around them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Hunk {
+pub struct GitHunk {
     pub old_start: u64,
     pub old_lines: u64,
     pub new_start: u64,
     pub new_lines: u64,
     /// What git takes for the heading of the place, such as a function.
     pub section: String,
-    pub lines: Vec<Line>,
+    pub lines: Vec<GitDiffLine>,
 }
 
 /// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Line {
+pub struct GitDiffLine {
     pub kind: LineKind,
     /// The line without its end; bytes that are no text are replaced.
     pub text: String,
@@ -122,7 +122,7 @@ impl Git {
         base: &Commit,
         tip: &Commit,
         limits: DiffLimits,
-    ) -> Result<Diff, GitError> {
+    ) -> Result<GitDiff, GitError> {
         self.diff_of(base, tip, DiffScope::Whole, limits).await
     }
 
@@ -133,10 +133,10 @@ impl Git {
         tip: &Commit,
         scope: DiffScope<'_>,
         limits: DiffLimits,
-    ) -> Result<Diff, GitError> {
+    ) -> Result<GitDiff, GitError> {
         if base == tip {
             // Most runs that are stopped early have changed nothing, and a thousand may be stopped at once.
-            return Ok(Diff::default());
+            return Ok(GitDiff::default());
         }
         let shadow = Shadow::of_objects(self).await?;
         let start = merge_base(&shadow, base, tip).await?;
@@ -149,7 +149,7 @@ impl Git {
             .args(["--end-of-options", start.as_str(), tip.as_str()])
             .args(scope.paths())
             .env("GIT_ATTR_SOURCE", tip.as_str())
-            .limit(WRITE)
+            .limit(WRITE_CALL_TIMEOUT)
             .cut_at(limits.bytes);
         let output = call.run().await?;
         let mut diff = parse::diff(&output.stdout, limits, output.cut)?;
@@ -168,7 +168,7 @@ impl Git {
         base: &Commit,
         without: &[RelPath],
         limits: DiffLimits,
-    ) -> Result<Diff, GitError> {
+    ) -> Result<GitDiff, GitError> {
         let tip = self.snapshot(checkout, without).await?;
         self.diff(base, &tip, limits).await
     }

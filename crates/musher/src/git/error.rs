@@ -42,7 +42,7 @@ pub enum GitError {
     #[error("{path} is in the middle of a {operation}; finish or abort it first")]
     Busy { path: PathBuf, operation: Operation },
     #[error("{path} has uncommitted changes ({files}); commit or stash them first")]
-    Dirty { path: PathBuf, files: Files },
+    Dirty { path: PathBuf, files: FirstFiles },
     #[error("{path} cannot be written: {why}; make it writable")]
     ReadOnly { path: PathBuf, why: String },
     #[error(transparent)]
@@ -56,7 +56,7 @@ pub enum GitError {
     #[error(
         "the merge would overwrite files in {path} that git does not know ({files}); move them away first"
     )]
-    InTheWay { path: PathBuf, files: Files },
+    InTheWay { path: PathBuf, files: FirstFiles },
     #[error("{name} was moved by someone else at the same moment; try again")]
     Moved { name: String },
     #[error(
@@ -118,12 +118,12 @@ impl GitError {
 
 /// The first files of a list, and how many more there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Files {
+pub struct FirstFiles {
     pub named: Vec<GitPath>,
     pub more: usize,
 }
 
-impl FromIterator<GitPath> for Files {
+impl FromIterator<GitPath> for FirstFiles {
     fn from_iter<I: IntoIterator<Item = GitPath>>(files: I) -> Self {
         let mut files = files.into_iter();
         let named: Vec<GitPath> = files.by_ref().take(NAMED).collect();
@@ -131,7 +131,7 @@ impl FromIterator<GitPath> for Files {
     }
 }
 
-impl fmt::Display for Files {
+impl fmt::Display for FirstFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, file) in self.named.iter().enumerate() {
             match at {
@@ -150,7 +150,7 @@ struct Conflicted<'a>(&'a [ConflictFile]);
 
 impl fmt::Display for Conflicted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().map(|file| file.path.clone()).collect::<Files>().fmt(f)
+        self.0.iter().map(|file| file.path.clone()).collect::<FirstFiles>().fmt(f)
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn an_error_names_ten_files_and_counts_the_rest() {
-        let files: Files = (0..13).map(|n| GitPath::new(format!("f{n}"))).collect();
+        let files: FirstFiles = (0..13).map(|n| GitPath::new(format!("f{n}"))).collect();
         assert_eq!(files.to_string(), "f0, f1, f2, f3, f4, f5, f6, f7, f8, f9 and 3 more");
     }
 }

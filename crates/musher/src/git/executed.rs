@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use musher_runtime::{
-    Effect, Found, LARGEST, ProjectFile, Snapshot, effect_of, executed_below, executed_roots,
-    is_executed,
+    FileEffect, FoundFile, MAX_PROJECT_FILE_SIZE_BYTES, ProjectFile, Snapshot, effect_of,
+    executed_below, executed_roots, is_executed,
 };
 
 use super::Git;
@@ -13,9 +13,9 @@ use super::name::Commit;
 use super::shadow::Shadow;
 
 /// More files than these are nobody's settings.
-const MOST_FILES: usize = 2_000;
+const MAX_EXECUTED_FILES: usize = 2_000;
 /// What is read of all those files together.
-const MOST_BYTES: usize = 32 << 20;
+const MAX_EXECUTED_BYTES: usize = 32 << 20;
 
 impl Git {
     /// The files of a commit that a program would execute, with their contents. Most runs start where others did, and
@@ -48,8 +48,8 @@ impl Git {
             true => self.places_below(&shadow, commit, files).await?,
             false => Vec::new(),
         };
-        if below.len() > MOST_FILES {
-            snapshot.add(files, &below[0], Found::Odd("one of too many such files".into()));
+        if below.len() > MAX_EXECUTED_FILES {
+            snapshot.add(files, &below[0], FoundFile::Odd("one of too many such files".into()));
             return Ok(snapshot);
         }
         let call = shadow.call().args(["ls-tree", "-r", "-z", "--long", commit.as_str(), "--"]);
@@ -59,28 +59,29 @@ impl Git {
             .filter(|line| !line.is_empty())
             .map(|line| Entry::read(line).ok_or_else(|| GitError::unexpected("ls-tree", line)))
             .collect::<Result<_, _>>()?;
-        if entries.len() > MOST_FILES {
+        if entries.len() > MAX_EXECUTED_FILES {
             for root in roots {
-                snapshot.add(files, root, Found::Odd("a folder with too much in it".into()));
+                snapshot.add(files, root, FoundFile::Odd("a folder with too much in it".into()));
             }
             return Ok(snapshot);
         }
         let (plain, odd): (Vec<_>, Vec<_>) = entries.into_iter().partition(|it| it.odd().is_none());
         for entry in odd {
             let what = entry.odd().unwrap_or_default();
-            snapshot.add(files, &entry.path, Found::Odd(what));
+            snapshot.add(files, &entry.path, FoundFile::Odd(what));
         }
         let names: String = plain.iter().map(|entry| format!("{}\n", entry.object)).collect();
         if names.is_empty() {
             return Ok(snapshot);
         }
-        let call = shadow.call().args(["cat-file", "--batch"]).input(names).cut_at(MOST_BYTES);
+        let call =
+            shadow.call().args(["cat-file", "--batch"]).input(names).cut_at(MAX_EXECUTED_BYTES);
         let output = call.run().await?.stdout;
         let mut rest = output.as_slice();
         for entry in &plain {
             let (bytes, after) = object(rest)
                 .ok_or_else(|| GitError::unexpected("cat-file", entry.path.as_bytes()))?;
-            snapshot.add(files, &entry.path, Found::Bytes(bytes.to_vec()));
+            snapshot.add(files, &entry.path, FoundFile::Bytes(bytes.to_vec()));
             rest = after;
         }
         Ok(snapshot)
@@ -110,8 +111,9 @@ impl Git {
         files: &[ProjectFile],
     ) -> Result<Vec<String>, GitError> {
         let listed = names(&Shadow::of_objects(self).await?, commit).await?;
-        let obeyed = texts(&listed).filter(|path| effect_of(files, path) == Some(Effect::Obeys));
-        Ok(obeyed.take(MOST_FILES).map(str::to_owned).collect())
+        let obeyed =
+            texts(&listed).filter(|path| effect_of(files, path) == Some(FileEffect::Obeys));
+        Ok(obeyed.take(MAX_EXECUTED_FILES).map(str::to_owned).collect())
     }
 }
 
@@ -131,7 +133,7 @@ pub(super) struct LastExecuted(Mutex<Vec<(Commit, &'static [ProjectFile], Snapsh
 
 impl LastExecuted {
     /// One for each runtime, twice over.
-    const MOST: usize = 8;
+    const MAX_COMMITS: usize = 8;
 
     fn find(&self, commit: &Commit, files: &'static [ProjectFile]) -> Option<Snapshot> {
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,7 +143,7 @@ impl LastExecuted {
 
     fn add(&self, commit: &Commit, files: &'static [ProjectFile], found: &Snapshot) {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.len() == Self::MOST {
+        if last.len() == Self::MAX_COMMITS {
             last.remove(0);
         }
         last.push((commit.clone(), files, found.clone()));
@@ -170,9 +172,11 @@ impl<'a> Entry<'a> {
     /// What it is, if it is no file that is read. The words are those for the same thing in a folder.
     fn odd(&self) -> Option<String> {
         match (self.mode, self.size) {
-            ("100644" | "100755" | "100664", Some(size)) if size <= LARGEST => None,
+            ("100644" | "100755" | "100664", Some(size)) if size <= MAX_PROJECT_FILE_SIZE_BYTES => {
+                None
+            }
             ("100644" | "100755" | "100664", _) => {
-                Some(format!("a file of more than {LARGEST} bytes"))
+                Some(format!("a file of more than {MAX_PROJECT_FILE_SIZE_BYTES} bytes"))
             }
             ("120000", _) => Some("a link".to_owned()),
             _ => Some("no file".to_owned()),

@@ -6,16 +6,16 @@ use std::path::Path;
 use musher_runtime::untrusted;
 use serde::Serialize;
 
-use super::error::{Files, GitError};
+use super::error::{FirstFiles, GitError};
 use super::name::{Branch, Commit};
 use super::{Checkout, Git};
 
 /// No file that names a branch is longer.
-const LONGEST: u64 = 64 << 10;
+const MAX_HEAD_FILE_BYTES: u64 = 64 << 10;
 
 /// What HEAD of a checkout is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Head {
+pub enum CheckoutHead {
     /// On a branch, at its tip.
     On { branch: Branch, commit: Commit },
     /// On no branch.
@@ -24,7 +24,7 @@ pub enum Head {
     Unborn,
 }
 
-impl Head {
+impl CheckoutHead {
     pub fn commit(&self) -> Option<&Commit> {
         match self {
             Self::On { commit, .. } | Self::Detached { commit } => Some(commit),
@@ -80,7 +80,7 @@ pub(super) fn operation(git_dir: &Path) -> Option<Operation> {
 
 /// The branch that a checkout has left for as long as it is in the middle of something, and will come back to.
 pub(super) fn branch_under_way(git_dir: &Path) -> Option<Branch> {
-    let read = |name: &str| untrusted::read(&git_dir.join(name), LONGEST).ok();
+    let read = |name: &str| untrusted::read(&git_dir.join(name), MAX_HEAD_FILE_BYTES).ok();
     let full = ["rebase-merge/head-name", "rebase-apply/head-name"].into_iter().find_map(read);
     match full {
         Some(full) => Branch::of_ref(full.trim_ascii_end()),
@@ -90,7 +90,7 @@ pub(super) fn branch_under_way(git_dir: &Path) -> Option<Branch> {
 
 /// The branch that a HEAD names, as far as its file tells; git alone knows where references are stored otherwise.
 pub(super) fn branch_in_file(git_dir: &Path) -> Option<Named> {
-    let text = untrusted::read(&git_dir.join("HEAD"), LONGEST).ok()?;
+    let text = untrusted::read(&git_dir.join("HEAD"), MAX_HEAD_FILE_BYTES).ok()?;
     match text.trim_ascii_end().strip_prefix(b"ref: ") {
         Some(b"refs/heads/.invalid") => Some(Named::Elsewhere),
         Some(full) => Branch::of_ref(full).map(Named::Branch),
@@ -122,12 +122,12 @@ pub(super) fn forget_operation(git_dir: &Path) -> Result<(), GitError> {
 
 impl Git {
     /// Where HEAD of a checkout is.
-    pub async fn head(&self, checkout: &Checkout) -> Result<Head, GitError> {
+    pub async fn head(&self, checkout: &Checkout) -> Result<CheckoutHead, GitError> {
         let ask = ["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"];
         let said = match self.plain(checkout).args(ask).run().await {
             Ok(output) => output.stdout,
             Err(GitError::Failed { said, .. }) if said.contains("unknown revision") => {
-                return Ok(Head::Unborn);
+                return Ok(CheckoutHead::Unborn);
             }
             Err(error) => return Err(error),
         };
@@ -136,10 +136,10 @@ impl Git {
         let commit = String::from_utf8_lossy(lines.next().unwrap_or_default());
         let commit = Commit::new(commit).map_err(|_| wrong())?;
         match lines.next() {
-            Some(b"HEAD") => Ok(Head::Detached { commit }),
+            Some(b"HEAD") => Ok(CheckoutHead::Detached { commit }),
             Some(full) => {
                 let branch = Branch::of_ref(full).ok_or_else(wrong)?;
-                Ok(Head::On { branch, commit })
+                Ok(CheckoutHead::On { branch, commit })
             }
             None => Err(wrong()),
         }
@@ -157,12 +157,12 @@ impl Git {
             return Err(GitError::Busy { path, operation });
         }
         let branch = match self.head(checkout).await? {
-            Head::On { branch, .. } => branch,
-            Head::Detached { .. } => return Err(GitError::Detached { path }),
-            Head::Unborn => return Err(GitError::Empty { path }),
+            CheckoutHead::On { branch, .. } => branch,
+            CheckoutHead::Detached { .. } => return Err(GitError::Detached { path }),
+            CheckoutHead::Unborn => return Err(GitError::Empty { path }),
         };
         let status = self.status(checkout).await?;
-        let files: Files = status.known_changes().map(|entry| entry.path().clone()).collect();
+        let files: FirstFiles = status.known_changes().map(|entry| entry.path().clone()).collect();
         match files.named.is_empty() {
             true => Ok(branch),
             false => Err(GitError::Dirty { path, files }),

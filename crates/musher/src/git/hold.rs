@@ -15,9 +15,9 @@ use super::Git;
 use super::error::GitError;
 
 /// How long another's hold is waited for.
-const LONGEST: Duration = Duration::from_secs(60);
+const HOLD_WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often it is looked at; nothing tells when a lock is let go.
-const AGAIN: Duration = Duration::from_millis(20);
+const HOLD_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A hold; dropping it lets go, once every process that has it has ended.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Git {
         std::fs::create_dir_all(scratch).map_err(GitError::io(scratch))?;
         let path = scratch.join(format!("{name}.lock"));
         let file = untrusted::open_or_make(&path, Mode::RUSR | Mode::WUSR)?;
-        let end = Instant::now() + LONGEST;
+        let end = Instant::now() + HOLD_WAIT_TIMEOUT;
         let mut attempt = 0_u32;
         loop {
             match file.try_lock() {
@@ -51,7 +51,7 @@ impl Git {
                     if attempt.is_power_of_two() {
                         tracing::debug!(attempt, path = %path.display(), "waiting for a lock");
                     }
-                    sleep(AGAIN).await;
+                    sleep(HOLD_POLL_INTERVAL).await;
                 }
             }
         }

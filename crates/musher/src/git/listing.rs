@@ -9,7 +9,7 @@ use super::error::GitError;
 use super::shadow::Shadow;
 
 /// No index is longer that is read here.
-const LONGEST: u64 = 2 << 30;
+const MAX_LISTED_INDEX_BYTES: u64 = 2 << 30;
 /// How an index begins.
 pub(super) const START: &[u8] = b"DIRC";
 /// What stands in an entry before the name of its object: times, place, mode, owner, size.
@@ -162,7 +162,7 @@ impl<'a> Contents<'a> {
 }
 
 fn read(index: &Path, name: usize) -> Option<Listing> {
-    parse(&untrusted::read(index, LONGEST).ok()?, name)
+    parse(&untrusted::read(index, MAX_LISTED_INDEX_BYTES).ok()?, name)
 }
 
 /// Reads an index whose objects have names of so many bytes; `None` if it is not whole or not plain.

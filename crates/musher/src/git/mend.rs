@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use musher_runtime::untrusted::{self, FOLDER, Kind};
 use rustix::fs::{Mode, fsync, open};
 
-use super::call::WRITE;
-use super::config::Trust;
+use super::call::WRITE_CALL_TIMEOUT;
+use super::config::SettingsTrust;
 use super::error::GitError;
 use super::name::{Branch, Commit};
 use super::odd::set_aside;
@@ -17,7 +17,7 @@ use super::shadow::{Index, Shadow};
 use super::{Checkout, Git, listing};
 
 /// No file that is mended is longer.
-const LONGEST: u64 = 4096;
+const MAX_REPAIRED_FILE_BYTES: u64 = 4096;
 
 impl Git {
     /// Returns when that is on the disk which leads from a worktree to its repository and back. Nothing changes it later.
@@ -40,7 +40,7 @@ impl Git {
         let pointer = checkout.root.join(".git");
         let place = checkout.git_dir.as_os_str().as_bytes();
         let wanted = [b"gitdir: ", place, b"\n"].concat();
-        if untrusted::read(&pointer, LONGEST).is_ok_and(|found| found == wanted) {
+        if untrusted::read(&pointer, MAX_REPAIRED_FILE_BYTES).is_ok_and(|found| found == wanted) {
             return Ok(());
         }
         if untrusted::kind(&pointer)? == Some(Kind::Folder) {
@@ -93,8 +93,9 @@ impl Git {
         if is_torn(&index) {
             fs::remove_file(&index).map_err(GitError::io(&index))?;
             let own = Index::Real;
-            let shadow = Shadow::of_files(self, Trust::Hardened, checkout, own, Some(tip)).await?;
-            shadow.call().args(["read-tree", tip.as_str()]).limit(WRITE).run().await?;
+            let shadow =
+                Shadow::of_files(self, SettingsTrust::Hardened, checkout, own, Some(tip)).await?;
+            shadow.call().args(["read-tree", tip.as_str()]).limit(WRITE_CALL_TIMEOUT).run().await?;
         }
         Ok(())
     }
@@ -119,7 +120,8 @@ async fn sync(paths: Vec<PathBuf>, entry: PathBuf) -> Result<(), GitError> {
 
 /// Whether a file is there and says nothing: empty, or zeros where its bytes should be.
 fn is_blank(path: &Path) -> bool {
-    untrusted::read(path, LONGEST).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0))
+    untrusted::read(path, MAX_REPAIRED_FILE_BYTES)
+        .is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0))
 }
 
 /// Whether a file is there and is no index.

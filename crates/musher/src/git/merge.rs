@@ -5,9 +5,9 @@ mod pending;
 
 use serde::Serialize;
 
-use super::error::{Files, GitError};
+use super::error::{FirstFiles, GitError};
 use super::hold::Hold;
-use super::name::{Author, Branch, Commit, Tree};
+use super::name::{Author, Branch, Commit, TreeId};
 use super::path::GitPath;
 use super::refs::Expected;
 use super::shadow::Shadow;
@@ -21,8 +21,8 @@ const TRIES: u32 = 5;
 /// Whether a commit would merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
-pub enum MergeCheck {
-    Clean { tree: Tree },
+pub enum MergeForecast {
+    Clean { tree: TreeId },
     Conflicts { files: Vec<ConflictFile> },
 }
 
@@ -38,26 +38,30 @@ pub struct ConflictFile {
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum Merged {
     /// The branch has a new commit.
-    Merged(Merge),
+    Merged(MadeMerge),
     /// The branch already had everything.
     Nothing { tip: Commit },
 }
 
 /// A merge that was made and looked over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Merge {
+pub struct MadeMerge {
     /// The new tip of the branch.
     pub commit: Commit,
     /// The tip before it.
     pub base: Commit,
     /// What was merged.
     pub tip: Commit,
-    pub tree: Tree,
+    pub tree: TreeId,
 }
 
 impl Git {
     /// Whether `tip` would merge into `base`; nothing is changed.
-    pub async fn merge_check(&self, base: &Commit, tip: &Commit) -> Result<MergeCheck, GitError> {
+    pub async fn merge_check(
+        &self,
+        base: &Commit,
+        tip: &Commit,
+    ) -> Result<MergeForecast, GitError> {
         let shadow = Shadow::of_objects(self).await?;
         merge_tree(&shadow, base, tip).await
     }
@@ -98,8 +102,8 @@ impl Git {
         }
         let shadow = Shadow::of_objects(self).await?;
         let tree = match merge_tree(&shadow, &base, tip).await? {
-            MergeCheck::Clean { tree } => tree,
-            MergeCheck::Conflicts { files } => {
+            MergeForecast::Clean { tree } => tree,
+            MergeForecast::Conflicts { files } => {
                 let (branch, tip) = (into.clone(), tip.clone());
                 return Err(GitError::Conflicts { branch, tip, files });
             }
@@ -128,7 +132,7 @@ impl Git {
         }
         fail::point("merge_moved");
         self.forget_merge()?;
-        let merge = Merge { commit, base, tip: tip.clone(), tree };
+        let merge = MadeMerge { commit, base, tip: tip.clone(), tree };
         self.verify(into, &merge, holder.as_ref()).await?;
         self.settle().await?;
         Ok(Merged::Merged(merge))
@@ -138,13 +142,13 @@ impl Git {
     async fn verify(
         &self,
         into: &Branch,
-        merge: &Merge,
+        merge: &MadeMerge,
         holder: Option<&Checkout>,
     ) -> Result<(), GitError> {
         let wrong = |why: String| {
             Err(GitError::Unverified { branch: into.clone(), tip: merge.tip.clone(), why })
         };
-        let Merge { commit, base, tip, tree } = merge;
+        let MadeMerge { commit, base, tip, tree } = merge;
         let now = self.resolve(into).await?;
         if now != *commit && !self.contains(&now, commit).await? {
             return wrong(format!("the branch is at {now}"));
@@ -163,7 +167,7 @@ impl Git {
             return Ok(());
         };
         let status = self.status(checkout).await?;
-        let files: Files = status.known_changes().map(|entry| entry.path().clone()).collect();
+        let files: FirstFiles = status.known_changes().map(|entry| entry.path().clone()).collect();
         match files.named.is_empty() {
             true => Ok(()),
             false => wrong(format!("{} differs from it in {files}", checkout.root.display())),
@@ -175,10 +179,10 @@ async fn merge_tree(
     shadow: &Shadow<'_>,
     base: &Commit,
     tip: &Commit,
-) -> Result<MergeCheck, GitError> {
+) -> Result<MergeForecast, GitError> {
     let call = shadow.call().args(["merge-tree", "--write-tree", "-z", "--name-only"]);
     let call = call.args(["--messages", "--end-of-options", base.as_str(), tip.as_str()]);
-    let call = call.env("GIT_ATTR_SOURCE", base.as_str()).limit(super::call::WRITE);
+    let call = call.env("GIT_ATTR_SOURCE", base.as_str()).limit(super::call::WRITE_CALL_TIMEOUT);
     match call.fine(&[0, 1]).run().await {
         Ok(output) => parse(&output.stdout, output.code == 0),
         Err(GitError::Failed { said, .. }) if said.contains("unrelated histories") => {
@@ -189,13 +193,13 @@ async fn merge_tree(
 }
 
 /// Reads the tree, then the files that do not merge, then what is said of them.
-fn parse(output: &[u8], clean: bool) -> Result<MergeCheck, GitError> {
+fn parse(output: &[u8], clean: bool) -> Result<MergeForecast, GitError> {
     let wrong = || GitError::unexpected("merge-tree", output);
     let text = |field: &[u8]| String::from_utf8_lossy(field).trim_end().to_owned();
     let mut fields = output.split(|b| *b == 0);
-    let tree = Tree::new(text(fields.next().unwrap_or_default())).map_err(|_| wrong())?;
+    let tree = TreeId::new(text(fields.next().unwrap_or_default())).map_err(|_| wrong())?;
     if clean {
-        return Ok(MergeCheck::Clean { tree });
+        return Ok(MergeForecast::Clean { tree });
     }
     let mut files: Vec<ConflictFile> = Vec::new();
     for name in fields.by_ref().take_while(|name| !name.is_empty()) {
@@ -215,7 +219,7 @@ fn parse(output: &[u8], clean: bool) -> Result<MergeCheck, GitError> {
             }
         }
     }
-    Ok(MergeCheck::Conflicts { files })
+    Ok(MergeForecast::Conflicts { files })
 }
 
 #[cfg(test)]
@@ -230,7 +234,7 @@ mod tests {
         let output = format!(
             "{oid}\0a b\0c\n\0\x001\0a b\0Auto-merging\0Auto-merging a b\n\x001\0a b\0CONFLICT (contents)\0CONFLICT in a b\n\0"
         );
-        let MergeCheck::Conflicts { files } = parse(output.as_bytes(), false).unwrap() else {
+        let MergeForecast::Conflicts { files } = parse(output.as_bytes(), false).unwrap() else {
             panic!("{output:?}");
         };
         assert_eq!(files[0].path.as_bytes(), b"a b");

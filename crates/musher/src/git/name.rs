@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The longest name of a branch in bytes: with its folder and a lock's ending it still fits every file system.
-const LONGEST: usize = 200;
+const MAX_BRANCH_NAME_BYTES: usize = 200;
 
 /// A name that git or Musher does not take, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,7 +16,7 @@ pub struct BadName {
 
 impl BadName {
     pub(super) fn new(kind: &'static str, name: &[u8], why: &'static str) -> Self {
-        let head = &name[..name.len().min(LONGEST)];
+        let head = &name[..name.len().min(MAX_BRANCH_NAME_BYTES)];
         Self { kind, shown: String::from_utf8_lossy(head).into_owned(), why }
     }
 }
@@ -93,7 +93,7 @@ pub struct Commit(String);
 /// A tree by its object id.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Tree(String);
+pub struct TreeId(String);
 
 macro_rules! object_ids {
     ($($name:ident $kind:literal),*) => {$(
@@ -121,7 +121,7 @@ macro_rules! object_ids {
         }
     )*};
 }
-object_ids!(Commit "commit", Tree "tree");
+object_ids!(Commit "commit", TreeId "tree");
 
 macro_rules! texts {
     ($($name:ident),*) => {$(
@@ -145,7 +145,7 @@ macro_rules! texts {
         }
     )*};
 }
-texts!(Branch, RecoveryName, Commit, Tree);
+texts!(Branch, RecoveryName, Commit, TreeId);
 
 /// Whoever a commit is by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,7 +161,7 @@ impl Author {
         for text in [&name, &email] {
             let crud = |c: char| c.is_control() || matches!(c, '<' | '>');
             let only_marks = text.chars().all(|c| !c.is_alphanumeric());
-            if only_marks || text.contains(crud) || text.len() > LONGEST {
+            if only_marks || text.contains(crud) || text.len() > MAX_BRANCH_NAME_BYTES {
                 let why = "write up to 200 letters without < and >";
                 return Err(BadName::new("author", text.as_bytes(), why));
             }
@@ -188,7 +188,7 @@ fn refusal(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         return Some("it is empty");
     }
-    if name.len() > LONGEST {
+    if name.len() > MAX_BRANCH_NAME_BYTES {
         return Some("it is longer than 200 bytes");
     }
     if name.chars().any(|c| c.is_control() || c == ' ' || hidden(c)) {

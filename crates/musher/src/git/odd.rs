@@ -16,12 +16,12 @@ use super::error::GitError;
 use super::{Checkout, Git};
 
 /// The first search begins when a call has taken this long, and each further one after twice as long.
-const FIRST: Duration = Duration::from_millis(400);
-const LAST: Duration = Duration::from_secs(60);
+const FIRST_SEARCH_DELAY: Duration = Duration::from_millis(400);
+const MAX_SEARCH_DELAY: Duration = Duration::from_secs(60);
 /// How many finds are told or cleared at once.
-const MOST: usize = 100;
+const MAX_ODD_FILES: usize = 100;
 /// How many names a search looks at; a folder with more of them is not searched to its end.
-const MOST_NAMES: usize = 4_000_000;
+const MAX_SEARCHED_NAMES: usize = 4_000_000;
 
 /// The files that git opens in its folder of a checkout, and how long each can be.
 const OWN: &[(&str, u64)] = &[("HEAD", 64 << 10), ("index", 2 << 30)];
@@ -35,7 +35,7 @@ const ANYWHERE: &[&str] = &[".gitignore", ".gitattributes", ".gitmodules"];
 /// agent may hold up another with what it puts into its own.
 const BENEATH: &[&str] = &["refs", "logs", "objects", "reftable"];
 /// How long a process is looked at to see that it does nothing.
-const LOOK: Duration = Duration::from_millis(200);
+const IDLE_CHECK_DURATION: Duration = Duration::from_millis(200);
 
 /// Where a call of git opens files.
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ impl Places {
 
     /// Waits until something is found that holds up the call of this process; while nothing is, it waits.
     pub(super) async fn watch(self, process: &OnceLock<u32>) -> GitError {
-        let mut pause = FIRST;
+        let mut pause = FIRST_SEARCH_DELAY;
         loop {
             tokio::time::sleep(pause).await;
             let mut found = self.clone().search().await;
@@ -80,7 +80,7 @@ impl Places {
             if !found.is_empty() && is_idle(process.get().copied()).await {
                 return found.swap_remove(0).into();
             }
-            pause = LAST.min(pause * 2);
+            pause = MAX_SEARCH_DELAY.min(pause * 2);
         }
     }
 
@@ -130,7 +130,7 @@ async fn is_idle(process: Option<u32>) -> bool {
         Some([words.first()?, words.get(11)?, words.get(12)?].map(|word| (*word).to_owned()))
     };
     let before = look();
-    tokio::time::sleep(LOOK).await;
+    tokio::time::sleep(IDLE_CHECK_DURATION).await;
     let after = look();
     before == after && after.is_none_or(|[state, ..]| state == "S")
 }
@@ -144,7 +144,7 @@ struct Search {
 impl Search {
     fn is_full(&mut self) -> bool {
         self.names += 1;
-        self.found.len() >= MOST || self.names >= MOST_NAMES
+        self.found.len() >= MAX_ODD_FILES || self.names >= MAX_SEARCHED_NAMES
     }
 
     fn add(&mut self, path: PathBuf, kind: Kind) {
@@ -265,7 +265,7 @@ pub(super) fn set_aside(path: &Path, entry: &Path) -> Result<(), GitError> {
         None => Ok(()),
         Some(Kind::Folder) => {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let aside = (1..MOST)
+            let aside = (1..MAX_ODD_FILES)
                 .map(|number| entry.join(format!("aside-{name}-{number}")))
                 .find(|aside| aside.symlink_metadata().is_err());
             match aside {

@@ -18,16 +18,16 @@ use super::env::GitEnv;
 use super::error::GitError;
 use super::executed::LastExecuted;
 use super::shadow::SHADOW_PREFIX;
-use super::standin::{self, Disk, StandIn};
+use super::standin::{self, DiskTraits, StandIn};
 use super::{Git, Inner};
 
 /// The first git that merges without a checkout (`merge-tree --write-tree`).
 const OLDEST: (u32, u32) = (2, 38);
 /// No file of settings is longer, and none that holds one path.
-const LONGEST_SETTINGS: u64 = 4 << 20;
-const LONGEST_PATH: u64 = 16 << 10;
+const MAX_SETTINGS_BYTES: u64 = 4 << 20;
+const MAX_PATH_FILE_BYTES: u64 = 16 << 10;
 /// How long git may take to say whether it takes a folder of somebody else's.
-const OWNED: Duration = Duration::from_secs(10);
+const OWNERSHIP_CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where the parts of a repository are.
 struct Found {
@@ -46,11 +46,14 @@ impl Git {
         let Found { root, git_dir, common } = find(&path)?;
         if ![&root, &git_dir, &common].into_iter().all(|place| is_ours(place)) {
             let ask = Call::new(&program, &env, &path).args(["rev-parse", "--git-dir"]);
-            ask.limit(OWNED).run().await.map_err(|error| refused(error, &path))?;
+            ask.limit(OWNERSHIP_CHECK_TIMEOUT)
+                .run()
+                .await
+                .map_err(|error| refused(error, &path))?;
         }
         let stand_in = StandIn::make(scratch).map_err(unwritable(scratch))?;
         let mut inner = Inner {
-            disk: Disk::of(&common),
+            disk: DiskTraits::of(&common),
             program,
             env,
             root,
@@ -144,7 +147,7 @@ impl Inner {
     async fn read_settings(&self) -> Result<Vec<Setting>, GitError> {
         let mut settings = Vec::new();
         for file in [self.common.join("config"), self.git_dir.join("config.worktree")] {
-            let Some(text) = untrusted::read_if_there(&file, LONGEST_SETTINGS)? else {
+            let Some(text) = untrusted::read_if_there(&file, MAX_SETTINGS_BYTES)? else {
                 continue;
             };
             let call = Call::new(&self.program, &self.env, self.stand_in.path())
@@ -162,7 +165,7 @@ fn find(path: &Path) -> Result<Found, GitError> {
         let (root, git_dir) = match fs::metadata(&own) {
             Ok(about) if about.is_dir() => (root.to_owned(), own),
             Ok(_) => {
-                let named = untrusted::read(&own, LONGEST_PATH)?;
+                let named = untrusted::read(&own, MAX_PATH_FILE_BYTES)?;
                 let place = named
                     .strip_prefix(b"gitdir: ")
                     .ok_or_else(|| GitError::NotARepository { path: root.to_owned() })?;
@@ -172,10 +175,11 @@ fn find(path: &Path) -> Result<Found, GitError> {
             Err(_) => continue,
         };
         let git_dir = git_dir.canonicalize().map_err(GitError::io(&git_dir))?;
-        let common = match untrusted::read_if_there(&git_dir.join("commondir"), LONGEST_PATH)? {
-            Some(named) => git_dir.join(line(&named)),
-            None => git_dir.clone(),
-        };
+        let common =
+            match untrusted::read_if_there(&git_dir.join("commondir"), MAX_PATH_FILE_BYTES)? {
+                Some(named) => git_dir.join(line(&named)),
+                None => git_dir.clone(),
+            };
         let common = common.canonicalize().map_err(GitError::io(&common))?;
         // Without these git would look further up.
         if common.join("objects").is_dir() {

@@ -16,17 +16,17 @@ use super::name::{Branch, Commit};
 use super::{Checkout, Git};
 
 /// No file of an entry is longer that is read here.
-const LONGEST: u64 = 16 << 10;
+const MAX_REGISTRY_FILE_BYTES: u64 = 16 << 10;
 /// How many entries may have names that begin alike.
 const ALIKE: usize = 10_000;
 /// No file of patterns is longer.
-const LONGEST_PATTERNS: u64 = 16 << 20;
+const MAX_PATTERNS_BYTES: u64 = 16 << 20;
 /// What a worktree is locked with until it is whole.
 const PREPARING: &str = "musher is preparing this worktree";
 
 /// One entry of the register.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Worktree {
+pub struct WorktreeEntry {
     pub path: PathBuf,
     pub branch: Option<Branch>,
     /// Musher began to make it and has not finished.
@@ -37,14 +37,14 @@ pub struct Worktree {
 
 impl Git {
     /// All worktrees, the main checkout first.
-    pub async fn worktrees(&self) -> Result<Vec<Worktree>, GitError> {
+    pub async fn worktrees(&self) -> Result<Vec<WorktreeEntry>, GitError> {
         let _turn = self.inner.registry.acquire().await;
         let common = &self.inner.common;
         let main = match (common.parent(), common.ends_with(".git")) {
             (Some(root), true) => root,
             _ => common,
         };
-        let mut found = vec![Worktree {
+        let mut found = vec![WorktreeEntry {
             path: main.to_owned(),
             branch: self.branch_of(common).await?,
             half_made: false,
@@ -53,7 +53,7 @@ impl Git {
         for entry in self.entries() {
             // One without a path was never finished, or is nobody's any more.
             let Some(path) = named(&entry) else { continue };
-            found.push(Worktree {
+            found.push(WorktreeEntry {
                 branch: self.branch_of(&entry).await?,
                 half_made: is_locked_by_us(&entry),
                 missing: !matches!(untrusted::kind(&path), Ok(Some(Kind::Folder))),
@@ -102,7 +102,7 @@ impl Git {
 
     /// Where a branch is checked out, or will be again when what is under way there is over.
     pub(crate) async fn holder(&self, branch: &Branch) -> Result<Option<PathBuf>, GitError> {
-        let held = |entry: &Worktree| match &entry.branch {
+        let held = |entry: &WorktreeEntry| match &entry.branch {
             Some(on) => on == branch,
             None => {
                 let checkout = self.checkout_at(&entry.path);
@@ -135,7 +135,7 @@ impl Git {
 
     /// The entry that a worktree's folder names, if the entry has lost its path; it is given it back.
     fn claimed(&self, path: &Path, entries: &[PathBuf]) -> Option<PathBuf> {
-        let pointer = untrusted::read(&path.join(".git"), LONGEST).ok()?;
+        let pointer = untrusted::read(&path.join(".git"), MAX_REGISTRY_FILE_BYTES).ok()?;
         let place = pointer.strip_prefix(b"gitdir: ")?;
         let place = path.join(OsStr::from_bytes(place.strip_suffix(b"\n").unwrap_or(place)));
         let place = place.canonicalize().ok()?;
@@ -159,7 +159,7 @@ impl Git {
             let place = entry.join(OsStr::from_bytes(said)).canonicalize();
             place.is_ok_and(|place| self.inner.common.canonicalize().is_ok_and(|it| it == place))
         };
-        if untrusted::read(&file, LONGEST).is_ok_and(ours) {
+        if untrusted::read(&file, MAX_REGISTRY_FILE_BYTES).is_ok_and(ours) {
             return true;
         }
         untrusted::replace(&file, b"../..\n").is_ok()
@@ -220,7 +220,7 @@ impl Git {
         write(entry.join("HEAD"), format!("{at}\n").as_bytes())?;
         // A worktree leaves out what the main checkout leaves out.
         let sparse = self.inner.git_dir.join("info/sparse-checkout");
-        if let Some(patterns) = untrusted::read_if_there(&sparse, LONGEST_PATTERNS)? {
+        if let Some(patterns) = untrusted::read_if_there(&sparse, MAX_PATTERNS_BYTES)? {
             let info = entry.join("info");
             fs::create_dir(&info).map_err(GitError::io(&info))?;
             write(info.join("sparse-checkout"), &patterns)?;
@@ -275,7 +275,7 @@ impl Git {
         };
         let entry = self.inner.common.join("worktrees").join(name);
         let ours = is_locked_by_us(&entry);
-        let unnamed = untrusted::read(&entry.join("gitdir"), LONGEST);
+        let unnamed = untrusted::read(&entry.join("gitdir"), MAX_REGISTRY_FILE_BYTES);
         let unnamed = unnamed.map_or(true, |named| named.is_empty());
         match ours && unnamed {
             true => fs::remove_dir_all(&entry).map_err(GitError::io(entry)),
@@ -286,13 +286,13 @@ impl Git {
 
 /// Whether Musher began to make the worktree of an entry and has not finished.
 fn is_locked_by_us(entry: &Path) -> bool {
-    let reason = untrusted::read(&entry.join("locked"), LONGEST);
+    let reason = untrusted::read(&entry.join("locked"), MAX_REGISTRY_FILE_BYTES);
     reason.is_ok_and(|reason| reason.trim_ascii_end() == PREPARING.as_bytes())
 }
 
 /// The worktree that an entry's file names, which holds the path of the worktree's `.git`.
 fn named(entry: &Path) -> Option<PathBuf> {
-    let named = untrusted::read(&entry.join("gitdir"), LONGEST).ok()?;
+    let named = untrusted::read(&entry.join("gitdir"), MAX_REGISTRY_FILE_BYTES).ok()?;
     let named = named.strip_suffix(b"\n").unwrap_or(&named);
     let file = entry.join(OsStr::from_bytes(named));
     file.parent().filter(|_| !named.is_empty()).map(Path::to_owned)

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::call::WRITE;
-use super::config::Trust;
+use super::call::WRITE_CALL_TIMEOUT;
+use super::config::SettingsTrust;
 use super::error::GitError;
 use super::head::forget_operation;
 use super::hold::Hold;
@@ -13,7 +13,7 @@ use super::listing::Listing;
 use super::name::Commit;
 use super::path::RelPath;
 use super::shadow::{Index, Shadow};
-use super::snapshot::Found;
+use super::snapshot::CheckoutState;
 use super::sweep::sweep;
 use super::{Checkout, Git};
 
@@ -25,7 +25,8 @@ impl Git {
         hold: &Hold,
         to: &Commit,
     ) -> Result<(), GitError> {
-        let shadow = Shadow::of_files(self, Trust::User, checkout, Index::Real, Some(to)).await?;
+        let shadow =
+            Shadow::of_files(self, SettingsTrust::User, checkout, Index::Real, Some(to)).await?;
         write_files(&shadow.held(hold), to).await
     }
 
@@ -33,7 +34,7 @@ impl Git {
     /// the paths to keep. HEAD stays. What was found there spares git a look at the files that do not differ.
     pub(crate) async fn reset(
         &self,
-        found: Found<'_>,
+        found: CheckoutState<'_>,
         checkout: &Checkout,
         hold: &Hold,
         to: &Commit,
@@ -45,7 +46,8 @@ impl Git {
             Some(shadow) => shadow,
             None => {
                 let own = Index::Real;
-                let shadow = Shadow::of_files(self, Trust::Hardened, checkout, own, Some(to));
+                let shadow =
+                    Shadow::of_files(self, SettingsTrust::Hardened, checkout, own, Some(to));
                 let shadow = shadow.await?.held(hold);
                 Hidden::of(&shadow).await?.show_all(&shadow).await?;
                 write_files(&shadow, to).await?;
@@ -76,7 +78,7 @@ async fn write_files(shadow: &Shadow<'_>, to: &Commit) -> Result<(), GitError> {
     let call = shadow.call().unsynced_index();
     let call = call.args(["checkout", "--force", "--detach", "--quiet"]);
     let call = call.args(["--no-recurse-submodules", to.as_str(), "--"]);
-    call.limit(WRITE).run().await.map(drop)
+    call.limit(WRITE_CALL_TIMEOUT).run().await.map(drop)
 }
 
 /// The files whose changes an index hides: work would be lost, or left for the next story.
@@ -127,7 +129,7 @@ impl Hidden {
         let marks = [(self.assumed, "--no-assume-unchanged"), (self.skipped, "--no-skip-worktree")];
         for (paths, mark) in marks.into_iter().filter(|(paths, _)| !paths.is_empty()) {
             let call = shadow.call().args(["update-index", mark, "-z", "--stdin"]);
-            call.input(paths).limit(WRITE).run().await?;
+            call.input(paths).limit(WRITE_CALL_TIMEOUT).run().await?;
         }
         Ok(())
     }

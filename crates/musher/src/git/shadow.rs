@@ -12,7 +12,7 @@ use musher_runtime::untrusted;
 use tempfile::TempDir;
 
 use super::call::Call;
-use super::config::{Setting, Trust};
+use super::config::{Setting, SettingsTrust};
 use super::error::GitError;
 use super::hold::Hold;
 use super::name::Commit;
@@ -24,8 +24,8 @@ use super::{Checkout, Git, standin};
 const OFFLINE: &[&str] = &["core.sshCommand=false", "credential.helper=", "protocol.allow=never"];
 
 /// No file of patterns is longer, and no index.
-const LARGEST_COPY: u64 = 16 << 20;
-const LARGEST_INDEX: u64 = 2 << 30;
+const MAX_COPIED_FILE_BYTES: u64 = 16 << 20;
+const MAX_COPIED_INDEX_BYTES: u64 = 2 << 30;
 
 /// What may be spoken when something is fetched.
 const PROTOCOLS: &str = "https:http:ssh:git:file";
@@ -48,7 +48,7 @@ pub(super) enum Index {
 #[derive(Debug)]
 pub(super) struct Shadow<'a> {
     git: &'a Git,
-    trust: Trust,
+    trust: SettingsTrust,
     folder: TempDir,
     index: PathBuf,
     /// The checkout whose files it is around.
@@ -60,13 +60,13 @@ pub(super) struct Shadow<'a> {
 impl<'a> Shadow<'a> {
     /// A stand-in without files, for work on objects alone.
     pub(super) async fn of_objects(git: &'a Git) -> Result<Self, GitError> {
-        Self::make(git, Trust::Hardened, None).await
+        Self::make(git, SettingsTrust::Hardened, None).await
     }
 
     /// A stand-in around the files of a checkout, with HEAD at a commit.
     pub(super) async fn of_files(
         git: &'a Git,
-        trust: Trust,
+        trust: SettingsTrust,
         checkout: &Checkout,
         index: Index,
         head: Option<&Commit>,
@@ -90,7 +90,7 @@ impl<'a> Shadow<'a> {
 
     async fn make(
         git: &'a Git,
-        trust: Trust,
+        trust: SettingsTrust,
         checkout: Option<&Checkout>,
     ) -> Result<Self, GitError> {
         git.refresh_ends().await?;
@@ -167,8 +167,8 @@ impl<'a> Shadow<'a> {
             call = call.hold(input);
         }
         match self.trust {
-            Trust::User => call.env("GIT_ALLOW_PROTOCOL", PROTOCOLS),
-            Trust::Hardened => OFFLINE
+            SettingsTrust::User => call.env("GIT_ALLOW_PROTOCOL", PROTOCOLS),
+            SettingsTrust::Hardened => OFFLINE
                 .iter()
                 .fold(call, |call, setting| call.setting(setting))
                 .env("GIT_ALLOW_PROTOCOL", "none")
@@ -220,7 +220,7 @@ impl<'a> Shadow<'a> {
 
     /// Copies a file, if it is there.
     fn copy(&self, from: &Path, name: &str) -> Result<(), GitError> {
-        match untrusted::read_if_there(&from.join(name), LARGEST_COPY)? {
+        match untrusted::read_if_there(&from.join(name), MAX_COPIED_FILE_BYTES)? {
             Some(bytes) => self.write(name, &bytes),
             None => Ok(()),
         }
@@ -252,8 +252,8 @@ pub(super) fn copy_index(from: &Path, to: &Path) -> Result<(), GitError> {
         Err(unfit) => return Err(unfit.into()),
     };
     let about = source.metadata().map_err(GitError::io(from))?;
-    if about.len() > LARGEST_INDEX {
-        let (path, most) = (from.to_owned(), LARGEST_INDEX);
+    if about.len() > MAX_COPIED_INDEX_BYTES {
+        let (path, most) = (from.to_owned(), MAX_COPIED_INDEX_BYTES);
         return Err(untrusted::Unfit::TooLong { path, most }.into());
     }
     let mut copy = untrusted::create(to).map_err(GitError::io(to))?;

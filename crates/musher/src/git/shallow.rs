@@ -8,29 +8,29 @@ use std::os::unix::fs::MetadataExt;
 use musher_runtime::untrusted;
 
 use super::Git;
-use super::call::WRITE;
+use super::call::WRITE_CALL_TIMEOUT;
 use super::error::GitError;
 use super::name::Commit;
 
 /// The file holds one line for each commit at which a history ends.
-const LONGEST: u64 = 16 << 20;
+const MAX_SHALLOW_FILE_BYTES: u64 = 16 << 20;
 
 /// When a file was last written, and which one it was.
-pub(super) type Seen = Option<(u64, u64, i64, i64)>;
+pub(super) type FileStamp = Option<(u64, u64, i64, i64)>;
 
 impl Git {
     /// Brings what calls know about the ends of history up to date.
     pub(super) async fn refresh_ends(&self) -> Result<(), GitError> {
         let path = self.inner.common.join("shallow");
         let about = path.symlink_metadata().ok();
-        let now: Seen = about.map(|it| (it.ino(), it.size(), it.mtime(), it.mtime_nsec()));
+        let now: FileStamp = about.map(|it| (it.ino(), it.size(), it.mtime(), it.mtime_nsec()));
         let mut seen = self.inner.ends.lock().await;
         if *seen == now {
             return Ok(());
         }
         // Without the file, git looks at all the history that is there.
         self.inner.stand_in.take("shallow")?;
-        let told = untrusted::read_if_there(&path, LONGEST)?.unwrap_or_default();
+        let told = untrusted::read_if_there(&path, MAX_SHALLOW_FILE_BYTES)?.unwrap_or_default();
         let told = String::from_utf8_lossy(&told);
         let told: Vec<Commit> = told.lines().filter_map(|line| Commit::new(line).ok()).collect();
         let ends = self.true_ends(&told).await?;
@@ -50,7 +50,7 @@ impl Git {
         let names = |commits: &mut dyn Iterator<Item = &str>| {
             commits.map(|name| format!("{name}\n")).collect::<String>()
         };
-        let all = self.plain(&self.main()).args(["cat-file", "--batch"]).limit(WRITE);
+        let all = self.plain(&self.main()).args(["cat-file", "--batch"]).limit(WRITE_CALL_TIMEOUT);
         let all = all.input(names(&mut told.iter().map(Commit::as_str))).run().await?.stdout;
         let parents = parents(&all);
         let ask = ["cat-file", "--batch-check=%(objectname)"];
@@ -58,7 +58,7 @@ impl Git {
         if asked.is_empty() {
             return Ok(Vec::new());
         }
-        let found = self.plain(&self.main()).args(ask).limit(WRITE).input(asked);
+        let found = self.plain(&self.main()).args(ask).limit(WRITE_CALL_TIMEOUT).input(asked);
         let found = found.run().await?.stdout;
         let found = String::from_utf8_lossy(&found);
         let missing = parents.into_iter().zip(found.lines());

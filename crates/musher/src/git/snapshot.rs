@@ -8,12 +8,12 @@ use std::path::Path;
 
 use musher_runtime::untrusted::{self, Unfit};
 
-use super::call::WRITE;
-use super::config::Trust;
+use super::call::WRITE_CALL_TIMEOUT;
+use super::config::SettingsTrust;
 use super::error::GitError;
-use super::head::Head;
+use super::head::CheckoutHead;
 use super::hold::Hold;
-use super::name::{Author, Branch, Commit, Tree};
+use super::name::{Author, Branch, Commit, TreeId};
 use super::path::RelPath;
 use super::refs::Expected;
 use super::reset::Hidden;
@@ -33,7 +33,7 @@ impl Git {
         checkout: &Checkout,
         without: &[RelPath],
     ) -> Result<Commit, GitError> {
-        let Sight { head, shadow } = self.sight(checkout, Ignored::AsPerson).await?;
+        let UnreadCheckout { head, shadow } = self.sight(checkout, Ignored::AsPerson).await?;
         let staged = self.stage(checkout, shadow, head.commit(), without).await?;
         match head.commit() {
             Some(commit) if staged.is_of_head() => Ok(commit.clone()),
@@ -46,15 +46,17 @@ impl Git {
     pub async fn commit_all(
         &self,
         checkout: &Checkout,
-        head: Head,
+        head: CheckoutHead,
         message: &str,
         author: &Author,
         without: &[RelPath],
     ) -> Result<Option<Commit>, GitError> {
         self.break_index_lock(checkout)?;
         let folder = identity(checkout)?;
-        let shadow = Shadow::of_files(self, Trust::Hardened, checkout, Index::Copy, None).await?;
-        let Sight { head, shadow } = Sight::of(head, shadow.ignoring(Ignored::AsPerson))?;
+        let shadow =
+            Shadow::of_files(self, SettingsTrust::Hardened, checkout, Index::Copy, None).await?;
+        let UnreadCheckout { head, shadow } =
+            UnreadCheckout::of(head, shadow.ignoring(Ignored::AsPerson))?;
         let staged = self.stage(checkout, shadow, head.commit(), without).await?;
         if staged.is_of_head() {
             return Ok(None);
@@ -79,26 +81,26 @@ impl Git {
         &self,
         checkout: &Checkout,
         ignored: Ignored,
-    ) -> Result<Sight<'_>, GitError> {
-        let shadow = Shadow::of_files(self, Trust::Hardened, checkout, Index::Copy, None);
+    ) -> Result<UnreadCheckout<'_>, GitError> {
+        let shadow = Shadow::of_files(self, SettingsTrust::Hardened, checkout, Index::Copy, None);
         let (head, shadow) = tokio::join!(self.head(checkout), shadow);
-        Sight::of(head?, shadow?.ignoring(ignored))
+        UnreadCheckout::of(head?, shadow?.ignoring(ignored))
     }
 
     /// What a checkout holds that its HEAD does not.
     pub(crate) async fn unsaved_work<'a>(
         &'a self,
         checkout: &Checkout,
-        sight: Sight<'a>,
+        sight: UnreadCheckout<'a>,
         without: &[RelPath],
-    ) -> Result<Found<'a>, GitError> {
-        let Sight { head, shadow } = sight;
+    ) -> Result<CheckoutState<'a>, GitError> {
+        let UnreadCheckout { head, shadow } = sight;
         let staged = self.stage(checkout, shadow, head.commit(), without).await?;
         let work = match staged.is_of_head() {
             true => None,
             false => Some(staged.kept(head.commit()).await?),
         };
-        Ok(Found { staged, head, work })
+        Ok(CheckoutState { staged, head, work })
     }
 
     async fn stage<'a>(
@@ -108,7 +110,7 @@ impl Git {
         head: Option<&Commit>,
         without: &[RelPath],
     ) -> Result<Staged<'a>, GitError> {
-        let trust = Trust::Hardened;
+        let trust = SettingsTrust::Hardened;
         let Look { status, hidden, sparse } = match look(&shadow, head).await {
             // An index that a killed agent left torn is made anew; the files are what counts.
             Err(GitError::Failed { .. }) => {
@@ -126,7 +128,7 @@ impl Git {
         let mut changes = Changes::of(status, &shadow, &checkout.root, without).await?;
         changes.odd |= sparse;
         let known = changes.write(&shadow, &checkout.root).await?;
-        let written = shadow.call().arg("write-tree").limit(WRITE).line();
+        let written = shadow.call().arg("write-tree").limit(WRITE_CALL_TIMEOUT).line();
         let of_head = async {
             match head {
                 Some(head) => tree_of(&shadow, head).await.map(Some),
@@ -134,18 +136,18 @@ impl Git {
             }
         };
         let (tree, of_head) = tokio::join!(written, of_head);
-        Ok(Staged { tree: Some(Tree::new(tree?)?), of_head: of_head?, shadow, known })
+        Ok(Staged { tree: Some(TreeId::new(tree?)?), of_head: of_head?, shadow, known })
     }
 }
 
 /// A checkout whose files have not been looked at yet.
-pub(crate) struct Sight<'a> {
-    pub(crate) head: Head,
+pub(crate) struct UnreadCheckout<'a> {
+    pub(crate) head: CheckoutHead,
     shadow: Shadow<'a>,
 }
 
-impl<'a> Sight<'a> {
-    fn of(head: Head, shadow: Shadow<'a>) -> Result<Self, GitError> {
+impl<'a> UnreadCheckout<'a> {
+    fn of(head: CheckoutHead, shadow: Shadow<'a>) -> Result<Self, GitError> {
         if let Some(commit) = head.commit() {
             shadow.set_head(commit)?;
         }
@@ -154,14 +156,14 @@ impl<'a> Sight<'a> {
 }
 
 /// What was found in a checkout.
-pub(crate) struct Found<'a> {
+pub(crate) struct CheckoutState<'a> {
     staged: Staged<'a>,
-    pub(crate) head: Head,
+    pub(crate) head: CheckoutHead,
     /// What its HEAD does not hold, as a snapshot.
     pub(crate) work: Option<Commit>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> CheckoutState<'a> {
     /// Turns the files to a commit, and looks only at those that differ; gives the index that knows them then, and puts
     /// it in the place of the checkout's own. `None` if that cannot be, in which case nothing is changed.
     pub(super) async fn turn(
@@ -185,7 +187,7 @@ impl<'a> Found<'a> {
         }
         // With one tree, git takes the index for what the files are, and looks at none that it does not change.
         let turn = shadow.call().args(["read-tree", "-m", "-u", to.as_str()]);
-        if turn.limit(WRITE).run().await.is_err() {
+        if turn.limit(WRITE_CALL_TIMEOUT).run().await.is_err() {
             return Ok(None);
         }
         replace_index(shadow.index(), &checkout.git_dir.join("index"))?;
@@ -197,8 +199,8 @@ impl<'a> Found<'a> {
 struct Staged<'a> {
     shadow: Shadow<'a>,
     /// `None` if it is the tree of HEAD.
-    tree: Option<Tree>,
-    of_head: Option<Tree>,
+    tree: Option<TreeId>,
+    of_head: Option<TreeId>,
     known: Known,
 }
 
@@ -269,7 +271,7 @@ struct Look {
 
 async fn look(shadow: &Shadow<'_>, head: Option<&Commit>) -> Result<Look, GitError> {
     if let Some(head) = head.filter(|_| !shadow.index().exists()) {
-        shadow.call().args(["read-tree", head.as_str()]).limit(WRITE).run().await?;
+        shadow.call().args(["read-tree", head.as_str()]).limit(WRITE_CALL_TIMEOUT).run().await?;
     }
     let (hidden, status) = tokio::join!(Hidden::of(shadow), status::of_shadow(shadow));
     let hidden = hidden?;
@@ -346,14 +348,14 @@ impl Changes {
         let known = if odd { Known::Part } else { Known::Whole(new) };
         if !gone.is_empty() {
             let call = shadow.call().args(["update-index", "--force-remove", "-z", "--stdin"]);
-            call.input(joined(&gone)).limit(WRITE).run().await?;
+            call.input(joined(&gone)).limit(WRITE_CALL_TIMEOUT).run().await?;
         }
         if there.is_empty() {
             return Ok(known);
         }
         let add = || {
             let call = shadow.call().args(["update-index", "--add", "--remove", "--replace"]);
-            call.args(["-z", "--stdin"]).input(joined(&there)).limit(WRITE).run()
+            call.args(["-z", "--stdin"]).input(joined(&there)).limit(WRITE_CALL_TIMEOUT).run()
         };
         if add().await.is_err() {
             make_readable(root, &there);
@@ -381,7 +383,7 @@ async fn nested(
     while let Some((folder, depth)) = folders.pop() {
         let call = shadow.call_in(&root.join(OsStr::from_bytes(&folder)), "index-of-nested");
         let call = call.args(["ls-files", "-z", "--others", "--exclude-standard"]);
-        let list = call.limit(WRITE).run().await?.stdout;
+        let list = call.limit(WRITE_CALL_TIMEOUT).run().await?.stdout;
         for name in list.split(|b| *b == 0).filter(|name| !name.is_empty()) {
             let path = [&folder, name].concat();
             match name.ends_with(b"/") {
@@ -421,15 +423,15 @@ fn replace_index(from: &Path, to: &Path) -> Result<(), GitError> {
 }
 
 /// The tree of a commit.
-pub(super) async fn tree_of(shadow: &Shadow<'_>, commit: &Commit) -> Result<Tree, GitError> {
+pub(super) async fn tree_of(shadow: &Shadow<'_>, commit: &Commit) -> Result<TreeId, GitError> {
     let call = shadow.call().args(["rev-parse", "--verify", "--end-of-options"]);
-    Ok(Tree::new(call.arg(format!("{commit}^{{tree}}")).line().await?)?)
+    Ok(TreeId::new(call.arg(format!("{commit}^{{tree}}")).line().await?)?)
 }
 
 /// Makes a commit of a tree.
 pub(super) async fn commit_tree(
     shadow: &Shadow<'_>,
-    tree: &Tree,
+    tree: &TreeId,
     parents: &[&Commit],
     message: &str,
     author: &Author,

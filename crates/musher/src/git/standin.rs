@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use musher_runtime::untrusted;
 use tempfile::TempDir;
 
-use super::config::{Setting, Trust};
+use super::config::{Setting, SettingsTrust};
 use super::error::GitError;
 
 /// How the folder begins, so that those of the dead are known.
@@ -19,7 +19,7 @@ pub(super) const PREFIX: &str = "repo-";
 
 /// What the disk of the repository can do. Git writes into its settings what it finds; we look ourselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Disk {
+pub(super) struct DiskTraits {
     /// Files are executable or not, and stay so.
     pub(super) modes: bool,
     pub(super) links: bool,
@@ -27,7 +27,7 @@ pub(super) struct Disk {
     pub(super) folds: bool,
 }
 
-impl Disk {
+impl DiskTraits {
     /// Tries it out in a folder. One that cannot be written to is taken for an ordinary one.
     pub(super) fn of(folder: &Path) -> Self {
         let usual = Self { modes: true, links: true, folds: false };
@@ -51,7 +51,7 @@ impl Disk {
 
 /// The settings of a stand-in, as git reads them.
 pub(super) fn settings(
-    disk: Disk,
+    disk: DiskTraits,
     bare: bool,
     common: &Path,
     passing: &[&Setting],
@@ -61,7 +61,7 @@ pub(super) fn settings(
     let passing: Vec<&&Setting> = passing.iter().filter(passes).collect();
     // Git heeds extensions only in a repository of the second format.
     let format = i32::from(passing.iter().any(|setting| setting.is_extension()));
-    let Disk { modes, links, folds } = disk;
+    let DiskTraits { modes, links, folds } = disk;
     let mut text = format!(
         "[core]\n\trepositoryformatversion = {format}\n\tbare = {bare}\n\tfilemode = {modes}\n\tsymlinks = {links}\n\tignorecase = {folds}\n"
     )
@@ -103,12 +103,12 @@ impl StandIn {
     /// Gives it the settings that pass.
     pub(super) fn set(
         &self,
-        disk: Disk,
+        disk: DiskTraits,
         common: &Path,
         settings: &[Setting],
     ) -> Result<(), GitError> {
         let passing: Vec<&Setting> =
-            settings.iter().filter(|setting| setting.passes(Trust::Hardened)).collect();
+            settings.iter().filter(|setting| setting.passes(SettingsTrust::Hardened)).collect();
         let text = self::settings(disk, false, common, &passing, true);
         self.put("config", &text)
     }

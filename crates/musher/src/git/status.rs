@@ -1,10 +1,10 @@
 //! What is changed in a checkout against its last commit.
 
-use super::call::WRITE;
+use super::call::WRITE_CALL_TIMEOUT;
 use super::error::GitError;
 use super::path::GitPath;
 use super::shadow::{Index, Shadow};
-use super::{Checkout, Git, Trust};
+use super::{Checkout, Git, SettingsTrust};
 
 /// The changes of a checkout, in git's order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,8 +50,8 @@ impl Git {
         let head = self.head(checkout).await?;
         // The person's own checkout needs the person's filters, or files would look changed that are not.
         let trust = match *checkout == self.main() {
-            true => Trust::User,
-            false => Trust::Hardened,
+            true => SettingsTrust::User,
+            false => SettingsTrust::Hardened,
         };
         let shadow = Shadow::of_files(self, trust, checkout, Index::Real, head.commit()).await?;
         of_shadow(&shadow).await
@@ -63,7 +63,7 @@ pub(super) async fn of_shadow(shadow: &Shadow<'_>) -> Result<Status, GitError> {
     let call = shadow.call().args(["status", "--porcelain=v2", "-z", "--untracked-files=all"]);
     // To look at the files of a submodule, git would start another git there, with settings that are not ours.
     let call = call.args(["--ignore-submodules=dirty", "--no-renames", "--no-ahead-behind"]);
-    parse(&call.limit(WRITE).run().await?.stdout)
+    parse(&call.limit(WRITE_CALL_TIMEOUT).run().await?.stdout)
 }
 
 fn parse(list: &[u8]) -> Result<Status, GitError> {

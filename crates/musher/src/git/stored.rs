@@ -9,9 +9,9 @@ use super::head::{self, Named};
 use super::name::{Branch, Commit};
 
 /// No file with one reference is longer.
-const LONGEST_REF: u64 = 4 << 10;
+const MAX_REF_BYTES: u64 = 4 << 10;
 /// Larger files with many references are left to git, which need not read them whole.
-const LONGEST_PACKED: u64 = 1 << 20;
+const MAX_PACKED_REFS_BYTES: u64 = 1 << 20;
 
 /// What the files say of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) fn stored(common: &Path, branch: &Branch) -> Stored {
         return Stored::Unclear;
     }
     let full = branch.full();
-    match untrusted::read_if_there(&common.join(&full), LONGEST_REF) {
+    match untrusted::read_if_there(&common.join(&full), MAX_REF_BYTES) {
         Ok(Some(text)) => commit(&text).map_or(Stored::Unclear, Stored::At),
         Ok(None) => packed(common, full.as_bytes()),
         Err(_) => Stored::Unclear,
@@ -36,7 +36,7 @@ pub(super) fn stored(common: &Path, branch: &Branch) -> Stored {
 }
 
 fn packed(common: &Path, full: &[u8]) -> Stored {
-    let list = match untrusted::read_if_there(&common.join("packed-refs"), LONGEST_PACKED) {
+    let list = match untrusted::read_if_there(&common.join("packed-refs"), MAX_PACKED_REFS_BYTES) {
         Ok(Some(list)) => list,
         Ok(None) => return Stored::Absent,
         Err(_) => return Stored::Unclear,

@@ -20,7 +20,7 @@ pub(super) async fn sweep(shadow: &Shadow<'_>, keep: &[RelPath]) -> Result<(), G
         return Ok(());
     };
     let (listing, folds) = (Listing::of(shadow).await?, shadow.ignores_case());
-    let broom = Broom { root: root.to_owned(), keep: keep.to_vec(), folds };
+    let broom = Sweeper { root: root.to_owned(), keep: keep.to_vec(), folds };
     let swept = tokio::task::spawn_blocking(move || {
         let listing = if folds { listing.folded() } else { listing };
         broom.sweep(&mut Vec::new(), &Inside::Known(listing.top()), true).map(drop)
@@ -46,14 +46,14 @@ enum Fate<'a> {
     Enter(Inside<'a>, bool),
 }
 
-struct Broom {
+struct Sweeper {
     root: PathBuf,
     keep: Vec<RelPath>,
     /// Large and small letters are the same.
     folds: bool,
 }
 
-impl Broom {
+impl Sweeper {
     /// Sweeps a folder and those in it; says whether nothing is left.
     fn sweep(
         &self,

@@ -7,7 +7,7 @@ use musher_runtime::untrusted::{self, Unfit};
 use serde::{Deserialize, Serialize};
 
 /// It is never longer.
-const LONGEST: u64 = 64 << 20;
+const MAX_NOTICES_FILE_BYTES: u64 = 64 << 20;
 
 /// One thing to be told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ fn read_file(state: &Path) -> PathBuf {
 }
 
 fn read(path: &Path) -> Vec<Notice> {
-    let text = untrusted::read(path, LONGEST).unwrap_or_default();
+    let text = untrusted::read(path, MAX_NOTICES_FILE_BYTES).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }

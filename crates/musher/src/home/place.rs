@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::HomeError;
 
 /// No file that leads to a repository is longer.
-const LONGEST_POINTER: u64 = 16 << 10;
+const MAX_POINTER_FILE_BYTES: u64 = 16 << 10;
 
 /// The main checkout of the repository around a folder, as far as the files tell. Whoever stands in a worktree is led
 /// to the checkout that it belongs to.
@@ -29,7 +29,7 @@ pub fn repository_around(folder: &Path) -> Result<PathBuf, HomeError> {
 
 fn main_checkout(worktree: &Path) -> Option<PathBuf> {
     let read = |path: PathBuf| {
-        let bytes = untrusted::read(&path, LONGEST_POINTER).ok()?;
+        let bytes = untrusted::read(&path, MAX_POINTER_FILE_BYTES).ok()?;
         String::from_utf8(bytes).ok()
     };
     let pointer = read(worktree.join(".git"))?;

@@ -7,13 +7,13 @@ use musher_runtime::untrusted::{self, Unfit};
 use subtle::ConstantTimeEq;
 
 /// No file of a token is longer.
-const LONGEST: u64 = 1024;
+const MAX_TOKEN_FILE_BYTES: u64 = 1024;
 
 /// 256 random bits as text. It is never shown by accident.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct AccessToken(String);
 
-impl Token {
+impl AccessToken {
     /// A new one.
     pub fn mint() -> io::Result<Self> {
         let mut bytes = [0; 32];
@@ -47,7 +47,7 @@ impl Token {
 
     /// The token in a file.
     pub fn read(path: &Path) -> io::Result<Self> {
-        let bytes = untrusted::read(path, LONGEST).map_err(Unfit::into_io)?;
+        let bytes = untrusted::read(path, MAX_TOKEN_FILE_BYTES).map_err(Unfit::into_io)?;
         let text = String::from_utf8_lossy(&bytes);
         match text.trim() {
             "" => Err(io::Error::new(io::ErrorKind::InvalidData, "the token file is empty")),
@@ -65,7 +65,7 @@ impl Token {
     }
 }
 
-impl std::fmt::Debug for Token {
+impl std::fmt::Debug for AccessToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Token(…)")
     }

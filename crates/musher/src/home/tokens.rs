@@ -11,14 +11,14 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use tokio_util::sync::CancellationToken;
 
-use super::{HomeError, Token, write_whole};
+use super::{AccessToken, HomeError, write_whole};
 
 /// The file in the state directory. It holds no token, only what tells one when it is shown.
 const FILE: &str = "tokens.json";
 /// It is never longer.
-const LONGEST: u64 = 64 << 20;
+const MAX_TOKENS_FILE_BYTES: u64 = 64 << 20;
 /// More than this nobody keeps apart.
-const MOST: usize = 200;
+const MAX_TOKENS: usize = 200;
 /// Tokens that were taken back and are remembered, so that their holders are told so.
 const REMEMBERED: usize = 200;
 /// How exactly the last use is known, in milliseconds.
@@ -27,7 +27,7 @@ const MINUTE: i64 = 60_000;
 /// What a token opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Scope {
+pub enum TokenAccess {
     /// Everything.
     Full,
     /// Only the door for programs that operate the team.
@@ -37,10 +37,10 @@ pub enum Scope {
 /// A token that somebody holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Held {
+pub struct HeldToken {
     pub id: String,
     pub name: String,
-    pub scope: Scope,
+    pub scope: TokenAccess,
     /// SHA-256 of the token, in hex.
     hash: String,
     /// Unix milliseconds.
@@ -52,7 +52,7 @@ pub struct Held {
     revoked_at: Option<i64>,
 }
 
-impl Held {
+impl HeldToken {
     fn is_live(&self) -> bool {
         self.revoked_at.is_none()
     }
@@ -64,7 +64,7 @@ impl Held {
 struct Kept {
     /// The number of the last token; no id is given twice.
     last: u64,
-    tokens: Vec<Held>,
+    tokens: Vec<HeldToken>,
 }
 
 /// Why a token was not made or taken back.
@@ -72,7 +72,7 @@ struct Kept {
 pub enum TokensError {
     #[error("a token's name has 1 to 64 characters, and none that cannot be seen")]
     BadName,
-    #[error("there are {MOST} tokens already")]
+    #[error("there are {MAX_TOKENS} tokens already")]
     TooMany,
     #[error("there is no token {id}")]
     NoSuchToken { id: String },
@@ -84,7 +84,7 @@ pub enum TokensError {
 #[derive(Debug, Clone)]
 pub enum Shown {
     /// It opens what its scope says, until it is taken back.
-    Held { id: String, scope: Scope, revoked: CancellationToken },
+    Held { id: String, scope: TokenAccess, revoked: CancellationToken },
     /// It was taken back.
     Revoked,
     /// It was never one of ours.
@@ -93,7 +93,7 @@ pub enum Shown {
 
 /// All tokens of a state directory, and the one who keeps them.
 #[derive(Debug)]
-pub struct Tokens {
+pub struct TokenStore {
     path: PathBuf,
     inner: Mutex<Inner>,
 }
@@ -105,11 +105,11 @@ struct Inner {
     ends: HashMap<String, CancellationToken>,
 }
 
-impl Tokens {
+impl TokenStore {
     /// Reads the tokens of a state directory.
     pub fn open(state: &Path) -> Result<Self, HomeError> {
         let path = state.join(FILE);
-        let kept = match untrusted::read_if_there(&path, LONGEST) {
+        let kept = match untrusted::read_if_there(&path, MAX_TOKENS_FILE_BYTES) {
             Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_err(io::Error::from),
             Ok(None) => Ok(Kept::default()),
             Err(unfit) => Err(unfit.into_io()),
@@ -121,20 +121,25 @@ impl Tokens {
     }
 
     /// Makes a token. It is told once, and only what tells it again is kept.
-    pub fn add(&self, name: &str, scope: Scope, now: i64) -> Result<(Held, Token), TokensError> {
+    pub fn add(
+        &self,
+        name: &str,
+        scope: TokenAccess,
+        now: i64,
+    ) -> Result<(HeldToken, AccessToken), TokensError> {
         let seen = |c: char| c == ' ' || c.is_ascii_graphic() || c.is_alphanumeric();
         if name.trim().is_empty() || name.chars().count() > 64 || !name.chars().all(seen) {
             return Err(TokensError::BadName);
         }
         let unwritten = |cause| TokensError::Write { path: self.path.clone(), cause };
-        let token = Token::mint().map_err(unwritten)?;
+        let token = AccessToken::mint().map_err(unwritten)?;
         let mut inner = self.inner();
         let mut kept = inner.kept.clone();
-        if kept.tokens.iter().filter(|held| held.is_live()).count() >= MOST {
+        if kept.tokens.iter().filter(|held| held.is_live()).count() >= MAX_TOKENS {
             return Err(TokensError::TooMany);
         }
         kept.last += 1;
-        let held = Held {
+        let held = HeldToken {
             id: format!("t{}", kept.last),
             name: name.trim().to_owned(),
             scope,
@@ -173,7 +178,7 @@ impl Tokens {
     }
 
     /// The tokens that count, in the order in which they were made.
-    pub fn list(&self) -> Vec<Held> {
+    pub fn list(&self) -> Vec<HeldToken> {
         self.inner().kept.tokens.iter().filter(|held| held.is_live()).cloned().collect()
     }
 
@@ -191,7 +196,7 @@ impl Tokens {
         match found {
             None => Shown::Unknown,
             Some(held) if !held.is_live() => Shown::Revoked,
-            Some(Held { id, scope, .. }) => {
+            Some(HeldToken { id, scope, .. }) => {
                 let revoked = inner.ends.entry(id.clone()).or_default().clone();
                 Shown::Held { id, scope, revoked }
             }
@@ -238,65 +243,69 @@ mod tests {
     #[test]
     fn a_token_is_told_once_and_the_file_holds_only_what_tells_it_again() {
         let folder = tempfile::tempdir().unwrap();
-        let tokens = Tokens::open(folder.path()).unwrap();
-        let (held, token) = tokens.add("Chrome on Linux", Scope::Full, 5).unwrap();
+        let tokens = TokenStore::open(folder.path()).unwrap();
+        let (held, token) = tokens.add("Chrome on Linux", TokenAccess::Full, 5).unwrap();
         assert_eq!(held.id, "t1");
         let file = folder.path().join(FILE);
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.contains("Chrome on Linux") && !text.contains(token.as_str()), "{text}");
-        let again = Tokens::open(folder.path()).unwrap();
-        assert!(matches!(again.show(token.as_str()), Shown::Held { scope: Scope::Full, .. }));
+        let again = TokenStore::open(folder.path()).unwrap();
+        assert!(matches!(again.show(token.as_str()), Shown::Held { scope: TokenAccess::Full, .. }));
         assert!(matches!(again.show("something else"), Shown::Unknown));
     }
 
     #[test]
     fn a_token_that_was_taken_back_ends_what_it_opened_and_is_never_forgotten_for_an_unknown_one() {
         let folder = tempfile::tempdir().unwrap();
-        let tokens = Tokens::open(folder.path()).unwrap();
-        let (one, first) = tokens.add("one", Scope::Full, 1).unwrap();
-        let (_, second) = tokens.add("two", Scope::Operator, 2).unwrap();
+        let tokens = TokenStore::open(folder.path()).unwrap();
+        let (one, first) = tokens.add("one", TokenAccess::Full, 1).unwrap();
+        let (_, second) = tokens.add("two", TokenAccess::Operator, 2).unwrap();
         let Shown::Held { revoked, .. } = tokens.show(first.as_str()) else { panic!("unknown") };
         tokens.revoke(&one.id, 3).unwrap();
         tokens.revoke(&one.id, 4).unwrap();
         assert!(revoked.is_cancelled());
-        for tokens in [tokens, Tokens::open(folder.path()).unwrap()] {
+        for tokens in [tokens, TokenStore::open(folder.path()).unwrap()] {
             assert!(matches!(tokens.show(first.as_str()), Shown::Revoked));
             assert!(matches!(
                 tokens.show(second.as_str()),
-                Shown::Held { scope: Scope::Operator, .. }
+                Shown::Held { scope: TokenAccess::Operator, .. }
             ));
             let names: Vec<String> = tokens.list().into_iter().map(|held| held.name).collect();
             assert_eq!(names, ["two"]);
             let missing = tokens.revoke("t9", 5).unwrap_err();
             assert!(matches!(missing, TokensError::NoSuchToken { .. }), "{missing}");
         }
-        let tokens = Tokens::open(folder.path()).unwrap();
-        assert_eq!(tokens.add("three", Scope::Full, 6).unwrap().0.id, "t3", "no id comes twice");
+        let tokens = TokenStore::open(folder.path()).unwrap();
+        assert_eq!(
+            tokens.add("three", TokenAccess::Full, 6).unwrap().0.id,
+            "t3",
+            "no id comes twice"
+        );
     }
 
     #[test]
     fn the_last_use_is_known_to_the_minute_and_written_once_for_each() {
         let folder = tempfile::tempdir().unwrap();
-        let tokens = Tokens::open(folder.path()).unwrap();
-        let (held, _) = tokens.add("one", Scope::Full, 1).unwrap();
+        let tokens = TokenStore::open(folder.path()).unwrap();
+        let (held, _) = tokens.add("one", TokenAccess::Full, 1).unwrap();
         assert!(tokens.used(&held.id, 61_234));
         assert!(!tokens.used(&held.id, 119_999));
         assert!(tokens.used(&held.id, 120_000));
         assert!(!tokens.used("t9", 1), "nobody uses what there is not");
         tokens.keep_uses();
-        let again = Tokens::open(folder.path()).unwrap();
+        let again = TokenStore::open(folder.path()).unwrap();
         assert_eq!(again.list()[0].last_used_at, Some(120_000));
     }
 
     #[test]
     fn names_that_cannot_be_read_and_files_that_are_none_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let tokens = Tokens::open(folder.path()).unwrap();
+        let tokens = TokenStore::open(folder.path()).unwrap();
         for name in ["", "  ", "a\nb", "\u{202e}x", &"x".repeat(65)] {
-            assert!(tokens.add(name, Scope::Full, 1).is_err(), "{name:?}");
+            assert!(tokens.add(name, TokenAccess::Full, 1).is_err(), "{name:?}");
         }
         std::fs::write(folder.path().join(FILE), "{").unwrap();
-        assert!(Tokens::open(folder.path()).is_err());
+        assert!(TokenStore::open(folder.path()).is_err());
     }
 }

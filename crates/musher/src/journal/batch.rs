@@ -4,23 +4,23 @@ use std::path::Path;
 
 use rusqlite::{Transaction, named_params, params};
 
-use musher_core::pool::{Fact, Refusal, Reply, STATE_VERSION, State, TextKey};
+use musher_core::pool::{CommandReply, Fact, Refusal, STATE_VERSION, State, TextKey};
 use musher_core::{AgentName, AskId, CommandId, PastRun, RunId, StoryId};
 
-use super::identity::Identity;
+use super::identity::JournalIdentity;
 use super::lookup::{self, KEPT_MS};
-use super::mark::Numbers;
-use super::place::Place;
-use super::{JournalError, Kept, PastAsk, project, rows};
+use super::mark::GivenNumbers;
+use super::place::JournalFiles;
+use super::{JournalError, KeptCommand, PastAsk, project, rows};
 
 /// How many facts are folded at most when the server begins, and a batch more.
-const SNAPSHOT_EVERY: u64 = 10_000;
+const FACTS_PER_SNAPSHOT: u64 = 10_000;
 /// The one before the last is kept in case that the last cannot be read.
 const SNAPSHOTS_KEPT: u32 = 2;
 
 /// What the pool decided about one input.
 #[derive(Debug, Default)]
-pub struct Step {
+pub struct DecidedStep {
     /// When it was decided, Unix milliseconds.
     pub at: i64,
     pub facts: Vec<Fact>,
@@ -28,7 +28,7 @@ pub struct Step {
     /// The reply to keep for those who send the same command again.
     pub kept: Option<KeptReply>,
     /// The last word on commands that were offered before.
-    pub settled: Vec<(CommandId, Result<Reply, Refusal>)>,
+    pub settled: Vec<(CommandId, Result<CommandReply, Refusal>)>,
 }
 
 /// A reply that is kept under its sender's key.
@@ -37,30 +37,30 @@ pub struct KeptReply {
     pub key: String,
     pub request_hash: String,
     pub command: CommandId,
-    pub reply: Result<Reply, Refusal>,
+    pub reply: Result<CommandReply, Refusal>,
 }
 
 /// One transaction. It sees what it has written itself; dropped without a commit, it never was.
 #[derive(Debug)]
-pub struct Batch<'journal> {
+pub struct JournalBatch<'journal> {
     pub(super) transaction: Transaction<'journal>,
     pub(super) path: &'journal Path,
     /// The last fact of the journal, of which the batch makes a new one.
     pub(super) committed: &'journal mut u64,
     pub(super) snapshot: &'journal mut u64,
     pub(super) last: u64,
-    pub(super) identity: &'journal Identity,
-    pub(super) place: &'journal Place,
+    pub(super) identity: &'journal JournalIdentity,
+    pub(super) place: &'journal JournalFiles,
 }
 
-impl Batch<'_> {
+impl JournalBatch<'_> {
     /// Writes what was decided about one input.
-    pub fn write(&mut self, step: &Step) -> Result<(), JournalError> {
+    pub fn write(&mut self, step: &DecidedStep) -> Result<(), JournalError> {
         let path = self.path;
         self.write_all(step).map_err(JournalError::database(path, "write"))
     }
 
-    fn write_all(&mut self, step: &Step) -> rusqlite::Result<()> {
+    fn write_all(&mut self, step: &DecidedStep) -> rusqlite::Result<()> {
         for fact in &step.facts {
             self.last += 1;
             self.fact(self.last, step.at, fact)?;
@@ -96,7 +96,7 @@ impl Batch<'_> {
             ":hash": kept.request_hash,
             ":command": kept.command.as_str(),
             ":reply": rows::json(&kept.reply)?,
-            ":settled": kept.reply != Ok(Reply::Offered),
+            ":settled": kept.reply != Ok(CommandReply::Offered),
             ":at": at,
         };
         self.run(sql, named)
@@ -109,7 +109,7 @@ impl Batch<'_> {
     /// Makes everything durable, with a snapshot of the state if one is due, and returns the number of the last fact.
     pub fn commit(self, state: &State) -> Result<u64, JournalError> {
         let Self { transaction, path, committed, snapshot, last, identity, place } = self;
-        let due = last.saturating_sub(*snapshot) >= SNAPSHOT_EVERY;
+        let due = last.saturating_sub(*snapshot) >= FACTS_PER_SNAPSHOT;
         let commit = || {
             if due {
                 write_snapshot(&transaction, last, state)?;
@@ -118,7 +118,7 @@ impl Batch<'_> {
         };
         commit().map_err(JournalError::database(path, "write"))?;
         place.check()?;
-        identity.advance(Numbers { fact: last, run: state.last_run, story: state.last_story });
+        identity.advance(GivenNumbers { fact: last, run: state.last_run, story: state.last_story });
         if due {
             *snapshot = last;
         }
@@ -146,7 +146,7 @@ impl Batch<'_> {
     }
 
     /// What was replied to the command with this key.
-    pub fn kept(&self, key: &str, now: i64) -> Result<Option<Kept>, JournalError> {
+    pub fn kept(&self, key: &str, now: i64) -> Result<Option<KeptCommand>, JournalError> {
         self.read(lookup::kept(&self.transaction, key, now))
     }
 

@@ -17,16 +17,16 @@ const APPLICATION: i64 = 0x4d55_5348;
 /// The version of the tables.
 const VERSION: i64 = 1;
 /// Older libraries can lose a commit when a WAL file is begun anew.
-const LEAST_LIBRARY: i32 = 3_051_003;
+const MIN_SQLITE_VERSION: i32 = 3_051_003;
 const PRIVATE: u32 = 0o600;
 /// How long another connection may hold the file before it is called in use.
-const PATIENCE: Duration = Duration::from_secs(5);
+const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens the journal for its one writer; one that does not exist is made.
 pub(super) fn open(path: &Path) -> Result<Connection, JournalError> {
     let found = rusqlite::version_number();
-    if found < LEAST_LIBRARY {
-        return Err(JournalError::OldLibrary { found, least: LEAST_LIBRARY });
+    if found < MIN_SQLITE_VERSION {
+        return Err(JournalError::OldLibrary { found, least: MIN_SQLITE_VERSION });
     }
     match fs::metadata(path) {
         Ok(about) if !about.is_file() => {
@@ -72,7 +72,7 @@ fn connect(path: &Path, access: OpenFlags) -> Result<Connection, JournalError> {
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
     let open = || {
         let db = Connection::open_with_flags(path, flags)?;
-        db.busy_timeout(PATIENCE)?;
+        db.busy_timeout(SQLITE_BUSY_TIMEOUT)?;
         db.set_prepared_statement_cache_capacity(64);
         // Else a query that was kept may be planned anew each time, for the value that is put into it.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

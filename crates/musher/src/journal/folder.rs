@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A folder, as it can be known again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Folder {
+pub(super) struct FolderIdentity {
     inode: u64,
     /// When it was made, in nanoseconds; not every file system tells. A copy cannot be made to have the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -21,7 +21,7 @@ pub(super) struct Folder {
     pub(super) path: PathBuf,
 }
 
-impl Folder {
+impl FolderIdentity {
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         let path = path.canonicalize()?;
         let flags = StatxFlags::INO | StatxFlags::BTIME;
@@ -59,26 +59,27 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let (one, two) = (top.path().join("one"), top.path().join("two"));
         std::fs::create_dir(&one).unwrap();
-        let noted = Folder::at(&one).unwrap();
+        let noted = FolderIdentity::at(&one).unwrap();
         std::fs::create_dir(&two).unwrap();
-        assert!(!Folder::at(&two).unwrap().is(&noted));
+        assert!(!FolderIdentity::at(&two).unwrap().is(&noted));
         std::fs::remove_dir(&two).unwrap();
         std::fs::rename(&one, &two).unwrap();
-        assert!(Folder::at(&two).unwrap().is(&noted));
+        assert!(FolderIdentity::at(&two).unwrap().is(&noted));
         let kept = serde_json::to_string(&noted).unwrap();
-        assert_eq!(serde_json::from_str::<Folder>(&kept).unwrap(), noted);
+        assert_eq!(serde_json::from_str::<FolderIdentity>(&kept).unwrap(), noted);
     }
 
     #[test]
     fn a_snapshot_of_the_disk_that_is_mounted_elsewhere_is_another_folder_until_the_machine_restarts()
      {
         let top = tempfile::tempdir().unwrap();
-        let noted = Folder::at(top.path()).unwrap();
-        let elsewhere = Folder { device: (9, 9), path: "/snapshot".into(), ..noted.clone() };
+        let noted = FolderIdentity::at(top.path()).unwrap();
+        let elsewhere =
+            FolderIdentity { device: (9, 9), path: "/snapshot".into(), ..noted.clone() };
         assert!(!elsewhere.is(&noted));
-        assert!(Folder { boot: Some("another".into()), ..elsewhere }.is(&noted));
+        assert!(FolderIdentity { boot: Some("another".into()), ..elsewhere }.is(&noted));
         assert!(
-            Folder { device: (9, 9), ..noted.clone() }.is(&noted),
+            FolderIdentity { device: (9, 9), ..noted.clone() }.is(&noted),
             "mounted again in its place"
         );
     }

@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::folder::Folder;
-use super::mark::{Mark, MarkFile, Numbers};
+use super::folder::FolderIdentity;
+use super::mark::{GivenNumbers, MarkFile, NumberRecord};
 use super::{JournalError, rows};
 
 /// Whether the person says that the state directory was moved here or put back from a backup.
@@ -43,7 +43,7 @@ impl Owner {
 
 /// What does not fit together, found when a journal was opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Findings {
+pub struct JournalFindings {
     /// The facts that are missing: the first and the last.
     pub lost: Option<(u64, u64)>,
     /// Another journal was in its place.
@@ -56,7 +56,7 @@ pub struct Findings {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Noted {
     id: Uuid,
-    folder: Folder,
+    folder: FolderIdentity,
     #[serde(default)]
     unnamed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,16 +65,16 @@ struct Noted {
 
 /// A journal that knows who it is.
 #[derive(Debug)]
-pub(super) struct Identity {
+pub(super) struct JournalIdentity {
     pub(super) owner: Owner,
-    pub(super) findings: Findings,
+    pub(super) findings: JournalFindings,
     /// What was given away by this journal, or by the one before it.
-    pub(super) given: Numbers,
+    pub(super) given: GivenNumbers,
     id: Uuid,
     mark: MarkFile,
 }
 
-impl Identity {
+impl JournalIdentity {
     /// Finds out who the journal is, or gives it an id; `last` is its last fact. A copy is refused, and left as it is.
     pub(super) fn establish(
         db: &Connection,
@@ -83,7 +83,7 @@ impl Identity {
         claim: Claim,
     ) -> Result<Self, JournalError> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let here = Folder::at(parent.unwrap_or(Path::new(".")))
+        let here = FolderIdentity::at(parent.unwrap_or(Path::new(".")))
             .map_err(JournalError::file(path, "look at the folder of"))?;
         let noted = read(db, path)?;
         let stays = noted.as_ref().is_none_or(|noted| here.is(&noted.folder));
@@ -95,10 +95,10 @@ impl Identity {
             .map_err(JournalError::file(path, "open the mark of"))?;
         let outside = mark.map(|mark| Uuid::from_u128(mark.journal));
         let was = noted.as_ref().map(|noted| noted.id);
-        let mut findings = Findings {
+        let mut findings = JournalFindings {
             // A journal from before the ids has no mark, unless it took the place of one that has.
             replaced: outside.is_some() && outside != was,
-            ..Findings::default()
+            ..JournalFindings::default()
         };
         if let Some(mark) = mark.filter(|mark| !findings.replaced && mark.given.fact > last) {
             findings.lost = Some((last + 1, mark.given.fact));
@@ -126,9 +126,9 @@ impl Identity {
     }
 
     /// Notes outside of the journal how far it has come. If it fails, a loss may be noticed later or not at all; nothing else depends on it.
-    pub(super) fn advance(&self, given: Numbers) {
+    pub(super) fn advance(&self, given: GivenNumbers) {
         let (journal, unnamed) = (self.id.as_u128(), self.owner.unnamed);
-        if let Err(error) = self.mark.write(Mark { journal, unnamed, given }) {
+        if let Err(error) = self.mark.write(NumberRecord { journal, unnamed, given }) {
             tracing::debug!(cause = %error, "mark of the journal is behind");
         }
     }

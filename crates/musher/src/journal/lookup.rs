@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
-use musher_core::pool::{Refusal, Reply, TextKey};
+use musher_core::pool::{CommandReply, Refusal, TextKey};
 use musher_core::{AgentName, AskId, ClosedBy, CommandId, PastRun, RunId, SlotId, StoryId};
 
 use super::rows;
@@ -12,11 +12,11 @@ pub(super) const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// A command that came with a key, and what was replied to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptCommand {
     pub request_hash: String,
     pub command: CommandId,
-    /// [`Reply::Offered`] until the last word on it is spoken.
-    pub reply: Result<Reply, Refusal>,
+    /// [`CommandReply::Offered`] until the last word on it is spoken.
+    pub reply: Result<CommandReply, Refusal>,
 }
 
 /// What became of an ask that is no longer in the pool's state.
@@ -86,11 +86,11 @@ pub(super) fn text(db: &Connection, key: &TextKey) -> rusqlite::Result<Option<St
 }
 
 /// What was replied to the command with this key, unless that was too long ago.
-pub(super) fn kept(db: &Connection, key: &str, now: i64) -> rusqlite::Result<Option<Kept>> {
+pub(super) fn kept(db: &Connection, key: &str, now: i64) -> rusqlite::Result<Option<KeptCommand>> {
     let sql = "SELECT request_hash, command, reply FROM idempotency
         WHERE key = :key AND (settled = 0 OR at > :since)";
     let read = |row: &Row<'_>| {
-        Ok(Kept {
+        Ok(KeptCommand {
             request_hash: row.get("request_hash")?,
             command: rows::get_word(row, "command")?,
             reply: rows::get_json(row, "reply")?,

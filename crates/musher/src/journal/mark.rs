@@ -10,7 +10,7 @@ const SIZE: usize = 56;
 
 /// The numbers that a journal has given away.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Numbers {
+pub(super) struct GivenNumbers {
     pub(super) fact: u64,
     pub(super) run: u64,
     pub(super) story: u64,
@@ -18,21 +18,21 @@ pub(super) struct Numbers {
 
 /// The record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct NumberRecord {
     /// Which journal it is about.
     pub(super) journal: u128,
     /// Runs that name no journal are this one's.
     pub(super) unnamed: bool,
-    pub(super) given: Numbers,
+    pub(super) given: GivenNumbers,
 }
 
-impl Mark {
+impl NumberRecord {
     fn encode(self) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];
         bytes[0..4].copy_from_slice(&MAGIC);
         bytes[4] = u8::from(self.unnamed);
         bytes[8..24].copy_from_slice(&self.journal.to_le_bytes());
-        let Numbers { fact, run, story } = self.given;
+        let GivenNumbers { fact, run, story } = self.given;
         for (at, number) in [fact, run, story].iter().enumerate() {
             bytes[24 + at * 8..32 + at * 8].copy_from_slice(&number.to_le_bytes());
         }
@@ -50,7 +50,7 @@ impl Mark {
         Some(Self {
             journal: u128::from_le_bytes(bytes[8..24].try_into().ok()?),
             unnamed: bytes[4] == 1,
-            given: Numbers { fact: number(24)?, run: number(32)?, story: number(40)? },
+            given: GivenNumbers { fact: number(24)?, run: number(32)?, story: number(40)? },
         })
     }
 }
@@ -62,17 +62,17 @@ pub(super) struct MarkFile(File);
 
 impl MarkFile {
     /// Opens the file, and gives what it says, if it says anything.
-    pub(super) fn open(path: &Path) -> io::Result<(Self, Option<Mark>)> {
+    pub(super) fn open(path: &Path) -> io::Result<(Self, Option<NumberRecord>)> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true).mode(0o600);
         let file = options.open(path)?;
         let mut bytes = [0; SIZE];
         let whole = file.read_at(&mut bytes, 0)? == SIZE;
-        let mark = whole.then(|| Mark::decode(&bytes)).flatten();
+        let mark = whole.then(|| NumberRecord::decode(&bytes)).flatten();
         Ok((Self(file), mark))
     }
 
-    pub(super) fn write(&self, mark: Mark) -> io::Result<()> {
+    pub(super) fn write(&self, mark: NumberRecord) -> io::Result<()> {
         self.0.write_all_at(&mark.encode(), 0)
     }
 }
@@ -83,14 +83,14 @@ mod tests {
 
     #[test]
     fn a_mark_is_read_back_and_one_changed_bit_makes_it_none() {
-        let given = Numbers { fact: 500, run: 7, story: 3 };
-        let mark = Mark { journal: 0x1234 << 64, unnamed: true, given };
+        let given = GivenNumbers { fact: 500, run: 7, story: 3 };
+        let mark = NumberRecord { journal: 0x1234 << 64, unnamed: true, given };
         let bytes = mark.encode();
-        assert_eq!(Mark::decode(&bytes), Some(mark));
+        assert_eq!(NumberRecord::decode(&bytes), Some(mark));
         for bit in 0..SIZE * 8 {
             let mut torn = bytes;
             torn[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Mark::decode(&torn), None, "bit {bit}");
+            assert_eq!(NumberRecord::decode(&torn), None, "bit {bit}");
         }
     }
 }

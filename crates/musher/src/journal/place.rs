@@ -8,11 +8,11 @@ use super::JournalError;
 
 /// The journal's file and its log, as they were opened. What is written to files that were deleted is lost without a word.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct JournalFiles {
     files: Vec<(PathBuf, (u64, u64))>,
 }
 
-impl Place {
+impl JournalFiles {
     pub(super) fn of(path: &Path, log: PathBuf) -> io::Result<Self> {
         let mut files = vec![(path.to_owned(), found(path)?)];
         match found(&log) {

@@ -20,17 +20,17 @@ pub use asks::{AskPhase, AskView, AsksQuery, WhichAsks};
 pub use facts::RawFact;
 pub use runs::{Busy, RunView, RunsPage, RunsQuery, WhichRuns};
 pub(crate) use spent::DAY_MS;
-pub use spent::{Spent, UsageBy, UsageRow};
+pub use spent::{SpentView, UsageBy, UsageRowView};
 pub use stories::{
-    Conflict, LatestRun, LineCount, StoriesPage, StoriesQuery, StoryPhase, StoryRuns, StoryView,
-    StoryWhole, WhichStories,
+    Conflict, LatestRun, LineCount, StoriesPage, StoriesQuery, StoryPhase, StoryRunsView,
+    StoryView, StoryWhole, WhichStories,
 };
 
 /// How many views are read at the same time; who comes later waits.
 const READERS: usize = 4;
 /// How many things a page has when nobody says, and at most.
 const PAGE: u32 = 100;
-const LONGEST_PAGE: u32 = 1000;
+const MAX_VIEW_PAGE_ROWS: u32 = 1000;
 
 /// Reads the journal. Its methods block, so that an async caller must send them to a thread that may.
 #[derive(Debug, Clone)]
@@ -150,5 +150,5 @@ impl Filter {
 
 /// How many rows a page has.
 fn page(limit: Option<u32>) -> u32 {
-    limit.unwrap_or(PAGE).clamp(1, LONGEST_PAGE)
+    limit.unwrap_or(PAGE).clamp(1, MAX_VIEW_PAGE_ROWS)
 }

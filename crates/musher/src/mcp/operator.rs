@@ -17,8 +17,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
+use super::api_client::{ApiClient, ApiRequest};
 use super::input;
-use super::office::{Office, Wanted};
 
 /// What a model is told of these tools as a whole.
 pub const INSTRUCTIONS: &str = "\
@@ -28,27 +28,27 @@ list_asks tells what it asks; relay that to your person, and answer only what th
 by their story, which means its latest run.";
 
 /// The longest text for a model; what is longer is cut.
-const LONGEST: usize = 100_000;
+const MAX_TOOL_TEXT_BYTES: usize = 100_000;
 
 /// The tools of an operator. It holds no rules: each call becomes a request like any other client's.
 #[derive(Debug, Clone)]
 pub struct Operator {
-    office: Arc<dyn Office>,
+    office: Arc<dyn ApiClient>,
 }
 
 impl Operator {
-    pub fn new(office: impl Office + 'static) -> Self {
+    pub fn new(office: impl ApiClient + 'static) -> Self {
         Self { office: Arc::new(office) }
     }
 }
 
 /// A tool that is one request and its reply.
-trait Errand: DeserializeOwned + JsonSchema {
+trait OperatorTool: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     const ABOUT: &'static str;
     const KIND: ToolKind;
 
-    fn wanted(self) -> Wanted;
+    fn wanted(self) -> ApiRequest;
 
     /// The reply for programs and the reply for a model.
     fn shown(reply: Json) -> (Json, String) {
@@ -61,11 +61,11 @@ trait Errand: DeserializeOwned + JsonSchema {
 struct Row {
     name: &'static str,
     spec: fn() -> ToolSpec,
-    wanted: fn(Json) -> Result<Wanted, ToolReply>,
+    wanted: fn(Json) -> Result<ApiRequest, ToolReply>,
     shown: fn(Json) -> (Json, String),
 }
 
-const fn row<T: Errand>() -> Row {
+const fn row<T: OperatorTool>() -> Row {
     Row {
         name: T::NAME,
         spec: || input::spec::<T>(T::NAME, T::ABOUT, T::KIND),
@@ -125,14 +125,14 @@ impl Operator {
     }
 }
 
-fn refused(why: &super::office::Refused) -> ToolReply {
+fn refused(why: &super::api_client::ApiRefused) -> ToolReply {
     ToolReply::failed(why.to_string())
 }
 
 /// The beginning of a text that is too long.
 fn cut(mut text: String) -> String {
-    if text.len() > LONGEST {
-        let end = text.floor_char_boundary(LONGEST);
+    if text.len() > MAX_TOOL_TEXT_BYTES {
+        let end = text.floor_char_boundary(MAX_TOOL_TEXT_BYTES);
         let rest = text.len() - end;
         text.truncate(end);
         text.push_str(&format!("\n… {rest} more bytes were cut; ask for less"));

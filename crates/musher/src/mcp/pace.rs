@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// Calls of one tool that may come at once.
 pub(super) const BURST: u32 = 240;
 /// How long it takes until there is room for one more.
-pub(super) const STEP: Duration = Duration::from_millis(50);
+pub(super) const PACE_INTERVAL: Duration = Duration::from_millis(50);
 /// Callers and tools that are remembered before those who owe nothing are forgotten.
 const REMEMBERED: usize = 4096;
 
@@ -32,8 +32,8 @@ impl Pace {
             free.retain(|_, at| *at > now);
         }
         let at = free.entry((caller.clone(), tool.to_owned())).or_insert(now);
-        let owed = at.saturating_duration_since(now) + STEP;
-        let most = STEP * BURST;
+        let owed = at.saturating_duration_since(now) + PACE_INTERVAL;
+        let most = PACE_INTERVAL * BURST;
         if owed > most {
             return Err(owed - most);
         }
@@ -54,11 +54,11 @@ mod tests {
     fn a_burst_is_let_through_and_then_a_steady_pace() {
         let (pace, caller, now) = (Pace::default(), Caller::default(), Instant::now());
         assert_eq!(burst(&pace, &caller, now), BURST);
-        assert_eq!(pace.take(&caller, "plan", now), Err(STEP));
-        assert_eq!(pace.take(&caller, "plan", now + STEP / 2), Err(STEP / 2));
-        assert_eq!(pace.take(&caller, "plan", now + STEP), Ok(()));
-        assert!(pace.take(&caller, "plan", now + STEP).is_err());
-        assert_eq!(burst(&pace, &caller, now + STEP * 11), 10);
+        assert_eq!(pace.take(&caller, "plan", now), Err(PACE_INTERVAL));
+        assert_eq!(pace.take(&caller, "plan", now + PACE_INTERVAL / 2), Err(PACE_INTERVAL / 2));
+        assert_eq!(pace.take(&caller, "plan", now + PACE_INTERVAL), Ok(()));
+        assert!(pace.take(&caller, "plan", now + PACE_INTERVAL).is_err());
+        assert_eq!(burst(&pace, &caller, now + PACE_INTERVAL * 11), 10);
         assert_eq!(burst(&pace, &caller, now + Duration::from_secs(3600)), BURST);
     }
 
@@ -75,7 +75,7 @@ mod tests {
     fn those_who_owe_nothing_are_forgotten() {
         let (pace, now) = (Pace::default(), Instant::now());
         for number in 0..REMEMBERED * 3 {
-            let (caller, at) = (Caller(number.to_string()), now + STEP * number as u32);
+            let (caller, at) = (Caller(number.to_string()), now + PACE_INTERVAL * number as u32);
             assert_eq!(pace.take(&caller, "plan", at), Ok(()));
         }
         assert!(pace.free.lock().unwrap().len() <= REMEMBERED);

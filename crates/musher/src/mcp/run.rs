@@ -4,7 +4,7 @@ mod own;
 mod story;
 
 pub use own::Own;
-pub use story::Story;
+pub use story::RunStory;
 
 /// What a model is told of these tools as a whole.
 pub const INSTRUCTIONS: &str = "\

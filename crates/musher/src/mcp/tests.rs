@@ -22,7 +22,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{Door, serve};
+use super::{ToolServer, serve};
 
 /// Nothing here takes longer, except what is broken.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -71,7 +71,7 @@ struct Stage {
 
 async fn stage(lifecycle: ClientLifecycleMode) -> Stage {
     let (told, cancelled) = mpsc::channel(256);
-    let door = Door::new(Crowd { count: 120, cancelled: told }, "Try them.");
+    let door = ToolServer::new(Crowd { count: 120, cancelled: told }, "Try them.");
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let closing = CancellationToken::new();
     let tasks = TaskTracker::new();
@@ -191,7 +191,7 @@ async fn calls_end_with_the_connection_and_the_connection_with_the_door() {
 async fn more_calls_than_there_are_places_for_are_refused_at_once() {
     let stage = Arc::new(stage(ClientLifecycleMode::Initialize).await);
     let mut waiting = Vec::new();
-    for _ in 0..super::door::CALLS {
+    for _ in 0..super::tool_server::CALLS {
         let request = ClientRequest::CallToolRequest(Request::new(call("tool_0")));
         let options = PeerRequestOptions::no_options();
         waiting.push(stage.client.send_cancellable_request(request, options).await.unwrap());
@@ -211,7 +211,7 @@ async fn more_calls_than_there_are_places_for_are_refused_at_once() {
 fn reply_to(bytes: &[u8]) -> Vec<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let door = Door::new(Crowd { count: 2, cancelled: mpsc::channel(1).0 }, "");
+        let door = ToolServer::new(Crowd { count: 2, cancelled: mpsc::channel(1).0 }, "");
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (read, write) = tokio::io::split(ours);
         let closing = CancellationToken::new();

@@ -5,29 +5,29 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use musher_core::pool::{Input, Reply, State, Team};
+use musher_core::pool::{CommandReply, PoolInput, State, Team};
 use musher_core::{AskId, CommandId, RunId};
 
 use super::log_lines::CommandLine;
-use super::round::{Look, Wake};
-use super::unsaid::Unsaid;
+use super::round::{StateQuery, Wake};
+use super::unsaid::UnsaidPrompts;
 use super::{PoolError, RunName, Wish};
 
 /// How long the pool may be behind what a person has read in a log.
-const UNHEARD: Duration = Duration::from_secs(2);
+const MAX_POOL_LAG: Duration = Duration::from_secs(2);
 
 /// Why the loop broke, if it did.
-pub(super) type Broken = Arc<OnceLock<String>>;
+pub(super) type PoolFailure = Arc<OnceLock<String>>;
 
 /// The end of the loop, and why it came.
 #[derive(Debug, Clone)]
-pub(super) struct End {
+pub(super) struct PoolEnd {
     /// The number of the last fact; its sender goes when the loop has ended.
     pub(super) facts: watch::Receiver<u64>,
-    pub(super) broken: Broken,
+    pub(super) broken: PoolFailure,
 }
 
-impl End {
+impl PoolEnd {
     /// Why nobody answers. An answer is dropped a moment before the loop has said why it ends.
     async fn why(&self) -> PoolError {
         let mut facts = self.facts.clone();
@@ -44,8 +44,8 @@ impl End {
 #[derive(Debug, Clone)]
 pub struct PoolHandle {
     wake: mpsc::Sender<Wake>,
-    end: End,
-    unsaid: watch::Receiver<Unsaid>,
+    end: PoolEnd,
+    unsaid: watch::Receiver<UnsaidPrompts>,
 }
 
 /// The sender's own name for a request, so that sending it twice does it once.
@@ -58,23 +58,23 @@ pub struct Idempotency {
 
 /// A command was taken, and that is durable.
 #[derive(Debug)]
-pub enum Accepted {
-    Final(Reply),
+pub enum AcceptedCommand {
+    Final(CommandReply),
     /// It is on its way.
-    Pending(Pending),
+    Pending(PendingCommand),
 }
 
 /// Waits for the last word on a command. Who does not want to wait may drop it; the command goes its way.
 #[derive(Debug)]
-pub struct Pending {
+pub struct PendingCommand {
     pub command: CommandId,
-    pub(super) last_word: oneshot::Receiver<Result<Reply, PoolError>>,
-    pub(super) end: End,
+    pub(super) last_word: oneshot::Receiver<Result<CommandReply, PoolError>>,
+    pub(super) end: PoolEnd,
 }
 
-impl Pending {
+impl PendingCommand {
     /// The last word. To wait for a while only, put a time limit around it.
-    pub async fn last_word(self) -> Result<Reply, PoolError> {
+    pub async fn last_word(self) -> Result<CommandReply, PoolError> {
         match self.last_word.await {
             Ok(word) => word,
             Err(_) => Err(self.end.why().await),
@@ -83,7 +83,11 @@ impl Pending {
 }
 
 impl PoolHandle {
-    pub(super) fn new(wake: mpsc::Sender<Wake>, end: End, unsaid: watch::Receiver<Unsaid>) -> Self {
+    pub(super) fn new(
+        wake: mpsc::Sender<Wake>,
+        end: PoolEnd,
+        unsaid: watch::Receiver<UnsaidPrompts>,
+    ) -> Self {
         Self { wake, end, unsaid }
     }
 
@@ -98,7 +102,7 @@ impl PoolHandle {
         wish: Wish,
         id: CommandId,
         idempotency: Option<Idempotency>,
-    ) -> Result<Accepted, PoolError> {
+    ) -> Result<AcceptedCommand, PoolError> {
         let line = CommandLine::of(&wish, &id);
         let replied = self.replied(wish, id, idempotency).await;
         replied.inspect_err(|error| line.refused(error))
@@ -109,7 +113,7 @@ impl PoolHandle {
         wish: Wish,
         id: CommandId,
         idempotency: Option<Idempotency>,
-    ) -> Result<Accepted, PoolError> {
+    ) -> Result<AcceptedCommand, PoolError> {
         let (answer, answered) = oneshot::channel();
         self.send(Wake::Wish { id, wish, idempotency, answer }).await?;
         match answered.await {
@@ -135,11 +139,11 @@ impl PoolHandle {
             }
         };
         // Then it is one that nobody knows of, and the pool says so.
-        let _unknown = tokio::time::timeout(UNHEARD, heard).await;
+        let _unknown = tokio::time::timeout(MAX_POOL_LAG, heard).await;
     }
 
     /// Tells what happened in the world. When this returns it is in line, and not yet durable.
-    pub async fn tell(&self, input: Input) -> Result<(), PoolError> {
+    pub async fn tell(&self, input: PoolInput) -> Result<(), PoolError> {
         self.send(Wake::World(input)).await
     }
 
@@ -155,7 +159,7 @@ impl PoolHandle {
         look: impl FnOnce(&State) -> T + Send + 'static,
     ) -> Result<T, PoolError> {
         let (answer, answered) = oneshot::channel();
-        let look = Look(Box::new(move |state| {
+        let look = StateQuery(Box::new(move |state| {
             // Nobody need wait for the answer any more.
             let _left = answer.send(look(state));
         }));

@@ -8,34 +8,34 @@ use uuid::Uuid;
 
 use musher_core::CommandId;
 use musher_core::pool::{
-    Action, Decision, Fact, Heard, Input, Refusal, Reply, State, Team, decide,
+    Action, CommandReply, Fact, PoolDecision, PoolInput, Refusal, RunReport, State, Team, decide,
 };
 
 use super::PoolError;
-use super::handle::{Accepted, Broken, End, Idempotency, Pending};
+use super::handle::{AcceptedCommand, Idempotency, PendingCommand, PoolEnd, PoolFailure};
 use super::log_lines::FactLine;
-use super::unsaid::{Unsaid, unsaid};
+use super::unsaid::{UnsaidPrompts, unsaid};
 use super::waiting::Waiting;
 use super::wish::{Unresolved, Wish, resolve};
 use crate::fail;
-use crate::journal::{Batch, Journal, JournalError, KeptReply, Step};
+use crate::journal::{DecidedStep, Journal, JournalBatch, JournalError, KeptReply};
 
 /// How many inputs are committed together at most. More would make the first of them wait.
-const MOST: usize = 256;
+const MAX_ROUND_INPUTS: usize = 256;
 /// How often a full disk is tried again.
-const AGAIN: Duration = Duration::from_millis(250);
+const FULL_DISK_RETRY_DELAY: Duration = Duration::from_millis(250);
 /// A round that takes longer than this is told: everybody waits for it.
 const SLOW_ROUND: Duration = Duration::from_millis(500);
 
-type Answer = oneshot::Sender<Result<Accepted, PoolError>>;
+type Answer = oneshot::Sender<Result<AcceptedCommand, PoolError>>;
 
 /// Everything that can wake the loop.
 #[derive(Debug)]
 pub(super) enum Wake {
     Wish { id: CommandId, wish: Wish, idempotency: Option<Idempotency>, answer: Answer },
-    World(Input),
+    World(PoolInput),
     Team(Team),
-    Look(Look),
+    Look(StateQuery),
     Close,
 }
 
@@ -45,10 +45,10 @@ impl Wake {
         match self {
             Self::World(input) => matches!(
                 input,
-                Input::Heard { what: Heard::Ended { .. }, .. }
-                    | Input::RunnerGone { .. }
-                    | Input::LogLost { .. }
-                    | Input::Finished { .. }
+                PoolInput::Heard { what: RunReport::Ended { .. }, .. }
+                    | PoolInput::RunnerGone { .. }
+                    | PoolInput::LogLost { .. }
+                    | PoolInput::Finished { .. }
             ),
             Self::Wish { .. } | Self::Team(_) | Self::Look(_) | Self::Close => false,
         }
@@ -56,9 +56,9 @@ impl Wake {
 }
 
 /// A question about the state.
-pub(super) struct Look(pub(super) Box<dyn FnOnce(&State) + Send>);
+pub(super) struct StateQuery(pub(super) Box<dyn FnOnce(&State) + Send>);
 
-impl std::fmt::Debug for Look {
+impl std::fmt::Debug for StateQuery {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Look")
     }
@@ -73,8 +73,8 @@ pub(super) struct Rounds {
     pub(super) actions: Box<dyn FnMut(Vec<Action>) + Send>,
     pub(super) wakes: mpsc::Receiver<Wake>,
     pub(super) published: watch::Sender<u64>,
-    pub(super) unsaid: watch::Sender<Unsaid>,
-    pub(super) end: End,
+    pub(super) unsaid: watch::Sender<UnsaidPrompts>,
+    pub(super) end: PoolEnd,
     pub(super) waiting: Waiting,
     /// What happened in the world and could not be written, because the disk was full.
     pub(super) held: Vec<Wake>,
@@ -97,8 +97,8 @@ struct Outcome {
     answers: Vec<(Asker, Word)>,
     /// Whoever asked for what could not be written.
     unanswered: Vec<Asker>,
-    settled: Vec<(CommandId, Result<Reply, Refusal>)>,
-    looks: Vec<Look>,
+    settled: Vec<(CommandId, Result<CommandReply, Refusal>)>,
+    looks: Vec<StateQuery>,
     closing: bool,
     /// What happened in the world, in case that it must be heard again.
     world: Vec<Wake>,
@@ -125,7 +125,7 @@ impl Asker {
 
 /// What the sender of a command will hear.
 enum Word {
-    Last(Result<Reply, PoolError>),
+    Last(Result<CommandReply, PoolError>),
     /// The last word on this command is still to come.
     Wait(CommandId),
 }
@@ -133,10 +133,10 @@ enum Word {
 impl Rounds {
     /// Runs until it is closed, or until everybody who could send something is gone, or until the journal fails.
     pub(super) fn run(mut self) {
-        let guard = PanicGuard(Broken::clone(&self.end.broken));
+        let guard = PanicGuard(PoolFailure::clone(&self.end.broken));
         let owed = self.state.owed();
         self.act(owed);
-        let mut wakes = vec![Wake::World(Input::Begun)];
+        let mut wakes = vec![Wake::World(PoolInput::Begun)];
         loop {
             match self.round(std::mem::take(&mut wakes)) {
                 Ok(Flow::On) => {}
@@ -162,10 +162,10 @@ impl Rounds {
             true => wakes.push(self.wakes.blocking_recv()?),
             // The next server hears all of it again.
             false if self.wakes.is_closed() => return None,
-            false => std::thread::sleep(AGAIN),
+            false => std::thread::sleep(FULL_DISK_RETRY_DELAY),
         }
         // When very much is held, whoever sends more has to wait.
-        while wakes.len() < MOST
+        while wakes.len() < MAX_ROUND_INPUTS
             && let Ok(wake) = self.wakes.try_recv()
         {
             wakes.push(wake);
@@ -239,7 +239,7 @@ impl Rounds {
                 Wake::Close => closing = true,
             }
         }
-        for Look(look) in looks {
+        for StateQuery(look) in looks {
             look(&self.state);
         }
         let refuse = |answer: Answer| {
@@ -292,11 +292,11 @@ impl Rounds {
         lines.iter().for_each(FactLine::log);
         for (Asker { answer, .. }, word) in answers {
             let result = match word {
-                Word::Last(result) => result.map(Accepted::Final),
+                Word::Last(result) => result.map(AcceptedCommand::Final),
                 Word::Wait(command) => {
                     let last_word = self.waiting.add(&command);
                     let end = self.end.clone();
-                    Ok(Accepted::Pending(Pending { command, last_word, end }))
+                    Ok(AcceptedCommand::Pending(PendingCommand { command, last_word, end }))
                 }
             };
             // The sender may have left.
@@ -305,7 +305,7 @@ impl Rounds {
         for (command, word) in settled {
             self.waiting.settle(&command, &word);
         }
-        for Look(look) in looks {
+        for StateQuery(look) in looks {
             look(&self.state);
         }
         if closing { Flow::End } else { Flow::On }
@@ -325,7 +325,7 @@ enum Flow {
 }
 
 /// Says that the loop broke if a bug made it panic, because then nobody else would.
-struct PanicGuard(Broken);
+struct PanicGuard(PoolFailure);
 
 impl Drop for PanicGuard {
     fn drop(&mut self) {
@@ -344,7 +344,7 @@ struct Decider<'a> {
 }
 
 impl Decider<'_> {
-    fn hear(&mut self, wake: Wake, batch: &mut Batch<'_>) -> Result<(), JournalError> {
+    fn hear(&mut self, wake: Wake, batch: &mut JournalBatch<'_>) -> Result<(), JournalError> {
         let now = (self.now)();
         match wake {
             Wake::Wish { id, wish, idempotency, answer } => {
@@ -366,7 +366,7 @@ impl Decider<'_> {
             Wake::Team(team) => {
                 self.outcome.world.push(Wake::Team(team.clone()));
                 *self.team = team;
-                self.decide(Input::Begun, None, now, batch)?;
+                self.decide(PoolInput::Begun, None, now, batch)?;
             }
             Wake::Look(look) => self.outcome.looks.push(look),
             Wake::Close => self.outcome.closing = true,
@@ -380,7 +380,7 @@ impl Decider<'_> {
         wish: Wish,
         idempotency: Option<Idempotency>,
         now: i64,
-        batch: &mut Batch<'_>,
+        batch: &mut JournalBatch<'_>,
     ) -> Result<Word, JournalError> {
         if let Some(Idempotency { key, request_hash }) = &idempotency
             && let Some(kept) = batch.kept(key, now)?
@@ -395,7 +395,7 @@ impl Decider<'_> {
             Ok(command) => command,
             Err(Unresolved::Refused(refusal)) => {
                 let kept = kept(keep, &Err(refusal.clone()));
-                batch.write(&Step { at: now, kept, ..Step::default() })?;
+                batch.write(&DecidedStep { at: now, kept, ..DecidedStep::default() })?;
                 return Ok(Word::Last(Err(refusal.into())));
             }
             Err(Unresolved::NoRun { story, agent }) => {
@@ -403,30 +403,30 @@ impl Decider<'_> {
             }
             Err(Unresolved::Journal(error)) => return Err(error),
         };
-        let input = Input::Command { id: id.clone(), command };
+        let input = PoolInput::Command { id: id.clone(), command };
         let reply = self.decide(input, keep, now, batch)?;
         // Every command is replied to.
-        Ok(self.again(id, reply.unwrap_or(Ok(Reply::Done))))
+        Ok(self.again(id, reply.unwrap_or(Ok(CommandReply::Done))))
     }
 
     /// What was replied to a command, or that its last word is still to come.
-    fn again(&self, command: CommandId, reply: Result<Reply, Refusal>) -> Word {
+    fn again(&self, command: CommandId, reply: Result<CommandReply, Refusal>) -> Word {
         let under_way = self.state.deliveries.contains_key(&command)
             || self.state.merges.contains_key(&command);
         match reply {
-            Ok(Reply::Offered) if under_way => Word::Wait(command),
+            Ok(CommandReply::Offered) if under_way => Word::Wait(command),
             reply => Word::Last(reply.map_err(PoolError::Refused)),
         }
     }
 
     fn decide(
         &mut self,
-        input: Input,
+        input: PoolInput,
         keep: Option<(Idempotency, CommandId)>,
         now: i64,
-        batch: &mut Batch<'_>,
-    ) -> Result<Option<Result<Reply, Refusal>>, JournalError> {
-        let Decision { mut facts, actions, texts, reply, settled } =
+        batch: &mut JournalBatch<'_>,
+    ) -> Result<Option<Result<CommandReply, Refusal>>, JournalError> {
+        let PoolDecision { mut facts, actions, texts, reply, settled } =
             decide(self.state, self.team, input, now);
         facts.iter_mut().for_each(tell_apart);
         for fact in &facts {
@@ -434,7 +434,7 @@ impl Decider<'_> {
             self.state.apply(fact);
         }
         let kept = reply.as_ref().and_then(|reply| kept(keep, reply));
-        let step = Step { at: now, facts, texts, kept, settled };
+        let step = DecidedStep { at: now, facts, texts, kept, settled };
         batch.write(&step)?;
         self.outcome.actions.extend(actions);
         self.outcome.settled.extend(step.settled);
@@ -452,7 +452,7 @@ fn tell_apart(fact: &mut Fact) {
 /// The reply to a command that came with a key.
 fn kept(
     keep: Option<(Idempotency, CommandId)>,
-    reply: &Result<Reply, Refusal>,
+    reply: &Result<CommandReply, Refusal>,
 ) -> Option<KeptReply> {
     let (Idempotency { key, request_hash }, command) = keep?;
     Some(KeptReply { key, request_hash, command, reply: reply.clone() })

@@ -7,7 +7,7 @@ use musher_core::pool::{DeliveryKind, State};
 use musher_core::{CommandId, RunId, RunPhase};
 
 /// The prompts by their run, in the order in which they were said.
-pub(super) type Unsaid = Arc<BTreeMap<RunId, Vec<CommandId>>>;
+pub(super) type UnsaidPrompts = Arc<BTreeMap<RunId, Vec<CommandId>>>;
 
 /// Those of a state. Few commands are under way at a time, and a state without such prompts costs no memory.
 pub(super) fn unsaid(state: &State) -> BTreeMap<RunId, Vec<CommandId>> {

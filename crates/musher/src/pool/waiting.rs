@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 
 use musher_core::CommandId;
-use musher_core::pool::{Refusal, Reply};
+use musher_core::pool::{CommandReply, Refusal};
 
 use super::PoolError;
 
-type Waiter = oneshot::Sender<Result<Reply, PoolError>>;
+type Waiter = oneshot::Sender<Result<CommandReply, PoolError>>;
 
 /// Who waits for what. One command may have been sent several times.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl Waiting {
     pub(super) fn add(
         &mut self,
         command: &CommandId,
-    ) -> oneshot::Receiver<Result<Reply, PoolError>> {
+    ) -> oneshot::Receiver<Result<CommandReply, PoolError>> {
         let (waiter, last_word) = oneshot::channel();
         let waiters = self.by_command.entry(command.clone()).or_default();
         // Those who left make room, so that asking again and again costs nothing.
@@ -32,7 +32,7 @@ impl Waiting {
     }
 
     /// The last word is spoken.
-    pub(super) fn settle(&mut self, command: &CommandId, word: &Result<Reply, Refusal>) {
+    pub(super) fn settle(&mut self, command: &CommandId, word: &Result<CommandReply, Refusal>) {
         for waiter in self.by_command.remove(command).unwrap_or_default() {
             // A waiter that left does not want to know.
             let _left = waiter.send(word.clone().map_err(PoolError::Refused));

@@ -1,11 +1,11 @@
 //! What a door wishes for, and how the runs that it names are found.
 
-use musher_core::pool::{Command, Refusal, State};
+use musher_core::pool::{PoolCommand, Refusal, State};
 use musher_core::{
     AgentName, Answer, AskId, CommandId, PastRun, RunId, RunRef, Sender, ShownAsk, StoryId,
 };
 
-use crate::journal::{Batch, JournalError, PastAsk};
+use crate::journal::{JournalBatch, JournalError, PastAsk};
 
 /// A run as a person names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl RunName {
     }
 }
 
-/// A [`Command`] before its runs are found.
+/// A [`PoolCommand`] before its runs are found.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wish {
     AddStory {
@@ -158,41 +158,43 @@ impl From<Refusal> for Unresolved {
 pub(super) fn resolve(
     wish: Wish,
     state: &State,
-    journal: &Batch<'_>,
-) -> Result<Command, Unresolved> {
+    journal: &JournalBatch<'_>,
+) -> Result<PoolCommand, Unresolved> {
     let find = Finder { state, journal };
     Ok(match wish {
-        Wish::AddStory { id, title, text } => Command::AddStory { id, title, text },
-        Wish::EditStory { story, title, text } => Command::EditStory { story, title, text },
-        Wish::FinishStory { story } => Command::FinishStory { story },
-        Wish::ReopenStory { story } => Command::ReopenStory { story },
-        Wish::ArchiveStory { story } => Command::ArchiveStory { story },
+        Wish::AddStory { id, title, text } => PoolCommand::AddStory { id, title, text },
+        Wish::EditStory { story, title, text } => PoolCommand::EditStory { story, title, text },
+        Wish::FinishStory { story } => PoolCommand::FinishStory { story },
+        Wish::ReopenStory { story } => PoolCommand::ReopenStory { story },
+        Wish::ArchiveStory { story } => PoolCommand::ArchiveStory { story },
         Wish::MergeStory { story, branch, with_secrets } => {
-            Command::MergeStory { story, branch, with_secrets }
+            PoolCommand::MergeStory { story, branch, with_secrets }
         }
         Wish::StartRun { story, agent, model, prompt } => {
-            Command::StartRun { story, agent, model, prompt }
+            PoolCommand::StartRun { story, agent, model, prompt }
         }
-        Wish::Prompt { run, text } => Command::Prompt { run: find.run(run)?, text },
-        Wish::Steer { run, text } => Command::Steer { run: find.run(run)?.id(), text },
-        Wish::TakeBack { run, prompt } => Command::TakeBack { run: find.run(run)?.id(), prompt },
-        Wish::Interrupt { run } => Command::Interrupt { run: find.run(run)?.id() },
-        Wish::Stop { run } => Command::Stop { run: find.run(run)?.id() },
-        Wish::Kill { run } => Command::Kill { run: find.run(run)?.id() },
+        Wish::Prompt { run, text } => PoolCommand::Prompt { run: find.run(run)?, text },
+        Wish::Steer { run, text } => PoolCommand::Steer { run: find.run(run)?.id(), text },
+        Wish::TakeBack { run, prompt } => {
+            PoolCommand::TakeBack { run: find.run(run)?.id(), prompt }
+        }
+        Wish::Interrupt { run } => PoolCommand::Interrupt { run: find.run(run)?.id() },
+        Wish::Stop { run } => PoolCommand::Stop { run: find.run(run)?.id() },
+        Wish::Kill { run } => PoolCommand::Kill { run: find.run(run)?.id() },
         Wish::Answer { run, ask, answer, seen, from } => {
             let run = find.run(run)?;
             find.not_closed_long_ago(&run, &ask)?;
-            Command::Answer { run: run.id(), ask, answer, seen, from }
+            PoolCommand::Answer { run: run.id(), ask, answer, seen, from }
         }
-        Wish::Resume { run, text } => Command::Resume { past: find.past(run)?, text },
-        Wish::Retry { run } => Command::Retry { past: find.past(run)? },
-        Wish::Fork { run, text, turn } => Command::Fork { run: find.run(run)?, text, turn },
+        Wish::Resume { run, text } => PoolCommand::Resume { past: find.past(run)?, text },
+        Wish::Retry { run } => PoolCommand::Retry { past: find.past(run)? },
+        Wish::Fork { run, text, turn } => PoolCommand::Fork { run: find.run(run)?, text, turn },
     })
 }
 
 struct Finder<'a> {
     state: &'a State,
-    journal: &'a Batch<'a>,
+    journal: &'a JournalBatch<'a>,
 }
 
 impl Finder<'_> {

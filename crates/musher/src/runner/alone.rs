@@ -14,21 +14,21 @@ use tokio::task::JoinSet;
 
 use super::folder::{self, RunFolder};
 use super::socket::{bridged, next_line, say};
-use super::tools::{OwnTools, Prepared};
+use super::tools::{OwnTools, PreparedTools};
 use super::wire::{FromRunner, PROTOCOL, ToRunner};
-use crate::mcp::run::Story;
+use crate::mcp::run::RunStory;
 
 /// Bridges at once; an agent needs one, and those of its helpers one each.
 const BRIDGES: usize = 64;
 /// How long a bridge may take to show the secret.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BRIDGE_SECRET_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The tools of a session that has not begun.
 #[derive(Debug)]
 pub struct Alone {
     folder: TempDir,
     listener: UnixListener,
-    tools: Prepared,
+    tools: PreparedTools,
 }
 
 impl Alone {
@@ -40,14 +40,14 @@ impl Alone {
             .tempdir()?;
         let listener = RunFolder::open(folder.path())?.listen()?;
         let title = prompt.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let story = Story {
+        let story = RunStory {
             run: None,
             story: None,
             agent: None,
             title: title.trim().to_owned(),
             text: prompt.to_owned(),
         };
-        Ok(Self { folder, listener, tools: Prepared::about(story)? })
+        Ok(Self { folder, listener, tools: PreparedTools::about(story)? })
     }
 
     /// Tells an agent of its tools: by a bridge, or in process where its loop is ours.
@@ -118,7 +118,7 @@ async fn serve(stream: UnixStream, tools: OwnTools) {
     }
     let mut read = BufReader::new(read);
     let mut line = Vec::new();
-    let first = tokio::time::timeout(PATIENCE, next_line(&mut read, &mut line)).await;
+    let first = tokio::time::timeout(BRIDGE_SECRET_TIMEOUT, next_line(&mut read, &mut line)).await;
     if let Ok(Ok(true)) = first
         && let Ok(ToRunner::Tools { secret }) = serde_json::from_slice(&line)
     {

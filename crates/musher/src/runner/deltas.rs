@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use musher_core::{Channel, Delta, EventKind, ItemId, Scope};
+use musher_core::{Channel, Delta, EventKind, EventScope, ItemId};
 use tokio::sync::mpsc;
 
 use super::wire::{DeltaLine, FromRunner};
@@ -14,7 +14,7 @@ const OPEN: usize = 64;
 
 #[derive(Debug)]
 struct Item {
-    scope: Scope,
+    scope: EventScope,
     /// The text so far, as far as it is kept.
     text: String,
     /// How long the whole text is.
@@ -109,7 +109,12 @@ mod tests {
     use super::*;
 
     fn delta(text: &str) -> Delta {
-        Delta { item: "i".into(), channel: Channel::Text, text: text.into(), scope: Scope::Main }
+        Delta {
+            item: "i".into(),
+            channel: Channel::Text,
+            text: text.into(),
+            scope: EventScope::Main,
+        }
     }
 
     fn texts(receiver: &mut mpsc::Receiver<FromRunner>) -> Vec<(u64, String)> {

@@ -7,20 +7,20 @@ use musher_core::CommandId;
 use tokio::time::Instant;
 
 use super::closing::{Unclosed, close_dead, close_left};
-use super::force::{self, Bounds};
+use super::force::{self, EndDeadlines};
 use super::link::{Link, LinkError};
 use super::log::Lock;
 use super::wire::{FromRunner, RunCommand};
 
 /// How often a runner is looked at that does not answer.
-const LOOK: Duration = Duration::from_millis(50);
+const SILENT_RUNNER_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How often one is looked at that may have been stopped by a signal.
-const ROUSE: Duration = Duration::from_secs(1);
+const STOPPED_RUNNER_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a runner that waits for room on its disk is spared beyond its time.
-const FULL: Duration = Duration::from_secs(10);
+const FULL_DISK_GRACE: Duration = Duration::from_secs(10);
 
 /// Why a runner did not do as it was told.
-enum Deaf {
+enum EndFailure {
     /// It may answer in a moment.
     Silent(String),
     /// It will not.
@@ -38,17 +38,18 @@ struct Heard {
 
 /// Tells the runner in this folder to end, and returns when it is gone and its log has an end; the error says why not.
 pub async fn end(folder: &Path, command: RunCommand) -> Result<(), String> {
-    let Some(bounds) = Bounds::of(&command) else {
+    let Some(bounds) = EndDeadlines::of(&command) else {
         return Err("only a stop or a kill ends a run".to_owned());
     };
     let id = CommandId::parse(&format!("c{}", uuid::Uuid::now_v7().simple()))
         .map_err(|error| error.to_string())?;
     let mut heard = Heard::default();
     let began = Instant::now();
-    let (mut rouse_at, mut killed, mut attempt) = (began + ROUSE, false, 0_u32);
+    let (mut rouse_at, mut killed, mut attempt) =
+        (began + STOPPED_RUNNER_CHECK_INTERVAL, false, 0_u32);
     while is_alive(folder) {
         let until = if heard.answered { bounds.gone } else { bounds.answer };
-        let until = began + if heard.paused { bounds.gone + FULL } else { until };
+        let until = began + if heard.paused { bounds.gone + FULL_DISK_GRACE } else { until };
         let now = Instant::now();
         if now >= until {
             if heard.paused {
@@ -63,7 +64,7 @@ pub async fn end(folder: &Path, command: RunCommand) -> Result<(), String> {
             break;
         }
         if now >= rouse_at {
-            rouse_at = now + ROUSE;
+            rouse_at = now + STOPPED_RUNNER_CHECK_INTERVAL;
             let folder = folder.to_owned();
             // One that cannot be woken is killed when its time is up.
             let _asleep = tokio::task::spawn_blocking(move || force::wake(&folder)).await;
@@ -72,13 +73,13 @@ pub async fn end(folder: &Path, command: RunCommand) -> Result<(), String> {
         attempt += 1;
         match tokio::time::timeout_at(until.min(rouse_at), told).await {
             Ok(Ok(())) | Err(_) => {}
-            Ok(Err(Deaf::Refused(refused))) => return Err(refused),
-            Ok(Err(Deaf::Silent(silent))) => {
+            Ok(Err(EndFailure::Refused(refused))) => return Err(refused),
+            Ok(Err(EndFailure::Silent(silent))) => {
                 tracing::debug!(attempt, cause = silent, "runner does not answer, trying again");
                 heard.why = Some(silent);
             }
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(SILENT_RUNNER_POLL_INTERVAL).await;
     }
     let folder = folder.to_owned();
     let closed = tokio::task::spawn_blocking(move || match killed {
@@ -107,19 +108,19 @@ async fn tell(
     id: &CommandId,
     command: &RunCommand,
     heard: &mut Heard,
-) -> Result<(), Deaf> {
+) -> Result<(), EndFailure> {
     let mut link = Link::open(folder).await.map_err(|error| match error {
-        LinkError::Unreachable(..) => Deaf::Silent(error.to_string()),
-        LinkError::Stranger(_) => Deaf::Refused(error.to_string()),
+        LinkError::Unreachable(..) => EndFailure::Silent(error.to_string()),
+        LinkError::Stranger(_) => EndFailure::Refused(error.to_string()),
     })?;
-    let silent = |error: std::io::Error| Deaf::Silent(error.to_string());
+    let silent = |error: std::io::Error| EndFailure::Silent(error.to_string());
     link.send(id.clone(), command.clone()).await.map_err(silent)?;
     // The socket closes when the runner leaves.
     while let Some(said) = link.next().await.map_err(silent)? {
         match said {
             FromRunner::Reply { id: replied, refused } if replied == *id => match refused {
                 Some(refused) if refused.code != "run_ended" => {
-                    return Err(Deaf::Refused(refused.message));
+                    return Err(EndFailure::Refused(refused.message));
                 }
                 Some(_) | None => heard.answered = true,
             },

@@ -11,19 +11,19 @@ use super::log::Lock;
 use super::wire::RunCommand;
 
 /// How long the kernel gets to take a killed runner's lock away.
-const DYING: Duration = Duration::from_secs(5);
-const PAUSE: Duration = Duration::from_millis(5);
+const LOCK_RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// How long a runner gets that is told to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct EndDeadlines {
     /// Until it says that it has heard. It needs no disk and no agent for that.
     pub answer: Duration,
     /// Until it is gone.
     pub gone: Duration,
 }
 
-impl Bounds {
+impl EndDeadlines {
     /// The bounds of a command that ends the run.
     pub fn of(command: &RunCommand) -> Option<Self> {
         let seconds = Duration::from_secs;
@@ -61,11 +61,11 @@ pub fn kill(folder: &Path, why: &str) -> io::Result<()> {
             noted = true;
         }
         holders.iter().for_each(|holder| holder.kill_tree());
-        if began.elapsed() > DYING {
+        if began.elapsed() > LOCK_RELEASE_TIMEOUT {
             let pids: Vec<i32> = holders.iter().map(|holder| holder.pid()).collect();
             return Err(io::Error::other(format!("processes {pids:?} do not die")));
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(LOCK_POLL_INTERVAL);
     }
     Ok(())
 }

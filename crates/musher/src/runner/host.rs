@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use musher_runtime::{Environment, Keeper, Output, Session, SessionHandle, reap_orphans};
+use musher_runtime::{Environment, Keeper, Session, SessionHandle, SessionOutput, reap_orphans};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -21,22 +21,22 @@ use super::deltas::Deltas;
 use super::folder::{RunFolder, sessions};
 use super::log::raw::RawWriter;
 use super::log::{Lock, LockError, LogError, Writer};
-use super::socket::{self, Door};
+use super::socket::{self, SocketContext};
 use super::spec::{RunSpec, SpecError};
-use super::tools::{OwnTools, Prepared};
+use super::tools::{OwnTools, PreparedTools};
 use crate::runtimes;
 use keeping::Keeping;
 
 /// Events that are written with one call, at most.
 const BATCH: usize = 256;
 /// How often text in flight is passed on.
-const FRAME: Duration = Duration::from_millis(33);
+const DELTA_INTERVAL: Duration = Duration::from_millis(33);
 /// How often a full disk is tried again.
-const RETRY: Duration = Duration::from_millis(500);
+const FULL_DISK_RETRY_DELAY: Duration = Duration::from_millis(500);
 /// How often a runner looks whether its folder is still there.
-const LOOK: Duration = Duration::from_secs(3);
+const FOLDER_CHECK_INTERVAL: Duration = Duration::from_secs(3);
 /// How long those who wait for a reply are spoken to after the end.
-const FAREWELL: Duration = Duration::from_secs(1);
+const LAST_REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 /// Copies of the agent's output that may wait to be written.
 const RAW: usize = 16;
 
@@ -72,7 +72,7 @@ pub async fn host(
     ready();
     let (raw_in, raw) = mpsc::channel(RAW);
     let (durable, watched) = watch::channel(0);
-    let tools = Prepared::new(&spec).map_err(bad_folder)?;
+    let tools = PreparedTools::new(&spec).map_err(bad_folder)?;
     let session = spec.session(environment.clone()).map_err(|error| error.to_string());
     let session = session.and_then(|mut session| {
         let endpoint = tools.endpoint(path).map_err(|error| error.to_string())?;
@@ -110,7 +110,7 @@ struct Times {
 impl Times {
     fn from_now() -> Self {
         let now = Instant::now();
-        Self { flush_at: now, retry_at: now, look_at: now + LOOK }
+        Self { flush_at: now, retry_at: now, look_at: now + FOLDER_CHECK_INTERVAL }
     }
 }
 
@@ -119,8 +119,8 @@ struct Hosting {
     handle: SessionHandle,
     keeping: Keeping,
     deltas: Deltas,
-    door: Door,
-    commands: mpsc::Receiver<socket::Asked>,
+    door: SocketContext,
+    commands: mpsc::Receiver<socket::SocketCommand>,
     watchers: mpsc::Receiver<mpsc::Sender<super::wire::FromRunner>>,
     paused: watch::Sender<Option<String>>,
     /// Somebody wants the run to end, so that it no longer waits for room on the disk.
@@ -141,7 +141,7 @@ impl Hosting {
             session,
             keeping,
             deltas: Deltas::default(),
-            door: Door {
+            door: SocketContext {
                 run: spec.run,
                 commands: commands_in,
                 watchers: watchers_in,
@@ -218,7 +218,7 @@ impl Hosting {
                             warn!(attempt, cause = %error, "no connection can be taken, trying again");
                         }
                         // No file is left to open; the run must not be kept busy by that.
-                        tokio::time::sleep(FRAME).await;
+                        tokio::time::sleep(DELTA_INTERVAL).await;
                     }
                 },
                 Some(watcher) = self.watchers.recv() => {
@@ -231,7 +231,7 @@ impl Hosting {
                 () = timer.as_mut() => {
                     self.do_what_is_due(&mut times, paused)?;
                     if times.look_at <= Instant::now() {
-                        times.look_at = Instant::now() + LOOK;
+                        times.look_at = Instant::now() + FOLDER_CHECK_INTERVAL;
                         if folder.is_deleted() {
                             warn!("folder of the run was deleted, so the run ends");
                             // Nobody can find this run any more, to read it or to stop it.
@@ -260,7 +260,7 @@ impl Hosting {
             tasks.close();
             tasks.wait().await;
         };
-        let _deaf = tokio::time::timeout(FAREWELL, farewell).await;
+        let _deaf = tokio::time::timeout(LAST_REPLY_TIMEOUT, farewell).await;
         kept
     }
 
@@ -278,7 +278,7 @@ impl Hosting {
     fn do_what_is_due(&mut self, times: &mut Times, paused: bool) -> Result<(), HostError> {
         let now = Instant::now();
         if paused && times.retry_at <= now {
-            times.retry_at = now + RETRY;
+            times.retry_at = now + FULL_DISK_RETRY_DELAY;
             self.keep()?;
         }
         if !paused {
@@ -290,19 +290,19 @@ impl Hosting {
         }
         if self.deltas.pressing() && times.flush_at <= now {
             self.deltas.flush(self.keeping.writer.next_seq() - 1);
-            times.flush_at = now + FRAME;
+            times.flush_at = now + DELTA_INTERVAL;
         }
         Ok(())
     }
 
     /// Takes what the session says, and all that it has said already.
-    fn heard(&mut self, output: Option<Output>) -> Result<(), HostError> {
+    fn heard(&mut self, output: Option<SessionOutput>) -> Result<(), HostError> {
         let mut next = Some(output);
         while let Some(output) = next {
             match output {
                 None => self.over = true,
-                Some(Output::Delta(delta)) => self.deltas.take(delta),
-                Some(Output::Event(event)) => {
+                Some(SessionOutput::Delta(delta)) => self.deltas.take(delta),
+                Some(SessionOutput::Event(event)) => {
                     self.deltas.note(&event.kind);
                     self.keeping.batch.push(event);
                 }

@@ -30,7 +30,7 @@ const THRIFT: (&str, &str) =
     ("GLIBC_TUNABLES", "glibc.malloc.trim_threshold=131072:glibc.malloc.arena_max=1");
 
 /// How long a runner may take to begin.
-const PATIENCE: Duration = Duration::from_secs(20);
+const RUNNER_START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The runners that this process has started and not yet waited for.
 static STARTED: Mutex<Vec<Started>> = Mutex::new(Vec::new());
@@ -102,7 +102,7 @@ pub fn launch(
     folder: &Path,
     vars: &[(OsString, OsString)],
 ) -> Result<(), LaunchError> {
-    launch_within(PATIENCE, program, folder, vars)
+    launch_within(RUNNER_START_TIMEOUT, program, folder, vars)
 }
 
 /// The same with another patience.

@@ -10,10 +10,10 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use super::folder::{self, RunFolder};
 use super::socket::next_line;
-use super::wire::{FromRunner, Refused, RunCommand, ToRunner};
+use super::wire::{CommandRefused, FromRunner, RunCommand, ToRunner};
 
 /// How long a runner may take to say who it is.
-const HELLO: Duration = Duration::from_secs(5);
+const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a runner could not be spoken to.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +55,7 @@ impl Link {
             protocol: 0,
             takes_back: false,
         };
-        let hello = tokio::time::timeout(HELLO, link.next()).await;
+        let hello = tokio::time::timeout(HELLO_TIMEOUT, link.next()).await;
         match hello.map_err(|_| io::ErrorKind::TimedOut.into()).and_then(|said| said) {
             Ok(Some(FromRunner::Hello { protocol, pid, takes_back, .. })) => {
                 link.pid = pid;
@@ -83,7 +83,7 @@ impl Link {
         &mut self,
         id: CommandId,
         command: RunCommand,
-    ) -> io::Result<Result<(), Refused>> {
+    ) -> io::Result<Result<(), CommandRefused>> {
         self.send(id.clone(), command).await?;
         loop {
             match self.next().await? {
@@ -100,7 +100,7 @@ impl Link {
     pub(super) async fn tools(
         mut self,
         secret: &str,
-    ) -> io::Result<Result<std::os::unix::net::UnixStream, Refused>> {
+    ) -> io::Result<Result<std::os::unix::net::UnixStream, CommandRefused>> {
         self.say(&ToRunner::Tools { secret: secret.to_owned() }).await?;
         let replied = async {
             loop {
@@ -111,7 +111,7 @@ impl Link {
                 }
             }
         };
-        let replied = tokio::time::timeout(HELLO, replied).await;
+        let replied = tokio::time::timeout(HELLO_TIMEOUT, replied).await;
         if let Some(refused) = replied.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?? {
             return Ok(Err(refused));
         }

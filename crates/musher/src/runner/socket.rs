@@ -12,7 +12,9 @@ use tokio_util::task::TaskTracker;
 
 use super::folder;
 use super::tools::OwnTools;
-use super::wire::{FromRunner, LONGEST, PROTOCOL, Refused, RunCommand, ToRunner};
+use super::wire::{
+    CommandRefused, FromRunner, MAX_WIRE_LINE_BYTES, PROTOCOL, RunCommand, ToRunner,
+};
 
 /// Lines that may wait for a reader; text in flight beyond that is dropped for it.
 const WAITING: usize = 256;
@@ -22,13 +24,13 @@ const KEPT: usize = 64 * 1024;
 const REMEMBERED: usize = 4096;
 
 /// A command with the way back.
-pub(super) type Asked = (CommandId, RunCommand, oneshot::Sender<Option<Refused>>);
+pub(super) type SocketCommand = (CommandId, RunCommand, oneshot::Sender<Option<CommandRefused>>);
 
 /// What connections need of the runner.
 #[derive(Debug, Clone)]
-pub(super) struct Door {
+pub(super) struct SocketContext {
     pub(super) run: RunId,
-    pub(super) commands: mpsc::Sender<Asked>,
+    pub(super) commands: mpsc::Sender<SocketCommand>,
     pub(super) watchers: mpsc::Sender<mpsc::Sender<FromRunner>>,
     pub(super) paused: watch::Receiver<Option<String>>,
     /// Replies that are still on their way.
@@ -37,7 +39,7 @@ pub(super) struct Door {
 }
 
 /// Serves one connection until it closes.
-pub(super) async fn serve(stream: UnixStream, door: Door) {
+pub(super) async fn serve(stream: UnixStream, door: SocketContext) {
     if !folder::is_trusted(&stream) {
         return;
     }
@@ -122,7 +124,7 @@ pub(super) async fn bridged(
     mut write: OwnedWriteHalf,
 ) {
     let admitted = tools.admits(secret);
-    let refused = (!admitted).then(|| Refused {
+    let refused = (!admitted).then(|| CommandRefused {
         code: "wrong_secret".into(),
         message: "this is not the secret of a run that is under way".into(),
     });
@@ -131,7 +133,7 @@ pub(super) async fn bridged(
     }
 }
 
-async fn take(message: ToRunner, door: &Door, lines: &mpsc::Sender<FromRunner>) {
+async fn take(message: ToRunner, door: &SocketContext, lines: &mpsc::Sender<FromRunner>) {
     match message {
         // It comes too late on a connection that is used already.
         ToRunner::Tools { .. } => {}
@@ -166,11 +168,11 @@ pub(super) async fn next_line<R: AsyncBufReadExt + Unpin>(
     read: &mut R,
     line: &mut Vec<u8>,
 ) -> std::io::Result<bool> {
-    let room = (LONGEST + 1).saturating_sub(line.len()) as u64;
+    let room = (MAX_WIRE_LINE_BYTES + 1).saturating_sub(line.len()) as u64;
     read.take(room).read_until(b'\n', line).await?;
     match line.last() {
         Some(b'\n') => Ok(true),
-        Some(_) if line.len() > LONGEST => Err(std::io::ErrorKind::InvalidData.into()),
+        Some(_) if line.len() > MAX_WIRE_LINE_BYTES => Err(std::io::ErrorKind::InvalidData.into()),
         Some(_) | None => Ok(false),
     }
 }
@@ -179,13 +181,13 @@ pub(super) async fn next_line<R: AsyncBufReadExt + Unpin>(
 /// one before it to be durable: a stop must get through while the disk is full.
 pub(super) async fn obey(
     session: SessionHandle,
-    mut commands: mpsc::Receiver<Asked>,
+    mut commands: mpsc::Receiver<SocketCommand>,
     wanted: watch::Sender<u64>,
     ending: watch::Sender<bool>,
     durable: watch::Receiver<u64>,
     replies: TaskTracker,
 ) {
-    let mut done: HashMap<CommandId, Result<u64, Refused>> = HashMap::new();
+    let mut done: HashMap<CommandId, Result<u64, CommandRefused>> = HashMap::new();
     let mut order: VecDeque<CommandId> = VecDeque::new();
     while let Some((id, command, reply)) = commands.recv().await {
         let taken = match done.get(&id) {
@@ -196,7 +198,8 @@ pub(super) async fn obey(
                 if ends {
                     ending.send_replace(true);
                 }
-                let taken = taken.map(|seq| if ends { 0 } else { seq }).map_err(Refused::from);
+                let taken =
+                    taken.map(|seq| if ends { 0 } else { seq }).map_err(CommandRefused::from);
                 if order.len() >= REMEMBERED
                     && let Some(oldest) = order.pop_front()
                 {
@@ -229,7 +232,7 @@ mod tests {
     use std::time::Duration;
 
     use musher_core::EventKind;
-    use musher_runtime::{Environment, Keeper, Output, SessionSpec};
+    use musher_runtime::{Environment, Keeper, SessionOutput, SessionSpec};
 
     use super::*;
 
@@ -247,7 +250,7 @@ mod tests {
         spec.keeper = Some(Keeper { raw, durable: durable.clone() });
         let mut session = runtime.start(spec);
         while let Some(said) = session.next().await {
-            if let Output::Event(event) = said
+            if let SessionOutput::Event(event) = said
                 && matches!(event.kind, EventKind::TurnStarted { .. })
             {
                 break;
@@ -273,7 +276,7 @@ mod tests {
         assert_eq!((said.await.unwrap(), said_again.await.unwrap()), (None, None));
         let mut heard = 0;
         while let Some(said) = session.next().await {
-            if let Output::Event(event) = said
+            if let SessionOutput::Event(event) = said
                 && matches!(&event.kind, EventKind::UserMessage { text, .. } if text == "More.")
             {
                 heard += 1;

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use musher_core::{
-    AgentName, Decision, Lineage, PromptId, RunId, SessionId, StoryId, ToolRules, Usd,
+    AgentName, AskDecision, Lineage, PromptId, RunId, SessionId, StoryId, ToolRules, Usd,
 };
 use musher_runtime::{
-    AskPolicy, Containment, Environment, Host, Limits, PendingPrompt, ProjectTrust, Resume,
+    AskPolicy, Containment, Environment, Host, PendingPrompt, ProjectTrust, ResumeFrom, RunLimits,
     SessionSpec, Snapshot, Sweep, SystemPrompt, untrusted,
 };
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub use model::{KeyFrom, ModelSpec};
 pub const VERSION: u32 = 1;
 
 /// No file of it is longer: prompts and texts in it have bounds of their own.
-const LONGEST: u64 = 256 << 20;
+const MAX_SPEC_FILE_BYTES: u64 = 256 << 20;
 
 /// One run, as its runner must know it. It holds no secret: those come from the runner's own environment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ pub struct RunSpec {
     pub prompt: String,
     /// Prompts that an earlier run took and did not begin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pending: Vec<Pending>,
+    pub pending: Vec<SpecPrompt>,
     pub cwd: PathBuf,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -67,7 +67,7 @@ pub struct RunSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
     #[serde(default)]
-    pub bounds: Bounds,
+    pub bounds: RunBounds,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<Resuming>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ pub struct RunSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, EnvValue>,
+    pub env: BTreeMap<String, SpecEnvValue>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<String>,
 }
@@ -100,7 +100,7 @@ impl FilesSpec {
 
 /// A prompt that waits from the start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pending {
+pub struct SpecPrompt {
     pub id: PromptId,
     pub text: String,
 }
@@ -116,7 +116,7 @@ pub enum SystemWords {
 /// A variable for the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum EnvValue {
+pub enum SpecEnvValue {
     Value(String),
     /// The value of a variable that the runner itself was given; it is never written down.
     From(String),
@@ -125,7 +125,7 @@ pub enum EnvValue {
 /// What ends the run, and what becomes of an ask that nobody answers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Bounds {
+pub struct RunBounds {
     pub max_turns: Option<u32>,
     pub budget: Option<Usd>,
     pub inactivity_ms: Option<u64>,
@@ -134,7 +134,7 @@ pub struct Bounds {
     /// After how long the log says that an ask still waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_reminder_ms: Option<u64>,
-    pub ask_default: Decision,
+    pub ask_default: AskDecision,
     pub linger_ms: u64,
 }
 
@@ -183,7 +183,8 @@ impl RunSpec {
     pub fn read(folder: &Path) -> Result<Self, SpecError> {
         let path = folder.join("spec.json");
         let unreadable = |source| SpecError::Unreadable { path: path.clone(), source };
-        let text = untrusted::read(&path, LONGEST).map_err(|unfit| unreadable(unfit.into_io()))?;
+        let text = untrusted::read(&path, MAX_SPEC_FILE_BYTES)
+            .map_err(|unfit| unreadable(unfit.into_io()))?;
         let malformed = |source| SpecError::Malformed { path: path.clone(), source };
         // The version is looked at first: a newer file may well have another shape.
         #[derive(Deserialize)]
@@ -201,8 +202,8 @@ impl RunSpec {
     pub fn session(&self, mut environment: Environment) -> Result<SessionSpec, SpecError> {
         for (name, value) in &self.env {
             environment = match value {
-                EnvValue::Value(value) => environment.set(name, value),
-                EnvValue::From(from) => {
+                SpecEnvValue::Value(value) => environment.set(name, value),
+                SpecEnvValue::From(from) => {
                     let given = environment.get(from).map(ToOwned::to_owned);
                     let missing =
                         || SpecError::NoVariable { name: name.clone(), from: from.clone() };
@@ -213,7 +214,7 @@ impl RunSpec {
         let model_options = self.model_options.options(&environment)?;
         let millis = |ms: Option<u64>| ms.map(Duration::from_millis);
         let mut spec = SessionSpec::new(self.prompt.clone(), self.cwd.clone(), environment);
-        let waiting = |Pending { id, text }: Pending| PendingPrompt { id, text };
+        let waiting = |SpecPrompt { id, text }: SpecPrompt| PendingPrompt { id, text };
         spec.pending = self.pending.iter().cloned().map(waiting).collect();
         spec.model.clone_from(&self.model);
         spec.model_options = model_options;
@@ -225,7 +226,7 @@ impl RunSpec {
         let FilesSpec { base, trusted } = self.files.clone();
         spec.project = ProjectTrust { base, trusted };
         spec.permission_mode.clone_from(&self.permission_mode);
-        spec.limits = Limits {
+        spec.limits = RunLimits {
             max_turns: self.bounds.max_turns,
             budget: self.bounds.budget,
             inactivity: millis(self.bounds.inactivity_ms),
@@ -236,13 +237,13 @@ impl RunSpec {
             default: self.bounds.ask_default,
         };
         spec.ask_reminder = millis(self.bounds.ask_reminder_ms);
-        spec.resume = self.resume.clone().map(|resuming| Resume {
+        spec.resume = self.resume.clone().map(|resuming| ResumeFrom {
             fork: resuming.fork,
             fresh_prompt: resuming.fresh_prompt,
             lineage: resuming.lineage,
             turn: resuming.turn,
             session_dir: resuming.session_dir,
-            ..Resume::of(resuming.session)
+            ..ResumeFrom::of(resuming.session)
         });
         spec.program.clone_from(&self.program);
         spec.args.clone_from(&self.args);

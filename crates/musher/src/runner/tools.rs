@@ -13,8 +13,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 use super::spec::RunSpec;
-use crate::mcp::run::{INSTRUCTIONS, Own, Story};
-use crate::mcp::{self, Door};
+use crate::mcp::run::{INSTRUCTIONS, Own, RunStory};
+use crate::mcp::{self, ToolServer};
 
 /// The variable in which a bridge is given the run's secret. Arguments can be seen by everybody, so it is not one.
 pub const SECRET: &str = "MUSHER_RUN_SECRET";
@@ -42,14 +42,14 @@ impl std::fmt::Debug for Secret {
 
 /// The tools before their session has begun.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedTools {
     secret: Secret,
-    story: Story,
+    story: RunStory,
 }
 
-impl Prepared {
+impl PreparedTools {
     pub(super) fn new(spec: &RunSpec) -> std::io::Result<Self> {
-        Self::about(Story {
+        Self::about(RunStory {
             run: Some(spec.run.to_string()),
             story: Some(spec.story.to_string()),
             agent: Some(spec.agent.to_string()),
@@ -58,7 +58,7 @@ impl Prepared {
         })
     }
 
-    pub(super) fn about(story: Story) -> std::io::Result<Self> {
+    pub(super) fn about(story: RunStory) -> std::io::Result<Self> {
         Ok(Self { secret: Secret::mint()?, story })
     }
 
@@ -86,7 +86,7 @@ impl Prepared {
     /// The tools of a session that has begun.
     pub(super) fn open(self, session: SessionHandle) -> OwnTools {
         let tools = Hosts::default().and(self.story).and(RunTools::default());
-        let door = Door::new(Own::new(tools, session), INSTRUCTIONS);
+        let door = ToolServer::new(Own::new(tools, session), INSTRUCTIONS);
         OwnTools { secret: self.secret, door, closing: CancellationToken::new() }
     }
 }
@@ -95,7 +95,7 @@ impl Prepared {
 #[derive(Debug, Clone)]
 pub(super) struct OwnTools {
     secret: Secret,
-    door: Door,
+    door: ToolServer,
     closing: CancellationToken,
 }
 

@@ -2,15 +2,15 @@
 //!
 //! Fields and variants are only ever added; a reader skips what it does not know.
 
-use musher_core::{Answer, AskId, Channel, CommandId, ItemId, PromptId, RunId, Scope};
-use musher_runtime::{Command, CommandError};
+use musher_core::{Answer, AskId, Channel, CommandId, EventScope, ItemId, PromptId, RunId};
+use musher_runtime::{CommandError, SessionCommand};
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol. A server drives runners of its own and of the previous version.
 pub const PROTOCOL: u32 = 1;
 
 /// The longest line that either side reads. A text has 256 KiB at most, and JSON may need six bytes for each of its own.
-pub const LONGEST: usize = 2 * 1024 * 1024;
+pub const MAX_WIRE_LINE_BYTES: usize = 2 * 1024 * 1024;
 
 /// What a runner is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,17 +49,17 @@ pub enum RunCommand {
 
 impl RunCommand {
     /// The command for the session. What a person says carries the command's id into the log.
-    pub(super) fn into_session(self, id: &CommandId) -> Command {
+    pub(super) fn into_session(self, id: &CommandId) -> SessionCommand {
         match self {
-            Self::Prompt { text } => Command::Prompt { id: id.as_str().into(), text },
-            Self::TakeBack { prompt } => Command::TakeBack { id: prompt },
-            Self::Steer { text } => Command::Steer { id: id.as_str().into(), text },
+            Self::Prompt { text } => SessionCommand::Prompt { id: id.as_str().into(), text },
+            Self::TakeBack { prompt } => SessionCommand::TakeBack { id: prompt },
+            Self::Steer { text } => SessionCommand::Steer { id: id.as_str().into(), text },
             Self::Answer { ask, answer } => {
-                Command::Answer { ask, answer, command: Some(id.clone()) }
+                SessionCommand::Answer { ask, answer, command: Some(id.clone()) }
             }
-            Self::Interrupt => Command::Interrupt,
-            Self::Stop => Command::Stop,
-            Self::Kill => Command::Kill,
+            Self::Interrupt => SessionCommand::Interrupt,
+            Self::Stop => SessionCommand::Stop,
+            Self::Kill => SessionCommand::Kill,
         }
     }
 
@@ -93,12 +93,12 @@ pub enum FromRunner {
     Reply {
         id: CommandId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        refused: Option<Refused>,
+        refused: Option<CommandRefused>,
     },
     /// The last word on a bridge's request, in this protocol.
     Tools {
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        refused: Option<Refused>,
+        refused: Option<CommandRefused>,
     },
     Delta(DeltaLine),
     /// The run waits for something outside of it, or no longer does.
@@ -122,18 +122,18 @@ pub struct DeltaLine {
     #[serde(default)]
     pub after: u64,
     pub text: String,
-    #[serde(default, skip_serializing_if = "Scope::is_main")]
-    pub scope: Scope,
+    #[serde(default, skip_serializing_if = "EventScope::is_main")]
+    pub scope: EventScope,
 }
 
 /// Why a command had no effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refused {
+pub struct CommandRefused {
     pub code: String,
     pub message: String,
 }
 
-impl From<CommandError> for Refused {
+impl From<CommandError> for CommandRefused {
     fn from(error: CommandError) -> Self {
         let code = match &error {
             CommandError::Ended => "run_ended",

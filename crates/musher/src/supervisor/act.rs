@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::Ground;
+use super::SupervisorContext;
 use super::assign::Assignment;
 use super::attend::Attendants;
 use crate::fail;
@@ -18,15 +18,15 @@ use crate::runner::log::{Lock, is_begun};
 use crate::runner::spec::RunSpec;
 use crate::runner::wire::RunCommand;
 use crate::worktree::{self, Lane, WorktreeError};
-use musher_core::pool::{Action, DeliveryKind, Input, Slot, TextKey, Wear};
+use musher_core::pool::{Action, DeliveryKind, PoolInput, Slot, TextKey, Wear};
 use musher_core::{
-    Answer, BranchRef, CommandId, ErrorClass, ErrorInfo, RunId, RunPlan, SlotId, Start, StoryId,
-    Usd,
+    Answer, BranchRef, CommandId, ErrorClass, ErrorInfo, RunId, RunPlan, SlotId, StoryId, Usd,
+    WorktreeStart,
 };
 use tracing::{Instrument, Span, debug, error, info_span, warn};
 
 /// What cannot be done now is tried again after this long.
-const AGAIN: Duration = Duration::from_secs(2);
+const ACTION_RETRY_DELAY: Duration = Duration::from_secs(2);
 /// An action that takes longer than this is told: somebody waits for a run that begins or ends.
 const SLOW_ACTION: Duration = Duration::from_secs(10);
 /// How often a log is tried that looks broken. A runner whose folder was deleted has ended by then.
@@ -35,7 +35,7 @@ pub(super) const TRIES: u32 = 5;
 /// Whoever acts.
 #[derive(Debug, Clone)]
 pub(super) struct Actor {
-    pub(super) ground: Arc<Ground>,
+    pub(super) ground: Arc<SupervisorContext>,
     pub(super) attendants: Attendants,
     /// Slots that were set up once and had to be made anew, so that they must be set up again.
     pub(super) remade: Arc<Mutex<BTreeSet<SlotId>>>,
@@ -73,14 +73,14 @@ impl Actor {
         }
     }
 
-    pub(super) async fn tell(&self, input: Input) {
+    pub(super) async fn tell(&self, input: PoolInput) {
         if let Err(error) = self.ground.pool.tell(input).await {
             // A pool that is gone takes the server with it.
             debug!(cause = %error, "the pool is gone and hears nothing");
         }
     }
 
-    async fn prepare(&self, run: RunId, slot: SlotId, branch: BranchRef, start: Start) {
+    async fn prepare(&self, run: RunId, slot: SlotId, branch: BranchRef, start: WorktreeStart) {
         fail::point("before_prepare");
         let made = async {
             let (plan, ..) = self.plan(run).await?;
@@ -88,17 +88,19 @@ impl Actor {
             let on = named(&branch)?;
             let slots = &self.ground.slots;
             let start = match start {
-                Start::Fresh => worktree::Start::Base { branch: self.ground.base.clone() },
-                Start::Keep => worktree::Start::Keep,
-                Start::Snapshot { of } => {
+                WorktreeStart::Fresh => {
+                    worktree::SlotStart::Base { branch: self.ground.base.clone() }
+                }
+                WorktreeStart::Keep => worktree::SlotStart::Keep,
+                WorktreeStart::Snapshot { of } => {
                     let snapshot = slots.apart(Lane::Look(of), "a snapshot", async move |slots| {
                         slots.snapshot(of).await
                     });
                     let snapshot: Result<_, WorktreeError> = snapshot.await;
-                    worktree::Start::Commit(snapshot.map_err(|error| unmade(&error))?)
+                    worktree::SlotStart::Commit(snapshot.map_err(|error| unmade(&error))?)
                 }
             };
-            let keep = start == worktree::Start::Keep;
+            let keep = start == worktree::SlotStart::Keep;
             let made = slots.apart(Lane::Slot(slot), "a start", async move |slots| {
                 let prepared = slots.prepare(slot, &on, &start).await?;
                 if prepared.fresh || !keep {
@@ -113,11 +115,11 @@ impl Actor {
             Ok::<_, ErrorInfo>(prepared.head.to_string())
         };
         let input = match made.await {
-            Ok(head) => Input::Prepared { run, head },
+            Ok(head) => PoolInput::Prepared { run, head },
             Err(error) => {
                 error!(cause = error.message, "worktree could not be prepared");
                 self.undo(slot, &branch).await;
-                Input::PrepareFailed { run, error }
+                PoolInput::PrepareFailed { run, error }
             }
         };
         fail::point("after_prepare");
@@ -129,7 +131,7 @@ impl Actor {
             Ok(()) => {
                 fail::point("after_spawn");
                 self.attendants.attend(run);
-                self.tell(Input::RunnerUp { run }).await;
+                self.tell(PoolInput::RunnerUp { run }).await;
             }
             Err(error) => {
                 error!(cause = error.message, "runner could not be started");
@@ -144,7 +146,7 @@ impl Actor {
                 if let Ok(branch) = self.branch_in(slot).await {
                     self.undo(slot, &branch).await;
                 }
-                self.tell(Input::SpawnFailed { run, error }).await;
+                self.tell(PoolInput::SpawnFailed { run, error }).await;
             }
         }
     }
@@ -269,14 +271,14 @@ impl Actor {
             };
             if tries == TRIES {
                 error!(attempt = tries, cause = why, "run log could not be closed, given up");
-                return self.tell(Input::LogLost { run, error: log_lost(&why) }).await;
+                return self.tell(PoolInput::LogLost { run, error: log_lost(&why) }).await;
             }
             attempt += 1;
             if attempt.is_power_of_two() {
                 warn!(attempt, cause = why, "run log could not be closed, trying again");
             }
             self.ground.bus.set_note(run, Some(why));
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(ACTION_RETRY_DELAY).await;
         }
     }
 
@@ -305,7 +307,7 @@ impl Actor {
             Err(error) => (None, Some(error)),
         };
         fail::point("after_finish");
-        self.tell(Input::Finished { run, commit, error }).await;
+        self.tell(PoolInput::Finished { run, commit, error }).await;
     }
 
     /// What could be lost is kept on a ref, and the slot is made ready for the next story before that one waits for it.
@@ -315,7 +317,7 @@ impl Actor {
             Ok(name) => name,
             Err(error) => return error!(cause = error.message, "worktree is not cleared"),
         };
-        let Ground { slots, base, .. } = &*self.ground;
+        let SupervisorContext { slots, base, .. } = &*self.ground;
         let mut attempt = 0_u32;
         loop {
             let (name, base) = (RecoveryName::of(&name), base.clone());
@@ -332,12 +334,12 @@ impl Actor {
                         let cause = error.to_string();
                         warn!(attempt, cause, "worktree could not be cleared, trying again");
                     }
-                    tokio::time::sleep(AGAIN).await;
+                    tokio::time::sleep(ACTION_RETRY_DELAY).await;
                 }
             }
         }
         fail::point("after_release");
-        self.tell(Input::Released { slot, branch }).await;
+        self.tell(PoolInput::Released { slot, branch }).await;
     }
 
     async fn merge(&self, command: CommandId, branch: BranchRef) {
@@ -368,7 +370,7 @@ impl Actor {
         };
         let result = merged.await;
         fail::point("after_merge");
-        self.tell(Input::Merged { command, story, result }).await;
+        self.tell(PoolInput::Merged { command, story, result }).await;
     }
 
     /// Whether a branch still stands where its first run began.

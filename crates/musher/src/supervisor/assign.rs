@@ -5,25 +5,25 @@ use std::time::Duration;
 
 use musher_core::pool::TextKey;
 use musher_core::{
-    BranchRef, Decision, ErrorClass, ErrorInfo, Lineage, Opening, RunId, RunPlan, SessionId,
-    StoryId, ToolRules, Usd, Words,
+    AskDecision, BranchRef, ErrorClass, ErrorInfo, FirstPrompt, Lineage, RunId, RunPlan, SessionId,
+    SessionOpening, StoryId, ToolRules, Usd,
 };
 use musher_runtime::{
     AskPolicy, KeySource, SystemPrompt, control_group, find_program, has_session,
 };
 
-use super::Ground;
+use super::SupervisorContext;
 use crate::checks::executed;
-use crate::config::trust::Accepted;
-use crate::config::{self, Agent, EnvValue, Project};
+use crate::config::trust::AcceptedFiles;
+use crate::config::{self, AgentConfig, EnvSource, ProjectConfig};
 use crate::git::{Branch, GitError};
 use crate::journal::JournalError;
 use crate::runner::sessions;
 use crate::runner::spec::{
-    self, Bounds, FilesSpec, KeyFrom, ModelSpec, Resuming, RunSpec, SystemWords, VERSION,
+    self, FilesSpec, KeyFrom, ModelSpec, Resuming, RunBounds, RunSpec, SystemWords, VERSION,
 };
 use crate::runtimes;
-use crate::worktree::{Lane, Slots, WorktreeError};
+use crate::worktree::{Lane, WorktreeError, WorktreeSlots};
 
 /// What a run is to be, as the pool has planned it.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ pub(super) struct Assignment {
     pub(super) files: FilesSpec,
 }
 
-impl Ground {
+impl SupervisorContext {
     /// Refuses what could not run, before anything is made for it.
     pub(super) fn check(&self, plan: &RunPlan) -> Result<(), ErrorInfo> {
         let project = self.settings.project();
@@ -57,13 +57,13 @@ impl Ground {
                     .with_hint(format!("install it, or name it as `command` of {}", agent.name))
             })?;
         }
-        let from_turn = matches!(plan.kind.opening(), Opening::Fork { turn: Some(_), .. });
+        let from_turn = matches!(plan.kind.opening(), SessionOpening::Fork { turn: Some(_), .. });
         if from_turn && !runtimes::MODELS.iter().any(|(name, _)| *name == agent.runtime) {
             let message = format!("{} cannot go on from a turn of its choice", agent.runtime);
             return Err(config_error(message).with_hint("fork the whole session"));
         }
         for (name, value) in &agent.env {
-            if let EnvValue::From(from) = value
+            if let EnvSource::From(from) = value
                 && self.environment.get(from).is_none()
             {
                 let message =
@@ -88,8 +88,8 @@ impl Ground {
         let told = self.story(&plan.story)?;
         let (branch, base) = (branch.to_string(), self.base.to_string());
         let rendered = agent
-            .render(&config::Context {
-                story: config::Story {
+            .render(&config::TemplateContext {
+                story: config::TemplateStory {
                     id: plan.story.as_str(),
                     title: &told.title,
                     text: &told.text,
@@ -103,18 +103,18 @@ impl Ground {
         // Somebody who has forgotten everything needs the whole story beside the new words.
         let with_story = |own: String| (own.clone(), format!("{}\n\n{own}", rendered.prompt));
         let (prompt, fresh_prompt) = match plan.words {
-            Words::Story => (rendered.prompt.clone(), rendered.prompt),
-            Words::Own => with_story(self.prompt_of(*run)?),
-            Words::Of { run } => with_story(self.prompt_of(run)?),
+            FirstPrompt::Story => (rendered.prompt.clone(), rendered.prompt),
+            FirstPrompt::Own => with_story(self.prompt_of(*run)?),
+            FirstPrompt::Of { run } => with_story(self.prompt_of(run)?),
             // An agent that was told nothing has nothing to go on with.
-            Words::Continue => {
+            FirstPrompt::Continue => {
                 unsaid.opening.unwrap_or((rendered.continue_prompt, rendered.prompt))
             }
         };
         let resume = match plan.kind.opening() {
-            Opening::Fresh => None,
-            Opening::Resume { session } => Some((session, false, None)),
-            Opening::Fork { session, turn } => Some((session, true, turn)),
+            SessionOpening::Fresh => None,
+            SessionOpening::Resume { session } => Some((session, false, None)),
+            SessionOpening::Fork { session, turn } => Some((session, true, turn)),
         };
         let lineage = match &resume {
             Some((session, _, _)) => self.views.session_lineage(session).map_err(|e| broken(&e))?,
@@ -177,7 +177,7 @@ impl Ground {
         let internal = |error: String| ErrorInfo::new(ErrorClass::Internal, error);
         let (base, branch) = (self.base.clone(), branch.to_string());
         let copied = project.worktree.copy.clone();
-        let look = async move |slots: Slots| {
+        let look = async move |slots: WorktreeSlots| {
             let git = slots.git();
             let branch = Branch::new(branch).map_err(GitError::from)?;
             let (base, tip) = git.resolve_with(&base, &branch).await?;
@@ -190,7 +190,7 @@ impl Ground {
         let looked = self.slots.apart(Lane::Repository, "the look at project files", look);
         let base = looked.await.map_err(|error| internal(error.to_string()))?;
         let state = self.home.path().to_owned();
-        let accepted = tokio::task::spawn_blocking(move || Accepted::read(&state)).await;
+        let accepted = tokio::task::spawn_blocking(move || AcceptedFiles::read(&state)).await;
         let accepted = accepted
             .map_err(|error| internal(error.to_string()))?
             .map_err(|error| config_error(error.to_string()))?;
@@ -210,7 +210,7 @@ impl Ground {
     }
 
     /// The agent's rules, with what a person granted it since. A file of grants with a mistake in it grants nothing.
-    fn rules(&self, agent: &Agent) -> ToolRules {
+    fn rules(&self, agent: &AgentConfig) -> ToolRules {
         let granted = self.settings.local().read().map(|local| local.granted(&agent.name));
         let granted = granted.unwrap_or_else(|error| {
             tracing::warn!(agent = %agent.name, cause = %error, "saved permissions cannot be read; none is given");
@@ -236,7 +236,7 @@ impl Ground {
 }
 
 /// The agent that a plan names, as it is today.
-fn seat<'a>(project: &'a Project, plan: &RunPlan) -> Result<&'a Agent, ErrorInfo> {
+fn seat<'a>(project: &'a ProjectConfig, plan: &RunPlan) -> Result<&'a AgentConfig, ErrorInfo> {
     project.agent(plan.agent.as_str()).ok_or_else(|| {
         config_error(format!("agent {} is not in the project file any more", plan.agent))
     })
@@ -255,14 +255,14 @@ fn config_error(message: String) -> ErrorInfo {
     ErrorInfo::new(ErrorClass::Config, message)
 }
 
-fn variable(value: &EnvValue) -> spec::EnvValue {
+fn variable(value: &EnvSource) -> spec::SpecEnvValue {
     match value {
-        EnvValue::Text(text) => spec::EnvValue::Value(text.clone()),
-        EnvValue::From(from) => spec::EnvValue::From(from.clone()),
+        EnvSource::Text(text) => spec::SpecEnvValue::Value(text.clone()),
+        EnvSource::From(from) => spec::SpecEnvValue::From(from.clone()),
     }
 }
 
-fn model_options(agent: &Agent, repo: &Path) -> ModelSpec {
+fn model_options(agent: &AgentConfig, repo: &Path) -> ModelSpec {
     let choice = agent.model_choice.clone();
     let key = choice.key.map(|source| match source {
         KeySource::Env(name) => KeyFrom::Env(name),
@@ -288,13 +288,13 @@ fn model_options(agent: &Agent, repo: &Path) -> ModelSpec {
     }
 }
 
-fn bounds(agent: &Agent, budget: Option<Usd>) -> Bounds {
+fn bounds(agent: &AgentConfig, budget: Option<Usd>) -> RunBounds {
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let (ask_deadline, ask_default) = match agent.asks {
         AskPolicy::Wait { deadline, default } => (deadline, default),
-        AskPolicy::Deny => (Some(Duration::ZERO), Decision::Deny),
+        AskPolicy::Deny => (Some(Duration::ZERO), AskDecision::Deny),
     };
-    Bounds {
+    RunBounds {
         max_turns: agent.limits.max_turns,
         budget: agent.limits.budget.into_iter().chain(budget).min(),
         inactivity_ms: agent.limits.inactivity.map(millis),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use musher_core::pool::{Heard, Input, Undelivered, UndeliveredCode};
+use musher_core::pool::{PoolInput, RunReport, Undelivered, UndeliveredCode};
 use musher_core::{CommandId, Lineage, RunId};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinError;
@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{debug, error, info, warn};
 
 use super::act::{TRIES, log_lost};
-use super::hear::Ear;
+use super::event_listener::EventListener;
 use super::insist::Insistence;
 use super::mailbox::Mailbox;
 use super::persist::persist;
@@ -24,14 +24,14 @@ use crate::bus::Bus;
 use crate::fail;
 use crate::pool::PoolHandle;
 use crate::runner::link::Link;
-use crate::runner::log::{Lock, LogError, Read, Reader, lines, outcome};
+use crate::runner::log::{Lock, LogError, LogRead, LogReader, lines, outcome};
 use crate::runner::spec::RunSpec;
-use crate::runner::wire::{FromRunner, PROTOCOL, Refused, RunCommand};
+use crate::runner::wire::{CommandRefused, FromRunner, PROTOCOL, RunCommand};
 
 /// How often a runner that does not answer is looked for.
-const SWEEP: Duration = Duration::from_secs(1);
+const LOST_RUNNER_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a runner may take to greet before others are heeded again.
-const GREETING: Duration = Duration::from_secs(2);
+const GREETING_TIMEOUT: Duration = Duration::from_secs(2);
 /// How much of a log is read at a time.
 const PIECE: usize = 256 * 1024;
 /// How many logs are read at the same time. A disk that never answers costs these threads and nobody else's.
@@ -91,7 +91,7 @@ impl Attendants {
         let pool = self.shared.pool.clone();
         self.shared.tasks.spawn(async move {
             let result = Err(Undelivered { code: UndeliveredCode::Failed, message });
-            if let Err(error) = pool.tell(Input::Delivered { run, command, result }).await {
+            if let Err(error) = pool.tell(PoolInput::Delivered { run, command, result }).await {
                 // A pool that is gone takes the server with it.
                 debug!(run.id = %run, cause = %error, "the pool is gone and hears nothing");
             }
@@ -164,14 +164,14 @@ struct Attendant {
 /// Where the log is read, and what was understood of it.
 #[derive(Debug)]
 struct Listening {
-    reader: Option<Reader>,
-    ear: Ear,
+    reader: Option<LogReader>,
+    ear: EventListener,
 }
 
 /// What was read at once.
 #[derive(Debug)]
 struct Piece {
-    heard: Vec<(u64, Heard)>,
+    heard: Vec<(u64, RunReport)>,
     /// There may be more.
     more: bool,
 }
@@ -183,7 +183,7 @@ impl Listening {
         listening: Option<Self>,
         folder: &Path,
     ) -> (Self, Result<Piece, LogError>) {
-        let begin = || Self { reader: None, ear: Ear::new(run, lineage(folder)) };
+        let begin = || Self { reader: None, ear: EventListener::new(run, lineage(folder)) };
         let mut listening = listening.unwrap_or_else(begin);
         let piece = listening.read(folder);
         (listening, piece)
@@ -193,7 +193,7 @@ impl Listening {
         let Self { reader, ear } = self;
         let open = match reader {
             Some(open) => open,
-            None => match Reader::open(folder, None) {
+            None => match LogReader::open(folder, None) {
                 // What the pool knows must still be in the log after a loss of power.
                 Ok(open) => reader.insert(open.only_synced()),
                 // The runner has not begun yet.
@@ -207,13 +207,13 @@ impl Listening {
         loop {
             buffer.clear();
             match open.read(&mut buffer, PIECE) {
-                Ok(Read::Lines(batch)) => {
+                Ok(LogRead::Lines(batch)) => {
                     bytes += batch.lines.len();
                     heard.extend(lines(&buffer[batch.lines]).filter_map(|line| ear.hear(line)));
                 }
                 // What was read and is gone was never acknowledged; the pool keeps what it heard.
-                Ok(Read::Reset { .. }) => continue,
-                Ok(Read::End) => return Ok(Piece { heard, more: false }),
+                Ok(LogRead::Reset { .. }) => continue,
+                Ok(LogRead::End) => return Ok(Piece { heard, more: false }),
                 // What was heard before is told first; the same error comes again.
                 Err(_) if !heard.is_empty() => return Ok(Piece { heard, more: true }),
                 Err(error) => return Err(error),
@@ -234,7 +234,7 @@ impl Attendant {
             self.look().await;
         }
         // A time and not a pause, for a log that grows all the while must not put it off.
-        let mut look_at = Instant::now() + SWEEP;
+        let mut look_at = Instant::now() + LOST_RUNNER_CHECK_INTERVAL;
         loop {
             synced.borrow_and_update();
             if let Err(error) = self.read().await {
@@ -285,7 +285,7 @@ impl Attendant {
                     if link.is_none() {
                         self.look().await;
                     }
-                    look_at = Instant::now() + SWEEP;
+                    look_at = Instant::now() + LOST_RUNNER_CHECK_INTERVAL;
                 }
             }
         }
@@ -293,7 +293,7 @@ impl Attendant {
 
     /// Connects to the runner, if it answers, and gives it what it has not replied to.
     async fn connect(&mut self, wanted: &watch::Receiver<bool>) -> Option<Link> {
-        let open = tokio::time::timeout(GREETING, Link::open(&self.folder)).await;
+        let open = tokio::time::timeout(GREETING_TIMEOUT, Link::open(&self.folder)).await;
         let mut link = match open {
             Ok(Ok(link)) => link,
             Ok(Err(error)) => return self.not_reached(&error.to_string()),
@@ -348,7 +348,7 @@ impl Attendant {
         let message = message.to_owned();
         let result = Err(Undelivered { code: UndeliveredCode::Unfit, message });
         self.mailbox.replied(id);
-        self.tell(Input::Delivered { run: self.run, command: id.clone(), result }).await;
+        self.tell(PoolInput::Delivered { run: self.run, command: id.clone(), result }).await;
         false
     }
 
@@ -365,7 +365,7 @@ impl Attendant {
         }
         if !self.gone {
             self.gone = true;
-            return self.tell(Input::RunnerGone { run: self.run }).await;
+            return self.tell(PoolInput::RunnerGone { run: self.run }).await;
         }
         // A log that was closed has an end. One in which it cannot be read is as good as lost, whatever else can.
         let folder = self.folder.clone();
@@ -380,7 +380,7 @@ impl Attendant {
             && self.unread == TRIES
         {
             error!(run.id = %self.run, attempt = TRIES, cause = why, "run log cannot be read, given up");
-            self.tell(Input::LogLost { run: self.run, error: log_lost(&why) }).await;
+            self.tell(PoolInput::LogLost { run: self.run, error: log_lost(&why) }).await;
         }
         // The pool may have ended the run without a word from the log.
         let run = self.run;
@@ -397,7 +397,7 @@ impl Attendant {
                 self.insistence.answered(&id);
                 if self.mailbox.replied(&id) {
                     let result = refused.map_or(Ok(()), |refused| Err(undelivered(refused)));
-                    self.tell(Input::Delivered { run: self.run, command: id, result }).await;
+                    self.tell(PoolInput::Delivered { run: self.run, command: id, result }).await;
                 }
             }
             FromRunner::Delta(line) => {
@@ -434,10 +434,10 @@ impl Attendant {
             }
             for (seq, what) in heard {
                 // A log that has lost what was heard of it may end with a number that was heard before.
-                if seq > self.cursor || matches!(what, Heard::Ended { .. }) {
+                if seq > self.cursor || matches!(what, RunReport::Ended { .. }) {
                     fail::point("before_heard");
                     self.cursor = seq;
-                    self.tell(Input::Heard { run: self.run, seq, what }).await;
+                    self.tell(PoolInput::Heard { run: self.run, seq, what }).await;
                 }
             }
             if !more {
@@ -462,7 +462,7 @@ impl Attendant {
         }
     }
 
-    async fn tell(&self, input: Input) {
+    async fn tell(&self, input: PoolInput) {
         if let Err(error) = self.pool.tell(input).await {
             // A pool that is gone takes the server with it.
             debug!(run.id = %self.run, cause = %error, "the pool is gone and hears nothing");
@@ -477,7 +477,7 @@ async fn next(link: &mut Option<Link>) -> Option<FromRunner> {
     }
 }
 
-fn undelivered(refused: Refused) -> Undelivered {
+fn undelivered(refused: CommandRefused) -> Undelivered {
     let code = match refused.code.as_str() {
         "run_ended" => UndeliveredCode::RunEnded,
         "ask_closed" | "no_such_ask" => UndeliveredCode::AskClosed,

@@ -3,14 +3,14 @@
 use musher_core::{ErrorClass, ErrorInfo, RunId};
 use uuid::Uuid;
 
-use super::Ground;
+use super::SupervisorContext;
 use crate::runner::log::{Lock, is_begun};
 use crate::runner::spec::RunSpec;
 
 /// How much of the journal's id is in the mark of a process; the rest of the mark is the run's own.
 const JOURNAL: usize = 16;
 
-impl Ground {
+impl SupervisorContext {
     /// What every process of a run carries. It names the journal and the run, so that no sweep ever means another's.
     pub(super) fn mark(&self, nonce: Option<&str>) -> String {
         let journal: String = self.owner.journal.chars().take(JOURNAL).collect();

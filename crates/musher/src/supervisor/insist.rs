@@ -7,14 +7,14 @@ use musher_core::CommandId;
 use musher_runtime::OtherProcess;
 use tokio::time::Instant;
 
-use crate::runner::force::{self, Bounds};
+use crate::runner::force::{self, EndDeadlines};
 use crate::runner::wire::RunCommand;
 
 /// How often a runner is looked at that was told to end, and any other one.
-const SOON: Duration = Duration::from_secs(1);
-const NOW_AND_THEN: Duration = Duration::from_secs(5);
+const ENDING_RUNNER_POLL_INTERVAL: Duration = Duration::from_secs(1);
+const RUNNER_POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// A runner that is found stopped so often in a row is stopped by somebody who does not leave off.
-const PATIENCE: u32 = 6;
+const MAX_STOPPED_SIGHTINGS: u32 = 6;
 
 /// What is known of one runner beside what it says.
 #[derive(Debug)]
@@ -34,27 +34,27 @@ pub(super) struct Insistence {
 #[derive(Debug)]
 struct Ending {
     command: CommandId,
-    bounds: Bounds,
+    bounds: EndDeadlines,
     since: Instant,
     answered: bool,
 }
 
 impl Insistence {
     pub(super) fn on(folder: PathBuf) -> Self {
-        let look_at = Instant::now() + NOW_AND_THEN;
+        let look_at = Instant::now() + RUNNER_POLL_INTERVAL;
         Self { folder, ending: None, greeted: None, paused: false, stopped: 0, look_at }
     }
 
     /// A command is on its way; one that ends the run is followed up.
     pub(super) fn posted(&mut self, id: &CommandId, command: &RunCommand) {
-        let Some(bounds) = Bounds::of(command) else { return };
+        let Some(bounds) = EndDeadlines::of(command) else { return };
         let now = Instant::now();
         let sooner = |ending: &Ending| ending.since + ending.bounds.gone <= now + bounds.gone;
         if self.ending.as_ref().is_some_and(sooner) {
             return;
         }
         self.ending = Some(Ending { command: id.clone(), bounds, since: now, answered: false });
-        self.look_at = self.look_at.min(now + SOON);
+        self.look_at = self.look_at.min(now + ENDING_RUNNER_POLL_INTERVAL);
     }
 
     pub(super) fn answered(&mut self, id: &CommandId) {
@@ -67,7 +67,12 @@ impl Insistence {
     pub(super) async fn look(&mut self) -> Option<String> {
         let now = Instant::now();
         let overdue = self.ending.as_ref().and_then(|ending| ending.overdue(now, self.paused));
-        self.look_at = now + if self.ending.is_some() { SOON } else { NOW_AND_THEN };
+        self.look_at = now
+            + if self.ending.is_some() {
+                ENDING_RUNNER_POLL_INTERVAL
+            } else {
+                RUNNER_POLL_INTERVAL
+            };
         if let Some(why) = overdue {
             return self.kill(why).await;
         }
@@ -82,7 +87,7 @@ impl Insistence {
             return None;
         }
         self.stopped += 1;
-        if self.stopped < PATIENCE || self.ending.is_some() {
+        if self.stopped < MAX_STOPPED_SIGHTINGS || self.ending.is_some() {
             return Some("its runner was stopped by a signal, and was woken".to_owned());
         }
         self.kill("it was stopped by a signal again and again, so it was killed".to_owned()).await
@@ -112,7 +117,7 @@ impl Insistence {
 impl Ending {
     /// Why the runner is no longer waited for, if it is not.
     fn overdue(&self, now: Instant, paused: bool) -> Option<String> {
-        let Self { bounds: Bounds { answer, gone }, since, answered, .. } = self;
+        let Self { bounds: EndDeadlines { answer, gone }, since, answered, .. } = self;
         let waited = now.saturating_duration_since(*since);
         if !answered && waited >= *answer {
             let seconds = answer.as_secs();

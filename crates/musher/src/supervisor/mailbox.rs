@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use crate::runner::wire::RunCommand;
 
 /// A command for a runner, under the name by which it is done once.
-pub(super) type Order = (CommandId, RunCommand);
+pub(super) type RunnerCommand = (CommandId, RunCommand);
 
 /// Where commands for a run are put. Each is durable in the pool, which bounds them.
 #[derive(Debug, Clone, Default)]
@@ -20,13 +20,13 @@ pub(super) struct Mailbox {
 #[derive(Debug, Default)]
 struct Orders {
     /// Those that the attendant has not taken yet.
-    new: Vec<Order>,
+    new: Vec<RunnerCommand>,
     /// Those that the runner has not replied to. A new connection gets them again; the runner does each once.
-    waiting: Vec<Order>,
+    waiting: Vec<RunnerCommand>,
 }
 
 impl Mailbox {
-    pub(super) fn post(&self, order: Order) {
+    pub(super) fn post(&self, order: RunnerCommand) {
         self.orders().new.push(order);
         self.posted.notify_one();
     }
@@ -37,7 +37,7 @@ impl Mailbox {
     }
 
     /// What is new. It waits for a reply from now on.
-    pub(super) fn take(&self) -> Vec<Order> {
+    pub(super) fn take(&self) -> Vec<RunnerCommand> {
         let mut orders = self.orders();
         let mut taken = Vec::new();
         for (id, command) in std::mem::take(&mut orders.new) {
@@ -50,7 +50,7 @@ impl Mailbox {
     }
 
     /// What the runner has not replied to.
-    pub(super) fn waiting(&self) -> Vec<Order> {
+    pub(super) fn waiting(&self) -> Vec<RunnerCommand> {
         self.orders().waiting.clone()
     }
 

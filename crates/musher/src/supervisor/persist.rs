@@ -9,7 +9,7 @@ use tracing::error;
 
 /// Work that broke is begun again after this long, and after twice as long each time up to the second bound.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
 
 /// Works until the work is done. What breaks in between is a bug: it is told, and the work is begun again.
 pub(super) async fn persist<W: Future<Output = ()>>(
@@ -26,7 +26,7 @@ pub(super) async fn persist<W: Future<Output = ()>>(
         error!(run.id = %run, attempt, cause = why, "a bug broke the part that attends the run, trying again");
         note(Some(format!("a bug broke the server's part that attends the run: {why}")));
         tokio::time::sleep(pause).await;
-        pause = LONGEST_PAUSE.min(pause * 2);
+        pause = MAX_RETRY_DELAY.min(pause * 2);
         note(None);
     }
 }

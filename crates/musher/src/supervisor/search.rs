@@ -1,11 +1,11 @@
 //! Searches the work of runs for secrets: at the end of a run, and before a branch is merged.
 
 use super::act::{Actor, named};
-use crate::git::{Branch, Diff, DiffScope};
+use crate::git::{Branch, DiffScope, GitDiff};
 use crate::journal::RunsQuery;
 use crate::secrets;
 use crate::worktree::{Lane, WorktreeError};
-use musher_core::pool::{Input, SecretPlace};
+use musher_core::pool::{PoolInput, SecretPlace};
 use musher_core::{BranchRef, CommandId, RunId, SlotId};
 
 impl Actor {
@@ -24,7 +24,7 @@ impl Actor {
             self.found(diff, runs.runs.iter().map(|run| run.id).collect()).await
         };
         let result = found.await;
-        self.tell(Input::Searched { command, story, result }).await;
+        self.tell(PoolInput::Searched { command, story, result }).await;
     }
 
     /// What the end of a run says of secrets in what its branch adds.
@@ -50,23 +50,23 @@ impl Actor {
     }
 
     /// What a branch adds to the base. A branch that is gone adds nothing; the merge itself reports it.
-    async fn added(&self, lane: Lane, branch: Branch) -> Result<Diff, WorktreeError> {
+    async fn added(&self, lane: Lane, branch: Branch) -> Result<GitDiff, WorktreeError> {
         let base = self.ground.base.clone();
         let look = self.ground.slots.apart(lane, "the search for secrets", async move |slots| {
             let git = slots.git();
             match git.resolve_with(&base, &branch).await? {
                 (base, Some(tip)) if base != tip => {
-                    let limits = secrets::LOOKED_THROUGH;
+                    let limits = secrets::SECRET_SCAN_LIMITS;
                     Ok(git.diff_of(&base, &tip, DiffScope::Whole, limits).await?)
                 }
-                _ => Ok::<_, WorktreeError>(Diff::default()),
+                _ => Ok::<_, WorktreeError>(GitDiff::default()),
             }
         });
         look.await
     }
 
     /// Where a diff holds secrets of these runs or of the server.
-    async fn found(&self, diff: Diff, runs: Vec<RunId>) -> Result<Vec<SecretPlace>, String> {
+    async fn found(&self, diff: GitDiff, runs: Vec<RunId>) -> Result<Vec<SecretPlace>, String> {
         let ground = self.ground.clone();
         let find = tokio::task::spawn_blocking(move || {
             let folders: Vec<_> = runs.into_iter().map(|run| ground.home.run(run)).collect();

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use musher_core::{RunId, SessionEnded};
 
 use crate::home::Home;
-use crate::journal::{Findings, Journal, JournalError, Owner};
+use crate::journal::{Journal, JournalError, JournalFindings, Owner};
 use crate::runner::closing::{Unclosed, close_dead};
 use crate::runner::end;
 use crate::runner::log::{Lock, outcome};
@@ -95,8 +95,8 @@ impl Stray {
     }
 }
 
-fn in_words(home: &Home, findings: &Findings) -> Vec<String> {
-    let Findings { lost, replaced, moved } = findings;
+fn in_words(home: &Home, findings: &JournalFindings) -> Vec<String> {
+    let JournalFindings { lost, replaced, moved } = findings;
     let journal = home.journal();
     let mut notices = Vec::new();
     if let Some((first, last)) = lost {

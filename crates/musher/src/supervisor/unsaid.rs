@@ -3,31 +3,31 @@
 use musher_core::pool::TextKey;
 use musher_core::{CommandId, ErrorInfo, PromptId, RunKind};
 
-use super::Ground;
+use super::SupervisorContext;
 use crate::runner::log::{LogError, OpenEnds, open_ends};
-use crate::runner::spec::{Pending, RunSpec};
+use crate::runner::spec::{RunSpec, SpecPrompt};
 
 /// What nobody knows an agent to have heard.
 #[derive(Debug, Default)]
-pub(super) struct Unsaid {
+pub(super) struct UnheardPrompts {
     /// The words that the lost run was to begin with, and those for an agent that has forgotten everything.
     pub(super) opening: Option<(String, String)>,
     /// Prompts that were acknowledged and waited.
-    pub(super) pending: Vec<Pending>,
+    pub(super) pending: Vec<SpecPrompt>,
 }
 
-impl Ground {
+impl SupervisorContext {
     /// What is still to be said in a run of this kind. A prompt that began is in the session, and is not said again.
-    pub(super) fn unsaid(&self, kind: &RunKind) -> Result<Unsaid, ErrorInfo> {
-        let RunKind::Restart { of, .. } = kind else { return Ok(Unsaid::default()) };
+    pub(super) fn unsaid(&self, kind: &RunKind) -> Result<UnheardPrompts, ErrorInfo> {
+        let RunKind::Restart { of, .. } = kind else { return Ok(UnheardPrompts::default()) };
         let folder = self.home.run(*of);
-        let Ok(spec) = RunSpec::read(&folder) else { return Ok(Unsaid::default()) };
+        let Ok(spec) = RunSpec::read(&folder) else { return Ok(UnheardPrompts::default()) };
         let ends = match open_ends(&folder, Default::default()) {
             Ok(ends) => ends,
             // Its runner died before its first word.
             Err(LogError::Missing { .. }) => OpenEnds::default(),
             // Nobody can tell what began, and to say a thing twice is worse than to have it asked for again.
-            Err(_) => return Ok(Unsaid::default()),
+            Err(_) => return Ok(UnheardPrompts::default()),
         };
         let whole = spec.resume.and_then(|resume| resume.fresh_prompt);
         let opening = (ends.turns == 0).then(|| {
@@ -45,10 +45,10 @@ impl Ground {
         let mut pending = Vec::new();
         for id in ids {
             if let Some(text) = self.message(&id)? {
-                pending.push(Pending { id, text });
+                pending.push(SpecPrompt { id, text });
             }
         }
-        Ok(Unsaid { opening, pending })
+        Ok(UnheardPrompts { opening, pending })
     }
 
     /// What a person said under this name: the log has it cut and masked, the journal has it as it was. What a run

@@ -20,19 +20,19 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, error, warn};
 
-use super::{Slots, WorktreeError};
+use super::{WorktreeError, WorktreeSlots};
 use crate::git::GitError;
 
 /// How many pieces of work may be under way in one lane.
-const WIDTH: usize = 4;
+const MAX_LANE_JOBS: usize = 4;
 /// How many pieces of work may be under way in all, those aside that are slow. A thousand starts at once would otherwise
 /// be a thousand threads, and as many processes.
-const AT_ONCE: usize = 16;
+const MAX_PARALLEL_JOBS: usize = 16;
 /// A piece of work that takes longer than this leaves its place to others: it may hang.
-const SLOW: Duration = Duration::from_secs(2);
+const SLOW_JOB_THRESHOLD: Duration = Duration::from_secs(2);
 /// How long a piece of work may take that only looks, and one that changes files.
-const LOOK: Duration = Duration::from_secs(120);
-const CHANGE: Duration = Duration::from_secs(1800);
+const READ_JOB_TIMEOUT: Duration = Duration::from_secs(120);
+const WRITE_JOB_TIMEOUT: Duration = Duration::from_secs(1800);
 
 /// Whose files a piece of work is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,18 +53,18 @@ pub(super) struct Lanes {
 
 impl Default for Lanes {
     fn default() -> Self {
-        Self { by_lane: Arc::default(), places: Arc::new(Semaphore::new(AT_ONCE)) }
+        Self { by_lane: Arc::default(), places: Arc::new(Semaphore::new(MAX_PARALLEL_JOBS)) }
     }
 }
 
 impl Lanes {
     fn of(&self, lane: Lane) -> Arc<Semaphore> {
         let mut all = self.by_lane.lock().unwrap_or_else(PoisonError::into_inner);
-        all.entry(lane).or_insert_with(|| Arc::new(Semaphore::new(WIDTH))).clone()
+        all.entry(lane).or_insert_with(|| Arc::new(Semaphore::new(MAX_LANE_JOBS))).clone()
     }
 }
 
-impl Slots {
+impl WorktreeSlots {
     /// Does a piece of work on a thread of its own. It is ended when nobody waits for it any more.
     pub async fn apart<T, E, W, F>(&self, lane: Lane, what: &'static str, work: W) -> Result<T, E>
     where
@@ -74,8 +74,8 @@ impl Slots {
         F: Future<Output = Result<T, E>>,
     {
         let after = match lane {
-            Lane::Look(_) => LOOK,
-            Lane::Repository | Lane::Slot(_) => CHANGE,
+            Lane::Look(_) => READ_JOB_TIMEOUT,
+            Lane::Repository | Lane::Slot(_) => WRITE_JOB_TIMEOUT,
         };
         let stuck = || {
             let seconds = after.as_secs();
@@ -121,10 +121,10 @@ async fn until_slow<T>(
     place: OwnedSemaphorePermit,
     what: &'static str,
 ) -> Result<T, oneshot::error::RecvError> {
-    if let Ok(told) = timeout(SLOW, &mut told).await {
+    if let Ok(told) = timeout(SLOW_JOB_THRESHOLD, &mut told).await {
         return told;
     }
     drop(place);
-    warn!(work = what, seconds = SLOW.as_secs(), "work in a worktree is slow");
+    warn!(work = what, seconds = SLOW_JOB_THRESHOLD.as_secs(), "work in a worktree is slow");
     told.await
 }

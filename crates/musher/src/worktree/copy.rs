@@ -10,13 +10,13 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawMode, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
-use super::{SlotId, Slots, WorktreeError};
+use super::{SlotId, WorktreeError, WorktreeSlots};
 use crate::git::RelPath;
 
 /// What a copy is called until it is whole.
 const PART: &str = ".musher-copy.part";
 
-impl Slots {
+impl WorktreeSlots {
     /// Copies the listed files from the main checkout, with their permissions. A link out of the checkout is not
     /// followed, and neither is any link in the slot.
     pub fn copy_files(&self, slot: SlotId) -> Result<(), WorktreeError> {

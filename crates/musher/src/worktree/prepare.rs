@@ -5,22 +5,23 @@
 
 use musher_runtime::untrusted;
 
-use super::{Prepared, SlotId, Slots, Start, WorktreeError};
+use super::{PreparedSlot, SlotId, SlotStart, WorktreeError, WorktreeSlots};
 use crate::git::{
-    Branch, Checkout, Commit, Expected, Found, GitError, Head, Hold, Ignored, RecoveryName, Sight,
+    Branch, Checkout, CheckoutHead, CheckoutState, Commit, Expected, GitError, Hold, Ignored,
+    RecoveryName, UnreadCheckout,
 };
 
-impl Slots {
+impl WorktreeSlots {
     /// Makes a slot ready: at the start, on the branch. The same call after a crash in its middle succeeds and loses
     /// nothing; a call that fails leaves no branch, no folder and no entry behind.
     pub async fn prepare(
         &self,
         slot: SlotId,
         branch: &Branch,
-        start: &Start,
-    ) -> Result<Prepared, WorktreeError> {
+        start: &SlotStart,
+    ) -> Result<PreparedSlot, WorktreeError> {
         let hold = self.hold(slot).await?;
-        if *start == Start::Keep {
+        if *start == SlotStart::Keep {
             return self.keep(slot, &hold, branch).await;
         }
         // What stands in the place of the slot is set aside; in the place of all slots it cannot be.
@@ -57,13 +58,13 @@ impl Slots {
     }
 
     /// Takes away what would hold up git in a slot that is about to be cleared.
-    async fn clear(&self, checkout: &Checkout, start: &Start) -> Result<(), WorktreeError> {
+    async fn clear(&self, checkout: &Checkout, start: &SlotStart) -> Result<(), WorktreeError> {
         self.git.clear_odd_own(checkout)?;
         if untrusted::kind(&checkout.git_dir().join("HEAD")).is_ok_and(|kind| kind.is_none()) {
             let base = match start {
-                Start::Base { branch } => self.git.resolve(branch).await?,
-                Start::Commit(commit) => commit.clone(),
-                Start::Keep => return Ok(()),
+                SlotStart::Base { branch } => self.git.resolve(branch).await?,
+                SlotStart::Commit(commit) => commit.clone(),
+                SlotStart::Keep => return Ok(()),
             };
             self.git.give_head(checkout, &base)?;
         }
@@ -74,15 +75,15 @@ impl Slots {
     async fn aim<'a>(
         &self,
         branch: &'a Branch,
-        start: &Start,
+        start: &SlotStart,
     ) -> Result<Target<'a>, WorktreeError> {
-        let base = matches!(start, Start::Base { branch: base } if base != branch);
+        let base = matches!(start, SlotStart::Base { branch: base } if base != branch);
         let (to, had) = match start {
-            Start::Base { branch: base } => self.git.resolve_with(base, branch).await?,
-            Start::Commit(commit) => {
+            SlotStart::Base { branch: base } => self.git.resolve_with(base, branch).await?,
+            SlotStart::Commit(commit) => {
                 (commit.clone(), self.git.check_commit_with(commit, branch).await?)
             }
-            Start::Keep => self.git.resolve_with(branch, branch).await?,
+            SlotStart::Keep => self.git.resolve_with(branch, branch).await?,
         };
         Ok(Target { branch, to, had, base })
     }
@@ -93,7 +94,7 @@ impl Slots {
         slot: SlotId,
         hold: &Hold,
         branch: &Branch,
-    ) -> Result<Prepared, WorktreeError> {
+    ) -> Result<PreparedSlot, WorktreeError> {
         let found = match self.checkout(slot) {
             // Whoever was led elsewhere did not work there, and must not go on there.
             Err(error @ WorktreeError::Replaced { .. }) => return Err(error),
@@ -114,13 +115,13 @@ impl Slots {
             (None, None) => self.checkout(slot)?,
         };
         let on = match self.git.head(&checkout).await? {
-            Head::On { branch: on, commit } if on == *branch => {
+            CheckoutHead::On { branch: on, commit } if on == *branch => {
                 // A killed agent's lock would make the next one fail.
                 self.git.break_index_lock(&checkout)?;
-                return Ok(Prepared { path: self.path(slot), head: commit, fresh: false });
+                return Ok(PreparedSlot { path: self.path(slot), head: commit, fresh: false });
             }
-            Head::On { branch: on, .. } => format!("it is on {on}"),
-            Head::Detached { .. } | Head::Unborn => "it is on no branch".to_owned(),
+            CheckoutHead::On { branch: on, .. } => format!("it is on {on}"),
+            CheckoutHead::Detached { .. } | CheckoutHead::Unborn => "it is on no branch".to_owned(),
         };
         Err(WorktreeError::NotHolding { slot, branch: branch.clone(), why: on })
     }
@@ -140,10 +141,10 @@ impl Slots {
         &'a self,
         slot: SlotId,
         checkout: &Checkout,
-        sight: Result<Sight<'a>, GitError>,
+        sight: Result<UnreadCheckout<'a>, GitError>,
         hold: &Hold,
         target: &Target<'_>,
-    ) -> Result<Option<Prepared>, WorktreeError> {
+    ) -> Result<Option<PreparedSlot>, WorktreeError> {
         let Target { to, base, .. } = target;
         let kept = async {
             let sight = sight?;
@@ -177,7 +178,9 @@ impl Slots {
             self.attach(checkout, target).await
         };
         match self.turned(slot, turned.await).await? {
-            true => Ok(Some(Prepared { path: self.path(slot), head: to.clone(), fresh: false })),
+            true => {
+                Ok(Some(PreparedSlot { path: self.path(slot), head: to.clone(), fresh: false }))
+            }
             false => Ok(None),
         }
     }
@@ -186,7 +189,7 @@ impl Slots {
     pub(super) async fn turn(
         &self,
         checkout: &Checkout,
-        found: Found<'_>,
+        found: CheckoutState<'_>,
         hold: &Hold,
         to: &Commit,
     ) -> Result<(), WorktreeError> {
@@ -198,12 +201,12 @@ impl Slots {
     async fn detach(
         &self,
         checkout: &Checkout,
-        found: &Found<'_>,
+        found: &CheckoutState<'_>,
         to: &Commit,
     ) -> Result<(), GitError> {
         match found.head {
-            Head::Detached { .. } => Ok(()),
-            Head::On { .. } | Head::Unborn => {
+            CheckoutHead::Detached { .. } => Ok(()),
+            CheckoutHead::On { .. } | CheckoutHead::Unborn => {
                 self.git.detach(checkout, found.head.commit().unwrap_or(to)).await
             }
         }
@@ -212,7 +215,7 @@ impl Slots {
     async fn reset(
         &self,
         checkout: &Checkout,
-        found: Found<'_>,
+        found: CheckoutState<'_>,
         hold: &Hold,
         to: &Commit,
     ) -> Result<(), GitError> {
@@ -241,7 +244,7 @@ impl Slots {
         slot: SlotId,
         hold: &Hold,
         target: &Target<'_>,
-    ) -> Result<Prepared, WorktreeError> {
+    ) -> Result<PreparedSlot, WorktreeError> {
         let Target { branch, to, had, .. } = target;
         let path = self.path(slot);
         self.set_aside(slot).await?;
@@ -267,7 +270,7 @@ impl Slots {
             }
             return Err(error);
         }
-        Ok(Prepared { path, head: to.clone(), fresh: true })
+        Ok(PreparedSlot { path, head: to.clone(), fresh: true })
     }
 
     /// Puts the branch where it is to be; where it was before is kept.

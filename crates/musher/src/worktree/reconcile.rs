@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{SlotId, Slots, WorktreeError};
+use super::{SlotId, WorktreeError, WorktreeSlots};
 
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Reconciled {
     pub unknown: Vec<PathBuf>,
 }
 
-impl Slots {
+impl WorktreeSlots {
     /// Takes stale entries out of git's register and says what does not fit. No file is removed.
     pub async fn reconcile(&self, known: &[SlotId]) -> Result<Reconciled, WorktreeError> {
         let mut found = Reconciled::default();

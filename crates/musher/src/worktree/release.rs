@@ -1,9 +1,9 @@
 //! Takes a slot from a story that is archived, so that the next one waits for as little as can be.
 
-use super::{Keeping, SlotId, Slots, WorktreeError};
+use super::{Keeping, SlotId, WorktreeError, WorktreeSlots};
 use crate::git::{Branch, Checkout, Commit, GitError, Ignored, RecoveryName, RecoveryRef};
 
-impl Slots {
+impl WorktreeSlots {
     /// Keeps the work of a slot, as `keep_work` does, and turns its files to the tip of a branch, from which the next
     /// story is likely to start. HEAD is on no branch then. Whatever is not done here is done by the next `prepare`.
     pub async fn release(

@@ -5,13 +5,13 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{SlotId, Slots, WorktreeError};
+use super::{SlotId, WorktreeError, WorktreeSlots};
 use crate::git::{GitError, RecoveryName, RecoveryRef};
 
 /// How many folders may be set aside for one slot.
 const ASIDE: u32 = 1000;
 
-impl Slots {
+impl WorktreeSlots {
     /// Removes a slot with all its files, after its work was kept. The branch stays.
     pub async fn remove(
         &self,

@@ -1,7 +1,7 @@
 //! The day's cap at the door: what is taken for one, and how a feed hears of a run that waits for it.
 
 use axum::http::Method;
-use musher_core::pool::{Heard, Input};
+use musher_core::pool::{PoolInput, RunReport};
 use musher_core::{Spend, Tokens, Usd};
 use serde_json::{Value as Json, json};
 
@@ -39,8 +39,12 @@ async fn a_feed_hears_why_a_queued_run_waits_and_that_it_waits_no_more() {
     let rig = Rig::new().await;
     let run = rig.live().await;
     let spend = Spend::costing(Tokens::default(), Some(Usd::from_dollars(5.0)));
-    rig.tell(Input::Heard { run, seq: 1, what: Heard::Usage { model: None, entry: spend.into() } })
-        .await;
+    rig.tell(PoolInput::Heard {
+        run,
+        seq: 1,
+        what: RunReport::Usage { model: None, entry: spend.into() },
+    })
+    .await;
     cap(&rig, &json!({ "day_usd": 4 })).await;
     let mut feed = Sse::open(&rig, "/api/v1/feed", None).await;
     while feed.next().await.unwrap().event != "ready" {}

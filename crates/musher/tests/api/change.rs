@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use musher_core::pool::{Heard, Input};
+use musher_core::pool::{PoolInput, RunReport};
 use musher_core::{Approval, Ask, AskId, Edit, EventKind, RunId, ToolKind, ToolPhase, ToolUpdate};
 use serde_json::{Value as Json, json};
 
@@ -48,8 +48,8 @@ async fn opened(rig: &Rig, run: RunId, log: &mut Log, edits: Vec<Edit>) -> AskId
         rule: None,
         settled: false,
     });
-    let what = Heard::AskOpened { ask: ask.clone(), settled: false };
-    rig.tell(Input::Heard { run, seq, what }).await;
+    let what = RunReport::AskOpened { ask: ask.clone(), settled: false };
+    rig.tell(PoolInput::Heard { run, seq, what }).await;
     rig.settled().await;
     ask
 }

@@ -1,7 +1,7 @@
 //! Commands: what their senders hear, and that sending one twice does it once.
 
 use axum::http::{Method, StatusCode};
-use musher_core::pool::{Heard, Input, Undelivered, UndeliveredCode};
+use musher_core::pool::{PoolInput, RunReport, Undelivered, UndeliveredCode};
 use musher_core::{Ask, AskId, CommandId, EventKind, RunId};
 use serde_json::{Value as Json, json};
 
@@ -27,7 +27,7 @@ fn offered(rig: &Rig) -> Vec<CommandId> {
 pub(crate) async fn deliver(rig: &Rig, run: RunId, n: usize, result: Result<(), Undelivered>) {
     until("an offer", async || offered(rig).len() >= n).await;
     let command = offered(rig).remove(0);
-    rig.tell(Input::Delivered { run, command, result }).await;
+    rig.tell(PoolInput::Delivered { run, command, result }).await;
 }
 
 #[tokio::test]
@@ -127,7 +127,8 @@ async fn an_ask_shows_what_it_says_takes_one_answer_and_refuses_the_second() {
         settled: false,
     };
     let seq = log.append(opened);
-    rig.tell(Input::Heard { run, seq, what: Heard::AskOpened { ask, settled: false } }).await;
+    rig.tell(PoolInput::Heard { run, seq, what: RunReport::AskOpened { ask, settled: false } })
+        .await;
     rig.settled().await;
     let asks = rig.get("/api/v1/asks").await.json();
     let shown = &asks["asks"][0];
@@ -183,8 +184,8 @@ async fn the_same_key_does_it_once_and_another_request_under_it_is_refused() {
 async fn a_run_that_is_over_is_gone_on_with() {
     let rig = Rig::new().await;
     let run = rig.live().await;
-    let heard = Heard::Session { session: "sess-1".into() };
-    rig.tell(Input::Heard { run, seq: 1, what: heard }).await;
+    let heard = RunReport::Session { session: "sess-1".into() };
+    rig.tell(PoolInput::Heard { run, seq: 1, what: heard }).await;
     rig.end(run, 2).await;
     rig.post(&format!("/api/v1/runs/{run}/steer"), &json!({"text": "x"}))
         .await

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use musher_core::pool::{Heard, Input};
+use musher_core::pool::{PoolInput, RunReport};
 use musher_core::{Outcome, RunId};
 use serde_json::json;
 
@@ -22,9 +22,9 @@ async fn finished(rig: &Rig) -> RunId {
     std::fs::write(repo.join("README"), "theirs\n").unwrap();
     git(&repo, &["commit", "-qam", "theirs"]);
     git(&repo, &["checkout", "-q", "main"]);
-    let what = Heard::Ended { outcome: Outcome::Completed, error: None, session: None };
-    rig.tell(Input::Heard { run, seq: 1, what }).await;
-    rig.tell(Input::Finished { run, commit: None, error: None }).await;
+    let what = RunReport::Ended { outcome: Outcome::Completed, error: None, session: None };
+    rig.tell(PoolInput::Heard { run, seq: 1, what }).await;
+    rig.tell(PoolInput::Finished { run, commit: None, error: None }).await;
     rig.settled().await;
     run
 }

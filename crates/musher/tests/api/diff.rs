@@ -1,6 +1,6 @@
 //! What a run's branch changes, as long as it runs and afterwards.
 
-use musher_core::pool::Input;
+use musher_core::pool::PoolInput;
 use musher_core::{Outcome, RunId};
 use serde_json::json;
 
@@ -19,8 +19,8 @@ pub(crate) async fn with_worktree(rig: &Rig) -> (RunId, std::path::PathBuf) {
         &rig.repo(),
         &["worktree", "add", "-q", "-b", &branch, &folder.display().to_string(), "main"],
     );
-    rig.tell(Input::Prepared { run, head }).await;
-    rig.tell(Input::RunnerUp { run }).await;
+    rig.tell(PoolInput::Prepared { run, head }).await;
+    rig.tell(PoolInput::RunnerUp { run }).await;
     rig.settled().await;
     (run, folder)
 }
@@ -52,10 +52,13 @@ async fn a_run_that_is_over_shows_its_branch_and_what_it_changed_once_that_is_me
     let (run, folder) = with_worktree(&rig).await;
     std::fs::write(folder.join("README"), "bye\n").unwrap();
     git(&folder, &["commit", "-qam", "work"]);
-    let what =
-        musher_core::pool::Heard::Ended { outcome: Outcome::Completed, error: None, session: None };
-    rig.tell(Input::Heard { run, seq: 1, what }).await;
-    rig.tell(Input::Finished { run, commit: None, error: None }).await;
+    let what = musher_core::pool::RunReport::Ended {
+        outcome: Outcome::Completed,
+        error: None,
+        session: None,
+    };
+    rig.tell(PoolInput::Heard { run, seq: 1, what }).await;
+    rig.tell(PoolInput::Finished { run, commit: None, error: None }).await;
     rig.settled().await;
     for merged in [false, true] {
         if merged {

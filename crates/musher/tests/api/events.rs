@@ -1,7 +1,7 @@
 //! Pages of a run's log, and what the agent itself wrote.
 
 use musher::runner::log::raw::RawWriter;
-use musher::runner::log::{Cursor, Lock, Reader, Writer};
+use musher::runner::log::{Cursor, Lock, LogReader, Writer};
 use serde_json::json;
 
 use crate::rig::Rig;
@@ -147,7 +147,7 @@ async fn a_page_after_a_place_that_is_gone_says_so_and_begins_where_the_log_is_w
     let page = rig.get(&format!("/api/v1/runs/{run}/events?after=1.10")).await.json();
     assert_eq!((&page["reset"], &page["next"]), (&json!(true), &json!("2.8")));
     assert_eq!(page["events"].as_array().unwrap().len(), 1);
-    let reader = Reader::open(&folder, None).unwrap();
+    let reader = LogReader::open(&folder, None).unwrap();
     assert_eq!(reader.last().unwrap(), Some(Cursor { epoch: 2, seq: 8 }));
 }
 

@@ -1,6 +1,6 @@
 //! The feed: headlines, facts and run logs over one connection, taken up where it broke off.
 
-use musher_core::pool::{Heard, Input};
+use musher_core::pool::{PoolInput, RunReport};
 use musher_core::{Ask, AskId, EventKind};
 use serde_json::json;
 
@@ -36,7 +36,8 @@ async fn a_feed_begins_with_everything_that_is_current() {
         rule: None,
         settled: false,
     });
-    rig.tell(Input::Heard { run, seq, what: Heard::AskOpened { ask, settled: false } }).await;
+    rig.tell(PoolInput::Heard { run, seq, what: RunReport::AskOpened { ask, settled: false } })
+        .await;
     rig.settled().await;
     let mut feed = Sse::open(&rig, "/api/v1/feed", None).await;
     let seen = opening(&mut feed).await;

@@ -1,7 +1,7 @@
 //! What may be granted in answer to an ask, and what may not.
 
 use axum::http::{Method, StatusCode};
-use musher_core::pool::{Heard, Input};
+use musher_core::pool::{PoolInput, RunReport};
 use musher_core::{Approval, Ask, AskId, EventKind, Rule, RunId, ToolKind};
 use serde_json::{Value as Json, json};
 
@@ -34,7 +34,8 @@ async fn asks(rig: &Rig, rule: Option<&str>) -> (RunId, String) {
         rule,
         settled: false,
     });
-    rig.tell(Input::Heard { run, seq, what: Heard::AskOpened { ask, settled: false } }).await;
+    rig.tell(PoolInput::Heard { run, seq, what: RunReport::AskOpened { ask, settled: false } })
+        .await;
     rig.settled().await;
     (run, format!("/api/v1/runs/{run}/asks/a1/answer"))
 }

@@ -1,8 +1,8 @@
 //! The shape of a run: turns, marks and spans.
 
 use musher_core::{
-    Ask, ClosedBy, Event, EventKind, Level, Origin, Scope, Spend, Tokens, ToolPhase, ToolUpdate,
-    Trigger, TurnEnded, TurnOutcome, UsageOf, UsageReport, Usd,
+    Ask, ClosedBy, Event, EventKind, EventScope, Level, Origin, Spend, Tokens, ToolPhase,
+    ToolUpdate, Trigger, TurnEnded, TurnOutcome, UsageOf, UsageReport, Usd,
 };
 use serde_json::{Value as Json, json};
 
@@ -12,7 +12,7 @@ use crate::rig::{Log, Rig};
 fn put(log: &mut Log, turn: u32, kind: EventKind) -> u64 {
     let seq = log.writer.next_seq();
     let at = i64::try_from(seq).unwrap() * 1_000;
-    let event = Event { seq, at, kind, turn: Some(turn), scope: Scope::Main, raw: None };
+    let event = Event { seq, at, kind, turn: Some(turn), scope: EventScope::Main, raw: None };
     log.writer.append([&event]).unwrap();
     seq
 }

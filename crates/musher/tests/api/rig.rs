@@ -9,20 +9,21 @@ use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
-use musher::api::{self, Access, Code, Context};
+use musher::api::{self, Access, ApiContext, Code};
 use musher::bus::Bus;
 use musher::checks;
 use musher::config;
 use musher::git::{Branch, Git, GitEnv};
-use musher::home::{Home, Token, Tokens};
+use musher::home::{AccessToken, Home, TokenStore};
 use musher::journal::{Journal, Views};
 use musher::pool::{Pool, PoolHandle};
 use musher::runner::log::{Lock, Writer};
-use musher::settings::Settings;
-use musher::worktree::{SlotFiles, Slots};
-use musher_core::pool::{Heard, Input, PoolLimits, Seat, Team};
+use musher::settings::ServerSettings;
+use musher::worktree::{SlotFiles, WorktreeSlots};
+use musher_core::pool::{PoolInput, PoolLimits, RunReport, Seat, Team};
 use musher_core::{
-    ErrorClass, ErrorInfo, Event, EventKind, Level, Outcome, RunId, Scope, SessionEnded, StoryId,
+    ErrorClass, ErrorInfo, Event, EventKind, EventScope, Level, Outcome, RunId, SessionEnded,
+    StoryId,
 };
 use musher_runtime::Environment;
 use serde_json::{Value as Json, json};
@@ -81,7 +82,8 @@ impl Rig {
         let env = GitEnv::new([("PATH".into(), path.clone()), ("HOME".into(), top.path().into())])
             .with("GIT_CONFIG_NOSYSTEM", "1");
         let git = Git::open(&repo, env.clone(), &home.scratch().unwrap()).await.unwrap();
-        let slots = Slots::new(git.clone(), &home.worktrees(), SlotFiles::default()).unwrap();
+        let slots =
+            WorktreeSlots::new(git.clone(), &home.worktrees(), SlotFiles::default()).unwrap();
         let journal = Journal::open(&home.journal(), now()).unwrap();
         let views = journal.views();
         let seat = Seat { name: "coder".parse().unwrap(), model: None, budget: None, turns: false };
@@ -94,14 +96,15 @@ impl Rig {
         let limits = PoolLimits { runs: 64, runs_per_agent: 64, runs_per_story: 8, day_usd: None };
         let team = Team { agents: vec![seat, other], limits };
         let (pool, _thread) = Pool::start(journal, team, now, drop).unwrap();
-        let settings = Settings::begin(&repo, home.path(), &[("script", &[])], project).unwrap();
+        let settings =
+            ServerSettings::begin(&repo, home.path(), &[("script", &[])], project).unwrap();
         let settings = Arc::new(settings);
         let bus = Bus::start(home.runs());
         let closing = CancellationToken::new();
-        let tokens = Arc::new(Tokens::open(home.path()).unwrap());
+        let tokens = Arc::new(TokenStore::open(home.path()).unwrap());
         let access =
-            Access::new(Token::given(TOKEN), tokens, port, &[HOST.into()], &[GUEST.into()]);
-        let router = api::router(Context {
+            Access::new(AccessToken::given(TOKEN), tokens, port, &[HOST.into()], &[GUEST.into()]);
+        let router = api::router(ApiContext {
             pool: pool.clone(),
             views: views.clone(),
             bus: bus.clone(),
@@ -111,7 +114,7 @@ impl Rig {
             slots,
             base_branch: Branch::new("main").unwrap(),
             project: settings.watch(),
-            checked: checks::Site {
+            checked: checks::CheckContext {
                 repo: Ok(repo.clone()),
                 state: Ok(home.path().to_owned()),
                 environment: Environment::from_vars([
@@ -122,8 +125,8 @@ impl Rig {
             },
             settings,
             access,
-            code: Code::new(Token::given(CODE)),
-            site: musher_web::Site::default(),
+            code: Code::new(AccessToken::given(CODE)),
+            site: musher_web::WebFiles::default(),
             clock: now,
             closing: closing.clone(),
         });
@@ -171,8 +174,8 @@ impl Rig {
     pub(crate) async fn live(&self) -> RunId {
         let story = self.add("Work").await;
         let run = self.queue(&story).await;
-        self.tell(Input::Prepared { run, head: "0".repeat(40) }).await;
-        self.tell(Input::RunnerUp { run }).await;
+        self.tell(PoolInput::Prepared { run, head: "0".repeat(40) }).await;
+        self.tell(PoolInput::RunnerUp { run }).await;
         self.settled().await;
         run
     }
@@ -183,15 +186,15 @@ impl Rig {
         reply.json()["run"].as_str().unwrap().parse().unwrap()
     }
 
-    pub(crate) async fn tell(&self, input: Input) {
+    pub(crate) async fn tell(&self, input: PoolInput) {
         self.pool.tell(input).await.unwrap();
     }
 
     /// The run is over, as far as the pool knows.
     pub(crate) async fn end(&self, run: RunId, seq: u64) {
-        let what = Heard::Ended { outcome: Outcome::Completed, error: None, session: None };
-        self.tell(Input::Heard { run, seq, what }).await;
-        self.tell(Input::Finished { run, commit: None, error: None }).await;
+        let what = RunReport::Ended { outcome: Outcome::Completed, error: None, session: None };
+        self.tell(PoolInput::Heard { run, seq, what }).await;
+        self.tell(PoolInput::Finished { run, commit: None, error: None }).await;
         self.settled().await;
     }
 
@@ -289,7 +292,7 @@ pub(crate) fn notice(seq: u64) -> Event {
 }
 
 fn event(seq: u64, kind: EventKind) -> Event {
-    Event { seq, at: 1_000, kind, turn: None, scope: Scope::Main, raw: None }
+    Event { seq, at: 1_000, kind, turn: None, scope: EventScope::Main, raw: None }
 }
 
 pub(crate) fn git(folder: &Path, args: &[&str]) -> String {

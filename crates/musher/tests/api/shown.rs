@@ -1,7 +1,7 @@
 //! Promise 22: an answer hits the ask that was on the screen, and the second answer is told who was first.
 
 use axum::http::{Method, StatusCode, header};
-use musher_core::pool::{Heard, Input};
+use musher_core::pool::{PoolInput, RunReport};
 use musher_core::{Answer, Ask, AskId, ClosedBy, EventKind, RunId};
 use serde_json::{Value as Json, json};
 
@@ -23,8 +23,8 @@ async fn asking(rig: &Rig, asks: &[&str]) -> (RunId, Log) {
             rule,
             settled: false,
         });
-        let what = Heard::AskOpened { ask: id, settled: false };
-        rig.tell(Input::Heard { run, seq, what }).await;
+        let what = RunReport::AskOpened { ask: id, settled: false };
+        rig.tell(PoolInput::Heard { run, seq, what }).await;
     }
     rig.settled().await;
     (run, log)
@@ -136,8 +136,8 @@ async fn promise_22_the_loser_is_told_that_the_deadline_or_a_rule_won_and_how() 
         let digest = read(&rig, ask).await["digest"].clone();
         let id = AskId::from(ask);
         let seq = log.append(EventKind::AskClosed { ask: id.clone(), by, answer, command: None });
-        let what = Heard::AskClosed { ask: id, by, command: None };
-        rig.tell(Input::Heard { run, seq, what }).await;
+        let what = RunReport::AskClosed { ask: id, by, command: None };
+        rig.tell(PoolInput::Heard { run, seq, what }).await;
         rig.settled().await;
         let late = rig.post(&path(run, ask), &yes(&digest)).await;
         late.is_problem(409, "ask_closed");

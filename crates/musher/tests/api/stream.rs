@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use http_body_util::BodyExt;
 use musher::runner::log::{Lock, Writer};
-use musher_core::pool::Input;
+use musher_core::pool::PoolInput;
 use musher_core::{ErrorClass, ErrorInfo};
 use proptest::prelude::*;
 
@@ -57,7 +57,7 @@ async fn a_run_that_ended_before_it_had_a_log_ends_its_stream() {
     let path = format!("/api/v1/runs/{run}/events/stream");
     let mut early = Sse::open(&rig, &path, None).await;
     let error = ErrorInfo::new(ErrorClass::Config, "no such base");
-    rig.tell(Input::PrepareFailed { run, error }).await;
+    rig.tell(PoolInput::PrepareFailed { run, error }).await;
     assert_eq!(early.next().await.unwrap().event, "end");
     assert_eq!(early.next().await, None);
     assert_eq!(rig.get(&path).await.text(), "event: end\ndata: {}\n\n");

@@ -1,7 +1,7 @@
 //! The views: pages, filters, the team, usage and the project at a glance.
 
 use axum::http::StatusCode;
-use musher_core::pool::{Heard, Input};
+use musher_core::pool::{PoolInput, RunReport};
 use musher_core::{ErrorClass, ErrorInfo, Spend, Tokens, Usd};
 use serde_json::json;
 
@@ -74,7 +74,7 @@ async fn a_story_shows_its_newest_run_so_that_a_board_needs_no_list_of_runs() {
     assert_eq!(latest().await, json!(null));
     let first = rig.queue(&story).await;
     let error = ErrorInfo::new(ErrorClass::Config, "\n  no such program\nsecond line");
-    rig.tell(Input::PrepareFailed { run: first, error }).await;
+    rig.tell(PoolInput::PrepareFailed { run: first, error }).await;
     rig.settled().await;
     let shown = latest().await;
     assert_eq!(
@@ -147,8 +147,8 @@ async fn usage_is_summed_by_what_is_asked_for_and_unknown_cost_stays_unknown() {
     let tokens = Tokens { input: 10, output: 5, ..Tokens::default() };
     for (seq, model, cost) in [(1, "m1", Some(0.25)), (2, "m2", None)] {
         let spend = Spend::costing(tokens, cost.map(Usd::from_dollars));
-        let what = Heard::Usage { model: Some(model.into()), entry: spend.into() };
-        rig.tell(Input::Heard { run, seq, what }).await;
+        let what = RunReport::Usage { model: Some(model.into()), entry: spend.into() };
+        rig.tell(PoolInput::Heard { run, seq, what }).await;
     }
     rig.settled().await;
     let by =
@@ -200,8 +200,8 @@ async fn a_live_run_that_has_been_silent_for_minutes_says_since_when_unless_it_w
     age();
     let quiet = view().await;
     assert_eq!(quiet["quiet_since"], then, "{quiet:#}");
-    let what = Heard::AskOpened { ask: "a".into(), settled: false };
-    rig.tell(Input::Heard { run, seq: 2, what }).await;
+    let what = RunReport::AskOpened { ask: "a".into(), settled: false };
+    rig.tell(PoolInput::Heard { run, seq: 2, what }).await;
     rig.settled().await;
     assert_eq!(view().await.get("quiet_since"), None, "it waits for a person");
 }

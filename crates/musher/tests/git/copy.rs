@@ -4,11 +4,11 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use musher::git::RelPath;
-use musher::worktree::{SlotFiles, Slots};
+use musher::worktree::{SlotFiles, WorktreeSlots};
 
 use super::lab::{Lab, SLOT, author, branch, from_main, read, rel};
 
-async fn ready(lab: &Lab, copy: Vec<RelPath>) -> Slots {
+async fn ready(lab: &Lab, copy: Vec<RelPath>) -> WorktreeSlots {
     let slots = lab.slots_with(SlotFiles { keep: Vec::new(), copy }).await;
     slots.prepare(SLOT, &branch("musher/story/1"), &from_main()).await.unwrap();
     slots

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use musher::git::RecoveryName;
-use musher::worktree::{Prepared, Slots};
+use musher::worktree::{PreparedSlot, WorktreeSlots};
 
 use super::lab::{Lab, SLOT, author, branch, from_main, read, write};
 
@@ -33,7 +33,7 @@ async fn cut<F: Future>(polls: u32, future: F) -> Option<F::Output> {
     Cut { future: pin!(future), polls }.await
 }
 
-fn assert_ready(lab: &Lab, ready: &Prepared, name: &str) {
+fn assert_ready(lab: &Lab, ready: &PreparedSlot, name: &str) {
     let status = lab.git_in(&ready.path, ["status", "--porcelain", "--branch"]);
     assert_eq!(status, format!("## {name}"));
     assert_eq!(ready.head, lab.tip("main"));
@@ -183,7 +183,7 @@ async fn a_git_that_a_dead_musher_left_is_waited_for() {
     waiting.await.unwrap();
 }
 
-async fn succeeds_from(leave: impl FnOnce(&Lab, &Slots)) {
+async fn succeeds_from(leave: impl FnOnce(&Lab, &WorktreeSlots)) {
     let lab = Lab::new();
     let slots = lab.slots().await;
     leave(&lab, &slots);

@@ -3,18 +3,18 @@
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 
-use musher::git::{DiffLimits, FileDiff, FileStatus, GitError, LineKind};
+use musher::git::{DiffLimits, FileStatus, GitError, GitFileDiff, LineKind};
 
 use super::lab::{Lab, SLOT, branch, from_main, write};
 
-async fn diff_of(lab: &Lab, tip: &str) -> Vec<FileDiff> {
+async fn diff_of(lab: &Lab, tip: &str) -> Vec<GitFileDiff> {
     let git = lab.open().await;
     let diff = git.diff(&lab.tip("main"), &lab.tip(tip), DiffLimits::default()).await.unwrap();
     assert!(!diff.truncated);
     diff.files
 }
 
-fn named<'a>(files: &'a [FileDiff], path: &str) -> &'a FileDiff {
+fn named<'a>(files: &'a [GitFileDiff], path: &str) -> &'a GitFileDiff {
     files.iter().find(|file| file.path.to_string() == path).unwrap()
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use musher::git::DiffLimits;
-use musher::worktree::{Slots, Start};
+use musher::worktree::{SlotStart, WorktreeSlots};
 
 use super::lab::{Lab, SLOT, author, branch, from_main, kept, make_executable, read, write};
 
@@ -105,7 +105,7 @@ impl Trap {
 struct Scene {
     lab: Lab,
     trap: Trap,
-    slots: Slots,
+    slots: WorktreeSlots,
     at: PathBuf,
 }
 
@@ -174,7 +174,7 @@ async fn settings_written_after_the_repository_was_opened_do_not_reach_a_fresh_s
     // This handle was opened before the traps were set.
     slots.remove(SLOT, &kept("story/1")).await.unwrap();
     assert!(!at.exists());
-    slots.prepare(SLOT, &branch("musher/next/1"), &Start::Commit(tip)).await.unwrap();
+    slots.prepare(SLOT, &branch("musher/next/1"), &SlotStart::Commit(tip)).await.unwrap();
     trap.assert_unsprung("a fresh slot");
     assert_eq!(read(&at, "dir/b.txt"), "changed\n");
 }
@@ -188,7 +188,7 @@ async fn settings_that_an_agent_wrote_before_a_restart_reach_no_fresh_slot_and_n
     // The next server opens the repository with all that the agent has written.
     let slots = lab.slots().await;
     trap.assert_unsprung("opening");
-    slots.prepare(SLOT, &branch("musher/next/1"), &Start::Commit(tip.clone())).await.unwrap();
+    slots.prepare(SLOT, &branch("musher/next/1"), &SlotStart::Commit(tip.clone())).await.unwrap();
     trap.assert_unsprung("a fresh slot");
     assert_eq!(read(&at, "dir/b.txt"), "changed\n");
     let git = slots.git();
@@ -347,7 +347,7 @@ async fn a_branch_that_stands_for_another_does_not_move_it() {
     let error = slots.finish(SLOT, &story, "x", &author()).await.unwrap_err().to_string();
     assert!(error.contains("it is on main"), "{error}");
     let next = lab.branch_with("next", &[("x", "x\n")]);
-    slots.prepare(SLOT, &story, &Start::Commit(next.clone())).await.unwrap();
+    slots.prepare(SLOT, &story, &SlotStart::Commit(next.clone())).await.unwrap();
     assert_eq!(lab.tip("main"), main);
     assert_eq!(lab.tip("musher/story/1"), next);
 }

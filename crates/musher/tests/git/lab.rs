@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use musher::git::{Author, Branch, Commit, Git, GitEnv, GitError, RecoveryName, RelPath};
-use musher::worktree::{SlotFiles, Slots, Start};
+use musher::worktree::{SlotFiles, SlotStart, WorktreeSlots};
 use musher_core::SlotId;
 
 pub(crate) struct Lab {
@@ -60,12 +60,12 @@ impl Lab {
         self.try_open().await.unwrap()
     }
 
-    pub(crate) async fn slots(&self) -> Slots {
+    pub(crate) async fn slots(&self) -> WorktreeSlots {
         self.slots_with(SlotFiles { keep: vec![rel("cache")], copy: Vec::new() }).await
     }
 
-    pub(crate) async fn slots_with(&self, files: SlotFiles) -> Slots {
-        Slots::new(self.open().await, &self.path("worktrees"), files).unwrap()
+    pub(crate) async fn slots_with(&self, files: SlotFiles) -> WorktreeSlots {
+        WorktreeSlots::new(self.open().await, &self.path("worktrees"), files).unwrap()
     }
 
     pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
@@ -189,8 +189,8 @@ pub(crate) fn author() -> Author {
     Author::new("Ada", "ada@example.org").unwrap()
 }
 
-pub(crate) fn from_main() -> Start {
-    Start::Base { branch: branch("main") }
+pub(crate) fn from_main() -> SlotStart {
+    SlotStart::Base { branch: branch("main") }
 }
 
 pub(crate) const SLOT: SlotId = SlotId(1);

@@ -3,11 +3,11 @@
 use std::fs;
 
 use futures_util::future::join_all;
-use musher::git::{Git, GitError, Merge, MergeCheck, Merged};
+use musher::git::{Git, GitError, MadeMerge, MergeForecast, Merged};
 
 use super::lab::{Lab, author, branch, read};
 
-async fn merge(git: &Git, lab: &Lab, tip: &str) -> Result<Merge, GitError> {
+async fn merge(git: &Git, lab: &Lab, tip: &str) -> Result<MadeMerge, GitError> {
     match git.merge(&branch("main"), &lab.tip(tip), "Merge the story", &author()).await? {
         Merged::Merged(merge) => Ok(merge),
         Merged::Nothing { tip } => panic!("nothing to merge at {tip}"),
@@ -57,7 +57,7 @@ async fn conflicts_are_refused_by_name_and_nothing_changes() {
     let git = lab.open().await;
     let before = (lab.git(["for-each-ref"]), lab.git(["status", "--porcelain"]));
     let check = git.merge_check(&lab.tip("main"), &lab.tip("work")).await.unwrap();
-    let MergeCheck::Conflicts { files } = check else { panic!("{check:?}") };
+    let MergeForecast::Conflicts { files } = check else { panic!("{check:?}") };
     assert_eq!(files[0].path.to_string(), "a.txt");
     assert!(files[0].messages[0].contains("CONFLICT"), "{files:?}");
     let error = merge(&git, &lab, "work").await.unwrap_err();
@@ -180,7 +180,7 @@ async fn a_merge_that_died_before_it_moved_the_branch_is_finished_by_the_next() 
     lab.branch_with("work", &[("new", "x\n")]);
     let git = lab.open().await;
     let check = git.merge_check(&lab.tip("main"), &lab.tip("work")).await.unwrap();
-    let MergeCheck::Clean { tree } = check else { panic!("{check:?}") };
+    let MergeForecast::Clean { tree } = check else { panic!("{check:?}") };
     lab.git(["read-tree", "-m", "-u", "HEAD", tree.as_str()]);
     merge(&git, &lab, "work").await.unwrap();
     assert_eq!(lab.git(["status", "--porcelain"]), "");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use musher::git::{Git, GitError, Head, Operation};
+use musher::git::{CheckoutHead, Git, GitError, Operation};
 
 use super::lab::{Lab, branch, make_executable, write};
 
@@ -68,7 +68,10 @@ async fn the_default_branch_is_the_remotes_then_the_one_checked_out() {
     lab.git(["symbolic-ref", "-d", "refs/remotes/origin/HEAD"]);
     lab.git(["switch", "-q", "--detach"]);
     assert_eq!(git.default_branch().await.unwrap(), branch("main"));
-    assert_eq!(git.head(&git.main()).await.unwrap(), Head::Detached { commit: lab.tip("HEAD") });
+    assert_eq!(
+        git.head(&git.main()).await.unwrap(),
+        CheckoutHead::Detached { commit: lab.tip("HEAD") }
+    );
     let error = git.check_clean(&git.main()).await.unwrap_err();
     assert!(matches!(error, GitError::Detached { .. }), "{error}");
 }

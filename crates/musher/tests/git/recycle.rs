@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use musher::git::{Git, RecoveryName};
-use musher::worktree::{SlotFiles, Slots};
+use musher::worktree::{SlotFiles, WorktreeSlots};
 
 use super::lab::{Lab, SLOT, branch, from_main, make_executable, read, rel, write};
 
@@ -38,7 +38,7 @@ fn assert_is_kept(lab: &Lab, name: &str) {
 struct Heard<'a>(&'a Lab);
 
 impl Heard<'_> {
-    async fn slots(&self) -> Slots {
+    async fn slots(&self) -> WorktreeSlots {
         let path = std::env::var_os("PATH").unwrap();
         let real = std::env::split_paths(&path).map(|folder| folder.join("git"));
         let real = real.into_iter().find(|git| git.is_file()).unwrap();
@@ -51,7 +51,7 @@ impl Heard<'_> {
         let env = self.0.env().with("PATH", std::env::join_paths(folders).unwrap());
         let git = Git::open(&self.0.repo(), env, &self.0.path("scratch")).await.unwrap();
         let files = SlotFiles { keep: vec![rel("cache")], copy: Vec::new() };
-        Slots::new(git, &self.0.path("worktrees"), files).unwrap()
+        WorktreeSlots::new(git, &self.0.path("worktrees"), files).unwrap()
     }
 
     fn forget(&self) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use musher::git::{Commit, GitError, RelPath};
-use musher::worktree::{Lane, SlotFiles, Slots, Start, WorktreeError};
+use musher::worktree::{Lane, SlotFiles, SlotStart, WorktreeError, WorktreeSlots};
 use musher_core::SlotId;
 
 use super::lab::{Lab, SLOT, author, branch, from_main, kept, read, rel, write};
@@ -82,16 +82,16 @@ async fn a_slot_that_is_kept_is_left_as_it_is() {
     let lab = Lab::new();
     let slots = lab.slots().await;
     let story = branch("musher/story/1");
-    let error = slots.prepare(SLOT, &story, &Start::Keep).await.unwrap_err();
+    let error = slots.prepare(SLOT, &story, &SlotStart::Keep).await.unwrap_err();
     assert!(matches!(error, WorktreeError::NoSlot { .. }), "{error}");
     let at = slots.prepare(SLOT, &story, &from_main()).await.unwrap().path;
     write(&at, "a.txt", "half done\n");
     write(&lab.repo(), ".git/worktrees/1/index.lock", "");
-    let ready = slots.prepare(SLOT, &story, &Start::Keep).await.unwrap();
+    let ready = slots.prepare(SLOT, &story, &SlotStart::Keep).await.unwrap();
     assert_eq!((ready.head, ready.fresh), (lab.tip("main"), false));
     assert_eq!(lab.git_in(&at, ["stash", "list"]), "", "the lock is gone, git works");
     assert_eq!(read(&at, "a.txt"), "half done\n");
-    let error = slots.prepare(SLOT, &branch("musher/other/1"), &Start::Keep).await.unwrap_err();
+    let error = slots.prepare(SLOT, &branch("musher/other/1"), &SlotStart::Keep).await.unwrap_err();
     assert!(error.to_string().contains("it is on musher/story/1"), "{error}");
 }
 
@@ -102,11 +102,11 @@ async fn a_fork_starts_at_a_snapshot_of_another_slot() {
     let at = slots.prepare(SLOT, &branch("musher/story/1"), &from_main()).await.unwrap().path;
     write(&at, "untracked", "x\n");
     let snapshot = slots.snapshot(SLOT).await.unwrap();
-    let start = Start::Commit(snapshot.clone());
+    let start = SlotStart::Commit(snapshot.clone());
     let fork = slots.prepare(SlotId(2), &branch("musher/story/2"), &start).await.unwrap();
     assert_eq!(fork.head, snapshot);
     assert_eq!(read(&fork.path, "untracked"), "x\n");
-    let missing = Start::Commit(Commit::new("1".repeat(40)).unwrap());
+    let missing = SlotStart::Commit(Commit::new("1".repeat(40)).unwrap());
     let error = slots.prepare(SlotId(3), &branch("musher/story/3"), &missing).await.unwrap_err();
     assert!(matches!(error, WorktreeError::Git(GitError::NoCommit { .. })), "{error}");
 }
@@ -205,7 +205,7 @@ async fn a_failed_prepare_leaves_nothing_behind() {
     let lab = Lab::new();
     let slots = lab.slots().await;
     let story = branch("musher/story/1");
-    let nowhere = Start::Base { branch: branch("nowhere") };
+    let nowhere = SlotStart::Base { branch: branch("nowhere") };
     let before = lab.traces();
     let error = slots.prepare(SLOT, &story, &nowhere).await.unwrap_err();
     assert!(matches!(error, WorktreeError::Git(GitError::NoBranch { .. })), "{error}");
@@ -236,7 +236,8 @@ async fn a_failed_prepare_leaves_nothing_behind() {
 async fn a_folder_that_cannot_be_used_is_told() {
     let lab = Lab::new();
     write(&lab.path(""), "file", "");
-    let error = Slots::new(lab.open().await, &lab.path("file/worktrees"), SlotFiles::default());
+    let error =
+        WorktreeSlots::new(lab.open().await, &lab.path("file/worktrees"), SlotFiles::default());
     let error = error.unwrap_err().to_string();
     assert!(error.contains("make it writable or name another"), "{error}");
     // Permissions stop everyone but root.
@@ -331,7 +332,7 @@ async fn a_thousand_pieces_of_work_at_once_do_not_wait_for_each_other_for_ever()
     // The pool of threads that the work itself waits for has 512.
     let work = (1..=1_000).map(|number| {
         let lane = Lane::Slot(SlotId(number));
-        slots.apart(lane, "work", async |_: Slots| {
+        slots.apart(lane, "work", async |_: WorktreeSlots| {
             tokio::task::spawn_blocking(|| ()).await.unwrap();
             Ok::<_, WorktreeError>(())
         })
@@ -351,7 +352,7 @@ async fn work_that_hangs_leaves_room_for_the_work_of_others() {
         let (slots, ended, begin) = (slots.clone(), Arc::clone(&ended), begin.clone());
         tokio::spawn(async move {
             let lane = Lane::Look(SlotId(number));
-            let hang = async move |_: Slots| {
+            let hang = async move |_: WorktreeSlots| {
                 begin.send(()).unwrap();
                 // As a look at a disk that never answers: the thread is gone.
                 let _ended = ended.lock().unwrap().recv();
@@ -366,7 +367,7 @@ async fn work_that_hangs_leaves_room_for_the_work_of_others() {
         begun.recv().await.unwrap();
     }
     let lane = Lane::Slot(SlotId(50));
-    let other = slots.apart(lane, "work", async |_: Slots| Ok::<_, WorktreeError>(()));
+    let other = slots.apart(lane, "work", async |_: WorktreeSlots| Ok::<_, WorktreeError>(()));
     let done = tokio::time::timeout(Duration::from_secs(30), other).await;
     done.expect("it waits for those that hang").unwrap();
     drop(end);

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fs;
 use std::rc::Rc;
 
-use musher::runner::log::{Cursor, Reader, Writer};
+use musher::runner::log::{Cursor, LogReader, Writer};
 use musher_core::Event;
 use proptest::prelude::*;
 
@@ -120,7 +120,7 @@ fn a_torn_header_is_made_anew_wherever_it_is_torn() {
         for how in [Tear::Cut, Tear::Zeros] {
             let torn = folder.copy();
             tear(&torn, at, &how);
-            assert_eq!(drain(&mut Reader::open(&torn.dir, None).unwrap()).0.len(), 0);
+            assert_eq!(drain(&mut LogReader::open(&torn.dir, None).unwrap()).0.len(), 0);
             reopened(&torn, &[], 0, false);
             assert!(segments(&torn.dir).len() == 1);
         }
@@ -161,7 +161,7 @@ fn a_crash_while_a_log_was_being_reopened_does_no_harm() {
     drop(folder.reopen());
     // The new segment was made, and the head does not know of it.
     fs::write(folder.path("head"), head).unwrap();
-    let mut live = Reader::open(&folder.dir, None).unwrap();
+    let mut live = LogReader::open(&folder.dir, None).unwrap();
     assert_eq!(drain(&mut live).0.len(), 4);
     let mut writer = folder.reopen();
     assert_eq!((writer.epoch(), writer.next_seq()), (3, 5));
@@ -292,7 +292,7 @@ proptest! {
         }
         let sound = before + ends.iter().filter(|end| **end <= at).count() - 1;
         // Readers live with what is there before anybody closes the log.
-        let early = drain(&mut Reader::open(&folder.dir, None).unwrap()).0;
+        let early = drain(&mut LogReader::open(&folder.dir, None).unwrap()).0;
         prop_assert!(matches!(how, Tear::Noise(_)) || !early.concat().contains('\0'));
         prop_assert!(early.len() >= usize::try_from(acknowledged).unwrap());
         let mut writer = folder.reopen();

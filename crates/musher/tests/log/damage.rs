@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use musher::runner::log::{
-    Cursor, LogError, Read, Reader, is_damage, line_seq, lines, raw, raw::RawWriter,
+    Cursor, LogError, LogRead, LogReader, is_damage, line_seq, lines, raw, raw::RawWriter,
 };
 use musher_core::RawRef;
 use proptest::prelude::*;
@@ -29,12 +29,12 @@ fn written() -> Folder {
 
 /// The lines after a place, damage told, with the numbers that each stands for.
 fn read_past(folder: &Folder, after: Option<Cursor>) -> Vec<(u64, u64, Json)> {
-    let mut reader = Reader::open(&folder.dir, after).unwrap().past_damage();
+    let mut reader = LogReader::open(&folder.dir, after).unwrap().past_damage();
     let (mut found, mut buffer) = (Vec::new(), Vec::new());
     loop {
         buffer.clear();
         match reader.read(&mut buffer, 700).unwrap() {
-            Read::Lines(batch) => {
+            LogRead::Lines(batch) => {
                 for (seq, line) in (batch.first..).zip(lines(&buffer[batch.lines])) {
                     assert_eq!(line_seq(line), Some(seq));
                     let json: Json = serde_json::from_slice(line).unwrap_or_else(|error| {
@@ -47,8 +47,8 @@ fn read_past(folder: &Folder, after: Option<Cursor>) -> Vec<(u64, u64, Json)> {
                     found.push((from, seq, json));
                 }
             }
-            Read::Reset { .. } => {}
-            Read::End => return found,
+            LogRead::Reset { .. } => {}
+            LogRead::End => return found,
         }
     }
 }
@@ -87,13 +87,13 @@ fn damaged(change: impl FnOnce(&Folder)) -> (u64, u64, Json) {
     let lost = losses(&read_past(&folder, None), EVENTS);
     assert_eq!(lost.len(), 1, "{lost:#?}");
     // Whoever must have everything is refused, with the place.
-    let mut reader = Reader::open(&folder.dir, None).unwrap();
+    let mut reader = LogReader::open(&folder.dir, None).unwrap();
     let mut buffer = Vec::new();
     let error = loop {
         buffer.clear();
         match reader.read(&mut buffer, 700) {
-            Ok(Read::Lines(_) | Read::Reset { .. }) => {}
-            Ok(Read::End) => panic!("the damage was passed over"),
+            Ok(LogRead::Lines(_) | LogRead::Reset { .. }) => {}
+            Ok(LogRead::End) => panic!("the damage was passed over"),
             Err(error) => break error,
         }
     };
@@ -213,7 +213,7 @@ fn a_log_of_which_nothing_can_be_read_is_said_to_be_damaged_and_not_empty() {
     for path in segments(&folder.dir) {
         edit(&path, |bytes| bytes[0] = b'?');
     }
-    let error = Reader::open(&folder.dir, None).unwrap_err();
+    let error = LogReader::open(&folder.dir, None).unwrap_err();
     assert!(matches!(error, LogError::Damaged { .. }), "{error}");
 }
 
@@ -281,7 +281,7 @@ proptest! {
                 bytes[at..end].fill(byte);
             });
         }
-        let found = match Reader::open(&folder.dir, None) {
+        let found = match LogReader::open(&folder.dir, None) {
             Ok(_) => read_past(&folder, None),
             Err(LogError::Damaged { .. } | LogError::Newer { .. }) => return Ok(()),
             Err(error) => panic!("{error}"),

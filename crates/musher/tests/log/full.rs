@@ -10,7 +10,7 @@ use std::process::Command;
 use std::rc::Rc;
 
 use musher::runner::log::raw::{FRAME_BYTES, RawWriter, read};
-use musher::runner::log::{Lock, LogError, Lost, Reader, Writer, close_lost, outcome};
+use musher::runner::log::{Lock, LogError, LogReader, Lost, Writer, close_lost, outcome};
 use musher_core::{ErrorClass, ErrorInfo, Event, Outcome, RawRef, SessionEnded};
 
 use crate::rig::{Folder, Small, drain, line, noise, notice, notices, read_all, segments};
@@ -25,7 +25,7 @@ fn a_full_disk_takes_nothing_away_and_the_same_batch_is_written_when_there_is_ro
         let folder = Folder::new();
         let room = Rc::new(Cell::new(10_000));
         let mut writer = folder.create_on(1 << 20, Small { room: Rc::clone(&room) });
-        let mut live = Reader::open(&folder.dir, None).unwrap();
+        let mut live = LogReader::open(&folder.dir, None).unwrap();
         let events = notices(1..=9);
         writer.append(&events[..2]).unwrap();
         room.set(first_room);

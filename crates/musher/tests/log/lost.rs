@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use musher::runner::log::{Lost, Reader, close_lost, close_short, open_ends, outcome};
+use musher::runner::log::{LogReader, Lost, close_lost, close_short, open_ends, outcome};
 use musher_core::{
-    Approval, Ask, ClosedBy, CostBasis, ErrorClass, ErrorInfo, Event, EventKind, Level, Lineage,
-    OpenWork, Origin, Outcome, Scope, SessionEnded, SessionInfo, SessionOrigin, Spend, TaskPhase,
+    Approval, Ask, ClosedBy, CostBasis, ErrorClass, ErrorInfo, Event, EventKind, EventScope, Level,
+    Lineage, OpenWork, Origin, Outcome, SessionEnded, SessionInfo, SessionOrigin, Spend, TaskPhase,
     TaskUpdate, Tokens, ToolKind, ToolPhase, ToolUpdate, Trigger, TurnEnded, TurnOutcome, UsageOf,
     UsageReport, Usd,
 };
@@ -169,7 +169,7 @@ fn calls_and_tasks_of_helpers_get_their_end_when_a_runner_dies() {
         tool("its-call", ToolPhase::Proposed),
     ]);
     let helper =
-        Scope::Subagent { agent: "a".into(), parent_call: Some("agent".into()), name: None };
+        EventScope::Subagent { agent: "a".into(), parent_call: Some("agent".into()), name: None };
     events[4].scope = helper.clone();
     folder.create().append(&events).unwrap();
     close_lost(folder.lock(), lost()).unwrap();
@@ -297,7 +297,7 @@ fn other_kinds_leave_nothing_open() {
 #[test]
 fn those_who_watch_a_run_die_see_it_closed() {
     let folder = died_in_a_turn();
-    let mut live = Reader::open(&folder.dir, None).unwrap();
+    let mut live = LogReader::open(&folder.dir, None).unwrap();
     assert_eq!(drain(&mut live).0.len(), 13);
     close_lost(folder.lock(), lost()).unwrap();
     let (closing, resets) = drain(&mut live);
@@ -320,7 +320,7 @@ fn a_finished_log_whose_head_went_back_is_read_to_its_end_once_it_is_closed_agai
         fs::write(folder.path("head"), broken).unwrap();
         assert_eq!(close_lost(folder.lock(), lost()).unwrap(), ended);
         assert_eq!(read_all(&folder.dir).len(), 3);
-        let head = Reader::open(&folder.dir, None).unwrap().head().unwrap().unwrap();
+        let head = LogReader::open(&folder.dir, None).unwrap().head().unwrap().unwrap();
         assert_eq!((head.epoch, head.seq, head.synced), (1, 3, 3));
     }
 }

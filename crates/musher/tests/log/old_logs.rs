@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use musher::runner::log::{
-    Cursor, Kinds, LogError, Read, Reader, Writer, line_kind, lines, open_ends, outcome, raw,
+    Cursor, Kinds, LogError, LogRead, LogReader, Writer, line_kind, lines, open_ends, outcome, raw,
 };
 use musher_core::{Event, Outcome, RawRef, SessionEnded};
 
@@ -18,7 +18,7 @@ fn v1() -> PathBuf {
 fn a_log_of_version_one_is_read_with_its_epochs() {
     let lines = read_all(&v1());
     assert_eq!(lines.len(), 12);
-    let reader = Reader::open(&v1(), None).unwrap();
+    let reader = LogReader::open(&v1(), None).unwrap();
     assert_eq!(reader.last().unwrap(), Some(Cursor { epoch: 2, seq: 12 }));
     assert_eq!(read_after(&v1(), Some(Cursor { epoch: 1, seq: 9 })), (lines[9..].to_vec(), vec![]));
     let beyond = Some(Cursor { epoch: 1, seq: 11 });
@@ -71,7 +71,7 @@ fn a_log_of_a_newer_version_is_refused_and_left_alone() {
     edit(&folder.newest(), |bytes| bytes[14] = b'2');
     let before = fs::read(folder.newest()).unwrap();
     assert!(before.starts_with(br#"{"musher_log":2,"#));
-    let error = Reader::open(&folder.dir, None).unwrap_err();
+    let error = LogReader::open(&folder.dir, None).unwrap_err();
     assert!(matches!(error, LogError::Newer { version: 2, .. }));
     assert!(error.to_string().contains("newer Musher (format 2); upgrade"), "{error}");
     let error = Writer::reopen(folder.lock()).unwrap_err();
@@ -94,12 +94,12 @@ fn a_folder_full_of_nonsense_is_no_log_and_does_no_harm() {
     for name in names {
         fs::write(folder.path(name), b"\0\xff{\n{}\n").unwrap();
     }
-    let mut reader = Reader::open(&folder.dir, Some(Cursor { epoch: 0, seq: 0 })).unwrap();
-    assert_eq!(reader.read(&mut Vec::new(), 10).unwrap(), Read::End);
+    let mut reader = LogReader::open(&folder.dir, Some(Cursor { epoch: 0, seq: 0 })).unwrap();
+    assert_eq!(reader.read(&mut Vec::new(), 10).unwrap(), LogRead::End);
     assert_eq!(reader.last().unwrap(), None);
     let mut writer = folder.reopen();
     writer.append(&notices([1])).unwrap();
     let mut buffer = Vec::new();
-    let Read::Lines(batch) = reader.read(&mut buffer, 1000).unwrap() else { panic!("lines") };
+    let LogRead::Lines(batch) = reader.read(&mut buffer, 1000).unwrap() else { panic!("lines") };
     assert_eq!(lines(&buffer[batch.lines]).count(), 1);
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use musher::runner::log::{Lock, Read, Reader, Writer, line_seq, lines};
+use musher::runner::log::{Lock, LogRead, LogReader, Writer, line_seq, lines};
 
 use crate::rig::{Folder, Hasty, notices};
 
@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Reads until the last event has come, and holds every line to its number.
 fn follow(dir: &Path, max_bytes: usize) -> u64 {
-    let mut reader = Reader::open(dir, None).unwrap();
+    let mut reader = LogReader::open(dir, None).unwrap();
     let mut buffer = Vec::new();
     let mut next = 1;
     let deadline = Instant::now() + PATIENCE;
@@ -21,15 +21,17 @@ fn follow(dir: &Path, max_bytes: usize) -> u64 {
         assert!(Instant::now() < deadline, "event {next} never came");
         buffer.clear();
         match reader.read(&mut buffer, max_bytes).unwrap() {
-            Read::Lines(batch) => {
+            LogRead::Lines(batch) => {
                 for line in lines(&buffer[batch.lines]) {
                     assert_eq!(line_seq(line), Some(next));
                     assert_eq!(line.last(), Some(&b'}'));
                     next += 1;
                 }
             }
-            Read::End => thread::yield_now(),
-            Read::Reset { to } => panic!("nothing was lost, yet the reader was sent back to {to}"),
+            LogRead::End => thread::yield_now(),
+            LogRead::Reset { to } => {
+                panic!("nothing was lost, yet the reader was sent back to {to}")
+            }
         }
     }
     next - 1

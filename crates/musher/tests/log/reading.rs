@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use musher::runner::log::{Cursor, Kinds, LogError, Read, Reader, lines};
+use musher::runner::log::{Cursor, Kinds, LogError, LogRead, LogReader, lines};
 
 use crate::rig::{
     Folder, Hasty, drain, edit, line, notice, notices, read_after, read_all, segments,
@@ -55,9 +55,9 @@ fn a_place_deep_in_a_long_segment_is_found_with_and_without_a_sound_index() {
     for bytes in [&whole, &lying, &shifted, &torn, &beyond, &noise, &Vec::new()] {
         fs::write(&index, bytes).unwrap();
         for seq in [1, 511, 512, 513, 514, 1024, 2047, 2999] {
-            let mut reader = Reader::open(&folder.dir, cursor(1, seq)).unwrap();
+            let mut reader = LogReader::open(&folder.dir, cursor(1, seq)).unwrap();
             let mut buffer = Vec::new();
-            let Read::Lines(batch) = reader.read(&mut buffer, 1).unwrap() else {
+            let LogRead::Lines(batch) = reader.read(&mut buffer, 1).unwrap() else {
                 panic!("there is an event after {seq}");
             };
             assert_eq!((batch.first, batch.last), (seq + 1, seq + 1));
@@ -71,19 +71,19 @@ fn a_place_deep_in_a_long_segment_is_found_with_and_without_a_sound_index() {
 #[test]
 fn a_reader_that_has_everything_gets_what_comes_later() {
     let folder = Folder::new();
-    let mut reader = Reader::open(&folder.dir, None).unwrap();
+    let mut reader = LogReader::open(&folder.dir, None).unwrap();
     let mut buffer = Vec::new();
-    assert_eq!(reader.read(&mut buffer, 100).unwrap(), Read::End, "there is no log yet");
+    assert_eq!(reader.read(&mut buffer, 100).unwrap(), LogRead::End, "there is no log yet");
     let mut writer = folder.create_on(400, Hasty);
-    assert_eq!(reader.read(&mut buffer, 100).unwrap(), Read::End, "there is no event yet");
+    assert_eq!(reader.read(&mut buffer, 100).unwrap(), LogRead::End, "there is no event yet");
     for seq in 1..=40 {
         writer.append(&notices([seq])).unwrap();
         buffer.clear();
-        let Read::Lines(batch) = reader.read(&mut buffer, 4096).unwrap() else {
+        let LogRead::Lines(batch) = reader.read(&mut buffer, 4096).unwrap() else {
             panic!("event {seq} was appended");
         };
         assert_eq!((batch.first, batch.last, batch.end), (seq, seq, true));
-        assert_eq!(reader.read(&mut buffer, 4096).unwrap(), Read::End);
+        assert_eq!(reader.read(&mut buffer, 4096).unwrap(), LogRead::End);
     }
     assert!(segments(&folder.dir).len() > 5);
 }
@@ -108,10 +108,10 @@ fn no_batch_is_longer_than_was_asked_for_and_what_was_in_the_buffer_stays() {
     let folder = Folder::new();
     let mut writer = folder.create();
     writer.append(&notices(1..=50)).unwrap();
-    let mut reader = Reader::open(&folder.dir, None).unwrap();
+    let mut reader = LogReader::open(&folder.dir, None).unwrap();
     let mut buffer = Vec::with_capacity(1 << 20);
     buffer.extend_from_slice(b"mine");
-    let Read::Lines(batch) = reader.read(&mut buffer, 1000).unwrap() else { panic!("lines") };
+    let LogRead::Lines(batch) = reader.read(&mut buffer, 1000).unwrap() else { panic!("lines") };
     assert!(batch.lines.start == 4 && batch.lines.end == buffer.len() && buffer.len() <= 1004);
     assert!(buffer.starts_with(b"mine{\"seq\":1,") && buffer.ends_with(b"}\n"));
     assert!(!batch.end);
@@ -126,7 +126,7 @@ fn readers_never_pass_the_head() {
     writer.append(&notices(3..=4)).unwrap();
     let newer = fs::read(folder.path("head")).unwrap();
     fs::write(folder.path("head"), head).unwrap();
-    let mut reader = Reader::open(&folder.dir, None).unwrap();
+    let mut reader = LogReader::open(&folder.dir, None).unwrap();
     assert_eq!(drain(&mut reader).0.len(), 2);
     fs::write(folder.path("head"), newer).unwrap();
     assert_eq!(drain(&mut reader).0.len(), 2);
@@ -145,7 +145,7 @@ fn without_a_sound_head_the_whole_lines_are_the_log() {
     for harm in harm {
         edit(&folder.path("head"), harm);
         assert_eq!(read_all(&folder.dir), expected);
-        let reader = Reader::open(&folder.dir, None).unwrap();
+        let reader = LogReader::open(&folder.dir, None).unwrap();
         assert_eq!(reader.last().unwrap(), cursor(1, 9));
     }
     fs::remove_file(folder.path("head")).unwrap();
@@ -157,7 +157,7 @@ fn without_a_sound_head_the_whole_lines_are_the_log() {
 fn a_cursor_of_an_older_epoch_goes_on_if_its_event_is_still_there_and_is_reset_if_not() {
     let folder = Folder::new();
     folder.create().append(&notices(1..=10)).unwrap();
-    let mut live = Reader::open(&folder.dir, None).unwrap();
+    let mut live = LogReader::open(&folder.dir, None).unwrap();
     assert_eq!(drain(&mut live).0.len(), 10);
     // The power fails: two events that were read are gone.
     edit(&folder.newest(), |bytes| {
@@ -197,7 +197,7 @@ fn a_cursor_from_a_log_that_never_was_is_reset_to_the_beginning() {
 fn a_log_that_was_opened_again_without_an_event_goes_on_in_its_newest_epoch() {
     let folder = Folder::new();
     drop(folder.create());
-    let mut live = Reader::open(&folder.dir, None).unwrap();
+    let mut live = LogReader::open(&folder.dir, None).unwrap();
     assert_eq!(drain(&mut live).0.len(), 0);
     drop(folder.reopen());
     assert_eq!(drain(&mut live).0.len(), 0);
@@ -233,11 +233,11 @@ fn a_damaged_line_is_said_to_be_damaged_and_never_passed_over() {
         let second = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 1;
         bytes[second + 2] = b'!';
     });
-    let mut reader = Reader::open(&folder.dir, None).unwrap();
+    let mut reader = LogReader::open(&folder.dir, None).unwrap();
     let mut buffer = Vec::new();
     let error = loop {
         match reader.read(&mut buffer, 4096) {
-            Ok(Read::Lines(_)) => {}
+            Ok(LogRead::Lines(_)) => {}
             Ok(other) => panic!("{other:?}"),
             Err(error) => break error,
         }
@@ -250,10 +250,10 @@ fn the_last_events_can_be_had_without_the_rest() {
     let folder = Folder::new();
     let mut writer = folder.create_on(500, Hasty);
     writer.append(&notices(1..=30)).unwrap();
-    let mut reader = Reader::open_last(&folder.dir, 7).unwrap();
+    let mut reader = LogReader::open_last(&folder.dir, 7).unwrap();
     let (found, resets) = drain(&mut reader);
     assert_eq!((found.len(), resets.len()), (7, 0));
-    assert_eq!(drain(&mut Reader::open_last(&folder.dir, 99).unwrap()).0.len(), 30);
+    assert_eq!(drain(&mut LogReader::open_last(&folder.dir, 99).unwrap()).0.len(), 30);
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn a_reader_beside_another_has_a_place_of_its_own() {
     let folder = Folder::new();
     let mut writer = folder.create_on(500, Hasty);
     writer.append(&notices(1..=30)).unwrap();
-    let mut one = Reader::open(&folder.dir, None).unwrap();
+    let mut one = LogReader::open(&folder.dir, None).unwrap();
     let mut two = one.beside(cursor(1, 28)).unwrap();
     assert_eq!(drain(&mut two).0.len(), 2);
     assert_eq!(drain(&mut one).0.len(), 30);
@@ -277,9 +277,9 @@ fn kinds_are_chosen_without_parsing() {
     let mut writer = folder.create();
     let idle = musher_core::EventKind::SessionState { state: musher_core::Activity::Idle };
     writer.append(&[notice(1, "a"), crate::rig::event(2, idle), notice(3, "b")]).unwrap();
-    let mut reader = Reader::open(&folder.dir, None).unwrap();
+    let mut reader = LogReader::open(&folder.dir, None).unwrap();
     let mut buffer = Vec::new();
-    let Read::Lines(batch) = reader.read(&mut buffer, 4096).unwrap() else { panic!("lines") };
+    let LogRead::Lines(batch) = reader.read(&mut buffer, 4096).unwrap() else { panic!("lines") };
     let kinds = Kinds::new(["notice"]);
     let chosen = lines(&buffer[batch.lines]).filter(|line| kinds.has(line)).count();
     assert_eq!(chosen, 2);
@@ -289,7 +289,7 @@ fn kinds_are_chosen_without_parsing() {
 fn a_folder_that_was_cleaned_away_is_missing() {
     let folder = Folder::new();
     let gone = folder.path("gone");
-    assert!(matches!(Reader::open(&gone, None), Err(LogError::Missing { .. })));
+    assert!(matches!(LogReader::open(&gone, None), Err(LogError::Missing { .. })));
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn a_reader_of_what_is_synced_is_never_ahead_of_the_disk() {
     let folder = Folder::new();
     let mut writer = folder.create_on(400, Hasty);
     let events = notices(1..=30);
-    let mut reader = Reader::open(&folder.dir, None).unwrap().only_synced();
+    let mut reader = LogReader::open(&folder.dir, None).unwrap().only_synced();
     let mut heard = Vec::new();
     for (n, batch) in events.chunks(3).enumerate() {
         writer.append(batch).unwrap();

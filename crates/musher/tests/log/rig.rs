@@ -7,8 +7,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use musher::runner::log::{Cursor, Disk, Lock, Os, Read, Reader, Writer, line_seq, lines};
-use musher_core::{Event, EventKind, Level, Scope};
+use musher::runner::log::{Cursor, Lock, LogDisk, LogRead, LogReader, Os, Writer, line_seq, lines};
+use musher_core::{Event, EventKind, EventScope, Level};
 use tempfile::TempDir;
 
 /// A run's folder, which is gone when the test is.
@@ -33,7 +33,7 @@ impl Folder {
         Writer::create(self.lock(), "r7").unwrap()
     }
 
-    pub(crate) fn create_on<D: Disk>(&self, segment_bytes: u64, disk: D) -> Writer<D> {
+    pub(crate) fn create_on<D: LogDisk>(&self, segment_bytes: u64, disk: D) -> Writer<D> {
         Writer::create_with(self.lock(), "r7", segment_bytes, disk).unwrap()
     }
 
@@ -94,7 +94,7 @@ pub(crate) fn edit(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
 
 pub(crate) fn event(seq: u64, kind: EventKind) -> Event {
     let at = 1_000 + i64::try_from(seq).unwrap();
-    Event { seq, at, kind, turn: None, scope: Scope::Main, raw: None }
+    Event { seq, at, kind, turn: None, scope: EventScope::Main, raw: None }
 }
 
 pub(crate) fn notice(seq: u64, text: impl Into<String>) -> Event {
@@ -112,17 +112,17 @@ pub(crate) fn line(event: &Event) -> String {
 
 /// Everything after a place, with the resets on the way.
 pub(crate) fn read_after(dir: &Path, after: Option<Cursor>) -> (Vec<String>, Vec<Cursor>) {
-    drain(&mut Reader::open(dir, after).unwrap())
+    drain(&mut LogReader::open(dir, after).unwrap())
 }
 
 /// Whatever the reader finds now.
-pub(crate) fn drain(reader: &mut Reader) -> (Vec<String>, Vec<Cursor>) {
+pub(crate) fn drain(reader: &mut LogReader) -> (Vec<String>, Vec<Cursor>) {
     let (mut found, mut resets) = (Vec::new(), Vec::new());
     let mut buffer = Vec::new();
     loop {
         buffer.clear();
         match reader.read(&mut buffer, 700).unwrap() {
-            Read::Lines(batch) => {
+            LogRead::Lines(batch) => {
                 let mut next = batch.first;
                 for line in lines(&buffer[batch.lines]) {
                     assert_eq!(line_seq(line), Some(next));
@@ -131,8 +131,8 @@ pub(crate) fn drain(reader: &mut Reader) -> (Vec<String>, Vec<Cursor>) {
                 }
                 assert_eq!(batch.last + 1, next);
             }
-            Read::Reset { to } => resets.push(to),
-            Read::End => return (found, resets),
+            LogRead::Reset { to } => resets.push(to),
+            LogRead::End => return (found, resets),
         }
     }
 }
@@ -147,7 +147,7 @@ pub(crate) fn read_all(dir: &Path) -> Vec<String> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hasty;
 
-impl Disk for Hasty {
+impl LogDisk for Hasty {
     fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
         Os.write_at(file, bytes, at)
     }
@@ -167,7 +167,7 @@ pub(crate) struct Small {
     pub(crate) room: Rc<Cell<u64>>,
 }
 
-impl Disk for Small {
+impl LogDisk for Small {
     fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
         let grows = (at + bytes.len() as u64).saturating_sub(file.metadata()?.len());
         if grows == 0 {
@@ -198,7 +198,7 @@ pub(crate) struct Dying {
     pub(crate) syncs: Rc<Cell<u32>>,
 }
 
-impl Disk for Dying {
+impl LogDisk for Dying {
     fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
         Os.write_at(file, bytes, at)
     }

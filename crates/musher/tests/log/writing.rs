@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use musher::runner::log::{
-    Cursor, LONG_FIELD, Lock, LockError, LogError, Read, Reader, Urgency, Writer,
+    Cursor, Lock, LockError, LogError, LogRead, LogReader, MAX_FIELD_BYTES, Urgency, Writer,
 };
-use musher_core::{Activity, EventKind, Origin, Scope};
+use musher_core::{Activity, EventKind, EventScope, Origin};
 
 use crate::rig::{Dying, Folder, Hasty, event, line, notice, notices, read_all, segments};
 
@@ -96,7 +96,7 @@ fn a_long_field_is_cut_in_the_log() {
     let mut writer = folder.create();
     writer.append(&[notice(1, "x".repeat(1 << 20)), notice(2, "short")]).unwrap();
     let lines = read_all(&folder.dir);
-    assert!(lines[0].len() < LONG_FIELD);
+    assert!(lines[0].len() < MAX_FIELD_BYTES);
     assert!(lines[0].contains("bytes cut here"));
     assert_eq!(lines[1], line(&notice(2, "short")));
 }
@@ -137,7 +137,7 @@ fn a_segment_is_synced_before_the_next_one_begins() {
 fn the_head_tells_what_is_written_and_what_is_synced() {
     let folder = Folder::new();
     let mut writer = folder.create();
-    let reader = Reader::open(&folder.dir, None).unwrap();
+    let reader = LogReader::open(&folder.dir, None).unwrap();
     assert_eq!(reader.last().unwrap(), None);
     writer.append(&notices(1..=2)).unwrap();
     writer.sync().unwrap();
@@ -167,7 +167,7 @@ fn a_helper_s_event_and_one_of_another_turn_are_written_with_all_they_have() {
     let mut writer = folder.create();
     let mut one = notice(1, "quotes \" and \\ and \u{0} and ünïcode \u{1F415}");
     one.turn = Some(3);
-    one.scope = Scope::Subagent { agent: "a".into(), parent_call: None, name: None };
+    one.scope = EventScope::Subagent { agent: "a".into(), parent_call: None, name: None };
     writer.append([&one]).unwrap();
     assert_eq!(read_all(&folder.dir), [line(&one)]);
 }
@@ -186,10 +186,10 @@ fn the_rate_of_writing_and_reading_is_printed() {
     }
     let wrote = begun.elapsed();
     let begun = Instant::now();
-    let mut reader = Reader::open(&folder.dir, None).unwrap();
+    let mut reader = LogReader::open(&folder.dir, None).unwrap();
     let mut buffer = Vec::with_capacity(256 * 1024);
     let mut bytes = 0;
-    while let Read::Lines(batch) = reader.read(&mut buffer, 256 * 1024).unwrap() {
+    while let LogRead::Lines(batch) = reader.read(&mut buffer, 256 * 1024).unwrap() {
         bytes += batch.lines.len();
         buffer.clear();
     }

@@ -1,7 +1,7 @@
 //! A journal that cannot be written stops the pool before anything is done or promised.
 
-use musher::pool::{Accepted, PoolError};
-use musher_core::pool::{Input, Reply};
+use musher::pool::{AcceptedCommand, PoolError};
+use musher_core::pool::{CommandReply, PoolInput};
 
 use crate::rig::{Home, Rig, add, command, prompt, start, story};
 
@@ -21,7 +21,7 @@ fn repair(home: &Home) {
     home.back_door().execute_batch("DROP TRIGGER refuse").unwrap();
 }
 
-fn is_broken(result: &Result<Accepted, PoolError>) -> bool {
+fn is_broken(result: &Result<AcceptedCommand, PoolError>) -> bool {
     matches!(result, Err(PoolError::Broken { .. }))
 }
 
@@ -44,13 +44,16 @@ fn nothing_is_done_or_promised(how: &str) {
     let why = rig.handle.broken().unwrap().to_owned();
     assert!(why.contains("journal.db"), "{why}");
     assert!(is_broken(&rig.wish(add("later"))), "it stays broken");
-    assert!(rig.wait(rig.handle.tell(Input::Begun)).is_err());
+    assert!(rig.wait(rig.handle.tell(PoolInput::Begun)).is_err());
     assert!(rig.wait(rig.handle.inspect(|_| ())).is_err(), "the state is ahead of the journal");
     assert_eq!(rig.ended(), [], "no action was taken");
     repair(&home);
     assert_eq!(home.folded(), durable, "nothing of it was kept");
     let mut rig = home.begin();
-    assert!(matches!(rig.reply(start(&subject, "ann")), Ok(Reply::Run(_))), "it can be done again");
+    assert!(
+        matches!(rig.reply(start(&subject, "ann")), Ok(CommandReply::Run(_))),
+        "it can be done again"
+    );
 }
 
 #[test]
@@ -71,15 +74,15 @@ fn who_waits_for_a_last_word_hears_that_the_pool_broke() {
     let run = rig.live_run(&subject, "ann");
     let pending = pending(&mut rig, run);
     spoil(&home, REFUSE_FACTS);
-    let delivered = Input::Delivered { run, command: pending.command.clone(), result: Ok(()) };
+    let delivered = PoolInput::Delivered { run, command: pending.command.clone(), result: Ok(()) };
     rig.tell(delivered);
     let word = rig.wait(pending.last_word());
     assert!(matches!(word, Err(PoolError::Broken { .. })), "{word:?}");
 }
 
-fn pending(rig: &mut Rig, run: musher_core::RunId) -> musher::pool::Pending {
+fn pending(rig: &mut Rig, run: musher_core::RunId) -> musher::pool::PendingCommand {
     match rig.wish(prompt(run, "go on")) {
-        Ok(Accepted::Pending(pending)) => pending,
+        Ok(AcceptedCommand::Pending(pending)) => pending,
         other => panic!("{other:?}"),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use musher::journal::{AsksQuery, Journal, RunsQuery, Step, StoriesQuery, Views, WhichRuns};
+use musher::journal::{AsksQuery, DecidedStep, Journal, RunsQuery, StoriesQuery, Views, WhichRuns};
 use musher_core::pool::{Fact, RESTART_ASK, State};
 use musher_core::{AskId, AskState, RunId, StoryId, StoryState};
 
@@ -89,13 +89,13 @@ fn word<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
 }
 
-fn stories(numbers: std::ops::Range<u64>) -> Step {
+fn stories(numbers: std::ops::Range<u64>) -> DecidedStep {
     let added = |n| Fact::StoryAdded { story: StoryId::minted(n) };
-    Step { at: NOON, facts: numbers.map(added).collect(), ..Step::default() }
+    DecidedStep { at: NOON, facts: numbers.map(added).collect(), ..DecidedStep::default() }
 }
 
 /// Writes a step as the pool would.
-fn write(journal: &mut Journal, state: &mut State, step: &Step) {
+fn write(journal: &mut Journal, state: &mut State, step: &DecidedStep) {
     step.facts.iter().for_each(|fact| state.apply(fact));
     let mut batch = journal.batch().unwrap();
     batch.write(step).unwrap();

@@ -2,24 +2,24 @@
 
 use std::sync::atomic::Ordering;
 
-use musher::pool::{Accepted, Idempotency, PoolError};
+use musher::pool::{AcceptedCommand, Idempotency, PoolError};
 use musher_core::RunId;
-use musher_core::pool::{Action, Input, Refusal, Reply, Undelivered, UndeliveredCode};
+use musher_core::pool::{Action, CommandReply, PoolInput, Refusal, Undelivered, UndeliveredCode};
 
 use crate::rig::{Home, NOON, Rig, add, command, prompt, start};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-fn last(accepted: Result<Accepted, PoolError>) -> Result<Reply, PoolError> {
+fn last(accepted: Result<AcceptedCommand, PoolError>) -> Result<CommandReply, PoolError> {
     accepted.map(|accepted| match accepted {
-        Accepted::Final(reply) => reply,
-        Accepted::Pending(pending) => panic!("{pending:?}"),
+        AcceptedCommand::Final(reply) => reply,
+        AcceptedCommand::Pending(pending) => panic!("{pending:?}"),
     })
 }
 
-fn pending(accepted: Result<Accepted, PoolError>) -> musher::pool::Pending {
+fn pending(accepted: Result<AcceptedCommand, PoolError>) -> musher::pool::PendingCommand {
     match accepted {
-        Ok(Accepted::Pending(pending)) => pending,
+        Ok(AcceptedCommand::Pending(pending)) => pending,
         other => panic!("{other:?}"),
     }
 }
@@ -36,7 +36,7 @@ fn the_same_key_gives_the_same_reply_and_one_run_across_a_restart() {
     let subject = rig.add_story("subject");
     let first = last(rig.wish_with_key(start(&subject, "ann"), "key", "hash")).unwrap();
     let again = last(rig.wish_with_key(start(&subject, "ann"), "key", "hash")).unwrap();
-    assert_eq!(first, Reply::Run(RunId::minted(1)));
+    assert_eq!(first, CommandReply::Run(RunId::minted(1)));
     assert_eq!(again, first);
     rig.end();
     let mut rig = home.begin();
@@ -69,13 +69,13 @@ fn a_refusal_is_the_same_the_second_time() {
     let run = rig.start_run(&subject, "ann");
     let first = last(rig.wish_with_key(start(&subject, "ann"), "key", "hash"));
     assert!(matches!(first, Err(PoolError::Refused(Refusal::AlreadyRunning { .. }))));
-    rig.tell(Input::PrepareFailed {
+    rig.tell(PoolInput::PrepareFailed {
         run,
         error: musher_core::ErrorInfo::new(musher_core::ErrorClass::Config, "no"),
     });
     assert_eq!(last(rig.wish_with_key(start(&subject, "ann"), "key", "hash")), first);
     let fresh = last(rig.wish_with_key(start(&subject, "ann"), "other", "hash"));
-    assert!(matches!(fresh, Ok(Reply::Run(_))));
+    assert!(matches!(fresh, Ok(CommandReply::Run(_))));
 }
 
 #[test]
@@ -98,10 +98,10 @@ fn who_sends_again_waits_for_the_same_last_word() {
     let two = pending(rig.wish_with_key(prompt(run, "go"), "key", "hash"));
     assert_eq!(one.command, two.command);
     assert_eq!(deliveries(&rig), 1);
-    rig.tell(Input::Delivered { run, command: one.command.clone(), result: Ok(()) });
-    assert_eq!(rig.wait(one.last_word()), Ok(Reply::Sent));
-    assert_eq!(rig.wait(two.last_word()), Ok(Reply::Sent));
-    assert_eq!(last(rig.wish_with_key(prompt(run, "go"), "key", "hash")), Ok(Reply::Sent));
+    rig.tell(PoolInput::Delivered { run, command: one.command.clone(), result: Ok(()) });
+    assert_eq!(rig.wait(one.last_word()), Ok(CommandReply::Sent));
+    assert_eq!(rig.wait(two.last_word()), Ok(CommandReply::Sent));
+    assert_eq!(last(rig.wish_with_key(prompt(run, "go"), "key", "hash")), Ok(CommandReply::Sent));
 }
 
 #[test]
@@ -118,7 +118,11 @@ fn a_command_that_was_under_way_at_a_restart_is_waited_for_and_then_known() {
     let after = pending(rig.wish_with_key(prompt(run, "go"), "key", "hash"));
     assert_eq!(after.command, before.command);
     let undelivered = Undelivered { code: UndeliveredCode::Unfit, message: "cannot".into() };
-    rig.tell(Input::Delivered { run, command: after.command.clone(), result: Err(undelivered) });
+    rig.tell(PoolInput::Delivered {
+        run,
+        command: after.command.clone(),
+        result: Err(undelivered),
+    });
     let word = rig.wait(after.last_word());
     assert!(matches!(word, Err(PoolError::Refused(Refusal::Undelivered { .. }))), "{word:?}");
     rig.end();
@@ -159,6 +163,6 @@ fn a_sender_that_leaves_changes_nothing() {
         drop(pending(rig.wish_with_key(prompt(run, "go"), "key", "hash")));
     }
     let waits = pending(rig.wish_with_key(prompt(run, "go"), "key", "hash"));
-    rig.tell(Input::Delivered { run, command: waits.command.clone(), result: Ok(()) });
-    assert_eq!(rig.wait(waits.last_word()), Ok(Reply::Sent));
+    rig.tell(PoolInput::Delivered { run, command: waits.command.clone(), result: Ok(()) });
+    assert_eq!(rig.wait(waits.last_word()), Ok(CommandReply::Sent));
 }

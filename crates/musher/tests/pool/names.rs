@@ -1,7 +1,7 @@
 //! Runs are found by id or as the latest of a story, in the same step in which the wish is decided.
 
-use musher::pool::{Accepted, PoolError, RunName, Wish};
-use musher_core::pool::{Heard, Input, RESTART_ASK, Refusal, Reply};
+use musher::pool::{AcceptedCommand, PoolError, RunName, Wish};
+use musher_core::pool::{CommandReply, PoolInput, RESTART_ASK, Refusal, RunReport};
 use musher_core::{Answer, AskId, ClosedBy, Outcome, RunId};
 
 use crate::rig::{Home, Rig, agent, command, prompt, seen, story};
@@ -20,7 +20,7 @@ fn answer(run: RunId, ask: &str) -> Wish {
     }
 }
 
-fn refusal(result: Result<Reply, PoolError>) -> Refusal {
+fn refusal(result: Result<CommandReply, PoolError>) -> Refusal {
     match result {
         Err(PoolError::Refused(refusal)) => refusal,
         other => panic!("not refused: {other:?}"),
@@ -30,7 +30,7 @@ fn refusal(result: Result<Reply, PoolError>) -> Refusal {
 /// A run with a session that is over.
 fn past_run(rig: &mut Rig, subject: &musher_core::StoryId, name: &str) -> RunId {
     let run = rig.live_run(subject, name);
-    rig.hear(run, 1, Heard::Session { session: "session".into() });
+    rig.hear(run, 1, RunReport::Session { session: "session".into() });
     rig.end_run(run, 2, Outcome::Completed);
     run
 }
@@ -41,22 +41,26 @@ fn a_prompt_to_a_run_that_is_over_resumes_it_also_in_the_round_in_which_it_ended
     let mut rig = home.begin();
     let subject = rig.add_story("subject");
     let run = rig.live_run(&subject, "ann");
-    rig.hear(run, 1, Heard::Session { session: "session".into() });
+    rig.hear(run, 1, RunReport::Session { session: "session".into() });
     let (go, gate) = std::sync::mpsc::channel::<()>();
     let handle = rig.handle.clone();
     let (_, (), reply, ()) = rig.wait(async {
         tokio::join!(
             handle.inspect(move |_| gate.recv().is_ok()),
             async {
-                let what = Heard::Ended { outcome: Outcome::Completed, error: None, session: None };
-                handle.tell(Input::Heard { run, seq: 2, what }).await.unwrap();
-                handle.tell(Input::Finished { run, commit: None, error: None }).await.unwrap();
+                let what =
+                    RunReport::Ended { outcome: Outcome::Completed, error: None, session: None };
+                handle.tell(PoolInput::Heard { run, seq: 2, what }).await.unwrap();
+                handle.tell(PoolInput::Finished { run, commit: None, error: None }).await.unwrap();
             },
             handle.command(prompt(run, "more"), command("more"), None),
             async { go.send(()).unwrap() },
         )
     });
-    assert!(matches!(reply, Ok(Accepted::Final(Reply::Run(next))) if next > run), "{reply:?}");
+    assert!(
+        matches!(reply, Ok(AcceptedCommand::Final(CommandReply::Run(next))) if next > run),
+        "{reply:?}"
+    );
 }
 
 #[test]
@@ -76,7 +80,7 @@ fn the_latest_run_is_the_live_one_else_the_newest() {
     let over = refusal(rig.reply(Wish::Stop { run: latest(Some("ann")) }));
     assert_eq!(over, Refusal::NoSuchRun { run: anns });
     let resumed = rig.reply(Wish::Resume { run: latest(Some("ann")), text: None });
-    let Ok(Reply::Run(third)) = resumed else { panic!("{resumed:?}") };
+    let Ok(CommandReply::Run(third)) = resumed else { panic!("{resumed:?}") };
     let running = refusal(rig.reply(Wish::Retry { run: latest(None) }));
     assert!(matches!(running, Refusal::AlreadyRunning { run, .. } if run == third));
     let elsewhere = RunName::Latest { story: story("nowhere"), agent: None };
@@ -108,13 +112,13 @@ fn promise_15_a_late_answer_hears_what_won_even_after_the_run_and_a_restart() {
     let subject = rig.add_story("subject");
     let run = rig.live_run(&subject, "ann");
     for (seq, ask) in [(1, "expired"), (2, "answered"), (3, "left-open")] {
-        rig.hear(run, seq, Heard::AskOpened { ask: ask.into(), settled: false });
+        rig.hear(run, seq, RunReport::AskOpened { ask: ask.into(), settled: false });
     }
     let by = ClosedBy::Deadline;
-    rig.hear(run, 4, Heard::AskClosed { ask: "expired".into(), by, command: None });
-    let Ok(Accepted::Pending(sent)) = rig.wish(answer(run, "answered")) else { panic!() };
-    rig.tell(Input::Delivered { run, command: sent.command.clone(), result: Ok(()) });
-    assert_eq!(rig.wait(sent.last_word()), Ok(Reply::Sent));
+    rig.hear(run, 4, RunReport::AskClosed { ask: "expired".into(), by, command: None });
+    let Ok(AcceptedCommand::Pending(sent)) = rig.wish(answer(run, "answered")) else { panic!() };
+    rig.tell(PoolInput::Delivered { run, command: sent.command.clone(), result: Ok(()) });
+    assert_eq!(rig.wait(sent.last_word()), Ok(CommandReply::Sent));
     rig.end_run(run, 5, Outcome::Completed);
     rig.end();
     let mut rig = home.begin();
@@ -140,14 +144,14 @@ fn the_ask_of_a_parked_run_is_answered_though_the_run_is_over() {
     // The first run and three restarts.
     for n in 1..=4 {
         lost = RunId::minted(n);
-        rig.tell(Input::Prepared { run: lost, head: "abc".into() });
-        rig.tell(Input::RunnerUp { run: lost });
-        rig.tell(Input::RunnerGone { run: lost });
+        rig.tell(PoolInput::Prepared { run: lost, head: "abc".into() });
+        rig.tell(PoolInput::RunnerUp { run: lost });
+        rig.tell(PoolInput::RunnerGone { run: lost });
         rig.end_run(lost, 1, Outcome::Lost);
     }
     assert!(rig.state().parked.contains_key(&lost));
     let reply = rig.reply(answer(lost, RESTART_ASK));
-    assert_eq!(reply, Ok(Reply::Run(RunId::minted(5))));
+    assert_eq!(reply, Ok(CommandReply::Run(RunId::minted(5))));
     let late = refusal(rig.reply(answer(lost, RESTART_ASK)));
     assert_eq!(late, Refusal::AlreadyAnswered { run: lost, ask: RESTART_ASK.into() });
 }

@@ -1,8 +1,8 @@
 //! A journal that an earlier Musher wrote is opened, folded and gone on with.
 
 use musher::journal::{AsksQuery, RunsQuery, UsageBy, WhichRuns, WhichStories};
-use musher::pool::{Accepted, RunName, Wish};
-use musher_core::pool::{Action, Input, Reply};
+use musher::pool::{AcceptedCommand, RunName, Wish};
+use musher_core::pool::{Action, CommandReply, PoolInput};
 use musher_core::{Answer, Outcome, RunId};
 
 use crate::rig::{Home, agent, prompt, seen, story};
@@ -75,11 +75,13 @@ fn a_journal_of_version_1_is_gone_on_with() {
         seen: seen(),
         from: None,
     };
-    let Ok(Accepted::Pending(again)) = rig.wish_with_key(wish, "key-1", "hash-1") else { panic!() };
-    rig.tell(Input::Delivered { run, command: command.clone(), result: Ok(()) });
-    assert_eq!(rig.wait(again.last_word()), Ok(Reply::Sent));
+    let Ok(AcceptedCommand::Pending(again)) = rig.wish_with_key(wish, "key-1", "hash-1") else {
+        panic!()
+    };
+    rig.tell(PoolInput::Delivered { run, command: command.clone(), result: Ok(()) });
+    assert_eq!(rig.wait(again.last_word()), Ok(CommandReply::Sent));
     rig.end_run(run, 3, Outcome::Completed);
-    assert_eq!(rig.reply(prompt(run, "More.")), Ok(Reply::Run(RunId::minted(15))));
+    assert_eq!(rig.reply(prompt(run, "More.")), Ok(CommandReply::Run(RunId::minted(15))));
     let allow = Answer::Allow { input: None };
     let latest = RunName::Latest { story: story("login"), agent: Some(agent("bob")) };
     let wish = Wish::Answer {
@@ -89,7 +91,7 @@ fn a_journal_of_version_1_is_gone_on_with() {
         seen: seen(),
         from: None,
     };
-    assert_eq!(rig.reply(wish), Ok(Reply::Run(RunId::minted(16))));
+    assert_eq!(rig.reply(wish), Ok(CommandReply::Run(RunId::minted(16))));
     assert_eq!(rig.end(), home.folded());
     let live = RunsQuery { which: WhichRuns::Live, ..RunsQuery::default() };
     assert_eq!(home.open().views().runs(&live).unwrap().runs.len(), 2);

@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use musher::journal::{Claim, Findings, Journal, JournalError};
+use musher::journal::{Claim, Journal, JournalError, JournalFindings};
 use musher::pool::Wish;
-use musher_core::pool::Reply;
+use musher_core::pool::CommandReply;
 use proptest::prelude::*;
 
 use crate::rig::{Home, NOON, story};
@@ -189,10 +189,10 @@ fn a_journal_that_lost_its_end_is_noticed_by_its_mark_and_gives_no_number_again(
     rig.add_story("one");
     let early = (fs::read(home.journal()).unwrap(), fs::read(home.log()).unwrap());
     let counted = || Wish::AddStory { id: None, title: "Counted".into(), text: "x".into() };
-    assert_eq!(rig.reply(counted()), Ok(Reply::Story(story("s1"))));
+    assert_eq!(rig.reply(counted()), Ok(CommandReply::Story(story("s1"))));
     rig.end();
     let before = home.open();
-    assert_eq!(before.findings(), &Findings::default());
+    assert_eq!(before.findings(), &JournalFindings::default());
     let owner = before.owner().clone();
     drop(before);
     fs::write(home.journal(), early.0).unwrap();
@@ -202,9 +202,9 @@ fn a_journal_that_lost_its_end_is_noticed_by_its_mark_and_gives_no_number_again(
     assert_eq!(journal.owner(), &owner, "it is the same journal");
     drop(journal);
     let mut rig = home.begin();
-    assert_eq!(rig.reply(counted()), Ok(Reply::Story(story("s2"))));
+    assert_eq!(rig.reply(counted()), Ok(CommandReply::Story(story("s2"))));
     rig.end();
-    assert_eq!(home.open().findings(), &Findings::default(), "it is found once");
+    assert_eq!(home.open().findings(), &JournalFindings::default(), "it is found once");
 }
 
 proptest! {

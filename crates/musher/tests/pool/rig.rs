@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use musher::journal::Journal;
-use musher::pool::{Accepted, Idempotency, Pool, PoolError, PoolHandle, RunName, Wish};
-use musher_core::pool::{Action, Heard, Input, PoolLimits, Reply, Seat, State, Team};
+use musher::pool::{AcceptedCommand, Idempotency, Pool, PoolError, PoolHandle, RunName, Wish};
+use musher_core::pool::{
+    Action, CommandReply, PoolInput, PoolLimits, RunReport, Seat, State, Team,
+};
 use musher_core::{AgentName, CommandId, Outcome, RunId, ShownAsk, StoryId};
 use tempfile::TempDir;
 
@@ -85,7 +87,7 @@ impl Rig {
         command(&format!("c{}", LAST.fetch_add(1, Ordering::SeqCst)))
     }
 
-    pub(crate) fn wish(&mut self, wish: Wish) -> Result<Accepted, PoolError> {
+    pub(crate) fn wish(&mut self, wish: Wish) -> Result<AcceptedCommand, PoolError> {
         let id = self.next_command();
         self.wait(self.handle.command(wish, id, None))
     }
@@ -95,26 +97,26 @@ impl Rig {
         wish: Wish,
         key: &str,
         request_hash: &str,
-    ) -> Result<Accepted, PoolError> {
+    ) -> Result<AcceptedCommand, PoolError> {
         let id = self.next_command();
         let (key, request_hash) = (key.to_owned(), request_hash.to_owned());
         self.wait(self.handle.command(wish, id, Some(Idempotency { key, request_hash })))
     }
 
     /// The reply to a wish that has its last word at once.
-    pub(crate) fn reply(&mut self, wish: Wish) -> Result<Reply, PoolError> {
+    pub(crate) fn reply(&mut self, wish: Wish) -> Result<CommandReply, PoolError> {
         self.wish(wish).map(|accepted| match accepted {
-            Accepted::Final(reply) => reply,
-            Accepted::Pending(pending) => panic!("{pending:?} is still to be settled"),
+            AcceptedCommand::Final(reply) => reply,
+            AcceptedCommand::Pending(pending) => panic!("{pending:?} is still to be settled"),
         })
     }
 
-    pub(crate) fn tell(&self, input: Input) {
+    pub(crate) fn tell(&self, input: PoolInput) {
         self.wait(self.handle.tell(input)).unwrap();
     }
 
-    pub(crate) fn hear(&self, run: RunId, seq: u64, what: Heard) {
-        self.tell(Input::Heard { run, seq, what });
+    pub(crate) fn hear(&self, run: RunId, seq: u64, what: RunReport) {
+        self.tell(PoolInput::Heard { run, seq, what });
     }
 
     /// The state, after everything that was sent before.
@@ -129,13 +131,13 @@ impl Rig {
 
     pub(crate) fn add_story(&mut self, id: &str) -> StoryId {
         let wish = add(id);
-        assert_eq!(self.reply(wish), Ok(Reply::Story(story(id))));
+        assert_eq!(self.reply(wish), Ok(CommandReply::Story(story(id))));
         story(id)
     }
 
     pub(crate) fn start_run(&mut self, story: &StoryId, agent: &str) -> RunId {
         match self.reply(start(story, agent)) {
-            Ok(Reply::Run(run)) => run,
+            Ok(CommandReply::Run(run)) => run,
             other => panic!("no run was queued: {other:?}"),
         }
     }
@@ -143,14 +145,14 @@ impl Rig {
     /// A run whose runner is up.
     pub(crate) fn live_run(&mut self, story: &StoryId, agent: &str) -> RunId {
         let run = self.start_run(story, agent);
-        self.tell(Input::Prepared { run, head: "abc".into() });
-        self.tell(Input::RunnerUp { run });
+        self.tell(PoolInput::Prepared { run, head: "abc".into() });
+        self.tell(PoolInput::RunnerUp { run });
         run
     }
 
     pub(crate) fn end_run(&self, run: RunId, seq: u64, outcome: Outcome) {
-        self.hear(run, seq, Heard::Ended { outcome, error: None, session: None });
-        self.tell(Input::Finished { run, commit: None, error: None });
+        self.hear(run, seq, RunReport::Ended { outcome, error: None, session: None });
+        self.tell(PoolInput::Finished { run, commit: None, error: None });
     }
 
     /// Ends the loop as a server that is told to end, and waits for it.

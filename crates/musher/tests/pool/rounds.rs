@@ -2,8 +2,8 @@
 
 use std::sync::mpsc;
 
-use musher::pool::{Accepted, Pool, PoolError};
-use musher_core::pool::{Action, Input, Refusal, Reply};
+use musher::pool::{AcceptedCommand, Pool, PoolError};
+use musher_core::pool::{Action, CommandReply, PoolInput, Refusal};
 
 use crate::rig::{Home, NOON, add, command, start, story, team};
 
@@ -41,7 +41,11 @@ fn what_waits_together_is_committed_at_once() {
         results
     });
     assert_eq!(results.len(), 200);
-    assert!(results.iter().all(|result| matches!(result, Ok(Accepted::Final(Reply::Story(_))))));
+    assert!(
+        results
+            .iter()
+            .all(|result| matches!(result, Ok(AcceptedCommand::Final(CommandReply::Story(_)))))
+    );
     let commits = commits(&home) - before;
     assert!(commits <= 2, "200 commands took {commits} commits");
     assert_eq!(rig.end(), home.folded());
@@ -54,7 +58,7 @@ fn an_input_that_changes_nothing_costs_no_commit() {
     rig.add_story("first");
     let before = commits(&home);
     for _ in 0..10 {
-        rig.tell(Input::Begun);
+        rig.tell(PoolInput::Begun);
         rig.state();
     }
     assert_eq!(commits(&home), before);
@@ -83,7 +87,7 @@ fn promise_5_fifty_starts_at_one_moment_give_one_run_and_49_clear_refusals() {
     let runs: Vec<_> = results
         .iter()
         .filter_map(|result| match result {
-            Ok(Accepted::Final(Reply::Run(run))) => Some(*run),
+            Ok(AcceptedCommand::Final(CommandReply::Run(run))) => Some(*run),
             _ => None,
         })
         .collect();
@@ -131,7 +135,7 @@ fn a_server_that_begins_again_takes_the_actions_that_are_owed() {
     let rig = home.begin();
     rig.state();
     assert_eq!(rig.actions(), first, "nobody said that it was done");
-    rig.tell(Input::Prepared { run, head: "abc".into() });
+    rig.tell(PoolInput::Prepared { run, head: "abc".into() });
     rig.state();
     assert!(matches!(rig.actions().as_slice(), [Action::Spawn { .. }]));
 }
@@ -162,7 +166,7 @@ fn the_number_of_the_last_fact_is_told_when_it_is_durable() {
     rig.add_story("one");
     assert!(facts.has_changed().unwrap());
     assert_eq!(*facts.borrow_and_update(), 1);
-    rig.tell(Input::Begun);
+    rig.tell(PoolInput::Begun);
     rig.state();
     assert!(!facts.has_changed().unwrap(), "nothing new was decided");
     rig.end();

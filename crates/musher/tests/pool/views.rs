@@ -1,12 +1,12 @@
 //! What people see: stories, runs, asks, usage and facts, as they were committed.
 
 use musher::journal::{
-    AskPhase, AsksQuery, RunsQuery, StoriesQuery, StoryPhase, StoryRuns, UsageBy, Views, WhichAsks,
-    WhichRuns, WhichStories,
+    AskPhase, AsksQuery, RunsQuery, StoriesQuery, StoryPhase, StoryRunsView, UsageBy, Views,
+    WhichAsks, WhichRuns, WhichStories,
 };
 use musher::pool::{RunName, Wish};
-use musher_core::pool::{Heard, Input, Reply, TextKey};
-use musher_core::{ClosedBy, Entry, Outcome, RunId, Spend, Tokens, Usd};
+use musher_core::pool::{CommandReply, PoolInput, RunReport, TextKey};
+use musher_core::{ClosedBy, LedgerEntry, Outcome, RunId, Spend, Tokens, Usd};
 
 use crate::rig::{Home, NOON, Rig, agent, prompt, seen, start, story};
 
@@ -20,10 +20,10 @@ fn scene() -> (Home, Rig, Views) {
     (home, rig, views)
 }
 
-fn usage(model: &str, input: u64, cost: Option<f64>) -> Heard {
+fn usage(model: &str, input: u64, cost: Option<f64>) -> RunReport {
     let tokens = Tokens { input, output: 1, ..Tokens::default() };
     let spend = Spend::costing(tokens, cost.map(Usd::from_dollars));
-    Heard::Usage { model: Some(model.into()), entry: spend.into() }
+    RunReport::Usage { model: Some(model.into()), entry: spend.into() }
 }
 
 #[test]
@@ -35,14 +35,14 @@ fn a_story_tells_its_title_its_runs_its_asks_and_its_cost() {
     rig.end_run(past, 2, Outcome::Completed);
     let live = rig.live_run(&subject, "ann");
     rig.hear(live, 1, usage("m", 10, Some(0.2)));
-    rig.hear(live, 2, Heard::AskOpened { ask: "ask".into(), settled: false });
+    rig.hear(live, 2, RunReport::AskOpened { ask: "ask".into(), settled: false });
     rig.state();
     let whole = views.story(&subject).unwrap().unwrap();
     assert_eq!(whole.text.as_deref(), Some("Text."));
     let view = whole.story;
     assert_eq!(view.title.as_deref(), Some("Title of subject"));
     assert_eq!(view.state, StoryPhase::Open);
-    assert_eq!(view.runs, StoryRuns { all: 2, live: 1 });
+    assert_eq!(view.runs, StoryRunsView { all: 2, live: 1 });
     assert_eq!(view.open_asks, 1);
     assert_eq!((view.spent.input, view.spent.cost_usd), (20, Some(0.3)), "sums of money are exact");
     assert_eq!((view.created_at, view.updated_at), (NOON, NOON));
@@ -87,19 +87,19 @@ fn a_run_tells_where_it_is_and_how_it_ended() {
     let run = rig.start_run(&subject, "ann");
     let phase = || views.run(run).unwrap().unwrap().phase;
     assert_eq!(phase(), "preparing");
-    rig.tell(Input::Prepared { run, head: "abc".into() });
+    rig.tell(PoolInput::Prepared { run, head: "abc".into() });
     rig.state();
     assert_eq!(phase(), "starting");
-    rig.tell(Input::RunnerUp { run });
+    rig.tell(PoolInput::RunnerUp { run });
     rig.state();
     assert_eq!(phase(), "live");
-    rig.hear(run, 1, Heard::Session { session: "session".into() });
+    rig.hear(run, 1, RunReport::Session { session: "session".into() });
     let error = musher_core::ErrorInfo::new(musher_core::ErrorClass::Auth, "no key");
     let outcome = Outcome::Failed;
-    rig.hear(run, 2, Heard::Ended { outcome, error: Some(error.clone()), session: None });
+    rig.hear(run, 2, RunReport::Ended { outcome, error: Some(error.clone()), session: None });
     rig.state();
     assert_eq!(phase(), "finishing");
-    rig.tell(Input::Finished { run, commit: Some("def".into()), error: None });
+    rig.tell(PoolInput::Finished { run, commit: Some("def".into()), error: None });
     rig.state();
     let view = views.run(run).unwrap().unwrap();
     assert_eq!((view.phase.as_str(), view.outcome), ("over", Some(outcome)));
@@ -154,10 +154,10 @@ fn open_asks_are_listed_with_their_story_and_closed_ones_tell_what_closed_them()
     let subject = rig.add_story("subject");
     let run = rig.live_run(&subject, "ann");
     for (seq, ask) in [(1, "first"), (2, "second"), (3, "third")] {
-        rig.hear(run, seq, Heard::AskOpened { ask: ask.into(), settled: false });
+        rig.hear(run, seq, RunReport::AskOpened { ask: ask.into(), settled: false });
     }
     let by = ClosedBy::Deadline;
-    rig.hear(run, 4, Heard::AskClosed { ask: "first".into(), by, command: None });
+    rig.hear(run, 4, RunReport::AskClosed { ask: "first".into(), by, command: None });
     let answer = musher_core::Answer::AllowAlways { rule: None };
     let (of, ask) = (RunName::Id(run), "second".into());
     drop(rig.wish(Wish::Answer { run: of, ask, answer, seen: seen(), from: None }).unwrap());
@@ -232,7 +232,7 @@ fn the_texts_of_people_are_beside_the_facts_and_never_in_them() {
         model: None,
         prompt: Some("A secret plan.".into()),
     };
-    let Ok(Reply::Run(run)) = rig.reply(wish) else { panic!() };
+    let Ok(CommandReply::Run(run)) = rig.reply(wish) else { panic!() };
     let text = |key: TextKey| views.text(&key).unwrap();
     assert_eq!(text(TextKey::Prompt(run)).as_deref(), Some("A secret plan."));
     assert_eq!(text(TextKey::StoryText(subject)).as_deref(), Some("Text."));
@@ -262,8 +262,8 @@ fn many_readers_at_once_never_hold_up_the_pool() {
     assert_eq!(views.stories(&StoriesQuery::default()).unwrap().stories.len(), 21);
 }
 
-fn counted(entry: Entry) -> Heard {
-    Heard::Usage { model: Some("m".into()), entry }
+fn counted(entry: LedgerEntry) -> RunReport {
+    RunReport::Usage { model: Some("m".into()), entry }
 }
 
 fn tokens(input: u64) -> Tokens {
@@ -275,7 +275,7 @@ fn promise_20_what_a_total_tells_later_settles_the_sums_that_hold_both_and_no_ot
     let (_home, mut rig, views) = scene();
     let subject = rig.add_story("subject");
     let first = rig.live_run(&subject, "ann");
-    rig.hear(first, 1, Heard::Session { session: "x".into() });
+    rig.hear(first, 1, RunReport::Session { session: "x".into() });
     rig.hear(first, 2, counted(Spend::unpriced(tokens(100)).into()));
     rig.end_run(first, 3, Outcome::Stopped);
     let of = |run| views.run(run).unwrap().unwrap().spent;
@@ -284,14 +284,14 @@ fn promise_20_what_a_total_tells_later_settles_the_sums_that_hold_both_and_no_ot
     let totals = views.session_lineage(&"x".into()).unwrap().totals;
     assert_eq!(totals["m"], Spend::unpriced(tokens(100)));
 
-    let Ok(Reply::Run(second)) = rig.reply(prompt(first, "More.")) else { panic!("no run") };
-    rig.tell(Input::Prepared { run: second, head: "abc".into() });
-    rig.tell(Input::RunnerUp { run: second });
-    rig.hear(second, 1, Heard::Session { session: "x".into() });
+    let Ok(CommandReply::Run(second)) = rig.reply(prompt(first, "More.")) else { panic!("no run") };
+    rig.tell(PoolInput::Prepared { run: second, head: "abc".into() });
+    rig.tell(PoolInput::RunnerUp { run: second });
+    rig.hear(second, 1, RunReport::Session { session: "x".into() });
     let cost = |dollars| Some(Usd::from_dollars(dollars));
     let earlier = Spend::costing(tokens(0), cost(0.5));
     let spend = Spend::costing(tokens(10), cost(0.75));
-    let entry = Entry { spend, earlier: Some(earlier), cut: false, settles: true };
+    let entry = LedgerEntry { spend, earlier: Some(earlier), cut: false, settles: true };
     rig.hear(second, 2, counted(entry));
     rig.state();
     assert_eq!(of(first).cost_usd, None, "nobody knows which part was the first run's");
@@ -307,18 +307,18 @@ fn promise_20_what_was_cut_is_marked_is_in_no_total_and_is_never_settled() {
     let (_home, mut rig, views) = scene();
     let subject = rig.add_story("subject");
     let run = rig.live_run(&subject, "ann");
-    rig.hear(run, 1, Heard::Session { session: "x".into() });
+    rig.hear(run, 1, RunReport::Session { session: "x".into() });
     let known = Spend::costing(tokens(100), Some(Usd::from_dollars(0.5)));
     rig.hear(run, 2, counted(known.into()));
     let part = Spend::costing(tokens(40), Some(Usd::from_dollars(0.25))).as_estimate();
-    rig.hear(run, 3, counted(Entry { cut: true, ..part.into() }));
+    rig.hear(run, 3, counted(LedgerEntry { cut: true, ..part.into() }));
     rig.state();
     let spent = views.run(run).unwrap().unwrap().spent;
     assert_eq!((spent.input, spent.cost_usd, spent.estimated), (140, Some(0.75), true));
     let lineage = views.session_lineage(&"x".into()).unwrap();
     assert_eq!((lineage.totals["m"], &lineage.cut["m"]), (known, &vec![part]));
     let unknown = Spend::unpriced(tokens(1)).plus(known);
-    rig.hear(run, 4, counted(Entry { cut: true, ..unknown.into() }));
+    rig.hear(run, 4, counted(LedgerEntry { cut: true, ..unknown.into() }));
     rig.state();
     let spent = views.run(run).unwrap().unwrap().spent;
     assert_eq!((spent.cost_usd, spent.known_cost_usd), (None, 1.25), "the known part is kept");

@@ -1,7 +1,7 @@
 //! A world that does what the pool asks, in a random order that a seed decides, and people who wish for things.
 
 use musher::pool::{RunName, Wish};
-use musher_core::pool::{Action, Heard, Input, RESTART_ASK, Undelivered, UndeliveredCode};
+use musher_core::pool::{Action, PoolInput, RESTART_ASK, RunReport, Undelivered, UndeliveredCode};
 use musher_core::{
     Answer, AskId, BranchRef, ClosedBy, Outcome, RunId, RunPhase, SlotId, Spend, StoryId, Tokens,
     Usd,
@@ -73,30 +73,32 @@ impl World {
         self.seq += 1;
         let seq = self.seq;
         rig.tell(match action {
-            Action::Prepare { run, .. } if fails => Input::PrepareFailed { run, error: error() },
-            Action::Prepare { run, .. } => Input::Prepared { run, head: format!("head-{seq}") },
-            Action::Spawn { run, .. } if fails => Input::SpawnFailed { run, error: error() },
-            Action::Spawn { run, .. } => Input::RunnerUp { run },
+            Action::Prepare { run, .. } if fails => {
+                PoolInput::PrepareFailed { run, error: error() }
+            }
+            Action::Prepare { run, .. } => PoolInput::Prepared { run, head: format!("head-{seq}") },
+            Action::Spawn { run, .. } if fails => PoolInput::SpawnFailed { run, error: error() },
+            Action::Spawn { run, .. } => PoolInput::RunnerUp { run },
             Action::Deliver { run, command, .. } => {
-                Input::Delivered { run, command, result: delivered(dice) }
+                PoolInput::Delivered { run, command, result: delivered(dice) }
             }
             Action::CloseLog { run } => {
-                let what = Heard::Ended { outcome: Outcome::Lost, error: None, session: None };
-                Input::Heard { run, seq, what }
+                let what = RunReport::Ended { outcome: Outcome::Lost, error: None, session: None };
+                PoolInput::Heard { run, seq, what }
             }
-            Action::Finish { run, .. } => Input::Finished {
+            Action::Finish { run, .. } => PoolInput::Finished {
                 run,
                 commit: (!fails).then(|| format!("commit-{seq}")),
                 error: None,
             },
-            Action::Release { slot, branch } => Input::Released { slot, branch },
+            Action::Release { slot, branch } => PoolInput::Released { slot, branch },
             Action::SearchSecrets { command, branch } => {
-                Input::Searched { command, story: branch.story, result: Ok(Vec::new()) }
+                PoolInput::Searched { command, story: branch.story, result: Ok(Vec::new()) }
             }
             Action::Merge { command, branch } => {
                 let result =
                     if fails { Err("conflict".into()) } else { Ok(format!("merge-{seq}")) };
-                Input::Merged { command, story: branch.story, result }
+                PoolInput::Merged { command, story: branch.story, result }
             }
         });
     }
@@ -114,22 +116,24 @@ impl World {
         self.seq += 1;
         let n = dice.below(3);
         let what = match dice.below(12) {
-            0..=1 => Heard::Session { session: format!("session-{n}").into() },
-            2 => Heard::SetupDone,
-            3..=5 => Heard::AskOpened { ask: format!("ask-{}", self.seq).into(), settled: n == 0 },
+            0..=1 => RunReport::Session { session: format!("session-{n}").into() },
+            2 => RunReport::SetupDone,
+            3..=5 => {
+                RunReport::AskOpened { ask: format!("ask-{}", self.seq).into(), settled: n == 0 }
+            }
             6 => match dice.pick(&asks) {
-                Some(ask) => Heard::AskClosed { ask, by: ClosedBy::Deadline, command: None },
+                Some(ask) => RunReport::AskClosed { ask, by: ClosedBy::Deadline, command: None },
                 None => return,
             },
-            7..=9 => Heard::Usage {
+            7..=9 => RunReport::Usage {
                 model: dice.pick(&[None, Some("m".into())]).flatten(),
                 entry: spend(dice).into(),
             },
             10 => {
                 let outcome = dice.pick(&[Outcome::Completed, Outcome::Failed]).unwrap();
-                Heard::Ended { outcome, error: None, session: None }
+                RunReport::Ended { outcome, error: None, session: None }
             }
-            _ => return rig.tell(Input::RunnerGone { run }),
+            _ => return rig.tell(PoolInput::RunnerGone { run }),
         };
         rig.hear(run, self.seq, what);
     }
@@ -184,7 +188,7 @@ impl World {
         drop(rig.wish(wish));
         if dice.below(30) == 0 {
             let branch = BranchRef { story: StoryId::minted(1), n: 1 };
-            rig.tell(Input::Released { slot: SlotId(1), branch });
+            rig.tell(PoolInput::Released { slot: SlotId(1), branch });
         }
     }
 }

@@ -136,7 +136,7 @@ async fn promise_19_a_key_from_the_servers_environment_reaches_the_agent_and_no_
     let mut rig = Rig::script("[[step]]\nrun = 'echo $INNOCENT; echo $INNOCENT > got'");
     // The variable is one that every test process has, and its value is in no other file of the run.
     let value = std::env::var("CARGO_MANIFEST_DIR").unwrap();
-    let from = musher::runner::spec::EnvValue::From("CARGO_MANIFEST_DIR".into());
+    let from = musher::runner::spec::SpecEnvValue::From("CARGO_MANIFEST_DIR".into());
     rig.spec.env.insert("INNOCENT".into(), from);
     rig.launch();
     rig.until_free().await;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use musher::mcp::run::Story;
+use musher::mcp::run::RunStory;
 use musher_core::{EventKind, ToolPhase};
 use musher_runtime::anthropic::Anthropic;
 use musher_runtime::gemini::Gemini;
 use musher_runtime::openai::OpenAi;
-use musher_runtime::{Environment, Output, Runtime, SessionSpec};
+use musher_runtime::{Environment, Runtime, SessionOutput, SessionSpec};
 use musher_testkit::model::ModelServer;
 use serde_json::json;
 
@@ -29,7 +29,7 @@ async fn every_model_over_its_own_api_reads_its_story_in_process_and_asks_nobody
             .set("GEMINI_API_KEY", "dummy-key-for-tests");
         let prompt = format!("[[scn:script file={}]] go", script.display());
         let mut spec = SessionSpec::new(prompt, folder.path(), environment);
-        spec.tools = Some(Arc::new(Story {
+        spec.tools = Some(Arc::new(RunStory {
             run: Some("r1".into()),
             story: Some("s1".into()),
             agent: Some("coder".into()),
@@ -39,7 +39,7 @@ async fn every_model_over_its_own_api_reads_its_story_in_process_and_asks_nobody
         let mut session = runtime.start(spec);
         let mut told = None;
         while let Some(output) = session.next().await {
-            let Output::Event(event) = output else { continue };
+            let SessionOutput::Event(event) = output else { continue };
             match event.kind {
                 EventKind::Tool(update) if update.phase == ToolPhase::Completed => {
                     told = update.output;

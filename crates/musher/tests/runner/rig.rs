@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use musher::runner::launch;
 use musher::runner::link::Link;
-use musher::runner::log::{Lock, Read, Reader, lines};
-use musher::runner::spec::{Bounds, RunSpec, VERSION};
+use musher::runner::log::{Lock, LogRead, LogReader, lines};
+use musher::runner::spec::{RunBounds, RunSpec, VERSION};
 use musher_core::{Event, RunId, SessionEnded};
 use tempfile::TempDir;
 
@@ -47,7 +47,7 @@ impl Rig {
             rules: Default::default(),
             files: Default::default(),
             permission_mode: None,
-            bounds: Bounds::default(),
+            bounds: RunBounds::default(),
             resume: None,
             program: Some(program),
             args: vec![],
@@ -121,18 +121,18 @@ pub(crate) fn program() -> &'static Path {
 }
 
 pub(crate) fn events(folder: &Path) -> Vec<Event> {
-    let Ok(mut reader) = Reader::open(folder, None) else { return Vec::new() };
+    let Ok(mut reader) = LogReader::open(folder, None) else { return Vec::new() };
     let mut buffer = Vec::new();
     let mut events = Vec::new();
     loop {
         buffer.clear();
         match reader.read(&mut buffer, 1 << 20).unwrap() {
-            Read::Lines(batch) => {
+            LogRead::Lines(batch) => {
                 let parse = |line| serde_json::from_slice::<Event>(line).unwrap();
                 events.extend(lines(&buffer[batch.lines]).map(parse));
             }
-            Read::End => return events,
-            Read::Reset { .. } => {}
+            LogRead::End => return events,
+            LogRead::Reset { .. } => {}
         }
     }
 }

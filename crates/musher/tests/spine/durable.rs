@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use musher::runner::log::{Lock, Reader};
+use musher::runner::log::{Lock, LogReader};
 use musher_core::{ClosedBy, Event, EventKind};
 use musher_runtime::MARK;
 use serde_json::{Value as Json, json};
@@ -170,7 +170,7 @@ impl Acknowledged {
     fn note_logs(&mut self, project: &Project) {
         for folder in project.runs() {
             let run = folder.file_name().unwrap().to_str().unwrap().to_owned();
-            let Ok(reader) = Reader::open(&folder, None) else { continue };
+            let Ok(reader) = LogReader::open(&folder, None) else { continue };
             let synced = reader.head().unwrap().map_or(0, |head| head.synced);
             let events = project.events(&run).into_iter().take_while(|event| event.seq <= synced);
             self.events.push((run, events.collect()));
@@ -357,7 +357,7 @@ async fn promise_8_nobody_acts_on_an_event_that_a_power_cut_could_take_back() {
     let runner = runner_pid(&project.run_folder(&run)).unwrap();
     let _slow = Inject::into_thread(runner, &["fdatasync:delay_enter=500000"]);
     let ask = server.until_ask(&run).await;
-    let head = Reader::open(&project.run_folder(&run), None).unwrap().head().unwrap().unwrap();
+    let head = LogReader::open(&project.run_folder(&run), None).unwrap().head().unwrap().unwrap();
     let opened = |event: &Event| matches!(&event.kind, EventKind::AskOpened { ask: opened, .. } if opened.as_str() == ask);
     let asked = project.events(&run).iter().find(|event| opened(event)).unwrap().seq;
     assert!(head.synced >= asked, "event {asked} was acted on, and {} is synced", head.synced);

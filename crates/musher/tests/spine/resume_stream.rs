@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use musher::client::{Client, Message};
+use musher::client::{Client, SseMessage};
 use serde_json::{Value as Json, json};
 use tokio::sync::watch;
 
@@ -20,9 +20,9 @@ async fn follow(
     path: &[&str],
     query: &[(&str, &str)],
     mut dice: Dice,
-    mut is_last: impl FnMut(&Message) -> bool,
-) -> Vec<Message> {
-    let (mut heard, mut last): (Vec<Message>, Option<String>) = (Vec::new(), None);
+    mut is_last: impl FnMut(&SseMessage) -> bool,
+) -> Vec<SseMessage> {
+    let (mut heard, mut last): (Vec<SseMessage>, Option<String>) = (Vec::new(), None);
     loop {
         let (url, token) = place.borrow().clone();
         let client = Client::new(&url, &token).unwrap();
@@ -68,7 +68,7 @@ async fn promise_14_a_client_that_reconnects_anywhere_hears_every_event_once_and
     let (_, run) = server.begin("[[work lines=400 every_ms=8]]").await;
     let (sender, place) = watch::channel((server.url.clone(), server.token.clone()));
     let path = ["runs", &run, "events", "stream"];
-    let is_end = |message: &Message| message.event.as_deref() == Some("end");
+    let is_end = |message: &SseMessage| message.event.as_deref() == Some("end");
     let clients = (0..4).map(|n| follow(place.clone(), &path, &[], Dice(n), is_end));
     let clients = futures_util::future::join_all(clients);
     let clients = tokio::time::timeout(PATIENCE, clients);
@@ -97,7 +97,7 @@ async fn promise_14_a_feed_that_breaks_off_goes_on_without_a_gap_or_a_second_tel
     let query = [("runs", run.as_str())];
     let clients = (0..3).map(|n| {
         let (mut run_over, mut last_told) = (false, false);
-        let is_last = move |message: &Message| {
+        let is_last = move |message: &SseMessage| {
             run_over |= message.event.as_deref() == Some("end");
             last_told |=
                 message.event.as_deref() == Some("fact") && message.data.contains("the-last");

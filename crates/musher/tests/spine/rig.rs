@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use musher::config;
-use musher::runner::log::{Lock, Read, Reader, lines};
+use musher::runner::log::{Lock, LogRead, LogReader, lines};
 use musher::runner::spec::RunSpec;
 use musher::runtimes;
 use musher_core::{Event, EventKind, ItemBody};
@@ -215,7 +215,7 @@ impl Project {
         std::fs::create_dir_all(self.state()).unwrap();
         let project = config::load(&self.repo(), runtimes::BUILT).unwrap();
         let trust = config::trust::trusted(&self.state(), &project).unwrap();
-        if trust != config::trust::Trust::Trusted {
+        if trust != config::trust::TrustState::Trusted {
             config::trust::grant(&self.state(), &project).unwrap();
         }
     }
@@ -240,18 +240,20 @@ impl Project {
     }
 
     pub(crate) fn events(&self, run: &str) -> Vec<Event> {
-        let Ok(mut reader) = Reader::open(&self.run_folder(run), None) else { return Vec::new() };
+        let Ok(mut reader) = LogReader::open(&self.run_folder(run), None) else {
+            return Vec::new();
+        };
         let mut buffer = Vec::new();
         let mut events = Vec::new();
         loop {
             buffer.clear();
             match reader.read(&mut buffer, 1 << 20).unwrap() {
-                Read::Lines(batch) => {
+                LogRead::Lines(batch) => {
                     let parse = |line| serde_json::from_slice::<Event>(line).unwrap();
                     events.extend(lines(&buffer[batch.lines]).map(parse));
                 }
-                Read::End => return events,
-                Read::Reset { .. } => {}
+                LogRead::End => return events,
+                LogRead::Reset { .. } => {}
             }
         }
     }

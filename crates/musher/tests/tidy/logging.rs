@@ -14,7 +14,7 @@ const NO_RETRIES: &[(&str, &str)] = &[
     ),
     ("logging/file.rs", "the log is not there yet"),
     ("logging/sink.rs", "the log is ending"),
-    ("mcp/door.rs", "it sends signs of life"),
+    ("mcp/tool_server.rs", "it sends signs of life"),
     ("runner/force.rs", "it waits for the death of what it has killed; then the error is told"),
     ("runner/log/lock.rs", "it waits for a moment; then the error is told"),
     ("supervisor.rs", "it looks at the clock and at the journal"),

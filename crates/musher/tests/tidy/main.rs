@@ -4,6 +4,7 @@ mod architecture;
 mod decisions;
 mod docs;
 mod logging;
+mod names;
 mod security;
 mod tables;
 mod untrusted;

@@ -5,7 +5,7 @@ use crate::{files, none, numbered, read, root, shown, without_comments};
 /// The parts that meet files which an agent can write: worktrees, the repository, the folders of runs, the state directory.
 const PARTS: &[&str] = &[
     "api",
-    "ballast",
+    "reserved_space",
     "bus",
     "config",
     "git",

@@ -1,14 +1,14 @@
 //! Answers to asks. The runner alone decides whether one counts; the pool offers at most one at a time.
 
-use super::draft::{Draft, Rule};
+use super::draft::{BrokenRule, Draft};
 use super::{restarts, talk, texts};
 use crate::pool::{
-    DeliveryKind, Fact, RESTART_ASK, Refusal, Reply, TextKey, Undelivered, UndeliveredCode,
+    CommandReply, DeliveryKind, Fact, RESTART_ASK, Refusal, TextKey, Undelivered, UndeliveredCode,
 };
 use crate::{Answer, AskId, AskState, ClosedBy, CommandId, Run, RunId, RunPhase, Sender, ShownAsk};
 
 /// An answer as it came, with what its sender had seen.
-pub(super) struct Given {
+pub(super) struct GivenAnswer {
     pub(super) answer: Answer,
     pub(super) seen: ShownAsk,
     pub(super) from: Option<Sender>,
@@ -19,8 +19,8 @@ pub(super) fn answer(
     command: &CommandId,
     run: RunId,
     ask: &AskId,
-    given: &Given,
-) -> Result<Reply, Refusal> {
+    given: &GivenAnswer,
+) -> Result<CommandReply, Refusal> {
     if ask.as_str() == RESTART_ASK
         && let Some(parked) = draft.base.parked.get(&run)
     {
@@ -41,7 +41,7 @@ pub(super) fn answer(
         from: given.from.clone(),
     });
     talk::hand_over(draft, run, found, command, DeliveryKind::Answer { ask: ask.clone() });
-    Ok(Reply::Offered)
+    Ok(CommandReply::Offered)
 }
 
 /// Nobody answers what was not in front of them. What won is told before this.
@@ -49,9 +49,9 @@ pub(super) fn was_shown(
     draft: &Draft<'_>,
     run: RunId,
     ask: &AskId,
-    given: &Given,
+    given: &GivenAnswer,
 ) -> Result<(), Refusal> {
-    match given.seen.is_this() || !draft.keeps(Rule::ShownOnly) {
+    match given.seen.is_this() || !draft.keeps(BrokenRule::ShownOnly) {
         true => Ok(()),
         false => Err(Refusal::AskNotShown { run, ask: ask.clone() }),
     }
@@ -71,7 +71,7 @@ fn can_be_answered(draft: &Draft<'_>, id: RunId, run: &Run, ask: &AskId) -> Resu
         None | Some(AskState::Open) if ending => Err(Refusal::RunEnding { run }),
         None => Err(Refusal::NoSuchAsk { run, ask: asked }),
         Some(AskState::Open) => Ok(()),
-        Some(AskState::Offered { .. }) if !draft.keeps(Rule::OneAnswer) => Ok(()),
+        Some(AskState::Offered { .. }) if !draft.keeps(BrokenRule::OneAnswer) => Ok(()),
         Some(AskState::Offered { .. } | AskState::Closed { by: ClosedBy::Person }) => {
             Err(Refusal::AlreadyAnswered { run, ask: asked })
         }
@@ -95,7 +95,7 @@ pub(super) fn settled(
     match result {
         Ok(()) => {
             draft.put(Fact::AskAnswered { run, ask: asked, command: id });
-            draft.settle(command, Ok(Reply::Sent));
+            draft.settle(command, Ok(CommandReply::Sent));
         }
         Err(Undelivered { code, message }) => {
             let refusal = match (code, run_ask(draft, run, ask)) {

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use crate::pool::{Action, Decision, Fact, Refusal, Reply, State, Team, TextKey};
+use crate::pool::{Action, CommandReply, Fact, PoolDecision, Refusal, State, Team, TextKey};
 use crate::{CommandId, RunId, RunPhase};
 
 /// A rule that tests break on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::pool) enum Rule {
+pub(in crate::pool) enum BrokenRule {
     /// An agent has one run on a story.
     OneRun,
     /// No more runs than there are places.
@@ -55,10 +55,10 @@ pub(super) struct Draft<'a> {
     /// The state with the first `folded` facts; it is copied only when somebody asks for it.
     seen: Cow<'a, State>,
     folded: usize,
-    made: Decision,
+    made: PoolDecision,
     look: bool,
     #[cfg(test)]
-    pub(super) broken: Option<Rule>,
+    pub(super) broken: Option<BrokenRule>,
 }
 
 impl<'a> Draft<'a> {
@@ -69,7 +69,7 @@ impl<'a> Draft<'a> {
             now,
             seen: Cow::Borrowed(base),
             folded: 0,
-            made: Decision::default(),
+            made: PoolDecision::default(),
             look: false,
             #[cfg(test)]
             broken: None,
@@ -77,7 +77,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Whether a rule holds; it always does outside of tests.
-    pub(super) fn keeps(&self, rule: Rule) -> bool {
+    pub(super) fn keeps(&self, rule: BrokenRule) -> bool {
         #[cfg(test)]
         let keeps = self.broken != Some(rule);
         #[cfg(not(test))]
@@ -91,7 +91,7 @@ impl<'a> Draft<'a> {
     pub(super) fn put(&mut self, fact: Fact) {
         let wants = matches!(fact, Fact::RunQueued { .. });
         let frees = matches!(fact, Fact::RunEnded { .. } | Fact::RunFinished { .. });
-        self.look |= wants || (frees && self.keeps(Rule::QueueMoves));
+        self.look |= wants || (frees && self.keeps(BrokenRule::QueueMoves));
         self.made.facts.push(fact);
     }
 
@@ -104,7 +104,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Says the last word on a command that was offered before.
-    pub(super) fn settle(&mut self, command: &CommandId, result: Result<Reply, Refusal>) {
+    pub(super) fn settle(&mut self, command: &CommandId, result: Result<CommandReply, Refusal>) {
         self.made.settled.push((command.clone(), result));
     }
 
@@ -136,7 +136,7 @@ impl<'a> Draft<'a> {
             && (runs.any(|run| run.phase == RunPhase::Queued) || self.made.facts.iter().any(queued))
     }
 
-    pub(super) fn decision(mut self, reply: Option<Result<Reply, Refusal>>) -> Decision {
+    pub(super) fn decision(mut self, reply: Option<Result<CommandReply, Refusal>>) -> PoolDecision {
         self.made.reply = reply;
         self.made
     }

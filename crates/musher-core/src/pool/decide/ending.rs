@@ -1,10 +1,11 @@
 //! How a run ends: because a person wants it, or because it did.
 
-use super::draft::{Draft, Rule};
+use super::draft::{BrokenRule, Draft};
 use super::{answers, talk};
 use crate::pool::money::outstanding;
 use crate::pool::{
-    Action, DeliveryKind, Fact, Held, Refusal, Reply, Slot, Undelivered, UndeliveredCode, Wear,
+    Action, CommandReply, DeliveryKind, Fact, Refusal, Slot, Undelivered, UndeliveredCode,
+    UnknownSpending, Wear,
 };
 use crate::{CommandId, Doubt, EndWish, ErrorInfo, Outcome, Run, RunId, RunPhase, SlotId};
 
@@ -12,7 +13,7 @@ pub(super) fn stop(
     draft: &mut Draft<'_>,
     command: &CommandId,
     run: RunId,
-) -> Result<Reply, Refusal> {
+) -> Result<CommandReply, Refusal> {
     wish(draft, command, run, EndWish::Stop)
 }
 
@@ -20,7 +21,7 @@ pub(super) fn kill(
     draft: &mut Draft<'_>,
     command: &CommandId,
     run: RunId,
-) -> Result<Reply, Refusal> {
+) -> Result<CommandReply, Refusal> {
     wish(draft, command, run, EndWish::Kill)
 }
 
@@ -29,17 +30,17 @@ fn wish(
     command: &CommandId,
     run: RunId,
     wish: EndWish,
-) -> Result<Reply, Refusal> {
+) -> Result<CommandReply, Refusal> {
     let found = draft.base.runs.get(&run).ok_or(Refusal::NoSuchRun { run })?;
     let wished = Fact::EndWished { run, command: command.clone(), wish };
     match found.phase {
         RunPhase::Queued => {
-            end(draft, run, End::early(Outcome::Stopped));
-            Ok(Reply::Done)
+            end(draft, run, EndedRun::early(Outcome::Stopped));
+            Ok(CommandReply::Done)
         }
         RunPhase::Preparing { .. } | RunPhase::Starting { .. } | RunPhase::Live { .. } => {
             if is_under_way(draft, run, wish) {
-                return Ok(Reply::Done);
+                return Ok(CommandReply::Done);
             }
             draft.put(wished);
             let kind = match wish {
@@ -47,16 +48,16 @@ fn wish(
                 EndWish::Kill => DeliveryKind::Kill,
             };
             talk::hand_over(draft, run, found, command.clone(), kind);
-            Ok(Reply::Offered)
+            Ok(CommandReply::Offered)
         }
         RunPhase::Closing { .. } | RunPhase::Finishing { outcome: Outcome::Lost, .. } => {
             // It is ending by itself, but it would be restarted.
             if found.wish < Some(wish) {
                 draft.put(wished);
             }
-            Ok(Reply::Done)
+            Ok(CommandReply::Done)
         }
-        RunPhase::Finishing { .. } => Ok(Reply::Done),
+        RunPhase::Finishing { .. } => Ok(CommandReply::Done),
     }
 }
 
@@ -74,14 +75,14 @@ fn is_under_way(draft: &Draft<'_>, run: RunId, wish: EndWish) -> bool {
 }
 
 /// How a run ended.
-pub(super) struct End {
+pub(super) struct EndedRun {
     pub(super) outcome: Outcome,
     pub(super) error: Option<ErrorInfo>,
     /// The event that told it.
     pub(super) seq: Option<u64>,
 }
 
-impl End {
+impl EndedRun {
     /// An end before there was a log.
     pub(super) fn early(outcome: Outcome) -> Self {
         Self { outcome, error: None, seq: None }
@@ -94,12 +95,12 @@ impl End {
 }
 
 /// Ends a run: first the last word on everything that was on its way to it, then the end, then what is left to do.
-pub(super) fn end(draft: &mut Draft<'_>, id: RunId, end: End) {
+pub(super) fn end(draft: &mut Draft<'_>, id: RunId, end: EndedRun) {
     let Some(run) = draft.state().runs.get(&id).cloned() else { return };
-    if draft.keeps(Rule::EndSettles) {
+    if draft.keeps(BrokenRule::EndSettles) {
         settle_all(draft, id);
     }
-    let End { outcome, error, seq } = end;
+    let EndedRun { outcome, error, seq } = end;
     let session = run.conversation();
     let rest = what_is_left(draft, id, &run);
     let held = held(draft, &run, seq);
@@ -111,7 +112,7 @@ pub(super) fn end(draft: &mut Draft<'_>, id: RunId, end: End) {
 
 /// What the run may have spent beyond what is known. A run that was begun and whose log does not tell its end may have
 /// spent all that it could.
-fn held(draft: &Draft<'_>, run: &Run, told: Option<u64>) -> Option<Held> {
+fn held(draft: &Draft<'_>, run: &Run, told: Option<u64>) -> Option<UnknownSpending> {
     let begun = match run.phase {
         RunPhase::Live { .. } | RunPhase::Closing { .. } | RunPhase::Finishing { .. } => true,
         RunPhase::Queued | RunPhase::Preparing { .. } | RunPhase::Starting { .. } => false,
@@ -119,18 +120,18 @@ fn held(draft: &Draft<'_>, run: &Run, told: Option<u64>) -> Option<Held> {
     let silent = begun && told.is_none();
     let usd = outstanding(run);
     let known = !silent && run.doubt.is_none();
-    if known || usd.is_zero() || !draft.keeps(Rule::UnknownHeld) {
+    if known || usd.is_zero() || !draft.keeps(BrokenRule::UnknownHeld) {
         return None;
     }
     let lasting = silent || run.doubt == Doubt::Lasting;
-    Some(Held { usd, at: draft.now, of: run.plan.kind.of(), lasting })
+    Some(UnknownSpending { usd, at: draft.now, of: run.plan.kind.of(), lasting })
 }
 
 fn what_is_left(draft: &mut Draft<'_>, id: RunId, run: &Run) -> Option<Action> {
     match run.phase {
         RunPhase::Queued | RunPhase::Finishing { .. } => None,
         RunPhase::Preparing { slot, .. } | RunPhase::Starting { slot } => {
-            match draft.keeps(Rule::NothingLeft) {
+            match draft.keeps(BrokenRule::NothingLeft) {
                 true => give_back(draft, slot),
                 false => None,
             }
@@ -178,7 +179,7 @@ fn settle_all(draft: &mut Draft<'_>, run: RunId) {
             // What was wished for has come about.
             DeliveryKind::Stop | DeliveryKind::Kill => {
                 draft.put(Fact::CommandDelivered { run, command: command.clone() });
-                draft.settle(&command, Ok(Reply::Done));
+                draft.settle(&command, Ok(CommandReply::Done));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The way of a run through its phases, as the world reports it.
 
-use super::draft::{Draft, Rule};
-use super::ending::{End, end};
+use super::draft::{BrokenRule, Draft};
+use super::ending::{EndedRun, end};
 use super::restarts;
 use crate::pool::{Action, Fact, Slot};
 use crate::{BranchRef, ErrorInfo, Outcome, RunId, RunPhase, SlotId};
@@ -9,8 +9,8 @@ use crate::{BranchRef, ErrorInfo, Outcome, RunId, RunPhase, SlotId};
 pub(super) fn prepared(draft: &mut Draft<'_>, id: RunId, head: String) {
     let Some(run) = draft.base.runs.get(&id) else { return };
     let RunPhase::Preparing { slot, .. } = run.phase else { return };
-    if run.wish.is_some() && draft.keeps(Rule::StopBeforeStart) {
-        end(draft, id, End::early(Outcome::Stopped));
+    if run.wish.is_some() && draft.keeps(BrokenRule::StopBeforeStart) {
+        end(draft, id, EndedRun::early(Outcome::Stopped));
         return;
     }
     draft.put(Fact::RunPrepared { run: id, head });
@@ -19,7 +19,7 @@ pub(super) fn prepared(draft: &mut Draft<'_>, id: RunId, head: String) {
 
 pub(super) fn prepare_failed(draft: &mut Draft<'_>, id: RunId, error: ErrorInfo) {
     if let Some(RunPhase::Preparing { .. }) = phase(draft, id) {
-        end(draft, id, End::failed(error));
+        end(draft, id, EndedRun::failed(error));
     }
 }
 
@@ -39,7 +39,7 @@ pub(super) fn go_live(draft: &mut Draft<'_>, id: RunId) {
 
 pub(super) fn spawn_failed(draft: &mut Draft<'_>, id: RunId, error: ErrorInfo) {
     if let Some(RunPhase::Starting { .. }) = phase(draft, id) {
-        end(draft, id, End::failed(error));
+        end(draft, id, EndedRun::failed(error));
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) fn runner_gone(draft: &mut Draft<'_>, id: RunId) {
 
 pub(super) fn log_lost(draft: &mut Draft<'_>, id: RunId, error: ErrorInfo) {
     if let Some(RunPhase::Closing { .. }) = phase(draft, id) {
-        end(draft, id, End { outcome: Outcome::Lost, error: Some(error), seq: None });
+        end(draft, id, EndedRun { outcome: Outcome::Lost, error: Some(error), seq: None });
     }
 }
 

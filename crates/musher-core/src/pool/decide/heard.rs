@@ -1,17 +1,17 @@
 //! What was read in a run's log.
 
-use super::draft::{Draft, Rule};
-use super::ending::{End, end};
+use super::draft::{BrokenRule, Draft};
+use super::ending::{EndedRun, end};
 use super::{answers, flow, talk};
-use crate::pool::{Fact, Heard};
-use crate::{Entry, RunId, RunPhase};
+use crate::pool::{Fact, RunReport};
+use crate::{LedgerEntry, RunId, RunPhase};
 
-pub(super) fn heard(draft: &mut Draft<'_>, id: RunId, seq: u64, what: Heard) {
+pub(super) fn heard(draft: &mut Draft<'_>, id: RunId, seq: u64, what: RunReport) {
     let Some(run) = draft.base.runs.get(&id) else { return };
-    let again = seq <= run.cursor && draft.keeps(Rule::OneHearing);
+    let again = seq <= run.cursor && draft.keeps(BrokenRule::OneHearing);
     // An end counts whatever its number is: a loss of power may take events that became facts, and the end that is
     // written afterwards takes the number of one of them.
-    if again && !matches!(what, Heard::Ended { .. }) {
+    if again && !matches!(what, RunReport::Ended { .. }) {
         return;
     }
     match run.phase {
@@ -19,49 +19,49 @@ pub(super) fn heard(draft: &mut Draft<'_>, id: RunId, seq: u64, what: Heard) {
         RunPhase::Queued | RunPhase::Preparing { .. } | RunPhase::Finishing { .. } => return,
         // Whoever writes a log is up.
         RunPhase::Starting { .. } => match what {
-            Heard::Ended { .. } => draft.put(Fact::RunStarted { run: id }),
-            Heard::Session { .. }
-            | Heard::SetupDone
-            | Heard::AskOpened { .. }
-            | Heard::AskClosed { .. }
-            | Heard::Taken { .. }
-            | Heard::Usage { .. } => flow::go_live(draft, id),
+            RunReport::Ended { .. } => draft.put(Fact::RunStarted { run: id }),
+            RunReport::Session { .. }
+            | RunReport::SetupDone
+            | RunReport::AskOpened { .. }
+            | RunReport::AskClosed { .. }
+            | RunReport::Taken { .. }
+            | RunReport::Usage { .. } => flow::go_live(draft, id),
         },
         RunPhase::Live { .. } | RunPhase::Closing { .. } => {}
     }
     match what {
-        Heard::Session { session } => {
+        RunReport::Session { session } => {
             if run.session.as_ref() != Some(&session) {
                 draft.put(Fact::SessionSeen { run: id, seq, session });
             }
         }
-        Heard::SetupDone => draft.put(Fact::SetupDone { run: id, seq }),
-        Heard::AskOpened { settled: true, .. } => {}
-        Heard::AskOpened { ask, settled: false } => {
+        RunReport::SetupDone => draft.put(Fact::SetupDone { run: id, seq }),
+        RunReport::AskOpened { settled: true, .. } => {}
+        RunReport::AskOpened { ask, settled: false } => {
             if !run.asks.contains_key(&ask) {
                 draft.put(Fact::AskOpened { run: id, seq, ask });
             }
         }
-        Heard::AskClosed { ask, by, command } => {
+        RunReport::AskClosed { ask, by, command } => {
             answers::closed(draft, id, seq, ask, by, command.as_ref());
         }
-        Heard::Taken { command } => {
-            if draft.keeps(Rule::TakenCounts) {
+        RunReport::Taken { command } => {
+            if draft.keeps(BrokenRule::TakenCounts) {
                 talk::delivered(draft, id, &command, Ok(()));
             }
         }
-        Heard::Usage { model, entry } => {
+        RunReport::Usage { model, entry } => {
             let at = Some(draft.now);
-            let Entry { spend, earlier, cut, settles } = entry;
+            let LedgerEntry { spend, earlier, cut, settles } = entry;
             let run = id;
             draft.put(Fact::UsageCounted { run, seq, model, spend, at, earlier, cut, settles });
         }
-        Heard::Ended { outcome, error, session } => {
+        RunReport::Ended { outcome, error, session } => {
             let session = session.filter(|session| run.session.as_ref() != Some(session));
             if let Some(session) = session.filter(|_| !again) {
                 draft.put(Fact::SessionSeen { run: id, seq, session });
             }
-            end(draft, id, End { outcome, error, seq: Some(seq) });
+            end(draft, id, EndedRun { outcome, error, seq: Some(seq) });
         }
     }
 }

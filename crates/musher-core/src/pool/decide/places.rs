@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::draft::{Draft, Rule};
-use super::ending::{End, end};
+use super::draft::{BrokenRule, Draft};
+use super::ending::{EndedRun, end};
 use super::starts::holder;
-use crate::pool::money::{Purse, Share};
+use crate::pool::money::{RunBudget, Share};
 use crate::pool::{Action, Fact, PoolLimits, Slot, State};
 use crate::{
-    AgentName, BranchRef, ErrorClass, ErrorInfo, RunId, RunKind, RunPhase, RunPlan, SlotId, Start,
-    StoryId, Wait,
+    AgentName, BranchRef, ErrorClass, ErrorInfo, RunId, RunKind, RunPhase, RunPlan, SlotId,
+    StoryId, Wait, WorktreeStart,
 };
 
 /// Starts every waiting run for which there is a place. One that has to wait does not hold up those behind it.
@@ -17,11 +17,11 @@ pub(super) fn promote(draft: &mut Draft<'_>) {
     if !draft.must_look() {
         return;
     }
-    let cap = draft.team.limits.day_usd.filter(|_| draft.keeps(Rule::DayCap));
+    let cap = draft.team.limits.day_usd.filter(|_| draft.keeps(BrokenRule::DayCap));
     let now = draft.now;
     let state = draft.state();
     let mut taken = Taken::of(state);
-    let mut purse = Purse::of(state, cap, now);
+    let mut purse = RunBudget::of(state, cap, now);
     let waiting: Vec<(RunId, RunPlan, Wait)> = state
         .runs
         .iter()
@@ -30,7 +30,7 @@ pub(super) fn promote(draft: &mut Draft<'_>) {
         .collect();
     for (id, plan, waits) in waiting {
         let Some(seat) = draft.team.seat(&plan.agent) else {
-            end(draft, id, End::failed(no_agent(&plan.agent)));
+            end(draft, id, EndedRun::failed(no_agent(&plan.agent)));
             continue;
         };
         let budget = match purse.share(seat.budget) {
@@ -40,14 +40,14 @@ pub(super) fn promote(draft: &mut Draft<'_>) {
                 continue;
             }
         };
-        if !taken.has_room(&plan, draft.team.limits) && draft.keeps(Rule::Places) {
+        if !taken.has_room(&plan, draft.team.limits) && draft.keeps(BrokenRule::Places) {
             wait(draft, id, waits, Wait::Place);
             continue;
         }
-        let alone = draft.keeps(Rule::OneRunPerSlot);
+        let alone = draft.keeps(BrokenRule::OneRunPerSlot);
         match choose(draft.state(), &plan, alone) {
             Choice::Wait => wait(draft, id, waits, Wait::Place),
-            Choice::Gone(error) => end(draft, id, End::failed(error)),
+            Choice::Gone(error) => end(draft, id, EndedRun::failed(error)),
             Choice::Take { slot, n, start } => {
                 taken.add(&plan);
                 purse.take(budget);
@@ -103,7 +103,7 @@ enum Choice {
     Take {
         slot: SlotId,
         n: u32,
-        start: Start,
+        start: WorktreeStart,
     },
     /// Its worktree is in use.
     Wait,
@@ -122,7 +122,7 @@ fn choose(state: &State, plan: &RunPlan, alone: bool) -> Choice {
             let message = format!("the worktree of run {of} is no longer there to be copied");
             return Choice::Gone(ErrorInfo::new(ErrorClass::Config, message));
         }
-        return empty_slot(state, next, Start::Snapshot { of: *from });
+        return empty_slot(state, next, WorktreeStart::Snapshot { of: *from });
     }
     let own = plan.slot.and_then(|id| Some((id, holder(state.slots.get(&id), &plan.story)?)));
     if let Some((id, busy)) = own {
@@ -137,20 +137,22 @@ fn choose(state: &State, plan: &RunPlan, alone: bool) -> Choice {
     });
     match idle.next() {
         Some((id, _)) => keep(state, id),
-        None => empty_slot(state, next, Start::Fresh),
+        None => empty_slot(state, next, WorktreeStart::Fresh),
     }
 }
 
 /// A slot of the story goes on with its branch.
 fn keep(state: &State, slot: SlotId) -> Choice {
     match state.slots.get(&slot) {
-        Some(Slot::Held { branch, .. }) => Choice::Take { slot, n: branch.n, start: Start::Keep },
+        Some(Slot::Held { branch, .. }) => {
+            Choice::Take { slot, n: branch.n, start: WorktreeStart::Keep }
+        }
         Some(Slot::Free | Slot::Leaving { .. }) | None => Choice::Wait,
     }
 }
 
 /// A slot that no story holds; a new one if there is none.
-fn empty_slot(state: &State, n: u32, start: Start) -> Choice {
+fn empty_slot(state: &State, n: u32, start: WorktreeStart) -> Choice {
     let free = state.slots.iter().find(|(_, slot)| **slot == Slot::Free).map(|(id, _)| *id);
     let last = state.slots.last_key_value().map_or(0, |(id, _)| id.0);
     match free.or_else(|| last.checked_add(1).map(SlotId)) {

@@ -1,17 +1,19 @@
 //! What was lost is started again by itself, a few times; then a person is asked.
 
-use super::answers::{self, Given};
-use super::draft::{Draft, Rule};
+use super::answers::{self, GivenAnswer};
+use super::draft::{BrokenRule, Draft};
 use super::{starts, stories};
 use crate::pool::{
-    Fact, Pair, Parked, RESTART_ASK, RESTART_LIMIT, RESTART_WINDOW_MS, Refusal, Reply,
+    CommandReply, Fact, Pair, Parked, RESTART_ASK, RESTART_LIMIT, RESTART_WINDOW_MS, Refusal,
 };
-use crate::{Answer, CommandId, Line, Opening, Run, RunId, RunKind, RunPlan, SlotId, Words};
+use crate::{
+    Answer, CommandId, FirstPrompt, Run, RunId, RunKind, RunLine, RunPlan, SessionOpening, SlotId,
+};
 
 /// Starts a lost run again, or parks it.
 pub(super) fn restart(draft: &mut Draft<'_>, id: RunId, run: &Run, slot: SlotId) {
     let pair = Pair::of(&run.plan);
-    let wished = run.wish.is_some() && draft.keeps(Rule::WishHeeded);
+    let wished = run.wish.is_some() && draft.keeps(BrokenRule::WishHeeded);
     let closed = stories::takes_runs(draft.base, &pair.story).is_err();
     if wished || closed || draft.team.seat(&pair.agent).is_none() {
         return;
@@ -21,7 +23,7 @@ pub(super) fn restart(draft: &mut Draft<'_>, id: RunId, run: &Run, slot: SlotId)
     let recent = draft.base.restarts.get(&pair).map_or(0, |times| {
         times.iter().filter(|then| now.saturating_sub(**then) < RESTART_WINDOW_MS).count()
     });
-    if recent < RESTART_LIMIT || !draft.keeps(Rule::RestartBound) {
+    if recent < RESTART_LIMIT || !draft.keeps(BrokenRule::RestartBound) {
         let run = draft.next_run();
         draft.put(Fact::RunQueued { run, plan, command: None, at: now, nonce: None });
     } else {
@@ -32,7 +34,9 @@ pub(super) fn restart(draft: &mut Draft<'_>, id: RunId, run: &Run, slot: SlotId)
 /// The run that takes the place of a lost one, in the same worktree.
 fn plan(id: RunId, run: &Run, slot: SlotId) -> RunPlan {
     let (opening, words) = match &run.session {
-        Some(session) => (Opening::Resume { session: session.clone() }, Words::Continue),
+        Some(session) => {
+            (SessionOpening::Resume { session: session.clone() }, FirstPrompt::Continue)
+        }
         // Nobody knows that the agent ever heard its prompt, so it is said again.
         None => (run.plan.kind.opening(), run.plan.words.again(id)),
     };
@@ -46,8 +50,8 @@ pub(super) fn answer(
     command: &CommandId,
     lost: RunId,
     parked: &Parked,
-    given: &Given,
-) -> Result<Reply, Refusal> {
+    given: &GivenAnswer,
+) -> Result<CommandReply, Refusal> {
     let plan = parked.plan.clone();
     answers::was_shown(draft, lost, &RESTART_ASK.into(), given)?;
     let unparked =
@@ -57,8 +61,8 @@ pub(super) fn answer(
             stories::takes_runs(draft.base, &plan.story)?;
             starts::seat(draft.team, &plan.agent)?;
             match plan.line {
-                Line::Main => starts::alone(draft, &Pair::of(&plan))?,
-                Line::Fork => {}
+                RunLine::Main => starts::alone(draft, &Pair::of(&plan))?,
+                RunLine::Fork => {}
             }
             draft.put(unparked);
             let (run, at) = (draft.next_run(), draft.now);
@@ -69,11 +73,11 @@ pub(super) fn answer(
                 at,
                 nonce: None,
             });
-            Ok(Reply::Run(run))
+            Ok(CommandReply::Run(run))
         }
         Answer::Deny { .. } | Answer::DenyAndInterrupt { .. } => {
             draft.put(unparked);
-            Ok(Reply::Done)
+            Ok(CommandReply::Done)
         }
         Answer::Replies { .. } | Answer::Form { .. } => {
             Err(Refusal::WrongAnswer { run: lost, ask: RESTART_ASK.into() })

@@ -1,15 +1,15 @@
 //! How a person gets a run: started, resumed, retried or forked.
 
-use super::draft::{Draft, Rule};
+use super::draft::{BrokenRule, Draft};
 use super::{restarts, stories, texts};
-use crate::pool::{Fact, Pair, Refusal, Reply, Seat, Slot, Team, TextKey};
+use crate::pool::{CommandReply, Fact, Pair, Refusal, Seat, Slot, Team, TextKey};
 use crate::{
-    AgentName, CommandId, Line, PastRun, RunId, RunKind, RunPhase, RunPlan, RunRef, SessionId,
-    SlotId, StoryId, Words,
+    AgentName, CommandId, FirstPrompt, PastRun, RunId, RunKind, RunLine, RunPhase, RunPlan, RunRef,
+    SessionId, SlotId, StoryId,
 };
 
 /// What a start asks for.
-pub(super) struct Wanted {
+pub(super) struct WantedStart {
     pub(super) story: StoryId,
     pub(super) agent: Option<AgentName>,
     pub(super) model: Option<String>,
@@ -19,9 +19,9 @@ pub(super) struct Wanted {
 pub(super) fn start(
     draft: &mut Draft<'_>,
     command: &CommandId,
-    wanted: Wanted,
-) -> Result<Reply, Refusal> {
-    let Wanted { story, agent, model, prompt } = wanted;
+    wanted: WantedStart,
+) -> Result<CommandReply, Refusal> {
+    let WantedStart { story, agent, model, prompt } = wanted;
     stories::takes_runs(draft.base, &story)?;
     let seat = match agent {
         Some(agent) => seat(draft.team, &agent)?,
@@ -34,9 +34,9 @@ pub(super) fn start(
     let prompt = prompt.map(texts::prompt).transpose()?;
     let pair = Pair { story, agent: seat.name.clone() };
     alone(draft, &pair)?;
-    let words = if prompt.is_some() { Words::Own } else { Words::Story };
+    let words = if prompt.is_some() { FirstPrompt::Own } else { FirstPrompt::Story };
     let Pair { story, agent } = pair;
-    let (kind, line, slot) = (RunKind::Fresh, Line::Main, None);
+    let (kind, line, slot) = (RunKind::Fresh, RunLine::Main, None);
     let plan = RunPlan { story, agent, model, kind, line, words, slot };
     Ok(queue(draft, command, plan, prompt))
 }
@@ -46,7 +46,7 @@ pub(super) fn resume(
     command: &CommandId,
     past: PastRun,
     text: Option<String>,
-) -> Result<Reply, Refusal> {
+) -> Result<CommandReply, Refusal> {
     can_follow(draft, &past)?;
     let text = text.map(texts::prompt).transpose()?;
     let of = past.run;
@@ -56,7 +56,7 @@ pub(super) fn resume(
         agent: past.agent,
         model: past.model,
         kind: RunKind::Resume { of, session },
-        line: Line::Main,
+        line: RunLine::Main,
         words: own_or_continue(text.as_ref()),
         slot: past.slot,
     };
@@ -67,19 +67,21 @@ pub(super) fn retry(
     draft: &mut Draft<'_>,
     command: &CommandId,
     past: PastRun,
-) -> Result<Reply, Refusal> {
+) -> Result<CommandReply, Refusal> {
     can_follow(draft, &past)?;
     let words = match past.words {
         // A session that begins anew has nothing to go on with.
-        Words::Continue => Words::Story,
-        Words::Story | Words::Own | Words::Of { .. } => past.words.again(past.run),
+        FirstPrompt::Continue => FirstPrompt::Story,
+        FirstPrompt::Story | FirstPrompt::Own | FirstPrompt::Of { .. } => {
+            past.words.again(past.run)
+        }
     };
     let plan = RunPlan {
         story: past.story,
         agent: past.agent,
         model: past.model,
         kind: RunKind::Retry { of: past.run },
-        line: Line::Main,
+        line: RunLine::Main,
         words,
         slot: past.slot,
     };
@@ -92,7 +94,7 @@ pub(super) fn fork(
     run: RunRef,
     text: Option<String>,
     turn: Option<u32>,
-) -> Result<Reply, Refusal> {
+) -> Result<CommandReply, Refusal> {
     let of = run.id();
     let (pair, model, session, from) = match run {
         RunRef::Live(run) => fork_of_live(draft, run)?,
@@ -112,7 +114,7 @@ pub(super) fn fork(
         agent: pair.agent,
         model,
         kind: RunKind::Fork { of, session, from, turn },
-        line: Line::Fork,
+        line: RunLine::Fork,
         words: own_or_continue(text.as_ref()),
         slot: None,
     };
@@ -154,7 +156,7 @@ pub(super) fn seat<'a>(team: &'a Team, agent: &AgentName) -> Result<&'a Seat, Re
 /// That an agent has no run on a story, forks aside.
 pub(super) fn alone(draft: &Draft<'_>, pair: &Pair) -> Result<(), Refusal> {
     match draft.base.main_run(pair) {
-        Some(run) if draft.keeps(Rule::OneRun) => {
+        Some(run) if draft.keeps(BrokenRule::OneRun) => {
             let Pair { story, agent } = pair.clone();
             Err(Refusal::AlreadyRunning { run, story, agent })
         }
@@ -178,8 +180,8 @@ fn can_follow(draft: &Draft<'_>, past: &PastRun) -> Result<(), Refusal> {
     }
 }
 
-fn own_or_continue(text: Option<&String>) -> Words {
-    if text.is_some() { Words::Own } else { Words::Continue }
+fn own_or_continue(text: Option<&String>) -> FirstPrompt {
+    if text.is_some() { FirstPrompt::Own } else { FirstPrompt::Continue }
 }
 
 /// Queues what a person wanted. The person has spoken, so the pool no longer asks about what it had parked.
@@ -188,13 +190,13 @@ fn queue(
     command: &CommandId,
     plan: RunPlan,
     prompt: Option<String>,
-) -> Reply {
+) -> CommandReply {
     match plan.line {
-        Line::Main => {
+        RunLine::Main => {
             let pair = Pair::of(&plan);
             restarts::unpark(draft, |parked| *parked == pair);
         }
-        Line::Fork => {}
+        RunLine::Fork => {}
     }
     let run = draft.next_run();
     if let Some(prompt) = prompt {
@@ -202,7 +204,7 @@ fn queue(
     }
     let at = draft.now;
     draft.put(Fact::RunQueued { run, plan, command: Some(command.clone()), at, nonce: None });
-    Reply::Run(run)
+    CommandReply::Run(run)
 }
 
 /// Whether a story holds a slot, and the run that is in it.

@@ -1,9 +1,10 @@
 //! What becomes of a story: added, edited, done, reopened, archived, merged.
 
-use super::draft::{Draft, Rule};
+use super::draft::{BrokenRule, Draft};
 use super::{restarts, texts};
 use crate::pool::{
-    Action, Fact, Merge, MergeCheck, Refusal, Reply, SecretPlace, Slot, State, TextKey, Wear,
+    Action, CommandReply, Fact, PendingMerge, Refusal, SecretCheck, SecretPlace, Slot, State,
+    TextKey, Wear,
 };
 use crate::{BranchRef, CommandId, RunId, Story, StoryId, StoryState};
 
@@ -12,7 +13,7 @@ pub(super) fn add(
     id: Option<StoryId>,
     title: &str,
     text: String,
-) -> Result<Reply, Refusal> {
+) -> Result<CommandReply, Refusal> {
     let title = texts::title(title)?;
     let text = texts::text("text", text)?;
     let story = match id {
@@ -28,7 +29,7 @@ pub(super) fn add(
     draft.keep_text(TextKey::StoryTitle(story.clone()), title);
     draft.keep_text(TextKey::StoryText(story.clone()), text);
     draft.put(Fact::StoryAdded { story: story.clone() });
-    Ok(Reply::Story(story))
+    Ok(CommandReply::Story(story))
 }
 
 pub(super) fn edit(
@@ -36,12 +37,12 @@ pub(super) fn edit(
     story: StoryId,
     title: Option<String>,
     text: Option<String>,
-) -> Result<Reply, Refusal> {
+) -> Result<CommandReply, Refusal> {
     find(draft.base, &story)?;
     let title = title.map(|title| texts::title(&title)).transpose()?;
     let text = text.map(|text| texts::text("text", text)).transpose()?;
     if title.is_none() && text.is_none() {
-        return Ok(Reply::Done);
+        return Ok(CommandReply::Done);
     }
     if let Some(title) = title {
         draft.keep_text(TextKey::StoryTitle(story.clone()), title);
@@ -50,30 +51,30 @@ pub(super) fn edit(
         draft.keep_text(TextKey::StoryText(story.clone()), text);
     }
     draft.put(Fact::StoryEdited { story });
-    Ok(Reply::Done)
+    Ok(CommandReply::Done)
 }
 
-pub(super) fn finish(draft: &mut Draft<'_>, story: StoryId) -> Result<Reply, Refusal> {
+pub(super) fn finish(draft: &mut Draft<'_>, story: StoryId) -> Result<CommandReply, Refusal> {
     match &find(draft.base, &story)?.state {
-        StoryState::Done { .. } => Ok(Reply::Done),
+        StoryState::Done { .. } => Ok(CommandReply::Done),
         StoryState::Open => {
             idle(draft, &story)?;
             restarts::unpark(draft, |pair| pair.story == story);
             draft.put(Fact::StoryFinished { story });
-            Ok(Reply::Done)
+            Ok(CommandReply::Done)
         }
     }
 }
 
-pub(super) fn reopen(draft: &mut Draft<'_>, story: StoryId) -> Result<Reply, Refusal> {
+pub(super) fn reopen(draft: &mut Draft<'_>, story: StoryId) -> Result<CommandReply, Refusal> {
     match &find(draft.base, &story)?.state {
         StoryState::Open => {}
         StoryState::Done { .. } => draft.put(Fact::StoryReopened { story }),
     }
-    Ok(Reply::Done)
+    Ok(CommandReply::Done)
 }
 
-pub(super) fn archive(draft: &mut Draft<'_>, story: StoryId) -> Result<Reply, Refusal> {
+pub(super) fn archive(draft: &mut Draft<'_>, story: StoryId) -> Result<CommandReply, Refusal> {
     find(draft.base, &story)?;
     idle(draft, &story)?;
     unmerged(draft.base, &story)?;
@@ -84,7 +85,7 @@ pub(super) fn archive(draft: &mut Draft<'_>, story: StoryId) -> Result<Reply, Re
         }
     }
     draft.put(Fact::StoryArchived { story });
-    Ok(Reply::Done)
+    Ok(CommandReply::Done)
 }
 
 pub(super) fn merge(
@@ -93,7 +94,7 @@ pub(super) fn merge(
     story: StoryId,
     branch: Option<u32>,
     with_secrets: bool,
-) -> Result<Reply, Refusal> {
+) -> Result<CommandReply, Refusal> {
     match &find(draft.base, &story)?.state {
         StoryState::Open | StoryState::Done { merged: None } => {}
         StoryState::Done { merged: Some(commit) } => {
@@ -104,13 +105,13 @@ pub(super) fn merge(
     unmerged(draft.base, &story)?;
     let n = chosen(draft.base, &story, branch)?;
     let (command, branch) = (command.clone(), BranchRef { story: story.clone(), n });
-    let check = if with_secrets { MergeCheck::Waived } else { MergeCheck::Open };
+    let check = if with_secrets { SecretCheck::Waived } else { SecretCheck::Open };
     draft.put(Fact::MergeStarted { command: command.clone(), story, branch: n, check });
     draft.act(match check {
-        MergeCheck::Open => Action::SearchSecrets { command, branch },
-        MergeCheck::Clean | MergeCheck::Waived => Action::Merge { command, branch },
+        SecretCheck::Open => Action::SearchSecrets { command, branch },
+        SecretCheck::Clean | SecretCheck::Waived => Action::Merge { command, branch },
     });
-    Ok(Reply::Offered)
+    Ok(CommandReply::Offered)
 }
 
 /// The branch of a merge was searched. One that could not be searched is not merged either: nobody knows what it holds.
@@ -121,13 +122,15 @@ pub(super) fn searched(
     result: Result<Vec<SecretPlace>, String>,
 ) {
     let branch = match draft.base.merges.get(command) {
-        Some(Merge { branch, check: MergeCheck::Open }) if branch.story == *story => branch.clone(),
+        Some(PendingMerge { branch, check: SecretCheck::Open }) if branch.story == *story => {
+            branch.clone()
+        }
         Some(_) | None => return,
     };
     let (command, story) = (command.clone(), story.clone());
     let refusal = match result {
-        Ok(places) if places.is_empty() || !draft.keeps(Rule::SecretsRefused) => {
-            let (n, check) = (branch.n, MergeCheck::Clean);
+        Ok(places) if places.is_empty() || !draft.keeps(BrokenRule::SecretsRefused) => {
+            let (n, check) = (branch.n, SecretCheck::Clean);
             draft.put(Fact::MergeStarted { command: command.clone(), story, branch: n, check });
             return draft.act(Action::Merge { command, branch });
         }
@@ -157,7 +160,7 @@ pub(super) fn merged(
     match result {
         Ok(commit) => {
             restarts::unpark(draft, |pair| pair.story == story);
-            draft.settle(&command, Ok(Reply::Done));
+            draft.settle(&command, Ok(CommandReply::Done));
             draft.put(Fact::StoryMerged { command, story, commit });
         }
         Err(message) => {
@@ -188,7 +191,7 @@ pub(super) fn takes_runs(state: &State, story: &StoryId) -> Result<(), Refusal> 
 
 fn idle(draft: &Draft<'_>, story: &StoryId) -> Result<(), Refusal> {
     let runs: Vec<_> = draft.base.runs_of(story).map(|(run, _)| run).collect();
-    match runs.is_empty() || !draft.keeps(Rule::StoryBusy) {
+    match runs.is_empty() || !draft.keeps(BrokenRule::StoryBusy) {
         true => Ok(()),
         false => Err(Refusal::StoryBusy { story: story.clone(), runs }),
     }

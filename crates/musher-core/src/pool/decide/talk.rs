@@ -1,9 +1,9 @@
 //! What is said to a run: prompts, steers and interrupts, and what the runner made of them.
 
-use super::draft::{Draft, Rule};
+use super::draft::{BrokenRule, Draft};
 use super::{answers, starts, texts};
 use crate::pool::{
-    Action, DeliveryKind, Fact, Refusal, Reply, TextKey, Undelivered, UndeliveredCode,
+    Action, CommandReply, DeliveryKind, Fact, Refusal, TextKey, Undelivered, UndeliveredCode,
 };
 use crate::{CommandId, Run, RunId, RunPhase, RunRef};
 
@@ -13,7 +13,7 @@ pub(super) fn prompt(
     command: &CommandId,
     run: RunRef,
     text: String,
-) -> Result<Reply, Refusal> {
+) -> Result<CommandReply, Refusal> {
     match run {
         RunRef::Past(past) => starts::resume(draft, command, past, Some(text)),
         RunRef::Live(run) => {
@@ -22,7 +22,7 @@ pub(super) fn prompt(
             draft.keep_text(TextKey::Message(command.clone()), text);
             draft.put(Fact::PromptOffered { run, command: command.clone() });
             hand_over(draft, run, found, command, DeliveryKind::Prompt);
-            Ok(Reply::Offered)
+            Ok(CommandReply::Offered)
         }
     }
 }
@@ -32,13 +32,13 @@ pub(super) fn steer(
     command: &CommandId,
     run: RunId,
     text: String,
-) -> Result<Reply, Refusal> {
+) -> Result<CommandReply, Refusal> {
     let text = texts::prompt(text)?;
     let (found, command) = (listener(draft, run)?, command.clone());
     draft.keep_text(TextKey::Message(command.clone()), text);
     draft.put(Fact::SteerOffered { run, command: command.clone() });
     hand_over(draft, run, found, command, DeliveryKind::Steer);
-    Ok(Reply::Offered)
+    Ok(CommandReply::Offered)
 }
 
 /// Takes a prompt back. The runner that holds it decides whether that is still possible; one that waits here for its
@@ -48,7 +48,7 @@ pub(super) fn take_back(
     command: &CommandId,
     run: RunId,
     prompt: CommandId,
-) -> Result<Reply, Refusal> {
+) -> Result<CommandReply, Refusal> {
     let (found, command) = (listener(draft, run)?, command.clone());
     let waits_here = draft.base.deliveries.get(&prompt).is_some_and(|delivery| {
         delivery.run == run && matches!(delivery.kind, DeliveryKind::Prompt)
@@ -57,7 +57,7 @@ pub(super) fn take_back(
     if waits_here && !live {
         let (code, message) = (UndeliveredCode::Unfit, "it was taken back".to_owned());
         settled(draft, run, &prompt, Err(Undelivered { code, message }));
-        return Ok(Reply::Done);
+        return Ok(CommandReply::Done);
     }
     match found.phase {
         RunPhase::Queued | RunPhase::Preparing { .. } => return Err(Refusal::NotStarted { run }),
@@ -69,14 +69,14 @@ pub(super) fn take_back(
     let kind = DeliveryKind::TakeBack { prompt: prompt.clone() };
     draft.put(Fact::TakeBackOffered { run, command: command.clone(), prompt });
     hand_over(draft, run, found, command, kind);
-    Ok(Reply::Offered)
+    Ok(CommandReply::Offered)
 }
 
 pub(super) fn interrupt(
     draft: &mut Draft<'_>,
     command: &CommandId,
     run: RunId,
-) -> Result<Reply, Refusal> {
+) -> Result<CommandReply, Refusal> {
     let (found, command) = (listener(draft, run)?, command.clone());
     match found.phase {
         RunPhase::Queued | RunPhase::Preparing { .. } => return Err(Refusal::NotStarted { run }),
@@ -87,7 +87,7 @@ pub(super) fn interrupt(
     }
     draft.put(Fact::InterruptOffered { run, command: command.clone() });
     hand_over(draft, run, found, command, DeliveryKind::Interrupt);
-    Ok(Reply::Offered)
+    Ok(CommandReply::Offered)
 }
 
 /// A run that still listens, or will.
@@ -116,7 +116,7 @@ pub(super) fn hand_over(
     kind: DeliveryKind,
 ) {
     let live = matches!(run.phase, RunPhase::Live { .. });
-    if live || !draft.keeps(Rule::LiveOnly) {
+    if live || !draft.keeps(BrokenRule::LiveOnly) {
         draft.act(Action::Deliver { run: id, command, kind });
     }
 }
@@ -154,7 +154,7 @@ pub(super) fn settled(
     match result {
         Ok(()) => {
             draft.put(Fact::CommandDelivered { run, command: id });
-            draft.settle(command, Ok(Reply::Sent));
+            draft.settle(command, Ok(CommandReply::Sent));
         }
         Err(Undelivered { code, message }) => {
             let refusal = Refusal::Undelivered { run, why: code, message: message.clone() };

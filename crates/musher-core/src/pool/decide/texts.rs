@@ -3,11 +3,11 @@
 use crate::pool::Refusal;
 
 /// The longest text, in bytes.
-const LONGEST: usize = 256 * 1024;
+const MAX_TEXT_BYTES: usize = 256 * 1024;
 /// The longest title, in characters.
-const LONGEST_TITLE: usize = 200;
+const MAX_TITLE_CHARS: usize = 200;
 /// The longest name of a model, in bytes.
-const LONGEST_MODEL: usize = 128;
+const MAX_MODEL_NAME_BYTES: usize = 128;
 
 /// A title without the blanks around it.
 pub(super) fn title(text: &str) -> Result<String, Refusal> {
@@ -16,8 +16,11 @@ pub(super) fn title(text: &str) -> Result<String, Refusal> {
     if length == 0 {
         return Err(bad("title", "is empty"));
     }
-    if length > LONGEST_TITLE {
-        return Err(bad("title", &format!("has {length} characters; {LONGEST_TITLE} is the most")));
+    if length > MAX_TITLE_CHARS {
+        return Err(bad(
+            "title",
+            &format!("has {length} characters; {MAX_TITLE_CHARS} is the most"),
+        ));
     }
     if text.chars().any(char::is_control) {
         return Err(bad("title", "has a line break or another control character"));
@@ -28,8 +31,8 @@ pub(super) fn title(text: &str) -> Result<String, Refusal> {
 /// A text, which may be empty.
 pub(super) fn text(what: &str, text: String) -> Result<String, Refusal> {
     let length = text.len();
-    if length > LONGEST {
-        return Err(bad(what, &format!("has {length} bytes; {LONGEST} is the most")));
+    if length > MAX_TEXT_BYTES {
+        return Err(bad(what, &format!("has {length} bytes; {MAX_TEXT_BYTES} is the most")));
     }
     if text.contains('\0') {
         return Err(bad(what, "has a NUL character"));
@@ -48,8 +51,8 @@ pub(super) fn prompt(prompt: String) -> Result<String, Refusal> {
 /// The name of a model, which is passed on as one argument.
 pub(super) fn model(model: String) -> Result<String, Refusal> {
     let plain = |c: char| !c.is_control() && !c.is_whitespace();
-    if model.is_empty() || model.len() > LONGEST_MODEL || !model.chars().all(plain) {
-        let why = format!("must be 1 to {LONGEST_MODEL} bytes without blanks");
+    if model.is_empty() || model.len() > MAX_MODEL_NAME_BYTES || !model.chars().all(plain) {
+        let why = format!("must be 1 to {MAX_MODEL_NAME_BYTES} bytes without blanks");
         return Err(bad("model", &why));
     }
     Ok(model)

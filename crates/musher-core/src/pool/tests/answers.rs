@@ -2,7 +2,8 @@
 
 use super::scene::{Scene, ended, seen};
 use crate::pool::{
-    Action, Command, DeliveryKind, Fact, Heard, Input, Refusal, Reply, Undelivered, UndeliveredCode,
+    Action, CommandReply, DeliveryKind, Fact, PoolCommand, PoolInput, Refusal, RunReport,
+    Undelivered, UndeliveredCode,
 };
 use crate::{Answer, AskId, ClosedBy, CommandId, Outcome, RunId, ShownAsk};
 
@@ -10,8 +11,8 @@ fn ask() -> AskId {
     AskId::new("a1")
 }
 
-fn allow(run: RunId) -> Command {
-    Command::Answer {
+fn allow(run: RunId) -> PoolCommand {
+    PoolCommand::Answer {
         run,
         ask: ask(),
         answer: Answer::Allow { input: None },
@@ -24,12 +25,12 @@ fn allow(run: RunId) -> Command {
 fn asking() -> (Scene, RunId) {
     let mut scene = Scene::with_story();
     let run = scene.live("s1", "ada");
-    scene.hear(run, 5, Heard::AskOpened { ask: ask(), settled: false });
+    scene.hear(run, 5, RunReport::AskOpened { ask: ask(), settled: false });
     (scene, run)
 }
 
-fn closed(by: ClosedBy, command: Option<CommandId>) -> Heard {
-    Heard::AskClosed { ask: ask(), by, command }
+fn closed(by: ClosedBy, command: Option<CommandId>) -> RunReport {
+    RunReport::AskClosed { ask: ask(), by, command }
 }
 
 fn refused(code: UndeliveredCode) -> Result<(), Undelivered> {
@@ -41,7 +42,7 @@ fn promise_15_an_answer_is_a_fact_before_it_is_delivered_and_sent_only_when_the_
     let (mut scene, run) = asking();
     let decision = scene.tell(allow(run));
     let command = scene.last_command();
-    assert_eq!(decision.reply, Some(Ok(Reply::Offered)));
+    assert_eq!(decision.reply, Some(Ok(CommandReply::Offered)));
     assert_eq!(
         decision.facts,
         [Fact::AnswerOffered { run, ask: ask(), command: command.clone(), from: None }]
@@ -50,10 +51,10 @@ fn promise_15_an_answer_is_a_fact_before_it_is_delivered_and_sent_only_when_the_
     assert_eq!(decision.actions, [Action::Deliver { run, command: command.clone(), kind }]);
     assert_eq!(scene.state.owed(), decision.actions);
 
-    let input = Input::Delivered { run, command: command.clone(), result: Ok(()) };
+    let input = PoolInput::Delivered { run, command: command.clone(), result: Ok(()) };
     let decision = scene.put(input.clone());
     assert_eq!(decision.facts, [Fact::AskAnswered { run, ask: ask(), command: command.clone() }]);
-    assert_eq!(decision.settled, [(command, Ok(Reply::Sent))]);
+    assert_eq!(decision.settled, [(command, Ok(CommandReply::Sent))]);
     assert_eq!(scene.put(input), Default::default(), "a repeated word says nothing new");
     assert!(scene.state.owed().is_empty());
 }
@@ -65,7 +66,7 @@ fn promise_15_a_second_answer_is_refused_clearly() {
     let first = scene.last_command();
     let already = Err(Refusal::AlreadyAnswered { run, ask: ask() });
     assert_eq!(scene.reply(allow(run)), already);
-    scene.put(Input::Delivered { run, command: first, result: Ok(()) });
+    scene.put(PoolInput::Delivered { run, command: first, result: Ok(()) });
     assert_eq!(scene.reply(allow(run)), already);
 }
 
@@ -74,7 +75,13 @@ fn promise_22_an_answer_hits_only_the_ask_that_was_shown_and_what_won_is_told_fi
     let (mut scene, run) = asking();
     let with = |shown: Option<&str>, logged: Option<&str>| {
         let seen = ShownAsk { shown: shown.map(Into::into), logged: logged.map(Into::into) };
-        Command::Answer { run, ask: ask(), answer: Answer::Allow { input: None }, seen, from: None }
+        PoolCommand::Answer {
+            run,
+            ask: ask(),
+            answer: Answer::Allow { input: None },
+            seen,
+            from: None,
+        }
     };
     let unseen = Err(Refusal::AskNotShown { run, ask: ask() });
     assert_eq!(scene.reply(with(None, Some("d"))), unseen, "nothing was shown");
@@ -82,7 +89,7 @@ fn promise_22_an_answer_hits_only_the_ask_that_was_shown_and_what_won_is_told_fi
     assert_eq!(scene.reply(with(Some("d"), None)), unseen, "nobody knows what it asks");
     assert_eq!(scene.reply(with(None, None)), unseen);
     assert!(scene.state.deliveries.is_empty());
-    assert_eq!(scene.reply(with(Some("d"), Some("d"))), Ok(Reply::Offered));
+    assert_eq!(scene.reply(with(Some("d"), Some("d"))), Ok(CommandReply::Offered));
     let late = scene.reply(with(Some("e"), Some("d")));
     assert_eq!(late, Err(Refusal::AlreadyAnswered { run, ask: ask() }), "who won is told first");
 }
@@ -93,7 +100,7 @@ fn promise_15_a_late_answer_hears_what_won() {
     scene.hear(run, 6, closed(ClosedBy::Deadline, None));
     let refusal = scene.reply(allow(run)).unwrap_err();
     assert_eq!(refusal.to_string(), "ask a1 of run r1 was closed by its deadline");
-    let other = Command::Answer {
+    let other = PoolCommand::Answer {
         run,
         ask: AskId::new("a9"),
         answer: Answer::Deny { reason: "no".into() },
@@ -108,7 +115,7 @@ fn promise_15_a_late_answer_hears_what_won_while_its_run_is_ending() {
     let (mut scene, run) = asking();
     scene.tell(allow(run));
     let command = scene.last_command();
-    scene.put(Input::Delivered { run, command, result: Ok(()) });
+    scene.put(PoolInput::Delivered { run, command, result: Ok(()) });
     scene.hear(run, 9, ended(Outcome::Completed));
     assert_eq!(scene.reply(allow(run)), Err(Refusal::AlreadyAnswered { run, ask: ask() }));
 }
@@ -118,8 +125,8 @@ fn the_same_command_again_is_offered_once() {
     let (mut scene, run) = asking();
     scene.tell(allow(run));
     let id = scene.last_command();
-    let again = scene.put(Input::Command { id, command: allow(run) });
-    assert_eq!(again.reply, Some(Ok(Reply::Offered)));
+    let again = scene.put(PoolInput::Command { id, command: allow(run) });
+    assert_eq!(again.reply, Some(Ok(CommandReply::Offered)));
     assert!(again.facts.is_empty() && again.actions.is_empty());
 }
 
@@ -129,9 +136,9 @@ fn the_log_settles_an_answer_whose_acknowledgement_was_lost() {
     scene.tell(allow(run));
     let command = scene.last_command();
     let decision = scene.hear(run, 6, closed(ClosedBy::Person, Some(command.clone())));
-    assert_eq!(decision.settled, [(command.clone(), Ok(Reply::Sent))]);
+    assert_eq!(decision.settled, [(command.clone(), Ok(CommandReply::Sent))]);
     assert!(scene.state.deliveries.is_empty());
-    let late = scene.put(Input::Delivered { run, command, result: Ok(()) });
+    let late = scene.put(PoolInput::Delivered { run, command, result: Ok(()) });
     assert_eq!(late, Default::default());
 }
 
@@ -151,7 +158,7 @@ fn an_ask_closed_under_way_stays_closed_when_the_runner_says_so_first() {
     scene.tell(allow(run));
     let command = scene.last_command();
     let result = refused(UndeliveredCode::AskClosed);
-    let decision = scene.put(Input::Delivered { run, command, result });
+    let decision = scene.put(PoolInput::Delivered { run, command, result });
     assert!(matches!(decision.settled[..], [(_, Err(Refusal::Undelivered { .. }))]));
     assert!(scene.reply(allow(run)).is_err());
     scene.hear(run, 6, closed(ClosedBy::TurnEnd, None));
@@ -165,8 +172,8 @@ fn an_answer_of_the_wrong_kind_leaves_the_ask_open_for_another() {
     scene.tell(allow(run));
     let command = scene.last_command();
     let result = refused(UndeliveredCode::Unfit);
-    scene.put(Input::Delivered { run, command, result });
-    assert_eq!(scene.reply(allow(run)), Ok(Reply::Offered));
+    scene.put(PoolInput::Delivered { run, command, result });
+    assert_eq!(scene.reply(allow(run)), Ok(CommandReply::Offered));
 }
 
 #[test]
@@ -190,7 +197,7 @@ fn the_end_of_a_run_refuses_the_answer_that_was_under_way() {
 fn a_settled_ask_is_nobodys_business() {
     let mut scene = Scene::with_story();
     let run = scene.live("s1", "ada");
-    let opened = scene.hear(run, 5, Heard::AskOpened { ask: ask(), settled: true });
+    let opened = scene.hear(run, 5, RunReport::AskOpened { ask: ask(), settled: true });
     assert!(opened.facts.is_empty());
     assert!(scene.hear(run, 6, closed(ClosedBy::Rule, None)).facts.is_empty());
     assert_eq!(scene.reply(allow(run)), Err(Refusal::NoSuchAsk { run, ask: ask() }));

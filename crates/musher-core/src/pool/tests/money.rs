@@ -1,8 +1,8 @@
 //! The day's cap: what begins, with how much, and what waits.
 
 use super::scene::Scene;
-use crate::pool::{Command, DAY_MS, Decision, Fact, Heard, Input, Reply};
-use crate::{Entry, Outcome, RunId, RunPhase, Spend, Tokens, Usd, Wait};
+use crate::pool::{CommandReply, DAY_MS, Fact, PoolCommand, PoolDecision, PoolInput, RunReport};
+use crate::{LedgerEntry, Outcome, RunId, RunPhase, Spend, Tokens, Usd, Wait};
 
 fn usd(dollars: f64) -> Usd {
     Usd::from_dollars(dollars)
@@ -23,9 +23,9 @@ fn capped(cap: f64, own: Option<f64>) -> Scene {
     scene
 }
 
-fn spends(scene: &mut Scene, run: RunId, seq: u64, dollars: f64) -> Decision {
+fn spends(scene: &mut Scene, run: RunId, seq: u64, dollars: f64) -> PoolDecision {
     let entry = money(dollars).into();
-    scene.hear(run, seq, Heard::Usage { model: None, entry })
+    scene.hear(run, seq, RunReport::Usage { model: None, entry })
 }
 
 fn waits(scene: &Scene, run: RunId) -> Option<Wait> {
@@ -79,7 +79,7 @@ fn what_a_run_may_still_spend_is_kept_for_it_and_comes_back_when_it_ends() {
     assert_eq!(waits(&scene, third), Some(Wait::DayCap { cap }));
     spends(&mut scene, first, 1, 5.0);
     assert_eq!(scene.state.reserved(), usd(5.0), "what is spent is no longer reserved");
-    scene.put(Input::Begun);
+    scene.put(PoolInput::Begun);
     assert_eq!(waits(&scene, third), Some(Wait::DayCap { cap }));
     scene.end(first, Outcome::Completed);
     assert_eq!(waits(&scene, third), None, "the dollar that was not spent is there again");
@@ -95,12 +95,12 @@ fn a_run_that_waits_for_money_begins_when_the_cap_is_raised_and_on_the_next_day(
         scene.end(first, Outcome::OutOfBudget);
         let run = scene.start("s1", "ada");
         assert!(matches!(waits(&scene, run), Some(Wait::DayCap { .. })));
-        assert!(scene.put(Input::Begun).facts.is_empty(), "it is said once");
+        assert!(scene.put(PoolInput::Begun).facts.is_empty(), "it is said once");
         match raised {
             true => scene.team.limits.day_usd = Some(usd(8.0)),
             false => scene.now += DAY_MS,
         }
-        let decision = scene.put(Input::Begun);
+        let decision = scene.put(PoolInput::Begun);
         assert!(matches!(decision.facts[..], [Fact::RunPreparing { .. }]), "{decision:?}");
         let budget = scene.state.runs[&run].budget;
         assert_eq!(budget, Some(if raised { usd(3.0) } else { usd(5.0) }));
@@ -114,12 +114,12 @@ fn a_run_whose_wait_changes_says_so() {
     let run = scene.start("s1", "bob");
     assert_eq!(waits(&scene, run), Some(Wait::DayCap { cap: usd(5.0) }));
     scene.team.limits.day_usd = Some(usd(4.0));
-    scene.put(Input::Begun);
+    scene.put(PoolInput::Begun);
     assert_eq!(waits(&scene, run), Some(Wait::DayCap { cap: usd(4.0) }));
     (scene.team.limits.day_usd, scene.team.limits.runs) = (None, 1);
-    scene.put(Input::Begun);
+    scene.put(PoolInput::Begun);
     assert_eq!(waits(&scene, run), Some(Wait::Place));
-    assert!(matches!(scene.reply(Command::Stop { run }), Ok(Reply::Done)));
+    assert!(matches!(scene.reply(PoolCommand::Stop { run }), Ok(CommandReply::Done)));
     scene.end(first, Outcome::Completed);
 }
 
@@ -132,7 +132,7 @@ fn a_clock_that_is_set_back_gives_no_money_back() {
     scene.now -= DAY_MS;
     spends(&mut scene, first, 2, 1.0);
     let entry = Spend::unpriced(Tokens::default()).into();
-    scene.hear(first, 3, Heard::Usage { model: None, entry });
+    scene.hear(first, 3, RunReport::Usage { model: None, entry });
     assert_eq!(scene.state.spent_today(scene.now), usd(3.0));
     assert_eq!(scene.state.spent_today(10 * DAY_MS), usd(3.0));
     assert_eq!(scene.state.spent_today(11 * DAY_MS), usd(0.0));
@@ -140,8 +140,8 @@ fn a_clock_that_is_set_back_gives_no_money_back() {
 
 /// A run says that it has spent something of which nobody knows what it cost.
 fn spends_something(scene: &mut Scene, run: RunId, seq: u64, cut: bool) {
-    let entry = Entry { cut, ..Spend::unpriced(Tokens::default()).into() };
-    scene.hear(run, seq, Heard::Usage { model: None, entry });
+    let entry = LedgerEntry { cut, ..Spend::unpriced(Tokens::default()).into() };
+    scene.hear(run, seq, RunReport::Usage { model: None, entry });
 }
 
 #[test]
@@ -195,9 +195,9 @@ fn a_run_whose_log_is_gone_may_have_spent_all_that_it_could() {
     let mut scene = capped(10.0, Some(6.0));
     let run = scene.live("s1", "ada");
     spends(&mut scene, run, 1, 2.0);
-    scene.put(Input::RunnerGone { run });
+    scene.put(PoolInput::RunnerGone { run });
     let error = crate::ErrorInfo::new(crate::ErrorClass::Internal, "unreadable");
-    scene.put(Input::LogLost { run, error });
+    scene.put(PoolInput::LogLost { run, error });
     assert_eq!(scene.state.held_today(scene.now), usd(4.0));
 }
 
@@ -211,12 +211,12 @@ fn a_total_that_tells_what_was_unknown_gives_the_rest_back_unless_a_call_was_cut
         scene.end(first, Outcome::Stopped);
         assert_eq!(scene.state.held_today(scene.now), usd(4.0));
         let past = scene.past(first);
-        let reply = scene.reply(Command::Resume { past, text: None });
-        let Ok(Reply::Run(second)) = reply else { panic!("{reply:?}") };
+        let reply = scene.reply(PoolCommand::Resume { past, text: None });
+        let Ok(CommandReply::Run(second)) = reply else { panic!("{reply:?}") };
         scene.go_live(second);
         let (spend, earlier) = (money(1.5), Some(money(1.0)));
-        let entry = Entry { spend, earlier, cut: false, settles: true };
-        scene.hear(second, 1, Heard::Usage { model: None, entry });
+        let entry = LedgerEntry { spend, earlier, cut: false, settles: true };
+        scene.hear(second, 1, RunReport::Usage { model: None, entry });
         let held = if cut { usd(4.0) } else { usd(0.0) };
         assert_eq!(scene.state.held_today(scene.now), held, "cut {cut}");
         assert_eq!(scene.state.spent_today(scene.now), usd(1.5));

@@ -1,10 +1,13 @@
 //! What was written once can be read for ever: facts and snapshots as JSON.
 
 use super::scene::{Scene, agent, run, seen, story};
-use crate::pool::{Command, Fact, Heard, Held, Input, MergeCheck, State, UndeliveredCode};
+use crate::pool::{
+    Fact, PoolCommand, PoolInput, RunReport, SecretCheck, State, UndeliveredCode, UnknownSpending,
+};
 use crate::{
-    Answer, AskId, ClosedBy, CommandId, EndWish, ErrorClass, ErrorInfo, Line, Opening, Outcome,
-    RunKind, RunPlan, RunRef, Sender, SessionId, SlotId, Spend, Start, Tokens, Usd, Wait, Words,
+    Answer, AskId, ClosedBy, CommandId, EndWish, ErrorClass, ErrorInfo, FirstPrompt, Outcome,
+    RunKind, RunLine, RunPlan, RunRef, Sender, SessionId, SessionOpening, SlotId, Spend, Tokens,
+    Usd, Wait, WorktreeStart,
 };
 
 /// One of each fact, as the first version wrote it. Lines are only ever added.
@@ -13,13 +16,13 @@ const WRITTEN: &str = include_str!("../../../tests/fixtures/facts.jsonl");
 /// How many kinds of facts there are.
 pub(super) const KINDS: usize = 34;
 
-fn plan(kind: RunKind, words: Words) -> RunPlan {
+fn plan(kind: RunKind, words: FirstPrompt) -> RunPlan {
     RunPlan {
         story: story("s1"),
         agent: agent("ada"),
         model: Some("big".into()),
         kind,
-        line: Line::Main,
+        line: RunLine::Main,
         words,
         slot: Some(SlotId(1)),
     }
@@ -44,7 +47,7 @@ pub(super) fn samples() -> Vec<Fact> {
         start,
         budget,
     };
-    let opening = Opening::Resume { session: session.clone() };
+    let opening = SessionOpening::Resume { session: session.clone() };
     let restart = RunKind::Restart { of, opening };
     let error = ErrorInfo::new(ErrorClass::Startup, "it did not speak").with_hint("look at it");
     let tokens = Tokens { input: 10, output: 2, ..Tokens::default() };
@@ -72,7 +75,7 @@ pub(super) fn samples() -> Vec<Fact> {
         settles: true,
     };
     let usd = Usd::from_dollars(1.5);
-    let held = Held { usd, at: 7, of: Some(of), lasting: true };
+    let held = UnknownSpending { usd, at: 7, of: Some(of), lasting: true };
     let code = UndeliveredCode::RunEnded;
     let message = "no".to_owned();
     vec![
@@ -84,35 +87,35 @@ pub(super) fn samples() -> Vec<Fact> {
             command: command.clone(),
             story: s1.clone(),
             branch: 1,
-            check: MergeCheck::Open,
+            check: SecretCheck::Open,
         },
         Fact::MergeStarted {
             command: command.clone(),
             story: s1.clone(),
             branch: 1,
-            check: MergeCheck::Clean,
+            check: SecretCheck::Clean,
         },
         Fact::MergeFailed { command: command.clone(), story: s1.clone(), message: message.clone() },
         Fact::StoryMerged { command: command.clone(), story: s1.clone(), commit: "abc".into() },
         Fact::StoryArchived { story: s1 },
-        queued(RunKind::Fresh, Words::Own),
-        queued(RunKind::Retry { of }, Words::Of { run }),
-        queued(RunKind::Resume { of, session: session.clone() }, Words::Continue),
+        queued(RunKind::Fresh, FirstPrompt::Own),
+        queued(RunKind::Retry { of }, FirstPrompt::Of { run }),
+        queued(RunKind::Resume { of, session: session.clone() }, FirstPrompt::Continue),
         queued(
             RunKind::Fork { of, session: session.clone(), from: SlotId(1), turn: None },
-            Words::Continue,
+            FirstPrompt::Continue,
         ),
         queued(
             RunKind::Fork { of, session: session.clone(), from: SlotId(1), turn: Some(2) },
-            Words::Continue,
+            FirstPrompt::Continue,
         ),
-        queued(restart.clone(), Words::Story),
+        queued(restart.clone(), FirstPrompt::Story),
         Fact::RunWaits { run, wait: Wait::DayCap { cap: Usd::from_dollars(5.0) } },
         Fact::RunWaits { run, wait: Wait::Place },
-        preparing(1, Start::Fresh, None),
-        preparing(1, Start::Keep, None),
-        preparing(2, Start::Snapshot { of: SlotId(1) }, None),
-        preparing(1, Start::Keep, Some(Usd::from_dollars(1.5))),
+        preparing(1, WorktreeStart::Fresh, None),
+        preparing(1, WorktreeStart::Keep, None),
+        preparing(2, WorktreeStart::Snapshot { of: SlotId(1) }, None),
+        preparing(1, WorktreeStart::Keep, Some(Usd::from_dollars(1.5))),
         Fact::RunPrepared { run, head: "abc".into() },
         Fact::RunStarted { run },
         Fact::SessionSeen { run, seq: 1, session: session.clone() },
@@ -162,7 +165,7 @@ pub(super) fn samples() -> Vec<Fact> {
         },
         cut,
         Fact::RunFinished { run, commit: Some("def".into()), error: None },
-        Fact::RunParked { run, plan: plan(restart, Words::Continue) },
+        Fact::RunParked { run, plan: plan(restart, FirstPrompt::Continue) },
         Fact::RunUnparked { run, command: Some(command.clone()), from: None },
         Fact::RunUnparked { run, command: Some(command), from: Some(Sender::CommandLine) },
         Fact::SlotReleased { slot: SlotId(1) },
@@ -225,18 +228,18 @@ fn busy() -> Scene {
     let mut scene = Scene::with_story();
     scene.add_story().unwrap();
     scene.add_story().unwrap();
-    scene.reply(Command::ArchiveStory { story: story("s3") }).unwrap();
+    scene.reply(PoolCommand::ArchiveStory { story: story("s3") }).unwrap();
     let live = scene.live("s1", "ada");
     scene.name_session(live, 1, "x");
-    scene.hear(live, 2, Heard::SetupDone);
+    scene.hear(live, 2, RunReport::SetupDone);
     for (seq, ask) in [(3, "a1"), (4, "a2"), (5, "a3")] {
-        scene.hear(live, seq, Heard::AskOpened { ask: AskId::new(ask), settled: false });
+        scene.hear(live, seq, RunReport::AskOpened { ask: AskId::new(ask), settled: false });
     }
     let ask = AskId::new("a3");
-    scene.hear(live, 6, Heard::AskClosed { ask, by: ClosedBy::Deadline, command: None });
+    scene.hear(live, 6, RunReport::AskClosed { ask, by: ClosedBy::Deadline, command: None });
     let answer = Answer::Allow { input: None };
     scene
-        .reply(Command::Answer {
+        .reply(PoolCommand::Answer {
             run: live,
             ask: AskId::new("a1"),
             answer,
@@ -244,20 +247,20 @@ fn busy() -> Scene {
             from: None,
         })
         .unwrap();
-    scene.reply(Command::Fork { run: RunRef::Live(live), text: None, turn: None }).unwrap();
-    scene.reply(Command::Stop { run: run(2) }).unwrap();
+    scene.reply(PoolCommand::Fork { run: RunRef::Live(live), text: None, turn: None }).unwrap();
+    scene.reply(PoolCommand::Stop { run: run(2) }).unwrap();
     let second = scene.live("s2", "bob");
     for n in 0..4 {
         let lost = run(second.number() + n);
         scene.lose(lost);
         scene.go_live(run(lost.number() + 1));
     }
-    scene.put(Input::PrepareFailed {
+    scene.put(PoolInput::PrepareFailed {
         run: run(2),
         error: ErrorInfo::new(ErrorClass::Internal, "broken"),
     });
     scene
-        .reply(Command::MergeStory { story: story("s2"), branch: None, with_secrets: true })
+        .reply(PoolCommand::MergeStory { story: story("s2"), branch: None, with_secrets: true })
         .unwrap();
     scene
 }

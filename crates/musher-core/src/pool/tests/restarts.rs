@@ -1,18 +1,20 @@
 //! Promise 7: a restart storm parks after three tries in ten minutes and asks a person.
 
 use super::scene::{Scene, ended, run, seen, story};
-use crate::pool::{Command, Fact, Input, RESTART_ASK, Refusal, Reply};
-use crate::{Answer, Opening, Outcome, RunId, RunKind, RunPhase, SessionId, SlotId, Words};
+use crate::pool::{CommandReply, Fact, PoolCommand, PoolInput, RESTART_ASK, Refusal};
+use crate::{
+    Answer, FirstPrompt, Outcome, RunId, RunKind, RunPhase, SessionId, SessionOpening, SlotId,
+};
 
-fn answer(lost: RunId, answer: Answer) -> Command {
-    Command::Answer { run: lost, ask: RESTART_ASK.into(), answer, seen: seen(), from: None }
+fn answer(lost: RunId, answer: Answer) -> PoolCommand {
+    PoolCommand::Answer { run: lost, ask: RESTART_ASK.into(), answer, seen: seen(), from: None }
 }
 
-fn allow(lost: RunId) -> Command {
+fn allow(lost: RunId) -> PoolCommand {
     answer(lost, Answer::Allow { input: None })
 }
 
-fn deny(lost: RunId) -> Command {
+fn deny(lost: RunId) -> PoolCommand {
     answer(lost, Answer::Deny { reason: "enough".into() })
 }
 
@@ -87,7 +89,7 @@ fn a_clock_that_ran_ahead_for_a_while_does_not_make_the_pool_forget() {
 #[test]
 fn promise_7_a_person_allows_a_new_run_and_the_count_begins_again() {
     let mut scene = parked();
-    assert_eq!(scene.reply(allow(run(4))), Ok(Reply::Run(run(5))));
+    assert_eq!(scene.reply(allow(run(4))), Ok(CommandReply::Run(run(5))));
     assert!(scene.state.parked.is_empty() && scene.state.restarts.is_empty());
     scene.go_live(run(5));
     scene.lose(run(5));
@@ -100,7 +102,7 @@ fn a_person_denies_and_nothing_more_happens() {
     let mut scene = parked();
     let wrong = answer(run(4), Answer::Replies { replies: vec![] });
     assert!(matches!(scene.reply(wrong), Err(Refusal::WrongAnswer { .. })));
-    assert_eq!(scene.reply(deny(run(4))), Ok(Reply::Done));
+    assert_eq!(scene.reply(deny(run(4))), Ok(CommandReply::Done));
     assert!(scene.state.parked.is_empty() && scene.state.runs.is_empty());
 }
 
@@ -112,11 +114,14 @@ fn a_start_retry_or_resume_by_a_person_takes_the_question_back() {
 
     let mut scene = parked();
     let past = scene.past(run(4));
-    assert_eq!(scene.reply(Command::Retry { past }), Ok(Reply::Run(run(5))));
+    assert_eq!(scene.reply(PoolCommand::Retry { past }), Ok(CommandReply::Run(run(5))));
     assert!(scene.state.parked.is_empty());
 
     let mut scene = parked();
-    assert_eq!(scene.reply(Command::FinishStory { story: story("s1") }), Ok(Reply::Done));
+    assert_eq!(
+        scene.reply(PoolCommand::FinishStory { story: story("s1") }),
+        Ok(CommandReply::Done)
+    );
     assert!(scene.state.parked.is_empty());
 }
 
@@ -127,9 +132,9 @@ fn what_was_lost_goes_on_with_its_session_in_its_worktree() {
     scene.name_session(lost, 1, "x");
     scene.lose(lost);
     let plan = &scene.state.runs[&run(2)].plan;
-    let opening = Opening::Resume { session: SessionId::new("x") };
+    let opening = SessionOpening::Resume { session: SessionId::new("x") };
     assert_eq!(plan.kind, RunKind::Restart { of: lost, opening });
-    assert_eq!((plan.words, plan.slot), (Words::Continue, Some(SlotId(1))));
+    assert_eq!((plan.words, plan.slot), (FirstPrompt::Continue, Some(SlotId(1))));
 }
 
 #[test]
@@ -139,13 +144,13 @@ fn what_was_lost_before_it_spoke_is_told_its_own_words_again() {
     scene.name_session(first, 1, "x");
     scene.end(first, Outcome::Completed);
     let past = scene.past(first);
-    let command = Command::Resume { past, text: Some("And the frame.".into()) };
-    assert_eq!(scene.reply(command), Ok(Reply::Run(run(2))));
+    let command = PoolCommand::Resume { past, text: Some("And the frame.".into()) };
+    assert_eq!(scene.reply(command), Ok(CommandReply::Run(run(2))));
     scene.go_live(run(2));
     scene.lose(run(2));
     let plan = &scene.state.runs[&run(3)].plan;
-    assert_eq!(plan.words, Words::Of { run: run(2) });
-    assert_eq!(plan.kind.opening(), Opening::Resume { session: SessionId::new("x") });
+    assert_eq!(plan.words, FirstPrompt::Of { run: run(2) });
+    assert_eq!(plan.kind.opening(), SessionOpening::Resume { session: SessionId::new("x") });
 }
 
 #[test]
@@ -158,7 +163,7 @@ fn only_lost_runs_restart_and_only_if_nobody_wanted_their_end() {
     }
     let mut scene = Scene::with_story();
     let first = scene.live("s1", "ada");
-    scene.reply(Command::Stop { run: first }).unwrap();
+    scene.reply(PoolCommand::Stop { run: first }).unwrap();
     scene.lose(first);
     assert!(scene.state.runs.is_empty());
 }
@@ -167,11 +172,11 @@ fn only_lost_runs_restart_and_only_if_nobody_wanted_their_end() {
 fn a_stop_that_comes_when_the_run_is_already_lost_still_keeps_it_from_restarting() {
     let mut scene = Scene::with_story();
     let first = scene.live("s1", "ada");
-    scene.put(Input::RunnerGone { run: first });
+    scene.put(PoolInput::RunnerGone { run: first });
     scene.hear(first, 3, ended(Outcome::Lost));
     assert!(matches!(scene.state.runs[&first].phase, RunPhase::Finishing { .. }));
-    assert_eq!(scene.reply(Command::Stop { run: first }), Ok(Reply::Done));
-    scene.put(Input::Finished { run: first, commit: None, error: None });
+    assert_eq!(scene.reply(PoolCommand::Stop { run: first }), Ok(CommandReply::Done));
+    scene.put(PoolInput::Finished { run: first, commit: None, error: None });
     assert!(scene.state.runs.is_empty());
 }
 
@@ -181,7 +186,7 @@ fn a_run_ends_even_if_its_log_has_lost_the_events_that_were_heard() {
     let first = scene.start("s1", "ada");
     scene.go_live(first);
     scene.name_session(first, 7, "x");
-    scene.put(Input::RunnerGone { run: first });
+    scene.put(PoolInput::RunnerGone { run: first });
     // The end takes a number that was heard before; nothing else does.
     assert_eq!(scene.name_session(first, 3, "y").facts, []);
     let decision = scene.hear(first, 3, ended(Outcome::Lost));

@@ -1,8 +1,9 @@
 //! A pool for tests: one state, one team, and a short way to say what happens to it.
 
-use crate::pool::decide::{Rule, decide_with};
+use crate::pool::decide::{BrokenRule, decide_with};
 use crate::pool::{
-    Command, Decision, Fact, Heard, Input, PoolLimits, Refusal, Reply, Seat, State, Team,
+    CommandReply, Fact, PoolCommand, PoolDecision, PoolInput, PoolLimits, Refusal, RunReport, Seat,
+    State, Team,
 };
 use crate::{
     AgentName, BranchRef, CommandId, Outcome, PastRun, RunId, SessionId, ShownAsk, SlotId, StoryId,
@@ -17,7 +18,7 @@ pub(super) struct Scene {
     /// What the journal would know of the runs that ended.
     pub(super) past: std::collections::BTreeMap<RunId, PastRun>,
     pub(super) now: i64,
-    pub(super) broken: Option<Rule>,
+    pub(super) broken: Option<BrokenRule>,
     commands: u64,
 }
 
@@ -43,7 +44,7 @@ impl Scene {
     }
 
     /// Decides, and folds what was decided.
-    pub(super) fn put(&mut self, input: Input) -> Decision {
+    pub(super) fn put(&mut self, input: PoolInput) -> PoolDecision {
         let decision = decide_with(&self.state, &self.team, input, self.now, self.broken);
         for fact in &decision.facts {
             if let Fact::RunEnded { run, outcome, .. } = fact
@@ -58,13 +59,13 @@ impl Scene {
     }
 
     /// Sends a command under a new id.
-    pub(super) fn tell(&mut self, command: Command) -> Decision {
+    pub(super) fn tell(&mut self, command: PoolCommand) -> PoolDecision {
         self.commands += 1;
         let id = CommandId::parse(&format!("c{}", self.commands)).unwrap();
-        self.put(Input::Command { id, command })
+        self.put(PoolInput::Command { id, command })
     }
 
-    pub(super) fn reply(&mut self, command: Command) -> Result<Reply, Refusal> {
+    pub(super) fn reply(&mut self, command: PoolCommand) -> Result<CommandReply, Refusal> {
         self.tell(command).reply.unwrap()
     }
 
@@ -73,28 +74,28 @@ impl Scene {
         CommandId::parse(&format!("c{}", self.commands)).unwrap()
     }
 
-    pub(super) fn add_story(&mut self) -> Result<Reply, Refusal> {
+    pub(super) fn add_story(&mut self) -> Result<CommandReply, Refusal> {
         let (title, text) = ("Paint the door".into(), "Red.".into());
-        self.reply(Command::AddStory { id: None, title, text })
+        self.reply(PoolCommand::AddStory { id: None, title, text })
     }
 
-    pub(super) fn hear(&mut self, run: RunId, seq: u64, what: Heard) -> Decision {
-        self.put(Input::Heard { run, seq, what })
+    pub(super) fn hear(&mut self, run: RunId, seq: u64, what: RunReport) -> PoolDecision {
+        self.put(PoolInput::Heard { run, seq, what })
     }
 
     /// Starts a run of an agent on a story; it is as far as the limits let it be.
     pub(super) fn start(&mut self, story: &str, agent: &str) -> RunId {
         let command = start(story, agent);
         match self.reply(command) {
-            Ok(Reply::Run(run)) => run,
+            Ok(CommandReply::Run(run)) => run,
             other => panic!("{other:?}"),
         }
     }
 
     /// Takes a run from its place to life.
     pub(super) fn go_live(&mut self, run: RunId) {
-        self.put(Input::Prepared { run, head: "abc".into() });
-        self.put(Input::RunnerUp { run });
+        self.put(PoolInput::Prepared { run, head: "abc".into() });
+        self.put(PoolInput::RunnerUp { run });
     }
 
     pub(super) fn live(&mut self, story: &str, agent: &str) -> RunId {
@@ -104,26 +105,26 @@ impl Scene {
     }
 
     /// Lets a live run name its session.
-    pub(super) fn name_session(&mut self, run: RunId, seq: u64, session: &str) -> Decision {
-        self.hear(run, seq, Heard::Session { session: SessionId::new(session) })
+    pub(super) fn name_session(&mut self, run: RunId, seq: u64, session: &str) -> PoolDecision {
+        self.hear(run, seq, RunReport::Session { session: SessionId::new(session) })
     }
 
     /// Ends a run that has a log, and finishes it.
-    pub(super) fn end(&mut self, run: RunId, outcome: Outcome) -> Decision {
+    pub(super) fn end(&mut self, run: RunId, outcome: Outcome) -> PoolDecision {
         self.hear(run, u64::from(u32::MAX), ended(outcome));
-        self.put(Input::Finished { run, commit: None, error: None })
+        self.put(PoolInput::Finished { run, commit: None, error: None })
     }
 
     /// Loses a live run, and finishes it.
-    pub(super) fn lose(&mut self, run: RunId) -> Decision {
-        self.put(Input::RunnerGone { run });
+    pub(super) fn lose(&mut self, run: RunId) -> PoolDecision {
+        self.put(PoolInput::RunnerGone { run });
         self.end(run, Outcome::Lost)
     }
 
     /// Empties a slot of the first branch of a story.
-    pub(super) fn released(&mut self, slot: u32, of: &str) -> Decision {
+    pub(super) fn released(&mut self, slot: u32, of: &str) -> PoolDecision {
         let branch = BranchRef { story: story(of), n: 1 };
-        self.put(Input::Released { slot: SlotId(slot), branch })
+        self.put(PoolInput::Released { slot: SlotId(slot), branch })
     }
 
     /// What the journal knows of a run that is over.
@@ -155,10 +156,10 @@ pub(super) fn run(n: u64) -> RunId {
     RunId::minted(n)
 }
 
-pub(super) fn start(on: &str, by: &str) -> Command {
-    Command::StartRun { story: story(on), agent: Some(agent(by)), model: None, prompt: None }
+pub(super) fn start(on: &str, by: &str) -> PoolCommand {
+    PoolCommand::StartRun { story: story(on), agent: Some(agent(by)), model: None, prompt: None }
 }
 
-pub(super) fn ended(outcome: Outcome) -> Heard {
-    Heard::Ended { outcome, error: None, session: None }
+pub(super) fn ended(outcome: Outcome) -> RunReport {
+    RunReport::Ended { outcome, error: None, session: None }
 }

@@ -8,8 +8,10 @@ mod world;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::scene::{Scene, team};
-use crate::pool::decide::Rule;
-use crate::pool::{Action, Command, DAY_MS, Heard, Input, Refusal, Reply, State, Team};
+use crate::pool::decide::BrokenRule;
+use crate::pool::{
+    Action, CommandReply, DAY_MS, PoolCommand, PoolInput, Refusal, RunReport, State, Team,
+};
 use crate::{CommandId, Outcome, RunId, Usd};
 use dice::Dice;
 use laws::Laws;
@@ -22,7 +24,7 @@ const STEPS: usize = 70;
 /// What a test breaks on purpose.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Broken {
-    rule: Option<Rule>,
+    rule: Option<BrokenRule>,
     /// The server forgets what it owes when it begins again.
     forgets: bool,
 }
@@ -40,9 +42,9 @@ struct Simulation {
     pending: Vec<Action>,
     /// How far each log was read; that dies with the server too.
     tails: BTreeMap<RunId, usize>,
-    sent: BTreeMap<CommandId, Command>,
+    sent: BTreeMap<CommandId, PoolCommand>,
     /// The last word on each command, as the journal keeps it; none while there is only an offer.
-    ledger: BTreeMap<CommandId, Option<Result<Reply, Refusal>>>,
+    ledger: BTreeMap<CommandId, Option<Result<CommandReply, Refusal>>>,
 }
 
 impl Simulation {
@@ -115,7 +117,7 @@ impl Simulation {
     /// A person raises, lowers, sets or lifts the cap.
     fn change_the_cap(&mut self) -> Result<(), String> {
         set_money(&mut self.scene.team, &mut self.dice);
-        self.put(Input::Begun).map(drop)
+        self.put(PoolInput::Begun).map(drop)
     }
 
     /// For a moment everything goes quickly.
@@ -148,7 +150,7 @@ impl Simulation {
     }
 
     /// Gives the pool an input, holds it to the laws, and keeps what is to be done.
-    fn put(&mut self, input: Input) -> Result<Option<Result<Reply, Refusal>>, String> {
+    fn put(&mut self, input: PoolInput) -> Result<Option<Result<CommandReply, Refusal>>, String> {
         let told = input.clone();
         let decision = self.scene.put(input);
         self.laws
@@ -193,12 +195,12 @@ impl Simulation {
         };
         let command = self.sent[&id].clone();
         let facts = self.scene.facts.len();
-        let reply = self.put(Input::Command { id: id.clone(), command })?;
+        let reply = self.put(PoolInput::Command { id: id.clone(), command })?;
         let Some(reply) = reply else { return Err(format!("{id} got no reply")) };
-        if offered && (reply != Ok(Reply::Offered) || self.scene.facts.len() != facts) {
+        if offered && (reply != Ok(CommandReply::Offered) || self.scene.facts.len() != facts) {
             return Err(format!("{id} was repeated and did something: {reply:?}"));
         }
-        let last_word = (reply != Ok(Reply::Offered)).then_some(reply);
+        let last_word = (reply != Ok(CommandReply::Offered)).then_some(reply);
         self.ledger.insert(id, last_word);
         Ok(())
     }
@@ -263,7 +265,7 @@ impl Simulation {
             let from = from.saturating_sub(usize::from(self.dice.chance(15)));
             let lines = runner.log[from..upto].to_vec();
             for (place, what) in (from..upto).zip(lines) {
-                self.put(Input::Heard { run, seq: place as u64 + 1, what })?;
+                self.put(PoolInput::Heard { run, seq: place as u64 + 1, what })?;
             }
             self.tails.insert(run, upto);
         }
@@ -275,7 +277,7 @@ impl Simulation {
         let runs: Vec<RunId> = self.scene.state.runs.keys().copied().collect();
         for run in runs {
             if self.is_dead(run) {
-                self.put(Input::RunnerGone { run })?;
+                self.put(PoolInput::RunnerGone { run })?;
             }
         }
         Ok(())
@@ -301,7 +303,7 @@ impl Simulation {
         if !self.forgets {
             self.pending = self.scene.state.owed();
         }
-        self.put(Input::Begun).map(drop)
+        self.put(PoolInput::Begun).map(drop)
     }
 
     /// The state that the facts make, which must be the state that is.
@@ -322,7 +324,7 @@ impl Simulation {
         self.scene.team.agents = team(&["ada", "bob"]).agents;
         // Whoever waits for money waits for somebody to raise the cap.
         self.scene.team.limits.day_usd = None;
-        self.put(Input::Begun)?;
+        self.put(PoolInput::Begun)?;
         for _ in 0..200 {
             while !self.pending.is_empty() {
                 self.perform()?;
@@ -353,7 +355,7 @@ impl Simulation {
         let worktrees: BTreeSet<_> = self.world.worktrees.keys().copied().collect();
         let mut usage = BTreeMap::new();
         for (run, runner) in self.world.runners.iter().filter(|(_, runner)| !runner.lost) {
-            let reports = runner.log.iter().filter(|what| matches!(what, Heard::Usage { .. }));
+            let reports = runner.log.iter().filter(|what| matches!(what, RunReport::Usage { .. }));
             usage.insert(*run, reports.count());
         }
         self.laws.at_rest(&self.scene.state, &worktrees, &usage)?;
@@ -368,7 +370,7 @@ impl Simulation {
     fn taken_is_delivered(&self) -> Result<(), String> {
         let read = self.world.runners.iter().filter(|(_, runner)| !runner.lost);
         for (run, what) in read.flat_map(|(run, runner)| runner.log.iter().map(move |w| (run, w))) {
-            if let Heard::Taken { command } = what
+            if let RunReport::Taken { command } = what
                 && let Some(Some(Err(refusal))) = self.ledger.get(command)
             {
                 return Err(format!("{run} had taken {command}, and yet: {refusal}"));
@@ -437,24 +439,24 @@ fn the_orders_reach_every_kind_of_fact_and_many_refusals() {
 #[test]
 fn a_broken_rule_is_noticed() {
     let rules = [
-        Rule::OneRun,
-        Rule::Places,
-        Rule::OneRunPerSlot,
-        Rule::OneAnswer,
-        Rule::ShownOnly,
-        Rule::OneHearing,
-        Rule::LiveOnly,
-        Rule::RestartBound,
-        Rule::WishHeeded,
-        Rule::EndSettles,
-        Rule::TakenCounts,
-        Rule::StopBeforeStart,
-        Rule::QueueMoves,
-        Rule::StoryBusy,
-        Rule::NothingLeft,
-        Rule::DayCap,
-        Rule::UnknownHeld,
-        Rule::SecretsRefused,
+        BrokenRule::OneRun,
+        BrokenRule::Places,
+        BrokenRule::OneRunPerSlot,
+        BrokenRule::OneAnswer,
+        BrokenRule::ShownOnly,
+        BrokenRule::OneHearing,
+        BrokenRule::LiveOnly,
+        BrokenRule::RestartBound,
+        BrokenRule::WishHeeded,
+        BrokenRule::EndSettles,
+        BrokenRule::TakenCounts,
+        BrokenRule::StopBeforeStart,
+        BrokenRule::QueueMoves,
+        BrokenRule::StoryBusy,
+        BrokenRule::NothingLeft,
+        BrokenRule::DayCap,
+        BrokenRule::UnknownHeld,
+        BrokenRule::SecretsRefused,
     ];
     let mut all: Vec<Broken> = rules.map(|rule| Broken { rule: Some(rule), forgets: false }).into();
     all.push(Broken { rule: None, forgets: true });

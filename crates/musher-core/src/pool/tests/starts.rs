@@ -1,8 +1,8 @@
 //! Promise 5: one run for a story and an agent, and nothing left of a start that fails.
 
 use super::scene::{Scene, agent, start};
-use crate::pool::{Action, Command, Fact, Input, Refusal, Reply, Slot};
-use crate::{CommandId, ErrorClass, ErrorInfo, Outcome, RunPhase, SlotId, Start};
+use crate::pool::{Action, CommandReply, Fact, PoolCommand, PoolInput, Refusal, Slot};
+use crate::{CommandId, ErrorClass, ErrorInfo, Outcome, RunPhase, SlotId, WorktreeStart};
 
 #[test]
 fn promise_5_a_thousand_double_starts_give_one_run_and_a_clear_refusal_each() {
@@ -14,9 +14,9 @@ fn promise_5_a_thousand_double_starts_give_one_run_and_a_clear_refusal_each() {
         }
         let replies = ids.map(|id| {
             let id = CommandId::parse(id).unwrap();
-            scene.put(Input::Command { id, command: start("s1", "ada") }).reply.unwrap()
+            scene.put(PoolInput::Command { id, command: start("s1", "ada") }).reply.unwrap()
         });
-        let [Ok(Reply::Run(run)), Err(refusal)] = replies else { panic!("{replies:?}") };
+        let [Ok(CommandReply::Run(run)), Err(refusal)] = replies else { panic!("{replies:?}") };
         let pair = scene.state.runs[&run].plan.clone();
         assert_eq!(
             refusal,
@@ -44,10 +44,10 @@ fn promise_5_a_start_that_fails_half_way_leaves_nothing_behind_and_says_why() {
         let mut scene = Scene::with_story();
         let run = scene.start("s1", "ada");
         let decision = if spawned {
-            scene.put(Input::Prepared { run, head: "abc".into() });
-            scene.put(Input::SpawnFailed { run, error: missing() })
+            scene.put(PoolInput::Prepared { run, head: "abc".into() });
+            scene.put(PoolInput::SpawnFailed { run, error: missing() })
         } else {
-            scene.put(Input::PrepareFailed { run, error: missing() })
+            scene.put(PoolInput::PrepareFailed { run, error: missing() })
         };
         let [Fact::RunEnded { outcome: Outcome::Failed, error: Some(error), .. }] =
             &decision.facts[..]
@@ -66,13 +66,13 @@ fn promise_5_a_start_that_fails_half_way_leaves_nothing_behind_and_says_why() {
 #[test]
 fn a_start_without_an_agent_takes_the_first_of_the_team() {
     let mut scene = Scene::with_story();
-    let command = Command::StartRun {
+    let command = PoolCommand::StartRun {
         story: super::scene::story("s1"),
         agent: None,
         model: Some("big".into()),
         prompt: None,
     };
-    let Ok(Reply::Run(run)) = scene.reply(command) else { panic!() };
+    let Ok(CommandReply::Run(run)) = scene.reply(command) else { panic!() };
     let plan = &scene.state.runs[&run].plan;
     assert_eq!((plan.agent.as_str(), plan.model.as_deref()), ("ada", Some("big")));
 }
@@ -85,19 +85,19 @@ fn a_worktree_is_kept_from_run_to_run_and_recycled_after_the_story_is_archived()
     let decision = scene.tell(start("s1", "bob"));
     assert!(decision.actions.iter().any(|action| matches!(
         action,
-        Action::Prepare { slot: SlotId(1), start: Start::Keep, branch, .. } if branch.n == 1
+        Action::Prepare { slot: SlotId(1), start: WorktreeStart::Keep, branch, .. } if branch.n == 1
     )));
     let second = crate::RunId::minted(2);
     scene.go_live(second);
     scene.end(second, Outcome::Completed);
-    let archived = scene.tell(Command::ArchiveStory { story: super::scene::story("s1") });
+    let archived = scene.tell(PoolCommand::ArchiveStory { story: super::scene::story("s1") });
     assert!(matches!(archived.actions[..], [Action::Release { slot: SlotId(1), .. }]));
     scene.released(1, "s1");
     scene.add_story().unwrap();
     let decision = scene.tell(start("s2", "ada"));
     assert!(matches!(
         decision.actions[..],
-        [Action::Prepare { slot: SlotId(1), start: Start::Fresh, .. }]
+        [Action::Prepare { slot: SlotId(1), start: WorktreeStart::Fresh, .. }]
     ));
 }
 
@@ -118,7 +118,7 @@ fn an_agent_that_left_the_team_fails_its_waiting_runs_rather_than_let_them_hang(
     scene.team.limits.runs = 0;
     let run = scene.start("s1", "bob");
     scene.team = super::scene::team(&["ada"]);
-    let decision = scene.put(Input::Begun);
+    let decision = scene.put(PoolInput::Begun);
     let [Fact::RunEnded { run: ended, outcome: Outcome::Failed, error: Some(error), .. }] =
         &decision.facts[..]
     else {

@@ -2,32 +2,32 @@
 
 use super::scene::{Scene, start, story};
 use crate::pool::{
-    Action, Command, Fact, Input, Refusal, RefusalClass, Reply, SecretPlace, TextKey,
+    Action, CommandReply, Fact, PoolCommand, PoolInput, Refusal, RefusalClass, SecretPlace, TextKey,
 };
 use crate::{BranchRef, Outcome, RunRef, StoryId, StoryState};
 
-fn add(id: Option<&str>, title: &str, text: &str) -> Command {
-    Command::AddStory { id: id.map(story), title: title.into(), text: text.into() }
+fn add(id: Option<&str>, title: &str, text: &str) -> PoolCommand {
+    PoolCommand::AddStory { id: id.map(story), title: title.into(), text: text.into() }
 }
 
-fn archive(id: &str) -> Command {
-    Command::ArchiveStory { story: story(id) }
+fn archive(id: &str) -> PoolCommand {
+    PoolCommand::ArchiveStory { story: story(id) }
 }
 
-fn merge(branch: Option<u32>) -> Command {
-    Command::MergeStory { story: story("s1"), branch, with_secrets: true }
+fn merge(branch: Option<u32>) -> PoolCommand {
+    PoolCommand::MergeStory { story: story("s1"), branch, with_secrets: true }
 }
 
 #[test]
 fn ids_are_minted_around_those_that_people_gave_and_never_given_twice() {
     let mut scene = Scene::new();
-    let given = |id: &str| Ok(Reply::Story(story(id)));
+    let given = |id: &str| Ok(CommandReply::Story(story(id)));
     assert_eq!(scene.reply(add(Some("s2"), "Two", "")), given("s2"));
     assert_eq!(scene.add_story(), given("s1"));
     assert_eq!(scene.add_story(), given("s3"));
     let exists = |id: &str| Err(Refusal::StoryExists { story: story(id) });
     assert_eq!(scene.reply(add(Some("s1"), "One", "")), exists("s1"));
-    assert_eq!(scene.reply(archive("s3")), Ok(Reply::Done));
+    assert_eq!(scene.reply(archive("s3")), Ok(CommandReply::Done));
     assert_eq!(scene.reply(add(Some("s3"), "Three", "")), exists("s3"));
     assert_eq!(scene.add_story(), given("s4"));
     assert_eq!(scene.reply(start("s3", "ada")), Err(Refusal::StoryArchived { story: story("s3") }));
@@ -57,7 +57,7 @@ fn texts_from_people_are_checked_and_titles_trimmed() {
     }
     for (model, prompt) in [(None, Some(" ")), (Some(""), None), (Some("a b"), None)] {
         let (model, prompt) = (model.map(str::to_owned), prompt.map(str::to_owned));
-        let command = Command::StartRun { story: story("s1"), agent: None, model, prompt };
+        let command = PoolCommand::StartRun { story: story("s1"), agent: None, model, prompt };
         assert_eq!(scene.reply(command).unwrap_err().code(), "bad_text");
     }
 }
@@ -69,7 +69,7 @@ fn a_story_with_runs_is_neither_done_nor_archived_nor_merged_under_them() {
     let refusal = Refusal::StoryBusy { story: story("s1"), runs: vec![run] };
     assert_eq!(refusal.to_string(), "story s1 has runs that are not over: r1");
     let busy = Err(refusal);
-    assert_eq!(scene.reply(Command::FinishStory { story: story("s1") }), busy);
+    assert_eq!(scene.reply(PoolCommand::FinishStory { story: story("s1") }), busy);
     assert_eq!(scene.reply(archive("s1")), busy);
     assert_eq!(scene.reply(merge(None)), busy);
 }
@@ -77,11 +77,11 @@ fn a_story_with_runs_is_neither_done_nor_archived_nor_merged_under_them() {
 #[test]
 fn a_done_story_takes_no_runs_until_it_is_reopened() {
     let mut scene = Scene::with_story();
-    scene.reply(Command::FinishStory { story: story("s1") }).unwrap();
+    scene.reply(PoolCommand::FinishStory { story: story("s1") }).unwrap();
     let refusal = scene.reply(start("s1", "ada")).unwrap_err();
     assert_eq!(refusal, Refusal::StoryDone { story: story("s1"), merged: None });
     assert_eq!(refusal.hint(), "reopen story s1 first");
-    scene.reply(Command::ReopenStory { story: story("s1") }).unwrap();
+    scene.reply(PoolCommand::ReopenStory { story: story("s1") }).unwrap();
     scene.start("s1", "ada");
 }
 
@@ -91,14 +91,15 @@ fn a_branch_that_adds_secrets_is_merged_only_when_the_person_says_so() {
     let run = scene.live("s1", "ada");
     scene.end(run, Outcome::Completed);
     let branch = BranchRef { story: story("s1"), n: 1 };
-    let ask = |with_secrets| Command::MergeStory { story: story("s1"), branch: None, with_secrets };
+    let ask =
+        |with_secrets| PoolCommand::MergeStory { story: story("s1"), branch: None, with_secrets };
     let searched = |scene: &mut Scene, result| {
         let decision = scene.tell(ask(false));
         let command = scene.last_command();
         let search = Action::SearchSecrets { command: command.clone(), branch: branch.clone() };
         assert_eq!(decision.actions, [search]);
         assert_eq!(scene.state.owed(), decision.actions);
-        scene.put(Input::Searched { command, story: story("s1"), result })
+        scene.put(PoolInput::Searched { command, story: story("s1"), result })
     };
     let place = SecretPlace { path: "a.txt".into(), line: 2, name: "KEY".into() };
     let refused = searched(&mut scene, Ok(vec![place.clone()]));
@@ -112,7 +113,7 @@ fn a_branch_that_adds_secrets_is_merged_only_when_the_person_says_so() {
     let clean = searched(&mut scene, Ok(Vec::new()));
     let command = scene.last_command();
     assert_eq!(clean.actions, [Action::Merge { command: command.clone(), branch: branch.clone() }]);
-    scene.put(Input::Merged { command, story: story("s1"), result: Err("a conflict".into()) });
+    scene.put(PoolInput::Merged { command, story: story("s1"), result: Err("a conflict".into()) });
     let told = scene.tell(ask(true));
     assert_eq!(told.actions, [Action::Merge { command: scene.last_command(), branch }]);
 }
@@ -125,7 +126,7 @@ fn a_merge_is_offered_then_settled_and_ends_the_story() {
     scene.end(run, Outcome::Completed);
     let decision = scene.tell(merge(None));
     let command = scene.last_command();
-    assert_eq!(decision.reply, Some(Ok(Reply::Offered)));
+    assert_eq!(decision.reply, Some(Ok(CommandReply::Offered)));
     let branch = BranchRef { story: story("s1"), n: 1 };
     assert_eq!(decision.actions, [Action::Merge { command: command.clone(), branch }]);
     assert_eq!(scene.state.owed(), decision.actions);
@@ -135,14 +136,15 @@ fn a_merge_is_offered_then_settled_and_ends_the_story() {
     assert_eq!(scene.reply(archive("s1")), under_way);
     assert_eq!(scene.reply(merge(None)), under_way);
 
-    let merged = |result| Input::Merged { command: command.clone(), story: story("s1"), result };
+    let merged =
+        |result| PoolInput::Merged { command: command.clone(), story: story("s1"), result };
     let failed = scene.put(merged(Err("a conflict in door.rs".into())));
     assert!(matches!(&failed.settled[..], [(_, Err(Refusal::MergeFailed { .. }))]));
     assert_eq!(scene.put(merged(Ok("abc".into()))), Default::default());
 
     scene.tell(merge(None));
     let (command, result) = (scene.last_command(), Ok("abc".into()));
-    let done = scene.put(Input::Merged { command, story: story("s1"), result });
+    let done = scene.put(PoolInput::Merged { command, story: story("s1"), result });
     assert!(matches!(done.facts[..], [Fact::StoryMerged { .. }]));
     let state = &scene.state.stories[&story("s1")].state;
     assert_eq!(*state, StoryState::Done { merged: Some("abc".into()) });
@@ -153,7 +155,7 @@ fn a_story_with_several_branches_is_merged_by_name() {
     let mut scene = Scene::with_story();
     let first = scene.live("s1", "ada");
     scene.name_session(first, 1, "x");
-    scene.reply(Command::Fork { run: RunRef::Live(first), text: None, turn: None }).unwrap();
+    scene.reply(PoolCommand::Fork { run: RunRef::Live(first), text: None, turn: None }).unwrap();
     let second = crate::RunId::minted(2);
     scene.go_live(second);
     scene.end(first, Outcome::Completed);
@@ -162,7 +164,7 @@ fn a_story_with_several_branches_is_merged_by_name() {
     assert_eq!(scene.reply(merge(None)), Err(which));
     let unknown = Refusal::NoSuchBranch { story: story("s1"), branch: 3 };
     assert_eq!(scene.reply(merge(Some(3))), Err(unknown));
-    assert_eq!(scene.reply(merge(Some(2))), Ok(Reply::Offered));
+    assert_eq!(scene.reply(merge(Some(2))), Ok(CommandReply::Offered));
 }
 
 #[test]

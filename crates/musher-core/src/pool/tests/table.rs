@@ -3,10 +3,13 @@
 mod cells;
 
 use super::scene::{Scene, ended, run, seen, story, team};
-use crate::pool::{Action, Command, Day, Decision, Heard, Input, Refusal, Reply, State, decide};
+use crate::pool::{
+    Action, CommandReply, DaySpending, PoolCommand, PoolDecision, PoolInput, Refusal, RunReport,
+    State, decide,
+};
 use crate::{
-    Answer, AskId, BranchRef, ClosedBy, CommandId, ErrorClass, ErrorInfo, Outcome, PastRun,
-    RunPhase, RunRef, SessionId, SlotId, Usd, Words,
+    Answer, AskId, BranchRef, ClosedBy, CommandId, ErrorClass, ErrorInfo, FirstPrompt, Outcome,
+    PastRun, RunPhase, RunRef, SessionId, SlotId, Usd,
 };
 
 /// Where the run `r1` of `ada` on `s1` is. The columns of the table, in their order.
@@ -53,18 +56,18 @@ fn scene(at: At) -> Scene {
     match at {
         At::Absent | At::Queued | At::Preparing => {}
         At::Starting => {
-            scene.put(Input::Prepared { run, head: "abc".into() });
+            scene.put(PoolInput::Prepared { run, head: "abc".into() });
         }
         At::Live | At::Closing | At::Finishing | At::Lost | At::Over => {
             scene.go_live(run);
             scene.name_session(run, 1, "x");
-            scene.hear(run, 2, Heard::AskOpened { ask: AskId::new("a1"), settled: false });
+            scene.hear(run, 2, RunReport::AskOpened { ask: AskId::new("a1"), settled: false });
         }
     }
     match at {
         At::Absent | At::Queued | At::Preparing | At::Starting | At::Live => {}
         At::Closing => {
-            scene.put(Input::RunnerGone { run });
+            scene.put(PoolInput::RunnerGone { run });
         }
         At::Finishing => {
             scene.hear(run, 9, ended(Outcome::Completed));
@@ -92,14 +95,14 @@ fn scene(at: At) -> Scene {
 }
 
 /// One of each input about `r1`; the number of each is its row, and [`cells::row`] knows them all.
-fn inputs(at: At) -> Vec<Input> {
+fn inputs(at: At) -> Vec<PoolInput> {
     let run = run(1);
     let past = PastRun {
         run,
         story: story("s1"),
         agent: super::scene::agent("ada"),
         model: None,
-        words: Words::Story,
+        words: FirstPrompt::Story,
         session: Some(SessionId::new("x")),
         slot: Some(SlotId(1)),
         outcome: Outcome::Completed,
@@ -120,59 +123,59 @@ fn inputs(at: At) -> Vec<Input> {
     let ask = || AskId::new("a1");
     let error = || ErrorInfo::new(ErrorClass::Internal, "broken");
     let commands = [
-        Command::AddStory { id: None, title: text(), text: text() },
-        Command::EditStory { story: s1(), title: None, text: Some(text()) },
-        Command::FinishStory { story: s1() },
-        Command::ReopenStory { story: s1() },
-        Command::ArchiveStory { story: s1() },
-        Command::MergeStory { story: s1(), branch: None, with_secrets: false },
+        PoolCommand::AddStory { id: None, title: text(), text: text() },
+        PoolCommand::EditStory { story: s1(), title: None, text: Some(text()) },
+        PoolCommand::FinishStory { story: s1() },
+        PoolCommand::ReopenStory { story: s1() },
+        PoolCommand::ArchiveStory { story: s1() },
+        PoolCommand::MergeStory { story: s1(), branch: None, with_secrets: false },
         super::scene::start("s1", "ada"),
-        Command::Prompt { run: of(), text: text() },
-        Command::Steer { run, text: text() },
-        Command::TakeBack { run, prompt: CommandId::parse("said").unwrap() },
-        Command::Interrupt { run },
-        Command::Stop { run },
-        Command::Kill { run },
-        Command::Answer {
+        PoolCommand::Prompt { run: of(), text: text() },
+        PoolCommand::Steer { run, text: text() },
+        PoolCommand::TakeBack { run, prompt: CommandId::parse("said").unwrap() },
+        PoolCommand::Interrupt { run },
+        PoolCommand::Stop { run },
+        PoolCommand::Kill { run },
+        PoolCommand::Answer {
             run,
             ask: ask(),
             answer: Answer::Allow { input: None },
             seen: seen(),
             from: None,
         },
-        Command::Resume { past: past.clone(), text: None },
-        Command::Retry { past: past.clone() },
-        Command::Fork { run: of(), text: None, turn: None },
+        PoolCommand::Resume { past: past.clone(), text: None },
+        PoolCommand::Retry { past: past.clone() },
+        PoolCommand::Fork { run: of(), text: None, turn: None },
     ];
     let heard = [
-        Heard::Session { session: SessionId::new("y") },
-        Heard::SetupDone,
-        Heard::AskOpened { ask: AskId::new("a2"), settled: false },
-        Heard::AskClosed { ask: ask(), by: ClosedBy::Deadline, command: None },
-        Heard::Taken { command: CommandId::parse("said").unwrap() },
-        Heard::Usage { model: None, entry: crate::Spend::default().into() },
+        RunReport::Session { session: SessionId::new("y") },
+        RunReport::SetupDone,
+        RunReport::AskOpened { ask: AskId::new("a2"), settled: false },
+        RunReport::AskClosed { ask: ask(), by: ClosedBy::Deadline, command: None },
+        RunReport::Taken { command: CommandId::parse("said").unwrap() },
+        RunReport::Usage { model: None, entry: crate::Spend::default().into() },
         ended(Outcome::Completed),
     ];
     let id = CommandId::parse("new").unwrap();
     let said = CommandId::parse("said").unwrap();
-    let command = |command| Input::Command { id: id.clone(), command };
-    let mut inputs = vec![Input::Begun];
+    let command = |command| PoolInput::Command { id: id.clone(), command };
+    let mut inputs = vec![PoolInput::Begun];
     inputs.extend(commands.map(command));
     inputs.extend([
-        Input::Prepared { run, head: "abc".into() },
-        Input::PrepareFailed { run, error: error() },
-        Input::RunnerUp { run },
-        Input::SpawnFailed { run, error: error() },
+        PoolInput::Prepared { run, head: "abc".into() },
+        PoolInput::PrepareFailed { run, error: error() },
+        PoolInput::RunnerUp { run },
+        PoolInput::SpawnFailed { run, error: error() },
     ]);
-    inputs.extend(heard.map(|what| Input::Heard { run, seq: 20, what }));
+    inputs.extend(heard.map(|what| PoolInput::Heard { run, seq: 20, what }));
     inputs.extend([
-        Input::RunnerGone { run },
-        Input::LogLost { run, error: error() },
-        Input::Delivered { run, command: said.clone(), result: Ok(()) },
-        Input::Finished { run, commit: None, error: None },
-        Input::Released { slot: SlotId(1), branch: BranchRef { story: s1(), n: 1 } },
-        Input::Searched { command: said.clone(), story: s1(), result: Ok(Vec::new()) },
-        Input::Merged { command: said, story: s1(), result: Ok("abc".into()) },
+        PoolInput::RunnerGone { run },
+        PoolInput::LogLost { run, error: error() },
+        PoolInput::Delivered { run, command: said.clone(), result: Ok(()) },
+        PoolInput::Finished { run, commit: None, error: None },
+        PoolInput::Released { slot: SlotId(1), branch: BranchRef { story: s1(), n: 1 } },
+        PoolInput::Searched { command: said.clone(), story: s1(), result: Ok(Vec::new()) },
+        PoolInput::Merged { command: said, story: s1(), result: Ok("abc".into()) },
     ]);
     inputs
 }
@@ -202,7 +205,8 @@ fn nothing_begins_on_any_input_while_the_days_money_is_gone() {
             let (row, cells) = cells::row(&input);
             let mut scene = scene(at);
             scene.team.limits.day_usd = Some(Usd::from_dollars(5.0));
-            scene.state.day = Day { spent: Usd::from_dollars(5.0), ..Day::default() };
+            scene.state.day =
+                DaySpending { spent: Usd::from_dollars(5.0), ..DaySpending::default() };
             let found = shown(&scene.put(input));
             let expected = cells[column].replace("run_preparing", "run_waits");
             let expected = expected.replace(" > prepare", "");
@@ -247,36 +251,39 @@ fn something_sensible_follows_from_any_input_in_any_state_at_any_time() {
 fn what_is_on_its_way_to_a_run_is_settled_by_the_runner_or_by_the_end() {
     let said = CommandId::parse("said").unwrap();
     let run = run(1);
-    let prompt = Command::Prompt { run: RunRef::Live(run), text: "Go on.".into() };
-    let delivered = Input::Delivered { run, command: said.clone(), result: Ok(()) };
-    let taken = Heard::Taken { command: said.clone() };
-    let heard_end = Input::Heard { run, seq: 20, what: ended(Outcome::Completed) };
-    let failed = |error| Input::PrepareFailed { run, error };
+    let prompt = PoolCommand::Prompt { run: RunRef::Live(run), text: "Go on.".into() };
+    let delivered = PoolInput::Delivered { run, command: said.clone(), result: Ok(()) };
+    let taken = RunReport::Taken { command: said.clone() };
+    let heard_end = PoolInput::Heard { run, seq: 20, what: ended(Outcome::Completed) };
+    let failed = |error| PoolInput::PrepareFailed { run, error };
     let error = || ErrorInfo::new(ErrorClass::Internal, "broken");
     let cases = [
         (
             At::Queued,
-            Input::Command { id: CommandId::parse("c").unwrap(), command: Command::Stop { run } },
+            PoolInput::Command {
+                id: CommandId::parse("c").unwrap(),
+                command: PoolCommand::Stop { run },
+            },
             "done: command_undelivered run_ended ~ undelivered",
         ),
         (At::Preparing, failed(error()), "- command_undelivered run_ended > release ~ undelivered"),
-        (At::Starting, Input::RunnerUp { run }, "- run_started > deliver"),
+        (At::Starting, PoolInput::RunnerUp { run }, "- run_started > deliver"),
         (At::Starting, delivered.clone(), "- command_delivered ~ sent"),
         (At::Live, delivered, "- command_delivered ~ sent"),
-        (At::Live, Input::Heard { run, seq: 19, what: taken }, "- command_delivered ~ sent"),
-        (At::Live, Input::RunnerGone { run }, "- runner_lost > close_log"),
+        (At::Live, PoolInput::Heard { run, seq: 19, what: taken }, "- command_delivered ~ sent"),
+        (At::Live, PoolInput::RunnerGone { run }, "- runner_lost > close_log"),
         (At::Live, heard_end, "- command_undelivered run_ended > finish ~ undelivered"),
     ];
     for (at, input, expected) in cases {
         let mut scene = scene(at);
-        scene.put(Input::Command { id: said.clone(), command: prompt.clone() });
+        scene.put(PoolInput::Command { id: said.clone(), command: prompt.clone() });
         let found = shown(&scene.put(input.clone()));
         assert_eq!(found, expected, "{input:?} when {at:?}");
     }
 }
 
 /// A decision in a line: `reply: facts > actions ~ settled`; a dash stands for no reply.
-fn shown(decision: &Decision) -> String {
+fn shown(decision: &PoolDecision) -> String {
     let mut line = match &decision.reply {
         None => "-".to_owned(),
         Some(result) => format!("{}:", word(result)),
@@ -311,13 +318,13 @@ fn shown(decision: &Decision) -> String {
     line.trim_end_matches(':').to_owned()
 }
 
-fn word(result: &Result<Reply, Refusal>) -> &'static str {
+fn word(result: &Result<CommandReply, Refusal>) -> &'static str {
     match result {
-        Ok(Reply::Story(_)) => "story",
-        Ok(Reply::Run(_)) => "run",
-        Ok(Reply::Offered) => "offered",
-        Ok(Reply::Done) => "done",
-        Ok(Reply::Sent) => "sent",
+        Ok(CommandReply::Story(_)) => "story",
+        Ok(CommandReply::Run(_)) => "run",
+        Ok(CommandReply::Offered) => "offered",
+        Ok(CommandReply::Done) => "done",
+        Ok(CommandReply::Sent) => "sent",
         Err(refusal) => refusal.code(),
     }
 }

@@ -2,14 +2,16 @@
 
 use super::scene::{Scene, ended, run};
 use crate::pool::{
-    Action, Command, DeliveryKind, Fact, Heard, Input, Refusal, Reply, TextKey, UndeliveredCode,
+    Action, CommandReply, DeliveryKind, Fact, PoolCommand, PoolInput, Refusal, RunReport, TextKey,
+    UndeliveredCode,
 };
 use crate::{
-    CommandId, EndWish, Line, Outcome, RunId, RunKind, RunPhase, RunRef, SessionId, SlotId, Start,
+    CommandId, EndWish, Outcome, RunId, RunKind, RunLine, RunPhase, RunRef, SessionId, SlotId,
+    WorktreeStart,
 };
 
-fn prompt(run: RunId, text: &str) -> Command {
-    Command::Prompt { run: RunRef::Live(run), text: text.into() }
+fn prompt(run: RunId, text: &str) -> PoolCommand {
+    PoolCommand::Prompt { run: RunRef::Live(run), text: text.into() }
 }
 
 fn handed(actions: &[Action]) -> Vec<&str> {
@@ -29,12 +31,12 @@ fn what_is_said_before_the_runner_is_up_is_delivered_then_and_in_order() {
     // The ids sort the other way round than they were sent.
     for id in ["z", "a"] {
         let id = CommandId::parse(id).unwrap();
-        let decision = scene.put(Input::Command { id, command: prompt(first, "Go.") });
-        assert_eq!(decision.reply, Some(Ok(Reply::Offered)));
+        let decision = scene.put(PoolInput::Command { id, command: prompt(first, "Go.") });
+        assert_eq!(decision.reply, Some(Ok(CommandReply::Offered)));
         assert!(decision.actions.is_empty());
     }
-    scene.put(Input::Prepared { run: first, head: "abc".into() });
-    let decision = scene.put(Input::RunnerUp { run: first });
+    scene.put(PoolInput::Prepared { run: first, head: "abc".into() });
+    let decision = scene.put(PoolInput::RunnerUp { run: first });
     assert_eq!(handed(&decision.actions), ["z", "a"]);
     assert_eq!(scene.state.owed(), decision.actions);
 }
@@ -70,14 +72,14 @@ fn a_prompt_to_a_run_that_is_over_resumes_its_session_in_the_same_worktree() {
     scene.name_session(first, 1, "x");
     scene.end(first, Outcome::Completed);
     let past = RunRef::Past(scene.past(first));
-    let decision = scene.tell(Command::Prompt { run: past, text: "More.".into() });
-    assert_eq!(decision.reply, Some(Ok(Reply::Run(run(2)))));
+    let decision = scene.tell(PoolCommand::Prompt { run: past, text: "More.".into() });
+    assert_eq!(decision.reply, Some(Ok(CommandReply::Run(run(2)))));
     assert_eq!(decision.texts, [(TextKey::Prompt(run(2)), "More.".to_owned())]);
     let kind = RunKind::Resume { of: first, session: SessionId::new("x") };
     assert_eq!(scene.state.runs[&run(2)].plan.kind, kind);
     assert!(matches!(
         decision.actions[..],
-        [Action::Prepare { slot: SlotId(1), start: Start::Keep, .. }]
+        [Action::Prepare { slot: SlotId(1), start: WorktreeStart::Keep, .. }]
     ));
 }
 
@@ -89,7 +91,7 @@ fn a_resumed_run_waits_while_another_is_in_its_worktree() {
     scene.end(first, Outcome::Completed);
     let second = scene.live("s1", "bob");
     let past = scene.past(first);
-    scene.reply(Command::Resume { past, text: None }).unwrap();
+    scene.reply(PoolCommand::Resume { past, text: None }).unwrap();
     assert_eq!(scene.state.runs[&run(3)].phase, RunPhase::Queued);
     scene.end(second, Outcome::Completed);
     assert_eq!(scene.state.runs[&run(3)].phase.slot(), Some(SlotId(1)));
@@ -101,9 +103,9 @@ fn a_run_without_a_session_cannot_be_gone_on_with_but_tried_again() {
     let first = scene.live("s1", "ada");
     scene.end(first, Outcome::Failed);
     let past = scene.past(first);
-    let resume = Command::Resume { past: past.clone(), text: None };
+    let resume = PoolCommand::Resume { past: past.clone(), text: None };
     assert_eq!(scene.reply(resume), Err(Refusal::NoSession { run: first }));
-    assert_eq!(scene.reply(Command::Retry { past }), Ok(Reply::Run(run(2))));
+    assert_eq!(scene.reply(PoolCommand::Retry { past }), Ok(CommandReply::Run(run(2))));
 }
 
 #[test]
@@ -111,31 +113,31 @@ fn an_agent_whose_sessions_cannot_be_rewound_is_not_forked_from_a_turn() {
     let mut scene = Scene::with_story();
     let first = scene.live("s1", "ada");
     scene.name_session(first, 1, "x");
-    let fork = |turn| Command::Fork { run: RunRef::Live(run(1)), text: None, turn };
+    let fork = |turn| PoolCommand::Fork { run: RunRef::Live(run(1)), text: None, turn };
     for seat in &mut scene.team.agents {
         seat.turns = false;
     }
     let refused = Refusal::NoTurns { agent: "ada".parse().unwrap() };
     assert_eq!(scene.reply(fork(Some(1))), Err(refused));
-    assert_eq!(scene.reply(fork(None)), Ok(Reply::Run(run(2))));
+    assert_eq!(scene.reply(fork(None)), Ok(CommandReply::Run(run(2))));
     for seat in &mut scene.team.agents {
         seat.turns = true;
     }
-    assert_eq!(scene.reply(fork(Some(1))), Ok(Reply::Run(run(3))));
+    assert_eq!(scene.reply(fork(Some(1))), Ok(CommandReply::Run(run(3))));
 }
 
 #[test]
 fn a_fork_of_a_live_run_stands_beside_it_in_a_copy_of_its_worktree() {
     let mut scene = Scene::with_story();
     let first = scene.live("s1", "ada");
-    let fork = || Command::Fork { run: RunRef::Live(run(1)), text: None, turn: None };
+    let fork = || PoolCommand::Fork { run: RunRef::Live(run(1)), text: None, turn: None };
     assert_eq!(scene.reply(fork()), Err(Refusal::NoSession { run: first }));
     scene.name_session(first, 1, "x");
     let decision = scene.tell(fork());
-    assert_eq!(decision.reply, Some(Ok(Reply::Run(run(2)))));
+    assert_eq!(decision.reply, Some(Ok(CommandReply::Run(run(2)))));
     assert!(matches!(
         &decision.actions[..],
-        [Action::Prepare { slot: SlotId(2), start: Start::Snapshot { of: SlotId(1) }, branch, .. }]
+        [Action::Prepare { slot: SlotId(2), start: WorktreeStart::Snapshot { of: SlotId(1) }, branch, .. }]
             if branch.n == 2
     ));
     scene.go_live(run(2));
@@ -143,7 +145,7 @@ fn a_fork_of_a_live_run_stands_beside_it_in_a_copy_of_its_worktree() {
     let known: Vec<_> = scene.state.sessions.values().map(|known| &known.session).collect();
     assert_eq!(known, [&SessionId::new("x")], "a fork leaves the agent's own session alone");
     scene.lose(run(2));
-    assert_eq!(scene.state.runs[&run(3)].plan.line, Line::Fork);
+    assert_eq!(scene.state.runs[&run(3)].plan.line, RunLine::Fork);
     assert_eq!(scene.state.runs[&run(3)].phase.slot(), Some(SlotId(2)));
 }
 
@@ -153,14 +155,14 @@ fn a_stop_ends_a_waiting_run_at_once_and_a_preparing_one_before_its_runner_start
     scene.team.limits.runs = 1;
     let first = scene.start("s1", "ada");
     let second = scene.start("s1", "bob");
-    let decision = scene.tell(Command::Stop { run: second });
-    assert_eq!(decision.reply, Some(Ok(Reply::Done)));
+    let decision = scene.tell(PoolCommand::Stop { run: second });
+    assert_eq!(decision.reply, Some(Ok(CommandReply::Done)));
     assert!(matches!(decision.facts[..], [Fact::RunEnded { outcome: Outcome::Stopped, .. }]));
 
-    assert_eq!(scene.reply(Command::Stop { run: first }), Ok(Reply::Offered));
+    assert_eq!(scene.reply(PoolCommand::Stop { run: first }), Ok(CommandReply::Offered));
     let stop = scene.last_command();
-    let decision = scene.put(Input::Prepared { run: first, head: "abc".into() });
-    assert_eq!(decision.settled, [(stop, Ok(Reply::Done))]);
+    let decision = scene.put(PoolInput::Prepared { run: first, head: "abc".into() });
+    assert_eq!(decision.settled, [(stop, Ok(CommandReply::Done))]);
     assert!(matches!(decision.actions[..], [Action::Release { .. }]));
     assert!(scene.state.runs.is_empty());
 }
@@ -169,10 +171,10 @@ fn a_stop_ends_a_waiting_run_at_once_and_a_preparing_one_before_its_runner_start
 fn a_stop_before_the_runner_is_up_reaches_it_when_it_is() {
     let mut scene = Scene::with_story();
     let first = scene.start("s1", "ada");
-    scene.put(Input::Prepared { run: first, head: "abc".into() });
-    assert_eq!(scene.reply(Command::Stop { run: first }), Ok(Reply::Offered));
+    scene.put(PoolInput::Prepared { run: first, head: "abc".into() });
+    assert_eq!(scene.reply(PoolCommand::Stop { run: first }), Ok(CommandReply::Offered));
     let command = scene.last_command();
-    let decision = scene.hear(first, 1, Heard::Session { session: SessionId::new("x") });
+    let decision = scene.hear(first, 1, RunReport::Session { session: SessionId::new("x") });
     let kind = DeliveryKind::Stop;
     assert_eq!(decision.actions, [Action::Deliver { run: first, command, kind }]);
 }
@@ -181,14 +183,14 @@ fn a_stop_before_the_runner_is_up_reaches_it_when_it_is() {
 fn a_kill_goes_beyond_a_stop_and_a_second_stop_adds_nothing() {
     let mut scene = Scene::with_story();
     let first = scene.live("s1", "ada");
-    assert_eq!(scene.reply(Command::Stop { run: first }), Ok(Reply::Offered));
-    let again = scene.tell(Command::Stop { run: first });
-    assert_eq!(again.reply, Some(Ok(Reply::Done)));
+    assert_eq!(scene.reply(PoolCommand::Stop { run: first }), Ok(CommandReply::Offered));
+    let again = scene.tell(PoolCommand::Stop { run: first });
+    assert_eq!(again.reply, Some(Ok(CommandReply::Done)));
     assert!(again.facts.is_empty() && again.actions.is_empty());
-    let kill = scene.tell(Command::Kill { run: first });
+    let kill = scene.tell(PoolCommand::Kill { run: first });
     assert_eq!(handed(&kill.actions).len(), 1);
     assert_eq!(scene.state.runs[&first].wish, Some(EndWish::Kill));
-    assert_eq!(scene.reply(Command::Stop { run: first }), Ok(Reply::Done));
+    assert_eq!(scene.reply(PoolCommand::Stop { run: first }), Ok(CommandReply::Done));
     assert_eq!(scene.reply(prompt(first, "Wait.")), Err(Refusal::RunEnding { run: first }));
 }
 
@@ -196,7 +198,7 @@ fn a_kill_goes_beyond_a_stop_and_a_second_stop_adds_nothing() {
 fn a_repeated_or_older_event_changes_nothing() {
     let mut scene = Scene::with_story();
     let first = scene.live("s1", "ada");
-    let usage = Heard::Usage { model: None, entry: Default::default() };
+    let usage = RunReport::Usage { model: None, entry: Default::default() };
     assert_eq!(scene.hear(first, 7, usage.clone()).facts.len(), 1);
     for seq in [7, 6, 1, 0] {
         assert_eq!(scene.hear(first, seq, usage.clone()), Default::default());
@@ -209,7 +211,7 @@ fn a_run_whose_first_word_is_its_end_is_started_ended_and_finished() {
     let mut scene = Scene::with_story();
     let first = scene.start("s1", "ada");
     scene.tell(prompt(first, "And then?"));
-    scene.put(Input::Prepared { run: first, head: "abc".into() });
+    scene.put(PoolInput::Prepared { run: first, head: "abc".into() });
     let decision = scene.hear(first, 1, ended(Outcome::Failed));
     assert!(matches!(
         decision.facts[..],

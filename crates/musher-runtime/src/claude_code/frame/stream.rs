@@ -2,22 +2,22 @@
 
 use serde::Deserialize;
 
-use crate::json::{Plain, Text, lenient, once, read};
+use crate::json::{JsonText, Plain, lenient, once, read};
 
 #[derive(Debug, Deserialize)]
 pub(in super::super) struct StreamEvent<'a> {
     #[serde(borrow)]
     pub(in super::super) event: StreamPart<'a>,
-    pub(in super::super) parent_tool_use_id: Option<Text<'a>>,
-    pub(in super::super) agent_id: Option<Text<'a>>,
-    pub(in super::super) subagent_type: Option<Text<'a>>,
+    pub(in super::super) parent_tool_use_id: Option<JsonText<'a>>,
+    pub(in super::super) agent_id: Option<JsonText<'a>>,
+    pub(in super::super) subagent_type: Option<JsonText<'a>>,
 }
 
 /// Its kind tells which of the fields are there.
 #[derive(Debug, Deserialize)]
 pub(in super::super) struct StreamPart<'a> {
     #[serde(rename = "type", borrow)]
-    pub(in super::super) kind: Text<'a>,
+    pub(in super::super) kind: JsonText<'a>,
     pub(in super::super) index: Option<u64>,
     #[serde(default, deserialize_with = "lenient")]
     pub(in super::super) message: Option<StartedMessage>,
@@ -31,11 +31,11 @@ pub(in super::super) struct StreamPart<'a> {
 #[derive(Debug, Deserialize)]
 pub(in super::super) struct BlockDelta<'a> {
     #[serde(rename = "type", default, borrow)]
-    pub(in super::super) kind: Text<'a>,
+    pub(in super::super) kind: JsonText<'a>,
     pub(in super::super) text: Option<String>,
     pub(in super::super) thinking: Option<String>,
     pub(in super::super) partial_json: Option<String>,
-    pub(in super::super) stop_reason: Option<Text<'a>>,
+    pub(in super::super) stop_reason: Option<JsonText<'a>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,7 +1,7 @@
 //! Answers and verdicts, as Claude Code expects them.
 
 use bytes::Bytes;
-use musher_core::{Answer, AskId, Reply, merged};
+use musher_core::{Answer, AskId, QuestionReply, merged};
 use serde_json::{Value as Json, json};
 
 use super::Translator;
@@ -71,7 +71,7 @@ fn allowed(open: &OpenAsk, changes: Option<&Json>) -> Json {
 }
 
 /// The answers under the full text of their questions.
-fn answers(shape: &Shape, replies: &[Reply]) -> Json {
+fn answers(shape: &Shape, replies: &[QuestionReply]) -> Json {
     let Shape::Questions(questions) = shape else {
         return json!({});
     };

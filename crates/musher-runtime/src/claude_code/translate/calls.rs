@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
-use musher_core::{EventKind, Scope, Spend, Tokens, UsageReport};
+use musher_core::{EventKind, EventScope, Spend, Tokens, UsageReport};
 
 use super::super::frame::ApiUsage;
 use super::Frame;
@@ -16,11 +16,11 @@ use crate::model::Prices;
 /// An estimate of the bytes per token, for output whose tokens are not reported.
 const BYTES_PER_TOKEN: usize = 4;
 /// How many responses of one turn may break off before the oldest is reported as cut.
-const MOST_BROKEN: usize = 64;
+const MAX_BROKEN_RESPONSES: usize = 64;
 
 /// Calls whose final usage has not been reported.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct UnbilledCalls {
     minted: u64,
     /// The id of the main agent's request that has no response yet.
     asked: Option<String>,
@@ -39,7 +39,7 @@ pub(super) struct Calls {
 #[derive(Debug)]
 struct Call {
     id: String,
-    owner: Scope,
+    owner: EventScope,
     model: String,
     tokens: Tokens,
     /// The output is not complete.
@@ -57,7 +57,7 @@ enum End {
     Cut,
 }
 
-impl Calls {
+impl UnbilledCalls {
     fn mint(&mut self) -> String {
         self.minted += 1;
         format!("call-{}", self.minted)
@@ -76,7 +76,7 @@ impl Calls {
     pub(super) fn began(
         &mut self,
         frame: &mut Frame<'_>,
-        owner: &Scope,
+        owner: &EventScope,
         message: &str,
         model: &str,
         usage: &ApiUsage,
@@ -94,7 +94,7 @@ impl Calls {
     pub(super) fn came_whole(
         &mut self,
         frame: &mut Frame<'_>,
-        owner: &Scope,
+        owner: &EventScope,
         message: &str,
         model: &str,
         usage: &ApiUsage,
@@ -112,15 +112,17 @@ impl Calls {
     fn take_up(
         &mut self,
         frame: &mut Frame<'_>,
-        owner: &Scope,
+        owner: &EventScope,
         model: &str,
         usage: &ApiUsage,
     ) -> Call {
         // A new call means that the previous one is over: an open response of the main agent broke off, and a sub-agent does
         // not report when its calls end.
         match owner {
-            Scope::Main => self.break_off(frame),
-            Scope::Subagent { .. } => self.close(frame, End::Over, |_, call| call.owner == *owner),
+            EventScope::Main => self.break_off(frame),
+            EventScope::Subagent { .. } => {
+                self.close(frame, End::Over, |_, call| call.owner == *owner);
+            }
         }
         let asked = if owner.is_main() { self.asked.take() } else { None };
         let id = asked.unwrap_or_else(|| self.mint());
@@ -163,9 +165,9 @@ impl Calls {
         let main = self.open.extract_if(.., |_, call| call.owner.is_main());
         self.broken.extend(main.map(|(_, call)| call));
         // A result may include the ones dropped here. Counting a call twice is better than not counting it.
-        let excess = self.broken.len().saturating_sub(MOST_BROKEN);
+        let excess = self.broken.len().saturating_sub(MAX_BROKEN_RESPONSES);
         for call in self.broken.drain(..excess) {
-            frame.event_in(Scope::Main, EventKind::Usage(call.ending(End::Cut)));
+            frame.event_in(EventScope::Main, EventKind::Usage(call.ending(End::Cut)));
         }
     }
 
@@ -225,7 +227,7 @@ impl Calls {
             } else {
                 End::Cut
             };
-            frame.event_in(Scope::Main, EventKind::Usage(call.ending(end)));
+            frame.event_in(EventScope::Main, EventKind::Usage(call.ending(end)));
         }
         for total in totals.iter().filter(|total| total.cumulative) {
             let model = total.model.clone().unwrap_or_default();
@@ -295,13 +297,13 @@ fn prices() -> Option<&'static Prices> {
     PRICES.get_or_init(load).as_ref()
 }
 
-fn helper(task: &str) -> Scope {
-    Scope::Subagent { agent: task.to_owned(), parent_call: None, name: None }
+fn helper(task: &str) -> EventScope {
+    EventScope::Subagent { agent: task.to_owned(), parent_call: None, name: None }
 }
 
-fn is_of(owner: &Scope, task: &str) -> bool {
+fn is_of(owner: &EventScope, task: &str) -> bool {
     match owner {
-        Scope::Main => false,
-        Scope::Subagent { agent, .. } => agent == task,
+        EventScope::Main => false,
+        EventScope::Subagent { agent, .. } => agent == task,
     }
 }

@@ -1,12 +1,14 @@
 //! Whole messages: what the agent said, proposed and was told.
 
 use musher_core::{
-    CallId, ErrorInfo, EventKind, ItemBody, Origin, Scope, ToolKind, ToolOutput, ToolPhase,
+    CallId, ErrorInfo, EventKind, EventScope, ItemBody, Origin, ToolKind, ToolOutput, ToolPhase,
     ToolUpdate,
 };
 use serde_json::Value as Json;
 
-use super::super::frame::{Assistant, Block, Content, Message, ToolResultMeta, User, Verbatim};
+use super::super::frame::{
+    Assistant, Block, Content, MessageFrame, ToolResultMeta, User, Verbatim,
+};
 use super::super::tools;
 use super::stream::item_id;
 use super::{Frame, Translator, scope};
@@ -33,7 +35,7 @@ impl Translator {
         let synthetic = &*said.message.model == SYNTHETIC;
         if !synthetic && self.blocks.get(&said.message.id).is_none() {
             // It was not streamed. What the agent itself says so is whole.
-            let Message { id, model, usage, .. } = &said.message;
+            let MessageFrame { id, model, usage, .. } = &said.message;
             match usage {
                 Some(usage) if owner.is_main() => {
                     self.calls.came_whole(frame, &owner, id, model, usage);
@@ -86,7 +88,13 @@ impl Translator {
         Some(())
     }
 
-    fn said(&mut self, frame: &mut Frame<'_>, said: &Assistant<'_>, owner: &Scope, body: ItemBody) {
+    fn said(
+        &mut self,
+        frame: &mut Frame<'_>,
+        said: &Assistant<'_>,
+        owner: &EventScope,
+        body: ItemBody,
+    ) {
         let item = item_id(&said.message.id, self.next_block(&said.message.id));
         if let Some(uuid) = &said.uuid {
             self.remember(uuid, item.clone());
@@ -118,7 +126,7 @@ impl Translator {
         frame.event(EventKind::ItemsRetracted { items, why: why.to_owned() });
     }
 
-    fn proposed(&mut self, frame: &mut Frame<'_>, owner: &Scope, block: Block<'_>) {
+    fn proposed(&mut self, frame: &mut Frame<'_>, owner: &EventScope, block: Block<'_>) {
         let name = block.name.into_owned();
         let call = CallId::new(block.id);
         let input = block.input;

@@ -1,12 +1,12 @@
 //! Requests that go both ways: approvals, questions, plans, gates, and the answers to our own requests.
 
 use musher_core::{
-    Approval, Ask, AskId, CallId, Choice, ErrorClass, ErrorInfo, EventKind, Level, ModelChange,
+    Approval, Ask, AskId, CallId, ErrorClass, ErrorInfo, EventKind, GrantOffer, Level, ModelChange,
     Question, QuestionOption, SessionInfo, ToolKind, is_cut,
 };
 use serde_json::{Value as Json, json};
 
-use super::super::control::{Asked, Gated};
+use super::super::control::{ControlSubject, Gated};
 use super::super::frame::{
     CanUseTool, ControlRequest, ControlResponse, Elicitation, HookCallback, Initialized,
 };
@@ -161,7 +161,7 @@ impl Translator {
         };
         let open = OpenAsk { id, input: None, suggestions: Vec::new(), shape: Shape::Form };
         self.asks.insert(ask.clone(), open);
-        let owner = musher_core::Scope::Main;
+        let owner = musher_core::EventScope::Main;
         frame.signal(Signal::AskOpened { ask, body, scope: owner, raw: Some(frame.raw) });
     }
 
@@ -189,7 +189,7 @@ impl Translator {
         };
         let refused = (&*response.subtype == "error").then(|| response.error.unwrap_or_default());
         match (asked, refused) {
-            (Asked::Initialize { gate }, refused) => {
+            (ControlSubject::Initialize { gate }, refused) => {
                 let answer: Option<Initialized> =
                     response.response.as_ref().and_then(json::read_piece);
                 let applied = answer.is_some_and(|answer| answer.hooks_applied);
@@ -219,21 +219,21 @@ impl Translator {
                     Some(why) => warn(frame, "initialize", &why),
                 }
             }
-            (Asked::SetModel(model), None) => {
+            (ControlSubject::SetModel(model), None) => {
                 let from = self.model.replace(model.clone());
                 let why = ModelChange::Person;
                 frame.event(EventKind::ModelChanged { from, to: model, why });
             }
-            (Asked::SetMode(mode), None) => {
+            (ControlSubject::SetMode(mode), None) => {
                 frame.event(EventKind::SessionInfo(Box::new(SessionInfo {
                     permission_mode: Some(mode),
                     ..SessionInfo::default()
                 })));
             }
-            (Asked::Interrupt, None) => frame.signal(Signal::Alive),
-            (Asked::Interrupt, Some(why)) => warn(frame, "interrupt", &why),
-            (Asked::SetModel(_), Some(why)) => warn(frame, "set_model", &why),
-            (Asked::SetMode(_), Some(why)) => warn(frame, "set_mode", &why),
+            (ControlSubject::Interrupt, None) => frame.signal(Signal::Alive),
+            (ControlSubject::Interrupt, Some(why)) => warn(frame, "interrupt", &why),
+            (ControlSubject::SetModel(_), Some(why)) => warn(frame, "set_model", &why),
+            (ControlSubject::SetMode(_), Some(why)) => warn(frame, "set_mode", &why),
         }
         Some(())
     }
@@ -283,7 +283,7 @@ fn holds_cut(value: &Json) -> bool {
 }
 
 /// A lasting grant in words.
-fn choice(suggestion: &Json) -> Option<Choice> {
+fn choice(suggestion: &Json) -> Option<GrantOffer> {
     let label = match suggestion["type"].as_str()? {
         "addRules" => {
             let rules: Vec<String> = suggestion["rules"]
@@ -307,7 +307,7 @@ fn choice(suggestion: &Json) -> Option<Choice> {
         }
         other => other.to_owned(),
     };
-    Some(Choice { label, scope: Some("session".into()) })
+    Some(GrantOffer { label, scope: Some("session".into()) })
 }
 
 /// The lasting grants, kept for this session only: the agent would otherwise write them into the work tree.

@@ -6,7 +6,7 @@ use musher_core::{
 };
 
 use super::super::frame::{ModelUsage, ResultFrame};
-use super::reason::{Trouble, judge};
+use super::reason::{TurnTrouble, judge};
 use super::{Frame, Translator};
 use crate::json;
 
@@ -40,7 +40,7 @@ impl Translator {
             denials: result.permission_denials.into_iter().map(|denial| denial.tool_name).collect(),
             synthesised: false,
         })));
-        self.trouble = Trouble::default();
+        self.trouble = TurnTrouble::default();
         Some(())
     }
 

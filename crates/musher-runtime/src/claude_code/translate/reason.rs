@@ -9,14 +9,14 @@ use super::super::frame::ResultFrame;
 
 /// What was heard of trouble in this turn.
 #[derive(Debug, Default)]
-pub(super) struct Trouble {
+pub(super) struct TurnTrouble {
     class: Option<ErrorClass>,
     pub(super) message: Option<String>,
     pub(super) limit_reached: bool,
     pub(super) refused: bool,
 }
 
-impl Trouble {
+impl TurnTrouble {
     /// Takes in the code of an error message and classes it.
     pub(super) fn heard(&mut self, code: &str, api_error: Option<&str>) -> ErrorClass {
         self.limit_reached |= api_error == Some("usage_limit_reached");
@@ -65,7 +65,7 @@ fn by_status(status: u16) -> Option<ErrorClass> {
 /// How the turn ended, and what went wrong if something did.
 pub(super) fn judge(
     result: &ResultFrame<'_>,
-    trouble: &Trouble,
+    trouble: &TurnTrouble,
 ) -> (TurnOutcome, Option<ErrorInfo>) {
     let reason = result.terminal_reason.as_deref();
     if reason.is_some_and(|reason| reason.starts_with("aborted_")) {
@@ -137,7 +137,7 @@ fn by_stop_reason(reason: &str) -> Option<(TurnOutcome, ErrorClass)> {
 }
 
 /// The class of a failed request.
-fn by_trouble(result: &ResultFrame<'_>, trouble: &Trouble) -> ErrorClass {
+fn by_trouble(result: &ResultFrame<'_>, trouble: &TurnTrouble) -> ErrorClass {
     let status = result.api_error_status.and_then(by_status);
     match (status, trouble.class) {
         // A rate limit and a used-up subscription have the same status.
@@ -152,7 +152,7 @@ fn by_trouble(result: &ResultFrame<'_>, trouble: &Trouble) -> ErrorClass {
 /// What went wrong, in the agent's own words where it has any; they name the reason.
 fn message(
     result: &ResultFrame<'_>,
-    trouble: &Trouble,
+    trouble: &TurnTrouble,
     named: Option<&str>,
     unknown: Option<&str>,
 ) -> String {

@@ -8,7 +8,7 @@ use musher_core::{
 };
 use serde_json::Value as Json;
 
-use super::super::frame::{Init, RateLimitFrame, Task};
+use super::super::frame::{InitFrame, RateLimitFrame, TaskFrame};
 use super::{Frame, Translator};
 use crate::session::Signal;
 
@@ -84,7 +84,7 @@ impl Translator {
     }
 
     fn init(&mut self, frame: &mut Frame<'_>) -> Option<()> {
-        let init: Init = frame.read()?;
+        let init: InitFrame = frame.read()?;
         self.spoke = true;
         // It comes at the start of every turn, also of those that nobody asked for.
         if !self.turn_open {
@@ -183,7 +183,7 @@ impl Translator {
     }
 
     fn task(&mut self, frame: &mut Frame<'_>, subtype: &str) -> Option<()> {
-        let task: Task = frame.read()?;
+        let task: TaskFrame = frame.read()?;
         let status =
             task.status.or_else(|| task.patch.as_ref().and_then(|patch| patch.status.clone()));
         let phase = match (subtype, status.as_deref()) {

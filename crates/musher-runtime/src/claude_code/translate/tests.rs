@@ -13,14 +13,14 @@ use super::*;
 use crate::process::Framer;
 
 /// Feeds bytes as the process would, and gathers what came of each line.
-fn feed(translator: &mut Translator, bytes: &[u8]) -> Vec<Step> {
+fn feed(translator: &mut Translator, bytes: &[u8]) -> Vec<Translation> {
     feed_split(translator, bytes, &[])
 }
 
 /// The same, split at the given places.
-fn feed_split(translator: &mut Translator, bytes: &[u8], cuts: &[usize]) -> Vec<Step> {
+fn feed_split(translator: &mut Translator, bytes: &[u8], cuts: &[usize]) -> Vec<Translation> {
     let mut framer = Framer::default();
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<OutputLine> = Vec::new();
     let mut start = 0;
     for cut in cuts.iter().copied().chain([bytes.len()]) {
         let cut = cut.clamp(start, bytes.len());
@@ -29,15 +29,15 @@ fn feed_split(translator: &mut Translator, bytes: &[u8], cuts: &[usize]) -> Vec<
         start = cut;
     }
     lines.extend(framer.finish());
-    lines.iter().map(|line| translator.read(line, Step::default())).collect()
+    lines.iter().map(|line| translator.read(line, Translation::default())).collect()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "frames are written where they are fed")]
-fn one(translator: &mut Translator, frame: Json) -> Step {
+fn one(translator: &mut Translator, frame: Json) -> Translation {
     feed(translator, frame.to_string().as_bytes()).pop().unwrap()
 }
 
-fn events(steps: &[Step]) -> Vec<&EventKind> {
+fn events(steps: &[Translation]) -> Vec<&EventKind> {
     signals(steps)
         .filter_map(|signal| match signal {
             Signal::Event { kind, .. } => Some(kind),
@@ -46,7 +46,7 @@ fn events(steps: &[Step]) -> Vec<&EventKind> {
         .collect()
 }
 
-fn signals(steps: &[Step]) -> impl Iterator<Item = &Signal> {
+fn signals(steps: &[Translation]) -> impl Iterator<Item = &Signal> {
     steps.iter().flat_map(|step| &step.signals)
 }
 
@@ -54,7 +54,7 @@ fn signals(steps: &[Step]) -> impl Iterator<Item = &Signal> {
 fn show(signal: &Signal) -> String {
     let json = |value: &dyn erased::Json| value.text();
     match signal {
-        Signal::Event { kind, scope: Scope::Main, .. } => json(kind),
+        Signal::Event { kind, scope: EventScope::Main, .. } => json(kind),
         Signal::Event { kind, scope, .. } => format!("{} in {}", json(kind), json(scope)),
         Signal::Delta(Delta { item, channel, text, .. }) => {
             format!("delta {item} {channel:?} {text:?}")

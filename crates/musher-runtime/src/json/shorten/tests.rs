@@ -59,7 +59,7 @@ fn text() -> impl Strategy<Value = String> {
         4 => unit.prop_map(String::from),
         1 => (unit, 0..9_usize).prop_map(|(unit, more)| {
             let escaped = serde_json::to_string(&unit).unwrap().len() - 2;
-            unit.repeat(LONG_TEXT / escaped + more)
+            unit.repeat(MAX_SHORTENED_TEXT_BYTES / escaped + more)
         }),
     ]
 }
@@ -137,7 +137,7 @@ fn a_field_of_endless_small_pieces_takes_no_room_from_the_others() {
     });
     let line = frame.to_string();
     let out = shorten(line.as_bytes()).unwrap();
-    assert!(out.len() < LONGEST, "{}", out.len());
+    assert!(out.len() < MAX_SHORTENED_LINE_BYTES, "{}", out.len());
     let short = read(&out);
     assert_eq!(short["type"], "user");
     assert_eq!(short["b_patch"][0]["start"], 7);

@@ -5,7 +5,7 @@ use musher_core::{cut_mark, cut_place, kept_of_cut};
 
 /// A text that is being read.
 #[derive(Debug)]
-pub(super) struct Text {
+pub(super) struct TextScanner {
     fate: Fate,
     escape: Escape,
 }
@@ -34,7 +34,7 @@ enum Escape {
     Digits(u8),
 }
 
-impl Text {
+impl TextScanner {
     pub(super) fn kept(longest: usize, out: &mut Vec<u8>) -> Self {
         out.push(b'"');
         Self { fate: Fate::Kept { start: out.len(), longest }, escape: Escape::None }

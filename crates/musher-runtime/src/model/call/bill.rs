@@ -2,8 +2,8 @@
 
 use musher_core::{EventKind, Level, Spend, Tokens, UsageReport};
 
-use super::super::agent::Agent;
-use super::super::inbox::Broken;
+use super::super::agent::ModelAgent;
+use super::super::inbox::WaitBroken;
 use super::super::prices::is_same;
 use super::super::refusal::Billed;
 use super::super::told::Told;
@@ -11,7 +11,7 @@ use super::estimated;
 use crate::session::Signal;
 
 /// The name of a model is taken up to here.
-const LONGEST_NAME: usize = 200;
+const MAX_BILLED_NAME_BYTES: usize = 200;
 
 /// One request in the books.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Bill {
 
 /// What can be seen of an answer, for what its service does not tell.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenAnswer {
     /// Bytes of the request.
     pub(super) asked: usize,
     /// Bytes of the answer.
@@ -34,9 +34,9 @@ pub(super) struct Seen {
     pub(super) words: u64,
 }
 
-impl Agent {
+impl ModelAgent {
     /// Says that a request is about to be sent. Nobody knows yet what it costs.
-    pub(super) async fn open_bill(&mut self) -> Result<Bill, Broken> {
+    pub(super) async fn open_bill(&mut self) -> Result<Bill, WaitBroken> {
         let bill = Bill { id: self.mint("call"), asked: self.model.clone(), context: 0 };
         let begun = UsageReport::begun(&bill.id, Some(bill.asked.clone()));
         self.outbox.event(EventKind::Usage(begun)).await?;
@@ -74,7 +74,7 @@ impl Agent {
         bill: Bill,
         told: Told,
         served: Option<&str>,
-        seen: Seen,
+        seen: SeenAnswer,
         billed: Billed,
     ) {
         let model = named(served, &bill.asked);
@@ -109,8 +109,8 @@ impl Agent {
         bill: Bill,
         told: Told,
         served: Option<&str>,
-        seen: Seen,
-    ) -> Result<(), Broken> {
+        seen: SeenAnswer,
+    ) -> Result<(), WaitBroken> {
         let model = named(served, &bill.asked);
         let (asked, said) = (estimated(seen.asked), estimated(seen.bytes));
         let (tokens, spend) = match told {
@@ -145,7 +145,7 @@ impl Agent {
     }
 
     /// Says once that another model answers than was asked for, because it has another price.
-    async fn tell_of_another(&mut self, asked: &str, served: String) -> Result<(), Broken> {
+    async fn tell_of_another(&mut self, asked: &str, served: String) -> Result<(), WaitBroken> {
         if is_same(asked, &served) || self.told_of_served.as_ref() == Some(&served) {
             return Ok(());
         }
@@ -168,5 +168,5 @@ fn named(served: Option<&str>, asked: &str) -> String {
     let name = served.map(str::trim).filter(|name| !name.is_empty()).unwrap_or(asked);
     // One vendor has a folder before the names of its models.
     let name = name.strip_prefix("models/").unwrap_or(name);
-    name[..name.floor_char_boundary(name.len().min(LONGEST_NAME))].to_owned()
+    name[..name.floor_char_boundary(name.len().min(MAX_BILLED_NAME_BYTES))].to_owned()
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use musher_core::{Channel, Delta, EventKind, ItemBody, ItemId, OutputStream, RawRef, Scope};
+use musher_core::{Channel, Delta, EventKind, EventScope, ItemBody, ItemId, OutputStream, RawRef};
 
-use super::super::refusal::{Again, Billed, Refusal};
-use super::super::wire::{Piece, Reader};
-use super::bill::Seen;
+use super::super::refusal::{Billed, RequestFailure, RetryAdvice};
+use super::super::wire::{AnswerReader, StreamPiece};
+use super::bill::SeenAnswer;
 use crate::session::Signal;
 
 /// Of an event that cannot be read, this much is shown.
@@ -17,7 +17,7 @@ const HEAD: usize = 512;
 /// An answer on its way.
 #[derive(Debug)]
 pub(super) struct Incoming {
-    pub(super) reader: Box<dyn Reader>,
+    pub(super) reader: Box<dyn AnswerReader>,
     /// Blocks that were begun and are not whole.
     open: BTreeMap<u32, (Channel, String)>,
     /// Whether anything of the answer was told.
@@ -28,7 +28,7 @@ pub(super) struct Incoming {
     name: String,
     /// Nobody is told of it.
     quiet: bool,
-    pub(super) failed: Option<Refusal>,
+    pub(super) failed: Option<RequestFailure>,
     /// Bytes of the request.
     asked: usize,
     pub(super) bytes: usize,
@@ -60,7 +60,12 @@ impl Words {
 }
 
 impl Incoming {
-    pub(super) fn new(reader: Box<dyn Reader>, name: String, quiet: bool, asked: usize) -> Self {
+    pub(super) fn new(
+        reader: Box<dyn AnswerReader>,
+        name: String,
+        quiet: bool,
+        asked: usize,
+    ) -> Self {
         Self {
             reader,
             open: BTreeMap::new(),
@@ -79,8 +84,8 @@ impl Incoming {
         }
     }
 
-    pub(super) fn seen(&self) -> Seen {
-        Seen { asked: self.asked, bytes: self.bytes, words: self.words.count }
+    pub(super) fn seen(&self) -> SeenAnswer {
+        SeenAnswer { asked: self.asked, bytes: self.bytes, words: self.words.count }
     }
 
     /// Keeps the beginning of what comes, in case it is no answer.
@@ -97,35 +102,42 @@ impl Incoming {
     }
 
     /// What pieces mean to the driver.
-    pub(super) fn signals(&mut self, pieces: Vec<Piece>, raw: Option<RawRef>) -> Vec<Signal> {
+    pub(super) fn signals(&mut self, pieces: Vec<StreamPiece>, raw: Option<RawRef>) -> Vec<Signal> {
         let mut signals = Vec::new();
         let mut understood = true;
         for piece in pieces {
             match piece {
-                Piece::Text { block, text } => self.grow(block, Channel::Text, text, &mut signals),
-                Piece::Thought { block, text } => {
+                StreamPiece::Text { block, text } => {
+                    self.grow(block, Channel::Text, text, &mut signals);
+                }
+                StreamPiece::Thought { block, text } => {
                     self.grow(block, Channel::Reasoning, text, &mut signals);
                 }
-                Piece::Input { call, text } => {
+                StreamPiece::Input { call, text } => {
                     self.came(&text);
                     let (item, channel) = (ItemId::new(call), Channel::ToolInput);
-                    signals.push(Signal::Delta(Delta { item, channel, text, scope: Scope::Main }));
+                    signals.push(Signal::Delta(Delta {
+                        item,
+                        channel,
+                        text,
+                        scope: EventScope::Main,
+                    }));
                 }
-                Piece::Done { block, body } => {
+                StreamPiece::Done { block, body } => {
                     self.begun = true;
                     if self.open.remove(&block).is_none() {
                         self.came_at_once(&body);
                     }
                     let (item, aborted) = (self.item(block), false);
                     let kind = EventKind::ItemDone { item, body, aborted };
-                    signals.push(Signal::Event { kind, scope: Scope::Main, raw });
+                    signals.push(Signal::Event { kind, scope: EventScope::Main, raw });
                 }
-                Piece::Failed(refusal) => self.failed = Some(self.after_all(refusal)),
-                Piece::Native { name } => {
+                StreamPiece::Failed(refusal) => self.failed = Some(self.after_all(refusal)),
+                StreamPiece::Native { name } => {
                     let kind = EventKind::Native { name, frame: None };
-                    signals.push(Signal::Event { kind, scope: Scope::Main, raw });
+                    signals.push(Signal::Event { kind, scope: EventScope::Main, raw });
                 }
-                Piece::Unparsed { text } => {
+                StreamPiece::Unparsed { text } => {
                     understood = false;
                     signals.push(unparsed(&text, text.len()));
                 }
@@ -136,9 +148,9 @@ impl Incoming {
     }
 
     /// An error is a refusal for which no model has worked only if it is the first thing that comes.
-    fn after_all(&self, refusal: Refusal) -> Refusal {
+    fn after_all(&self, refusal: RequestFailure) -> RequestFailure {
         let billed = if self.begun || self.readable > 0 { Billed::Maybe } else { refusal.billed };
-        Refusal { billed, ..refusal }
+        RequestFailure { billed, ..refusal }
     }
 
     /// What is for us alone is a sign of life and nothing more.
@@ -166,7 +178,7 @@ impl Incoming {
             self.said.push_str(&text);
         }
         let item = self.item(block);
-        signals.push(Signal::Delta(Delta { item, channel, text, scope: Scope::Main }));
+        signals.push(Signal::Delta(Delta { item, channel, text, scope: EventScope::Main }));
     }
 
     fn item(&self, block: u32) -> ItemId {
@@ -187,15 +199,15 @@ impl Incoming {
     }
 
     /// Why there is no whole answer: what came may have been something else from the start.
-    pub(super) fn why(&self, refusal: Refusal, format: &str) -> Refusal {
+    pub(super) fn why(&self, refusal: RequestFailure, format: &str) -> RequestFailure {
         let again = match (self.came_whole, self.readable) {
             // What could be read is an answer of another kind, and will be the next time.
-            (true, 1..) => Again::Never,
-            (true, 0) => Again::Later,
-            (false, 0) if !self.begun && !may_be_events(&self.head) => Again::Later,
+            (true, 1..) => RetryAdvice::Never,
+            (true, 0) => RetryAdvice::Later,
+            (false, 0) if !self.begun && !may_be_events(&self.head) => RetryAdvice::Later,
             (false, _) => return refusal,
         };
-        Refusal::no_answer(&self.kind, format, &self.head, again)
+        RequestFailure::no_answer(&self.kind, format, &self.head, again)
     }
 }
 

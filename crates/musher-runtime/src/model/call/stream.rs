@@ -7,27 +7,27 @@ use musher_core::{ErrorClass, RawRef};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Response, StatusCode};
 
-use super::super::agent::Agent;
-use super::super::inbox::Broken;
-use super::super::refusal::{Again, Refusal, Refused};
+use super::super::agent::ModelAgent;
+use super::super::inbox::WaitBroken;
+use super::super::refusal::{HttpRefusal, RequestFailure, RetryAdvice};
 use super::super::sse::{Frame, Sse};
 use super::super::told::Told;
-use super::super::wire::{Answer, Entry, Outgoing, Piece};
+use super::super::wire::{HistoryEntry, ModelAnswer, Outgoing, StreamPiece};
 use super::Miss;
-use super::bill::{Bill, Seen};
+use super::bill::{Bill, SeenAnswer};
 use super::incoming::{Incoming, unparsed};
 use crate::session::Signal;
 
 /// An answer of more bytes than this is broken off.
-const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
+const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
 /// How long the end of a stream is waited for once its last event has come.
-const LAST: Duration = Duration::from_millis(100);
+const STREAM_END_TIMEOUT: Duration = Duration::from_millis(100);
 /// What a person can do about an answer that broke off.
 const GO_ON: &str = "what was said is kept: resume the session and tell the model to go on";
 
-impl Agent {
+impl ModelAgent {
     /// Makes one try. However it ends, its last word is in the books.
-    pub(super) async fn attempt(&mut self, outgoing: Outgoing) -> Result<Answer, Miss> {
+    pub(super) async fn attempt(&mut self, outgoing: Outgoing) -> Result<ModelAnswer, Miss> {
         let body = outgoing.body.to_string().into_bytes();
         let asked = body.len();
         let mut bill = self.open_bill().await?;
@@ -35,7 +35,8 @@ impl Agent {
         let mut response = match sent.map_err(Miss::from).and_then(|sent| Ok(sent?)) {
             Ok(response) => response,
             Err(miss) => {
-                self.close_cut(bill, Told::Nothing, None, Seen::default(), miss.billed()).await;
+                self.close_cut(bill, Told::Nothing, None, SeenAnswer::default(), miss.billed())
+                    .await;
                 return Err(miss);
             }
         };
@@ -62,7 +63,7 @@ impl Agent {
     }
 
     /// The answer, now that the stream is over, unless its end says that it is none.
-    async fn whole_answer(&mut self, incoming: &mut Incoming) -> Result<Answer, Miss> {
+    async fn whole_answer(&mut self, incoming: &mut Incoming) -> Result<ModelAnswer, Miss> {
         let (mut pieces, answer) = incoming.reader.finish();
         let format = self.wire.name();
         let answer = answer.map_err(|refusal| incoming.why(refusal, format));
@@ -75,18 +76,18 @@ impl Agent {
         });
         if answer.is_err() {
             // What is open did not come to its end.
-            pieces.retain(|piece| !matches!(piece, Piece::Done { .. }));
+            pieces.retain(|piece| !matches!(piece, StreamPiece::Done { .. }));
         }
         let signals = incoming.signals(pieces, None);
         self.outbox.send(signals, None).await?;
         Ok(answer?)
     }
 
-    async fn refused(&mut self, response: &mut Response) -> Result<Refusal, Broken> {
+    async fn refused(&mut self, response: &mut Response) -> Result<RequestFailure, WaitBroken> {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = self.inbox.during(self.door.rest(response)).await?;
         self.copy(&body).await?;
-        Ok(self.wire.refusal(&Refused { status, headers: &headers, body: &body }))
+        Ok(self.wire.refusal(&HttpRefusal { status, headers: &headers, body: &body }))
     }
 
     /// Reads an answer to its end. What it is, its first byte tells: services say all kinds of things of its type.
@@ -139,13 +140,14 @@ impl Agent {
             if let Some(refusal) = incoming.failed.take() {
                 return Err(refusal.into());
             }
-            if incoming.bytes > LONGEST_ANSWER {
+            if incoming.bytes > MAX_ANSWER_BYTES {
                 return Err(endless().into());
             }
             if incoming.reader.is_done() {
                 // A connection that is read to its end can be used again.
                 let end = async { while let Ok(Some(_)) = self.door.chunk(response).await {} };
-                let _late = self.inbox.during(tokio::time::timeout(LAST, end)).await?;
+                let _late =
+                    self.inbox.during(tokio::time::timeout(STREAM_END_TIMEOUT, end)).await?;
                 return Ok(());
             }
         }
@@ -162,7 +164,7 @@ impl Agent {
         while let Some(chunk) = self.inbox.during(self.door.chunk(response)).await?? {
             incoming.head(&chunk);
             all.extend_from_slice(&chunk);
-            if all.len() > LONGEST_ANSWER {
+            if all.len() > MAX_ANSWER_BYTES {
                 return Err(endless().into());
             }
             self.outbox.send(vec![Signal::Alive], None).await?;
@@ -180,13 +182,14 @@ impl Agent {
         &mut self,
         response: &mut Response,
         incoming: &mut Incoming,
-    ) -> Result<Refusal, Broken> {
+    ) -> Result<RequestFailure, WaitBroken> {
         let rest = self.inbox.during(self.door.rest(response)).await?;
         incoming.head(&rest);
-        let again = if incoming.kind.contains("html") { Again::Never } else { Again::Later };
+        let again =
+            if incoming.kind.contains("html") { RetryAdvice::Never } else { RetryAdvice::Later };
         let (kind, format) = (&incoming.kind, self.wire.name());
-        let refusal = Refusal::no_answer(kind, format, &incoming.head, again);
-        Ok(if again == Again::Never { refusal.unbilled() } else { refusal })
+        let refusal = RequestFailure::no_answer(kind, format, &incoming.head, again);
+        Ok(if again == RetryAdvice::Never { refusal.unbilled() } else { refusal })
     }
 
     /// An answer did not come to its end: what was begun of it is told as such, and what it used is entered. Once a
@@ -202,9 +205,11 @@ impl Agent {
             return miss;
         }
         match miss {
-            Miss::Broken(Broken::Interrupted) => {
-                self.keep_what_was_said(incoming.said).err().unwrap_or(Broken::Interrupted).into()
-            }
+            Miss::Broken(WaitBroken::Interrupted) => self
+                .keep_what_was_said(incoming.said)
+                .err()
+                .unwrap_or(WaitBroken::Interrupted)
+                .into(),
             Miss::Refused(refusal) => {
                 if let Err(broken) = self.limits(&refusal).await {
                     return broken.into();
@@ -214,24 +219,26 @@ impl Agent {
                     error if error.hint.is_some() => error,
                     error => error.with_hint(GO_ON),
                 };
-                kept.err().unwrap_or(Broken::Failed(error)).into()
+                kept.err().unwrap_or(WaitBroken::Failed(error)).into()
             }
             Miss::Broken(broken) => broken.into(),
         }
     }
 
     /// Half an answer, without the calls that it may have been about to make.
-    fn keep_what_was_said(&mut self, text: String) -> Result<(), Broken> {
+    fn keep_what_was_said(&mut self, text: String) -> Result<(), WaitBroken> {
         if text.is_empty() {
             return Ok(());
         }
         self.said_so_far(text.clone());
         let (wire, raw, calls) = (String::new(), Vec::new(), Vec::new());
-        self.history.push(Entry::Model { wire, raw, text, calls }).map_err(Broken::Failed)
+        self.history
+            .push(HistoryEntry::Model { wire, raw, text, calls })
+            .map_err(WaitBroken::Failed)
     }
 
     /// Copies a frame for a host that keeps what came, and tells where it stands in the copy.
-    async fn copy(&mut self, frame: &[u8]) -> Result<Option<RawRef>, Broken> {
+    async fn copy(&mut self, frame: &[u8]) -> Result<Option<RawRef>, WaitBroken> {
         let (Some(raw), Some(tap)) = (&mut self.raw, &self.tap) else { return Ok(None) };
         let offset = tap.position();
         for part in [frame, b"\n"] {
@@ -260,7 +267,7 @@ fn first_byte(chunk: &[u8]) -> Option<u8> {
     chunk.iter().copied().find(|byte| !byte.is_ascii_whitespace())
 }
 
-fn endless() -> Refusal {
-    let message = format!("the answer did not stop after {LONGEST_ANSWER} bytes");
-    Refusal::never(ErrorClass::MaxOutput, message)
+fn endless() -> RequestFailure {
+    let message = format!("the answer did not stop after {MAX_ANSWER_BYTES} bytes");
+    RequestFailure::never(ErrorClass::MaxOutput, message)
 }

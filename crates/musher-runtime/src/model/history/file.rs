@@ -12,12 +12,12 @@ use uuid::Uuid;
 use super::{Record, VERSION, rewind};
 
 /// A session of more bytes than this is not gone on with.
-const LONGEST: u64 = 256 * 1024 * 1024;
-const LONGEST_LINE: u64 = 64 * 1024 * 1024;
+const MAX_HISTORY_FILE_BYTES: u64 = 256 * 1024 * 1024;
+const MAX_HISTORY_LINE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Why a session cannot be gone on with.
 #[derive(Debug)]
-pub(super) enum LoadError {
+pub(super) enum HistoryError {
     Unknown,
     Damaged(String),
 }
@@ -39,13 +39,13 @@ pub(super) fn path(folder: &Path, session: &SessionId) -> Option<PathBuf> {
 pub(super) fn find<'a>(
     folders: &[&'a Path],
     session: &SessionId,
-) -> Result<(&'a Path, Vec<Record>, u64), LoadError> {
+) -> Result<(&'a Path, Vec<Record>, u64), HistoryError> {
     for folder in folders {
-        let path = path(folder, session).ok_or(LoadError::Unknown)?;
+        let path = path(folder, session).ok_or(HistoryError::Unknown)?;
         match File::open(&path) {
             Ok(file) => {
                 let damaged = |why: String| {
-                    LoadError::Damaged(format!(
+                    HistoryError::Damaged(format!(
                         "session {session} cannot be gone on with: `{}`: {why}",
                         path.display()
                     ))
@@ -55,28 +55,28 @@ pub(super) fn find<'a>(
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => {
-                return Err(LoadError::Damaged(format!("`{}`: {error}", path.display())));
+                return Err(HistoryError::Damaged(format!("`{}`: {error}", path.display())));
             }
         }
     }
-    Err(LoadError::Unknown)
+    Err(HistoryError::Unknown)
 }
 
 /// The records of a file. A last line without its end was torn by a crash and does not count.
 fn read(file: File) -> Result<(Vec<Record>, u64), String> {
     let size = file.metadata().map_err(|error| error.to_string())?.len();
-    if size > LONGEST {
-        return Err(format!("it has {size} bytes, and {LONGEST} are the most"));
+    if size > MAX_HISTORY_FILE_BYTES {
+        return Err(format!("it has {size} bytes, and {MAX_HISTORY_FILE_BYTES} are the most"));
     }
     let mut reader = BufReader::new(file);
     let mut records = Vec::new();
     let mut sound = 0;
     for number in 1u64.. {
         let mut line = Vec::new();
-        let taken = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
+        let taken = reader.by_ref().take(MAX_HISTORY_LINE_BYTES).read_until(b'\n', &mut line);
         let taken = taken.map_err(|error| error.to_string())?;
         if line.last() != Some(&b'\n') {
-            let whole = u64::try_from(taken).unwrap_or(u64::MAX) < LONGEST_LINE;
+            let whole = u64::try_from(taken).unwrap_or(u64::MAX) < MAX_HISTORY_LINE_BYTES;
             return if whole {
                 Ok((records, sound))
             } else {

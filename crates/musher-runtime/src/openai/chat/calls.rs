@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::model::wire::{Input, Piece, Wanted, mint_call};
+use crate::model::wire::{CallArguments, StreamPiece, ToolRequest, mint_call};
 
 /// The calls of one answer, in the order in which they began.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct ChatCalls {
     calls: Vec<Call>,
     /// The last call with each id and at each index; a model may make thousands.
     by_id: HashMap<String, usize>,
@@ -27,9 +27,9 @@ struct Call {
     more: Map<String, Json>,
 }
 
-impl Calls {
+impl ChatCalls {
     /// Takes in one entry of a chunk, which stood at `position` in it.
-    pub(super) fn push(&mut self, position: u64, json: &Json) -> Option<Piece> {
+    pub(super) fn push(&mut self, position: u64, json: &Json) -> Option<StreamPiece> {
         let index = json["index"].as_u64().unwrap_or(position);
         let id = json["id"].as_str().filter(|id| !id.is_empty());
         let function = &json["function"];
@@ -72,7 +72,7 @@ impl Calls {
             }
         }
         let told = call.id.clone().unwrap_or_else(|| call.minted.clone());
-        (!arguments.is_empty()).then_some(Piece::Input { call: told, text: arguments })
+        (!arguments.is_empty()).then_some(StreamPiece::Input { call: told, text: arguments })
     }
 
     /// The call that an entry goes on with; `None` if it begins another.
@@ -95,7 +95,7 @@ impl Calls {
     }
 
     /// The calls, and how each stands in a message.
-    pub(super) fn finish(self) -> (Vec<Wanted>, Vec<Json>) {
+    pub(super) fn finish(self) -> (Vec<ToolRequest>, Vec<Json>) {
         let mut known = BTreeSet::new();
         let mut wanted = Vec::new();
         let mut raw = Vec::new();
@@ -103,7 +103,7 @@ impl Calls {
             let given = call.id.filter(|id| known.insert(id.clone()));
             let minted = given.is_none();
             let id = given.unwrap_or(call.minted);
-            let input = Input::read(&call.arguments);
+            let input = CallArguments::read(&call.arguments);
             let mut entry = json!({
                 "id": id,
                 "type": "function",
@@ -113,7 +113,7 @@ impl Calls {
                 fields.extend(call.more);
             }
             raw.push(entry);
-            wanted.push(Wanted { id, name: call.name, input, minted });
+            wanted.push(ToolRequest { id, name: call.name, input, minted });
         }
         (wanted, raw)
     }
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     fn calls(chunks: &[Json]) -> Vec<(String, Json)> {
-        let mut calls = Calls::default();
+        let mut calls = ChatCalls::default();
         for chunk in chunks {
             for (position, entry) in (0..).zip(chunk.as_array().unwrap()) {
                 calls.push(position, entry);
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_field_that_nobody_knows_goes_back_with_its_call() {
-        let mut calls = Calls::default();
+        let mut calls = ChatCalls::default();
         let signed = json!({"index": 0, "id": "x", "extra_content": {"signature": "s"},
             "function": f("f", "{}")});
         calls.push(0, &signed);

@@ -3,7 +3,7 @@
 use musher_core::{ErrorClass, ErrorInfo, Outcome};
 
 use super::super::ending::Ending;
-use super::super::port::Order;
+use super::super::port::BackendOrder;
 use super::Driver;
 
 impl Driver {
@@ -28,7 +28,7 @@ impl Driver {
         let mut ending = Ending::new(outcome, error);
         let can_tell = self.profile.capabilities.interrupt && self.mute_by.is_none();
         let may_interrupt = self.turns.open.is_some() && can_tell;
-        if may_interrupt && self.order(Order::Interrupt).is_ok() {
+        if may_interrupt && self.order(BackendOrder::Interrupt).is_ok() {
             ending.interrupting();
         } else {
             self.end.cancel();
@@ -39,7 +39,7 @@ impl Driver {
     /// Lets an idle session end by itself.
     pub(super) fn close(&mut self) {
         self.closed = true;
-        if self.order(Order::Close).is_err() {
+        if self.order(BackendOrder::Close).is_err() {
             self.end.cancel();
         }
     }

@@ -4,9 +4,9 @@ use musher_core::{
     Answer, AskId, ClosedBy, CommandId, EventKind, Level, Origin, Outcome, PromptId,
 };
 
-use super::super::port::Order;
+use super::super::port::BackendOrder;
 use super::super::spec::check_prompt;
-use super::super::{Command, CommandError, PendingPrompt};
+use super::super::{CommandError, PendingPrompt, SessionCommand};
 use super::Driver;
 
 /// Prompts that may wait; more than that is not a conversation.
@@ -16,19 +16,19 @@ const PENDING: usize = 256;
 const STEERED: usize = 8 * 1024 * 1024;
 
 impl Driver {
-    pub(super) fn obey(&mut self, command: Command) -> Result<(), CommandError> {
+    pub(super) fn obey(&mut self, command: SessionCommand) -> Result<(), CommandError> {
         let can = self.profile.capabilities;
         let supported = |power: bool, what| {
             if power { Ok(()) } else { Err(CommandError::Unsupported(what)) }
         };
         match command {
-            Command::Prompt { id, text } => self.take_prompt(id, text),
-            Command::TakeBack { id } => self.take_back(&id),
-            Command::Steer { id, text } => {
+            SessionCommand::Prompt { id, text } => self.take_prompt(id, text),
+            SessionCommand::TakeBack { id } => self.take_back(&id),
+            SessionCommand::Steer { id, text } => {
                 supported(can.steer, "be steered")?;
                 self.steer(id, text)
             }
-            Command::Answer { ask, answer, command } => {
+            SessionCommand::Answer { ask, answer, command } => {
                 let changed = self.asks.answer(&ask, &answer)?;
                 let grants = matches!(answer, Answer::AllowAlways { rule: Some(_) });
                 self.close_ask(ask, ClosedBy::Person, answer, command);
@@ -41,24 +41,24 @@ impl Driver {
                 }
                 Ok(())
             }
-            Command::Interrupt => {
+            SessionCommand::Interrupt => {
                 supported(can.interrupt, "be interrupted; stop it instead")?;
                 self.interrupt()
             }
-            Command::SetModel { model } => {
+            SessionCommand::SetModel { model } => {
                 supported(can.set_model, "change its model")?;
-                self.order(Order::SetModel { model })
+                self.order(BackendOrder::SetModel { model })
             }
-            Command::SetMode { mode } => {
+            SessionCommand::SetMode { mode } => {
                 supported(can.set_mode, "change its permission mode")?;
-                self.order(Order::SetMode { mode })
+                self.order(BackendOrder::SetMode { mode })
             }
-            Command::Remark { remark } => self.remarked(remark),
-            Command::Withdraw { ask } => {
+            SessionCommand::Remark { remark } => self.remarked(remark),
+            SessionCommand::Withdraw { ask } => {
                 self.withdraw(ask);
                 Ok(())
             }
-            Command::Stop => {
+            SessionCommand::Stop => {
                 // Work that is done stays done, even if its process has not left yet.
                 if self.closed {
                     self.end.cancel();
@@ -67,7 +67,7 @@ impl Driver {
                 }
                 Ok(())
             }
-            Command::Kill => {
+            SessionCommand::Kill => {
                 if !self.closed {
                     self.begin_ending(Outcome::Stopped, None);
                 }
@@ -119,14 +119,14 @@ impl Driver {
         self.turns.say(id.clone(), text.len());
         let (prompt, origin) = (Some(id.clone()), Origin::Steer);
         self.emit(EventKind::UserMessage { prompt, text: text.clone(), origin });
-        self.order(Order::Steer { id, text })
+        self.order(BackendOrder::Steer { id, text })
     }
 
     fn interrupt(&mut self) -> Result<(), CommandError> {
         if self.turns.open.is_none() {
             return Err(CommandError::NoTurn);
         }
-        self.order(Order::Interrupt)?;
+        self.order(BackendOrder::Interrupt)?;
         self.interrupt_sent = true;
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Driver {
         let Some((id, text)) = self.pending.pop_front() else { return };
         self.turns.sent.push(id.clone());
         // A backend that is gone tells why by its end.
-        let _ended = self.order(Order::Prompt { id, text });
+        let _ended = self.order(BackendOrder::Prompt { id, text });
     }
 
     /// Records that an ask was closed without an answer.
@@ -224,7 +224,7 @@ impl Driver {
             Some(asker) => self.answer_host(asker, answer),
             None => {
                 // A backend that is gone has no use for an answer.
-                let _ended = self.order(Order::Answer { ask, answer });
+                let _ended = self.order(BackendOrder::Answer { ask, answer });
             }
         }
     }

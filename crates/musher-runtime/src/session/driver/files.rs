@@ -1,23 +1,25 @@
 //! Before a prompt reaches a live agent: whether the files that its program would execute are as they were.
 
-use musher_core::{Answer, Ask, AskId, ErrorClass, ErrorInfo, EventKind, Level, Outcome, Scope};
+use musher_core::{
+    Answer, Ask, AskId, ErrorClass, ErrorInfo, EventKind, EventScope, Level, Outcome,
+};
 use tokio::sync::oneshot;
 
 use super::super::files;
-use super::super::port::Settings;
+use super::super::port::ProjectFilesMode;
 use super::Driver;
 use crate::{ProjectFile, Snapshot};
 
 /// The files as they were last agreed to or told of, once the agent is started.
 #[derive(Debug, Default)]
-pub(super) struct Watched {
-    seen: Option<(Snapshot, Settings)>,
+pub(super) struct WatchedFiles {
+    seen: Option<(Snapshot, ProjectFilesMode)>,
     /// The ask about their change that holds up the prompts, with what the files were then.
     asking: Option<(AskId, Snapshot)>,
     asked: u64,
 }
 
-impl Watched {
+impl WatchedFiles {
     /// A new attempt looks for itself.
     pub(super) fn starting(&mut self) {
         (self.seen, self.asking) = (None, None);
@@ -41,7 +43,12 @@ impl Watched {
 
 impl Driver {
     /// The agent is about to be started, with the files as they are now.
-    pub(super) fn seen(&mut self, files: Snapshot, settings: Settings, left_out: Option<String>) {
+    pub(super) fn seen(
+        &mut self,
+        files: Snapshot,
+        settings: ProjectFilesMode,
+        left_out: Option<String>,
+    ) {
         self.watched.seen = Some((files, settings));
         if let Some(text) = left_out {
             let code = Some("project_files_left_out".into());
@@ -53,7 +60,7 @@ impl Driver {
     pub(super) fn ask_first(&mut self, body: Ask, reply: oneshot::Sender<Answer>) {
         let ask = self.watched.next_ask();
         self.hosted.await_answer(ask.clone(), reply);
-        self.asked(ask, body, Scope::Main, None);
+        self.asked(ask, body, EventScope::Main, None);
     }
 
     /// Whether the files have changed since they were last agreed to; then a person is asked first.
@@ -68,7 +75,7 @@ impl Driver {
         let body = files::ask(&known.changed(&now), *settings);
         let ask = self.watched.next_ask();
         self.watched.asking = Some((ask.clone(), now));
-        self.asked(ask, body, Scope::Main, None);
+        self.asked(ask, body, EventScope::Main, None);
         true
     }
 
@@ -77,13 +84,13 @@ impl Driver {
         let Some((_, now)) = self.watched.asking.take_if(|(asking, _)| asking == ask) else {
             return false;
         };
-        let settings = self.watched.seen.as_ref().map_or(Settings::LeftOut, |(_, it)| *it);
+        let settings = self.watched.seen.as_ref().map_or(ProjectFilesMode::LeftOut, |(_, it)| *it);
         match (answer, settings) {
-            (Answer::Allow { .. }, _) | (_, Settings::LeftOut) => {
+            (Answer::Allow { .. }, _) | (_, ProjectFilesMode::LeftOut) => {
                 self.watched.seen = Some((now, settings));
                 self.settle();
             }
-            (_, Settings::Loaded) => {
+            (_, ProjectFilesMode::Loaded) => {
                 let message =
                     "files that the agent's program runs were changed, and nobody agreed to that";
                 let error = ErrorInfo::new(ErrorClass::Policy, message)

@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 
-use musher_core::{Answer, Ask, AskId, ClosedBy, EventKind, Level, Scope};
+use musher_core::{Answer, Ask, AskId, ClosedBy, EventKind, EventScope, Level};
 use tokio::sync::oneshot;
 
-use super::super::port::Order;
-use super::super::{Asked, CommandError, Remark, Request};
+use super::super::port::BackendOrder;
+use super::super::{CommandError, HostAsk, Remark, Request};
 use super::Driver;
 
 /// Asks of the host that may be open at once; an agent that asks more has lost its way.
 const OPEN: usize = 64;
 /// The longest text of a remark; a story of one's own does not belong in the record.
-const LONGEST: usize = 64 * 1024;
+const MAX_REMARK_BYTES: usize = 64 * 1024;
 /// The longest plan.
 const ENTRIES: usize = 512;
 
@@ -60,7 +60,7 @@ impl Driver {
     }
 
     /// Opens an ask of the host's own, which goes the way of every other.
-    fn ask_for_host(&mut self, body: Ask) -> Result<Asked, CommandError> {
+    fn ask_for_host(&mut self, body: Ask) -> Result<HostAsk, CommandError> {
         if self.ending.is_some() || self.closed {
             return Err(CommandError::Ended);
         }
@@ -74,8 +74,8 @@ impl Driver {
         let ask = AskId::new(format!("host-{}", self.hosted.asked));
         let (asker, answer) = oneshot::channel();
         self.hosted.open.insert(ask.clone(), asker);
-        self.asked(ask.clone(), body, Scope::Main, None);
-        Ok(Asked { ask, answer })
+        self.asked(ask.clone(), body, EventScope::Main, None);
+        Ok(HostAsk { ask, answer })
     }
 
     /// The host does not want to know any more.
@@ -89,7 +89,7 @@ impl Driver {
     pub(super) fn answer_host(&mut self, asker: oneshot::Sender<Answer>, answer: Answer) {
         // No vendor's protocol carries this denial, so the turn is ended here.
         if matches!(answer, Answer::DenyAndInterrupt { .. }) && self.turns.open.is_some() {
-            let _unable = self.order(Order::Interrupt);
+            let _unable = self.order(BackendOrder::Interrupt);
         }
         self.outbound.answer(asker, answer, self.seq);
     }
@@ -101,9 +101,10 @@ impl Driver {
         }
         let kind = match remark {
             Remark::Plan(entries) => {
-                let long = entries.iter().any(|entry| entry.text.len() > LONGEST);
+                let long = entries.iter().any(|entry| entry.text.len() > MAX_REMARK_BYTES);
                 if long || entries.len() > ENTRIES {
-                    let why = format!("a plan has at most {ENTRIES} entries of {LONGEST} bytes");
+                    let why =
+                        format!("a plan has at most {ENTRIES} entries of {MAX_REMARK_BYTES} bytes");
                     return Err(CommandError::BadPrompt(why));
                 }
                 EventKind::Plan { entries }
@@ -118,8 +119,8 @@ impl Driver {
 }
 
 fn notice(code: &str, text: String) -> Result<EventKind, CommandError> {
-    if text.trim().is_empty() || text.len() > LONGEST {
-        let why = format!("say something, in at most {LONGEST} bytes");
+    if text.trim().is_empty() || text.len() > MAX_REMARK_BYTES {
+        let why = format!("say something, in at most {MAX_REMARK_BYTES} bytes");
         return Err(CommandError::BadPrompt(why));
     }
     Ok(EventKind::Notice { level: Level::Info, code: Some(code.into()), text })

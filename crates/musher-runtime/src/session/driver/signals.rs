@@ -3,20 +3,20 @@
 use std::time::Duration;
 
 use musher_core::{
-    Activity, Ask, AskId, ClosedBy, ErrorClass, ErrorInfo, EventKind, Level, Outcome, RawRef,
-    Scope, Spend, Tokens, Trigger, TurnEnded, TurnOutcome, UsageReport,
+    Activity, Ask, AskId, ClosedBy, ErrorClass, ErrorInfo, EventKind, EventScope, Level, Outcome,
+    RawRef, Spend, Tokens, Trigger, TurnEnded, TurnOutcome, UsageReport,
 };
 use tokio::time::Instant;
 
-use super::super::Output;
+use super::super::SessionOutput;
 use super::super::asks::Fate;
-use super::super::port::{Batch, Order, Signal};
-use super::{Driver, LEAVING, LINGERING};
+use super::super::port::{BackendOrder, FrameBatch, Signal};
+use super::{Driver, EXIT_TIMEOUT, LINGERING_AGENT_TIMEOUT};
 use crate::clock;
 
 impl Driver {
     /// Takes in what frames meant that came together; limits are looked at whenever all of one is known.
-    pub(super) fn hear(&mut self, batch: Batch) {
+    pub(super) fn hear(&mut self, batch: FrameBatch) {
         self.clocks.heard();
         self.outbox.outputs.reserve(batch.signals.len());
         let mut ends = batch.ends.into_iter().peekable();
@@ -42,7 +42,7 @@ impl Driver {
                 Signal::Gate(gate) => {
                     let verdict = self.asks.gate(&gate);
                     // A backend that is gone has no use for a verdict.
-                    let _ended = self.order(Order::Gate { gate: gate.gate, verdict });
+                    let _ended = self.order(BackendOrder::Gate { gate: gate.gate, verdict });
                 }
                 Signal::Seen { files, settings, left_out } => self.seen(files, settings, left_out),
                 Signal::AskFirst { body, reply } => self.ask_first(body, reply),
@@ -52,7 +52,7 @@ impl Driver {
                     self.turns.not_taken(Some(&prompt));
                 }
                 Signal::OutputClosed => {
-                    self.mute_by.get_or_insert_with(|| Instant::now() + LEAVING);
+                    self.mute_by.get_or_insert_with(|| Instant::now() + EXIT_TIMEOUT);
                 }
                 Signal::Secret { name, value } => self.redactor.hide(name, value),
             }
@@ -69,7 +69,7 @@ impl Driver {
         clippy::wildcard_enum_match_arm,
         reason = "turns are the driver's; other kinds pass through"
     )]
-    fn happened(&mut self, kind: EventKind, scope: Scope, raw: Option<RawRef>) {
+    fn happened(&mut self, kind: EventKind, scope: EventScope, raw: Option<RawRef>) {
         match kind {
             EventKind::TurnStarted { trigger, .. } => self.turn_started(trigger, raw),
             EventKind::TurnEnded(ended) => self.turn_ended(*ended, raw, ClosedBy::TurnEnd),
@@ -85,7 +85,7 @@ impl Driver {
         clippy::wildcard_enum_match_arm,
         reason = "the driver keeps track of a few kinds; new ones pass through"
     )]
-    fn note(&mut self, kind: &EventKind, scope: &Scope) {
+    fn note(&mut self, kind: &EventKind, scope: &EventScope) {
         match kind {
             EventKind::SessionInfo(info) => {
                 if let Some(session) = &info.session {
@@ -165,7 +165,7 @@ impl Driver {
         self.close_at = None;
         let prompts = self.turns.begin();
         let trigger = if prompts.is_empty() { trigger } else { Trigger::Prompt };
-        self.emit_from(EventKind::TurnStarted { trigger, prompts }, Scope::Main, raw);
+        self.emit_from(EventKind::TurnStarted { trigger, prompts }, EventScope::Main, raw);
     }
 
     /// Ends the turn: first everything that is open in it, then the turn itself.
@@ -188,14 +188,14 @@ impl Driver {
         }
         let number = self.turns.current();
         let ended = self.turns.end(ended);
-        self.emit_from(EventKind::TurnEnded(Box::new(ended)), Scope::Main, raw);
+        self.emit_from(EventKind::TurnEnded(Box::new(ended)), EventScope::Main, raw);
         // The end belongs to the turn that it ends.
-        if let Some(Output::Event(event)) = self.outbox.outputs.back_mut() {
+        if let Some(SessionOutput::Event(event)) = self.outbox.outputs.back_mut() {
             event.turn = number;
         }
     }
 
-    pub(super) fn asked(&mut self, ask: AskId, body: Ask, scope: Scope, raw: Option<RawRef>) {
+    pub(super) fn asked(&mut self, ask: AskId, body: Ask, scope: EventScope, raw: Option<RawRef>) {
         let fate = self.asks.open(&ask, &body);
         let deadline = match &fate {
             Fate::Waits { deadline: Some(wait), .. } => {
@@ -267,7 +267,7 @@ impl Driver {
         if self.native_busy || self.turns.awaits_words() {
             // A turn that nobody asked for may follow at once; the agent says when none does.
             if !self.work.has_background() && !self.closed {
-                self.close_at.get_or_insert(Instant::now() + LINGERING);
+                self.close_at.get_or_insert(Instant::now() + LINGERING_AGENT_TIMEOUT);
             }
             return;
         }

@@ -10,14 +10,14 @@ mod money;
 use std::time::Duration;
 
 use musher_core::{
-    Activity, Approval, Ask, Decision, EventKind, Outcome, RateLimit, ToolKind, Trigger, TurnEnded,
-    TurnOutcome,
+    Activity, Approval, Ask, AskDecision, EventKind, Outcome, RateLimit, ToolKind, Trigger,
+    TurnEnded, TurnOutcome,
 };
 
 use super::super::port::Signal;
 use super::*;
-use crate::session::{AskPolicy, Command, CommandError, PendingPrompt};
-use crate::{Environment, Output, SessionHandle};
+use crate::session::{AskPolicy, CommandError, PendingPrompt, SessionCommand};
+use crate::{Environment, SessionHandle, SessionOutput};
 
 fn spec() -> SessionSpec {
     SessionSpec::new("go", "/tmp", Environment::default())
@@ -27,7 +27,7 @@ fn spec() -> SessionSpec {
 fn play<F, R>(spec: SessionSpec, backend: F) -> Session
 where
     F: Fn(Attempt) -> R + Send + Sync + 'static,
-    R: Future<Output = Ended> + Send + 'static,
+    R: Future<Output = BackendEnd> + Send + 'static,
 {
     let profile = Profile {
         name: "played",
@@ -60,7 +60,7 @@ async fn ask(attempt: &Attempt, human_only: bool) {
         human_only,
         shortened: None,
     }));
-    let ask = Signal::AskOpened { ask: "a".into(), body, scope: Scope::Main, raw: None };
+    let ask = Signal::AskOpened { ask: "a".into(), body, scope: EventScope::Main, raw: None };
     attempt.port.signals.send(vec![ask].into()).await.unwrap();
 }
 
@@ -79,7 +79,7 @@ async fn told_to_leave(attempt: &mut Attempt) {
             () = attempt.port.end.cancelled() => return,
             () = attempt.port.kill.cancelled() => return,
             order = attempt.port.orders.recv() => match order {
-                Some(Order::Close) | None => return,
+                Some(BackendOrder::Close) | None => return,
                 Some(_) => {}
             },
         }
@@ -89,7 +89,7 @@ async fn told_to_leave(attempt: &mut Attempt) {
 async fn all(mut session: Session) -> Vec<EventKind> {
     let mut kinds = Vec::new();
     while let Some(output) = session.next().await {
-        if let Output::Event(event) = output {
+        if let SessionOutput::Event(event) = output {
             kinds.push(event.kind);
         }
     }
@@ -111,10 +111,10 @@ async fn promise_6_a_limit_that_is_passed_in_the_middle_of_what_came_together_ho
         let session = play(spec, |mut attempt| async move {
             let (begun, done) = (Signal::event(started()), ended(TurnOutcome::Completed));
             let signals = vec![begun, Signal::ModelCall, Signal::ModelCall, Signal::event(done)];
-            let batch = Batch { ends: vec![1, 2, 3], ..signals.into() };
+            let batch = FrameBatch { ends: vec![1, 2, 3], ..signals.into() };
             attempt.port.signals.send(batch).await.unwrap();
             told_to_leave(&mut attempt).await;
-            Ended::default()
+            BackendEnd::default()
         });
         assert_eq!(outcome(&all(session).await), expected, "at most {max}");
     }
@@ -145,7 +145,7 @@ async fn promise_6_a_rate_limit_reset_extends_the_patience_with_silence() {
                 }
                 () = attempt.port.end.cancelled() => {}
             }
-            Ended::default()
+            BackendEnd::default()
         });
         assert_eq!(outcome(&all(session).await), expected);
     }
@@ -156,14 +156,14 @@ async fn silence_does_not_count_while_a_person_is_asked() {
     let mut spec = spec();
     spec.limits.inactivity = Some(Duration::from_secs(10));
     let deadline = Some(Duration::from_secs(3600));
-    spec.asks = AskPolicy::Wait { deadline, default: Decision::Allow };
+    spec.asks = AskPolicy::Wait { deadline, default: AskDecision::Allow };
     let session = play(spec, |mut attempt| async move {
         say(&attempt, started()).await;
         ask(&attempt, false).await;
-        while !matches!(attempt.port.orders.recv().await, Some(Order::Answer { .. })) {}
+        while !matches!(attempt.port.orders.recv().await, Some(BackendOrder::Answer { .. })) {}
         say(&attempt, ended(TurnOutcome::Completed)).await;
         told_to_leave(&mut attempt).await;
-        Ended::default()
+        BackendEnd::default()
     });
     let kinds = all(session).await;
     assert_eq!(outcome(&kinds), Outcome::Completed);
@@ -179,19 +179,19 @@ async fn what_only_a_person_may_allow_is_never_allowed_by_rule_or_default() {
     let mut spec = spec();
     spec.rules.allow.push("*".parse().unwrap());
     spec.asks =
-        AskPolicy::Wait { deadline: Some(Duration::from_secs(1)), default: Decision::Allow };
+        AskPolicy::Wait { deadline: Some(Duration::from_secs(1)), default: AskDecision::Allow };
     let session = play(spec, |mut attempt| async move {
         say(&attempt, started()).await;
         ask(&attempt, true).await;
         let denied = loop {
-            if let Some(Order::Answer { answer, .. }) = attempt.port.orders.recv().await {
+            if let Some(BackendOrder::Answer { answer, .. }) = attempt.port.orders.recv().await {
                 break matches!(answer, musher_core::Answer::Deny { .. });
             }
         };
         let outcome = if denied { TurnOutcome::Completed } else { TurnOutcome::Failed };
         say(&attempt, ended(outcome)).await;
         told_to_leave(&mut attempt).await;
-        Ended::default()
+        BackendEnd::default()
     });
     assert_eq!(outcome(&all(session).await), Outcome::Completed);
 }
@@ -203,7 +203,7 @@ async fn a_turn_that_starts_inside_a_turn_ends_the_one_before() {
         say(&attempt, started()).await;
         say(&attempt, ended(TurnOutcome::Completed)).await;
         told_to_leave(&mut attempt).await;
-        Ended::default()
+        BackendEnd::default()
     });
     let kinds = all(session).await;
     let ends = kinds.iter().filter(|kind| matches!(kind, EventKind::TurnEnded(_))).count();
@@ -236,12 +236,12 @@ async fn a_host_that_does_not_listen_can_still_stop_the_agent() {
                 }
             }
             stopped.unwrap().send(()).unwrap();
-            Ended::default()
+            BackendEnd::default()
         }
     });
     let handle: SessionHandle = session.handle();
     // The agent talks without end and nobody reads, so it must come to wait.
-    while handle.send(Command::Interrupt).await == Err(CommandError::NoTurn) {}
+    while handle.send(SessionCommand::Interrupt).await == Err(CommandError::NoTurn) {}
     handle.stop().await.unwrap();
     tokio::time::pause();
     was_stopped.await.unwrap();
@@ -254,7 +254,7 @@ async fn an_agent_that_does_not_leave_is_made_to() {
         say(&attempt, started()).await;
         say(&attempt, ended(TurnOutcome::Completed)).await;
         attempt.port.end.cancelled().await;
-        Ended::default()
+        BackendEnd::default()
     });
     assert_eq!(outcome(&all(session).await), Outcome::Completed);
 }
@@ -271,11 +271,11 @@ async fn a_prompt_waits_until_the_agent_says_that_it_is_idle() {
         say(&attempt, ended(TurnOutcome::Completed)).await;
         assert!(attempt.port.orders.try_recv().is_err(), "the prompt came too early");
         say(&attempt, EventKind::SessionState { state: Activity::Idle }).await;
-        assert!(matches!(attempt.port.orders.recv().await, Some(Order::Prompt { .. })));
+        assert!(matches!(attempt.port.orders.recv().await, Some(BackendOrder::Prompt { .. })));
         say(&attempt, started()).await;
         say(&attempt, ended(TurnOutcome::Completed)).await;
         told_to_leave(&mut attempt).await;
-        Ended::default()
+        BackendEnd::default()
     });
     session.handle().prompt("and then this").await.unwrap();
     let kinds = all(session).await;
@@ -290,20 +290,20 @@ async fn an_idle_session_lingers_for_another_prompt_and_then_ends() {
     let mut session = play(spec, |mut attempt| async move {
         while let Some(order) = attempt.port.orders.recv().await {
             match order {
-                Order::Prompt { .. } => {
+                BackendOrder::Prompt { .. } => {
                     say(&attempt, started()).await;
                     say(&attempt, ended(TurnOutcome::Completed)).await;
                 }
                 _ => break,
             }
         }
-        Ended::default()
+        BackendEnd::default()
     });
     let handle = session.handle();
     let mut ends = 0;
     let mut last = None;
     while let Some(output) = session.next().await {
-        let Output::Event(event) = output else { continue };
+        let SessionOutput::Event(event) = output else { continue };
         if matches!(event.kind, EventKind::TurnEnded(_)) {
             ends += 1;
             if ends == 1 {
@@ -334,7 +334,7 @@ fn a_clouds_credentials_pass_only_when_that_cloud_is_chosen() {
         let vars = [("CLOUD_KEY".into(), "x".into())];
         let uses = chosen.map(|value| ("USE_CLOUD".into(), value.into()));
         spec.environment = Environment::from_vars(vars.into_iter().chain(uses));
-        let backend: Backend = Arc::new(|_| Box::pin(async { Ended::default() }));
+        let backend: Backend = Arc::new(|_| Box::pin(async { BackendEnd::default() }));
         let driver = Driver::new(profile, spec, backend, CancellationToken::new());
         assert_eq!(driver.env.len(), expected, "{chosen:?}");
     }
@@ -350,7 +350,7 @@ async fn a_command_that_comes_too_late_is_told_so_even_if_nobody_reads() {
                 () = attempt.port.end.cancelled() => break,
             }
         }
-        Ended::default()
+        BackendEnd::default()
     });
     let handle = session.handle();
     while handle.stop().await.is_ok() {}
@@ -364,13 +364,13 @@ async fn a_time_beyond_all_time_is_no_limit() {
     spec.limits.wall_clock = Some(Duration::MAX);
     spec.limits.inactivity = Some(Duration::MAX);
     spec.linger = Duration::MAX;
-    spec.asks = AskPolicy::Wait { deadline: Some(Duration::MAX), default: Decision::Deny };
+    spec.asks = AskPolicy::Wait { deadline: Some(Duration::MAX), default: AskDecision::Deny };
     let session = play(spec, |mut attempt| async move {
         say(&attempt, started()).await;
         ask(&attempt, false).await;
         say(&attempt, ended(TurnOutcome::Completed)).await;
         told_to_leave(&mut attempt).await;
-        Ended::default()
+        BackendEnd::default()
     });
     let handle = session.handle();
     tokio::time::sleep(Duration::from_secs(3600)).await;
@@ -396,7 +396,7 @@ async fn silence_counts_while_only_background_work_is_open() {
         say(&attempt, EventKind::Task(helper)).await;
         say(&attempt, ended(TurnOutcome::Completed)).await;
         attempt.port.end.cancelled().await;
-        Ended::default()
+        BackendEnd::default()
     });
     assert_eq!(outcome(&all(session).await), Outcome::TimedOut);
 }
@@ -406,7 +406,7 @@ async fn whoever_stops_a_run_is_told_of_the_prompts_that_were_not_begun() {
     let session = play(spec(), |mut attempt| async move {
         say(&attempt, started()).await;
         told_to_leave(&mut attempt).await;
-        Ended::default()
+        BackendEnd::default()
     });
     let handle = session.handle();
     handle.prompt("more").await.unwrap();
@@ -426,14 +426,14 @@ async fn prompts_that_an_earlier_session_left_are_told_of_at_once_and_begun_in_t
     let session = play(spec, |mut attempt| async move {
         while let Some(order) = attempt.port.orders.recv().await {
             match order {
-                Order::Prompt { .. } => {
+                BackendOrder::Prompt { .. } => {
                     say(&attempt, started()).await;
                     say(&attempt, ended(TurnOutcome::Completed)).await;
                 }
                 _ => break,
             }
         }
-        Ended::default()
+        BackendEnd::default()
     });
     let kinds = all(session).await;
     let told = kinds.iter().filter_map(|kind| match kind {
@@ -461,8 +461,8 @@ async fn an_agent_that_dies_before_it_began_a_prompt_has_not_completed() {
             say(&attempt, started()).await;
             say(&attempt, ended(TurnOutcome::Completed)).await;
             // It is given the next prompt, and is gone before it says anything of it.
-            assert!(matches!(attempt.port.orders.recv().await, Some(Order::Prompt { .. })));
-            Ended { signal, ..Ended::default() }
+            assert!(matches!(attempt.port.orders.recv().await, Some(BackendOrder::Prompt { .. })));
+            BackendEnd { signal, ..BackendEnd::default() }
         });
         session.handle().prompt("and then this").await.unwrap();
         let kinds = all(session).await;

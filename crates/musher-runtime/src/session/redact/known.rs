@@ -8,7 +8,7 @@ use crate::process::{self, Environment, SECRET_LEN};
 use crate::session::{KeySource, SessionSpec};
 
 /// A key in a file is its first line, and no file of keys is longer.
-const LONGEST_KEY_FILE: u64 = 64 * 1024;
+const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
 /// A line of a secret of several lines is looked for by itself if it is at least so long.
 const LINE: usize = 16;
 
@@ -81,7 +81,7 @@ impl SessionSpec {
 /// The first line of a small file that is one; whatever else has its name is not waited for.
 fn first_line(path: &Path) -> Option<String> {
     let kind = std::fs::metadata(path).ok()?;
-    if !kind.is_file() || kind.len() > LONGEST_KEY_FILE {
+    if !kind.is_file() || kind.len() > MAX_KEY_FILE_BYTES {
         return None;
     }
     let text = std::fs::read_to_string(path).ok()?;

@@ -16,7 +16,7 @@ fn redactor() -> Redactor {
 }
 
 fn event(kind: EventKind) -> Event {
-    Event { seq: 128_000, at: 0, kind, turn: None, scope: Scope::Main, raw: None }
+    Event { seq: 128_000, at: 0, kind, turn: None, scope: EventScope::Main, raw: None }
 }
 
 fn notice(text: &str) -> Event {
@@ -30,11 +30,11 @@ fn stream(redactor: &mut Redactor, text: &str, size: usize) -> String {
             item: "i".into(),
             channel: Channel::Text,
             text: String::from_utf8(piece.to_vec()).unwrap(),
-            scope: Scope::Main,
+            scope: EventScope::Main,
         };
         shown.extend(redactor.delta(delta).map(|delta| delta.text));
     }
-    shown.extend(redactor.done("i", &Scope::Main).into_iter().map(|delta| delta.text));
+    shown.extend(redactor.done("i", &EventScope::Main).into_iter().map(|delta| delta.text));
     shown
 }
 

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::rig::call;
 use crate::process::{Containment, Environment, Host, MARK, Sweep};
 use crate::tools::{
-    CommandSpec, CommandTools, FileTools, Hosts, Progress, ReplyKind, RunTools, ToolCall, ToolHost,
-    ToolReply,
+    CallProgress, CommandSpec, CommandTools, FileTools, Hosts, ReplyKind, RunTools, ToolCall,
+    ToolHost, ToolReply,
 };
 
 /// No process at all.
@@ -255,7 +255,7 @@ async fn a_command_that_is_cancelled_or_no_longer_awaited_leaves_nothing() {
     let input = json!({"command": "echo begun; exec sleep 300"});
     let (pieces, mut said) = mpsc::channel(8);
     let call = ToolCall {
-        progress: Progress::to(pieces),
+        progress: CallProgress::to(pieces),
         ..ToolCall::new("c", "run_command", input.clone())
     };
     let (reply, ()) = tokio::join!(shop.tools.call(call, &cancel), async {

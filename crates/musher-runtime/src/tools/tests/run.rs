@@ -1,10 +1,10 @@
 //! The plan, questions, progress and the end.
 
-use musher_core::{Answer, PlanEntry, Reply};
+use musher_core::{Answer, PlanEntry, QuestionReply};
 use serde_json::json;
 
 use super::rig::call;
-use crate::tools::{Effect, RunTools, ToolHost, ToolReply};
+use crate::tools::{RunTools, SessionEffect, ToolHost, ToolReply};
 
 #[tokio::test]
 async fn a_plan_is_set_whole_and_read_back() {
@@ -16,18 +16,21 @@ async fn a_plan_is_set_whole_and_read_back() {
         {"text": "test", "status": "pending"},
     ]);
     let reply = call(&tools, "plan", json!({ "steps": steps })).await;
-    let Effect::Plan(plan) = &reply.effect else { panic!("{reply:?}") };
+    let SessionEffect::Plan(plan) = &reply.effect else { panic!("{reply:?}") };
     assert_eq!(plan[1], PlanEntry { text: "mend".into(), status: "in_progress".into() });
     let read = call(&tools, "plan", json!({ "steps": null })).await;
     assert_eq!(read.text, "1. [completed] look\n2. [in_progress] mend\n3. [pending] test");
-    assert_eq!((read.effect, read.structured.unwrap()["steps"].clone()), (Effect::None, steps));
+    assert_eq!(
+        (read.effect, read.structured.unwrap()["steps"].clone()),
+        (SessionEffect::None, steps)
+    );
     for wrong in [
         json!({"steps": [{"text": "a", "status": "later"}]}),
         json!({"steps": [{"text": " ", "status": "pending"}]}),
         json!({"steps": "a"}),
     ] {
         let reply = call(&tools, "plan", wrong).await;
-        assert!(reply.is_failed() && reply.effect == Effect::None, "{}", reply.text);
+        assert!(reply.is_failed() && reply.effect == SessionEffect::None, "{}", reply.text);
     }
     assert_eq!(
         call(&tools, "plan", json!({})).await.text,
@@ -45,14 +48,14 @@ async fn a_question_is_handed_on_and_its_answer_is_the_reply() {
         {"text": "Which?", "options": [{"label": "Red"}, {"label": "Blue", "description": "the sky"}], "multi": true},
         {"text": "Why?"},
     ]});
-    let Effect::Question(questions) = call(&tools, "ask_person", input).await.effect else {
+    let SessionEffect::Question(questions) = call(&tools, "ask_person", input).await.effect else {
         panic!()
     };
     assert_eq!((questions.len(), questions[0].options.len(), questions[0].multi), (2, 2, true));
     let answer = Answer::Replies {
         replies: vec![
-            Reply { chosen: vec!["Red".into()], text: None },
-            Reply { chosen: vec![], text: Some("because".into()) },
+            QuestionReply { chosen: vec!["Red".into()], text: None },
+            QuestionReply { chosen: vec![], text: Some("because".into()) },
         ],
     };
     let reply = ToolReply::answered(&questions, &answer);
@@ -69,9 +72,9 @@ async fn a_question_is_handed_on_and_its_answer_is_the_reply() {
 async fn progress_and_the_end_are_told_to_the_session() {
     let tools = RunTools::default();
     let reply = call(&tools, "report_progress", json!({"text": "half"})).await;
-    assert_eq!(reply.effect, Effect::Progress { text: "half".into() });
+    assert_eq!(reply.effect, SessionEffect::Progress { text: "half".into() });
     let reply = call(&tools, "finish", json!({"summary": "done"})).await;
-    assert_eq!(reply.effect, Effect::Finish { summary: "done".into() });
+    assert_eq!(reply.effect, SessionEffect::Finish { summary: "done".into() });
     let reply = call(&tools, "finish", json!({"summary": "x".repeat(40_000)})).await;
     assert!(reply.is_failed() && reply.text.contains("say it in at most"), "{}", reply.text);
     assert!(call(&tools, "finish", json!({"summary": " "})).await.text.contains("is empty"));

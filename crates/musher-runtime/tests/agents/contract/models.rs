@@ -1,7 +1,7 @@
 //! The contract for the runtimes that speak to a model themselves, in every wire format, on a scripted model.
 
 use musher_runtime::core::SessionId;
-use musher_runtime::{Resume, Runtime, SessionSpec};
+use musher_runtime::{ResumeFrom, Runtime, SessionSpec};
 
 use super::{Scene, Subject};
 use crate::rig::ModelRig;
@@ -31,7 +31,7 @@ impl Subject for ModelRig {
 
     fn unknown_session(&self) -> SessionSpec {
         let mut spec = Self::spec(self, "[[scn:text]] go");
-        spec.resume = Some(Resume::of(SessionId::new("00000000-0000-4000-8000-000000000000")));
+        spec.resume = Some(ResumeFrom::of(SessionId::new("00000000-0000-4000-8000-000000000000")));
         spec
     }
 }

@@ -2,7 +2,7 @@
 
 use musher_runtime::core::SessionId;
 use musher_runtime::script::Script;
-use musher_runtime::{Resume, Runtime, SessionSpec};
+use musher_runtime::{ResumeFrom, Runtime, SessionSpec};
 
 use super::{Scene, Subject};
 use crate::rig::Place;
@@ -56,7 +56,7 @@ hang = true"
 
     fn unknown_session(&self) -> SessionSpec {
         let mut spec = self.spec(Scene::Text);
-        spec.resume = Some(Resume::of(SessionId::new("00000000-0000-4000-8000-000000000000")));
+        spec.resume = Some(ResumeFrom::of(SessionId::new("00000000-0000-4000-8000-000000000000")));
         spec
     }
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use musher_runtime::core::{
-    Answer, Ask, ClosedBy, Decision, ErrorClass, EventKind, Outcome, Reply, SessionOrigin,
-    ToolPhase, TurnOutcome, Usd,
+    Answer, Ask, AskDecision, ClosedBy, ErrorClass, EventKind, Outcome, QuestionReply,
+    SessionOrigin, ToolPhase, TurnOutcome, Usd,
 };
-use musher_runtime::{AskPolicy, CancellationToken, CommandError, Resume, Sweep, run_once};
+use musher_runtime::{AskPolicy, CancellationToken, CommandError, ResumeFrom, Sweep, run_once};
 use musher_testkit::proc;
 use tokio::time::Instant;
 
@@ -45,7 +45,7 @@ pub(crate) async fn an_ask_that_nobody_can_answer_is_denied_at_once(subject: &dy
 pub(crate) async fn an_ask_past_its_deadline_gets_its_default(subject: &dyn Subject) {
     let mut spec = subject.spec(Scene::Approval);
     let deadline = Some(Duration::from_millis(50));
-    spec.asks = AskPolicy::Wait { deadline, default: Decision::Deny };
+    spec.asks = AskPolicy::Wait { deadline, default: AskDecision::Deny };
     let ended = Story::begin(subject.runtime().as_ref(), spec).end().await;
     let by: Vec<ClosedBy> = ended.closed_asks().into_values().collect();
     assert_eq!(by, [ClosedBy::Deadline], "{}", ended.text());
@@ -77,7 +77,7 @@ pub(crate) async fn a_question_is_answered(subject: &dyn Subject) {
     let (ask, body) = story.until_ask().await;
     let Ask::Question { questions } = body else { panic!("not a question") };
     let label = questions[0].options[1].label.clone();
-    let replies = vec![Reply { chosen: vec![label], text: None }];
+    let replies = vec![QuestionReply { chosen: vec![label], text: None }];
     story.handle.answer(ask, Answer::Replies { replies }).await.unwrap();
     finish(story, Outcome::Completed).await;
 }
@@ -190,7 +190,8 @@ pub(crate) async fn a_session_can_be_resumed(subject: &dyn Subject) {
     let first = finish(begin(subject, Scene::Text), Outcome::Completed).await;
     let mut spec = subject.spec(Scene::Text);
     let session = first.end.session.clone().unwrap();
-    spec.resume = Some(Resume { fresh_prompt: Some("never used".into()), ..Resume::of(session) });
+    spec.resume =
+        Some(ResumeFrom { fresh_prompt: Some("never used".into()), ..ResumeFrom::of(session) });
     let second = Story::begin(subject.runtime().as_ref(), spec).end().await;
     assert_eq!(second.end.outcome, Outcome::Completed, "{}", second.text());
     assert_eq!(second.end.origin, SessionOrigin::Resumed);

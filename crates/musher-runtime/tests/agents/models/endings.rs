@@ -289,7 +289,7 @@ async fn a_conversation_goes_on_after_an_answer_that_was_not_acted_on() {
         let ended = rig.run(&format!("[[scn:finish {words} {CALL}]] go")).await;
         assert_eq!(ended.end.outcome, Outcome::Failed, "{wire:?}:\n{}", ended.text());
         let mut spec = rig.free("[[scn:echo]] go on");
-        spec.resume = Some(musher_runtime::Resume::of(ended.end.session.clone().unwrap()));
+        spec.resume = Some(musher_runtime::ResumeFrom::of(ended.end.session.clone().unwrap()));
         let next = rig.begin(spec).end().await;
         assert_eq!(next.end.outcome, Outcome::Completed, "{wire:?}:\n{}", next.text());
         let request = rig.server.requests().last().unwrap().json().to_string();

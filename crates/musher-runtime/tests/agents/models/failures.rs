@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use musher_runtime::Resume;
+use musher_runtime::ResumeFrom;
 use musher_runtime::core::{ErrorClass, EventKind, Outcome, TurnOutcome};
 use musher_testkit::model::CallEnd;
 
@@ -144,7 +144,7 @@ async fn what_was_said_before_an_answer_broke_off_stays_in_the_conversation() {
             let ended = rig.run(&format!("[[scn:{scenario} n=1]] go")).await;
             failed(wire, &ended, ended.end.error.as_ref().unwrap().class);
             let mut spec = rig.free("[[scn:echo]] go on");
-            spec.resume = Some(Resume::of(ended.end.session.clone().unwrap()));
+            spec.resume = Some(ResumeFrom::of(ended.end.session.clone().unwrap()));
             let next = rig.begin(spec).end().await;
             assert_eq!(next.end.outcome, Outcome::Completed, "{wire:?}:\n{}", next.text());
             let request = rig.server.requests().last().unwrap().json().to_string();

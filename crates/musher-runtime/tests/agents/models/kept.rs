@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use musher_runtime::core::{Event, EventKind, Outcome};
-use musher_runtime::{Keeper, Output};
+use musher_runtime::{Keeper, SessionOutput};
 use serde_json::Value as Json;
 use tokio::sync::{mpsc, watch};
 
@@ -19,7 +19,7 @@ async fn every_frame_is_kept_as_it_came_and_events_name_theirs() {
         let mut session = wire.runtime().start(spec);
         let mut events: Vec<Event> = Vec::new();
         while let Some(output) = session.next().await {
-            if let Output::Event(event) = output {
+            if let SessionOutput::Event(event) = output {
                 events.push(event);
             }
         }

@@ -1,6 +1,6 @@
 //! Conversations that outgrow the model: they are told by a summary, and the work goes on.
 
-use musher_runtime::Resume;
+use musher_runtime::ResumeFrom;
 use musher_runtime::core::{ErrorClass, EventKind, Outcome};
 
 use crate::rig::{ModelRig, Wire};
@@ -49,7 +49,7 @@ async fn a_service_that_says_it_is_full_is_told_a_summary_once() {
         assert_eq!(ended.end.outcome, Outcome::OutOfTurns, "{wire:?}:\n{}", ended.text());
         // The whole of it is still in the file, so that the turns before can be forked.
         let session = ended.end.session.clone().unwrap();
-        let fork = Resume { fork: true, ..Resume::of(session) };
+        let fork = ResumeFrom { fork: true, ..ResumeFrom::of(session) };
         let mut spec = rig.free("[[scn:text]] go on");
         spec.resume = Some(fork);
         assert_eq!(rig.begin(spec).end().await.end.outcome, Outcome::Completed, "{wire:?}");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use musher_runtime::core::{ErrorClass, EventKind, Outcome, SessionId, SessionOrigin, ToolPhase};
-use musher_runtime::{Resume, SessionSpec};
+use musher_runtime::{ResumeFrom, SessionSpec};
 
 use crate::rig::{ModelRig, Wire};
 use crate::story::Ended;
@@ -18,7 +18,7 @@ fn session(ended: &Ended) -> SessionId {
     ended.end.session.clone().expect("a session is kept")
 }
 
-fn resuming(rig: &ModelRig, resume: Resume) -> SessionSpec {
+fn resuming(rig: &ModelRig, resume: ResumeFrom) -> SessionSpec {
     SessionSpec { resume: Some(resume), ..rig.free("[[scn:echo]] how much do you know?") }
 }
 
@@ -44,10 +44,10 @@ async fn a_resumed_session_knows_all_that_was_said_and_keeps_its_name() {
     for wire in Wire::ALL {
         let rig = ModelRig::new(wire).await;
         let first = two_turns(&rig).await;
-        let ended = run(&rig, resuming(&rig, Resume::of(first.clone()))).await;
+        let ended = run(&rig, resuming(&rig, ResumeFrom::of(first.clone()))).await;
         assert!(ended.response().contains(&seen(3)), "{wire:?}: {}", ended.response());
         assert_eq!((session(&ended), ended.end.origin), (first.clone(), SessionOrigin::Resumed));
-        let again = run(&rig, resuming(&rig, Resume::of(first))).await;
+        let again = run(&rig, resuming(&rig, ResumeFrom::of(first))).await;
         assert!(again.response().contains(&seen(4)), "{wire:?}: {}", again.response());
     }
 }
@@ -58,7 +58,7 @@ async fn a_fork_leaves_the_earlier_session_as_it_is() {
         let rig = ModelRig::new(wire).await;
         let first = two_turns(&rig).await;
         let before = std::fs::read(file(&rig.sessions(), &first)).unwrap();
-        let fork = Resume { fork: true, ..Resume::of(first.clone()) };
+        let fork = ResumeFrom { fork: true, ..ResumeFrom::of(first.clone()) };
         let ended = run(&rig, resuming(&rig, fork)).await;
         assert_ne!(session(&ended), first);
         assert_eq!(ended.end.origin, SessionOrigin::Forked);
@@ -73,7 +73,7 @@ async fn a_session_is_gone_on_with_from_any_turn() {
         let rig = ModelRig::new(wire).await;
         let first = two_turns(&rig).await;
         for (turn, fork, texts) in [(1, true, 2), (0, true, 1), (2, true, 3), (1, false, 2)] {
-            let resume = Resume { fork, turn: Some(turn), ..Resume::of(first.clone()) };
+            let resume = ResumeFrom { fork, turn: Some(turn), ..ResumeFrom::of(first.clone()) };
             let ended = run(&rig, resuming(&rig, resume)).await;
             assert!(
                 ended.response().contains(&seen(texts)),
@@ -82,9 +82,9 @@ async fn a_session_is_gone_on_with_from_any_turn() {
             );
         }
         // What was rewound stays so, and its turns are counted on.
-        let ended = run(&rig, resuming(&rig, Resume::of(first.clone()))).await;
+        let ended = run(&rig, resuming(&rig, ResumeFrom::of(first.clone()))).await;
         assert!(ended.response().contains(&seen(3)), "{wire:?}: {}", ended.response());
-        let resume = Resume { fork: true, turn: Some(9), ..Resume::of(first) };
+        let resume = ResumeFrom { fork: true, turn: Some(9), ..ResumeFrom::of(first) };
         let ended = rig.begin(resuming(&rig, resume)).end().await;
         let error = ended.end.error.clone().unwrap();
         assert_eq!(error.class, ErrorClass::Config, "{error:?}");
@@ -97,13 +97,13 @@ async fn a_session_moves_to_another_folder_which_then_holds_all_of_it() {
     let rig = ModelRig::new(Wire::Responses).await;
     let first = two_turns(&rig).await;
     let elsewhere = rig.place.home.path().join("another-run");
-    let resume = Resume { session_dir: Some(rig.sessions()), ..Resume::of(first.clone()) };
+    let resume = ResumeFrom { session_dir: Some(rig.sessions()), ..ResumeFrom::of(first.clone()) };
     let mut spec = resuming(&rig, resume);
     spec.session_dir = Some(elsewhere.clone());
     let ended = run(&rig, spec).await;
     assert_eq!(session(&ended), first);
     std::fs::remove_dir_all(rig.sessions()).unwrap();
-    let mut spec = resuming(&rig, Resume::of(first));
+    let mut spec = resuming(&rig, ResumeFrom::of(first));
     spec.session_dir = Some(elsewhere);
     let ended = run(&rig, spec).await;
     assert!(ended.response().contains(&seen(4)), "{}", ended.response());
@@ -116,10 +116,10 @@ async fn a_session_that_began_with_one_vendor_goes_on_with_another() {
         let first = two_turns(&rig).await;
         for to in Wire::ALL {
             let other = ModelRig::new(to).await;
-            let resume = Resume {
+            let resume = ResumeFrom {
                 session_dir: Some(rig.sessions()),
                 fork: true,
-                ..Resume::of(first.clone())
+                ..ResumeFrom::of(first.clone())
             };
             let mut spec = resuming(&other, resume);
             spec.model = match to {
@@ -148,7 +148,7 @@ async fn a_run_that_was_killed_in_a_call_can_be_gone_on_with() {
         story.handle.kill().await.unwrap();
         let ended = story.end().await;
         assert_eq!(ended.end.outcome, Outcome::Stopped, "{}", ended.text());
-        let ended = run(&rig, resuming(&rig, Resume::of(session))).await;
+        let ended = run(&rig, resuming(&rig, ResumeFrom::of(session))).await;
         assert!(ended.response().contains(&seen(2)), "{wire:?}: {}", ended.response());
     }
 }
@@ -165,7 +165,7 @@ async fn a_torn_tail_is_cut_and_a_call_without_its_result_gets_one() {
         for end in ends {
             for cut in [end, end.saturating_sub(5)] {
                 std::fs::write(&path, &whole[..whole.floor_char_boundary(cut)]).unwrap();
-                let ended = rig.begin(resuming(&rig, Resume::of(first.clone()))).end().await;
+                let ended = rig.begin(resuming(&rig, ResumeFrom::of(first.clone()))).end().await;
                 assert_eq!(
                     ended.end.outcome,
                     Outcome::Completed,
@@ -187,13 +187,13 @@ async fn a_damaged_session_is_refused_and_stays_as_it_is() {
         [&b"not json\n{}\n"[..], b"\xff\xfe\n", later.as_bytes(), b"{\"type\":\"novel\"}\n"]
     {
         std::fs::write(&path, bytes).unwrap();
-        let ended = rig.begin(resuming(&rig, Resume::of(first.clone()))).end().await;
+        let ended = rig.begin(resuming(&rig, ResumeFrom::of(first.clone()))).end().await;
         let error = ended.end.error.clone().unwrap();
         assert_eq!(error.class, ErrorClass::Config, "{error:?}");
         assert_eq!(std::fs::read(&path).unwrap(), bytes);
     }
     for id in ["../../etc/passwd", "not-a-uuid", "/etc/passwd"] {
-        let ended = rig.begin(resuming(&rig, Resume::of(SessionId::new(id)))).end().await;
+        let ended = rig.begin(resuming(&rig, ResumeFrom::of(SessionId::new(id)))).end().await;
         let class = ended.end.error.clone().unwrap().class;
         assert_eq!(class, ErrorClass::SessionNotFound, "{id}");
     }
@@ -204,12 +204,12 @@ async fn a_session_is_written_by_one_run_at_a_time() {
     let rig = ModelRig::new(Wire::Messages).await;
     let first = two_turns(&rig).await;
     let busy = SessionSpec {
-        resume: Some(Resume::of(first.clone())),
+        resume: Some(ResumeFrom::of(first.clone())),
         ..rig.free("[[scn:bash_sleep s=300]] go")
     };
     let mut story = rig.begin(busy);
     story.until_tool(ToolPhase::Running).await;
-    let ended = rig.begin(resuming(&rig, Resume::of(first))).end().await;
+    let ended = rig.begin(resuming(&rig, ResumeFrom::of(first))).end().await;
     let error = ended.end.error.clone().unwrap();
     assert!(error.message.contains("in use"), "{error:?}");
     story.handle.kill().await.unwrap();

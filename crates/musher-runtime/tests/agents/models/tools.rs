@@ -2,7 +2,7 @@
 
 use musher_runtime::AskPolicy;
 use musher_runtime::core::{
-    Answer, Ask, ErrorClass, EventKind, Outcome, Reply, ToolPhase, ToolUpdate, TurnOutcome,
+    Answer, Ask, ErrorClass, EventKind, Outcome, QuestionReply, ToolPhase, ToolUpdate, TurnOutcome,
 };
 
 use super::{assert_bill, everywhere};
@@ -250,7 +250,7 @@ async fn a_question_reaches_the_person_and_the_answer_the_model() {
         let (ask, body) = story.until_ask().await;
         let Ask::Question { questions } = body else { panic!("not a question") };
         assert_eq!(questions[0].options.len(), 2);
-        let reply = Reply { chosen: vec!["Blue".into()], text: Some("or navy".into()) };
+        let reply = QuestionReply { chosen: vec!["Blue".into()], text: Some("or navy".into()) };
         story.handle.answer(ask, Answer::Replies { replies: vec![reply] }).await.unwrap();
         completed(wire, &story.end().await);
         let requests = rig.server.requests();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use musher_runtime::Resume;
+use musher_runtime::ResumeFrom;
 use musher_runtime::core::{Event, EventKind, Outcome, Tokens, Usd};
 use musher_testkit::model::{Ledger, Usage};
 use tokio::time::Instant;
@@ -87,7 +87,7 @@ async fn promise_20_agents_killed_at_seeded_moments_are_never_billed_below_the_b
         assert_not_below(&[&killed], &rig.server.ledger());
         let Some(session) = killed.end.session.clone() else { continue };
         let mut spec = rig.spec("[[scn:text]] again");
-        let mut resume = Resume::of(session);
+        let mut resume = ResumeFrom::of(session);
         resume.lineage.totals = killed.end.models.clone();
         resume.fresh_prompt = Some("[[scn:text]] again".into());
         spec.resume = Some(resume);

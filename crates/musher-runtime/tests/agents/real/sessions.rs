@@ -1,14 +1,14 @@
 //! Sessions: resume, fork, unknown, killed and taken up again, each with its own bill.
 
 use musher_runtime::core::{EventKind, Outcome, SessionId, SessionOrigin, ToolPhase};
-use musher_runtime::{Resume, SessionSpec};
+use musher_runtime::{ResumeFrom, SessionSpec};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{CALL, assert_bill, assert_cost, begin, trusted};
 use crate::rig::ClaudeRig;
 
 fn resume(mut spec: SessionSpec, session: &SessionId) -> SessionSpec {
-    spec.resume = Some(Resume::of(session.clone()));
+    spec.resume = Some(ResumeFrom::of(session.clone()));
     spec
 }
 

@@ -1,7 +1,7 @@
 //! Tools: allowed, denied, edited, questions, plans, rules.
 
 use musher_runtime::core::{
-    Answer, Ask, ClosedBy, EventKind, Outcome, Reply, ToolPhase, TurnOutcome,
+    Answer, Ask, ClosedBy, EventKind, Outcome, QuestionReply, ToolPhase, TurnOutcome,
 };
 
 use musher_runtime::CommandError;
@@ -124,15 +124,15 @@ async fn parallel_calls_are_asked_and_answered_one_by_one() {
 #[tokio::test]
 async fn a_question_takes_one_choice_several_or_words() {
     let replies = [
-        ("[[scn:ask]] go", Reply { chosen: vec!["Blue".into()], text: None }, "Blue"),
+        ("[[scn:ask]] go", QuestionReply { chosen: vec!["Blue".into()], text: None }, "Blue"),
         (
             "[[scn:ask multi=true]] go",
-            Reply { chosen: vec!["Red".into(), "Blue".into()], text: None },
+            QuestionReply { chosen: vec!["Red".into(), "Blue".into()], text: None },
             "Red, Blue",
         ),
         (
             "[[scn:ask]] go",
-            Reply { chosen: vec![], text: Some("Green, please".into()) },
+            QuestionReply { chosen: vec![], text: Some("Green, please".into()) },
             "Green, please",
         ),
     ];

@@ -57,7 +57,8 @@ impl Won {
                 format!("denied (“{}”)", short(reason))
             }
             Some(Answer::Replies { replies }) => {
-                let said: Vec<String> = replies.iter().map(musher_core::Reply::joined).collect();
+                let said: Vec<String> =
+                    replies.iter().map(musher_core::QuestionReply::joined).collect();
                 format!("answered (“{}”)", short(&said.join("; ")))
             }
             Some(Answer::Form { .. }) => "filled in".to_owned(),

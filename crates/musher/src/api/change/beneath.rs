@@ -6,11 +6,11 @@ use std::path::Path;
 use musher_runtime::untrusted::{self, Links, Unfit};
 
 /// Longer files are not read for a glance at a change.
-const LONGEST: u64 = 4 * 1024 * 1024;
+const MAX_PREVIEWED_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// What is at a path.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum FileAtPath {
     Text(String),
     Nothing,
 }
@@ -19,21 +19,24 @@ pub(super) enum Found {
 pub(super) type Unread = Cow<'static, str>;
 
 /// Reads a text file. The path is taken from the worktree's folder, or begins with it.
-pub(super) fn read(worktree: &Path, path: &str) -> Result<Found, Unread> {
+pub(super) fn read(worktree: &Path, path: &str) -> Result<FileAtPath, Unread> {
     let path = Path::new(path);
     let inside = match path.is_absolute() {
         true => path.strip_prefix(worktree).map_err(|_| OUTSIDE)?,
         false => path,
     };
-    let bytes = match untrusted::read_beneath(worktree, inside, Links::Follow, LONGEST) {
-        Ok(bytes) => bytes,
-        Err(Unfit::Missing { .. }) => return Ok(Found::Nothing),
-        Err(Unfit::Led { .. }) => return Err(OUTSIDE.into()),
-        Err(Unfit::Odd { kind, .. }) => return Err(format!("it is not a file but {kind}").into()),
-        Err(Unfit::TooLong { .. }) => return Err("the file is too long to be shown".into()),
-        Err(unfit) => return Err(format!("it cannot be read: {unfit}").into()),
-    };
-    String::from_utf8(bytes).map(Found::Text).map_err(|_| "the file is not text".into())
+    let bytes =
+        match untrusted::read_beneath(worktree, inside, Links::Follow, MAX_PREVIEWED_FILE_BYTES) {
+            Ok(bytes) => bytes,
+            Err(Unfit::Missing { .. }) => return Ok(FileAtPath::Nothing),
+            Err(Unfit::Led { .. }) => return Err(OUTSIDE.into()),
+            Err(Unfit::Odd { kind, .. }) => {
+                return Err(format!("it is not a file but {kind}").into());
+            }
+            Err(Unfit::TooLong { .. }) => return Err("the file is too long to be shown".into()),
+            Err(unfit) => return Err(format!("it cannot be read: {unfit}").into()),
+        };
+    String::from_utf8(bytes).map(FileAtPath::Text).map_err(|_| "the file is not text".into())
 }
 
 const OUTSIDE: &str = "it is outside of the worktree";
@@ -58,12 +61,12 @@ mod tests {
         symlink("../secret", worktree.join("out")).unwrap();
         symlink(&top, worktree.join("up")).unwrap();
         symlink("src/a", worktree.join("in")).unwrap();
-        let text = || Ok(Found::Text("text".into()));
+        let text = || Ok(FileAtPath::Text("text".into()));
         assert_eq!(read(&worktree, "src/a"), text());
         assert_eq!(read(&worktree, &worktree.join("src/a").display().to_string()), text());
         assert_eq!(read(&worktree, "in"), text(), "a link that stays inside is followed");
-        assert_eq!(read(&worktree, "src/none"), Ok(Found::Nothing));
-        assert_eq!(read(&worktree, "none/a"), Ok(Found::Nothing));
+        assert_eq!(read(&worktree, "src/none"), Ok(FileAtPath::Nothing));
+        assert_eq!(read(&worktree, "none/a"), Ok(FileAtPath::Nothing));
         for path in ["../secret", "out", "up/secret", "/etc/passwd", "src/../../secret"] {
             assert_eq!(read(&worktree, path), Err(OUTSIDE.into()), "{path}");
         }
@@ -75,7 +78,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("bytes"), [0xff, 0xfe]).unwrap();
         let long = File::create(folder.path().join("long")).unwrap();
-        long.set_len(LONGEST + 1).unwrap();
+        long.set_len(MAX_PREVIEWED_FILE_BYTES + 1).unwrap();
         let mode = Mode::RUSR | Mode::WUSR;
         let kind = rustix::fs::FileType::Fifo;
         rustix::fs::mknodat(CWD, folder.path().join("pipe"), kind, mode, 0).unwrap();

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use super::{Close, Ends, LOOKED_THROUGH, PAGE_BYTES, PIECE};
-use crate::runner::log::{Cursor, Kinds, LogError, Read, Reader, is_damage, lines};
+use super::{Close, Ends, MAX_SCANNED_BYTES, PAGE_BYTES, PIECE};
+use crate::runner::log::{Cursor, Kinds, LogError, LogRead, LogReader, is_damage, lines};
 
 /// At least so many events are looked at in one stride, so that rare kinds are found in few of them.
 const STRIDE: u64 = 512;
@@ -16,7 +16,7 @@ pub(super) fn page(
     limit: usize,
     kinds: Option<&Kinds>,
 ) -> Result<Vec<u8>, LogError> {
-    let reader = Reader::open_last(folder, 0)?.past_damage();
+    let reader = LogReader::open_last(folder, 0)?.past_damage();
     let ends = Ends::of(&reader)?;
     let epoch = reader.cursor().epoch;
     let (first, last) = (ends.first.unwrap_or(1), ends.last.unwrap_or(0));
@@ -25,7 +25,7 @@ pub(super) fn page(
     let end = low > last;
     let mut found = Found { limit, ..Found::default() };
     let mut next = Cursor { epoch, seq: low - 1 };
-    while low > first && !found.is_full() && found.looked < LOOKED_THROUGH {
+    while low > first && !found.is_full() && found.looked < MAX_SCANNED_BYTES {
         let high = low;
         low = high.saturating_sub(stride).max(first);
         let after = Cursor { epoch, seq: low - 1 };
@@ -94,16 +94,16 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn read(mut reader: Reader, before: u64, kinds: Option<&Kinds>) -> Result<Self, LogError> {
+    fn read(mut reader: LogReader, before: u64, kinds: Option<&Kinds>) -> Result<Self, LogError> {
         let mut stretch = Self::default();
         let mut piece = Vec::new();
         loop {
             piece.clear();
             let from = reader.cursor().seq + 1;
             let batch = match reader.read(&mut piece, PIECE)? {
-                Read::Lines(batch) => batch,
-                Read::Reset { .. } => continue,
-                Read::End => return Ok(stretch),
+                LogRead::Lines(batch) => batch,
+                LogRead::Reset { .. } => continue,
+                LogRead::End => return Ok(stretch),
             };
             for (seq, line) in (batch.first..).zip(lines(&piece[batch.lines.clone()])) {
                 if seq >= before {

@@ -6,20 +6,20 @@ use axum::body::Bytes;
 use musher_core::RunId;
 
 use super::super::Api;
-use super::super::asks::AskNow;
+use super::super::asks::AskReply;
 use super::super::headline::Headline;
-use super::super::problem::Problem;
+use super::super::problem::ProblemReply;
 use super::super::runs::RunNow;
 use super::super::sse;
 use super::super::stories::with_lines;
 use crate::journal::{AskView, AsksQuery, StoriesQuery};
 
 /// How many headlines are read at once.
-const AT_ONCE: u32 = 50;
+const HEADLINES_PER_READ: u32 = 50;
 
 /// How far the beginning has come.
 #[derive(Debug)]
-pub(super) struct Opening {
+pub(super) struct FeedOpening {
     /// The journal is not the one that the client knew; its last fact.
     reset: Option<u64>,
     stage: Stage,
@@ -33,13 +33,13 @@ enum Stage {
     Done,
 }
 
-impl Opening {
+impl FeedOpening {
     pub(super) fn new(reset: Option<u64>) -> Self {
         Self { reset, stage: Stage::Stories { before: None } }
     }
 
     /// The next piece; none when everything was told.
-    pub(super) async fn next(&mut self, api: &Api) -> Result<Option<Bytes>, Problem> {
+    pub(super) async fn next(&mut self, api: &Api) -> Result<Option<Bytes>, ProblemReply> {
         let mut out = Vec::new();
         if let Some(facts) = self.reset.take() {
             sse::named(&mut out, "reset", format!(r#"{{"facts":{facts}}}"#).as_bytes());
@@ -63,8 +63,8 @@ impl Opening {
     }
 }
 
-async fn stories(api: &Api, before: Option<u64>, out: &mut Vec<u8>) -> Result<Stage, Problem> {
-    let query = StoriesQuery { before, limit: Some(AT_ONCE), ..StoriesQuery::default() };
+async fn stories(api: &Api, before: Option<u64>, out: &mut Vec<u8>) -> Result<Stage, ProblemReply> {
+    let query = StoriesQuery { before, limit: Some(HEADLINES_PER_READ), ..StoriesQuery::default() };
     let page = api.view(move |views| views.stories(&query)).await?;
     for mut story in page.stories {
         with_lines(&mut story, api);
@@ -81,12 +81,12 @@ async fn runs(
     api: &Api,
     left: Option<VecDeque<RunId>>,
     out: &mut Vec<u8>,
-) -> Result<Stage, Problem> {
+) -> Result<Stage, ProblemReply> {
     let mut left = match left {
         Some(left) => left,
         None => api.pool.inspect(|state| state.runs.keys().copied().collect()).await?,
     };
-    let now: Vec<RunId> = left.drain(..left.len().min(AT_ONCE as usize)).collect();
+    let now: Vec<RunId> = left.drain(..left.len().min(HEADLINES_PER_READ as usize)).collect();
     let shown = api.clone();
     let found = api.view(move |views| {
         let found = now.into_iter().filter_map(|run| views.run(run).transpose());
@@ -105,7 +105,7 @@ async fn asks(
     api: &Api,
     left: Option<VecDeque<AskView>>,
     out: &mut Vec<u8>,
-) -> Result<Stage, Problem> {
+) -> Result<Stage, ProblemReply> {
     let mut left = match left {
         Some(left) => left,
         None => {
@@ -116,7 +116,7 @@ async fn asks(
     // What an ask says can be long, so they are read one by one.
     if let Some(ask) = left.pop_front() {
         let shared = api.clone();
-        let ask = api.blocking(move || AskNow::read(ask, &shared)).await?;
+        let ask = api.blocking(move || AskReply::read(ask, &shared)).await?;
         Headline::Ask(Box::new(ask)).frame(out);
     }
     Ok(match left.is_empty() {

@@ -8,29 +8,29 @@ use tokio::sync::broadcast;
 
 use super::super::Api;
 use super::super::follow::delta;
-use super::super::place::{Next, Place};
-use super::super::problem::Problem;
+use super::super::place::{FollowPosition, Next};
+use super::super::problem::ProblemReply;
 use super::super::sse;
 use crate::runner::log::Cursor;
 
 /// A run that a feed follows.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct WatchedRun {
     pub(super) run: RunId,
-    place: Place,
+    place: FollowPosition,
     deltas: Option<broadcast::Receiver<Arc<str>>>,
     open: bool,
 }
 
 /// What a run has for its feed.
-pub(super) enum News {
+pub(super) enum RunNews {
     Grown,
     Delta(Bytes),
 }
 
-impl Watched {
+impl WatchedRun {
     pub(super) fn new(api: &Api, run: RunId, after: Option<Cursor>, deltas: bool) -> Self {
-        let place = Place::new(api.tails.of(run, &api.bus), after, None);
+        let place = FollowPosition::new(api.tails.of(run, &api.bus), after, None);
         let deltas = deltas.then(|| api.bus.deltas(run));
         Self { run, place, deltas, open: true }
     }
@@ -79,7 +79,7 @@ impl Watched {
             Ok(Next::NoLog | Next::Nothing) => return None,
             Err(error) => {
                 self.open = false;
-                sse::named(&mut out, "problem", &Problem::from(&error).json());
+                sse::named(&mut out, "problem", &ProblemReply::from(&error).json());
             }
         }
         Some(out.into())
@@ -91,15 +91,15 @@ impl Watched {
     }
 
     /// Waits until the log has grown or text is in flight.
-    pub(super) async fn news(&mut self) -> News {
+    pub(super) async fn news(&mut self) -> RunNews {
         let run = self.run;
         tokio::select! {
             biased;
-            () = self.place.grown() => News::Grown,
+            () = self.place.grown() => RunNews::Grown,
             Some(line) = delta(&mut self.deltas) => {
                 let mut out = Vec::new();
                 sse::named(&mut out, "delta", format!(r#"{{"run":"{run}","delta":{line}}}"#).as_bytes());
-                News::Delta(out.into())
+                RunNews::Delta(out.into())
             }
         }
     }

@@ -2,15 +2,15 @@
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::Line;
+use super::DiffLineReply;
 use crate::git::LineKind;
 
 /// Blocks of more lines are rewritten rather than corrected, and marks in them would only confuse.
-const MOST_LINES: usize = 40;
+const MAX_MARKED_LINES: usize = 40;
 /// Longer lines are not looked at.
-const LONGEST: usize = 1_000;
+const MAX_MARKED_LINE_BYTES: usize = 1_000;
 /// Lines that share less than this are different lines.
-const LEAST_ALIKE: f32 = 0.4;
+const MIN_SIMILARITY: f32 = 0.4;
 
 /// How many bytes of lines may still be compared for one reply.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl Default for Budget {
 }
 
 /// Marks the words of every line that another one replaces.
-pub(super) fn mark(lines: &mut [Line], budget: &mut Budget) {
+pub(super) fn mark(lines: &mut [DiffLineReply], budget: &mut Budget) {
     let mut rest = lines;
     while !rest.is_empty() {
         let context = leading(rest, LineKind::Context);
@@ -31,7 +31,7 @@ pub(super) fn mark(lines: &mut [Line], budget: &mut Budget) {
         let added = leading(&rest[context + removed..], LineKind::Added);
         let (block, after) = rest.split_at_mut(context + removed + added);
         let (old, new) = block[context..].split_at_mut(removed);
-        if (1..=MOST_LINES).contains(&removed) && (1..=MOST_LINES).contains(&added) {
+        if (1..=MAX_MARKED_LINES).contains(&removed) && (1..=MAX_MARKED_LINES).contains(&added) {
             for (old, new) in old.iter_mut().zip(new) {
                 pair(old, new, budget);
             }
@@ -40,13 +40,16 @@ pub(super) fn mark(lines: &mut [Line], budget: &mut Budget) {
     }
 }
 
-fn leading(lines: &[Line], kind: LineKind) -> usize {
+fn leading(lines: &[DiffLineReply], kind: LineKind) -> usize {
     lines.iter().take_while(|line| line.kind == kind).count()
 }
 
-fn pair(old: &mut Line, new: &mut Line, budget: &mut Budget) {
+fn pair(old: &mut DiffLineReply, new: &mut DiffLineReply, budget: &mut Budget) {
     let bytes = old.text.len() + new.text.len();
-    if old.text.len() > LONGEST || new.text.len() > LONGEST || budget.0 < bytes {
+    if old.text.len() > MAX_MARKED_LINE_BYTES
+        || new.text.len() > MAX_MARKED_LINE_BYTES
+        || budget.0 < bytes
+    {
         return;
     }
     budget.0 -= bytes;
@@ -60,7 +63,7 @@ fn pair(old: &mut Line, new: &mut Line, budget: &mut Budget) {
         })
         .sum();
     let longer = visible(&before).max(visible(&after));
-    if longer == 0 || (alike as f32) < LEAST_ALIKE * longer as f32 {
+    if longer == 0 || (alike as f32) < MIN_SIMILARITY * longer as f32 {
         return;
     }
     for op in ops {
@@ -135,10 +138,11 @@ mod tests {
 
     use super::*;
 
-    fn marked(old: &[&str], new: &[&str]) -> Vec<Line> {
-        let line = |kind| move |text: &&str| Line::new(kind, (*text).to_owned(), false);
+    fn marked(old: &[&str], new: &[&str]) -> Vec<DiffLineReply> {
+        let line = |kind| move |text: &&str| DiffLineReply::new(kind, (*text).to_owned(), false);
         let removed = old.iter().map(line(LineKind::Removed));
-        let mut lines: Vec<Line> = removed.chain(new.iter().map(line(LineKind::Added))).collect();
+        let mut lines: Vec<DiffLineReply> =
+            removed.chain(new.iter().map(line(LineKind::Added))).collect();
         mark(&mut lines, &mut Budget::default());
         lines
     }

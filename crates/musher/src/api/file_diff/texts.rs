@@ -5,20 +5,20 @@ use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 
-use super::{Budget, Hunk, Line, marks};
+use super::{Budget, DiffHunk, DiffLineReply, marks};
 use crate::git::LineKind;
 
 /// Lines around each change.
 const CONTEXT: usize = 3;
 /// Two long texts that have nothing in common are compared no longer than this; the rest is told as replaced.
-const WITHIN: Duration = Duration::from_millis(500);
+const COMPARE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The changes between two texts.
 #[derive(Debug, Default)]
 pub(in crate::api) struct Changes {
     pub(in crate::api) added: u64,
     pub(in crate::api) removed: u64,
-    pub(in crate::api) hunks: Vec<Hunk>,
+    pub(in crate::api) hunks: Vec<DiffHunk>,
     /// Lines are missing, because there were too many.
     pub(in crate::api) truncated: bool,
 }
@@ -27,7 +27,7 @@ impl Changes {
     /// Compares two texts, and shows at most so many lines.
     pub(in crate::api) fn between(old: &str, new: &str, most: usize, budget: &mut Budget) -> Self {
         let (before, after) = (lines(old), lines(new));
-        let deadline = Instant::now().checked_add(WITHIN);
+        let deadline = Instant::now().checked_add(COMPARE_TIMEOUT);
         let ops = capture_diff_slices_deadline(Algorithm::Myers, &before, &after, deadline);
         let mut changes = Self::default();
         for op in &ops {
@@ -39,7 +39,7 @@ impl Changes {
         }
         let mut left = most;
         for group in group_diff_ops(ops, CONTEXT) {
-            let mut hunk = Hunk::around(&group);
+            let mut hunk = DiffHunk::around(&group);
             for op in &group {
                 let (_, old, new) = op.as_tag_tuple();
                 match op {
@@ -61,7 +61,7 @@ impl Changes {
     }
 }
 
-impl Hunk {
+impl DiffHunk {
     /// A hunk with the place of some changes, and without lines.
     fn around(group: &[DiffOp]) -> Self {
         let place = |range: fn(&DiffOp) -> Range<usize>| {
@@ -81,7 +81,7 @@ impl Hunk {
         for line in of.get(range).unwrap_or_default().iter().take(*left) {
             let whole = line.strip_suffix('\n');
             let text = whole.unwrap_or(line).to_owned();
-            self.lines.push(Line::new(kind, text, whole.is_none()));
+            self.lines.push(DiffLineReply::new(kind, text, whole.is_none()));
             *left -= 1;
         }
     }

@@ -22,7 +22,7 @@ use crate::mcp::Caller;
 pub(super) const OF_ONE: usize = 64;
 const OF_ALL: usize = 1000;
 /// A session that says nothing for this long is forgotten; its client begins another.
-const FORGOTTEN: Duration = Duration::from_secs(60 * 60);
+const IDLE_SESSION_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 tokio::task_local! {
     /// Who makes the request that the library is at work on; it asks only for an id.
@@ -31,7 +31,7 @@ tokio::task_local! {
 
 /// The sessions that are open.
 #[derive(Debug)]
-pub(super) struct Sessions {
+pub(super) struct McpSessions {
     inner: Arc<LocalSessionManager>,
     held: Arc<Mutex<Held>>,
     /// What ends sessions that made room; nobody waits for it.
@@ -55,23 +55,23 @@ struct Session {
 
 /// A reply of a session that is under way.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenReply {
     held: Arc<Mutex<Held>>,
     id: SessionId,
 }
 
-impl Sessions {
+impl McpSessions {
     pub(super) fn new() -> Self {
         let mut inner = LocalSessionManager::default();
-        inner.session_config.keep_alive = Some(FORGOTTEN);
+        inner.session_config.keep_alive = Some(IDLE_SESSION_TIMEOUT);
         Self { inner: Arc::new(inner), held: Arc::default(), tasks: TaskTracker::new() }
     }
 
     /// Notes that a reply of a session begins; none if the caller has no such session.
-    pub(super) fn open(&self, id: &str, caller: &Caller) -> Option<Open> {
+    pub(super) fn open(&self, id: &str, caller: &Caller) -> Option<OpenReply> {
         let mut held = lock(&self.held);
         held.touch(id, caller)?.open += 1;
-        Some(Open { held: Arc::clone(&self.held), id: id.into() })
+        Some(OpenReply { held: Arc::clone(&self.held), id: id.into() })
     }
 }
 
@@ -114,7 +114,7 @@ impl Held {
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenReply {
     fn drop(&mut self) {
         let mut held = lock(&self.held);
         held.turns += 1;
@@ -126,7 +126,7 @@ impl Drop for Open {
     }
 }
 
-impl SessionManager for Sessions {
+impl SessionManager for McpSessions {
     type Error = LocalSessionManagerError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 

@@ -8,7 +8,7 @@ use musher_core::{
 };
 use serde::Deserialize;
 
-use super::shape::{Mark, MarkKind, Outline, Span, SpanKind, Turn};
+use super::shape::{MarkKind, Outline, OutlineMark, Span, SpanKind, Turn};
 use crate::runner::log::line_kind;
 
 /// Letters of a prompt, and of anything else.
@@ -222,7 +222,7 @@ impl Fold {
 
     fn mark(&mut self, seq: u64, at: i64, kind: MarkKind, text: &str) {
         let text = head(text, TEXT);
-        self.outline.marks.push(Mark { seq, at, kind, text, open: false });
+        self.outline.marks.push(OutlineMark { seq, at, kind, text, open: false });
     }
 
     fn span(&mut self, seq: u64, at: i64, kind: SpanKind, name: String) {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 /// At most so many turns, marks and spans.
-const MOST: usize = 2_000;
+const MAX_OUTLINE_ENTRIES: usize = 2_000;
 /// So many are let go of at once.
 const THINNED: usize = 500;
 
@@ -14,7 +14,7 @@ const THINNED: usize = 500;
 pub(in crate::api) struct Outline {
     pub(super) turns: Vec<Turn>,
     /// What is worth a look, in the order of the log.
-    pub(super) marks: Vec<Mark>,
+    pub(super) marks: Vec<OutlineMark>,
     /// What took its time, in the order of the log.
     pub(super) spans: Vec<Span>,
     /// There were more than 2,000 of something, and the least useful were left out.
@@ -52,7 +52,8 @@ pub(in crate::api) struct Turn {
 
 /// A place that is worth a look.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(in crate::api) struct Mark {
+#[schema(as = Mark)]
+pub(in crate::api) struct OutlineMark {
     pub(super) seq: u64,
     pub(super) at: i64,
     pub(super) kind: MarkKind,
@@ -98,7 +99,7 @@ pub(in crate::api) enum SpanKind {
 impl Outline {
     /// Lets go of the least useful when there is too much.
     pub(super) fn thin(&mut self) {
-        if self.turns.len() > MOST {
+        if self.turns.len() > MAX_OUTLINE_ENTRIES {
             self.thinned = true;
             // Of old turns every second one; the newest are what people look at.
             let mut at = 0;
@@ -107,12 +108,12 @@ impl Outline {
                 at > 2 * THINNED || at % 2 == 1
             });
         }
-        if self.marks.len() > MOST {
+        if self.marks.len() > MAX_OUTLINE_ENTRIES {
             self.thinned = true;
-            let least = |mark: &Mark| (mark.open, mark.kind, mark.seq);
+            let least = |mark: &OutlineMark| (mark.open, mark.kind, mark.seq);
             drop_least(&mut self.marks, least);
         }
-        if self.spans.len() > MOST {
+        if self.spans.len() > MAX_OUTLINE_ENTRIES {
             self.thinned = true;
             let least = |span: &Span| {
                 let took = span.until.map(|until| until - span.at);

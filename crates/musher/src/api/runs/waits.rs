@@ -6,19 +6,19 @@ use musher_core::pool::TextKey;
 
 use super::super::Api;
 use super::super::command::given_at;
-use crate::bus::Queued;
+use crate::bus::QueuedPrompt;
 use crate::journal::{Busy, JournalError, RunView};
 use crate::runner::log::last_written;
 
 /// A live run that has said nothing for so long is told to be quiet.
-const QUIET: Duration = Duration::from_secs(120);
+const QUIET_RUN_THRESHOLD: Duration = Duration::from_secs(120);
 
 /// So many characters are shown of a message that waits.
-const LONGEST: usize = 4_000;
+const MAX_QUEUED_MESSAGE_CHARS: usize = 4_000;
 
 /// How many runs may be at work at once.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Slots {
+pub(super) struct SlotCount {
     pub(super) all: u32,
     pub(super) of_agent: u32,
     pub(super) of_story: u32,
@@ -30,7 +30,7 @@ pub(super) fn slot(run: &RunView, api: &Api) -> Option<String> {
         return None;
     }
     let limits = api.project.borrow().limits;
-    let slots = Slots {
+    let slots = SlotCount {
         all: limits.runs,
         of_agent: limits.runs_per_agent,
         of_story: limits.runs_per_story,
@@ -43,7 +43,7 @@ pub(super) fn slot(run: &RunView, api: &Api) -> Option<String> {
     in_the_way(slots, busy, run.agent.as_str(), run.story.as_str())
 }
 
-fn in_the_way(slots: Slots, busy: Busy, agent: &str, story: &str) -> Option<String> {
+fn in_the_way(slots: SlotCount, busy: Busy, agent: &str, story: &str) -> Option<String> {
     let full = |busy: u64, slots: u32| busy >= u64::from(slots);
     let Busy { all, of_agent, of_story } = busy;
     if full(all, slots.all) {
@@ -61,21 +61,21 @@ fn in_the_way(slots: Slots, busy: Busy, agent: &str, story: &str) -> Option<Stri
 
 /// The messages that the agent of a run was not told yet: those in its log, and those that are kept until it has a
 /// runner. This reads the journal.
-pub(super) fn queued(run: &RunView, api: &Api) -> Vec<Queued> {
+pub(super) fn queued(run: &RunView, api: &Api) -> Vec<QueuedPrompt> {
     let mut queued = api.bus.queued(run.id);
     for command in api.pool.unsaid(run.id) {
         let at = given_at(&command).unwrap_or(run.queued_at);
         let text = api.views.text(&TextKey::Message(command.clone()));
         // A text that cannot be read can be taken back all the same.
         let text = text.ok().flatten().unwrap_or_default();
-        queued.push(Queued { id: command.as_str().into(), text: head(text), at });
+        queued.push(QueuedPrompt { id: command.as_str().into(), text: head(text), at });
     }
     queued
 }
 
 /// Not more of a message than a log would tell of it.
 fn head(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+    if let Some((end, _)) = text.char_indices().nth(MAX_QUEUED_MESSAGE_CHARS) {
         text.truncate(end);
         text.push('…');
     }
@@ -89,7 +89,7 @@ pub(super) fn quiet_since(run: &RunView, note: Option<&String>, api: &Api) -> Op
     }
     let last = last_written(&api.bus.folder(run.id))?;
     let quiet = (api.clock)().saturating_sub(last);
-    (u128::try_from(quiet).ok()? >= QUIET.as_millis()).then_some(last)
+    (u128::try_from(quiet).ok()? >= QUIET_RUN_THRESHOLD.as_millis()).then_some(last)
 }
 
 #[cfg(test)]
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_queued_run_says_for_what_it_waits() {
-        let slots = Slots { all: 4, of_agent: 2, of_story: 2 };
+        let slots = SlotCount { all: 4, of_agent: 2, of_story: 2 };
         let told = |all, of_agent, of_story| {
             in_the_way(slots, Busy { all, of_agent, of_story }, "coder", "s1").unwrap_or_default()
         };

@@ -11,7 +11,7 @@ pub(super) const LEAVING: usize = 32;
 /// File handles that connections leave alone, at most: starts, git, runners and logs need them.
 const RESERVE: u64 = 4096;
 /// However few handles there are, so many of each kind may come.
-const LEAST: u64 = 16;
+const MIN_CONNECTIONS: u64 = 16;
 
 /// The places for connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +27,12 @@ impl Room {
     }
 
     fn within(handles: u64) -> Self {
-        let strangers = (handles / 8).clamp(LEAST, STRANGERS);
+        let strangers = (handles / 8).clamp(MIN_CONNECTIONS, STRANGERS);
         let reserve = (handles / 4).min(RESERVE);
         let most = (STREAMS + 2 * REQUESTS) as u64;
         let left = handles.saturating_sub(strangers + reserve + LEAVING as u64);
         let places = |count: u64| usize::try_from(count).unwrap_or(STREAMS);
-        Self { strangers: places(strangers), known: places(left.clamp(LEAST, most)) }
+        Self { strangers: places(strangers), known: places(left.clamp(MIN_CONNECTIONS, most)) }
     }
 }
 

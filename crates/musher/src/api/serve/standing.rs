@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use super::room::{LEAVING, Room};
 
 /// A stranger is not asked to make room before it was silent for this long; the next one waits meanwhile.
-const PATIENCE: Duration = Duration::from_millis(100);
+const MIN_STRANGER_IDLE: Duration = Duration::from_millis(100);
 /// A stranger has this long to say the first thing that it wants.
 const INTRODUCED_WITHIN: Duration = Duration::from_secs(10);
 /// It has this long to take the reply, and to say the next thing.
@@ -23,7 +23,7 @@ const NEXT_WITHIN: Duration = Duration::from_secs(30);
 
 /// Everybody who is connected.
 #[derive(Debug)]
-pub(super) struct Crowd {
+pub(super) struct OpenConnections {
     /// The strangers by the time when they last said something whole, the one who was silent for the longest first.
     silent: Mutex<Silent>,
     strangers: usize,
@@ -59,7 +59,7 @@ impl Silent {
 /// What one connection is.
 #[derive(Debug)]
 pub(in crate::api) struct Standing {
-    crowd: Arc<Crowd>,
+    crowd: Arc<OpenConnections>,
     /// Whom the log names.
     pub(in crate::api) client: SocketAddr,
     is: Mutex<Is>,
@@ -77,7 +77,7 @@ enum Is {
 #[derive(Debug)]
 pub(in crate::api) struct Full;
 
-impl Crowd {
+impl OpenConnections {
     pub(super) fn new(room: Room) -> Arc<Self> {
         let Room { strangers, known } = room;
         let doorstep = Arc::new(Semaphore::new(strangers + LEAVING));
@@ -102,7 +102,7 @@ impl Crowd {
     fn is_full_until(&self) -> Option<Instant> {
         let silent = lock(&self.silent);
         let (_, oldest) = silent.by_turn.first_key_value()?;
-        let until = oldest.since + PATIENCE;
+        let until = oldest.since + MIN_STRANGER_IDLE;
         (silent.by_turn.len() >= self.strangers && until > Instant::now()).then_some(until)
     }
 
@@ -202,13 +202,13 @@ mod tests {
 
     use super::*;
 
-    async fn enter(crowd: &Arc<Crowd>) -> Arc<Standing> {
-        crowd.enter(crowd.place().await.unwrap())
+    async fn enter(crowd: &Arc<OpenConnections>) -> Arc<Standing> {
+        crowd.enter(crowd.place().await.unwrap(), SocketAddr::from(([127, 0, 0, 1], 1)))
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_newcomer_waits_for_those_who_are_about_to_show_a_token_and_sends_nobody_away() {
-        let crowd = Crowd::new(Room { strangers: 2, known: 8 });
+        let crowd = OpenConnections::new(Room { strangers: 2, known: 8 });
         let first = enter(&crowd).await;
         let second = enter(&crowd).await;
         let third = enter(&crowd);
@@ -223,13 +223,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn whoever_says_nothing_makes_room_for_the_next_one_soon() {
-        let crowd = Crowd::new(Room { strangers: 2, known: 8 });
+        let crowd = OpenConnections::new(Room { strangers: 2, known: 8 });
         let silent = enter(&crowd).await;
         let speaking = enter(&crowd).await;
         let began = Instant::now();
         speaking.speaks();
         let third = enter(&crowd).await;
-        assert!(began.elapsed() <= 2 * PATIENCE, "{:?}", began.elapsed());
+        assert!(began.elapsed() <= 2 * MIN_STRANGER_IDLE, "{:?}", began.elapsed());
         assert!(silent.must_go() && !speaking.must_go() && !third.must_go());
         silent.unwelcome().await;
     }

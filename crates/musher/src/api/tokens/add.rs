@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::Api;
-use super::super::problem::Problem;
-use super::super::request::Order;
+use super::super::problem::ProblemReply;
+use super::super::request::ChangeRequest;
 use super::TokenScope;
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -35,12 +35,12 @@ pub(in crate::api) struct AddTokenReply {
     operation_id = "add_token",
     summary = "Make a token",
     request_body = AddTokenRequest,
-    responses((status = 201, body = AddTokenReply), Problem)
+    responses((status = 201, body = AddTokenReply), ProblemReply)
 )]
 pub(in crate::api) async fn add_token(
     State(api): State<Api>,
-    Order { body, .. }: Order<AddTokenRequest>,
-) -> Result<(StatusCode, Json<AddTokenReply>), Problem> {
+    ChangeRequest { body, .. }: ChangeRequest<AddTokenRequest>,
+) -> Result<(StatusCode, Json<AddTokenReply>), ProblemReply> {
     let (held, token) = api.add_token(body.name, body.scope.into()).await?;
     let token = token.as_str().to_owned();
     let reply = AddTokenReply { id: held.id, name: held.name, scope: held.scope.into(), token };

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::super::Api;
 use super::super::access::Bearer;
-use super::super::problem::Problem;
+use super::super::problem::ProblemReply;
 use super::TokenScope;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -36,12 +36,12 @@ pub(in crate::api) struct TokenNow {
     tag = "access",
     operation_id = "tokens",
     summary = "The tokens that browsers and programs hold",
-    responses((status = 200, body = TokensReply), Problem)
+    responses((status = 200, body = TokensReply), ProblemReply)
 )]
 pub(in crate::api) async fn tokens(
     State(api): State<Api>,
     Extension(bearer): Extension<Bearer>,
-) -> Result<Json<TokensReply>, Problem> {
+) -> Result<Json<TokensReply>, ProblemReply> {
     let own = match bearer {
         Bearer::Holder { id, .. } => Some(id),
         Bearer::Owner | Bearer::Anybody => None,

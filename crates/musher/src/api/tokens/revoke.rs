@@ -3,9 +3,9 @@
 use axum::extract::State;
 
 use super::super::Api;
-use super::super::command::{Nothing, Receipt};
-use super::super::problem::Problem;
-use super::super::request::{OfToken, Order};
+use super::super::command::{CommandReceipt, Nothing};
+use super::super::problem::ProblemReply;
+use super::super::request::{ChangeRequest, OfToken};
 
 #[utoipa::path(
     delete,
@@ -15,14 +15,14 @@ use super::super::request::{OfToken, Order};
     summary = "Take a token back",
     description = "Whoever shows it from then on gets 401 `token_revoked`, and the streams that it opened end.",
     params(("id" = String, Path, description = "A token's id, such as `t3`")),
-    responses((status = 200, body = Receipt), Problem)
+    responses((status = 200, body = CommandReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn revoke_token(
     State(api): State<Api>,
     OfToken(id): OfToken,
-    _nothing: Order<Nothing>,
-) -> Result<Receipt, Problem> {
+    _nothing: ChangeRequest<Nothing>,
+) -> Result<CommandReceipt, ProblemReply> {
     let (tokens, now) = (api.access.tokens().clone(), (api.clock)());
     api.blocking(move || tokens.revoke(&id, now)).await??;
-    Ok(Receipt::Done)
+    Ok(CommandReceipt::Done)
 }

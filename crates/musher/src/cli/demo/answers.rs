@@ -43,7 +43,8 @@ pub(super) fn own_answer(ask: &Ask) -> (Answer, String) {
             };
             let chosen: Vec<String> = questions.iter().map(first).collect();
             let said = chosen.join(", ");
-            let reply = |label: String| musher_core::Reply { chosen: vec![label], text: None };
+            let reply =
+                |label: String| musher_core::QuestionReply { chosen: vec![label], text: None };
             (Answer::Replies { replies: chosen.into_iter().map(reply).collect() }, said)
         }
         Ask::Approval(_) | Ask::Plan { .. } => (Answer::Allow { input: None }, "yes".into()),

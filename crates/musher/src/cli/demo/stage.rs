@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use musher_runtime::Environment;
-use musher_web::Site;
+use musher_web::WebFiles;
 use tempfile::TempDir;
 
 use super::super::CliError;
-use super::super::door::{self, Door};
+use super::super::door::{self, BoundPort};
 use crate::git::Git;
 use crate::home::Home;
 use crate::journal::Claim;
@@ -23,14 +23,14 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// What the demonstration plays on. Everything goes with it.
-pub(super) struct Stage {
+pub(super) struct DemoServer {
     folder: TempDir,
     pub(super) supervisor: Supervisor,
 }
 
-impl Stage {
+impl DemoServer {
     /// The stage, and the door through which a browser looks at it.
-    pub(super) async fn set(site: Site) -> Result<(Self, Door), CliError> {
+    pub(super) async fn set(site: WebFiles) -> Result<(Self, BoundPort), CliError> {
         let folder = tempfile::Builder::new().prefix("musher-demo-").tempdir();
         let folder = folder.map_err(|error| unmade(&error))?;
         let repo = folder.path().join("tools");
@@ -63,7 +63,7 @@ impl Stage {
         let supervisor = Supervisor::start(config)
             .await
             .map_err(|error| CliError::Unavailable(error.to_string()))?;
-        let door = Door::open(listener, &supervisor, &announced, &origins, site)?;
+        let door = BoundPort::open(listener, &supervisor, &announced, &origins, site)?;
         Ok((Self { folder, supervisor }, door))
     }
 

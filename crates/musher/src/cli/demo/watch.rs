@@ -10,7 +10,7 @@ use musher_core::{
 use super::super::text::{one_line, plain};
 use super::super::{CliError, out, terminal};
 use crate::bus::Bus;
-use crate::runner::log::{LogError, Read, Reader, lines};
+use crate::runner::log::{LogError, LogRead, LogReader, lines};
 
 /// The room that an agent's name takes.
 const NAME: usize = 8;
@@ -18,30 +18,30 @@ const NAME: usize = 8;
 const PIECE: usize = 64 * 1024;
 
 /// One run as the audience sees it.
-pub(super) struct Watched {
+pub(super) struct DemoRun {
     pub(super) run: RunId,
     pub(super) agent: &'static str,
     pub(super) colour: AnsiColor,
-    reader: Option<Reader>,
+    reader: Option<LogReader>,
     /// What each call is about, as its first words told.
     calls: HashMap<CallId, (String, String)>,
     pub(super) outcome: Option<Outcome>,
 }
 
 /// Something that a person must answer.
-pub(super) struct Asked {
+pub(super) struct DemoAsk {
     pub(super) run: RunId,
     pub(super) ask: AskId,
     pub(super) body: Ask,
 }
 
-impl Watched {
+impl DemoRun {
     pub(super) fn new(run: RunId, agent: &'static str, colour: AnsiColor) -> Self {
         Self { run, agent, colour, reader: None, calls: HashMap::new(), outcome: None }
     }
 
     /// Shows what is new, and gives what must be answered.
-    pub(super) fn look(&mut self, bus: &Bus) -> Result<Vec<Asked>, CliError> {
+    pub(super) fn look(&mut self, bus: &Bus) -> Result<Vec<DemoAsk>, CliError> {
         let events = self.read(bus).map_err(|error| CliError::Unavailable(error.to_string()))?;
         let mut asked = Vec::new();
         for event in events {
@@ -49,7 +49,7 @@ impl Watched {
                 self.say(&text)?;
             }
             if let EventKind::AskOpened { ask, body, settled: false, .. } = event.kind {
-                asked.push(Asked { run: self.run, ask, body });
+                asked.push(DemoAsk { run: self.run, ask, body });
             }
         }
         Ok(asked)
@@ -71,7 +71,7 @@ impl Watched {
     fn read(&mut self, bus: &Bus) -> Result<Vec<Event>, LogError> {
         let reader = match &mut self.reader {
             Some(reader) => reader,
-            None => match Reader::open(&bus.folder(self.run), None) {
+            None => match LogReader::open(&bus.folder(self.run), None) {
                 Ok(reader) => self.reader.insert(reader),
                 // It has not begun.
                 Err(LogError::Missing { .. }) => return Ok(Vec::new()),
@@ -82,12 +82,12 @@ impl Watched {
         loop {
             buffer.clear();
             match reader.read(&mut buffer, PIECE)? {
-                Read::Lines(batch) => events.extend(
+                LogRead::Lines(batch) => events.extend(
                     lines(&buffer[batch.lines])
                         .filter_map(|line| serde_json::from_slice(line).ok()),
                 ),
-                Read::Reset { .. } => {}
-                Read::End => return Ok(events),
+                LogRead::Reset { .. } => {}
+                LogRead::End => return Ok(events),
             }
         }
     }

@@ -1,17 +1,17 @@
 //! The server: whether it runs, answers, is of this version, and would take its runners with it when it ends.
 
-use super::super::place::Place;
+use super::super::place::WorkLocation;
 use super::super::runners;
 use crate::checks::{Check, unit};
-use crate::client::views::Project;
+use crate::client::views::ApiProject;
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
 
-pub(super) async fn checks(place: &Place) -> Vec<Check> {
+pub(super) async fn checks(place: &WorkLocation) -> Vec<Check> {
     let home = place.home().ok().flatten();
     let server = home.as_ref().and_then(|home| home.server());
     let mut checks = vec![match place.client_if_any() {
-        Ok(Some(client)) => match client.read::<Project>(&["project"], &[]).await {
+        Ok(Some(client)) => match client.read::<ApiProject>(&["project"], &[]).await {
             Ok(project) => judge(client.url(), &project.version),
             Err(error) => Check::bad(
                 "server",

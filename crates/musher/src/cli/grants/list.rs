@@ -4,41 +4,41 @@ use clap::Args;
 use musher_runtime::now_ms;
 
 use super::super::place::PlaceArgs;
-use super::super::table::{Table, Tone};
-use super::super::{CliError, Exit, age, out};
-use crate::client::views::{Grant, Local};
+use super::super::table::{TextTable, Tone};
+use super::super::{CliError, CliExit, age, out};
+use crate::client::views::{ApiGrant, ApiLocalSettings};
 
 #[derive(Debug, Args)]
-pub(super) struct List {
+pub(super) struct GrantListArgs {
     #[command(flatten)]
     place: PlaceArgs,
 }
 
-impl List {
+impl GrantListArgs {
     pub(super) fn at(place: PlaceArgs) -> Self {
         Self { place }
     }
 
-    pub(super) async fn run(self) -> Result<Exit, CliError> {
+    pub(super) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let reply = place.client()?.get(&["local"], &[]).await?;
         if place.json() {
             out::document(&reply.text())?;
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         }
-        let Local { grants, .. } = reply.read()?;
+        let ApiLocalSettings { grants, .. } = reply.read()?;
         match grants.as_slice() {
             [] => out::line(
                 "Nothing is granted for good. `musher approve --always` grants what an ask offers.",
             )?,
             grants => out::line(&table(grants, now_ms()))?,
         }
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }
 
-fn table(grants: &[Grant], now: i64) -> String {
-    let mut table = Table::new(&["AGENT", "RULE", "STORY", "RUN", "AGE"]).right(&[4]);
+fn table(grants: &[ApiGrant], now: i64) -> String {
+    let mut table = TextTable::new(&["AGENT", "RULE", "STORY", "RUN", "AGE"]).right(&[4]);
     for grant in grants {
         let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
         table.row(
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_grant_is_told_in_one_line_with_its_rule_as_it_was_granted() {
-        let local: Local = serde_json::from_value(serde_json::json!({ "grants": [
+        let local: ApiLocalSettings = serde_json::from_value(serde_json::json!({ "grants": [
             { "agent": "coder", "rule": "execute(cargo test *)", "story": "s1", "run": "r2", "at": 0 },
             { "agent": "coder", "rule": "edit(a.rs)" },
         ] }))

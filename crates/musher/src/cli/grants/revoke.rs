@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::super::place::PlaceArgs;
 use super::super::text::plain;
-use super::super::{CliError, Exit, receipt};
+use super::super::{CliError, CliExit, receipt};
 
 #[derive(Debug, Args)]
-pub(super) struct Revoke {
+pub(super) struct GrantRevokeArgs {
     /// The agent's name.
     agent: AgentName,
     /// The rule as `musher grants` shows it, in quotes.
@@ -18,8 +18,8 @@ pub(super) struct Revoke {
     place: PlaceArgs,
 }
 
-impl Revoke {
-    pub(super) async fn run(self) -> Result<Exit, CliError> {
+impl GrantRevokeArgs {
+    pub(super) async fn run(self) -> Result<CliExit, CliError> {
         let Self { agent, rule, place } = self;
         let place = place.place();
         let body = json!({ "agent": agent, "rule": rule });

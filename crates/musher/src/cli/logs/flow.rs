@@ -11,7 +11,7 @@ const REMEMBERED: usize = 64;
 
 /// What to do with a piece.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum LogChunk {
     Show(Delta),
     /// A piece is missing; the whole text comes with the item's end.
     BrokeOff,
@@ -36,15 +36,15 @@ impl Flow {
         self.done.push_back(item.clone());
     }
 
-    pub(super) fn take(&mut self, line: DeltaLine) -> Piece {
+    pub(super) fn take(&mut self, line: DeltaLine) -> LogChunk {
         let DeltaLine { item, channel, from, text, scope, .. } = line;
         match channel {
             Channel::Text | Channel::Reasoning => {}
             // Calls are told when they are done, so their pieces must not part a text.
-            Channel::ToolInput | Channel::ToolOutput => return Piece::Nothing,
+            Channel::ToolInput | Channel::ToolOutput => return LogChunk::Nothing,
         }
         if self.done.contains(&item) || !scope.is_main() {
-            return Piece::Nothing;
+            return LogChunk::Nothing;
         }
         let end = from.saturating_add(text.len() as u64);
         let same = self.open.as_ref().is_some_and(|open| *open == (item.clone(), channel));
@@ -52,36 +52,36 @@ impl Flow {
             self.open = Some((item.clone(), channel));
             self.shown = (from == 0).then_some(0);
         }
-        let Some(shown) = self.shown else { return Piece::Nothing };
+        let Some(shown) = self.shown else { return LogChunk::Nothing };
         if from > shown {
             self.shown = None;
-            return Piece::BrokeOff;
+            return LogChunk::BrokeOff;
         }
         let known = usize::try_from(shown - from).unwrap_or(usize::MAX);
         let fresh = text.get(known..).unwrap_or_default();
         if fresh.is_empty() {
-            return Piece::Nothing;
+            return LogChunk::Nothing;
         }
         self.shown = Some(end);
-        Piece::Show(Delta { item, channel, text: fresh.to_owned(), scope })
+        LogChunk::Show(Delta { item, channel, text: fresh.to_owned(), scope })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use musher_core::Scope;
+    use musher_core::EventScope;
 
     use super::*;
 
     fn line(item: &str, from: u64, text: &str) -> DeltaLine {
-        let (channel, scope) = (Channel::Text, Scope::Main);
+        let (channel, scope) = (Channel::Text, EventScope::Main);
         DeltaLine { item: item.into(), channel, from, after: 0, text: text.into(), scope }
     }
 
-    fn shown(piece: Piece) -> Option<String> {
+    fn shown(piece: LogChunk) -> Option<String> {
         match piece {
-            Piece::Show(delta) => Some(delta.text),
-            Piece::BrokeOff | Piece::Nothing => None,
+            LogChunk::Show(delta) => Some(delta.text),
+            LogChunk::BrokeOff | LogChunk::Nothing => None,
         }
     }
 
@@ -90,7 +90,7 @@ mod tests {
         let mut flow = Flow::default();
         assert_eq!(shown(flow.take(line("a", 0, "one "))).as_deref(), Some("one "));
         assert_eq!(shown(flow.take(line("a", 0, "one two"))).as_deref(), Some("two"));
-        assert_eq!(flow.take(line("a", 4, "two")), Piece::Nothing);
+        assert_eq!(flow.take(line("a", 4, "two")), LogChunk::Nothing);
         assert_eq!(shown(flow.take(line("b", 0, "three"))).as_deref(), Some("three"));
     }
 
@@ -98,9 +98,9 @@ mod tests {
     fn after_a_hole_nothing_is_shown_until_the_next_item() {
         let mut flow = Flow::default();
         flow.take(line("a", 0, "one"));
-        assert_eq!(flow.take(line("a", 9, "ten")), Piece::BrokeOff);
-        assert_eq!(flow.take(line("a", 12, "more")), Piece::Nothing);
-        assert_eq!(flow.take(line("b", 3, "joined late")), Piece::Nothing);
+        assert_eq!(flow.take(line("a", 9, "ten")), LogChunk::BrokeOff);
+        assert_eq!(flow.take(line("a", 12, "more")), LogChunk::Nothing);
+        assert_eq!(flow.take(line("b", 3, "joined late")), LogChunk::Nothing);
         assert!(shown(flow.take(line("c", 0, "x"))).is_some());
     }
 
@@ -108,6 +108,6 @@ mod tests {
     fn a_late_piece_of_a_finished_item_says_nothing() {
         let mut flow = Flow::default();
         flow.done(&"a".into());
-        assert_eq!(flow.take(line("a", 0, "late")), Piece::Nothing);
+        assert_eq!(flow.take(line("a", 0, "late")), LogChunk::Nothing);
     }
 }

@@ -7,10 +7,10 @@ use musher_core::{Answer, AskId, Event, EventKind};
 use serde_json::json;
 
 use super::super::asking::{Act, Asking};
-use super::super::place::Place;
+use super::super::place::WorkLocation;
 use super::super::terminal::{self, Typed};
 use super::super::{CliError, tell};
-use crate::client::views::{AskNow, Asks};
+use crate::client::views::{ApiAsk, ApiAsks};
 
 /// The asks of one run, and the keyboard.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl InPlace {
     #[expect(clippy::wildcard_enum_match_arm, reason = "only asks matter here")]
     pub(super) async fn heard(
         &mut self,
-        place: &Place,
+        place: &WorkLocation,
         line: &str,
     ) -> Result<Option<String>, CliError> {
         // Most lines are about something else, and are not read twice.
@@ -76,7 +76,11 @@ impl InPlace {
     }
 
     /// Acts on a line that was typed; gives what is to be shown.
-    pub(super) async fn line(&mut self, place: &Place, line: Option<String>) -> Option<String> {
+    pub(super) async fn line(
+        &mut self,
+        place: &WorkLocation,
+        line: Option<String>,
+    ) -> Option<String> {
         let Some(line) = line else {
             // A person who only reads has answered nothing.
             self.left = true;
@@ -107,12 +111,17 @@ impl InPlace {
         }
     }
 
-    async fn open(&self, place: &Place, ask: &AskId) -> Result<Option<AskNow>, CliError> {
-        let Asks { asks } = place.client()?.read(&["asks"], &[("run", &self.run)]).await?;
+    async fn open(&self, place: &WorkLocation, ask: &AskId) -> Result<Option<ApiAsk>, CliError> {
+        let ApiAsks { asks } = place.client()?.read(&["asks"], &[("run", &self.run)]).await?;
         Ok(asks.into_iter().find(|it| it.ask == ask.as_str() && it.state == "open"))
     }
 
-    async fn send(&self, place: &Place, ask: &AskId, answer: &Answer) -> Result<(), CliError> {
+    async fn send(
+        &self,
+        place: &WorkLocation,
+        ask: &AskId,
+        answer: &Answer,
+    ) -> Result<(), CliError> {
         let path = ["runs", &self.run, "asks", ask.as_str(), "answer"];
         let shown = self.shown.get(ask);
         place.client()?.post(&path, &json!({ "answer": answer, "shown": shown })).await?;

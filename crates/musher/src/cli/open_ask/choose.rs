@@ -1,7 +1,7 @@
 //! Which of the open asks a person means: by a short id, by a prefix, by the run, or all of them.
 
 use super::super::{CliError, ask};
-use crate::client::views::AskNow;
+use crate::client::views::ApiAsk;
 
 /// A short id has at least so many characters, so that a word that was mistyped hits nothing.
 const SHORTEST: usize = 4;
@@ -9,14 +9,14 @@ const SHORTEST: usize = 4;
 /// An ask that was chosen.
 #[derive(Debug, Clone)]
 pub(crate) struct Chosen {
-    pub(crate) ask: AskNow,
+    pub(crate) ask: ApiAsk,
     /// It was named itself. A run that is named may ask something else by now than what the person has in mind.
     pub(crate) named: bool,
 }
 
 /// What the words mean.
 #[derive(Debug)]
-pub(crate) enum Choice {
+pub(crate) enum ParsedAnswer {
     Open(Vec<Chosen>),
     /// Nothing that is open: the server knows whether there is such a run, and who won.
     Elsewhere {
@@ -26,8 +26,8 @@ pub(crate) enum Choice {
 }
 
 /// The short id of an ask: the first characters of its digest that no other of these asks has.
-pub(crate) fn short<'a>(open: &AskNow, among: impl IntoIterator<Item = &'a AskNow>) -> String {
-    let common = |other: &AskNow| {
+pub(crate) fn short<'a>(open: &ApiAsk, among: impl IntoIterator<Item = &'a ApiAsk>) -> String {
+    let common = |other: &ApiAsk| {
         open.digest.bytes().zip(other.digest.bytes()).take_while(|(a, b)| a == b).count()
     };
     let others = among.into_iter().filter(|other| other.digest != open.digest);
@@ -36,20 +36,24 @@ pub(crate) fn short<'a>(open: &AskNow, among: impl IntoIterator<Item = &'a AskNo
 }
 
 /// The asks that are meant by `words`, or with `all` all of them.
-pub(crate) fn choose(open: &[AskNow], words: &[String], all: bool) -> Result<Choice, CliError> {
+pub(crate) fn choose(
+    open: &[ApiAsk],
+    words: &[String],
+    all: bool,
+) -> Result<ParsedAnswer, CliError> {
     if words.is_empty() {
         let chosen = open.iter().map(|ask| Chosen { ask: ask.clone(), named: false });
-        return Ok(Choice::Open(chosen.collect()));
+        return Ok(ParsedAnswer::Open(chosen.collect()));
     }
     let mut chosen: Vec<Chosen> = Vec::new();
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
-        let of_run: Vec<&AskNow> = open.iter().filter(|ask| is_of(ask, word)).collect();
+        let of_run: Vec<&ApiAsk> = open.iter().filter(|ask| is_of(ask, word)).collect();
         let found = match (of_run.as_slice(), words.peek()) {
             ([], _) => match of_id(open, word)?.as_slice() {
                 [] if chosen.is_empty() => {
                     let ask = words.next().cloned();
-                    return Ok(Choice::Elsewhere { run: word.clone(), ask });
+                    return Ok(ParsedAnswer::Elsewhere { run: word.clone(), ask });
                 }
                 [] => {
                     return Err(CliError::hinted(
@@ -68,7 +72,9 @@ pub(crate) fn choose(open: &[AskNow], words: &[String], all: bool) -> Result<Cho
                     }
                     // It may be another ask by its own short id, or one that is closed.
                     None if !of_id(open, &next)?.is_empty() => of_one_run(word, &of_run, all)?,
-                    None => return Ok(Choice::Elsewhere { run: word.clone(), ask: Some(next) }),
+                    None => {
+                        return Ok(ParsedAnswer::Elsewhere { run: word.clone(), ask: Some(next) });
+                    }
                 }
             }
             (_, _) => of_one_run(word, &of_run, all)?,
@@ -80,14 +86,14 @@ pub(crate) fn choose(open: &[AskNow], words: &[String], all: bool) -> Result<Cho
             }
         }
     }
-    Ok(Choice::Open(chosen))
+    Ok(ParsedAnswer::Open(chosen))
 }
 
-fn named(asks: &[&AskNow], named: bool) -> Vec<Chosen> {
+fn named(asks: &[&ApiAsk], named: bool) -> Vec<Chosen> {
     asks.iter().map(|ask| Chosen { ask: (*ask).clone(), named }).collect()
 }
 
-fn of_one_run(word: &str, asks: &[&AskNow], all: bool) -> Result<Vec<Chosen>, CliError> {
+fn of_one_run(word: &str, asks: &[&ApiAsk], all: bool) -> Result<Vec<Chosen>, CliError> {
     match asks {
         [_] => Ok(named(asks, false)),
         _ if all => Ok(named(asks, false)),
@@ -101,7 +107,7 @@ fn of_one_run(word: &str, asks: &[&AskNow], all: bool) -> Result<Vec<Chosen>, Cl
 }
 
 /// Whether a word names the run of an ask.
-pub(super) fn is_of(ask: &AskNow, word: &str) -> bool {
+pub(super) fn is_of(ask: &ApiAsk, word: &str) -> bool {
     ask.run == word
         || ask.story == word
         || word
@@ -110,15 +116,15 @@ pub(super) fn is_of(ask: &AskNow, word: &str) -> bool {
 }
 
 /// The ask that a word names among all: by its short id, or by its own if only one run has it.
-fn of_id<'a>(open: &'a [AskNow], word: &str) -> Result<Vec<&'a AskNow>, CliError> {
-    let all: Vec<&AskNow> = open.iter().collect();
+fn of_id<'a>(open: &'a [ApiAsk], word: &str) -> Result<Vec<&'a ApiAsk>, CliError> {
+    let all: Vec<&ApiAsk> = open.iter().collect();
     Ok(within(&all, word)?.into_iter().collect())
 }
 
 /// The ask that a word names among these: by its id, a prefix of that, or its short id.
-fn within<'a>(asks: &[&'a AskNow], word: &str) -> Result<Option<&'a AskNow>, CliError> {
-    let exact: Vec<&AskNow> = asks.iter().copied().filter(|ask| ask.ask == word).collect();
-    let prefix = |ask: &&AskNow| {
+fn within<'a>(asks: &[&'a ApiAsk], word: &str) -> Result<Option<&'a ApiAsk>, CliError> {
+    let exact: Vec<&ApiAsk> = asks.iter().copied().filter(|ask| ask.ask == word).collect();
+    let prefix = |ask: &&ApiAsk| {
         word.len() >= SHORTEST && (ask.digest.starts_with(word) || ask.ask.starts_with(word))
     };
     let found = match exact.is_empty() {
@@ -135,8 +141,8 @@ fn within<'a>(asks: &[&'a AskNow], word: &str) -> Result<Option<&'a AskNow>, Cli
     }
 }
 
-fn listed(asks: &[&AskNow]) -> String {
-    let line = |open: &&AskNow| {
+fn listed(asks: &[&ApiAsk]) -> String {
+    let line = |open: &&ApiAsk| {
         let short = short(open, asks.iter().copied());
         let what = open.body.as_ref().map(ask::in_short).unwrap_or_default();
         format!("\n  {short}  {} {}  {what}", open.run, open.ask)
@@ -150,19 +156,19 @@ mod tests {
 
     use super::*;
 
-    fn open(run: &str, ask: &str, digest: &str) -> AskNow {
-        AskNow {
+    fn open(run: &str, ask: &str, digest: &str) -> ApiAsk {
+        ApiAsk {
             run: run.into(),
             ask: ask.into(),
             story: format!("story-{run}"),
             agent: "coder".into(),
             digest: digest.into(),
             body: Some(Ask::Plan { plan: format!("plan {digest}") }),
-            ..AskNow::default()
+            ..ApiAsk::default()
         }
     }
 
-    fn asks() -> Vec<AskNow> {
+    fn asks() -> Vec<ApiAsk> {
         vec![
             open("r1", "ask-4", "abcd1111"),
             open("r1", "ask-5", "abcd2222"),
@@ -173,10 +179,10 @@ mod tests {
     fn chosen(words: &[&str], all: bool) -> Result<Vec<(String, bool)>, String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         match choose(&asks(), &words, all).map_err(|error| error.to_string())? {
-            Choice::Open(chosen) => {
+            ParsedAnswer::Open(chosen) => {
                 Ok(chosen.into_iter().map(|it| (it.ask.digest, it.named)).collect())
             }
-            Choice::Elsewhere { run, ask } => Err(format!("elsewhere {run} {ask:?}")),
+            ParsedAnswer::Elsewhere { run, ask } => Err(format!("elsewhere {run} {ask:?}")),
         }
     }
 

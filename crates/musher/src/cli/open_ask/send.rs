@@ -3,17 +3,17 @@
 use musher_core::Answer;
 use serde_json::{Value as Json, json};
 
-use super::super::place::Place;
+use super::super::place::WorkLocation;
 use super::super::receipt::{sentence, told};
 use super::super::terminal::Typed;
 use super::super::text::plain;
-use super::super::{CliError, Exit, ask, out, tell, terminal};
-use super::{Chosen, Seen};
+use super::super::{CliError, CliExit, ask, out, tell, terminal};
+use super::{Chosen, SeenAsk};
 use crate::client::Client;
-use crate::client::views::Receipt;
+use crate::client::views::ApiReceipt;
 
 /// An answer to one ask, and how it is told that it was given.
-pub(crate) struct Given {
+pub(crate) struct AnswerToSend {
     pub(crate) chosen: Chosen,
     pub(crate) answer: Answer,
     pub(crate) done: String,
@@ -21,12 +21,12 @@ pub(crate) struct Given {
 
 /// Shows what is answered, and sends the answers; `verb` says what a yes would do.
 pub(crate) async fn send(
-    place: &Place,
+    place: &WorkLocation,
     client: &Client,
-    seen: &Seen,
+    seen: &SeenAsk,
     verb: &str,
-    given: Vec<Given>,
-) -> Result<Exit, CliError> {
+    given: Vec<AnswerToSend>,
+) -> Result<CliExit, CliError> {
     if let (Some(_), [_, _, ..]) = (&seen.shown, given.as_slice()) {
         return Err(CliError::hinted(
             "--shown is the digest of one ask, and several are meant",
@@ -40,7 +40,7 @@ pub(crate) async fn send(
     let told_before = seen.yes || seen.shown.is_some() || place.json();
     if at_once && !told_before && terminal::can_ask() && !confirmed(verb, given.len()).await? {
         tell("nothing was sent");
-        return Ok(Exit::Stopped);
+        return Ok(CliExit::Stopped);
     }
     match given.as_slice() {
         [only] => told(place, &post(client, seen, only).await?, &only.done),
@@ -70,8 +70,8 @@ async fn confirmed(verb: &str, count: usize) -> Result<bool, CliError> {
 
 async fn post(
     client: &Client,
-    seen: &Seen,
-    given: &Given,
+    seen: &SeenAsk,
+    given: &AnswerToSend,
 ) -> Result<crate::client::Document, CliError> {
     let Chosen { ask, .. } = &given.chosen;
     let path = ["runs", &ask.run, "asks", &ask.ask, "answer"];
@@ -81,12 +81,12 @@ async fn post(
 
 /// Answers one after another; one that is refused is told, and does not keep back the others.
 async fn all(
-    place: &Place,
+    place: &WorkLocation,
     client: &Client,
-    seen: &Seen,
-    given: &[Given],
-) -> Result<Exit, CliError> {
-    let mut exit = Exit::Completed;
+    seen: &SeenAsk,
+    given: &[AnswerToSend],
+) -> Result<CliExit, CliError> {
+    let mut exit = CliExit::Completed;
     let mut answers = Vec::new();
     for it in given {
         let Chosen { ask, .. } = &it.chosen;
@@ -97,7 +97,7 @@ async fn all(
                 receipt["ask"] = ask.ask.clone().into();
                 answers.push(receipt);
             }
-            Ok(reply) => out::prose(&sentence(&reply.read::<Receipt>()?, &it.done))?,
+            Ok(reply) => out::prose(&sentence(&reply.read::<ApiReceipt>()?, &it.done))?,
             Err(error) => {
                 answers.push(json!({ "run": ask.run, "ask": ask.ask, "status": "refused",
                     "detail": error.to_string() }));

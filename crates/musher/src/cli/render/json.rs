@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use musher_core::{ClosedBy, Delta, EventKind};
-use musher_runtime::Output;
+use musher_runtime::SessionOutput;
 use serde::Serialize;
 
 use super::super::tell;
@@ -14,7 +14,7 @@ const BUFFER: usize = 64 * 1024;
 
 /// Writes events as they are. Deltas have no number.
 #[derive(Debug, Default)]
-pub(crate) struct Json {}
+pub(crate) struct JsonRenderer {}
 
 #[derive(Serialize)]
 struct DeltaLine<'a> {
@@ -23,17 +23,17 @@ struct DeltaLine<'a> {
     delta: &'a Delta,
 }
 
-impl View for Json {
-    fn show(&mut self, output: &Output, _asking: bool) -> io::Result<()> {
+impl View for JsonRenderer {
+    fn show(&mut self, output: &SessionOutput, _asking: bool) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
         match output {
-            Output::Event(event) => {
+            SessionOutput::Event(event) => {
                 serde_json::to_writer(&mut out, event)?;
                 if let EventKind::AskClosed { ask, by: ClosedBy::Unattended, .. } = &event.kind {
                     tell(&format!("ask {ask} was denied: nobody is there to answer"));
                 }
             }
-            Output::Delta(delta) => {
+            SessionOutput::Delta(delta) => {
                 serde_json::to_writer(&mut out, &DeltaLine { r#type: "delta", delta })?;
             }
         }

@@ -9,16 +9,16 @@ use std::io;
 
 use anstyle::{AnsiColor, Style};
 use musher_core::{
-    Ask, AskId, CallId, Channel, ClosedBy, Delta, Event, EventKind, ItemBody, ItemId, Level, Scope,
-    ToolPhase, ToolUpdate,
+    Ask, AskId, CallId, Channel, ClosedBy, Delta, Event, EventKind, EventScope, ItemBody, ItemId,
+    Level, ToolPhase, ToolUpdate,
 };
-use musher_runtime::Output;
+use musher_runtime::SessionOutput;
 
 use super::super::ask;
 use super::super::terminal::{tell, width};
 use super::super::text::{last_line, one_line, plain};
 use super::View;
-use line::Lines;
+use line::TerminalLines;
 
 /// Stands before what the agent thinks, where colours do not tell it apart.
 const THOUGHT: &str = "✻ ";
@@ -30,7 +30,7 @@ const YELLOW: Style = AnsiColor::Yellow.on_default();
 /// A session on a terminal or in a pipe.
 #[derive(Debug, Default)]
 pub(crate) struct People {
-    lines: Lines,
+    lines: TerminalLines,
     /// Content that was shown piece by piece, with what was shown of it.
     streamed: Option<(ItemId, String)>,
     /// The name and subject of calls that are not done.
@@ -40,12 +40,12 @@ pub(crate) struct People {
     working: bool,
     /// What is asked and not closed yet, in a few words.
     asks: HashMap<AskId, String>,
-    seat: Seat,
+    seat: Audience,
 }
 
 /// Where the person sits: before the run itself, or before its log.
 #[derive(Debug, Default)]
-enum Seat {
+enum Audience {
     /// Asks are put to the person, who also knows what was prompted.
     #[default]
     Host,
@@ -76,7 +76,7 @@ impl People {
         self.lines.stream(&format!("{style}{}{style:#}", plain(&delta.text)))
     }
 
-    fn item(&mut self, item: &ItemId, body: &ItemBody, scope: &Scope) -> io::Result<()> {
+    fn item(&mut self, item: &ItemId, body: &ItemBody, scope: &EventScope) -> io::Result<()> {
         if let Some((_, shown)) = self.streamed.take_if(|(streamed, _)| streamed == item) {
             // Whoever follows from afar may have missed the end of it.
             let rest = match body {
@@ -93,13 +93,13 @@ impl People {
         let italic = DIM.italic();
         match (body, scope) {
             (ItemBody::Reasoning { text, .. }, _) if text.is_empty() => Ok(()),
-            (ItemBody::Text { text }, Scope::Main) => self.lines.line(&plain(text)),
-            (ItemBody::Reasoning { text, .. }, Scope::Main) => {
+            (ItemBody::Text { text }, EventScope::Main) => self.lines.line(&plain(text)),
+            (ItemBody::Reasoning { text, .. }, EventScope::Main) => {
                 self.lines.line(&format!("{THOUGHT}{italic}{}{italic:#}", plain(text)))
             }
             (
                 ItemBody::Text { text } | ItemBody::Reasoning { text, .. },
-                Scope::Subagent { .. },
+                EventScope::Subagent { .. },
             ) => {
                 let text = one_line(text, width().saturating_sub(4));
                 self.lines.line(&format!("{DIM}  │ {text}{DIM:#}"))
@@ -110,7 +110,7 @@ impl People {
         }
     }
 
-    fn tool(&mut self, update: &ToolUpdate, scope: &Scope, asking: bool) -> io::Result<()> {
+    fn tool(&mut self, update: &ToolUpdate, scope: &EventScope, asking: bool) -> io::Result<()> {
         let known = self.tools.entry(update.call.clone()).or_default();
         known.0.clone_from(update.name.as_ref().unwrap_or(&known.0.clone()));
         known.1.clone_from(update.subject.as_ref().unwrap_or(&known.1.clone()));
@@ -235,10 +235,10 @@ impl People {
 }
 
 impl View for People {
-    fn show(&mut self, output: &Output, asking: bool) -> io::Result<()> {
+    fn show(&mut self, output: &SessionOutput, asking: bool) -> io::Result<()> {
         match output {
-            Output::Event(event) => self.event(event, asking),
-            Output::Delta(delta) => self.delta(delta),
+            SessionOutput::Event(event) => self.event(event, asking),
+            SessionOutput::Delta(delta) => self.delta(delta),
         }
     }
 

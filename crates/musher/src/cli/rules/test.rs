@@ -7,9 +7,9 @@ use serde_json::{Value as Json, json};
 use super::super::place::PlaceArgs;
 use super::super::table::Tone;
 use super::super::text::visible;
-use super::super::{CliError, Exit, out};
+use super::super::{CliError, CliExit, out};
 use crate::config::local::LocalFile;
-use crate::config::{self, Agent};
+use crate::config::{self, AgentConfig};
 use crate::runtimes;
 
 #[derive(Debug, Args)]
@@ -36,12 +36,12 @@ struct Tested {
 }
 
 impl Test {
-    pub(super) fn run(self) -> Result<Exit, CliError> {
+    pub(super) fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.clone().place();
         let (repo, state) = (place.repo()?, place.state()?);
         let project = config::load(&repo, runtimes::BUILT)?;
         let local = LocalFile::new(&state).read()?;
-        let agents: Vec<&Agent> = match &self.agent {
+        let agents: Vec<&AgentConfig> = match &self.agent {
             None => project.agents.iter().collect(),
             Some(name) => vec![project.agent(name).ok_or_else(|| {
                 let names: Vec<&str> = project.agents.iter().map(|it| it.name.as_str()).collect();
@@ -82,7 +82,7 @@ impl Test {
                 }
             }
         }
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 
     /// The tool's own name, as far as it is known, and its kind.

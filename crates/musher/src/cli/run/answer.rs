@@ -1,6 +1,6 @@
 //! Asks at the terminal: how they are put, and what a typed line means.
 
-use musher_core::{Answer, Approval, Ask, Question, Reply, ToolKind};
+use musher_core::{Answer, Approval, Ask, Question, QuestionReply, ToolKind};
 use serde_json::Value as Json;
 
 use super::super::ask::{asked, described, indented, reply};
@@ -23,7 +23,7 @@ pub(crate) enum Dialog {
     /// The next line replaces what the agent wanted to do.
     Editing,
     /// Earlier questions are answered.
-    Questions(Vec<Reply>),
+    Questions(Vec<QuestionReply>),
 }
 
 /// The ask in words, with the keys that answer it.

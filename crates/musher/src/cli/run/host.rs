@@ -4,13 +4,13 @@ use std::io::ErrorKind;
 use std::time::Instant;
 
 use musher_core::{Answer, AskId, EventKind};
-use musher_runtime::{Output, Runtime, SessionHandle, SessionSpec, reap_orphans};
+use musher_runtime::{Runtime, SessionHandle, SessionOutput, SessionSpec, reap_orphans};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::super::asking::{Act, Asking};
 use super::super::render::View;
 use super::super::terminal::Typed;
-use super::super::{Exit, tell};
+use super::super::{CliExit, tell};
 use crate::runner::Alone;
 
 /// Runs a session to its end and tells how the command should exit.
@@ -19,7 +19,7 @@ pub(crate) async fn host(
     spec: SessionSpec,
     tools: Alone,
     view: Box<dyn View>,
-) -> Exit {
+) -> CliExit {
     // Whoever wants us to end is heard before there is anything to end.
     let mut interrupts = signal(SignalKind::interrupt()).ok();
     let mut terms = signal(SignalKind::terminate()).ok();
@@ -38,16 +38,16 @@ pub(crate) async fn host(
         typed: Typed::default(),
         strikes: 0,
     };
-    let mut exit = Exit::Bug;
+    let mut exit = CliExit::Bug;
     loop {
         tokio::select! {
             output = session.next() => match output {
                 None => return exit,
                 Some(output) => {
-                    if let Output::Event(event) = &output
+                    if let SessionOutput::Event(event) = &output
                         && let EventKind::SessionEnded(end) = &event.kind
                     {
-                        exit = Exit::of(end);
+                        exit = CliExit::of(end);
                     }
                     host.show(&output).await;
                 }
@@ -72,12 +72,12 @@ async fn next(signal: &mut Option<Signal>) {
 }
 
 /// Whether an output is an ask that a person must answer.
-fn opens(output: &Output) -> bool {
+fn opens(output: &SessionOutput) -> bool {
     match output {
-        Output::Event(event) => {
+        SessionOutput::Event(event) => {
             matches!(&event.kind, EventKind::AskOpened { settled: false, .. })
         }
-        Output::Delta(_) => false,
+        SessionOutput::Delta(_) => false,
     }
 }
 
@@ -91,7 +91,7 @@ struct Hosting {
 }
 
 impl Hosting {
-    async fn show(&mut self, output: &Output) {
+    async fn show(&mut self, output: &SessionOutput) {
         let asking = !self.asks.is_empty() || opens(output);
         if let Err(error) = self.view.show(output, asking)
             && self.strikes == 0
@@ -103,7 +103,7 @@ impl Hosting {
             self.strikes = 1;
             self.stop().await;
         }
-        if let Output::Event(event) = output {
+        if let SessionOutput::Event(event) = output {
             self.note(&event.kind);
         }
     }

@@ -7,10 +7,10 @@ use musher_core::StoryId;
 use serde_json::json;
 
 use super::super::place::PlaceArgs;
-use super::super::{CliError, Exit, receipt, words};
+use super::super::{CliError, CliExit, receipt, words};
 
 #[derive(Debug, Args)]
-pub(super) struct Add {
+pub(super) struct StoryAddArgs {
     /// What is wanted, in a line.
     title: String,
     /// `-` reads the text from standard input.
@@ -29,8 +29,8 @@ pub(super) struct Add {
     place: PlaceArgs,
 }
 
-impl Add {
-    pub(super) async fn run(self) -> Result<Exit, CliError> {
+impl StoryAddArgs {
+    pub(super) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let given = self.dash.or(self.text);
         let text = match (&given, &self.file) {

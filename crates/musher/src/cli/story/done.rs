@@ -5,7 +5,7 @@ use musher_core::StoryId;
 use serde_json::json;
 
 use super::super::place::PlaceArgs;
-use super::super::{CliError, Exit, receipt};
+use super::super::{CliError, CliExit, receipt};
 
 #[derive(Debug, Args)]
 pub(super) struct Done {
@@ -16,7 +16,7 @@ pub(super) struct Done {
 }
 
 impl Done {
-    pub(super) async fn run(self) -> Result<Exit, CliError> {
+    pub(super) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let path = ["stories", self.story.as_str(), "done"];
         let reply = place.client()?.post(&path, &json!({})).await?;

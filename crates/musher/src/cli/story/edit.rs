@@ -7,10 +7,10 @@ use musher_core::StoryId;
 use serde_json::{Map, Value as Json};
 
 use super::super::place::PlaceArgs;
-use super::super::{CliError, Exit, receipt, words};
+use super::super::{CliError, CliExit, receipt, words};
 
 #[derive(Debug, Args)]
-pub(super) struct Edit {
+pub(super) struct StoryEditArgs {
     /// The story's id.
     story: StoryId,
     /// The new title.
@@ -26,8 +26,8 @@ pub(super) struct Edit {
     place: PlaceArgs,
 }
 
-impl Edit {
-    pub(super) async fn run(self) -> Result<Exit, CliError> {
+impl StoryEditArgs {
+    pub(super) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let mut body = Map::new();
         if let Some(title) = self.title {

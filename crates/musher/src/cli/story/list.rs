@@ -4,12 +4,12 @@ use clap::Args;
 use musher_runtime::now_ms;
 
 use super::super::place::PlaceArgs;
-use super::super::table::Table;
-use super::super::{CliError, Exit, age, money, out, state};
-use crate::client::views::{Stories, Story};
+use super::super::table::TextTable;
+use super::super::{CliError, CliExit, age, money, out, state};
+use crate::client::views::{ApiStory, Stories};
 
 #[derive(Debug, Args)]
-pub(super) struct List {
+pub(super) struct StoryListArgs {
     /// Those that were put away instead.
     #[arg(long)]
     archived: bool,
@@ -20,8 +20,8 @@ pub(super) struct List {
     place: PlaceArgs,
 }
 
-impl List {
-    pub(super) async fn run(self) -> Result<Exit, CliError> {
+impl StoryListArgs {
+    pub(super) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let limit = self.limit.to_string();
         let mut query = vec![("limit", limit.as_str())];
@@ -31,7 +31,7 @@ impl List {
         let reply = place.client()?.get(&["stories"], &query).await?;
         if place.json() {
             out::document(&reply.text())?;
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         }
         let page: Stories = reply.read()?;
         match page.stories.as_slice() {
@@ -39,13 +39,13 @@ impl List {
             [] => out::prose("There is no story yet. Add one with `musher story add TITLE`.")?,
             stories => out::line(&table(stories, now_ms()))?,
         }
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }
 
-fn table(stories: &[Story], now: i64) -> String {
+fn table(stories: &[ApiStory], now: i64) -> String {
     let mut table =
-        Table::new(&["STATE", "STORY", "RUNS", "AGE", "COST", "TITLE"]).right(&[2, 3, 4]);
+        TextTable::new(&["STATE", "STORY", "RUNS", "AGE", "COST", "TITLE"]).right(&[2, 3, 4]);
     for story in stories {
         let (state, tone) = state::of_story(story);
         table.row(

@@ -6,27 +6,27 @@ use musher_runtime::now_ms;
 
 use super::super::place::PlaceArgs;
 use super::super::text::{one_line, plain};
-use super::super::{CliError, Exit, age, money, out, ps, state};
-use crate::client::views::{Runs, Story};
+use super::super::{CliError, CliExit, age, money, out, ps, state};
+use crate::client::views::{ApiStory, Runs};
 
 #[derive(Debug, Args)]
-pub(super) struct Show {
+pub(super) struct StoryShowArgs {
     /// The story's id.
     story: StoryId,
     #[command(flatten)]
     place: PlaceArgs,
 }
 
-impl Show {
-    pub(super) async fn run(self) -> Result<Exit, CliError> {
+impl StoryShowArgs {
+    pub(super) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let client = place.client()?;
         let reply = client.get(&["stories", self.story.as_str()], &[]).await?;
         if place.json() {
             out::document(&reply.text())?;
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         }
-        let story: Story = reply.read()?;
+        let story: ApiStory = reply.read()?;
         let query = [("story", self.story.as_str()), ("limit", "20")];
         let page: Runs = client.read(&["runs"], &query).await?;
         let now = now_ms();
@@ -38,11 +38,11 @@ impl Show {
             ))?,
             runs => out::line(&format!("\n{}", ps::table(runs, &[], now)))?,
         }
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }
 
-fn text(story: &Story, now: i64) -> String {
+fn text(story: &ApiStory, now: i64) -> String {
     let (state, tone) = state::of_story(story);
     let style = tone.style();
     let title = one_line(story.title.as_deref().unwrap_or("(erased)"), 500);

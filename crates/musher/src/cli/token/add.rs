@@ -4,11 +4,11 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::super::place::PlaceArgs;
-use super::super::{CliError, Exit, out, tell};
-use crate::client::views::Token;
+use super::super::{CliError, CliExit, out, tell};
+use crate::client::views::ApiToken;
 
 #[derive(Debug, Args)]
-pub(super) struct Add {
+pub(super) struct TokenAddArgs {
     /// What it is for, in your words.
     name: String,
     /// What it opens.
@@ -35,18 +35,18 @@ impl Scope {
     }
 }
 
-impl Add {
-    pub(super) async fn run(self) -> Result<Exit, CliError> {
+impl TokenAddArgs {
+    pub(super) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let body = json!({ "name": self.name, "scope": self.scope.as_str() });
         let reply = place.client()?.post(&["tokens"], &body).await?;
         if place.json() {
             out::document(&reply.text())?;
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         }
-        let made: Token = reply.read()?;
+        let made: ApiToken = reply.read()?;
         out::line(&made.token.unwrap_or_default())?;
         tell(&format!("This is token {}; it is shown only now.", made.id));
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }

@@ -4,25 +4,25 @@ use clap::Args;
 use musher_runtime::now_ms;
 
 use super::super::place::PlaceArgs;
-use super::super::table::{Table, Tone};
-use super::super::{CliError, Exit, age, out};
-use crate::client::views::{Token, Tokens};
+use super::super::table::{TextTable, Tone};
+use super::super::{CliError, CliExit, age, out};
+use crate::client::views::{ApiToken, ApiTokens};
 
 #[derive(Debug, Args)]
-pub(super) struct List {
+pub(super) struct TokenListArgs {
     #[command(flatten)]
     place: PlaceArgs,
 }
 
-impl List {
-    pub(super) async fn run(self) -> Result<Exit, CliError> {
+impl TokenListArgs {
+    pub(super) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let reply = place.client()?.get(&["tokens"], &[]).await?;
         if place.json() {
             out::document(&reply.text())?;
-            return Ok(Exit::Completed);
+            return Ok(CliExit::Completed);
         }
-        let Tokens { tokens } = reply.read()?;
+        let ApiTokens { tokens } = reply.read()?;
         match tokens.as_slice() {
             [] => out::line(
                 "Nobody else holds a token. `musher token add NAME` makes one; a browser gets one by the address that \
@@ -30,12 +30,12 @@ impl List {
             )?,
             tokens => out::line(&table(tokens, now_ms()))?,
         }
-        Ok(Exit::Completed)
+        Ok(CliExit::Completed)
     }
 }
 
-fn table(tokens: &[Token], now: i64) -> String {
-    let mut table = Table::new(&["TOKEN", "SCOPE", "AGE", "USED", "NAME"]).right(&[2, 3]);
+fn table(tokens: &[ApiToken], now: i64) -> String {
+    let mut table = TextTable::new(&["TOKEN", "SCOPE", "AGE", "USED", "NAME"]).right(&[2, 3]);
     for token in tokens {
         let used = token.last_used_at.map_or_else(|| "never".into(), |at| age::age(at, now));
         table.row(
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_token_is_told_in_one_line_with_when_it_was_used() {
-        let tokens: Tokens = serde_json::from_value(serde_json::json!({ "tokens": [
+        let tokens: ApiTokens = serde_json::from_value(serde_json::json!({ "tokens": [
             { "id": "t1", "name": "Chrome on Linux", "scope": "full", "made_at": 0, "last_used_at": 3_600_000 },
             { "id": "t2", "name": "ci", "scope": "operator", "made_at": 0 },
         ] }))

@@ -7,30 +7,30 @@ use serde_json::{Value as Json, json};
 use similar::{ChangeTag, TextDiff};
 
 use super::super::CliError;
-use super::super::place::Place;
+use super::super::place::WorkLocation;
 use super::super::table::Tone;
 use super::super::text::visible;
 use crate::checks::{executed_in_base, obeyed_in_base};
-use crate::config::Project;
-use crate::config::trust::{Accepted, TrustError};
+use crate::config::ProjectConfig;
+use crate::config::trust::{AcceptedFiles, TrustError};
 use crate::git::Git;
 use crate::supervisor::git_env;
 
 /// The files as the project's branch has them, and what was agreed to before.
 #[derive(Debug)]
-pub(super) struct Files {
+pub(super) struct BranchFiles {
     now: Snapshot,
     /// What programs take for instructions; that needs no agreement, but a person should know.
     obeyed: Vec<String>,
-    accepted: Accepted,
+    accepted: AcceptedFiles,
 }
 
-impl Files {
+impl BranchFiles {
     pub(super) async fn look(
-        place: &Place,
+        place: &WorkLocation,
         repo: &Path,
         state: &Path,
-        project: &Project,
+        project: &ProjectConfig,
     ) -> Result<Self, CliError> {
         let unseen = |why: String| {
             let message =
@@ -44,9 +44,9 @@ impl Files {
         let now = now.map_err(|error| unseen(error.to_string()))?;
         let obeyed = obeyed_in_base(&git, project).await;
         let obeyed = obeyed.map_err(|error| unseen(error.to_string()))?;
-        let accepted = match Accepted::read(state) {
+        let accepted = match AcceptedFiles::read(state) {
             // A record that cannot be read is no agreement.
-            Err(TrustError::Garbled { .. }) => Accepted::default(),
+            Err(TrustError::Garbled { .. }) => AcceptedFiles::default(),
             accepted => accepted?,
         };
         Ok(Self { now, obeyed, accepted })
@@ -148,7 +148,7 @@ impl Files {
 
 /// The lines that went and came; nothing is left out, for whoever agrees must have seen it.
 fn lines(file: &Changed) -> String {
-    let text = |seen: &Option<musher_runtime::Seen>| match seen {
+    let text = |seen: &Option<musher_runtime::SeenFile>| match seen {
         None => Some(String::new()),
         Some(seen) => seen.text.clone(),
     };

@@ -7,9 +7,9 @@ use musher_core::{ToolKind, ToolUse, Verdict};
 use musher_runtime::AskPolicy;
 
 use super::*;
-use crate::config::{ConfigErrors, PROJECT_FILE, Project, keys, load};
+use crate::config::{ConfigErrors, PROJECT_FILE, ProjectConfig, keys, load};
 
-fn loaded(text: &str) -> Result<Project, ConfigErrors> {
+fn loaded(text: &str) -> Result<ProjectConfig, ConfigErrors> {
     let repo = tempfile::tempdir().unwrap();
     let folder = repo.path().join(".musher");
     fs::create_dir(&folder).unwrap();

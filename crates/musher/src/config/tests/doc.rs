@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::local::{Local, LocalFile};
+use super::super::local::{LocalFile, LocalSettings};
 use super::*;
 
 fn reference() -> String {
@@ -59,7 +59,10 @@ fn every_example_of_the_reference_is_a_good_file() {
             let state = tempfile::tempdir().unwrap();
             let file = LocalFile::new(state.path());
             fs::write(file.path(), example).unwrap();
-            assert_ne!(file.read().unwrap_or_else(|errors| panic!("{errors}")), Local::default());
+            assert_ne!(
+                file.read().unwrap_or_else(|errors| panic!("{errors}")),
+                LocalSettings::default()
+            );
             continue;
         }
         let folder = repo(example);

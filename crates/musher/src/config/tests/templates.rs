@@ -62,8 +62,8 @@ fn branches_filters_comments_and_raw_text_work() {
 
 #[test]
 fn what_a_story_says_is_never_read_as_a_template() {
-    let story = Story { id: "{{ x }}", title: "{% if %}", text: "{{ agent.name }} {#" };
-    let context = Context { story, ..CONTEXT };
+    let story = TemplateStory { id: "{{ x }}", title: "{% if %}", text: "{{ agent.name }} {#" };
+    let context = TemplateContext { story, ..CONTEXT };
     let project = good(format!(
         "{LEAST}prompt = '{{{{ story.id }}}} {{{{ story.title }}}} {{{{ story.text }}}}'\n"
     ));
@@ -137,8 +137,8 @@ fn a_mistake_in_a_prompt_file_is_placed_in_that_file() {
 #[test]
 fn a_value_that_does_not_fit_is_named_with_the_agent_the_key_and_the_line() {
     let project = good(format!("{LEAST}prompt = \"one\\n{{{{ story.text | lines | first }}}}\"\n"));
-    let story = Story { text: "", ..CONTEXT.story };
-    let error = project.agents[0].render(&Context { story, ..CONTEXT }).unwrap_err();
+    let story = TemplateStory { text: "", ..CONTEXT.story };
+    let error = project.agents[0].render(&TemplateContext { story, ..CONTEXT }).unwrap_err();
     assert_eq!((error.field, error.line), ("prompt", 2));
     assert!(error.to_string().starts_with("agent coder: line 2 of its prompt"), "{error}");
 }

@@ -14,22 +14,22 @@ use super::TrustError;
 /// The file in the state directory that holds what was accepted.
 const FILE: &str = "trusted-files.json";
 /// It is never longer.
-const LONGEST: u64 = 256 << 20;
+const MAX_ACCEPTED_FILE_BYTES: u64 = 256 << 20;
 /// Older states are forgotten; whoever still needs one agrees again.
-const MOST: usize = 32;
+const MAX_ACCEPTED_STATES: usize = 32;
 
 /// What was accepted, the latest last.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Accepted {
+pub struct AcceptedFiles {
     pub states: Vec<Snapshot>,
 }
 
-impl Accepted {
+impl AcceptedFiles {
     /// What was accepted so far; nothing if nobody ever was asked.
     pub fn read(state_dir: &Path) -> Result<Self, TrustError> {
         let path = state_dir.join(FILE);
-        match untrusted::read_if_there(&path, LONGEST) {
+        match untrusted::read_if_there(&path, MAX_ACCEPTED_FILE_BYTES) {
             Ok(Some(bytes)) => {
                 serde_json::from_slice(&bytes).map_err(|cause| TrustError::Garbled { path, cause })
             }
@@ -52,7 +52,7 @@ impl Accepted {
     pub fn grant(mut self, state_dir: &Path, now: &Snapshot) -> Result<(), TrustError> {
         self.states.retain(|state| !state.is_same(now));
         self.states.push(now.clone());
-        let surplus = self.states.len().saturating_sub(MOST);
+        let surplus = self.states.len().saturating_sub(MAX_ACCEPTED_STATES);
         self.states.drain(..surplus);
         let path = state_dir.join(FILE);
         // Every value here has a JSON form.

@@ -27,7 +27,7 @@ keep = ["target"]
 origins = ["http://127.0.0.1:8080"]
 "#;
 
-fn project(text: &str) -> Project {
+fn project(text: &str) -> ProjectConfig {
     let repo = tempfile::tempdir().unwrap();
     fs::create_dir(repo.path().join(".musher")).unwrap();
     fs::write(repo.path().join(PROJECT_FILE), text).unwrap();
@@ -41,9 +41,9 @@ fn shown(from: &str, to: &str) -> Vec<String> {
     let state = tempfile::tempdir().unwrap();
     grant(state.path(), &project(BASE)).unwrap();
     match trusted(state.path(), &project(&BASE.replace(from, to))).unwrap() {
-        Trust::Trusted => Vec::new(),
-        Trust::Changed { diff } => diff,
-        Trust::New => panic!("something was accepted"),
+        TrustState::Trusted => Vec::new(),
+        TrustState::Changed { diff } => diff,
+        TrustState::New => panic!("something was accepted"),
     }
 }
 
@@ -51,7 +51,7 @@ fn shown(from: &str, to: &str) -> Vec<String> {
 fn a_project_is_new_until_it_is_granted_and_then_trusted() {
     let state = tempfile::tempdir().unwrap();
     let project = project(BASE);
-    assert_eq!(trusted(state.path(), &project).unwrap(), Trust::New);
+    assert_eq!(trusted(state.path(), &project).unwrap(), TrustState::New);
     assert_eq!(
         Powers::of(&project).lines(),
         [
@@ -74,7 +74,7 @@ fn a_project_is_new_until_it_is_granted_and_then_trusted() {
         ]
     );
     grant(state.path(), &project).unwrap();
-    assert_eq!(trusted(state.path(), &project).unwrap(), Trust::Trusted);
+    assert_eq!(trusted(state.path(), &project).unwrap(), TrustState::Trusted);
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn what_was_trusted_is_readable_by_its_owner_only_and_garbage_is_not_trust() {
         assert!(error.to_string().contains("musher trust"), "{error}");
     }
     grant(state.path(), &project).unwrap();
-    assert_eq!(trusted(state.path(), &project).unwrap(), Trust::Trusted);
+    assert_eq!(trusted(state.path(), &project).unwrap(), TrustState::Trusted);
 }
 
 #[test]

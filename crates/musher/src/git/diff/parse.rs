@@ -1,13 +1,13 @@
 //! Reads what `git diff-tree --raw --numstat --patch -z` prints, at any point where it may be cut.
 
-use super::{Diff, DiffLimits, FileDiff, FileStatus, Hunk, Line, LineKind};
+use super::{DiffLimits, FileStatus, GitDiff, GitDiffLine, GitFileDiff, GitHunk, LineKind};
 use crate::git::error::GitError;
 use crate::git::path::GitPath;
 
 /// Reads a diff. `cut` says that the output ends too early, so that an unfinished end is no fault.
-pub(super) fn diff(output: &[u8], limits: DiffLimits, cut: bool) -> Result<Diff, GitError> {
+pub(super) fn diff(output: &[u8], limits: DiffLimits, cut: bool) -> Result<GitDiff, GitError> {
     let mut rest = output;
-    let mut diff = Diff::default();
+    let mut diff = GitDiff::default();
     if let Err(error) = lists(&mut rest, &mut diff.files) {
         // The lists stand before the patch; when even they are cut, what was read of them is all there is.
         return match cut {
@@ -40,14 +40,14 @@ pub(super) fn diff(output: &[u8], limits: DiffLimits, cut: bool) -> Result<Diff,
     Ok(shortened(diff, limits))
 }
 
-fn shortened(mut diff: Diff, limits: DiffLimits) -> Diff {
+fn shortened(mut diff: GitDiff, limits: DiffLimits) -> GitDiff {
     diff.truncated |= diff.files.len() > limits.files;
     diff.files.truncate(limits.files);
     diff
 }
 
 /// Reads the list of files with their kinds, then the list with their counts, and the mark before the patch.
-fn lists(rest: &mut &[u8], files: &mut Vec<FileDiff>) -> Result<(), GitError> {
+fn lists(rest: &mut &[u8], files: &mut Vec<GitFileDiff>) -> Result<(), GitError> {
     while rest.starts_with(b":") {
         let head = field(rest)?;
         let words: Vec<&[u8]> = head.split(|b| *b == b' ').collect();
@@ -66,7 +66,7 @@ fn lists(rest: &mut &[u8], files: &mut Vec<FileDiff>) -> Result<(), GitError> {
         let mode = |mode: &[u8]| String::from_utf8_lossy(mode).trim_start_matches(':').to_owned();
         let (old_mode, new_mode) = (mode(old_mode), mode(new_mode));
         let (added, removed, binary, hunks) = (0, 0, false, Vec::new());
-        files.push(FileDiff {
+        files.push(GitFileDiff {
             path,
             old_path,
             status,
@@ -141,7 +141,7 @@ impl<'a> Patch<'a> {
     }
 
     /// Reads one file's part.
-    fn file(&mut self, file: &mut FileDiff) {
+    fn file(&mut self, file: &mut GitFileDiff) {
         match self.peek() {
             Some(line) if line.starts_with(b"diff --git ") => self.pass(line),
             _ => return,
@@ -161,7 +161,7 @@ impl<'a> Patch<'a> {
         }
     }
 
-    fn hunk(&mut self, hunk: &mut Hunk) {
+    fn hunk(&mut self, hunk: &mut GitHunk) {
         let (mut old, mut new) = (hunk.old_lines, hunk.new_lines);
         while let Some(line) = self.peek() {
             let (kind, text) = match line {
@@ -192,13 +192,13 @@ impl<'a> Patch<'a> {
                 }
             }
             let text = String::from_utf8_lossy(text).into_owned();
-            hunk.lines.push(Line { kind, text, no_newline: false });
+            hunk.lines.push(GitDiffLine { kind, text, no_newline: false });
         }
     }
 }
 
 /// Reads `@@ -1,2 +3,4 @@ section`.
-fn heading(line: &[u8]) -> Option<Hunk> {
+fn heading(line: &[u8]) -> Option<GitHunk> {
     let rest = line.strip_prefix(b"@@ -")?;
     let end = memchr::memmem::find(rest, b" @@")?;
     let ranges = std::str::from_utf8(&rest[..end]).ok()?;
@@ -209,7 +209,7 @@ fn heading(line: &[u8]) -> Option<Hunk> {
     };
     let ((old_start, old_lines), (new_start, new_lines)) = (range(old)?, range(new)?);
     let section = String::from_utf8_lossy(&rest[end + 3..]).trim_start().to_owned();
-    Some(Hunk { old_start, old_lines, new_start, new_lines, section, lines: Vec::new() })
+    Some(GitHunk { old_start, old_lines, new_start, new_lines, section, lines: Vec::new() })
 }
 
 #[cfg(test)]

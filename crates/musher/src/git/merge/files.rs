@@ -5,11 +5,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::super::call::WRITE;
-use super::super::config::Trust;
-use super::super::error::{Files, GitError};
+use super::super::call::WRITE_CALL_TIMEOUT;
+use super::super::config::SettingsTrust;
+use super::super::error::{FirstFiles, GitError};
 use super::super::hold::Hold;
-use super::super::name::{Branch, Commit, Tree};
+use super::super::name::{Branch, Commit, TreeId};
 use super::super::path::GitPath;
 use super::super::shadow::{Index, Shadow};
 use super::super::{Checkout, Git};
@@ -22,7 +22,7 @@ impl Git {
         hold: &Hold,
         branch: &Branch,
         base: &Commit,
-        (to, tree): (&Commit, &Tree),
+        (to, tree): (&Commit, &TreeId),
     ) -> Result<(), GitError> {
         match self.check_clean(checkout).await {
             // A merge of an older Musher that died before it moved the branch has left exactly this, and no note.
@@ -57,8 +57,8 @@ impl Git {
 
     async fn around(&self, checkout: &Checkout, head: &Commit) -> Result<Shadow<'_>, GitError> {
         let trust = match *checkout == self.main() {
-            true => Trust::User,
-            false => Trust::Hardened,
+            true => SettingsTrust::User,
+            false => SettingsTrust::Hardened,
         };
         Shadow::of_files(self, trust, checkout, Index::Copy, Some(head)).await
     }
@@ -74,9 +74,9 @@ impl Git {
     ) -> Result<(), GitError> {
         let lock = self.lock_index(checkout)?;
         let refresh = shadow.call().args(["update-index", "-q", "--refresh"]);
-        refresh.fine(&[0, 1]).limit(WRITE).run().await?;
+        refresh.fine(&[0, 1]).limit(WRITE_CALL_TIMEOUT).run().await?;
         let call = shadow.call().args(["read-tree", "-m", "-u", from.as_str(), to.as_str()]);
-        match call.limit(WRITE).run().await {
+        match call.limit(WRITE_CALL_TIMEOUT).run().await {
             Err(GitError::Failed { said, .. }) if said.contains("not uptodate") => {
                 Err(GitError::Dirty { path: checkout.root.clone(), files: quoted(&said) })
             }
@@ -93,7 +93,7 @@ impl Git {
         &self,
         checkout: &Checkout,
         head: &Commit,
-        tree: &Tree,
+        tree: &TreeId,
     ) -> Result<bool, GitError> {
         let shadow = self.around(checkout, head).await?;
         let index = shadow.call().args(["diff-index", "--cached", "--quiet", tree.as_str()]);
@@ -101,12 +101,12 @@ impl Git {
             return Ok(false);
         }
         let files = shadow.call().args(["ls-files", "-z", "--modified", "--deleted"]);
-        Ok(files.limit(WRITE).run().await?.stdout.is_empty())
+        Ok(files.limit(WRITE_CALL_TIMEOUT).run().await?.stdout.is_empty())
     }
 }
 
 /// The names in git's complaint.
-fn quoted(said: &str) -> Files {
+fn quoted(said: &str) -> FirstFiles {
     let name = |line: &str| Some(GitPath::new(line.split('\'').nth(1)?));
     said.lines().filter_map(name).collect()
 }
@@ -118,9 +118,10 @@ async fn in_the_way(
     root: &Path,
     from: &Commit,
     to: &Commit,
-) -> Result<Files, GitError> {
+) -> Result<FirstFiles, GitError> {
     let call = shadow.call().args(["diff-tree", "-r", "-z", "--no-renames", "--name-status"]);
-    let list = call.args([from.as_str(), to.as_str()]).limit(WRITE).run().await?.stdout;
+    let list =
+        call.args([from.as_str(), to.as_str()]).limit(WRITE_CALL_TIMEOUT).run().await?.stdout;
     let mut fields = list.split(|b| *b == 0);
     let (mut comes, mut goes) = (Vec::new(), BTreeSet::new());
     while let (Some(letter), Some(path)) = (fields.next(), fields.next()) {

@@ -14,8 +14,8 @@ use std::path::Path;
 use musher_runtime::untrusted;
 use serde::{Deserialize, Serialize};
 
-use super::super::call::WRITE;
-use super::super::config::Trust;
+use super::super::call::WRITE_CALL_TIMEOUT;
+use super::super::config::SettingsTrust;
 use super::super::error::GitError;
 use super::super::hold::Hold;
 use super::super::name::{Branch, Commit};
@@ -25,9 +25,9 @@ use super::super::{Checkout, Git};
 /// The name of the note in the private folder.
 const NOTE: &str = "merging.json";
 /// No note is longer.
-const LONGEST: u64 = 64 << 10;
+const MAX_MERGE_NOTE_BYTES: u64 = 64 << 10;
 /// A file that was being written when git died is compared byte by byte up to this length.
-const LONGEST_TORN: u64 = 64 << 20;
+const MAX_COMPARED_FILE_BYTES: u64 = 64 << 20;
 
 /// A merge that is under way.
 #[derive(Debug, Serialize, Deserialize)]
@@ -75,7 +75,9 @@ impl Git {
 
     /// The same for whoever has the hold, which no git of the dead merge has then.
     pub(super) async fn undo_held(&self, hold: &Hold) -> Result<(), GitError> {
-        let Some(text) = untrusted::read_if_there(&self.inner.scratch.join(NOTE), LONGEST)? else {
+        let Some(text) =
+            untrusted::read_if_there(&self.inner.scratch.join(NOTE), MAX_MERGE_NOTE_BYTES)?
+        else {
             return Ok(());
         };
         // A note that makes no sense was never finished, or is not ours.
@@ -118,10 +120,12 @@ impl Git {
         commit: &Commit,
     ) -> Result<(), GitError> {
         let own = Index::Empty;
-        let new = Shadow::of_files(self, Trust::Hardened, checkout, own, Some(commit)).await?;
+        let new =
+            Shadow::of_files(self, SettingsTrust::Hardened, checkout, own, Some(commit)).await?;
         let changes = Changes::of(&new, base, commit).await?;
         let as_new = unchanged(&new, commit, &changes).await?;
-        let old = Shadow::of_files(self, Trust::Hardened, checkout, own, Some(base)).await?;
+        let old =
+            Shadow::of_files(self, SettingsTrust::Hardened, checkout, own, Some(base)).await?;
         let old = old.held(hold);
         let as_old = unchanged(&old, base, &changes).await?;
         let mut back = Vec::new();
@@ -145,7 +149,7 @@ impl Git {
         }
         if !written.is_empty() {
             let call = old.call().args(["checkout-index", "--force", "-z", "--stdin"]);
-            call.input(written).limit(WRITE).run().await?;
+            call.input(written).limit(WRITE_CALL_TIMEOUT).run().await?;
         }
         Ok(())
     }
@@ -160,9 +164,10 @@ impl Git {
         // A lock that the dead merge left keeps the person's own git from working.
         let lock = self.lock_index(checkout)?;
         let head = None;
-        let shadow =
-            Shadow::of_files(self, Trust::Hardened, checkout, Index::Copy, head).await?.held(hold);
-        let list = shadow.call().args(["ls-files", "--stage", "-z"]).limit(WRITE);
+        let shadow = Shadow::of_files(self, SettingsTrust::Hardened, checkout, Index::Copy, head)
+            .await?
+            .held(hold);
+        let list = shadow.call().args(["ls-files", "--stage", "-z"]).limit(WRITE_CALL_TIMEOUT);
         let mut there: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
         for entry in list.run().await?.stdout.split(|b| *b == 0) {
             if let Some(tab) = entry.iter().position(|b| *b == b'\t') {
@@ -189,7 +194,7 @@ impl Git {
             return Ok(());
         }
         let call = shadow.call().args(["update-index", "-z", "--index-info"]);
-        call.input(lines).limit(WRITE).run().await?;
+        call.input(lines).limit(WRITE_CALL_TIMEOUT).run().await?;
         lock.replace(shadow.index())
     }
 }
@@ -225,7 +230,8 @@ struct Changes {
 impl Changes {
     async fn of(shadow: &Shadow<'_>, base: &Commit, commit: &Commit) -> Result<Self, GitError> {
         let call = shadow.call().args(["diff-tree", "-r", "-z", "--no-renames", "--raw"]);
-        let call = call.args(["--full-index", base.as_str(), commit.as_str()]).limit(WRITE);
+        let call =
+            call.args(["--full-index", base.as_str(), commit.as_str()]).limit(WRITE_CALL_TIMEOUT);
         let list = call.run().await?.stdout;
         let mut by_path = BTreeMap::new();
         let mut fields = list.split(|b| *b == 0);
@@ -253,13 +259,14 @@ async fn unchanged(
     commit: &Commit,
     changes: &Changes,
 ) -> Result<BTreeSet<Vec<u8>>, GitError> {
-    shadow.call().args(["read-tree", commit.as_str()]).limit(WRITE).run().await?;
+    shadow.call().args(["read-tree", commit.as_str()]).limit(WRITE_CALL_TIMEOUT).run().await?;
     let refresh = shadow.call().args(["update-index", "-q", "--refresh"]);
-    refresh.fine(&[0, 1]).limit(WRITE).run().await?;
-    let list = shadow.call().args(["diff-files", "-z", "--name-only"]).limit(WRITE);
+    refresh.fine(&[0, 1]).limit(WRITE_CALL_TIMEOUT).run().await?;
+    let list = shadow.call().args(["diff-files", "-z", "--name-only"]).limit(WRITE_CALL_TIMEOUT);
     let list = list.run().await?.stdout;
     let differs: BTreeSet<&[u8]> = list.split(|b| *b == 0).collect();
-    let listed = shadow.call().args(["ls-files", "-z"]).limit(WRITE).run().await?.stdout;
+    let listed =
+        shadow.call().args(["ls-files", "-z"]).limit(WRITE_CALL_TIMEOUT).run().await?.stdout;
     let listed: BTreeSet<&[u8]> = listed.split(|b| *b == 0).collect();
     let root = shadow.files().map(Path::to_owned).unwrap_or_default();
     let same = |path: &&Vec<u8>| match listed.contains(path.as_slice()) {
@@ -278,7 +285,7 @@ async fn is_torn(
     change: &Change,
 ) -> Result<bool, GitError> {
     let file = checkout.root.join(OsStr::from_bytes(path));
-    let found = match untrusted::read(&file, LONGEST_TORN) {
+    let found = match untrusted::read(&file, MAX_COMPARED_FILE_BYTES) {
         Ok(found) => found,
         Err(unfit) => return Ok(unfit.is_missing() && change.old.is_some()),
     };
@@ -287,7 +294,7 @@ async fn is_torn(
     };
     let object = String::from_utf8_lossy(&entry.object).into_owned();
     let call = shadow.call().args(["cat-file", "blob", &object]);
-    let whole = call.limit(WRITE).run().await?.stdout;
+    let whole = call.limit(WRITE_CALL_TIMEOUT).run().await?.stdout;
     Ok(whole.starts_with(&found))
 }
 

@@ -6,10 +6,10 @@ use utoipa::ToSchema;
 
 use musher_core::pool::TextKey;
 use musher_core::{
-    AgentName, EndWish, ErrorInfo, Line, Outcome, RunId, SessionId, SlotId, StoryId, Words,
+    AgentName, EndWish, ErrorInfo, FirstPrompt, Outcome, RunId, RunLine, SessionId, SlotId, StoryId,
 };
 
-use super::{Filter, Spent, spent};
+use super::{Filter, SpentView, spent};
 use crate::journal::{JournalError, Views, lookup, rows};
 
 /// How many letters of a prompt are shown.
@@ -34,7 +34,7 @@ pub struct RunView {
     pub of: Option<RunId>,
     /// `main`, or `fork` if it stands beside the agent's run.
     #[schema(value_type = String)]
-    pub line: Line,
+    pub line: RunLine,
     /// `queued`, `preparing`, `starting`, `live`, `closing`, `finishing` or `over`.
     pub phase: String,
     /// `stop` or `kill`, if a person wants it to end.
@@ -63,7 +63,7 @@ pub struct RunView {
     pub parked: bool,
     /// How many of its asks wait for a person.
     pub open_asks: u64,
-    pub spent: Spent,
+    pub spent: SpentView,
     /// The head of the words that it began with, where they were a person's own and not the story's.
     pub prompt: Option<String>,
     pub queued_at: i64,
@@ -240,9 +240,9 @@ fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<RunView> {
 
 fn prompt(db: &Transaction<'_>, row: &Row<'_>, run: RunId) -> rusqlite::Result<Option<String>> {
     let kept_under = match rows::get_json(row, "words")? {
-        Words::Own => run,
-        Words::Of { run } => run,
-        Words::Story | Words::Continue => return Ok(None),
+        FirstPrompt::Own => run,
+        FirstPrompt::Of { run } => run,
+        FirstPrompt::Story | FirstPrompt::Continue => return Ok(None),
     };
     let text = lookup::text(db, &TextKey::Prompt(kept_under))?;
     Ok(text.map(|text| text.chars().take(PROMPT_HEAD).collect()))

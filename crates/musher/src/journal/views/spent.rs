@@ -20,7 +20,8 @@ const USAGE: &str = "usage LEFT JOIN usage_marks ON usage_marks.fact = usage.fac
 
 /// Tokens in disjoint buckets, and what they cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, ToSchema)]
-pub struct Spent {
+#[schema(as = Spent)]
+pub struct SpentView {
     pub input: u64,
     pub cache_read: u64,
     pub cache_write_5m: u64,
@@ -64,17 +65,18 @@ impl UsageBy {
 
 /// The sum for one run, story, agent, model or day.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub struct UsageRow {
+#[schema(as = UsageRow)]
+pub struct UsageRowView {
     /// The run, story, agent or model, or the day as Unix milliseconds of its begin; absent for an unnamed model.
     pub key: Option<String>,
     /// The part of it, if it was split; written as a key is.
     pub part: Option<String>,
-    pub spent: Spent,
+    pub spent: SpentView,
 }
 
 impl Views {
     /// What was spent since a moment (Unix milliseconds), in the order of the keys.
-    pub fn usage(&self, by: UsageBy, since: i64) -> Result<Vec<UsageRow>, JournalError> {
+    pub fn usage(&self, by: UsageBy, since: i64) -> Result<Vec<UsageRowView>, JournalError> {
         self.usage_split(by, None, since)
     }
 
@@ -84,7 +86,7 @@ impl Views {
         by: UsageBy,
         split: Option<UsageBy>,
         since: i64,
-    ) -> Result<Vec<UsageRow>, JournalError> {
+    ) -> Result<Vec<UsageRowView>, JournalError> {
         self.read(|db| {
             let key = by.column();
             let part = split.map_or("NULL", UsageBy::column);
@@ -99,7 +101,7 @@ impl Views {
                 let part = split.map(|split| Key::read(row, "part", split)).transpose()?;
                 sums.entry((Key::read(row, "key", by)?, part)).or_default().add(&Line::read(row)?);
             }
-            let row = |((key, part), sum): ((Key, Option<Key>), Sum)| UsageRow {
+            let row = |((key, part), sum): ((Key, Option<Key>), Sum)| UsageRowView {
                 key: key.text(),
                 part: part.and_then(Key::text),
                 spent: sum.spent(),
@@ -111,7 +113,7 @@ impl Views {
 
 impl Views {
     /// What was spent since a moment, if anything was. The newest is read first, so that only what is wanted is read.
-    pub fn spent_since(&self, since: i64) -> Result<Option<Spent>, JournalError> {
+    pub fn spent_since(&self, since: i64) -> Result<Option<SpentView>, JournalError> {
         self.read(|db| {
             let mut sum = Sum::default();
             let sql = format!("SELECT {SPEND}, at FROM {USAGE} ORDER BY usage.fact DESC");
@@ -186,18 +188,18 @@ impl Key {
     }
 }
 
-pub(super) fn of_run(db: &Transaction<'_>, run: RunId) -> rusqlite::Result<Spent> {
+pub(super) fn of_run(db: &Transaction<'_>, run: RunId) -> rusqlite::Result<SpentView> {
     sum(db, &format!("SELECT {SPEND} FROM {USAGE} WHERE run = ?1"), [rows::run_number(run)])
 }
 
-pub(super) fn of_story(db: &Transaction<'_>, story: &StoryId) -> rusqlite::Result<Spent> {
+pub(super) fn of_story(db: &Transaction<'_>, story: &StoryId) -> rusqlite::Result<SpentView> {
     let sql = format!(
         "SELECT {SPEND} FROM runs JOIN {USAGE} WHERE usage.run = runs.id AND runs.story = ?1"
     );
     sum(db, &sql, [story.as_str()])
 }
 
-fn sum(db: &Transaction<'_>, sql: &str, params: impl Params) -> rusqlite::Result<Spent> {
+fn sum(db: &Transaction<'_>, sql: &str, params: impl Params) -> rusqlite::Result<SpentView> {
     let mut sum = Sum::default();
     let mut sql = db.prepare_cached(sql)?;
     let mut found = sql.query(params)?;
@@ -272,10 +274,10 @@ impl Sum {
         if self.untold.is_subset(&self.told) { all } else { all.at_least(all.known_cost()) }
     }
 
-    fn spent(self) -> Spent {
+    fn spent(self) -> SpentView {
         let all = self.total();
         let tokens = all.tokens;
-        Spent {
+        SpentView {
             input: tokens.input,
             cache_read: tokens.cache_read,
             cache_write_5m: tokens.cache_write_5m,

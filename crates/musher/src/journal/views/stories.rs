@@ -7,11 +7,11 @@ use utoipa::ToSchema;
 use musher_core::pool::TextKey;
 use musher_core::{AgentName, ErrorInfo, Outcome, RunId, StoryId};
 
-use super::{Filter, Spent, spent};
+use super::{Filter, SpentView, spent};
 use crate::journal::{JournalError, Views, lookup, rows};
 
 /// How many letters of an error are shown with its story.
-const LONGEST_ERROR: usize = 300;
+const MAX_ERROR_CHARS: usize = 300;
 
 /// Where a story is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -34,10 +34,10 @@ pub struct StoryView {
     pub state: StoryPhase,
     /// The commit that its merge made.
     pub merged: Option<String>,
-    pub runs: StoryRuns,
+    pub runs: StoryRunsView,
     /// How many asks of its runs wait for a person.
     pub open_asks: u64,
-    pub spent: Spent,
+    pub spent: SpentView,
     /// Its newest run.
     pub latest: Option<LatestRun>,
     /// What would not merge into the project's branch now; absent when no conflict is known. The door fills it in.
@@ -83,7 +83,8 @@ pub struct LineCount {
 
 /// How many runs a story has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-pub struct StoryRuns {
+#[schema(as = StoryRuns)]
+pub struct StoryRunsView {
     pub all: u64,
     /// Those that are not over.
     pub live: u64,
@@ -174,7 +175,7 @@ fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<StoryView> {
         title: lookup::text(db, &TextKey::StoryTitle(id.clone()))?,
         state: rows::get_word(row, "state")?,
         merged: row.get("merged")?,
-        runs: StoryRuns { all: number("all_runs")?, live: number("live_runs")? },
+        runs: StoryRunsView { all: number("all_runs")?, live: number("live_runs")? },
         open_asks: number("open_asks")?,
         spent: spent::of_story(db, &id)?,
         latest: latest(db, &id)?,
@@ -209,5 +210,5 @@ fn latest(db: &Transaction<'_>, story: &StoryId) -> rusqlite::Result<Option<Late
 /// The first line that says something, and not too much of it.
 fn one_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
-    line.unwrap_or_default().chars().take(LONGEST_ERROR).collect()
+    line.unwrap_or_default().chars().take(MAX_ERROR_CHARS).collect()
 }

@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::Errand;
-use super::name::RunName;
-use crate::mcp::office::Wanted;
+use super::OperatorTool;
+use super::name::RunPathName;
+use crate::mcp::api_client::ApiRequest;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,14 +24,14 @@ pub(super) struct ListAsks {
     limit: Option<u32>,
 }
 
-impl Errand for ListAsks {
+impl OperatorTool for ListAsks {
     const NAME: &'static str = "list_asks";
     const ABOUT: &'static str =
         "List what waits for a person, the oldest first: approvals, questions, plans and forms.";
     const KIND: ToolKind = ToolKind::Read;
 
-    fn wanted(self) -> Wanted {
-        Wanted::read(["asks"])
+    fn wanted(self) -> ApiRequest {
+        ApiRequest::read(["asks"])
             .with("run", self.run)
             .with("story", self.story)
             .with("limit", self.limit)
@@ -41,7 +41,7 @@ impl Errand for ListAsks {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AnswerAsk {
-    run: RunName,
+    run: RunPathName,
     /// The ask's id, as list_asks tells it.
     #[schemars(length(min = 1))]
     ask: AskName,
@@ -97,13 +97,13 @@ struct Reply {
     text: Option<String>,
 }
 
-impl Errand for AnswerAsk {
+impl OperatorTool for AnswerAsk {
     const NAME: &'static str = "answer_ask";
     const ABOUT: &'static str = "Answer an ask with what your person decided after they saw it. Do not decide in their place.";
     const KIND: ToolKind = ToolKind::Other;
 
-    fn wanted(self) -> Wanted {
+    fn wanted(self) -> ApiRequest {
         let path = ["runs", self.run.as_str(), "asks", &self.ask.0, "answer"];
-        Wanted::command(path, json!({ "answer": self.answer, "shown": self.shown }))
+        ApiRequest::command(path, json!({ "answer": self.answer, "shown": self.shown }))
     }
 }

@@ -7,15 +7,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::Errand;
-use super::name::RunName;
-use crate::client::views::{Diff, FileDiff};
-use crate::mcp::office::Wanted;
+use super::OperatorTool;
+use super::name::RunPathName;
+use crate::client::views::{ApiDiff, ApiFileDiff};
+use crate::mcp::api_client::ApiRequest;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadDiff {
-    run: RunName,
+    run: RunPathName,
     /// Since when; since the branch left the project's own when left out.
     since: Option<Since>,
 }
@@ -38,19 +38,19 @@ impl Since {
     }
 }
 
-impl Errand for ReadDiff {
+impl OperatorTool for ReadDiff {
     const NAME: &'static str = "read_diff";
     const ABOUT: &'static str = "Read what a run's branch changes, as a unified diff.";
     const KIND: ToolKind = ToolKind::Read;
 
-    fn wanted(self) -> Wanted {
-        Wanted::read(["runs", self.run.as_str(), "diff"])
+    fn wanted(self) -> ApiRequest {
+        ApiRequest::read(["runs", self.run.as_str(), "diff"])
             .with("since", self.since.map(Since::as_str))
     }
 
     /// The text holds the lines; for programs there is the list of files.
     fn shown(reply: Json) -> (Json, String) {
-        let diff: Diff = serde_json::from_value(reply).unwrap_or_default();
+        let diff: ApiDiff = serde_json::from_value(reply).unwrap_or_default();
         let mut text: String = diff.files.iter().map(unified).collect();
         match (diff.files.is_empty(), diff.truncated) {
             (true, _) => text.push_str("The run changes nothing."),
@@ -71,7 +71,7 @@ impl Errand for ReadDiff {
     }
 }
 
-fn unified(file: &FileDiff) -> String {
+fn unified(file: &ApiFileDiff) -> String {
     let old = file.old_path.as_deref().unwrap_or(&file.path);
     let mut text = format!("--- a/{old}\n+++ b/{}\n", file.path);
     if file.binary {

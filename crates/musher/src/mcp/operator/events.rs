@@ -5,20 +5,20 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::Errand;
-use super::name::RunName;
-use crate::mcp::office::Wanted;
+use super::OperatorTool;
+use super::name::RunPathName;
+use crate::mcp::api_client::ApiRequest;
 
 /// Events on a page when nobody says, and at most.
 const PAGE: u64 = 50;
-const LONGEST_PAGE: u64 = 500;
+const MAX_OPERATOR_PAGE_EVENTS: u64 = 500;
 /// The longest text inside an event; a model rarely needs a whole file.
-const LONGEST_TEXT: usize = 2_000;
+const MAX_EVENT_TEXT_BYTES: usize = 2_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadEvents {
-    run: RunName,
+    run: RunPathName,
     /// The `next` of the page before; left out, the page begins with the first event.
     cursor: Option<String>,
     /// Begin with the last so many events instead.
@@ -29,17 +29,17 @@ pub(super) struct ReadEvents {
     kinds: Option<Vec<String>>,
 }
 
-impl Errand for ReadEvents {
+impl OperatorTool for ReadEvents {
     const NAME: &'static str = "read_events";
     const ABOUT: &'static str =
         "Read a page of what a run did, event by event. Long texts are cut.";
     const KIND: ToolKind = ToolKind::Read;
 
-    fn wanted(self) -> Wanted {
-        Wanted::read(["runs", self.run.as_str(), "events"])
+    fn wanted(self) -> ApiRequest {
+        ApiRequest::read(["runs", self.run.as_str(), "events"])
             .with("after", self.cursor)
             .with("last", self.last)
-            .with("limit", Some(self.limit.unwrap_or(PAGE).clamp(1, LONGEST_PAGE)))
+            .with("limit", Some(self.limit.unwrap_or(PAGE).clamp(1, MAX_OPERATOR_PAGE_EVENTS)))
             .with("kinds", self.kinds.map(|kinds| kinds.join(",")))
     }
 
@@ -56,8 +56,8 @@ impl Errand for ReadEvents {
 /// Cuts every long text in a value.
 fn shorten(value: &mut Json) {
     match value {
-        Json::String(text) if text.len() > LONGEST_TEXT => {
-            let end = text.floor_char_boundary(LONGEST_TEXT);
+        Json::String(text) if text.len() > MAX_EVENT_TEXT_BYTES => {
+            let end = text.floor_char_boundary(MAX_EVENT_TEXT_BYTES);
             let rest = text.len() - end;
             text.truncate(end);
             text.push_str(&format!("… ({rest} more bytes)"));

@@ -9,15 +9,15 @@ use serde::Deserialize;
 /// The name of a run, which was checked: it can be a step of a path and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub(super) struct RunName(String);
+pub(super) struct RunPathName(String);
 
-impl RunName {
+impl RunPathName {
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl TryFrom<String> for RunName {
+impl TryFrom<String> for RunPathName {
     type Error = IdError;
 
     fn try_from(text: String) -> Result<Self, IdError> {
@@ -33,7 +33,7 @@ impl TryFrom<String> for RunName {
     }
 }
 
-impl JsonSchema for RunName {
+impl JsonSchema for RunPathName {
     fn schema_name() -> Cow<'static, str> {
         "RunName".into()
     }

@@ -5,21 +5,21 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Errand;
-use super::name::RunName;
-use crate::mcp::office::Wanted;
+use super::OperatorTool;
+use super::name::RunPathName;
+use crate::mcp::api_client::ApiRequest;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListAgents {}
 
-impl Errand for ListAgents {
+impl OperatorTool for ListAgents {
     const NAME: &'static str = "list_agents";
     const ABOUT: &'static str = "List the team: its agents, and the runs that each of them is at.";
     const KIND: ToolKind = ToolKind::Read;
 
-    fn wanted(self) -> Wanted {
-        Wanted::read(["agents"])
+    fn wanted(self) -> ApiRequest {
+        ApiRequest::read(["agents"])
     }
 }
 
@@ -38,15 +38,15 @@ pub(super) struct StartRun {
     prompt: Option<String>,
 }
 
-impl Errand for StartRun {
+impl OperatorTool for StartRun {
     const NAME: &'static str = "start_run";
     const ABOUT: &'static str =
         "Start an agent on a story. The reply names the run; wait_for_runs tells when it is over.";
     const KIND: ToolKind = ToolKind::Other;
 
-    fn wanted(self) -> Wanted {
+    fn wanted(self) -> ApiRequest {
         let body = json!({ "agent": self.agent, "model": self.model, "prompt": self.prompt });
-        Wanted::command(["stories", self.story.as_str(), "start"], body)
+        ApiRequest::command(["stories", self.story.as_str(), "start"], body)
     }
 }
 
@@ -68,14 +68,14 @@ pub(super) struct ListRuns {
     limit: Option<u32>,
 }
 
-impl Errand for ListRuns {
+impl OperatorTool for ListRuns {
     const NAME: &'static str = "list_runs";
     const ABOUT: &'static str =
         "List the runs, those that are not over first, with state, outcome, cost and open asks.";
     const KIND: ToolKind = ToolKind::Read;
 
-    fn wanted(self) -> Wanted {
-        Wanted::read(["runs"])
+    fn wanted(self) -> ApiRequest {
+        ApiRequest::read(["runs"])
             .with("story", self.story)
             .with("agent", self.agent)
             .with("state", self.live.filter(|live| *live).map(|_| "live"))
@@ -87,69 +87,69 @@ impl Errand for ListRuns {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadRun {
-    run: RunName,
+    run: RunPathName,
 }
 
-impl Errand for ReadRun {
+impl OperatorTool for ReadRun {
     const NAME: &'static str = "read_run";
     const ABOUT: &'static str =
         "Read how a run stands: its phase, outcome, branch, cost and open asks.";
     const KIND: ToolKind = ToolKind::Read;
 
-    fn wanted(self) -> Wanted {
-        Wanted::read(["runs", self.run.as_str()])
+    fn wanted(self) -> ApiRequest {
+        ApiRequest::read(["runs", self.run.as_str()])
     }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PromptRun {
-    run: RunName,
+    run: RunPathName,
     /// What the agent is to do next.
     text: String,
 }
 
-impl Errand for PromptRun {
+impl OperatorTool for PromptRun {
     const NAME: &'static str = "prompt_run";
     const ABOUT: &'static str =
         "Give an agent more to do. A run that is over goes on in a new run, which the reply names.";
     const KIND: ToolKind = ToolKind::Other;
 
-    fn wanted(self) -> Wanted {
-        Wanted::command(["runs", self.run.as_str(), "prompt"], json!({ "text": self.text }))
+    fn wanted(self) -> ApiRequest {
+        ApiRequest::command(["runs", self.run.as_str(), "prompt"], json!({ "text": self.text }))
     }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InterruptRun {
-    run: RunName,
+    run: RunPathName,
 }
 
-impl Errand for InterruptRun {
+impl OperatorTool for InterruptRun {
     const NAME: &'static str = "interrupt_run";
     const ABOUT: &'static str =
         "End the turn of a run and keep its session, so that it can be told something else.";
     const KIND: ToolKind = ToolKind::Other;
 
-    fn wanted(self) -> Wanted {
-        Wanted::command(["runs", self.run.as_str(), "interrupt"], json!({}))
+    fn wanted(self) -> ApiRequest {
+        ApiRequest::command(["runs", self.run.as_str(), "interrupt"], json!({}))
     }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StopRun {
-    run: RunName,
+    run: RunPathName,
 }
 
-impl Errand for StopRun {
+impl OperatorTool for StopRun {
     const NAME: &'static str = "stop_run";
     const ABOUT: &'static str =
         "End a run gently. What it did stays on its branch, and it can be gone on with.";
     const KIND: ToolKind = ToolKind::Other;
 
-    fn wanted(self) -> Wanted {
-        Wanted::command(["runs", self.run.as_str(), "stop"], json!({}))
+    fn wanted(self) -> ApiRequest {
+        ApiRequest::command(["runs", self.run.as_str(), "stop"], json!({}))
     }
 }

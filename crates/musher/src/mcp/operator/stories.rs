@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Errand;
-use crate::mcp::office::Wanted;
+use super::OperatorTool;
+use crate::mcp::api_client::ApiRequest;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -19,14 +19,14 @@ pub(super) struct ListStories {
     limit: Option<u32>,
 }
 
-impl Errand for ListStories {
+impl OperatorTool for ListStories {
     const NAME: &'static str = "list_stories";
     const ABOUT: &'static str =
         "List the stories, the newest first, with their state and their number of runs.";
     const KIND: ToolKind = ToolKind::Read;
 
-    fn wanted(self) -> Wanted {
-        Wanted::read(["stories"])
+    fn wanted(self) -> ApiRequest {
+        ApiRequest::read(["stories"])
             .with("archived", self.archived)
             .with("before", self.cursor)
             .with("limit", self.limit)
@@ -41,13 +41,13 @@ pub(super) struct ReadStory {
     story: StoryId,
 }
 
-impl Errand for ReadStory {
+impl OperatorTool for ReadStory {
     const NAME: &'static str = "read_story";
     const ABOUT: &'static str = "Read a story with its whole text.";
     const KIND: ToolKind = ToolKind::Read;
 
-    fn wanted(self) -> Wanted {
-        Wanted::read(["stories", self.story.as_str()])
+    fn wanted(self) -> ApiRequest {
+        ApiRequest::read(["stories", self.story.as_str()])
     }
 }
 
@@ -62,13 +62,13 @@ pub(super) struct AddStory {
     id: Option<StoryId>,
 }
 
-impl Errand for AddStory {
+impl OperatorTool for AddStory {
     const NAME: &'static str = "add_story";
     const ABOUT: &'static str = "Add a story. Nobody works on it until a run is started.";
     const KIND: ToolKind = ToolKind::Other;
 
-    fn wanted(self) -> Wanted {
+    fn wanted(self) -> ApiRequest {
         let body = json!({ "title": self.title, "text": self.text, "id": self.id });
-        Wanted::command(["stories"], body)
+        ApiRequest::command(["stories"], body)
     }
 }

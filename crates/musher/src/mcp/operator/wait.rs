@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use musher_runtime::tools::{Progress, ToolReply};
+use musher_runtime::tools::{CallProgress, ToolReply};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use tokio::time::{Instant, sleep_until};
 
-use super::name::RunName;
+use super::name::RunPathName;
 use super::refused;
-use crate::mcp::office::{News, Office, Wanted};
+use crate::mcp::api_client::{ApiClient, ApiRequest, ChangeNotice};
 
 pub(super) const NAME: &str = "wait_for_runs";
 pub(super) const ABOUT: &str = "\
@@ -20,20 +20,20 @@ then wait again.";
 
 /// How long it waits when nobody says, which most clients let pass, and at most.
 const USUAL: u64 = 50;
-const LONGEST: u64 = 3600;
+const MAX_WAIT_SECONDS: u64 = 3600;
 /// Runs that are waited for at once.
 const RUNS: usize = 50;
 /// Facts come in crowds, and one look serves them all.
-const GATHER: Duration = Duration::from_millis(100);
+const FACT_DEBOUNCE_DELAY: Duration = Duration::from_millis(100);
 /// Looked at even when nothing is heard.
-const LOOK: Duration = Duration::from_secs(15);
+const RUNS_POLL_INTERVAL: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WaitForRuns {
     /// The runs to wait for, all of them.
     #[schemars(length(min = 1, max = 50))]
-    runs: Vec<RunName>,
+    runs: Vec<RunPathName>,
     /// What to wait for; `needs_person` when left out.
     #[serde(default)]
     until: Until,
@@ -52,21 +52,21 @@ enum Until {
 }
 
 pub(super) async fn wait(
-    office: &dyn Office,
+    office: &dyn ApiClient,
     given: WaitForRuns,
-    progress: &Progress,
+    progress: &CallProgress,
 ) -> Result<ToolReply, ToolReply> {
     if given.runs.is_empty() || given.runs.len() > RUNS {
         return Err(ToolReply::failed(format!("name 1 to {RUNS} runs")));
     }
-    let seconds = given.timeout_seconds.unwrap_or(USUAL).min(LONGEST);
+    let seconds = given.timeout_seconds.unwrap_or(USUAL).min(MAX_WAIT_SECONDS);
     let limit = Instant::now() + Duration::from_secs(seconds);
     let mut news = Some(office.news());
     let mut told = String::new();
     loop {
         let mut seen = Vec::new();
         for run in &given.runs {
-            let found = office.ask(Wanted::read(["runs", run.as_str()])).await;
+            let found = office.ask(ApiRequest::read(["runs", run.as_str()])).await;
             seen.push(found.map_err(|why| refused(&why))?);
         }
         let now = in_words(&seen);
@@ -78,10 +78,10 @@ pub(super) async fn wait(
         if reached.is_some() || Instant::now() >= limit {
             return Ok(reply(reached, &told, &seen));
         }
-        let look_at = limit.min(Instant::now() + LOOK);
+        let look_at = limit.min(Instant::now() + RUNS_POLL_INTERVAL);
         tokio::select! {
             more = next(&mut news) => match more {
-                Some(()) => sleep_until(limit.min(Instant::now() + GATHER)).await,
+                Some(()) => sleep_until(limit.min(Instant::now() + FACT_DEBOUNCE_DELAY)).await,
                 // The server went away; it is looked for again at the next look.
                 None => {
                     news = None;
@@ -93,7 +93,7 @@ pub(super) async fn wait(
     }
 }
 
-async fn next(news: &mut Option<News>) -> Option<()> {
+async fn next(news: &mut Option<ChangeNotice>) -> Option<()> {
     match news {
         Some(news) => news.next().await,
         None => std::future::pending().await,

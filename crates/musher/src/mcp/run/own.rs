@@ -4,9 +4,9 @@ use std::pin::Pin;
 
 use musher_core::{Ask, Question};
 use musher_runtime::tools::{
-    Effect, Progress, ReplyFuture, ToolCall, ToolHost, ToolReply, ToolSpec,
+    CallProgress, ReplyFuture, SessionEffect, ToolCall, ToolHost, ToolReply, ToolSpec,
 };
-use musher_runtime::{Asked, CancellationToken, CommandError, Remark, SessionHandle};
+use musher_runtime::{CancellationToken, CommandError, HostAsk, Remark, SessionHandle};
 
 /// The tools of a run that speak to its session. Which session that is was settled when the run began.
 #[derive(Debug)]
@@ -23,21 +23,21 @@ impl<H: ToolHost> Own<H> {
     async fn settle(
         &self,
         reply: ToolReply,
-        progress: &Progress,
+        progress: &CallProgress,
         cancel: &CancellationToken,
     ) -> ToolReply {
         let remark = match &reply.effect {
-            Effect::None => return reply,
-            Effect::Question(questions) => {
+            SessionEffect::None => return reply,
+            SessionEffect::Question(questions) => {
                 progress.say("waiting for the person");
                 return self.ask(questions.clone(), cancel).await;
             }
-            Effect::Plan(entries) => Remark::Plan(entries.clone()),
-            Effect::Progress { text } => Remark::Progress(text.clone()),
-            Effect::Finish { summary } => Remark::Summary(summary.clone()),
+            SessionEffect::Plan(entries) => Remark::Plan(entries.clone()),
+            SessionEffect::Progress { text } => Remark::Progress(text.clone()),
+            SessionEffect::Finish { summary } => Remark::Summary(summary.clone()),
         };
         match self.session.remark(remark).await {
-            Ok(()) => reply.with_effect(Effect::None),
+            Ok(()) => reply.with_effect(SessionEffect::None),
             Err(error) => failed(&error),
         }
     }
@@ -45,7 +45,7 @@ impl<H: ToolHost> Own<H> {
     /// Puts questions to the person through the driver, which alone knows who may answer and until when.
     async fn ask(&self, questions: Vec<Question>, cancel: &CancellationToken) -> ToolReply {
         let body = Ask::Question { questions: questions.clone() };
-        let Asked { ask, answer } = match self.session.ask(body).await {
+        let HostAsk { ask, answer } = match self.session.ask(body).await {
             Ok(asked) => asked,
             Err(error) => return failed(&error),
         };

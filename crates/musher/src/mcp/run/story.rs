@@ -12,7 +12,7 @@ const NAME: &str = "story";
 
 /// What a run is about. One without a server has no ids.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Story {
+pub struct RunStory {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,7 +28,7 @@ pub struct Story {
 struct Nothing {}
 
 /// Tells the story of one run. It knows no other, so none can be named.
-impl ToolHost for Story {
+impl ToolHost for RunStory {
     fn tools(&self) -> Vec<ToolSpec> {
         let about = "Reads the story that you work on: what is wanted, and when it is done.";
         vec![input::spec::<Nothing>(NAME, about, ToolKind::Read)]

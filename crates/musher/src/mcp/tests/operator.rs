@@ -7,30 +7,30 @@ use musher_runtime::tools::{ToolCall, ToolHost, ToolReply};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-use crate::mcp::office::{News, Office, Refused, Replying, Wanted};
+use crate::mcp::api_client::{ApiClient, ApiRefused, ApiRequest, ChangeNotice, Replying};
 use crate::mcp::operator::Operator;
 
 /// An office whose replies are all the same.
 #[derive(Debug, Clone, Default)]
 struct Desk {
-    asked: Arc<Mutex<Vec<Wanted>>>,
+    asked: Arc<Mutex<Vec<ApiRequest>>>,
     reply: Json,
 }
 
-impl Office for Desk {
-    fn ask(&self, wanted: Wanted) -> Replying<'_> {
+impl ApiClient for Desk {
+    fn ask(&self, wanted: ApiRequest) -> Replying<'_> {
         self.asked.lock().unwrap().push(wanted);
-        let refused = || Refused { detail: "no".into(), hint: Some("ask again".into()) };
+        let refused = || ApiRefused { detail: "no".into(), hint: Some("ask again".into()) };
         let reply = if self.reply.is_null() { Err(refused()) } else { Ok(self.reply.clone()) };
         Box::pin(std::future::ready(reply))
     }
 
-    fn news(&self) -> News {
+    fn news(&self) -> ChangeNotice {
         Box::pin(futures_util::stream::pending())
     }
 }
 
-fn call(desk: &Desk, name: &str, input: Json) -> (ToolReply, Vec<Wanted>) {
+fn call(desk: &Desk, name: &str, input: Json) -> (ToolReply, Vec<ApiRequest>) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     let operator = Operator::new(desk.clone());

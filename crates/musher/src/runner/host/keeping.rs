@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-use musher_core::{ErrorClass, ErrorInfo, Event, EventKind, Scope, SessionEnded};
+use musher_core::{ErrorClass, ErrorInfo, Event, EventKind, EventScope, SessionEnded};
 use musher_runtime::{give_back_memory, keep_memory};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::super::log::raw::RawWriter;
 use super::super::log::{LogError, Urgency, Writer, close_short};
-use super::{HostError, RETRY};
+use super::{FULL_DISK_RETRY_DELAY, HostError};
 
 /// What is not pressing is made durable after this long.
-const SYNC: Duration = Duration::from_secs(1);
+const LAZY_SYNC_DELAY: Duration = Duration::from_secs(1);
 /// What is pressing is made durable at once; but when one thing presses after another, they share a sync.
-const GATHER: Duration = Duration::from_millis(5);
+const URGENT_SYNC_DELAY: Duration = Duration::from_millis(5);
 /// Syncs that press one after another take at most one part in so many of the time: the agent must be heard, too.
 const SHARE: u32 = 4;
 /// A copy of the output that is so old is packed with the next sync: packing every few bytes would cost much.
-const FRESH: Duration = Duration::from_millis(100);
+const RAW_COPY_MAX_AGE: Duration = Duration::from_millis(100);
 /// An agent that says so much without a rest needs the same memory again and again; to give it back and take it anew would
 /// cost more than the words.
 const MUCH: usize = 256 * 1024;
@@ -85,7 +85,7 @@ impl Keeping {
         };
         let by = match appended.urgency {
             Urgency::Now => self.rested.max(Instant::now()),
-            Urgency::Soon => Instant::now() + SYNC,
+            Urgency::Soon => Instant::now() + LAZY_SYNC_DELAY,
         };
         self.unsynced = Some(self.unsynced.map_or(by, |earlier| earlier.min(by)));
         self.batch.clear();
@@ -106,8 +106,12 @@ impl Keeping {
         self.unsynced = None;
         self.durable.send_replace(self.writer.synced_seq());
         let now = Instant::now();
-        self.rested = now + GATHER.max((now - began) * (SHARE - 1));
-        if self.unpacked.is_some_and(|since| now - since >= FRESH) { self.pack() } else { Ok(()) }
+        self.rested = now + URGENT_SYNC_DELAY.max((now - began) * (SHARE - 1));
+        if self.unpacked.is_some_and(|since| now - since >= RAW_COPY_MAX_AGE) {
+            self.pack()
+        } else {
+            Ok(())
+        }
     }
 
     /// Takes a copy of what the agent printed.
@@ -123,7 +127,7 @@ impl Keeping {
 
     /// When the copy is packed though nothing presses.
     pub(super) fn pack_at(&self) -> Option<Instant> {
-        self.unpacked.map(|since| since + SYNC)
+        self.unpacked.map(|since| since + LAZY_SYNC_DELAY)
     }
 
     /// Lets readers find all of the copy.
@@ -157,7 +161,7 @@ impl Keeping {
     pub(super) async fn refuse(mut self, why: String, at: i64) -> Result<(), HostError> {
         let end = SessionEnded::unbegun(ErrorInfo::new(ErrorClass::Config, why));
         let kind = EventKind::SessionEnded(Box::new(end));
-        let scope = Scope::Main;
+        let scope = EventScope::Main;
         self.batch.push(Event { seq: 1, at, kind, turn: None, scope, raw: None });
         self.write()?;
         self.finish().await
@@ -179,7 +183,7 @@ impl Keeping {
                     if attempt.is_power_of_two() {
                         tracing::warn!(attempt, cause = %error, "outcome cannot be written, trying again");
                     }
-                    tokio::time::sleep(RETRY).await;
+                    tokio::time::sleep(FULL_DISK_RETRY_DELAY).await;
                 }
                 done => return Ok(done?),
             }

@@ -75,14 +75,14 @@ mod tests {
 
     use super::*;
 
-    const LONGEST: usize = 32 * 1024;
+    const MAX_FIELD_BYTES: usize = 32 * 1024;
     const HEAD: usize = 12 * 1024;
     const TAIL: usize = 4 * 1024;
 
     fn cut_line(value: &Value) -> Value {
         let mut text = b"before".to_vec();
         text.extend(serde_json::to_vec(value).unwrap());
-        cut(&mut text, 6, LONGEST);
+        cut(&mut text, 6, MAX_FIELD_BYTES);
         assert!(text.starts_with(b"before"));
         serde_json::from_slice(&text[6..]).expect("the cut text is JSON")
     }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_long_field_keeps_its_head_and_tail_and_says_how_much_is_gone() {
         let long = format!("{}{}{}", "a".repeat(HEAD), "b".repeat(50_000), "c".repeat(TAIL));
-        let short = "s".repeat(LONGEST);
+        let short = "s".repeat(MAX_FIELD_BYTES);
         let line = json!({"first": short, "long": long, "nested": [{"deep": long}], "last": "x"});
         let after = cut_line(&line);
         assert_eq!(after["first"], line["first"]);
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn the_name_of_a_field_is_never_cut() {
-        let name = "n".repeat(LONGEST + 1);
+        let name = "n".repeat(MAX_FIELD_BYTES + 1);
         let line = json!({ &name: "v" });
         assert_eq!(cut_line(&line), line);
     }
@@ -115,7 +115,7 @@ mod tests {
             skew in "[a-z\"\\\\\n]{0,9}",
             longer in 0usize..9,
         ) {
-            let times = (LONGEST + 9) / serde_json::to_string(&unit).unwrap().len().max(3) + 1 + longer;
+            let times = (MAX_FIELD_BYTES + 9) / serde_json::to_string(&unit).unwrap().len().max(3) + 1 + longer;
             let long = format!("{skew}{}", unit.repeat(times * 2));
             let after = cut_line(&json!({"a": "\\\"", "b": long, "c": [1, null]}));
             prop_assert_eq!(&after["a"], "\\\"");

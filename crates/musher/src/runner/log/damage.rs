@@ -10,7 +10,7 @@ use memchr::memchr;
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
-use super::encode::LONGEST_LINE;
+use super::encode::MAX_LINE_BYTES;
 use super::error::LogError;
 use super::line::{line_at, line_seq};
 use super::segment::{Segment, read_at};
@@ -111,7 +111,7 @@ pub(super) fn sound(lines: &[u8], first: u64) -> usize {
 
 /// Where a segment can be read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Again {
+pub(super) struct ResumePoint {
     pub(super) offset: u64,
     pub(super) seq: u64,
     pub(super) at: i64,
@@ -124,8 +124,8 @@ pub(super) fn again(
     from: u64,
     limit: u64,
     numbers: std::ops::RangeInclusive<u64>,
-) -> Result<Option<Again>, LogError> {
-    let mut found: Option<Again> = None;
+) -> Result<Option<ResumePoint>, LogError> {
+    let mut found: Option<ResumePoint> = None;
     let mut lines = Lines { segment, next: from, limit, buffer: Vec::new(), used: 0, skip: false };
     while let Some((offset, line)) = lines.next()? {
         let seq = line_seq(line).filter(|_| sound_line(line));
@@ -135,7 +135,8 @@ pub(super) fn again(
             return Ok(found);
         }
         let fits = |seq: &u64| numbers.contains(seq);
-        found = seq.filter(fits).map(|seq| Again { offset, seq, at: line_at(line).unwrap_or(0) });
+        found =
+            seq.filter(fits).map(|seq| ResumePoint { offset, seq, at: line_at(line).unwrap_or(0) });
     }
     Ok(found)
 }
@@ -179,7 +180,7 @@ impl Lines<'_> {
             }
             self.buffer.drain(..self.used);
             self.used = 0;
-            if self.buffer.len() > LONGEST_LINE {
+            if self.buffer.len() > MAX_LINE_BYTES {
                 self.buffer.clear();
                 self.skip = true;
             }

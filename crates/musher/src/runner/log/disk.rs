@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 /// How a writer writes and syncs.
-pub trait Disk: Debug {
+pub trait LogDisk: Debug {
     /// Writes some of `bytes` at an offset and tells how many.
     fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<usize>;
 
@@ -35,7 +35,7 @@ pub trait Disk: Debug {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Os;
 
-impl Disk for Os {
+impl LogDisk for Os {
     fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
         file.write_at(bytes, at)
     }

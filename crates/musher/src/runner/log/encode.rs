@@ -6,9 +6,9 @@ use serde_json::Value as Json;
 use super::cut::cut;
 
 /// A field of more bytes than this is cut to head and tail; the whole of it is in the raw files.
-pub const LONG_FIELD: usize = 32 * 1024;
+pub const MAX_FIELD_BYTES: usize = 32 * 1024;
 /// No line is longer than this.
-pub const LONGEST_LINE: usize = 8 * 1024 * 1024;
+pub const MAX_LINE_BYTES: usize = 8 * 1024 * 1024;
 
 /// Appends the event's line to the buffer. A line that is short enough is written once and never looked at again.
 pub(super) fn encode(event: &Event, buffer: &mut Vec<u8>) -> sonic_rs::Result<()> {
@@ -25,10 +25,10 @@ pub(super) fn encode(event: &Event, buffer: &mut Vec<u8>) -> sonic_rs::Result<()
 fn fits(event: &Event, buffer: &mut Vec<u8>) -> sonic_rs::Result<bool> {
     let start = buffer.len();
     let written = sonic_rs::to_writer(&mut *buffer, event);
-    if written.is_ok() && buffer.len() - start > LONG_FIELD {
-        cut(buffer, start, LONG_FIELD);
+    if written.is_ok() && buffer.len() - start > MAX_FIELD_BYTES {
+        cut(buffer, start, MAX_FIELD_BYTES);
     }
-    let fits = buffer.len() - start < LONGEST_LINE;
+    let fits = buffer.len() - start < MAX_LINE_BYTES;
     if !fits || written.is_err() {
         buffer.truncate(start);
     }
@@ -97,7 +97,7 @@ fn leave_out(value: &mut Json) {
 
 #[cfg(test)]
 mod tests {
-    use musher_core::{PlanEntry, RawRef, Scope, ToolOutput, ToolPhase, ToolUpdate};
+    use musher_core::{EventScope, PlanEntry, RawRef, ToolOutput, ToolPhase, ToolUpdate};
     use serde_json::json;
 
     use super::super::line::{line_kind, line_seq};
@@ -105,7 +105,7 @@ mod tests {
 
     fn event(kind: EventKind) -> Event {
         let raw = Some(RawRef::new(7, 9));
-        Event { seq: 3, at: 5, kind, turn: Some(1), scope: Scope::Main, raw }
+        Event { seq: 3, at: 5, kind, turn: Some(1), scope: EventScope::Main, raw }
     }
 
     fn tool(text: String, structured: Option<Json>) -> Event {
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_long_field_is_cut_and_the_event_keeps_its_place_in_the_raw_output() {
         let line = line(&tool("x".repeat(4 << 20), None));
-        assert!(line.len() < LONG_FIELD);
+        assert!(line.len() < MAX_FIELD_BYTES);
         let back: Event = serde_json::from_slice(&line).unwrap();
         assert_eq!(back.raw, Some(RawRef::new(7, 9)));
         assert!(matches!(back.kind, EventKind::Tool(_)));
@@ -140,7 +140,7 @@ mod tests {
     fn a_line_of_endless_small_pieces_stays_below_eight_mebibytes_and_keeps_its_kind() {
         let many: Vec<u64> = (0..2_000_000).collect();
         let line = line(&tool("text".into(), Some(json!(many))));
-        assert!(line.len() < LONG_FIELD);
+        assert!(line.len() < MAX_FIELD_BYTES);
         assert_eq!((line_seq(&line), line_kind(&line)), (Some(3), Some("tool")));
         let back: Event = serde_json::from_slice(&line).unwrap();
         assert_eq!(back.turn, Some(1));

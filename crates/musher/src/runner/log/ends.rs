@@ -10,7 +10,7 @@ use musher_core::{
 
 use super::error::LogError;
 use super::line::{Kinds, lines};
-use super::reader::{Read, Reader};
+use super::reader::{LogRead, LogReader};
 
 const PIECE: usize = 256 * 1024;
 /// The call that stands for all that an agent may have begun when nobody wrote it down any more.
@@ -36,7 +36,7 @@ pub struct OpenEnds {
     pub last_seq: u64,
     /// In the order in which they were opened.
     pub open_asks: Vec<AskId>,
-    pub open_turn: Option<OpenTurn>,
+    pub open_turn: Option<UnendedTurn>,
     /// Calls and tasks without an end, of the agent and its helpers.
     pub work: OpenWork,
     /// Prompts that no turn began with, in the order in which they were taken.
@@ -60,7 +60,7 @@ pub struct OpenEnds {
 
 /// A turn without an end.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct OpenTurn {
+pub struct UnendedTurn {
     pub number: Option<u32>,
     pub prompts: Vec<PromptId>,
     pub began_at: i64,
@@ -70,13 +70,13 @@ pub struct OpenTurn {
 /// Reads a whole log once. `lineage` is that of the session that the run resumed.
 pub fn open_ends(dir: &Path, lineage: Lineage) -> Result<OpenEnds, LogError> {
     let mut ends = OpenEnds { ledger: Ledger::resuming(lineage), ..OpenEnds::default() };
-    let mut reader = Reader::open(dir, None)?;
+    let mut reader = LogReader::open(dir, None)?;
     let kinds = Kinds::new(KINDS);
     let mut buffer = Vec::new();
     loop {
         buffer.clear();
         match reader.read(&mut buffer, PIECE)? {
-            Read::Lines(batch) => {
+            LogRead::Lines(batch) => {
                 ends.last_seq = batch.last;
                 for line in lines(&buffer[batch.lines]).filter(|line| kinds.has(line)) {
                     // A kind that has changed beyond our reading leaves nothing open that we could close.
@@ -85,8 +85,8 @@ pub fn open_ends(dir: &Path, lineage: Lineage) -> Result<OpenEnds, LogError> {
                     }
                 }
             }
-            Read::Reset { .. } => {}
-            Read::End => return Ok(ends),
+            LogRead::Reset { .. } => {}
+            LogRead::End => return Ok(ends),
         }
     }
 }
@@ -132,11 +132,11 @@ impl OpenEnds {
                 self.turns += 1;
                 self.unbegun.retain(|prompt| !prompts.contains(prompt));
                 self.begun.extend(prompts.iter().cloned());
-                self.open_turn = Some(OpenTurn {
+                self.open_turn = Some(UnendedTurn {
                     number: event.turn,
                     prompts,
                     began_at: event.at,
-                    ..OpenTurn::default()
+                    ..UnendedTurn::default()
                 });
             }
             EventKind::UserMessage { prompt: Some(prompt), origin: Origin::Prompt, .. } => {

@@ -18,7 +18,7 @@ const TRIES: u32 = 4;
 
 /// How far a run log goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct LogHead {
     pub epoch: u32,
     /// The first number of the segment that is being written.
     pub segment: u64,
@@ -30,7 +30,7 @@ pub struct Head {
     pub synced: u64,
 }
 
-impl Head {
+impl LogHead {
     pub(super) fn encode(self) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];
         bytes[0..4].copy_from_slice(&MAGIC);
@@ -66,7 +66,7 @@ pub(crate) struct HeadFile(OnceLock<File>);
 
 impl HeadFile {
     /// The head, if there is one that is whole. Without one, a reader goes by the lines themselves.
-    pub(crate) fn read(&self, dir: &Path) -> Result<Option<Head>, LogError> {
+    pub(crate) fn read(&self, dir: &Path) -> Result<Option<LogHead>, LogError> {
         let path = folder::head(dir);
         let file = match self.0.get() {
             Some(file) => file,
@@ -80,11 +80,11 @@ impl HeadFile {
     }
 }
 
-fn read(file: &File) -> io::Result<Option<Head>> {
+fn read(file: &File) -> io::Result<Option<LogHead>> {
     let mut bytes = [0; SIZE];
     for _ in 0..TRIES {
         if file.read_at(&mut bytes, 0)? == SIZE
-            && let Some(head) = Head::decode(&bytes)
+            && let Some(head) = LogHead::decode(&bytes)
         {
             return Ok(Some(head));
         }
@@ -98,14 +98,14 @@ mod tests {
 
     #[test]
     fn a_head_is_read_back_and_one_changed_bit_makes_it_none() {
-        let head = Head { epoch: 2, segment: 1, seq: 77, offset: 4096, synced: 70 };
+        let head = LogHead { epoch: 2, segment: 1, seq: 77, offset: 4096, synced: 70 };
         let bytes = head.encode();
-        assert_eq!(Head::decode(&bytes), Some(head));
+        assert_eq!(LogHead::decode(&bytes), Some(head));
         for bit in 0..SIZE * 8 {
             let mut torn = bytes;
             torn[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Head::decode(&torn), None, "bit {bit}");
+            assert_eq!(LogHead::decode(&torn), None, "bit {bit}");
         }
-        assert_eq!(Head::decode(&[0; SIZE]), None);
+        assert_eq!(LogHead::decode(&[0; SIZE]), None);
     }
 }

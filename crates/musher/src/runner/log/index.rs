@@ -7,11 +7,11 @@ use std::path::Path;
 use musher_runtime::untrusted;
 
 /// An entry is made after this much of a segment, or after this many events.
-const EVERY_BYTES: u64 = 64 * 1024;
-const EVERY_EVENTS: u64 = 512;
+const INDEX_ENTRY_BYTES: u64 = 64 * 1024;
+const INDEX_ENTRY_EVENTS: u64 = 512;
 const RECORD: usize = 16;
 /// More than any index of a segment of 64 MiB.
-const LONGEST: u64 = 1024 * 1024;
+const MAX_INDEX_BYTES: u64 = 1024 * 1024;
 
 /// The index that is being written.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl IndexWriter {
 
     /// Notes a line that begins at `offset` of the batch.
     pub(super) fn line(&mut self, seq: u64, offset: usize, len: usize) {
-        if self.bytes >= EVERY_BYTES || self.events >= EVERY_EVENTS {
+        if self.bytes >= INDEX_ENTRY_BYTES || self.events >= INDEX_ENTRY_EVENTS {
             self.pending.push((seq, offset as u64));
             (self.bytes, self.events) = (0, 0);
         }
@@ -82,7 +82,7 @@ impl IndexWriter {
 /// The last entry at or before `seq`: a number, and where its line should begin.
 pub(super) fn before(path: &Path, seq: u64) -> Option<(u64, u64)> {
     let file = untrusted::open(path).ok()?;
-    let len = usize::try_from(file.metadata().ok()?.len().min(LONGEST)).ok()?;
+    let len = usize::try_from(file.metadata().ok()?.len().min(MAX_INDEX_BYTES)).ok()?;
     let mut bytes = vec![0; len / RECORD * RECORD];
     file.read_exact_at(&mut bytes, 0).ok()?;
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);

@@ -10,8 +10,8 @@ use super::error::LogError;
 use super::folder;
 use super::index;
 use super::line::line_seq;
-use super::reader::{Log, Place};
-use super::segment::{Found, Segment, read_at};
+use super::reader::{Log, LogPosition};
+use super::segment::{FoundSegment, Segment, read_at};
 
 const PIECE: usize = 64 * 1024;
 
@@ -21,12 +21,12 @@ pub(super) enum Located {
     /// There is no log yet.
     Nowhere,
     At {
-        place: Place,
+        place: LogPosition,
         seq: u64,
     },
     /// What the cursor stands for is gone; this is where to go on.
     Reset {
-        place: Option<Place>,
+        place: Option<LogPosition>,
         to: Cursor,
     },
 }
@@ -111,8 +111,8 @@ fn whole_segments(log: &Log) -> Result<Vec<u64>, LogError> {
     let mut segments = log.segments()?;
     while let Some(first) = segments.last() {
         match Segment::open(&log.dir, *first)? {
-            Found::Whole(_) => break,
-            Found::Torn | Found::Absent => segments.pop(),
+            FoundSegment::Whole(_) => break,
+            FoundSegment::Torn | FoundSegment::Absent => segments.pop(),
         };
     }
     Ok(segments)
@@ -120,22 +120,22 @@ fn whole_segments(log: &Log) -> Result<Vec<u64>, LogError> {
 
 fn open(log: &Log, first: u64) -> Result<Segment, LogError> {
     match Segment::open(&log.dir, first)? {
-        Found::Whole(segment) => Ok(segment),
-        Found::Torn | Found::Absent => {
+        FoundSegment::Whole(segment) => Ok(segment),
+        FoundSegment::Torn | FoundSegment::Absent => {
             Err(LogError::Damaged { path: folder::segment(&log.dir, first), offset: 0, seq: first })
         }
     }
 }
 
 /// The place after the event `seq`, which is in the log.
-fn place(log: &Log, segments: &[u64], seq: u64) -> Result<Place, LogError> {
+fn place(log: &Log, segments: &[u64], seq: u64) -> Result<LogPosition, LogError> {
     let at = segments.partition_point(|first| *first <= seq + 1).saturating_sub(1);
     let segment = match open(log, segments.get(at).copied().unwrap_or(1)) {
         Err(error @ LogError::Damaged { .. }) => {
             // From the next one on there is something to read; the reader finds out what is lost before it.
             let later = segments.iter().skip(at + 1).find_map(|first| open(log, *first).ok());
             let segment = later.ok_or(error)?;
-            return Ok(Place { offset: segment.body, segment: Arc::new(segment) });
+            return Ok(LogPosition { offset: segment.body, segment: Arc::new(segment) });
         }
         opened => opened?,
     };
@@ -146,7 +146,7 @@ fn place(log: &Log, segments: &[u64], seq: u64) -> Result<Place, LogError> {
         Some(head) => head.offset,
         None => after(log, &segment, seq)?,
     };
-    Ok(Place { segment: Arc::new(segment), offset })
+    Ok(LogPosition { segment: Arc::new(segment), offset })
 }
 
 /// Where the line of the event `seq` ends; if it is not there, where the last line before it ends.

@@ -14,7 +14,7 @@ use super::folder;
 
 /// A look at the lock holds it for microseconds, and must not keep a runner from starting.
 const TRIES: u32 = 10;
-const PAUSE: Duration = Duration::from_millis(2);
+const LOCK_RETRY_DELAY: Duration = Duration::from_millis(2);
 
 /// The right to write one run's log. The kernel takes it back when the process dies, however it dies.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Lock {
         for left in (0..TRIES).rev() {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Self { _file: file, dir: dir.to_owned() }),
-                Err(Errno::WOULDBLOCK) if left > 0 => thread::sleep(PAUSE),
+                Err(Errno::WOULDBLOCK) if left > 0 => thread::sleep(LOCK_RETRY_DELAY),
                 Err(Errno::WOULDBLOCK) => break,
                 Err(Errno::INTR) => {}
                 Err(errno) => return Err(failed(errno.into())),

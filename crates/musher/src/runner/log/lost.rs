@@ -1,12 +1,12 @@
 //! Closes the log of a run whose runner died: says what the runner no longer could.
 
 use musher_core::{
-    ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, Level, Lineage, Outcome, Scope,
+    ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, EventScope, Level, Lineage, Outcome,
     SessionEnded, Spend, TurnEnded, TurnOutcome, UsageReport,
 };
 
-use super::disk::Disk;
-use super::ends::{OpenEnds, OpenTurn, open_ends};
+use super::disk::LogDisk;
+use super::ends::{OpenEnds, UnendedTurn, open_ends};
 use super::error::LogError;
 use super::lock::Lock;
 use super::outcome;
@@ -45,9 +45,9 @@ pub fn close_lost(lock: Lock, lost: Lost) -> Result<SessionEnded, LogError> {
             let (level, code) = (Level::Warning, Some("log_cut".into()));
             let reason = ErrorInfo::new(ErrorClass::Internal, text);
             let notice = EventKind::Notice { level, code, text: text.into() };
-            let mut kinds = vec![(None, Scope::Main, notice)];
+            let mut kinds = vec![(None, EventScope::Main, notice)];
             let uncounted = uncounted(&ended, &ends).into_iter();
-            kinds.extend(uncounted.map(|report| (None, Scope::Main, report)));
+            kinds.extend(uncounted.map(|report| (None, EventScope::Main, report)));
             kinds.extend(closing(ends, TurnOutcome::Lost, &reason, &ended));
             writer.append_last(&numbered(kinds, lost.now_ms, writer.next_seq()))?;
             ended
@@ -56,7 +56,7 @@ pub fn close_lost(lock: Lock, lost: Lost) -> Result<SessionEnded, LogError> {
         None => {
             let left = ends.count_what_is_left(lost.asks_a_model);
             let ended = the_end(&ends, &lost.reason);
-            let counted = |report| (ends.turn(), Scope::Main, report);
+            let counted = |report| (ends.turn(), EventScope::Main, report);
             let mut kinds: Vec<Closing> = left.into_iter().map(counted).collect();
             kinds.extend(closing(ends, TurnOutcome::Lost, &lost.reason, &ended));
             writer.append_last(&numbered(kinds, lost.now_ms, writer.next_seq()))?;
@@ -92,7 +92,7 @@ fn uncounted(ended: &SessionEnded, ends: &OpenEnds) -> Vec<EventKind> {
 
 /// Closes the log of a run that a person ended while the disk took nothing: its own end is said, and what was spent in all,
 /// without what the agent said before it. On a disk that has no room even for that, it may be done again.
-pub fn close_short<D: Disk>(
+pub fn close_short<D: LogDisk>(
     writer: &mut Writer<D>,
     ended: &SessionEnded,
     now_ms: i64,
@@ -105,10 +105,10 @@ pub fn close_short<D: Disk>(
     let reason = ErrorInfo::new(ErrorClass::Unavailable, text);
     let (level, code) = (Level::Warning, Some("cut_short".into()));
     let notice = EventKind::Notice { level, code, text: text.into() };
-    let mut kinds = vec![(None, Scope::Main, notice)];
+    let mut kinds = vec![(None, EventScope::Main, notice)];
     // One report for each model, however many calls there were: the room that is kept is small.
     let uncounted = uncounted(ended, &ends).into_iter();
-    kinds.extend(uncounted.map(|report| (None, Scope::Main, report)));
+    kinds.extend(uncounted.map(|report| (None, EventScope::Main, report)));
     kinds.extend(closing(ends, TurnOutcome::Interrupted, &reason, ended));
     writer.append_last(&numbered(kinds, now_ms, writer.next_seq())).map(drop)
 }
@@ -128,7 +128,7 @@ fn the_end(ends: &OpenEnds, reason: &ErrorInfo) -> SessionEnded {
 }
 
 /// An event that is still to be said: its turn, whose it is, and what.
-type Closing = (Option<u32>, Scope, EventKind);
+type Closing = (Option<u32>, EventScope, EventKind);
 
 /// What is still to be said, in the order in which a runner says it: asks, calls, the turn, tasks, the end.
 fn closing(
@@ -142,9 +142,9 @@ fn closing(
     let mut kinds: Vec<Closing> = Vec::new();
     for ask in ends.open_asks {
         let closed = EventKind::AskClosed { ask, by, answer: None, command: None };
-        kinds.push((number, Scope::Main, closed));
+        kinds.push((number, EventScope::Main, closed));
     }
-    if let Some(OpenTurn { prompts, began_at, model_calls, .. }) = ends.open_turn {
+    if let Some(UnendedTurn { prompts, began_at, model_calls, .. }) = ends.open_turn {
         let with_turn = ends.work.end_turn();
         kinds.extend(with_turn.into_iter().map(|(scope, kind)| (number, scope, kind)));
         let duration_ms = Some(between(Some(began_at), ends.last_at));
@@ -154,10 +154,10 @@ fn closing(
             duration_ms,
             ..TurnEnded::synthesised(outcome, Some(reason.clone()))
         };
-        kinds.push((number, Scope::Main, EventKind::TurnEnded(Box::new(turn))));
+        kinds.push((number, EventScope::Main, EventKind::TurnEnded(Box::new(turn))));
     }
     kinds.extend(ends.work.end().into_iter().map(|(scope, kind)| (None, scope, kind)));
-    kinds.push((None, Scope::Main, EventKind::SessionEnded(Box::new(ended.clone()))));
+    kinds.push((None, EventScope::Main, EventKind::SessionEnded(Box::new(ended.clone()))));
     kinds
 }
 

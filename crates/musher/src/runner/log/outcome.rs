@@ -10,13 +10,13 @@ use serde::de::DeserializeOwned;
 
 use super::error::LogError;
 use super::folder;
-use crate::ballast;
+use crate::reserved_space;
 
 /// Enough for the closing events and the outcome with the agent's last words.
 const BALLAST: u64 = 128 * 1024;
 
 /// No outcome is longer.
-const LONGEST: u64 = 64 << 20;
+const MAX_OUTCOME_BYTES: u64 = 64 << 20;
 
 /// Records the outcome so that it survives a loss of power. If the disk is full, the room kept for it is used.
 pub fn write(dir: &Path, outcome: &impl Serialize) -> Result<(), LogError> {
@@ -42,7 +42,7 @@ pub fn write(dir: &Path, outcome: &impl Serialize) -> Result<(), LogError> {
 pub fn read<T: DeserializeOwned>(dir: &Path) -> Result<Option<T>, LogError> {
     let path = folder::outcome(dir);
     let failed = |source| LogError::Io { doing: "read", path: path.clone(), source };
-    let bytes = match untrusted::read_if_there(&path, LONGEST) {
+    let bytes = match untrusted::read_if_there(&path, MAX_OUTCOME_BYTES) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return Ok(None),
         Err(unfit) => return Err(failed(unfit.into_io())),
@@ -72,7 +72,7 @@ fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Keeps some room on the disk for the last words of a run.
 pub(super) fn keep_ballast(dir: &Path) -> Result<(), LogError> {
     let path = folder::ballast(dir);
-    ballast::keep(&path, BALLAST).map_err(|error| LogError::of("keep room in", &path, error))
+    reserved_space::keep(&path, BALLAST).map_err(|error| LogError::of("keep room in", &path, error))
 }
 
 /// Gives the room back. If that fails there is nothing more to be done about it.

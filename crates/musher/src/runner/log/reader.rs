@@ -10,20 +10,20 @@ use memchr::{memchr, memchr_iter, memrchr};
 
 use super::cursor::Cursor;
 use super::damage::sound;
-use super::encode::LONGEST_LINE;
+use super::encode::MAX_LINE_BYTES;
 use super::error::LogError;
 use super::folder;
-use super::head::{Head, HeadFile};
+use super::head::{HeadFile, LogHead};
 use super::line::numbered;
 use super::locate::{Located, first, last, locate};
-use super::segment::{Found, Segment, read_at};
+use super::segment::{FoundSegment, Segment, read_at};
 use past::Passed;
 
 /// Reads one run's log from a place on, while it is written and after.
 #[derive(Debug)]
-pub struct Reader {
+pub struct LogReader {
     log: Arc<Log>,
-    place: Option<Place>,
+    place: Option<LogPosition>,
     seq: u64,
     /// What the reader must be told before anything else.
     reset: Option<Cursor>,
@@ -58,15 +58,15 @@ pub(super) struct Log {
 
 /// A place in a segment: everything before it was read.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct LogPosition {
     pub(super) segment: Arc<Segment>,
     pub(super) offset: u64,
 }
 
 /// What a reader got.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Read {
-    Lines(Batch),
+pub enum LogRead {
+    Lines(LogBatch),
     /// There is nothing more yet.
     End,
     /// Whatever came after `to` is gone, because a crash took it before it was acknowledged; reading goes on from there.
@@ -77,7 +77,7 @@ pub enum Read {
 
 /// Whole lines, one event each, numbered without gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Batch {
+pub struct LogBatch {
     /// Where the lines stand in the buffer, each with its end.
     pub lines: Range<usize>,
     pub epoch: u32,
@@ -88,7 +88,7 @@ pub struct Batch {
 }
 
 impl Log {
-    pub(super) fn head(&self) -> Result<Option<Head>, LogError> {
+    pub(super) fn head(&self) -> Result<Option<LogHead>, LogError> {
         self.head.read(&self.dir)
     }
 
@@ -102,7 +102,7 @@ impl Log {
     }
 }
 
-impl Reader {
+impl LogReader {
     /// A reader of what comes after a place, or of everything.
     pub fn open(dir: &Path, after: Option<Cursor>) -> Result<Self, LogError> {
         Self::of(Arc::new(Log { dir: dir.to_owned(), head: HeadFile::default() }), after)
@@ -174,20 +174,20 @@ impl Reader {
     }
 
     /// How far the writer says that the log goes, and how much of it is on the disk.
-    pub fn head(&self) -> Result<Option<Head>, LogError> {
+    pub fn head(&self) -> Result<Option<LogHead>, LogError> {
         self.log.head()
     }
 
     /// Appends whole lines to the buffer: at most `max_bytes` of them, but at least one if there is one.
-    pub fn read(&mut self, buffer: &mut Vec<u8>, max_bytes: usize) -> Result<Read, LogError> {
+    pub fn read(&mut self, buffer: &mut Vec<u8>, max_bytes: usize) -> Result<LogRead, LogError> {
         loop {
             if let Some(to) = self.reset.take() {
-                return Ok(Read::Reset { to });
+                return Ok(LogRead::Reset { to });
             }
             let Some(place) = &mut self.place else {
                 self.go(None)?;
                 match (&self.place, self.reset) {
-                    (None, None) => return Ok(Read::End),
+                    (None, None) => return Ok(LogRead::End),
                     _ => continue,
                 }
             };
@@ -206,7 +206,7 @@ impl Reader {
                 let (epoch, first) = (place.segment.epoch, self.seq + 1);
                 let end = place.offset == limit;
                 self.seq = last;
-                return Ok(Read::Lines(Batch { lines, epoch, first, last, end }));
+                return Ok(LogRead::Lines(LogBatch { lines, epoch, first, last, end }));
             }
             let stuck = match here {
                 Some(_) => None,
@@ -218,16 +218,16 @@ impl Reader {
                 },
             };
             match self.pass(head)? {
-                Passed::Nothing => return stuck.map_or(Ok(Read::End), Err),
+                Passed::Nothing => return stuck.map_or(Ok(LogRead::End), Err),
                 Passed::Stray => {}
-                Passed::All => return Ok(Read::End),
+                Passed::All => return Ok(LogRead::End),
                 Passed::Lost(damage, at) => return self.told(&damage, at, buffer),
             }
         }
     }
 
     /// Goes on into the next segment, if there is one.
-    fn cross(&mut self, head: Option<Head>) -> Result<bool, LogError> {
+    fn cross(&mut self, head: Option<LogHead>) -> Result<bool, LogError> {
         let Some(place) = &self.place else { return Ok(false) };
         let (path, offset) = (place.segment.path.clone(), place.offset);
         let (epoch, next) = (place.segment.epoch, self.seq + 1);
@@ -240,10 +240,10 @@ impl Reader {
             return if moved { Ok(true) } else { Err(damaged) };
         }
         if next > place.segment.first
-            && let Found::Whole(segment) = Segment::open(&self.log.dir, next)?
+            && let FoundSegment::Whole(segment) = Segment::open(&self.log.dir, next)?
         {
             let offset = segment.body;
-            self.place = Some(Place { segment: Arc::new(segment), offset });
+            self.place = Some(LogPosition { segment: Arc::new(segment), offset });
             return Ok(true);
         }
         match head {
@@ -280,9 +280,9 @@ struct Ask {
     most: u64,
 }
 
-impl Place {
+impl LogPosition {
     /// How far this segment is known to be on the disk. Those before the one that is being written all are.
-    fn synced(&self, head: Option<Head>) -> u64 {
+    fn synced(&self, head: Option<LogHead>) -> u64 {
         let ours = (self.segment.epoch, self.segment.first);
         match head {
             Some(head) if (head.epoch, head.segment) == ours => head.synced,
@@ -345,10 +345,10 @@ impl Place {
                 return Ok(Some((start..start + good, last)));
             }
             buffer.truncate(start);
-            if got < want || want == there || want > LONGEST_LINE {
+            if got < want || want == there || want > MAX_LINE_BYTES {
                 break;
             }
-            want = want.saturating_mul(4).min(LONGEST_LINE + 1).min(there);
+            want = want.saturating_mul(4).min(MAX_LINE_BYTES + 1).min(there);
         }
         buffer.truncate(start);
         Ok(None)

@@ -10,15 +10,15 @@ use musher_runtime::untrusted;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::disk::Disk;
-use super::encode::LONGEST_LINE;
+use super::disk::LogDisk;
+use super::encode::MAX_LINE_BYTES;
 use super::error::LogError;
 use super::line::{line_kind, line_seq};
 use super::looked_at::LookedAt;
 use super::{VERSION, folder};
 
 /// No header is longer.
-const LONGEST_HEADER: usize = 4096;
+const MAX_HEADER_BYTES: usize = 4096;
 /// How much is read at a time when every line is looked at.
 const PIECE: usize = 256 * 1024;
 
@@ -50,7 +50,7 @@ pub(super) struct Segment {
 
 /// What stands under a segment's name.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum FoundSegment {
     Whole(Segment),
     /// A crash tore it before it held anything.
     Torn,
@@ -59,7 +59,7 @@ pub(super) enum Found {
 
 /// How far a segment is sound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Tail {
+pub(super) struct SegmentTail {
     /// The last event; the number before the first, if there is none.
     pub(super) last: u64,
     /// Where its line ends.
@@ -69,32 +69,32 @@ pub(super) struct Tail {
 }
 
 impl Segment {
-    pub(super) fn open(dir: &Path, first: u64) -> Result<Found, LogError> {
+    pub(super) fn open(dir: &Path, first: u64) -> Result<FoundSegment, LogError> {
         let path = folder::segment(dir, first);
         let file = match untrusted::open(&path) {
             Ok(file) => file,
-            Err(unfit) if unfit.is_missing() => return Ok(Found::Absent),
+            Err(unfit) if unfit.is_missing() => return Ok(FoundSegment::Absent),
             Err(unfit) => return Err(LogError::of("open", &path, unfit.into_io())),
         };
         let mut bytes = Vec::new();
-        read_at(&file, &mut bytes, LONGEST_HEADER, 0)
+        read_at(&file, &mut bytes, MAX_HEADER_BYTES, 0)
             .map_err(|error| LogError::of("read", &path, error))?;
         let Some(end) = memchr(b'\n', &bytes) else {
-            return Ok(Found::Torn);
+            return Ok(FoundSegment::Torn);
         };
         let Ok(header) = serde_json::from_slice::<Header>(&bytes[..end]) else {
-            return Ok(Found::Torn);
+            return Ok(FoundSegment::Torn);
         };
         if header.musher_log > VERSION {
             return Err(LogError::Newer { path, version: header.musher_log });
         }
         if header.first != first {
-            return Ok(Found::Torn);
+            return Ok(FoundSegment::Torn);
         }
         let Header { run, epoch, .. } = header;
         let body = end as u64 + 1;
         let sound = LookedAt::of(&file, body);
-        Ok(Found::Whole(Self { file, path, run, epoch, first, body, sound }))
+        Ok(FoundSegment::Whole(Self { file, path, run, epoch, first, body, sound }))
     }
 
     /// Makes a segment with its header, in place of whatever had its name. It appears as a whole.
@@ -103,7 +103,7 @@ impl Segment {
         run: &str,
         epoch: u32,
         first: u64,
-        disk: &impl Disk,
+        disk: &impl LogDisk,
     ) -> Result<Self, LogError> {
         let unborn = folder::unborn_segment(dir);
         let path = folder::segment(dir, first);
@@ -123,10 +123,10 @@ impl Segment {
     /// Looks at every line and stops at the first that is not whole, not JSON or not the next event.
     ///
     /// After a loss of power a file may end in zeros, and a line may be glued to the end of a later one.
-    pub(super) fn scan(&self) -> Result<Tail, LogError> {
+    pub(super) fn scan(&self) -> Result<SegmentTail, LogError> {
         let failed = |error| LogError::of("read", &self.path, error);
         let len = self.file.metadata().map_err(failed)?.len();
-        let mut tail = Tail { last: self.first - 1, offset: self.body, len };
+        let mut tail = SegmentTail { last: self.first - 1, offset: self.body, len };
         let mut buffer = Vec::new();
         let mut want = PIECE;
         loop {
@@ -146,8 +146,8 @@ impl Segment {
                 return Ok(tail);
             }
             match used {
-                0 if want > LONGEST_LINE => return Ok(tail),
-                0 => want = (want * 4).min(LONGEST_LINE + 1),
+                0 if want > MAX_LINE_BYTES => return Ok(tail),
+                0 => want = (want * 4).min(MAX_LINE_BYTES + 1),
                 _ => want = PIECE,
             }
         }

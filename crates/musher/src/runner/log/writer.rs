@@ -8,10 +8,10 @@ use std::path::Path;
 
 use musher_core::Event;
 
-use super::disk::{Disk, Os};
+use super::disk::{LogDisk, Os};
 use super::encode::encode;
 use super::error::{LogError, is_full};
-use super::head::Head;
+use super::head::LogHead;
 use super::index::IndexWriter;
 use super::lock::Lock;
 use super::segment::Segment;
@@ -29,7 +29,7 @@ const KEPT: usize = 64 * 1024;
 
 /// The one writer of a run's log. Dropping it gives the lock back.
 #[derive(Debug)]
-pub struct Writer<D: Disk = Os> {
+pub struct Writer<D: LogDisk = Os> {
     disk: D,
     lock: Lock,
     dir: File,
@@ -79,7 +79,7 @@ pub struct Cut {
     pub synced: u64,
 }
 
-impl<D: Disk> Writer<D> {
+impl<D: LogDisk> Writer<D> {
     /// Appends events that are numbered on from the last.
     ///
     /// On [`LogError::Full`] nothing is lost, and the writer stays usable: append the same events again later.
@@ -259,7 +259,7 @@ impl<D: Disk> Writer<D> {
     /// Lets readers go as far as we have written.
     fn publish(&mut self) -> Result<(), LogError> {
         self.stale_head = true;
-        let head = Head {
+        let head = LogHead {
             epoch: self.segment.epoch,
             segment: self.segment.first,
             seq: self.last,

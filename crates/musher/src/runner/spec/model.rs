@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use musher_runtime::{Environment, KeySource, ModelOptions};
 use serde::{Deserialize, Serialize};
 
-use super::{EnvValue, SpecError};
+use super::{SpecEnvValue, SpecError};
 
 /// The choices of an agent whose runtime speaks to a model itself.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct ModelSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<KeyFrom>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub headers: BTreeMap<String, EnvValue>,
+    pub headers: BTreeMap<String, SpecEnvValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,8 +52,8 @@ impl ModelSpec {
         let mut headers = BTreeMap::new();
         for (name, value) in &self.headers {
             let value = match value {
-                EnvValue::Value(value) => value.clone(),
-                EnvValue::From(from) => {
+                SpecEnvValue::Value(value) => value.clone(),
+                SpecEnvValue::From(from) => {
                     let given = environment.get(from).and_then(|value| value.to_str());
                     let missing = || SpecError::NoHeader { name: name.clone(), from: from.clone() };
                     given.ok_or_else(missing)?.to_owned()
@@ -100,7 +100,7 @@ mod tests {
     fn a_header_comes_from_the_runners_variable_and_a_key_file_from_home() {
         let spec = ModelSpec {
             key: Some(KeyFrom::File("~/keys/one".into())),
-            headers: [("X-Team".to_owned(), EnvValue::From("TEAM".into()))].into(),
+            headers: [("X-Team".to_owned(), SpecEnvValue::From("TEAM".into()))].into(),
             ..ModelSpec::default()
         };
         let bare = Environment::default();

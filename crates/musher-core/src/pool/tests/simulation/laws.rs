@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::pool::{
-    Action, DAY_MS, Decision, Fact, Pair, RESTART_LIMIT, RESTART_WINDOW_MS, Slot, State, Team,
+    Action, DAY_MS, Fact, Pair, PoolDecision, RESTART_LIMIT, RESTART_WINDOW_MS, Slot, State, Team,
     UndeliveredCode,
 };
-use crate::{AskId, Line, RunId, RunKind, RunPhase, Sender, SlotId, Usd};
+use crate::{AskId, RunId, RunKind, RunLine, RunPhase, Sender, SlotId, Usd};
 
 /// The token of people who answer what they have not seen.
 pub(super) const UNSEEN: &str = "unseen";
@@ -48,7 +48,7 @@ impl Laws {
     /// Holds a decision to the laws; an error names the one that it broke.
     pub(super) fn judge(
         &mut self,
-        decision: &Decision,
+        decision: &PoolDecision,
         after: &State,
         team: &Team,
         now: i64,
@@ -165,7 +165,7 @@ impl Laws {
 
 impl Books {
     /// No run begins with more than is left of the day's money, whoever counts it.
-    fn judge(&mut self, decision: &Decision, team: &Team, now: i64) -> Result<(), String> {
+    fn judge(&mut self, decision: &PoolDecision, team: &Team, now: i64) -> Result<(), String> {
         for fact in &decision.facts {
             if let Fact::UsageCounted { run, spend, at: Some(at), cut, settles, .. } = fact {
                 let cost = spend.cost_usd.unwrap_or_default();
@@ -256,7 +256,7 @@ fn may_follow_the_end(fact: &Fact) -> bool {
 fn one_run_for_each_pair(state: &State) -> Result<(), String> {
     let mut pairs = BTreeSet::new();
     for (id, run) in &state.runs {
-        if run.plan.line == Line::Main && !pairs.insert(Pair::of(&run.plan)) {
+        if run.plan.line == RunLine::Main && !pairs.insert(Pair::of(&run.plan)) {
             return Err(format!("{id} is a second run of {:?}", Pair::of(&run.plan)));
         }
         if !state.stories.contains_key(&run.plan.story) {

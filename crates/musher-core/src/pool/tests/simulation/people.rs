@@ -4,13 +4,13 @@ use super::dice::Dice;
 use super::laws::UNSEEN;
 use super::world::World;
 use crate::pool::tests::scene::{Scene, agent};
-use crate::pool::{Command, RESTART_ASK};
+use crate::pool::{PoolCommand, RESTART_ASK};
 use crate::{
     Answer, AskDigest, AskId, CommandId, PastRun, RunId, RunRef, Sender, ShownAsk, StoryId,
 };
 
 /// Something that a person might want now.
-pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Command> {
+pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<PoolCommand> {
     let stories: Vec<StoryId> = scene.state.stories.keys().cloned().collect();
     let runs: Vec<RunId> = scene.state.runs.keys().copied().collect();
     let over: Vec<PastRun> = scene
@@ -22,7 +22,7 @@ pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Comm
     let text = || "Go on.".to_owned();
     // Nobody can work on nothing, and what waits for a person is looked at first.
     if stories.is_empty() {
-        return Some(Command::AddStory { id: None, title: text(), text: text() });
+        return Some(PoolCommand::AddStory { id: None, title: text(), text: text() });
     }
     if dice.chance(40)
         && let Some(command) = answer(scene, world, dice)
@@ -36,11 +36,13 @@ pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Comm
         return start(&stories, dice);
     }
     let command = match dice.below(100) {
-        0 => Command::AddStory { id: None, title: text(), text: text() },
-        1 => Command::EditStory { story: dice.pick(&stories)?, title: None, text: Some(text()) },
-        2..4 => Command::FinishStory { story: dice.pick(&stories)? },
-        4..8 => Command::ReopenStory { story: dice.pick(&stories)? },
-        8..10 => Command::ArchiveStory { story: dice.pick(&stories)? },
+        0 => PoolCommand::AddStory { id: None, title: text(), text: text() },
+        1 => {
+            PoolCommand::EditStory { story: dice.pick(&stories)?, title: None, text: Some(text()) }
+        }
+        2..4 => PoolCommand::FinishStory { story: dice.pick(&stories)? },
+        4..8 => PoolCommand::ReopenStory { story: dice.pick(&stories)? },
+        8..10 => PoolCommand::ArchiveStory { story: dice.pick(&stories)? },
         10..16 => {
             let branch = dice.chance(50).then_some(1);
             merge(dice.pick(&stories)?, branch, dice)
@@ -51,35 +53,35 @@ pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Comm
                 Some(past) => RunRef::Past(past),
                 None => RunRef::Live(dice.pick(&runs)?),
             };
-            Command::Prompt { run, text: text() }
+            PoolCommand::Prompt { run, text: text() }
         }
-        61..64 => Command::Steer { run: dice.pick(&runs)?, text: text() },
-        64..66 => Command::Interrupt { run: dice.pick(&runs)? },
+        61..64 => PoolCommand::Steer { run: dice.pick(&runs)?, text: text() },
+        64..66 => PoolCommand::Interrupt { run: dice.pick(&runs)? },
         66 => {
             let offered: Vec<CommandId> = scene.state.deliveries.keys().cloned().collect();
             let prompt = dice.pick(&offered)?;
-            Command::TakeBack { run: dice.pick(&runs)?, prompt }
+            PoolCommand::TakeBack { run: dice.pick(&runs)?, prompt }
         }
-        67..72 => Command::Stop { run: dice.pick(&runs)? },
-        72..74 => Command::Kill { run: dice.pick(&runs)? },
+        67..72 => PoolCommand::Stop { run: dice.pick(&runs)? },
+        72..74 => PoolCommand::Kill { run: dice.pick(&runs)? },
         74..81 => {
             let text = dice.chance(50).then(text);
-            Command::Resume { past: dice.pick(&over)?, text }
+            PoolCommand::Resume { past: dice.pick(&over)?, text }
         }
-        81..86 => Command::Retry { past: dice.pick(&over)? },
+        81..86 => PoolCommand::Retry { past: dice.pick(&over)? },
         _ => {
             let run = match dice.pick(&over).filter(|_| dice.chance(40)) {
                 Some(past) => RunRef::Past(past),
                 None => RunRef::Live(dice.pick(&runs)?),
             };
-            Command::Fork { run, text: None, turn: None }
+            PoolCommand::Fork { run, text: None, turn: None }
         }
     };
     Some(command)
 }
 
-fn start(stories: &[StoryId], dice: &mut Dice) -> Option<Command> {
-    Some(Command::StartRun {
+fn start(stories: &[StoryId], dice: &mut Dice) -> Option<PoolCommand> {
+    Some(PoolCommand::StartRun {
         story: dice.pick(stories)?,
         agent: dice.pick(&[Some(agent("ada")), Some(agent("bob")), None])?,
         model: None,
@@ -88,7 +90,7 @@ fn start(stories: &[StoryId], dice: &mut Dice) -> Option<Command> {
 }
 
 /// An answer to something that is open, or was.
-fn answer(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Command> {
+fn answer(scene: &Scene, world: &World, dice: &mut Dice) -> Option<PoolCommand> {
     let mut asks: Vec<(RunId, AskId)> = Vec::new();
     for (run, runner) in &world.runners {
         asks.extend(runner.open.iter().map(|ask| (*run, ask.clone())));
@@ -110,9 +112,9 @@ fn answer(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Command> {
     };
     let seen = ShownAsk { shown, logged: Some(logged) };
     let from = Some(Sender::Token { token: token.into() });
-    Some(Command::Answer { run, ask, answer, seen, from })
+    Some(PoolCommand::Answer { run, ask, answer, seen, from })
 }
 
-fn merge(story: StoryId, branch: Option<u32>, dice: &mut Dice) -> Command {
-    Command::MergeStory { story, branch, with_secrets: dice.chance(20) }
+fn merge(story: StoryId, branch: Option<u32>, dice: &mut Dice) -> PoolCommand {
+    PoolCommand::MergeStory { story, branch, with_secrets: dice.chance(20) }
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::dice::Dice;
-use crate::pool::{Action, DeliveryKind, Heard, Input, SecretPlace, Undelivered, UndeliveredCode};
+use crate::pool::{
+    Action, DeliveryKind, PoolInput, RunReport, SecretPlace, Undelivered, UndeliveredCode,
+};
 use crate::{
-    AskId, BranchRef, ClosedBy, CommandId, Entry, ErrorClass, ErrorInfo, Outcome, RunId, SessionId,
-    SlotId, Spend, Start, Tokens, Usd,
+    AskId, BranchRef, ClosedBy, CommandId, ErrorClass, ErrorInfo, LedgerEntry, Outcome, RunId,
+    SessionId, SlotId, Spend, Tokens, Usd, WorktreeStart,
 };
 
 /// Everything that is not the pool.
@@ -15,7 +17,7 @@ pub(super) struct World {
     pub(super) worktrees: BTreeMap<SlotId, BranchRef>,
     pub(super) runners: BTreeMap<RunId, Runner>,
     /// What the pool has not heard yet.
-    pub(super) news: Vec<Input>,
+    pub(super) news: Vec<PoolInput>,
     /// What the search of a branch found, for each merge; it finds the same again.
     pub(super) searched: BTreeMap<CommandId, bool>,
     /// How many in a hundred attempts fail.
@@ -29,7 +31,7 @@ pub(super) struct World {
 pub(super) struct Runner {
     slot: SlotId,
     pub(super) alive: bool,
-    pub(super) log: Vec<Heard>,
+    pub(super) log: Vec<RunReport>,
     /// What it said to commands; a repeated one hears the same again.
     said: BTreeMap<CommandId, Result<(), Undelivered>>,
     pub(super) open: Vec<AskId>,
@@ -76,7 +78,7 @@ impl World {
             Action::Finish { run, slot } => {
                 self.deserted(slot, "finished")?;
                 let commit = dice.chance(50).then(|| "abc".to_owned());
-                self.news.push(Input::Finished { run, commit, error: None });
+                self.news.push(PoolInput::Finished { run, commit, error: None });
             }
             Action::Release { slot, branch } => {
                 self.deserted(slot, "released")?;
@@ -88,21 +90,21 @@ impl World {
                     }
                     Some(_) | None => self.worktrees.remove(&slot),
                 };
-                self.news.push(Input::Released { slot, branch });
+                self.news.push(PoolInput::Released { slot, branch });
             }
             Action::SearchSecrets { command, branch } => {
                 let holds = *self.searched.entry(command.clone()).or_insert(dice.chance(30));
                 let place = SecretPlace { path: "a".into(), line: 1, name: "KEY".into() };
                 let found = if holds { vec![place] } else { Vec::new() };
                 let result = if fails { Err("a pipe".into()) } else { Ok(found) };
-                self.news.push(Input::Searched { command, story: branch.story, result });
+                self.news.push(PoolInput::Searched { command, story: branch.story, result });
             }
             Action::Merge { command, branch } => {
                 if self.searched.get(&command) == Some(&true) {
                     return Err(format!("{branch} was merged with secrets that nobody accepted"));
                 }
                 let result = if fails { Err("a conflict".into()) } else { Ok("def".into()) };
-                self.news.push(Input::Merged { command, story: branch.story, result });
+                self.news.push(PoolInput::Merged { command, story: branch.story, result });
             }
         }
         Ok(Performed::Done)
@@ -113,25 +115,25 @@ impl World {
         run: RunId,
         slot: SlotId,
         branch: BranchRef,
-        start: Start,
+        start: WorktreeStart,
         fails: bool,
         dice: &mut Dice,
     ) -> Result<(), String> {
         self.deserted(slot, "prepared")?;
         let there = self.worktrees.get(&slot);
         match start {
-            Start::Fresh | Start::Snapshot { .. } => {
+            WorktreeStart::Fresh | WorktreeStart::Snapshot { .. } => {
                 if let Some(found) = there.filter(|found| **found != branch) {
                     return Err(format!("{slot} still had the work of {found}"));
                 }
             }
-            Start::Keep => {
+            WorktreeStart::Keep => {
                 if there != Some(&branch) {
                     return Err(format!("{slot} was to keep {branch}, but had {there:?}"));
                 }
             }
         }
-        if let Start::Snapshot { of } = start
+        if let WorktreeStart::Snapshot { of } = start
             && !self.worktrees.contains_key(&of)
         {
             return Err(format!("{slot} was to be a copy of {of}, which is not there"));
@@ -141,26 +143,26 @@ impl World {
             self.worktrees.insert(slot, branch);
         }
         self.news.push(match fails {
-            true => Input::PrepareFailed { run, error: broken() },
-            false => Input::Prepared { run, head: "abc".into() },
+            true => PoolInput::PrepareFailed { run, error: broken() },
+            false => PoolInput::Prepared { run, head: "abc".into() },
         });
         Ok(())
     }
 
     fn spawn(&mut self, run: RunId, slot: SlotId, fails: bool) -> Result<(), String> {
         match self.runners.get(&run) {
-            Some(runner) if runner.alive => self.news.push(Input::RunnerUp { run }),
-            Some(runner) if !runner.has_ended() => self.news.push(Input::RunnerGone { run }),
+            Some(runner) if runner.alive => self.news.push(PoolInput::RunnerUp { run }),
+            Some(runner) if !runner.has_ended() => self.news.push(PoolInput::RunnerGone { run }),
             // Its log tells the rest.
             Some(_) => {}
-            None if fails => self.news.push(Input::SpawnFailed { run, error: broken() }),
+            None if fails => self.news.push(PoolInput::SpawnFailed { run, error: broken() }),
             None => {
                 self.deserted(slot, "given to a second runner")?;
                 if !self.worktrees.contains_key(&slot) {
                     return Err(format!("{run} was started in {slot}, which is not there"));
                 }
                 self.runners.insert(run, Runner::new(slot));
-                self.news.push(Input::RunnerUp { run });
+                self.news.push(PoolInput::RunnerUp { run });
             }
         }
         Ok(())
@@ -189,7 +191,7 @@ impl World {
         if self.trouble > 0 && dice.chance(25) {
             return Ok(Performed::Again);
         }
-        self.news.push(Input::Delivered { run, command, result });
+        self.news.push(PoolInput::Delivered { run, command, result });
         Ok(Performed::Done)
     }
 
@@ -202,7 +204,7 @@ impl World {
         }
         runner.lost |= fails;
         if runner.lost {
-            self.news.push(Input::LogLost { run, error: broken() });
+            self.news.push(PoolInput::LogLost { run, error: broken() });
             return Ok(());
         }
         if !runner.has_ended() {
@@ -236,7 +238,7 @@ impl Runner {
     }
 
     pub(super) fn has_ended(&self) -> bool {
-        matches!(self.log.last(), Some(Heard::Ended { .. }))
+        matches!(self.log.last(), Some(RunReport::Ended { .. }))
     }
 
     fn obey(
@@ -261,11 +263,11 @@ impl Runner {
                 if *effects > 1 {
                     return Err(format!("an answer to {ask} took effect twice"));
                 }
-                self.log.push(Heard::AskClosed { ask, by: ClosedBy::Person, command });
+                self.log.push(RunReport::AskClosed { ask, by: ClosedBy::Person, command });
             }
             DeliveryKind::Stop | DeliveryKind::Kill => self.stopping = true,
             DeliveryKind::Prompt | DeliveryKind::Steer => {
-                self.log.push(Heard::Taken { command: command.clone() });
+                self.log.push(RunReport::Taken { command: command.clone() });
             }
             // Whether the agent has heard it by then is up to the runner.
             DeliveryKind::TakeBack { .. } if fails => return refused(UndeliveredCode::Unfit),
@@ -278,21 +280,21 @@ impl Runner {
     pub(super) fn act(&mut self, run: RunId, dice: &mut Dice) {
         if self.log.is_empty() {
             let session = SessionId::new(format!("session of {run}"));
-            self.log.push(Heard::Session { session });
+            self.log.push(RunReport::Session { session });
             return;
         }
         match dice.below(12) {
             _ if self.stopping => self.end(Outcome::Stopped, ClosedBy::TurnEnd),
-            0 => self.log.push(Heard::SetupDone),
+            0 => self.log.push(RunReport::SetupDone),
             1..=5 => {
                 self.asks += 1;
                 let ask = AskId::new(format!("a{}", self.asks));
                 let settled = dice.chance(20);
-                self.log.push(Heard::AskOpened { ask: ask.clone(), settled });
+                self.log.push(RunReport::AskOpened { ask: ask.clone(), settled });
                 match settled {
                     true => {
                         let (by, command) = (ClosedBy::Rule, None);
-                        self.log.push(Heard::AskClosed { ask, by, command });
+                        self.log.push(RunReport::AskClosed { ask, by, command });
                     }
                     false => self.open.push(ask),
                 }
@@ -300,7 +302,7 @@ impl Runner {
             6 => {
                 if let Some(ask) = self.open.pop() {
                     let (by, command) = (ClosedBy::Deadline, None);
-                    self.log.push(Heard::AskClosed { ask, by, command });
+                    self.log.push(RunReport::AskClosed { ask, by, command });
                 }
             }
             7..=9 => {
@@ -309,8 +311,8 @@ impl Runner {
                 let cost_usd = dice.chance(80).then(|| Usd::from_dollars(cents / 100.0));
                 let spend = Spend::costing(Tokens::default(), cost_usd);
                 let (cut, settles) = (dice.chance(50), dice.chance(10));
-                let entry = Entry { cut, settles, ..spend.into() };
-                self.log.push(Heard::Usage { model: None, entry });
+                let entry = LedgerEntry { cut, settles, ..spend.into() };
+                self.log.push(RunReport::Usage { model: None, entry });
             }
             10 if dice.chance(50) => self.end(Outcome::Failed, ClosedBy::TurnEnd),
             11 if dice.chance(50) => self.end(Outcome::Completed, ClosedBy::TurnEnd),
@@ -321,9 +323,9 @@ impl Runner {
     /// Writes the end and is gone.
     pub(super) fn end(&mut self, outcome: Outcome, by: ClosedBy) {
         for ask in self.open.drain(..) {
-            self.log.push(Heard::AskClosed { ask, by, command: None });
+            self.log.push(RunReport::AskClosed { ask, by, command: None });
         }
-        self.log.push(Heard::Ended { outcome, error: None, session: None });
+        self.log.push(RunReport::Ended { outcome, error: None, session: None });
         self.alive = false;
     }
 }

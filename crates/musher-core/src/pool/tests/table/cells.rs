@@ -1,31 +1,31 @@
 //! The cells of the table: one row for each kind of input, one column for each phase.
 
-use crate::pool::{Command, Heard, Input};
+use crate::pool::{PoolCommand, PoolInput, RunReport};
 
 /// How many rows there are.
 pub(super) const ROWS: usize = 36;
 
 /// The name of a row and its cells, in the order of the columns.
-pub(super) fn row(input: &Input) -> (&'static str, [&'static str; 9]) {
+pub(super) fn row(input: &PoolInput) -> (&'static str, [&'static str; 9]) {
     match input {
-        Input::Begun => {
+        PoolInput::Begun => {
             ("begun", ["-", "- run_preparing > prepare", "-", "-", "-", "-", "-", "-", "-"])
         }
-        Input::Command { command, .. } => command_row(command),
-        Input::Prepared { .. } => {
+        PoolInput::Command { command, .. } => command_row(command),
+        PoolInput::Prepared { .. } => {
             ("prepared", ["-", "-", "- run_prepared > spawn", "-", "-", "-", "-", "-", "-"])
         }
-        Input::PrepareFailed { .. } => {
+        PoolInput::PrepareFailed { .. } => {
             ("prepare_failed", ["-", "-", "- run_ended > release", "-", "-", "-", "-", "-", "-"])
         }
-        Input::RunnerUp { .. } => {
+        PoolInput::RunnerUp { .. } => {
             ("runner_up", ["-", "-", "-", "- run_started", "-", "-", "-", "-", "-"])
         }
-        Input::SpawnFailed { .. } => {
+        PoolInput::SpawnFailed { .. } => {
             ("spawn_failed", ["-", "-", "-", "- run_ended > release", "-", "-", "-", "-", "-"])
         }
-        Input::Heard { what, .. } => heard_row(what),
-        Input::RunnerGone { .. } => (
+        PoolInput::Heard { what, .. } => heard_row(what),
+        PoolInput::RunnerGone { .. } => (
             "runner_gone",
             [
                 "-",
@@ -39,11 +39,11 @@ pub(super) fn row(input: &Input) -> (&'static str, [&'static str; 9]) {
                 "-",
             ],
         ),
-        Input::LogLost { .. } => {
+        PoolInput::LogLost { .. } => {
             ("log_lost", ["-", "-", "-", "-", "-", "- run_ended > finish", "-", "-", "-"])
         }
-        Input::Delivered { .. } => ("delivered", ["-"; 9]),
-        Input::Finished { .. } => (
+        PoolInput::Delivered { .. } => ("delivered", ["-"; 9]),
+        PoolInput::Finished { .. } => (
             "finished",
             [
                 "-",
@@ -57,17 +57,17 @@ pub(super) fn row(input: &Input) -> (&'static str, [&'static str; 9]) {
                 "-",
             ],
         ),
-        Input::Released { .. } => ("released", ["-"; 9]),
-        Input::Searched { .. } => ("searched", ["-"; 9]),
-        Input::Merged { .. } => ("merged", ["-"; 9]),
+        PoolInput::Released { .. } => ("released", ["-"; 9]),
+        PoolInput::Searched { .. } => ("searched", ["-"; 9]),
+        PoolInput::Merged { .. } => ("merged", ["-"; 9]),
     }
 }
 
-fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
+fn command_row(command: &PoolCommand) -> (&'static str, [&'static str; 9]) {
     match command {
-        Command::AddStory { .. } => ("add_story", ["story: story_added"; 9]),
-        Command::EditStory { .. } => ("edit_story", ["done: story_edited"; 9]),
-        Command::FinishStory { .. } => (
+        PoolCommand::AddStory { .. } => ("add_story", ["story: story_added"; 9]),
+        PoolCommand::EditStory { .. } => ("edit_story", ["done: story_edited"; 9]),
+        PoolCommand::FinishStory { .. } => (
             "finish_story",
             [
                 "done: story_finished",
@@ -81,8 +81,8 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
                 "done: story_finished",
             ],
         ),
-        Command::ReopenStory { .. } => ("reopen_story", ["done"; 9]),
-        Command::ArchiveStory { .. } => (
+        PoolCommand::ReopenStory { .. } => ("reopen_story", ["done"; 9]),
+        PoolCommand::ArchiveStory { .. } => (
             "archive_story",
             [
                 "done: story_archived",
@@ -96,7 +96,7 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
                 "done: story_archived > release",
             ],
         ),
-        Command::MergeStory { .. } => (
+        PoolCommand::MergeStory { .. } => (
             "merge_story",
             [
                 "nothing_to_merge",
@@ -110,7 +110,7 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
                 "offered: merge_started > search_secrets",
             ],
         ),
-        Command::StartRun { .. } => (
+        PoolCommand::StartRun { .. } => (
             "start_run",
             [
                 "run: run_queued run_preparing > prepare",
@@ -124,7 +124,7 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
                 "run: run_queued run_preparing > prepare",
             ],
         ),
-        Command::Prompt { .. } => (
+        PoolCommand::Prompt { .. } => (
             "prompt",
             [
                 "no_such_run",
@@ -138,7 +138,7 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
                 "run: run_queued run_preparing > prepare",
             ],
         ),
-        Command::Steer { .. } => (
+        PoolCommand::Steer { .. } => (
             "steer",
             [
                 "no_such_run",
@@ -152,7 +152,7 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
                 "no_such_run",
             ],
         ),
-        Command::TakeBack { .. } => (
+        PoolCommand::TakeBack { .. } => (
             "take_back",
             [
                 "no_such_run",
@@ -166,7 +166,7 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
                 "no_such_run",
             ],
         ),
-        Command::Interrupt { .. } => (
+        PoolCommand::Interrupt { .. } => (
             "interrupt",
             [
                 "no_such_run",
@@ -180,7 +180,7 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
                 "no_such_run",
             ],
         ),
-        Command::Stop { .. } => (
+        PoolCommand::Stop { .. } => (
             "stop",
             [
                 "no_such_run",
@@ -194,7 +194,7 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
                 "no_such_run",
             ],
         ),
-        Command::Kill { .. } => (
+        PoolCommand::Kill { .. } => (
             "kill",
             [
                 "no_such_run",
@@ -208,7 +208,7 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
                 "no_such_run",
             ],
         ),
-        Command::Answer { .. } => (
+        PoolCommand::Answer { .. } => (
             "answer",
             [
                 "no_such_run",
@@ -222,7 +222,7 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
                 "no_such_run",
             ],
         ),
-        Command::Resume { .. } => (
+        PoolCommand::Resume { .. } => (
             "resume",
             [
                 "run: run_queued run_preparing > prepare",
@@ -236,7 +236,7 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
                 "run: run_queued run_preparing > prepare",
             ],
         ),
-        Command::Retry { .. } => (
+        PoolCommand::Retry { .. } => (
             "retry",
             [
                 "run: run_queued run_preparing > prepare",
@@ -250,7 +250,7 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
                 "run: run_queued run_preparing > prepare",
             ],
         ),
-        Command::Fork { .. } => (
+        PoolCommand::Fork { .. } => (
             "fork",
             [
                 "no_such_run",
@@ -267,9 +267,9 @@ fn command_row(command: &Command) -> (&'static str, [&'static str; 9]) {
     }
 }
 
-fn heard_row(heard: &Heard) -> (&'static str, [&'static str; 9]) {
+fn heard_row(heard: &RunReport) -> (&'static str, [&'static str; 9]) {
     match heard {
-        Heard::Session { .. } => (
+        RunReport::Session { .. } => (
             "heard_session",
             [
                 "-",
@@ -283,7 +283,7 @@ fn heard_row(heard: &Heard) -> (&'static str, [&'static str; 9]) {
                 "-",
             ],
         ),
-        Heard::SetupDone => (
+        RunReport::SetupDone => (
             "heard_setup_done",
             [
                 "-",
@@ -297,7 +297,7 @@ fn heard_row(heard: &Heard) -> (&'static str, [&'static str; 9]) {
                 "-",
             ],
         ),
-        Heard::AskOpened { .. } => (
+        RunReport::AskOpened { .. } => (
             "heard_ask_opened",
             [
                 "-",
@@ -311,14 +311,14 @@ fn heard_row(heard: &Heard) -> (&'static str, [&'static str; 9]) {
                 "-",
             ],
         ),
-        Heard::AskClosed { .. } => (
+        RunReport::AskClosed { .. } => (
             "heard_ask_closed",
             ["-", "-", "-", "- run_started", "- ask_closed", "- ask_closed", "-", "-", "-"],
         ),
-        Heard::Taken { .. } => {
+        RunReport::Taken { .. } => {
             ("heard_taken", ["-", "-", "-", "- run_started", "-", "-", "-", "-", "-"])
         }
-        Heard::Usage { .. } => (
+        RunReport::Usage { .. } => (
             "heard_usage",
             [
                 "-",
@@ -332,7 +332,7 @@ fn heard_row(heard: &Heard) -> (&'static str, [&'static str; 9]) {
                 "-",
             ],
         ),
-        Heard::Ended { .. } => (
+        RunReport::Ended { .. } => (
             "heard_ended",
             [
                 "-",

@@ -1,6 +1,6 @@
 //! Single frames: what the recordings do not hold, and what is said back.
 
-use musher_core::{Answer, Ask, ErrorClass, ItemBody, Level, Reply, TurnOutcome};
+use musher_core::{Answer, Ask, ErrorClass, ItemBody, Level, QuestionReply, TurnOutcome};
 use serde_json::json;
 
 use super::*;
@@ -19,7 +19,7 @@ pub(super) fn said(bytes: &Bytes) -> Json {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "inputs are written where they are used")]
-fn wants(translator: &mut Translator, tool: &str, input: Json, suggestions: Json) -> Step {
+fn wants(translator: &mut Translator, tool: &str, input: Json, suggestions: Json) -> Translation {
     one(
         translator,
         json!({ "type": "control_request", "request_id": "q1", "request": {
@@ -30,7 +30,7 @@ fn wants(translator: &mut Translator, tool: &str, input: Json, suggestions: Json
 }
 
 pub(super) fn answer(translator: &mut Translator, answer: Answer) -> Json {
-    let step = translator.order(Order::Answer { ask: "q1".into(), answer });
+    let step = translator.order(BackendOrder::Answer { ask: "q1".into(), answer });
     said(&step.replies[0])["response"]["response"].clone()
 }
 
@@ -38,7 +38,7 @@ pub(super) fn answer(translator: &mut Translator, answer: Answer) -> Json {
 fn prompts_wait_until_the_agent_is_ready() {
     let mut translator = Translator::default();
     translator.hello(json!({}), Gated::Wished);
-    let step = translator.order(Order::Prompt { id: "p1".into(), text: "hi".into() });
+    let step = translator.order(BackendOrder::Prompt { id: "p1".into(), text: "hi".into() });
     assert!(step.replies.is_empty());
     let response = json!({ "subtype": "success", "request_id": "musher-0", "response": {} });
     let step = one(&mut translator, json!({ "type": "control_response", "response": response }));
@@ -94,8 +94,8 @@ fn questions_are_answered_under_their_full_text() {
     let mut translator = ready();
     wants(&mut translator, "AskUserQuestion", input, json!([]));
     let replies = vec![
-        Reply { chosen: vec!["Red".into(), "Blue".into()], text: None },
-        Reply { chosen: vec![], text: Some("because".into()) },
+        QuestionReply { chosen: vec!["Red".into(), "Blue".into()], text: None },
+        QuestionReply { chosen: vec![], text: Some("because".into()) },
     ];
     let given = answer(&mut translator, Answer::Replies { replies });
     assert_eq!(
@@ -112,7 +112,7 @@ fn an_ask_that_was_taken_back_is_not_answered() {
     let step =
         one(&mut translator, json!({ "type": "control_cancel_request", "request_id": "q1" }));
     assert!(matches!(step.signals[..], [Signal::AskWithdrawn { .. }]));
-    let late = Order::Answer { ask: "q1".into(), answer: Answer::Allow { input: None } };
+    let late = BackendOrder::Answer { ask: "q1".into(), answer: Answer::Allow { input: None } };
     assert!(translator.order(late).replies.is_empty());
 }
 
@@ -148,7 +148,7 @@ fn a_tool_at_the_gate_gets_the_verdict_of_the_rules() {
         );
         let Some(Signal::Gate(gate)) = step.signals.first() else { panic!("no gate") };
         assert_eq!(gate.subject.as_deref(), Some("ls"));
-        let step = translator.order(Order::Gate { gate: "h".into(), verdict });
+        let step = translator.order(BackendOrder::Gate { gate: "h".into(), verdict });
         let output = said(&step.replies[0])["response"]["response"]["hookSpecificOutput"].clone();
         assert_eq!(output["permissionDecision"], expected);
     }
@@ -272,8 +272,8 @@ fn compaction_is_told_from_start_to_end() {
 #[test]
 fn the_model_and_the_mode_change_only_when_the_agent_agrees() {
     let mut translator = ready();
-    translator.order(Order::SetModel { model: "x".into() });
-    translator.order(Order::SetMode { mode: "weird".into() });
+    translator.order(BackendOrder::SetModel { model: "x".into() });
+    translator.order(BackendOrder::SetMode { mode: "weird".into() });
     let ok =
         json!({ "subtype": "success", "request_id": "musher-1", "response": { "model": "x" } });
     let step = one(&mut translator, json!({ "type": "control_response", "response": ok }));
@@ -404,7 +404,7 @@ fn rules_that_cannot_be_kept_end_the_work() {
     ] {
         let mut translator = Translator::default();
         translator.hello(json!({ "hooks": {} }), Gated::Needed);
-        translator.order(Order::Prompt { id: "p".into(), text: "go".into() });
+        translator.order(BackendOrder::Prompt { id: "p".into(), text: "go".into() });
         let step =
             one(&mut translator, json!({ "type": "control_response", "response": response }));
         assert!(step.replies.is_empty(), "the prompt was sent without the gate");

@@ -281,7 +281,7 @@ fn running_totals_alone_give_the_same_bill_when_the_parent_is_known() {
             stripped.push(b'\n');
         }
         let without = feed(&mut Translator::default(), &stripped);
-        let bill = |steps: &[Step], mut ledger: Ledger| {
+        let bill = |steps: &[Translation], mut ledger: Ledger| {
             for event in events(steps) {
                 if let EventKind::Usage(report) = event {
                     ledger.enter(report);
@@ -362,7 +362,7 @@ proptest! {
         let steps = feed_split(&mut Translator::default(), &bytes, &cuts);
         prop_assert!(steps.iter().all(|step| !step.signals.is_empty()));
         let whole = feed(&mut Translator::default(), &bytes);
-        let shown = |steps: &[Step]| signals(steps).map(show).collect::<Vec<_>>();
+        let shown = |steps: &[Translation]| signals(steps).map(show).collect::<Vec<_>>();
         prop_assert_eq!(shown(&steps), shown(&whole), "where it is split makes no difference");
     }
 }

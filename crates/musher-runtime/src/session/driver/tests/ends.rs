@@ -4,8 +4,8 @@ use musher_core::{TaskPhase, TaskUpdate, ToolPhase, ToolUpdate};
 
 use super::*;
 
-fn helper() -> Scope {
-    Scope::Subagent { agent: "a1".into(), parent_call: Some("agent".into()), name: None }
+fn helper() -> EventScope {
+    EventScope::Subagent { agent: "a1".into(), parent_call: Some("agent".into()), name: None }
 }
 
 fn call(id: &str) -> EventKind {
@@ -28,10 +28,10 @@ fn task(id: &str, call: Option<&str>, background: bool) -> EventKind {
 async fn begin_work(attempt: &Attempt) {
     say(attempt, started()).await;
     for (kind, scope) in [
-        (call("agent"), Scope::Main),
-        (task("t1", Some("agent"), false), Scope::Main),
+        (call("agent"), EventScope::Main),
+        (task("t1", Some("agent"), false), EventScope::Main),
         (call("its-call"), helper()),
-        (task("t2", None, true), Scope::Main),
+        (task("t2", None, true), EventScope::Main),
     ] {
         let signal = Signal::Event { kind, scope, raw: None };
         attempt.port.signals.send(vec![signal].into()).await.unwrap();
@@ -61,10 +61,10 @@ async fn calls_and_tasks_of_helpers_end_with_their_turn_or_with_the_session() {
     // The agent tells the end of its turn after an interrupt, and then works on in the background until it is stopped.
     let session = play(spec(), |mut attempt| async move {
         begin_work(&attempt).await;
-        while !matches!(attempt.port.orders.recv().await, Some(Order::Interrupt)) {}
+        while !matches!(attempt.port.orders.recv().await, Some(BackendOrder::Interrupt)) {}
         say(&attempt, ended(TurnOutcome::Interrupted)).await;
         attempt.port.end.cancelled().await;
-        Ended::default()
+        BackendEnd::default()
     });
     let handle = session.handle();
     let listening = crate::task::spawn(all(session));
@@ -81,7 +81,7 @@ async fn calls_and_tasks_of_helpers_end_when_the_agent_is_killed() {
     let session = play(spec(), |attempt| async move {
         begin_work(&attempt).await;
         attempt.port.kill.cancelled().await;
-        Ended { signal: Some(9), ..Ended::default() }
+        BackendEnd { signal: Some(9), ..BackendEnd::default() }
     });
     let handle = session.handle();
     let listening = crate::task::spawn(all(session));
@@ -101,11 +101,11 @@ async fn an_agent_that_closes_its_output_in_its_turn_and_stays_is_ended_as_a_fai
                 true => tokio::time::sleep(Duration::from_secs(2)).await,
                 false => end.await,
             }
-            Ended { signal: (!leaves).then_some(15), ..Ended::default() }
+            BackendEnd { signal: (!leaves).then_some(15), ..BackendEnd::default() }
         });
         let began = Instant::now();
         let kinds = all(session).await;
-        assert!(began.elapsed() <= LEAVING, "{:?}", began.elapsed());
+        assert!(began.elapsed() <= EXIT_TIMEOUT, "{:?}", began.elapsed());
         assert_eq!(outcome(&kinds), Outcome::Failed, "{kinds:?}");
         let turn = kinds.iter().find_map(|kind| match kind {
             EventKind::TurnEnded(turn) => Some(turn),
@@ -126,11 +126,11 @@ async fn an_agent_that_closes_its_output_after_its_work_has_done_it() {
         told_to_leave(&mut attempt).await;
         attempt.port.signals.send(vec![Signal::OutputClosed].into()).await.unwrap();
         attempt.port.end.cancelled().await;
-        Ended { signal: Some(15), ..Ended::default() }
+        BackendEnd { signal: Some(15), ..BackendEnd::default() }
     });
     let began = Instant::now();
     assert_eq!(outcome(&all(session).await), Outcome::Completed);
-    assert!(began.elapsed() <= LEAVING, "{:?}", began.elapsed());
+    assert!(began.elapsed() <= EXIT_TIMEOUT, "{:?}", began.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
@@ -156,7 +156,7 @@ async fn promise_6_a_run_that_sets_no_limit_ends_after_a_quarter_of_an_hour_of_s
                 }
                 () = attempt.port.end.cancelled() => {}
             }
-            Ended::default()
+            BackendEnd::default()
         });
         assert_eq!(outcome(&all(session).await), expected, "asks: {asks}, off: {off}");
     }
@@ -166,7 +166,9 @@ async fn promise_6_a_run_that_sets_no_limit_ends_after_a_quarter_of_an_hour_of_s
 async fn a_turn_names_the_words_that_it_begins_with_and_no_others() {
     let session = play(spec(), |mut attempt| async move {
         let begun = |prompt: &str| vec![Signal::Begun { prompt: prompt.into() }];
-        let Some(Order::Prompt { id, .. }) = attempt.port.orders.recv().await else { panic!() };
+        let Some(BackendOrder::Prompt { id, .. }) = attempt.port.orders.recv().await else {
+            panic!()
+        };
         attempt.port.signals.send(begun(id.as_str()).into()).await.unwrap();
         say(&attempt, started()).await;
         // Words that reach the turn under way begin none; words that come too late for it begin the next one.
@@ -179,7 +181,7 @@ async fn a_turn_names_the_words_that_it_begins_with_and_no_others() {
         say(&attempt, background).await;
         say(&attempt, ended(TurnOutcome::Completed)).await;
         told_to_leave(&mut attempt).await;
-        Ended::default()
+        BackendEnd::default()
     });
     let kinds = all(session).await;
     let begun: Vec<_> = kinds
@@ -201,10 +203,10 @@ async fn an_ask_that_waits_long_is_told_once_and_still_waits() {
     let session = play(spec, |mut attempt| async move {
         say(&attempt, started()).await;
         ask(&attempt, false).await;
-        while !matches!(attempt.port.orders.recv().await, Some(Order::Answer { .. })) {}
+        while !matches!(attempt.port.orders.recv().await, Some(BackendOrder::Answer { .. })) {}
         say(&attempt, ended(TurnOutcome::Completed)).await;
         told_to_leave(&mut attempt).await;
-        Ended::default()
+        BackendEnd::default()
     });
     let handle = session.handle();
     tokio::time::sleep(Duration::from_secs(8 * 3600)).await;

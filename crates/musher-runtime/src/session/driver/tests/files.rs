@@ -32,11 +32,11 @@ fn writing(folder: &Path, spec: SessionSpec) -> Session {
             let mut turns = 0;
             loop {
                 let order = tokio::select! {
-                    () = attempt.port.end.cancelled() => return Ended::default(),
+                    () = attempt.port.end.cancelled() => return BackendEnd::default(),
                     order = attempt.port.orders.recv() => order,
                 };
                 match order {
-                    Some(Order::Prompt { .. }) => {
+                    Some(BackendOrder::Prompt { .. }) => {
                         turns += 1;
                         say(&attempt, started()).await;
                         if turns == 1 {
@@ -44,7 +44,7 @@ fn writing(folder: &Path, spec: SessionSpec) -> Session {
                         }
                         say(&attempt, ended(TurnOutcome::Completed)).await;
                     }
-                    Some(Order::Close) | None => return Ended::default(),
+                    Some(BackendOrder::Close) | None => return BackendEnd::default(),
                     Some(_) => {}
                 }
             }
@@ -60,7 +60,7 @@ async fn prompted_again(mut session: Session, answer: Option<Answer>) -> Vec<Eve
     let mut kinds = Vec::new();
     let mut prompted = false;
     while let Some(output) = session.next().await {
-        let Output::Event(event) = output else { continue };
+        let SessionOutput::Event(event) = output else { continue };
         match &event.kind {
             EventKind::TurnEnded(_) if !prompted => {
                 prompted = true;
@@ -129,7 +129,7 @@ async fn nobody_there_and_a_deadline_mean_no_whatever_the_default_is() {
     let policies = [
         (AskPolicy::Deny, ClosedBy::Unattended),
         (
-            AskPolicy::Wait { deadline: Some(Duration::from_secs(5)), default: Decision::Allow },
+            AskPolicy::Wait { deadline: Some(Duration::from_secs(5)), default: AskDecision::Allow },
             ClosedBy::Deadline,
         ),
     ];

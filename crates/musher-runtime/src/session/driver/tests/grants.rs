@@ -21,14 +21,14 @@ fn command(line: &str, human_only: bool) -> Ask {
 }
 
 async fn opens(attempt: &Attempt, ask: &str, body: Ask) {
-    let ask = Signal::AskOpened { ask: ask.into(), body, scope: Scope::Main, raw: None };
+    let ask = Signal::AskOpened { ask: ask.into(), body, scope: EventScope::Main, raw: None };
     attempt.port.signals.send(vec![ask].into()).await.unwrap();
 }
 
 async fn answered(attempt: &mut Attempt) -> Answer {
     loop {
         match attempt.port.orders.recv().await {
-            Some(Order::Answer { answer, .. }) => return answer,
+            Some(BackendOrder::Answer { answer, .. }) => return answer,
             Some(_) => {}
             None => panic!("no answer came"),
         }
@@ -38,9 +38,9 @@ async fn answered(attempt: &mut Attempt) -> Answer {
 async fn opened(session: &mut Session, wanted: &str) -> Option<Rule> {
     while let Some(output) = session.next().await {
         match output {
-            Output::Event(Event { kind: EventKind::AskOpened { ask, rule, .. }, .. })
-                if ask.as_str() == wanted =>
-            {
+            SessionOutput::Event(Event {
+                kind: EventKind::AskOpened { ask, rule, .. }, ..
+            }) if ask.as_str() == wanted => {
                 return rule;
             }
             _ => {}
@@ -75,7 +75,7 @@ async fn a_rule_that_was_granted_answers_from_then_on_and_what_was_asked_meanwhi
         assert!(matches!(answered(&mut attempt).await, Answer::Deny { .. }), "deny still wins");
         say(&attempt, ended(TurnOutcome::Completed)).await;
         told_to_leave(&mut attempt).await;
-        Ended::default()
+        BackendEnd::default()
     });
     let handle = session.handle();
     let rule = opened(&mut session, "a").await;
@@ -117,7 +117,7 @@ async fn what_only_a_person_may_allow_is_never_granted_for_good() {
         answered(&mut attempt).await;
         say(&attempt, ended(TurnOutcome::Completed)).await;
         told_to_leave(&mut attempt).await;
-        Ended::default()
+        BackendEnd::default()
     });
     let handle = session.handle();
     assert_eq!(opened(&mut session, "a").await, None);
@@ -138,7 +138,7 @@ async fn a_rule_with_a_secret_in_it_is_not_offered() {
         answered(&mut attempt).await;
         say(&attempt, ended(TurnOutcome::Completed)).await;
         told_to_leave(&mut attempt).await;
-        Ended::default()
+        BackendEnd::default()
     });
     let handle = session.handle();
     assert_eq!(opened(&mut session, "a").await, None);

@@ -1,10 +1,10 @@
 //! What the host asks and tells in the agent's name.
 
-use musher_core::{Answer, ClosedBy, PlanEntry, Question, Reply};
+use musher_core::{Answer, ClosedBy, PlanEntry, Question, QuestionReply};
 use tokio::sync::watch;
 
 use super::*;
-use crate::session::{Asked, Keeper, Remark};
+use crate::session::{HostAsk, Keeper, Remark};
 
 fn question() -> Ask {
     let text = "Which colour?".into();
@@ -19,10 +19,10 @@ async fn busy(spec: SessionSpec) -> Session {
         say(&attempt, started()).await;
         told_to_leave(&mut attempt).await;
         say(&attempt, ended(TurnOutcome::Completed)).await;
-        Ended::default()
+        BackendEnd::default()
     });
     while let Some(output) = session.next().await {
-        if matches!(&output, Output::Event(event) if matches!(event.kind, EventKind::TurnStarted { .. }))
+        if matches!(&output, SessionOutput::Event(event) if matches!(event.kind, EventKind::TurnStarted { .. }))
         {
             break;
         }
@@ -42,9 +42,10 @@ fn closings(kinds: &[EventKind]) -> Vec<(ClosedBy, bool)> {
 async fn what_the_host_asks_is_answered_by_a_person_like_any_other_ask() {
     let session = busy(spec()).await;
     let handle = session.handle();
-    let Asked { ask, answer } = handle.ask(question()).await.unwrap();
-    let replies =
-        Answer::Replies { replies: vec![Reply { chosen: vec![], text: Some("Blue".into()) }] };
+    let HostAsk { ask, answer } = handle.ask(question()).await.unwrap();
+    let replies = Answer::Replies {
+        replies: vec![QuestionReply { chosen: vec![], text: Some("Blue".into()) }],
+    };
     handle.answer(ask.clone(), replies.clone()).await.unwrap();
     assert_eq!(answer.await.unwrap(), replies);
     let late = handle.answer(ask, replies).await.unwrap_err();
@@ -57,7 +58,7 @@ async fn what_the_host_asks_is_answered_by_a_person_like_any_other_ask() {
 async fn what_the_host_asks_has_the_deadline_and_the_default_of_every_ask() {
     let mut spec = spec();
     let deadline = Some(Duration::from_secs(60));
-    spec.asks = AskPolicy::Wait { deadline, default: Decision::Allow };
+    spec.asks = AskPolicy::Wait { deadline, default: AskDecision::Allow };
     let session = busy(spec).await;
     let handle = session.handle();
     let asked = handle.ask(question()).await.unwrap();
@@ -86,7 +87,7 @@ async fn an_answer_reaches_the_host_only_when_it_is_durable() {
     spec.keeper = Some(Keeper { raw, durable });
     let session = busy(spec).await;
     let handle = session.handle();
-    let Asked { ask, mut answer } = handle.ask(question()).await.unwrap();
+    let HostAsk { ask, mut answer } = handle.ask(question()).await.unwrap();
     handle.answer(ask, Answer::Deny { reason: "no".into() }).await.unwrap();
     assert!(answer.try_recv().is_err());
     disk.send_replace(u64::MAX);
@@ -114,13 +115,13 @@ async fn a_denial_that_ends_the_turn_ends_it_for_an_ask_of_the_host_too() {
     let session = play(spec(), |mut attempt| async move {
         say(&attempt, started()).await;
         while let Some(order) = attempt.port.orders.recv().await {
-            if matches!(order, Order::Interrupt) {
+            if matches!(order, BackendOrder::Interrupt) {
                 break;
             }
         }
         say(&attempt, ended(TurnOutcome::Failed)).await;
         told_to_leave(&mut attempt).await;
-        Ended::default()
+        BackendEnd::default()
     });
     let handle = session.handle();
     let asked = loop {

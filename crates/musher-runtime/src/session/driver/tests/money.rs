@@ -21,7 +21,7 @@ async fn dies_after(told: Vec<UsageReport>) -> (Vec<UsageReport>, SessionEnded) 
             for report in told {
                 say(&attempt, EventKind::Usage(report)).await;
             }
-            Ended { signal: Some(9), ..Ended::default() }
+            BackendEnd { signal: Some(9), ..BackendEnd::default() }
         }
     });
     let mut reports = Vec::new();
@@ -88,7 +88,7 @@ async fn promise_20_a_model_that_was_called_and_of_which_nobody_says_a_word_is_u
     let session = play(spec(), |attempt| async move {
         say(&attempt, started()).await;
         attempt.port.signals.send(vec![Signal::ModelCall].into()).await.unwrap();
-        Ended::default()
+        BackendEnd::default()
     });
     let kinds = all(session).await;
     let Some(EventKind::SessionEnded(end)) = kinds.last() else { panic!("{kinds:?}") };

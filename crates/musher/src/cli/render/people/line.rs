@@ -8,13 +8,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// What stands on the terminal.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(super) struct TerminalLines {
     spinner: Option<ProgressBar>,
     /// Text was written without its line ending.
     open: bool,
 }
 
-impl Lines {
+impl TerminalLines {
     /// Shows that something is under way; only on a terminal, and never on an open line.
     pub(super) fn wait(&mut self, message: &str) {
         if self.open || !io::stderr().is_terminal() {

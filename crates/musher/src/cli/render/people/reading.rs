@@ -6,12 +6,12 @@ use musher_core::{Answer, Ask, AskId};
 
 use super::super::super::ask::{described, indented};
 use super::super::super::text::plain;
-use super::{DIM, People, Seat};
+use super::{Audience, DIM, People};
 
 impl People {
     /// For the log of this run, which is shown to somebody who was not there.
     pub(crate) fn reading(run: String) -> Self {
-        Self { seat: Seat::Reader { run }, ..Self::default() }
+        Self { seat: Audience::Reader { run }, ..Self::default() }
     }
 
     /// What was shown piece by piece broke off, so the whole text is shown when it comes.
@@ -22,8 +22,8 @@ impl People {
 
     pub(super) fn prompted(&mut self, text: &str) -> io::Result<()> {
         match &self.seat {
-            Seat::Host => Ok(()),
-            Seat::Reader { .. } => {
+            Audience::Host => Ok(()),
+            Audience::Reader { .. } => {
                 let text = plain(text);
                 let mut lines = text.lines();
                 let first = lines.next().unwrap_or_default();
@@ -34,7 +34,7 @@ impl People {
     }
 
     pub(super) fn asked(&mut self, ask: &AskId, body: &Ask) -> io::Result<()> {
-        let Seat::Reader { run } = &self.seat else { return Ok(()) };
+        let Audience::Reader { run } = &self.seat else { return Ok(()) };
         let ask = plain(ask.as_str());
         let how = match body {
             Ask::Approval(_) | Ask::Plan { .. } => {
@@ -47,7 +47,7 @@ impl People {
 
     pub(super) fn answered(&mut self, answer: Option<&Answer>) -> io::Result<()> {
         let said = match (&self.seat, answer) {
-            (Seat::Host, _) | (_, None) => return Ok(()),
+            (Audience::Host, _) | (_, None) => return Ok(()),
             (_, Some(Answer::Allow { .. })) => "yes".into(),
             (_, Some(Answer::AllowAlways { rule: None })) => "yes, always".into(),
             (_, Some(Answer::AllowAlways { rule: Some(rule) })) => {

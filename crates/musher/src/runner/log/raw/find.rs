@@ -15,7 +15,7 @@ use super::super::index;
 use super::super::segment::read_at;
 
 /// No frame holds more of the stream; other writers may make longer ones than ours.
-const LONGEST_FRAME: usize = 256 * 1024;
+const MAX_RAW_FRAME_BYTES: usize = 256 * 1024;
 
 /// A frame: where it stands in its file, and in the stream.
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +80,7 @@ pub fn read(dir: &Path, wanted: RawRef) -> Result<Vec<u8>, LogError> {
 /// Whether another frame begins after a place at which there is none.
 fn more_frames(file: &File, at: u64) -> io::Result<bool> {
     let mut bytes = Vec::new();
-    read_at(file, &mut bytes, 2 * zstd_safe::compress_bound(LONGEST_FRAME), at)?;
+    read_at(file, &mut bytes, 2 * zstd_safe::compress_bound(MAX_RAW_FRAME_BYTES), at)?;
     let magic = zstd_safe::MAGICNUMBER.to_le_bytes();
     let mut later = memchr::memmem::find_iter(bytes.get(1..).unwrap_or_default(), &magic);
     Ok(later.any(|found| zstd_safe::find_frame_compressed_size(&bytes[found + 1..]).is_ok()))
@@ -115,9 +115,10 @@ fn follows(file: &File, at: u64) -> io::Result<bool> {
 /// The frame that begins at `at`, if there is a whole one.
 fn frame_at(file: &File, at: u64, offset: u64, packed: &mut Vec<u8>) -> io::Result<Option<Frame>> {
     packed.clear();
-    read_at(file, packed, zstd_safe::compress_bound(LONGEST_FRAME), at)?;
+    read_at(file, packed, zstd_safe::compress_bound(MAX_RAW_FRAME_BYTES), at)?;
     let Ok(size) = zstd_safe::find_frame_compressed_size(packed) else { return Ok(None) };
     let len = zstd_safe::get_frame_content_size(&packed[..size]).ok().flatten();
-    let len = len.and_then(|len| usize::try_from(len).ok()).filter(|len| *len <= LONGEST_FRAME);
+    let len =
+        len.and_then(|len| usize::try_from(len).ok()).filter(|len| *len <= MAX_RAW_FRAME_BYTES);
     Ok(len.filter(|len| *len > 0).map(|len| Frame { at, packed: size, offset, len }))
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::super::cursor::Cursor;
-use super::super::damage::{Again, Damage, Why, again, time_before};
+use super::super::damage::{Damage, ResumePoint, Why, again, time_before};
 use super::super::error::LogError;
 use super::super::folder;
-use super::super::head::Head;
-use super::super::segment::{Found, Segment};
-use super::{Batch, Log, OnDamage, Place, Read, Reader};
+use super::super::head::LogHead;
+use super::super::segment::{FoundSegment, Segment};
+use super::{Log, LogBatch, LogPosition, LogRead, LogReader, OnDamage};
 
 /// What stood where a reader could not go on.
 pub(super) enum Passed {
@@ -27,20 +27,21 @@ impl Log {
     fn segment_of(&self, seq: u64) -> Result<String, LogError> {
         let there = self.segments()?.into_iter().rev().find(|first| *first <= seq);
         // One that is there and whole ends before the event, so the event began the next one.
-        let torn =
-            there.filter(|first| !matches!(Segment::open(&self.dir, *first), Ok(Found::Whole(_))));
+        let torn = there.filter(|first| {
+            !matches!(Segment::open(&self.dir, *first), Ok(FoundSegment::Whole(_)))
+        });
         Ok(folder::name(&folder::segment(&self.dir, torn.unwrap_or(seq))))
     }
 }
 
-impl Reader {
+impl LogReader {
     /// What a reader gets in place of what is lost.
     pub(super) fn told(
         &self,
         damage: &Damage,
         at: i64,
         buffer: &mut Vec<u8>,
-    ) -> Result<Read, LogError> {
+    ) -> Result<LogRead, LogError> {
         if self.damage == OnDamage::Stop {
             return Err(damage.error(&self.log.dir));
         }
@@ -48,11 +49,11 @@ impl Reader {
         damage.line(at, buffer)?;
         let Cursor { epoch, seq } = self.cursor();
         let lines = start..buffer.len();
-        Ok(Read::Lines(Batch { lines, epoch, first: seq, last: seq, end: false }))
+        Ok(LogRead::Lines(LogBatch { lines, epoch, first: seq, last: seq, end: false }))
     }
 
     /// Steps over what cannot be read where something must be; a reader that stops at damage stays where it is.
-    pub(super) fn pass(&mut self, head: Option<Head>) -> Result<Passed, LogError> {
+    pub(super) fn pass(&mut self, head: Option<LogHead>) -> Result<Passed, LogError> {
         let Some(place) = &self.place else { return Ok(Passed::Nothing) };
         let (segment, offset, next) = (Arc::clone(&place.segment), place.offset, self.seq + 1);
         let here = head.filter(|head| (head.segment, head.epoch) == (segment.first, segment.epoch));
@@ -80,16 +81,16 @@ impl Reader {
         };
         let len = segment.file.metadata().map_or(0, |meta| meta.len());
         let (to, place, at) = match (found, here, later) {
-            (Some(Again { offset, seq, at }), _, _) => {
-                (seq - 1, Place { segment: Arc::clone(&segment), offset }, Some(at))
+            (Some(ResumePoint { offset, seq, at }), _, _) => {
+                (seq - 1, LogPosition { segment: Arc::clone(&segment), offset }, Some(at))
             }
             (None, Some(head), _) => {
                 let offset = head.offset;
-                (head.synced, Place { segment: Arc::clone(&segment), offset }, None)
+                (head.synced, LogPosition { segment: Arc::clone(&segment), offset }, None)
             }
             (None, None, Some(later)) => {
                 let offset = later.body;
-                (later.first - 1, Place { segment: Arc::new(later), offset }, None)
+                (later.first - 1, LogPosition { segment: Arc::new(later), offset }, None)
             }
             // The file that is being written, or was last, is gone.
             (None, None, None) => match head {
@@ -97,7 +98,7 @@ impl Reader {
                     if next > head.synced {
                         return Ok(Passed::All);
                     }
-                    (head.synced, Place { segment: Arc::clone(&segment), offset: len }, None)
+                    (head.synced, LogPosition { segment: Arc::clone(&segment), offset: len }, None)
                 }
                 Some(_) | None => return Ok(Passed::Nothing),
             },
@@ -128,7 +129,7 @@ impl Reader {
         for first in self.log.segments()? {
             if first > segment.first
                 && first >= next
-                && let Found::Whole(later) = Segment::open(&self.log.dir, first)?
+                && let FoundSegment::Whole(later) = Segment::open(&self.log.dir, first)?
                 && later.epoch >= segment.epoch
             {
                 return Ok(Some(later));

@@ -7,12 +7,12 @@ use std::path::Path;
 use musher_runtime::untrusted::{self, Unfit};
 use rustix::fs::Mode;
 
-use super::super::disk::{Disk, Os};
+use super::super::disk::{LogDisk, Os};
 use super::super::error::LogError;
-use super::super::head::{Head, HeadFile};
+use super::super::head::{HeadFile, LogHead};
 use super::super::index::IndexWriter;
 use super::super::lock::Lock;
-use super::super::segment::{Found, Segment, Tail};
+use super::super::segment::{FoundSegment, Segment, SegmentTail};
 use super::super::{folder, outcome};
 use super::{Cut, SEGMENT_BYTES, State, Writer};
 
@@ -29,7 +29,7 @@ impl Writer<Os> {
     }
 }
 
-impl<D: Disk> Writer<D> {
+impl<D: LogDisk> Writer<D> {
     /// As [`Writer::create`], with segments of another size and on another disk.
     pub fn create_with(
         lock: Lock,
@@ -56,7 +56,7 @@ impl<D: Disk> Writer<D> {
         let mut last = 0;
         for first in segments(dir)?.into_iter().rev() {
             match Segment::open(dir, first)? {
-                Found::Whole(segment) => {
+                FoundSegment::Whole(segment) => {
                     let tail = segment.scan()?;
                     if head.is_some_and(|head| head.synced > tail.last) {
                         keep_aside(&segment);
@@ -69,13 +69,13 @@ impl<D: Disk> Writer<D> {
                     break;
                 }
                 // Nothing in it was ever acknowledged, for its header would have been synced before.
-                Found::Torn => {
+                FoundSegment::Torn => {
                     let path = folder::segment(dir, first);
                     fs::rename(&path, path.with_extension("torn"))
                         .map_err(|error| LogError::of("put aside", &path, error))?;
                     epoch = epoch.max(1);
                 }
-                Found::Absent => {}
+                FoundSegment::Absent => {}
             }
         }
         cut.synced = head.map_or(0, |head| head.synced.saturating_sub(last));
@@ -131,10 +131,10 @@ impl<D: Disk> Writer<D> {
 pub(in super::super) fn mend_head(lock: &Lock) -> Result<(), LogError> {
     let dir = lock.dir();
     for first in segments(dir)?.into_iter().rev() {
-        let Found::Whole(segment) = Segment::open(dir, first)? else { continue };
-        let Tail { last, offset, .. } = segment.scan()?;
+        let FoundSegment::Whole(segment) = Segment::open(dir, first)? else { continue };
+        let SegmentTail { last, offset, .. } = segment.scan()?;
         let Segment { epoch, first, .. } = segment;
-        let whole = Head { epoch, segment: first, seq: last, offset, synced: last };
+        let whole = LogHead { epoch, segment: first, seq: last, offset, synced: last };
         if HeadFile::default().read(dir)? == Some(whole) {
             return Ok(());
         }
@@ -170,7 +170,7 @@ fn keep_aside(segment: &Segment) {
 }
 
 /// Cuts what is torn, and makes sure that the rest stays.
-fn cut_tail(segment: &Segment, tail: Tail, disk: &impl Disk) -> Result<(), LogError> {
+fn cut_tail(segment: &Segment, tail: SegmentTail, disk: &impl LogDisk) -> Result<(), LogError> {
     let path = &segment.path;
     let file = untrusted::open_or_make(path, Mode::from_raw_mode(0o666))
         .map_err(|unfit| LogError::of("open", path, unfit.into_io()))?;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use musher_runtime::tools::{Progress, ToolCall, ToolHost, ToolReply, ToolSpec};
+use musher_runtime::tools::{CallProgress, ToolCall, ToolHost, ToolReply, ToolSpec};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -24,15 +24,15 @@ const PAGE: usize = 50;
 /// Calls at work at once through one door; one more is refused at once.
 pub(super) const CALLS: usize = 64;
 /// The shortest wait that is worth a word.
-const LEAST: Duration = Duration::from_millis(100);
+const MIN_REPORTED_WAIT: Duration = Duration::from_millis(100);
 /// Words of progress that may wait to be passed on.
 const WORDS: usize = 32;
 /// A call that says nothing gives a sign of life this often, so that its client does not give it up.
-const ALIVE: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// One set of tools, as MCP shows it. It is cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Door {
+pub struct ToolServer {
     host: Arc<dyn ToolHost>,
     /// What a model is told of the tools as a whole.
     instructions: &'static str,
@@ -42,7 +42,7 @@ pub struct Door {
     names: Arc<HashSet<String>>,
 }
 
-impl Door {
+impl ToolServer {
     pub fn new(host: impl ToolHost + 'static, instructions: &'static str) -> Self {
         let names = host.tools().into_iter().map(|tool| tool.name.into_owned()).collect();
         Self {
@@ -61,7 +61,7 @@ impl Door {
         let caller = caller.cloned().unwrap_or_default();
         let tool = if self.names.contains(name) { name } else { "" };
         self.pace.take(&caller, tool, Instant::now()).map_err(|wait| {
-            let wait = wait.max(LEAST);
+            let wait = wait.max(MIN_REPORTED_WAIT);
             let seconds = wait.as_secs_f64();
             let text = format!("this tool was called too often; call it again in {seconds:.1} s");
             let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
@@ -70,7 +70,7 @@ impl Door {
     }
 }
 
-impl ServerHandler for Door {
+impl ServerHandler for ToolServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         ServerConfig::new(capabilities)
@@ -120,7 +120,7 @@ impl ServerHandler for Door {
             None => self.host.call(call, &context.ct).await,
             Some(token) => {
                 let (words, said) = mpsc::channel(WORDS);
-                call.progress = Progress::to(words);
+                call.progress = CallProgress::to(words);
                 tokio::select! {
                     reply = self.host.call(call, &context.ct) => reply,
                     never = tell(&context.peer, token, said) => match never {},
@@ -149,7 +149,7 @@ async fn tell(
                     continue;
                 }
             },
-            () = tokio::time::sleep(ALIVE) => None,
+            () = tokio::time::sleep(KEEPALIVE_INTERVAL) => None,
         };
         step += 1.0;
         let mut progress = ProgressNotificationParam::new(token.clone(), step);

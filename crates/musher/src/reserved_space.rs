@@ -32,13 +32,13 @@ pub(crate) fn keep(path: &Path, len: u64) -> io::Result<()> {
 
 /// Room that is given up piece by piece, and kept again when there is plenty.
 #[derive(Debug)]
-pub(crate) struct Ballast {
+pub(crate) struct ReservedSpace {
     path: PathBuf,
     whole: u64,
     left: u64,
 }
 
-impl Ballast {
+impl ReservedSpace {
     /// Keeps as much as can be kept; a disk that is full is served without it.
     pub(crate) fn new(path: PathBuf, whole: u64) -> Self {
         let left = fs::metadata(&path).map_or(0, |about| about.len().min(whole));
@@ -85,7 +85,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ballast");
         let size = || fs::metadata(&path).unwrap().len();
-        let mut ballast = Ballast::new(path.clone(), 10_000);
+        let mut ballast = ReservedSpace::new(path.clone(), 10_000);
         assert_eq!(size(), 10_000);
         assert!(ballast.give_way(6_000));
         assert_eq!(size(), 4_000);
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(size(), 10_000);
         ballast.give_way(1_000);
         drop(ballast);
-        let again = Ballast::new(path.clone(), 10_000);
+        let again = ReservedSpace::new(path.clone(), 10_000);
         assert_eq!((size(), again.left), (10_000, 10_000), "another server keeps it whole again");
     }
 }

@@ -1,27 +1,27 @@
 //! From a run's log to what the pool wants to know of it; the rest is for readers.
 
-use musher_core::pool::Heard;
+use musher_core::pool::RunReport;
 use musher_core::{CommandId, Event, EventKind, Ledger, Lineage, Origin, RunId, SessionId};
 
-use crate::bus::Queued;
+use crate::bus::QueuedPrompt;
 use crate::runner::log::Kinds;
 
 /// Listens to one run.
 #[derive(Debug)]
-pub(super) struct Ear {
+pub(super) struct EventListener {
     run: RunId,
     kinds: Kinds,
     /// Reports are often running totals; the pool is told what each adds.
     ledger: Ledger,
     session: Option<SessionId>,
     /// Prompts that wait for the end of the turn, and whether they are others than when they were asked for.
-    queued: Vec<Queued>,
+    queued: Vec<QueuedPrompt>,
     queue_changed: bool,
     /// The end was heard.
     pub(super) over: bool,
 }
 
-impl Ear {
+impl EventListener {
     /// `lineage` is that of the session that the run resumed.
     pub(super) fn new(run: RunId, lineage: Lineage) -> Self {
         let kinds = Kinds::new([
@@ -47,7 +47,7 @@ impl Ear {
     }
 
     /// The prompts that wait, if they are others than before.
-    pub(super) fn queued_if_new(&mut self) -> Option<Vec<Queued>> {
+    pub(super) fn queued_if_new(&mut self) -> Option<Vec<QueuedPrompt>> {
         std::mem::take(&mut self.queue_changed).then(|| self.queued.clone())
     }
 
@@ -57,7 +57,7 @@ impl Ear {
         match &event.kind {
             EventKind::UserMessage { prompt: Some(prompt), text, origin: Origin::Prompt } => {
                 let (id, text) = (prompt.clone(), text.clone());
-                self.queued.push(Queued { id, text, at: event.at });
+                self.queued.push(QueuedPrompt { id, text, at: event.at });
             }
             EventKind::TurnStarted { prompts, .. } => {
                 self.queued.retain(|queued| !prompts.contains(&queued.id));
@@ -73,7 +73,7 @@ impl Ear {
 
     /// What a line of the log means to the pool, with its number.
     #[expect(clippy::wildcard_enum_match_arm, reason = "the pool wants to know of a few kinds")]
-    pub(super) fn hear(&mut self, line: &[u8]) -> Option<(u64, Heard)> {
+    pub(super) fn hear(&mut self, line: &[u8]) -> Option<(u64, RunReport)> {
         if !self.kinds.has(line) {
             return None;
         }
@@ -86,25 +86,29 @@ impl Ear {
                 let session =
                     info.session.filter(|session| self.session.as_ref() != Some(session))?;
                 self.session = Some(session.clone());
-                Heard::Session { session }
+                RunReport::Session { session }
             }
-            EventKind::Notice { code: Some(code), .. } if code == "setup_done" => Heard::SetupDone,
-            EventKind::AskOpened { ask, settled, .. } => Heard::AskOpened { ask, settled },
-            EventKind::AskClosed { ask, by, command, .. } => Heard::AskClosed { ask, by, command },
+            EventKind::Notice { code: Some(code), .. } if code == "setup_done" => {
+                RunReport::SetupDone
+            }
+            EventKind::AskOpened { ask, settled, .. } => RunReport::AskOpened { ask, settled },
+            EventKind::AskClosed { ask, by, command, .. } => {
+                RunReport::AskClosed { ask, by, command }
+            }
             EventKind::UserMessage { prompt: Some(prompt), .. } => {
                 // A prompt that came through the pool is named by its command.
-                Heard::Taken { command: CommandId::parse(prompt.as_str()).ok()? }
+                RunReport::Taken { command: CommandId::parse(prompt.as_str()).ok()? }
             }
             EventKind::Usage(report) => {
                 let entry = self.ledger.enter(&report);
                 if entry.is_nothing() {
                     return None;
                 }
-                Heard::Usage { model: report.model, entry }
+                RunReport::Usage { model: report.model, entry }
             }
             EventKind::SessionEnded(end) => {
                 self.over = true;
-                Heard::Ended { outcome: end.outcome, error: end.error, session: end.session }
+                RunReport::Ended { outcome: end.outcome, error: end.error, session: end.session }
             }
             _ => return None,
         };

@@ -7,31 +7,31 @@ use std::sync::Arc;
 use futures_util::Stream;
 use serde_json::Value as Json;
 
-use crate::client::{Client, ClientError, Document, Follow, Heard, Problem};
+use crate::client::{ApiProblem, Client, ClientError, Document, StreamFollower, StreamUpdate};
 
 /// A reply of the server that is on its way.
-pub type Replying<'a> = Pin<Box<dyn Future<Output = Result<Json, Refused>> + Send + 'a>>;
+pub type Replying<'a> = Pin<Box<dyn Future<Output = Result<Json, ApiRefused>> + Send + 'a>>;
 /// Says each time that something may have changed.
-pub type News = Pin<Box<dyn Stream<Item = ()> + Send>>;
+pub type ChangeNotice = Pin<Box<dyn Stream<Item = ()> + Send>>;
 
 /// Where requests of the operator's tools are taken.
-pub trait Office: Send + Sync + Debug {
-    fn ask(&self, wanted: Wanted) -> Replying<'_>;
+pub trait ApiClient: Send + Sync + Debug {
+    fn ask(&self, wanted: ApiRequest) -> Replying<'_>;
 
     /// From now on. It may end when the server goes away.
-    fn news(&self) -> News;
+    fn news(&self) -> ChangeNotice;
 }
 
 /// One request below `/api/v1`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub struct ApiRequest {
     pub path: Vec<String>,
     pub query: Vec<(&'static str, String)>,
     /// What a command says; a request without it only reads.
     pub body: Option<Json>,
 }
 
-impl Wanted {
+impl ApiRequest {
     pub fn read<const N: usize>(path: [&str; N]) -> Self {
         Self { path: path.map(str::to_owned).to_vec(), query: Vec::new(), body: None }
     }
@@ -70,19 +70,19 @@ impl Wanted {
 
 /// Why the server did not do something, for a model to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct ApiRefused {
     pub detail: String,
     pub hint: Option<String>,
 }
 
-impl Refused {
+impl ApiRefused {
     /// What a reply with this status and body says.
     pub fn read(status: u16, body: &[u8]) -> Self {
-        ClientError::Refused(Box::new(Problem::read(status, body))).into()
+        ClientError::Refused(Box::new(ApiProblem::read(status, body))).into()
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for ApiRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.detail)?;
         match &self.hint {
@@ -92,7 +92,7 @@ impl fmt::Display for Refused {
     }
 }
 
-impl From<ClientError> for Refused {
+impl From<ClientError> for ApiRefused {
     fn from(error: ClientError) -> Self {
         let hint = match &error {
             ClientError::Refused(problem) => problem.hint.clone(),
@@ -125,8 +125,8 @@ impl Remote {
     }
 }
 
-impl Office for Remote {
-    fn ask(&self, wanted: Wanted) -> Replying<'_> {
+impl ApiClient for Remote {
+    fn ask(&self, wanted: ApiRequest) -> Replying<'_> {
         Box::pin(async move {
             let client = (self.find)()?;
             let path: Vec<&str> = wanted.path.iter().map(String::as_str).collect();
@@ -140,14 +140,14 @@ impl Office for Remote {
         })
     }
 
-    fn news(&self) -> News {
+    fn news(&self) -> ChangeNotice {
         let find = Arc::clone(&self.find);
-        let follow = Follow::new(move || find(), &["feed"], &[], None);
+        let follow = StreamFollower::new(move || find(), &["feed"], &[], None);
         Box::pin(futures_util::stream::unfold(follow, |mut follow| async {
             loop {
                 match follow.next().await {
-                    Ok(Heard::Message(_) | Heard::Back) => return Some(((), follow)),
-                    Ok(Heard::Lost { .. }) => {}
+                    Ok(StreamUpdate::Message(_) | StreamUpdate::Back) => return Some(((), follow)),
+                    Ok(StreamUpdate::Lost { .. }) => {}
                     Err(_) => return None,
                 }
             }

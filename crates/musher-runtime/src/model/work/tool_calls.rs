@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use musher_core::{
-    Answer, Approval, Ask, AskId, Channel, Delta, EventKind, Executor, ItemId, Level, Question,
-    Scope, ToolPhase, ToolUpdate, merged,
+    Answer, Approval, Ask, AskId, Channel, Delta, EventKind, EventScope, Executor, ItemId, Level,
+    Question, ToolPhase, ToolUpdate, merged,
 };
 use serde_json::Value as Json;
 use tokio::sync::mpsc;
@@ -14,25 +14,25 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::super::agent::{Agent, call_id};
-use super::super::inbox::{Broken, Word};
-use super::super::wire::{CallResult, Wanted};
+use super::super::agent::{ModelAgent, call_id};
+use super::super::inbox::{WaitBroken, Word};
+use super::super::wire::{CallResult, ToolRequest};
 use super::{Failed, gate_name, result};
 use crate::session::{GateVerdict, Signal};
-use crate::tools::{Effect, Progress, ToolCall, ToolHost, ToolReply};
+use crate::tools::{CallProgress, SessionEffect, ToolCall, ToolHost, ToolReply};
 
 /// How long calls that were told to stop may take to do so.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CALL_STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pieces of output that may wait; more are dropped, because the reply holds what counts.
 const PIECES: usize = 64;
 
 /// Where a call stands.
 #[derive(Debug)]
-pub(super) enum Stage {
+pub(super) enum CallStage {
     /// The rules have not spoken yet.
     Gated,
     /// A person is asked; what for is told by the ask.
-    Asked(Asked),
+    Asked(PersonAsk),
     /// It may be made, with this input.
     Ready(Json),
     Running(Instant),
@@ -41,14 +41,14 @@ pub(super) enum Stage {
 
 /// What a person is asked.
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(super) enum PersonAsk {
     /// Whether the call may be made.
     Approval(AskId),
     /// What the call itself asks.
     Question(AskId, Vec<Question>),
 }
 
-impl Asked {
+impl PersonAsk {
     fn id(&self) -> &AskId {
         match self {
             Self::Approval(ask) | Self::Question(ask, _) => ask,
@@ -58,8 +58,8 @@ impl Asked {
 
 /// The calls of one answer.
 #[derive(Debug)]
-pub(super) struct Desk {
-    stages: Vec<Stage>,
+pub(super) struct ToolCalls {
+    stages: Vec<CallStage>,
     running: JoinSet<ToolReply>,
     /// Which call a task carries out.
     tasks: HashMap<Id, usize>,
@@ -76,11 +76,11 @@ enum Heard {
     Piece(usize, String),
 }
 
-impl Desk {
+impl ToolCalls {
     pub(super) fn new(calls: usize) -> Self {
         let (sender, pieces) = mpsc::channel(PIECES);
         Self {
-            stages: (0..calls).map(|_| Stage::Gated).collect(),
+            stages: (0..calls).map(|_| CallStage::Gated).collect(),
             running: JoinSet::new(),
             tasks: HashMap::new(),
             cancel: CancellationToken::new(),
@@ -91,16 +91,16 @@ impl Desk {
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.stages.iter().all(|stage| matches!(stage, Stage::Done(_)))
+        self.stages.iter().all(|stage| matches!(stage, CallStage::Done(_)))
     }
 
-    pub(super) fn set(&mut self, at: usize, stage: Stage) {
+    pub(super) fn set(&mut self, at: usize, stage: CallStage) {
         if let Some(place) = self.stages.get_mut(at) {
             *place = stage;
         }
     }
 
-    pub(super) fn finish(self) -> (Vec<Stage>, Option<String>) {
+    pub(super) fn finish(self) -> (Vec<CallStage>, Option<String>) {
         (self.stages, self.summary)
     }
 
@@ -108,7 +108,7 @@ impl Desk {
     pub(super) async fn stop_all(&mut self) {
         self.cancel.cancel();
         let all = async { while self.running.join_next().await.is_some() {} };
-        if tokio::time::timeout(PATIENCE, all).await.is_err() {
+        if tokio::time::timeout(CALL_STOP_TIMEOUT, all).await.is_err() {
             self.running.shutdown().await;
         }
     }
@@ -118,7 +118,7 @@ impl Desk {
         let all = self.sender.clone();
         let handle = self.running.spawn(async move {
             let (sender, mut pieces) = mpsc::channel(PIECES);
-            call.progress = Progress::to(sender);
+            call.progress = CallProgress::to(sender);
             let mut reply = host.call(call, &cancel);
             loop {
                 tokio::select! {
@@ -132,7 +132,7 @@ impl Desk {
             }
         });
         self.tasks.insert(handle.id(), at);
-        self.set(at, Stage::Running(Instant::now()));
+        self.set(at, CallStage::Running(Instant::now()));
     }
 
     /// The next reply or piece of output; waits for ever when nothing runs.
@@ -157,18 +157,18 @@ impl Desk {
     }
 }
 
-impl Agent {
+impl ModelAgent {
     /// Starts every call that may be made now: calls that are safe beside others run together, others alone and in
     /// the order in which the model wanted them.
-    pub(super) fn start_what_may(&mut self, calls: &[Wanted], desk: &mut Desk) {
+    pub(super) fn start_what_may(&mut self, calls: &[ToolRequest], desk: &mut ToolCalls) {
         let mut earlier_parallel = true;
         let mut earlier_done = true;
         for (at, call) in calls.iter().enumerate() {
             let parallel = self.tool(&call.name).is_none_or(|tool| tool.parallel);
             let may = if parallel { earlier_parallel } else { earlier_done };
             let Some(stage) = desk.stages.get_mut(at) else { return };
-            let done = matches!(stage, Stage::Done(_));
-            if let (true, Stage::Ready(input)) = (may, &mut *stage) {
+            let done = matches!(stage, CallStage::Done(_));
+            if let (true, CallStage::Ready(input)) = (may, &mut *stage) {
                 let input = input.take();
                 let made = ToolCall::new(call_id(&call.id), call.name.clone(), input);
                 desk.spawn(at, self.tools.clone(), made);
@@ -179,7 +179,11 @@ impl Agent {
     }
 
     /// Takes in one thing that happens to the calls.
-    pub(super) async fn hear(&mut self, calls: &[Wanted], desk: &mut Desk) -> Result<(), Broken> {
+    pub(super) async fn hear(
+        &mut self,
+        calls: &[ToolRequest],
+        desk: &mut ToolCalls,
+    ) -> Result<(), WaitBroken> {
         let heard = tokio::select! {
             biased;
             word = self.inbox.word() => Heard::Word(word?),
@@ -195,8 +199,7 @@ impl Agent {
                 }
             }
             Heard::Word(Word::Answer { ask, answer }) => {
-                let waits =
-                    |stage: &Stage| matches!(stage, Stage::Asked(asked) if *asked.id() == ask);
+                let waits = |stage: &CallStage| matches!(stage, CallStage::Asked(asked) if *asked.id() == ask);
                 match desk.stages.iter().position(waits).map(|at| (at, calls.get(at))) {
                     Some((at, Some(call))) => self.answered(at, call, answer, desk).await,
                     Some((_, None)) | None => Ok(()),
@@ -224,10 +227,10 @@ impl Agent {
     async fn judged(
         &mut self,
         at: usize,
-        call: &Wanted,
+        call: &ToolRequest,
         verdict: GateVerdict,
-        desk: &mut Desk,
-    ) -> Result<(), Broken> {
+        desk: &mut ToolCalls,
+    ) -> Result<(), WaitBroken> {
         let Some(tool) = self.tool(&call.name).cloned() else { return Ok(()) };
         let input = call.input.object();
         match verdict {
@@ -252,23 +255,23 @@ impl Agent {
             human_only: false,
             shortened: None,
         }));
-        desk.set(at, Stage::Asked(Asked::Approval(ask.clone())));
+        desk.set(at, CallStage::Asked(PersonAsk::Approval(ask.clone())));
         self.open(ask, body).await
     }
 
-    async fn open(&self, ask: AskId, body: Ask) -> Result<(), Broken> {
-        let opened = Signal::AskOpened { ask, body, scope: Scope::Main, raw: None };
+    async fn open(&self, ask: AskId, body: Ask) -> Result<(), WaitBroken> {
+        let opened = Signal::AskOpened { ask, body, scope: EventScope::Main, raw: None };
         self.outbox.send(vec![opened], None).await
     }
 
     async fn allow(
         &mut self,
         at: usize,
-        call: &Wanted,
+        call: &ToolRequest,
         input: Json,
-        desk: &mut Desk,
-    ) -> Result<(), Broken> {
-        desk.set(at, Stage::Ready(input));
+        desk: &mut ToolCalls,
+    ) -> Result<(), WaitBroken> {
+        desk.set(at, CallStage::Ready(input));
         let running = ToolUpdate {
             by: Executor::Host,
             ..ToolUpdate::phase(call_id(&call.id), ToolPhase::Running)
@@ -279,10 +282,10 @@ impl Agent {
     async fn deny(
         &mut self,
         at: usize,
-        call: &Wanted,
+        call: &ToolRequest,
         reason: String,
-        desk: &mut Desk,
-    ) -> Result<(), Broken> {
+        desk: &mut ToolCalls,
+    ) -> Result<(), WaitBroken> {
         self.denied(&call.name);
         let update = ToolUpdate {
             reason: Some(reason.clone()),
@@ -290,22 +293,22 @@ impl Agent {
             ..ToolUpdate::phase(call_id(&call.id), ToolPhase::Denied)
         };
         let told = format!("This was not allowed: {reason}");
-        desk.set(at, Stage::Done(result(call, told, Failed::Yes)));
+        desk.set(at, CallStage::Done(result(call, told, Failed::Yes)));
         self.update(update).await
     }
 
     async fn answered(
         &mut self,
         at: usize,
-        call: &Wanted,
+        call: &ToolRequest,
         answer: Answer,
-        desk: &mut Desk,
-    ) -> Result<(), Broken> {
-        let Some(Stage::Asked(asked)) = desk.stages.get(at) else { return Ok(()) };
-        if let Asked::Question(_, questions) = asked {
+        desk: &mut ToolCalls,
+    ) -> Result<(), WaitBroken> {
+        let Some(CallStage::Asked(asked)) = desk.stages.get(at) else { return Ok(()) };
+        if let PersonAsk::Question(_, questions) = asked {
             let reply = ToolReply::answered(questions, &answer);
             if let Answer::DenyAndInterrupt { .. } = answer {
-                return Err(Broken::Interrupted);
+                return Err(WaitBroken::Interrupted);
             }
             return self.settle(at, call, reply, None, desk).await;
         }
@@ -320,7 +323,7 @@ impl Agent {
             Answer::Deny { reason } => self.deny(at, call, reason, desk).await,
             Answer::DenyAndInterrupt { reason } => {
                 self.deny(at, call, reason, desk).await?;
-                Err(Broken::Interrupted)
+                Err(WaitBroken::Interrupted)
             }
         }
     }
@@ -328,28 +331,28 @@ impl Agent {
     async fn replied(
         &mut self,
         at: usize,
-        call: &Wanted,
+        call: &ToolRequest,
         reply: ToolReply,
-        desk: &mut Desk,
-    ) -> Result<(), Broken> {
+        desk: &mut ToolCalls,
+    ) -> Result<(), WaitBroken> {
         let began = match desk.stages.get(at) {
-            Some(Stage::Running(began)) => Some(*began),
+            Some(CallStage::Running(began)) => Some(*began),
             _ => None,
         };
         match &reply.effect {
-            Effect::None => {}
-            Effect::Plan(entries) => {
+            SessionEffect::None => {}
+            SessionEffect::Plan(entries) => {
                 self.outbox.event(EventKind::Plan { entries: entries.clone() }).await?;
             }
-            Effect::Progress { text } => {
+            SessionEffect::Progress { text } => {
                 self.notice(Level::Info, "progress", text.clone()).await?;
             }
-            Effect::Finish { summary } => desk.summary = Some(summary.clone()),
-            Effect::Question(questions) => {
+            SessionEffect::Finish { summary } => desk.summary = Some(summary.clone()),
+            SessionEffect::Question(questions) => {
                 let ask = AskId::new(self.mint("ask"));
-                let asked = Asked::Question(ask.clone(), questions.clone());
+                let asked = PersonAsk::Question(ask.clone(), questions.clone());
                 let body = Ask::Question { questions: questions.clone() };
-                desk.set(at, Stage::Asked(asked));
+                desk.set(at, CallStage::Asked(asked));
                 return self.open(ask, body).await;
             }
         }
@@ -360,11 +363,11 @@ impl Agent {
     async fn settle(
         &mut self,
         at: usize,
-        call: &Wanted,
+        call: &ToolRequest,
         reply: ToolReply,
         began: Option<Instant>,
-        desk: &mut Desk,
-    ) -> Result<(), Broken> {
+        desk: &mut ToolCalls,
+    ) -> Result<(), WaitBroken> {
         let elapsed = began.and_then(|began| u64::try_from(began.elapsed().as_millis()).ok());
         let update = ToolUpdate {
             output: Some(reply.output()),
@@ -373,13 +376,13 @@ impl Agent {
             ..ToolUpdate::phase(call_id(&call.id), reply.phase())
         };
         let failed = if reply.is_failed() { Failed::Yes } else { Failed::No };
-        desk.set(at, Stage::Done(result(call, reply.text, failed)));
+        desk.set(at, CallStage::Done(result(call, reply.text, failed)));
         self.update(update).await
     }
 }
 
 /// Output of a call while it runs.
-fn piece(call: &Wanted, text: String) -> Signal {
+fn piece(call: &ToolRequest, text: String) -> Signal {
     let (item, channel) = (ItemId::new(call.id.clone()), Channel::ToolOutput);
-    Signal::Delta(Delta { item, channel, text, scope: Scope::Main })
+    Signal::Delta(Delta { item, channel, text, scope: EventScope::Main })
 }

@@ -11,19 +11,19 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, NoProxy, Proxy, Response, Url};
 use rustls::{ClientConfig, RootCertStore};
 
-use super::refusal::{Again, Billed, Refusal};
+use super::refusal::{Billed, RequestFailure, RetryAdvice};
 use crate::Environment;
 use crate::SessionSpec;
 
-const CONNECT: Duration = Duration::from_secs(10);
-const IDLE: Duration = Duration::from_secs(240);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(240);
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// Of what a service says instead of an answer, this much is read.
-const LONGEST_REFUSAL: usize = 256 * 1024;
+const MAX_REFUSAL_BYTES: usize = 256 * 1024;
 
 /// An open way to a service.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct ModelConnection {
     client: Client,
     base: String,
     /// The address as it may be told: without a name or a password.
@@ -34,7 +34,7 @@ pub(crate) struct Door {
     pub(crate) own: bool,
 }
 
-impl Door {
+impl ModelConnection {
     /// Prepares the way; nothing is sent yet.
     pub(crate) fn open(spec: &SessionSpec, usual: &str, variable: &str) -> Result<Self, ErrorInfo> {
         let options = &spec.model_options;
@@ -54,7 +54,7 @@ impl Door {
             .map_err(|why| ErrorInfo::new(ErrorClass::Internal, why))?;
         let mut builder = Client::builder()
             .tls_backend_preconfigured(config)
-            .connect_timeout(CONNECT)
+            .connect_timeout(CONNECT_TIMEOUT)
             .tcp_keepalive(KEEP_ALIVE)
             .http2_keep_alive_interval(KEEP_ALIVE)
             .http2_keep_alive_timeout(KEEP_ALIVE)
@@ -73,7 +73,7 @@ impl Door {
             host: host(&url),
             base: base.trim_end_matches('/').to_owned(),
             headers: headers(options.headers.iter().map(|(k, v)| (k.as_str(), v.as_str())))?,
-            idle: options.idle.filter(|idle| !idle.is_zero()).unwrap_or(IDLE),
+            idle: options.idle.filter(|idle| !idle.is_zero()).unwrap_or(DEFAULT_IDLE_TIMEOUT),
             own: base != usual,
         })
     }
@@ -90,7 +90,7 @@ impl Door {
     }
 
     /// Sends a request and waits for the head of its answer.
-    pub(crate) async fn post(&self, path: &str, body: Vec<u8>) -> Result<Response, Refusal> {
+    pub(crate) async fn post(&self, path: &str, body: Vec<u8>) -> Result<Response, RequestFailure> {
         let request = self
             .client
             .post(format!("{}/{path}", self.base))
@@ -106,7 +106,10 @@ impl Door {
     }
 
     /// The next piece of an answer; `None` at its end.
-    pub(crate) async fn chunk(&self, response: &mut Response) -> Result<Option<Bytes>, Refusal> {
+    pub(crate) async fn chunk(
+        &self,
+        response: &mut Response,
+    ) -> Result<Option<Bytes>, RequestFailure> {
         match tokio::time::timeout(self.idle, response.chunk()).await {
             Ok(Ok(chunk)) => Ok(chunk),
             Ok(Err(error)) => Err(self.failure(&error)),
@@ -118,26 +121,27 @@ impl Door {
     pub(crate) async fn rest(&self, response: &mut Response) -> Vec<u8> {
         let mut all = Vec::new();
         while let Ok(Some(chunk)) = self.chunk(response).await {
-            let room = LONGEST_REFUSAL - all.len();
+            let room = MAX_REFUSAL_BYTES - all.len();
             all.extend_from_slice(&chunk[..chunk.len().min(room)]);
-            if all.len() >= LONGEST_REFUSAL {
+            if all.len() >= MAX_REFUSAL_BYTES {
                 break;
             }
         }
         all
     }
 
-    fn silent(&self) -> Refusal {
+    fn silent(&self) -> RequestFailure {
         let message = format!("the service at {} said nothing for {:?}", self.host, self.idle);
-        Refusal::later(ErrorClass::Network, message).with_code(Some("idle"))
+        RequestFailure::later(ErrorClass::Network, message).with_code(Some("idle"))
     }
 
     /// What went wrong on the way. What a certificate refuses, it refuses again.
-    fn failure(&self, error: &reqwest::Error) -> Refusal {
+    fn failure(&self, error: &reqwest::Error) -> RequestFailure {
         if let Some(tls) = tls_error(error) {
             let (why, hint) = mistrust(tls);
             let message = format!("the service at {} cannot be trusted: {why}", self.host);
-            let mut refusal = Refusal::never(ErrorClass::Network, message).with_code(Some("tls"));
+            let mut refusal =
+                RequestFailure::never(ErrorClass::Network, message).with_code(Some("tls"));
             refusal.billed = Billed::No;
             refusal.error.hint = Some(hint.into());
             return refusal;
@@ -146,15 +150,15 @@ impl Door {
         // What was never sent cost nothing; of what was sent nobody knows it.
         let (message, again, billed) = if error.is_builder() {
             let message = format!("the request to {host} could not be made: {why}");
-            (message, Again::Never, Billed::No)
+            (message, RetryAdvice::Never, Billed::No)
         } else if error.is_connect() {
             let message = format!("the service at {host} could not be reached: {why}");
-            (message, Again::Later, Billed::No)
+            (message, RetryAdvice::Later, Billed::No)
         } else {
-            (format!("the connection to {host} broke: {why}"), Again::Later, Billed::Maybe)
+            (format!("the connection to {host} broke: {why}"), RetryAdvice::Later, Billed::Maybe)
         };
         let told = Box::new(ErrorInfo::new(ErrorClass::Network, message));
-        let mut refusal = Refusal { error: told, again, billed };
+        let mut refusal = RequestFailure { error: told, again, billed };
         if error.is_connect() {
             refusal.error.hint = Some("look at the base address and at the network".into());
         }

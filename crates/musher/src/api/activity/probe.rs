@@ -6,22 +6,22 @@ use musher_core::{Ask, Event, EventKind, ItemBody, RunId, SlotId, ToolUpdate};
 use tokio::sync::watch;
 
 use super::super::Shared;
-use crate::runner::log::{Cursor, Kinds, LogError, Read, Reader, lines};
+use crate::runner::log::{Cursor, Kinds, LogError, LogRead, LogReader, lines};
 
 /// Events that are looked at when a log is looked at for the first time; more of them if those tell nothing.
-const FIRST_LOOKS: [u64; 2] = [64, 1024];
+const FIRST_PROBE_EVENTS: [u64; 2] = [64, 1024];
 /// Whoever is further behind than this goes to the end at once.
 const FAR_BEHIND: u64 = 512;
 /// How many bytes are read at once.
 const PIECE: usize = 64 * 1024;
 /// The longest line that is told.
-const LONGEST: usize = 160;
+const MAX_ACTIVITY_CHARS: usize = 160;
 /// The kinds of events that tell what an agent does.
 const TELLING: [&str; 4] = ["tool", "item_done", "ask_opened", "error"];
 
 /// Looks at one run.
 #[derive(Debug)]
-pub(super) struct Eye {
+pub(super) struct ActivityProbe {
     folder: PathBuf,
     /// Paths of tools are told as they look from here.
     worktree: String,
@@ -35,7 +35,7 @@ pub(super) struct Eye {
     pub(super) last: Option<(i64, String)>,
 }
 
-impl Eye {
+impl ActivityProbe {
     pub(super) fn new(api: &Shared, run: RunId, slot: SlotId) -> Self {
         let mut grown = api.bus.wakes(run);
         grown.mark_changed();
@@ -63,13 +63,13 @@ impl Eye {
     }
 
     fn read(&mut self) -> Result<(), LogError> {
-        let reader = Reader::open(&self.folder, self.at)?.past_damage();
+        let reader = LogReader::open(&self.folder, self.at)?.past_damage();
         if self.at.is_some() && !is_far_behind(&reader)? {
             return self.read_on(reader);
         }
         self.last = None;
-        for count in FIRST_LOOKS {
-            self.read_on(Reader::open_last(&self.folder, count)?.past_damage())?;
+        for count in FIRST_PROBE_EVENTS {
+            self.read_on(LogReader::open_last(&self.folder, count)?.past_damage())?;
             if self.last.is_some() {
                 break;
             }
@@ -77,20 +77,20 @@ impl Eye {
         Ok(())
     }
 
-    fn read_on(&mut self, mut reader: Reader) -> Result<(), LogError> {
+    fn read_on(&mut self, mut reader: LogReader) -> Result<(), LogError> {
         let mut piece = Vec::new();
         loop {
             piece.clear();
             match reader.read(&mut piece, PIECE)? {
-                Read::Lines(batch) => {
+                LogRead::Lines(batch) => {
                     self.news = true;
                     let lines: Vec<&[u8]> =
                         lines(&piece[batch.lines]).filter(|line| self.kinds.has(line)).collect();
                     let told = lines.iter().rev().find_map(|line| self.tell(line));
                     self.last = told.or(self.last.take());
                 }
-                Read::Reset { .. } => {}
-                Read::End => break,
+                LogRead::Reset { .. } => {}
+                LogRead::End => break,
             }
         }
         self.at = Some(reader.cursor());
@@ -104,7 +104,7 @@ impl Eye {
     }
 }
 
-fn is_far_behind(reader: &Reader) -> Result<bool, LogError> {
+fn is_far_behind(reader: &LogReader) -> Result<bool, LogError> {
     let last = reader.last()?.map_or(0, |cursor| cursor.seq);
     Ok(last.saturating_sub(reader.cursor().seq) > FAR_BEHIND)
 }
@@ -148,7 +148,7 @@ fn plain<'a>(subject: &'a str, worktree: &str) -> &'a str {
 /// The first line that says something, and not too much of it.
 fn head(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    match line.char_indices().nth(LONGEST) {
+    match line.char_indices().nth(MAX_ACTIVITY_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     }
