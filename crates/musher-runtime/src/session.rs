@@ -113,7 +113,7 @@ pub struct HostAsk {
 pub enum CommandError {
     #[error("the session has ended")]
     Ended,
-    #[error("it does not wait any more: the agent was told, or it was taken back before")]
+    #[error("it is no longer queued: the agent has it, or it was withdrawn before")]
     NotWaiting,
     #[error("this runtime cannot {0}")]
     Unsupported(&'static str),

@@ -80,7 +80,7 @@ struct Cli {
 enum Verb {
     /// Run one agent on one prompt in this folder, without a server.
     Run(run::RunArgs),
-    /// Watch three scripted agents at work; no key and no network needed.
+    /// Watch three scripted agents work; no key and no network needed.
     Demo(demo::Demo),
     /// Serve this project: the web UI, the API and the agents' runs.
     Serve(serve::Serve),
@@ -88,7 +88,7 @@ enum Verb {
     Runner(RunnerArgs),
     /// Open the web UI in the browser, signed in.
     Open(open::OpenArgs),
-    /// Write the first project file of this repository.
+    /// Create the project file of this repository.
     Init(init::InitArgs),
     /// Review and trust what the project file may run.
     Trust(trust::TrustArgs),
@@ -96,15 +96,15 @@ enum Verb {
     Story(story::StoryArgs),
     /// Start an agent on a story.
     Start(start::StartArgs),
-    /// List the runs that have not ended.
+    /// List active runs.
     Ps(ps::Ps),
     /// Show everything about a run.
     Show(show::ShowArgs),
-    /// Show what a run did, or with -f what it does.
+    /// Show a run's transcript; -f follows it.
     Logs(logs::Logs),
     /// Send a message to a run (resumes it if it has ended).
     Prompt(prompt::Prompt),
-    /// Take back a message that the agent was not told yet, or list those.
+    /// Withdraw a queued message, or list queued messages.
     TakeBack(take_back::TakeBack),
     /// Send a message into the running turn.
     Steer(steer::Steer),
@@ -114,17 +114,17 @@ enum Verb {
     Stop(stop::StopArgs),
     /// Kill runs at once.
     Kill(kill::Kill),
-    /// Continue a run that has ended.
+    /// Continue an ended run.
     Resume(resume::ResumeArgs),
-    /// Start a run that has ended again, from its prompt.
+    /// Start an ended run again from its prompt.
     Retry(retry::Retry),
-    /// Continue a copy of a run beside it.
+    /// Continue a copy of a run in its own worktree.
     Fork(fork::Fork),
     /// List approvals and questions.
     Asks(asks::AsksArgs),
-    /// Approve what agents want to do.
+    /// Approve requests.
     Approve(approve::Approve),
-    /// Deny what agents ask for.
+    /// Deny requests.
     Deny(deny::Deny),
     /// Answer an agent's questions.
     Answer(answer::AnswerArgs),
@@ -138,13 +138,13 @@ enum Verb {
     Token(token::TokenArgs),
     /// Show what a run changed.
     Diff(diff::DiffArgs),
-    /// Merge a story's branch into the project's own.
+    /// Merge a story's branch into the base branch.
     Merge(merge::MergeArgs),
     /// Show usage and cost.
     Usage(usage::UsageArgs),
     /// Wait until runs need you or have ended.
     Wait(wait::WaitArgs),
-    /// Offer Musher's tools to an assistant over standard input and output (MCP).
+    /// Serve Musher's tools to an assistant over standard input and output (MCP).
     Mcp(mcp::Mcp),
     /// Check this machine and project, and suggest fixes.
     Doctor(doctor::DoctorArgs),

@@ -11,7 +11,7 @@ use crate::config::trust::{self, Powers, TrustError, TrustState};
 use crate::config::{self, AgentConfig, ConfigErrors, ConfigState, Known, ProjectConfig};
 use crate::pool::{PoolError, PoolHandle};
 
-/// The settings of one server. What changes takes effect for what starts afterwards; what runs goes on as it began.
+/// The settings of one server. What changes takes effect for what starts afterwards; active runs keep what they started with.
 #[derive(Debug)]
 pub struct ServerSettings {
     repo: PathBuf,

@@ -84,7 +84,9 @@ impl ServeError {
     pub fn hint(&self) -> String {
         match self {
             Self::Home(error) => error.hint().to_owned(),
-            Self::Git(_) | Self::Worktree(_) => "mend the repository, then start again".to_owned(),
+            Self::Git(_) | Self::Worktree(_) => {
+                "repair the repository, then start the server again".to_owned()
+            }
             Self::Journal(_) | Self::Pool(_) => {
                 "nothing was changed; see the file, and keep a copy of it".to_owned()
             }
@@ -282,8 +284,8 @@ impl Supervisor {
         while facts.changed().await.is_ok() {}
         match self.ground.pool.broken() {
             Some(why) => format!(
-                "the journal could not be written: {why}\nWhat was not written was not acknowledged, and agents go on; see \
-                 to the disk, then start the server again"
+                "the journal could not be written: {why}\nWhat was not written was not acknowledged, and agents keep working; check \
+                 the disk, then start the server again"
             ),
             None => "the pool has ended".to_owned(),
         }

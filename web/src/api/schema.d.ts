@@ -62,7 +62,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the machine and the project lack, with what would mend it */
+        /** What the machine and the project lack, with a fix for each */
         get: operations["checks"];
         put?: never;
         post?: never;
@@ -262,7 +262,7 @@ export interface paths {
         put?: never;
         /**
          * Read the project file again
-         * @description It takes effect for what starts afterwards; what runs goes on as it began. It is refused if there is a mistake in it, or if it may do what nobody has agreed to.
+         * @description It takes effect for what starts afterwards; active runs keep what they started with. It is refused if there is a mistake in it, or if it may do what nobody has agreed to.
          */
         post: operations["reload"];
         delete?: never;
@@ -422,7 +422,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on with a copy of a run */
+        /** Continue a copy of a run */
         post: operations["fork"];
         delete?: never;
         options?: never;
@@ -544,7 +544,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on with a run that is over */
+        /** Continue a run that has ended */
         post: operations["resume"];
         delete?: never;
         options?: never;
@@ -665,7 +665,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Put a story away */
+        /** Archive a story */
         post: operations["archive"];
         delete?: never;
         options?: never;
@@ -788,7 +788,7 @@ export interface paths {
         post?: never;
         /**
          * Take a token back
-         * @description Whoever shows it from then on gets 401 `token_revoked`, and the streams that it opened end.
+         * @description A request with it gets 401 `token_revoked`, and its streams end.
          */
         delete: operations["revoke_token"];
         options?: never;
@@ -912,7 +912,7 @@ export interface components {
             token: string;
         };
         AddTokenRequest: {
-            /** @description What it is for, in your words. */
+            /** @description A name that says what it is for. */
             name: string;
             scope: components["schemas"]["TokenScope"];
         };
@@ -1084,7 +1084,7 @@ export interface components {
             /** @description Asks that wait for a person. */
             asks: number;
             free_slots: number;
-            /** @description Runs that wait for a place. */
+            /** @description Runs that wait for a slot. */
             queued: number;
             /** @description Runs that have a place. */
             running: number;
@@ -1924,7 +1924,7 @@ export interface operations {
                 all?: boolean;
                 /** @description Only those of this run. */
                 run?: string;
-                /** @description Only those on this story. */
+                /** @description Only runs on this story. */
                 story?: string;
                 /** @description At most so many (100 when left out, 1000 at most). */
                 limit?: number;
@@ -1994,7 +1994,7 @@ export interface operations {
                 deltas?: number;
             };
             header?: {
-                /** @description Where to go on */
+                /** @description Where to continue */
                 "last-event-id"?: string | null;
             };
             path?: never;
@@ -2329,9 +2329,9 @@ export interface operations {
     runs: {
         parameters: {
             query?: {
-                /** @description Only those on this story. */
+                /** @description Only runs on this story. */
                 story?: string;
-                /** @description Only those of this agent. */
+                /** @description Only runs of this agent. */
                 agent?: string;
                 /** @description `live` for those that are not over. */
                 state?: "all" | "live";
@@ -2539,7 +2539,7 @@ export interface operations {
                 deltas?: number;
             };
             header?: {
-                /** @description Where to go on */
+                /** @description Where to continue */
                 "last-event-id"?: string | null;
             };
             path: {

@@ -22,7 +22,7 @@ export function Banner() {
     return (
       <div className="banner warn" role="status">
         <span>
-          {problem === null ? "The server does not answer" : plain(problem)}. What you see may be old. New
+          {problem === null ? "The server does not answer" : plain(problem)}. Data may be out of date. New
           stories and messages are sent when it is back; everything else says so if it was not sent. Agents go
           on without the server.
         </span>
@@ -34,8 +34,8 @@ export function Banner() {
     return (
       <div className="banner" role="status">
         <span>
-          Another version of Musher serves this page now. Until you reload it, some of it may not work; what
-          you typed stays.
+          The server has a new version. Until you reload, some of this page may not work; what you typed
+          stays.
         </span>
         <Button onPress={() => location.reload()}>Reload</Button>
       </div>

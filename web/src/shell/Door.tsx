@@ -25,7 +25,7 @@ export function Door({ why, lost }: { why: string | null; lost: boolean }) {
       {said !== null && <p role="alert">{capital(plain(said))}.</p>}
       <p>
         {lost
-          ? "The server no longer lets this browser in. What you typed is kept here until you are back; agents go on. "
+          ? "This browser was signed out. Your unsent text is kept here; agents keep working. "
           : "This browser is not signed in yet. "}
         A sign-in link works once. To get another one, run this in the repository; it opens the browser:
       </p>

@@ -40,7 +40,7 @@ export function Shell({ children }: { children: ReactNode }) {
     })),
     { id: "palette", words: "Find an action", keys: ["Mod+k"], typing: true, run: () => setOpen("palette") },
     { id: "keys", words: "Show all keys", keys: ["?"], run: () => setOpen("sheet") },
-    { id: "undo", words: "Take back what was just done", keys: ["z"], run: undoLast },
+    { id: "undo", words: "Undo", keys: ["z"], run: undoLast },
     { id: "theme", words: "Change between light and dark", run: toggleTheme },
     { id: "first", words: "Open the first steps", run: () => go("/first") },
   ]);

@@ -13,7 +13,7 @@ export function asked(ask: Ask): string {
     case "form":
       return body.message;
     case undefined:
-      return "what it asked is no longer in its log";
+      return "the request is no longer in the log";
   }
 }
 

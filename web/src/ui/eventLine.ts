@@ -2,7 +2,7 @@
 import type { RunEvent } from "../api/words";
 
 export interface EventLine {
-  /** Who or what it is about, such as `says` or the name of a tool. */
+  /** Who or what it is about, such as `You` or the name of a tool. */
   what: string;
   text: string;
   failed: boolean;
@@ -13,10 +13,10 @@ export function eventLine(event: RunEvent): EventLine | null {
   const text = (name: string) => (typeof event[name] === "string" ? (event[name] as string) : "");
   switch (event.type) {
     case "user_message":
-      return { what: text("origin") === "steer" ? "steered" : "told", text: text("text"), failed: false };
+      return { what: text("origin") === "steer" ? "You (steer)" : "You", text: text("text"), failed: false };
     case "item_done": {
       const body = event.body as { kind: string; text?: string; name?: string };
-      const what = { text: "says", reasoning: "thinks" }[body.kind] ?? body.name ?? body.kind;
+      const what = { text: "Agent", reasoning: "Thinking" }[body.kind] ?? body.name ?? body.kind;
       return { what, text: body.text ?? "", failed: false };
     }
     case "tool": {

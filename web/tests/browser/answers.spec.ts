@@ -15,7 +15,7 @@ test.use({
   },
 });
 
-const list = (page: Page) => page.getByRole("list", { name: "What waits for you" }).getByRole("listitem");
+const list = (page: Page) => page.getByRole("list", { name: "Open items" }).getByRole("listitem");
 const mark = (page: Page) => page.locator(".settled-mark");
 const DENY = { decision: "deny", reason: "not today" };
 
@@ -212,7 +212,7 @@ test("finished work that somebody else marked done stays in its place, and no ke
   await expect(mark(page)).toContainText("Its story was marked done elsewhere.");
   await steady(page);
   await page.keyboard.press("x");
-  await expect(page.getByText("Not done, because it no longer waits for you.")).toBeVisible();
+  await expect(page.getByText("Not done: it is no longer open.")).toBeVisible();
   const { state } = await server.ask<{ state: string }>("GET", `/stories/${two.story}`);
   expect(state).toBe("open");
 });

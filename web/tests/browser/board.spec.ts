@@ -93,7 +93,7 @@ test("filters stand in the address and survive a reload", async ({ page, server 
   await expect(page.getByRole("list", { name: "Filters" })).toContainText("agent: writer");
   await page.getByRole("button", { name: "Remove the filter agent: writer" }).click();
   await expect(page.getByRole("article")).toHaveCount(2);
-  await page.getByRole("button", { name: "Waits for me" }).click();
+  await page.getByRole("button", { name: "Needs me" }).click();
   await expect(page).toHaveURL(/mine=1/);
   await expect(page.getByRole("article")).toHaveCount(1);
   await page.getByRole("button", { name: "Clear" }).click();

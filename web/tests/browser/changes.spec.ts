@@ -139,8 +139,8 @@ test("comments on lines are kept while they are written and reach the agent as o
   await accessible(page);
   await page.keyboard.press("S");
   const dialog = page.getByRole("dialog");
-  await expect(dialog).toContainText("a new run goes on with its session");
-  await dialog.getByLabel("Words for all of it").fill("Thank you so far.");
+  await expect(dialog).toContainText("a new run continues its session");
+  await dialog.getByLabel("Overall comment").fill("Thank you so far.");
   await accessible(page);
   await page.keyboard.press("Control+Enter");
   await expect(page).not.toHaveURL(new RegExp(`${run}/changes`));
@@ -264,7 +264,7 @@ test("a token that is revoked under a comment takes nothing of it", async ({ pag
   await page.keyboard.type("Half a thou");
   const { tokens } = await server.ask<{ tokens: { id: string }[] }>("GET", "/tokens");
   await server.ask("DELETE", `/tokens/${tokens[0]?.id}`, {});
-  await expect(page.getByRole("alert")).toContainText("taken back");
+  await expect(page.getByRole("alert")).toContainText("revoked");
   await page.getByLabel("The link or the token").fill(server.token());
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByText("Half a thou")).toBeVisible();

@@ -37,8 +37,8 @@ test("words are queued, steered in, and said after an interrupt, as the composer
   await page.keyboard.press("Control+Enter");
   await expect(row(page, "Into the turn")).toContainText("Steered");
   await page.keyboard.type("And then this");
-  await page.getByRole("button", { name: "Other ways to say it" }).click();
-  await page.getByRole("menuitem", { name: /Interrupt, then say it/ }).click();
+  await page.getByRole("button", { name: "More ways to send" }).click();
+  await page.getByRole("menuitem", { name: /Interrupt and send/ }).click();
   await expect(row(page, "And then this")).toBeVisible();
   await expect(row(page, "turn 1 interrupted")).toBeVisible();
   await expect(row(page, "After the interrupt.")).toBeVisible();

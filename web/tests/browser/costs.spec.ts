@@ -115,7 +115,7 @@ test("nothing spent is said as such", async ({ page, server }) => {
 
 test("the cap of the day is set, shown everywhere and lifted", async ({ page, server }) => {
   await page.goto(`${server.url}/costs`);
-  await page.getByRole("button", { name: "Set a cap" }).click();
+  await page.getByRole("button", { name: "Set a daily limit" }).click();
   const amount = page.getByLabel("Dollars a day");
   await amount.fill("nothing");
   await page.getByRole("button", { name: "Save" }).click();
@@ -129,7 +129,7 @@ test("the cap of the day is set, shown everywhere and lifted", async ({ page, se
   await expect(page.getByRole("link", { name: /Spent today/ })).toContainText("/ $12.50");
   const { caps } = await server.ask<{ caps: { day_usd: number } }>("GET", "/local");
   expect(caps.day_usd).toBe(12.5);
-  await page.getByRole("button", { name: "Change the cap" }).click();
-  await page.getByRole("button", { name: "Lift the cap" }).click();
-  await expect(page.getByText("No cap: nothing holds runs back.")).toBeVisible();
+  await page.getByRole("button", { name: "Change the daily limit" }).click();
+  await page.getByRole("button", { name: "Remove the limit" }).click();
+  await expect(page.getByText("No daily limit.")).toBeVisible();
 });

@@ -12,13 +12,13 @@ test("the first run leads from an empty project to a finished story", async ({ p
   await expect(runtimes.getByText("ready").first()).toBeVisible();
   await expect(page.getByRole("radio", { name: /rehearsal/ })).toBeChecked();
   await accessible(page);
-  await page.getByRole("button", { name: "Start the rehearsal" }).click();
-  await page.getByRole("link", { name: "Answer it" }).click();
+  await page.getByRole("button", { name: "Start the scripted run" }).click();
+  await page.getByRole("link", { name: "Answer" }).click();
   await expect(page).toHaveURL(/\/inbox\//);
   await expect(page.getByRole("button", { name: "Approve" })).toBeVisible();
   await steady(page);
   await page.keyboard.press("a");
-  await expect(page.getByText("Nothing waits for you")).toBeVisible();
+  await expect(page.getByText("Inbox is empty")).toBeVisible();
   await page.goBack();
   await expect(page.getByText("The first story is finished.")).toBeVisible({ timeout: 20_000 });
   await page.getByRole("link", { name: "Go to the board" }).click();
@@ -33,12 +33,12 @@ test("what is missing is said with what to do about it", async ({ page, server }
 
 test("a failed start keeps the first story's words and is told", async ({ page, server }) => {
   await page.goto(`${server.url}/first`);
-  await page.getByLabel("In one line").fill("");
-  await expect(page.getByRole("button", { name: "Start the rehearsal" })).toBeDisabled();
-  await page.getByLabel("In one line").fill("y".repeat(5_000));
-  await page.getByRole("button", { name: "Start the rehearsal" }).click();
+  await page.getByLabel("Title").fill("");
+  await expect(page.getByRole("button", { name: "Start the scripted run" })).toBeDisabled();
+  await page.getByLabel("Title").fill("y".repeat(5_000));
+  await page.getByRole("button", { name: "Start the scripted run" }).click();
   await expect(page.getByRole("alert")).toBeVisible();
-  await expect(page.getByLabel("In one line")).toHaveValue("y".repeat(5_000));
+  await expect(page.getByLabel("Title")).toHaveValue("y".repeat(5_000));
 });
 
 test("the team shows who can work, what each is at, and leads to the runs", async ({ page, server }) => {
@@ -48,7 +48,7 @@ test("the team shows who can work, what each is at, and leads to the runs", asyn
   await expect(worker.getByText("running")).toBeVisible();
   await expect(worker.getByText(/line \d+/)).toBeVisible();
   await expect(async () => {
-    await page.getByRole("button", { name: "Look again" }).click();
+    await page.getByRole("button", { name: "Refresh" }).click();
     await expect(worker.getByText(/MiB/)).toBeVisible({ timeout: 3_000 });
   }).toPass();
   await accessible(page);

@@ -46,7 +46,7 @@ async function words(
 }
 
 function list(page: Page) {
-  return page.getByRole("list", { name: "What waits for you" }).getByRole("listitem");
+  return page.getByRole("list", { name: "Open items" }).getByRole("listitem");
 }
 
 test("an approval is given with one key, and the command is shown as it is", async ({ page, server }) => {
@@ -161,7 +161,7 @@ test("of two tabs that answer the same ask one wins and the other is told", asyn
   await other.keyboard.press("Enter");
   await page.keyboard.press("a");
   await expect(other.getByText("Denied for asker: echo hello")).toBeVisible();
-  const late = page.getByText("Your answer was not used, somebody else was first: echo hello");
+  const late = page.getByText("Your answer was not used, it was answered elsewhere first: echo hello");
   await expect(late).toBeVisible();
 });
 
@@ -198,7 +198,7 @@ test("a failure waits too, is begun again with a key, and leaves when it was loo
   await expect(list(page)).toHaveCount(1);
   await steady(page);
   await page.keyboard.press("e");
-  await expect(page.getByText("Nothing waits for you")).toBeVisible();
+  await expect(page.getByText("Inbox is empty")).toBeVisible();
 });
 
 test.describe("an ask with a deadline", () => {

@@ -81,7 +81,7 @@ test("a search finds what stands anywhere in the log, and goes from place to pla
   await page.locator(".t-row.target").focus();
   await page.keyboard.press("N");
   await expect(page.locator(".t-row.target")).toContainText("overloaded in turn 7");
-  await page.getByRole("combobox", { name: "What to look through" }).selectOption("tool");
+  await page.getByRole("combobox", { name: "Search in" }).selectOption("tool");
   await page.getByRole("searchbox").fill("part_1234");
   await page.getByRole("searchbox").press("Enter");
   await expect(page.getByRole("list", { name: "Places that were found" })).toContainText("part_1234");

@@ -102,7 +102,7 @@ test("a person is called while nobody looks, as was chosen, and never while some
   await page.keyboard.press("g");
   await page.keyboard.press("s");
   await page.getByLabel("A sound").check();
-  await page.getByLabel("A notice of the browser").uncheck();
+  await page.getByLabel("Browser notification").uncheck();
   await front(elsewhere, page);
   const { run } = await server.begin("Without a notice", "asker");
   await waits(page, 4);

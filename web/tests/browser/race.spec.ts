@@ -195,7 +195,7 @@ async function race(browser: Browser, server: Server, course: Course): Promise<v
     for (const { shown } of lost.filter(({ who }) => who === client.name)) {
       const subject = known.get(shown)?.body.subject ?? "?";
       const words = noticed.find(
-        (text) => text.includes("somebody else was first") && text.includes(subject),
+        (text) => text.includes("it was answered elsewhere first") && text.includes(subject),
       );
       expect(words, `${client.name} was not told that it lost ${subject}`).toBeDefined();
     }

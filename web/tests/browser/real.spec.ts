@@ -34,7 +34,7 @@ test("a story is typed in, the real agent works on it, asks, is approved by key,
   await page.keyboard.type("Greet people");
   const dialog = page.getByRole("dialog", { name: "New story" });
   await dialog
-    .getByLabel("More about it")
+    .getByLabel("Description")
     .fill(
       '[[scn:bash first="I write the greeting." cmd="echo hello > greeting.txt; echo written" say="The **greeting** is there."]] go',
     );

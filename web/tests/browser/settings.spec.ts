@@ -25,7 +25,7 @@ test("the project file is shown with its mistakes at their lines, until they are
   await expect(page.locator(".badge", { hasText: "in force" })).toBeVisible();
   await expect(page.getByRole("list", { name: "The project file" })).toContainText('name = "asks"');
   writeFileSync(path, `${good}\n[nonsense]\n`);
-  await page.getByRole("button", { name: "Look again" }).click();
+  await page.getByRole("button", { name: "Refresh" }).click();
   await expect(page.getByText("1 mistake")).toBeVisible();
   const line = good.split("\n").length + 1;
   await page.getByRole("button", { name: `Line ${line}` }).click();
@@ -34,7 +34,7 @@ test("the project file is shown with its mistakes at their lines, until they are
   await expect(wrong).toContainText(String(line));
   await accessible(page);
   writeFileSync(path, good);
-  await page.getByRole("button", { name: "Look again" }).click();
+  await page.getByRole("button", { name: "Refresh" }).click();
   await expect(page.locator(".badge", { hasText: "in force" })).toBeVisible();
   await expect(wrong).toHaveCount(0);
 });
@@ -69,7 +69,7 @@ test("an edited project file is put in force once its mistakes are mended, and a
   const path = join(server.repo, ".musher/project.toml");
   const good = readFileSync(path, "utf8").replace("runs = 32", "runs = 7");
   const badge = (words: RegExp) => page.locator(".badge", { hasText: words });
-  const inForce = page.getByRole("button", { name: "Put it in force" });
+  const inForce = page.getByRole("button", { name: "Apply" });
   await page.goto(`${server.url}/settings`);
   await expect(badge(/in force$/)).toBeVisible();
   writeFileSync(path, good.replace("runs = 7", "runs = 0"));
@@ -77,7 +77,7 @@ test("an edited project file is put in force once its mistakes are mended, and a
   const line = good.slice(0, good.indexOf("runs = 7")).split("\n").length;
   await expect(page.getByRole("button", { name: `Line ${line}` })).toBeVisible();
   await expect(page.locator(".project-line.bad")).toContainText("runs = 0");
-  await expect(page.getByText("the server goes on with the file as it was")).toBeVisible();
+  await expect(page.getByText("the server uses the file as it was")).toBeVisible();
   await expect(inForce).toHaveCount(0);
   writeFileSync(path, good);
   await page.keyboard.press("r");
@@ -86,7 +86,7 @@ test("an edited project file is put in force once its mistakes are mended, and a
   await expect(page.getByText("0/32 running")).toBeVisible();
   await accessible(page);
   await inForce.click();
-  await expect(page.getByText("The project file is in force for what starts from now on.")).toBeVisible();
+  await expect(page.getByText("The project file is applied to new runs.")).toBeVisible();
   await expect(badge(/in force$/)).toBeVisible();
   await expect(page.getByText("0/7 running")).toBeVisible();
 
@@ -117,8 +117,8 @@ test("a rule that was granted is listed and taken back", async ({ page, server }
   const row = page.getByRole("row", { name: /git status/ });
   await expect(row).toContainText("asks");
   await accessible(page);
-  await row.getByRole("button", { name: "Take back" }).click();
-  await expect(page.getByText("Nothing was granted.")).toBeVisible();
+  await row.getByRole("button", { name: "Revoke" }).click();
+  await expect(page.getByText("No saved permissions.")).toBeVisible();
   expect((await server.ask<{ grants: unknown[] }>("GET", "/local")).grants).toEqual([]);
 });
 
@@ -129,10 +129,10 @@ test("a token is made, told once and taken back; one's own is marked and asked a
   await page.goto(`${server.url}/settings#tokens`);
   const own = page.getByRole("row", { name: /this browser/ });
   await expect(own).toBeVisible();
-  await page.getByLabel("A name for a new token").fill("My <i>program</i>");
+  await page.getByLabel("Token name").fill("My <i>program</i>");
   await page.reload();
-  await expect(page.getByLabel("A name for a new token")).toHaveValue("My <i>program</i>");
-  await page.getByRole("button", { name: "Make a token" }).click();
+  await expect(page.getByLabel("Token name")).toHaveValue("My <i>program</i>");
+  await page.getByRole("button", { name: "Create token" }).click();
   const told = page.getByRole("dialog").locator(".token-once");
   const token = (await told.textContent()) ?? "";
   await accessible(page);
@@ -142,16 +142,16 @@ test("a token is made, told once and taken back; one's own is marked and asked a
   await page.keyboard.press("Escape");
   await expect(told).toHaveCount(0);
   const made = page.getByRole("row", { name: /My <i>program<\/i>/ });
-  await made.getByRole("button", { name: "Take back" }).click();
+  await made.getByRole("button", { name: "Revoke" }).click();
   await expect(made).toHaveCount(0);
   expect((await project()).status).toBe(401);
-  await page.getByLabel("A name for a new token").fill("Half a na");
-  await own.getByRole("button", { name: "Take back" }).click();
-  await page.getByRole("button", { name: "Put this browser out" }).click();
-  await expect(page.getByRole("alert")).toContainText("taken back");
+  await page.getByLabel("Token name").fill("Half a na");
+  await own.getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("button", { name: "Sign out this browser" }).click();
+  await expect(page.getByRole("alert")).toContainText("revoked");
   await page.getByLabel("The link or the token").fill(server.token());
   await page.getByRole("button", { name: "Sign in" }).click();
-  await expect(page.getByLabel("A name for a new token")).toHaveValue("Half a na");
+  await expect(page.getByLabel("Token name")).toHaveValue("Half a na");
 });
 
 test("notices, the look and the editor are chosen and stay chosen", async ({ page, context, server }) => {
@@ -170,6 +170,6 @@ test("notices, the look and the editor are chosen and stay chosen", async ({ pag
   await expect(page.getByLabel("Files and folders open in")).toHaveValue("zed");
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
   await page.keyboard.press("5");
-  await expect(page.getByRole("heading", { name: "Sound and notices" })).toBeInViewport();
+  await expect(page.getByRole("heading", { name: "Sound and notifications" })).toBeInViewport();
   await accessible(page);
 });

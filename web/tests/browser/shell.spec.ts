@@ -56,7 +56,7 @@ test("a server that is killed and started again under an open page is followed a
   await page.goto(`${server.url}/board`);
   await server.kill();
   await expect(page.getByText("reconnecting", { exact: true })).toBeVisible();
-  await expect(page.getByText("may be old")).toBeVisible();
+  await expect(page.getByText("may be out of date")).toBeVisible();
   await server.start();
   await expect(page.getByText("live", { exact: true })).toBeVisible();
   await server.ask("POST", "/stories", { title: "After the crash" });

@@ -134,7 +134,7 @@ test("what is typed while a story is on its way is kept, and a title that is bei
 
   await slow("**/api/v1/stories/s1");
   await page.goto(`${server.url}/stories/s1`);
-  await expect(page.getByText("Nobody has worked on this yet.")).toBeVisible();
+  await expect(page.getByText("No runs yet.")).toBeVisible();
   await page.keyboard.press("t");
   const title = page.getByRole("textbox", { name: "Title" });
   await title.fill("The very first");
@@ -163,11 +163,11 @@ test("what somebody typed outlives a refusal, a reload and a server that is away
   await page.getByLabel("A new story in one line").fill("A whole thought");
   await page.getByRole("button", { name: "New story with more text" }).click();
   const dialog = page.getByRole("dialog", { name: "New story" });
-  await dialog.getByLabel("More about it").fill("With all its reasons.");
+  await dialog.getByLabel("Description").fill("With all its reasons.");
   await server.kill();
   await dialog.getByRole("button", { name: "Add", exact: true }).click();
   await expect(page.getByText("The story is sent when it is back.")).toBeVisible();
-  await expect(dialog.getByLabel("More about it")).toHaveValue("With all its reasons.");
+  await expect(dialog.getByLabel("Description")).toHaveValue("With all its reasons.");
   await server.start();
   await expect(page.getByText("live", { exact: true })).toBeVisible({ timeout: 20_000 });
   // It goes out by itself, once.

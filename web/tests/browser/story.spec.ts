@@ -18,7 +18,7 @@ test("a story's title and description are changed where they stand, and a draft 
     text: "Old **words**",
   });
   await page.goto(`${server.url}/stories/${story}`);
-  await expect(page.getByText("Nobody has worked on this yet.")).toBeVisible();
+  await expect(page.getByText("No runs yet.")).toBeVisible();
   await page.keyboard.press("t");
   await page.getByRole("textbox", { name: "Title" }).fill("New title");
   await page.keyboard.press("Enter");
@@ -30,7 +30,7 @@ test("a story's title and description are changed where they stand, and a draft 
   await page.reload();
   await expect(box).toHaveValue("New _words_");
   await server.ask("PATCH", `/stories/${story}`, { text: "Words of another" });
-  await expect(page.getByText("Somebody has changed the description since you began")).toBeVisible();
+  await expect(page.getByText("The description was changed since you started editing")).toBeVisible();
   await box.press("Control+Enter");
   await expect(page.getByRole("region", { name: "Description" })).toContainText("New words");
   await accessible(page);
@@ -77,7 +77,7 @@ test("a story is started, its work is found, it is merged, reopened and put away
   expect(server.git("show", "main:greet.sh")).toBe("echo hello\n");
   await act("s", "o", "takes runs again", "Reopen");
   await expect(page.locator(".story-line .badge")).toContainText("open");
-  await act("s", "a", "cannot be taken back", "Archive");
+  await act("s", "a", "cannot be undone", "Archive");
   await expect(page.locator(".story-line .badge")).toContainText("archived");
 });
 

@@ -56,11 +56,11 @@ test("a queued message is shown as queued, and is taken back before the agent he
     /not at all/,
   ]);
   await accessible(page);
-  await page.getByRole("button", { name: "Take back: And this not at all" }).click();
+  await page.getByRole("button", { name: "Withdraw: And this not at all" }).click();
   await expect(queued.getByRole("listitem")).toHaveCount(1);
   // What was taken back can be written anew.
   await expect(box).toHaveValue("And this not at all");
-  await expect(page.getByText("Taken back, the agent was not told")).toBeVisible();
+  await expect(page.getByText("Withdrawn before the agent got it")).toBeVisible();
   await server.ask("POST", `/runs/${run}/interrupt`, {});
   await expect(page.getByText("You said: Say this later")).toBeVisible();
   await expect(queued).toHaveCount(0);
@@ -136,7 +136,7 @@ test.describe("with one slot", () => {
     await expect(queued.getByRole("listitem")).toHaveText(/Queued for the next turn.*Not that one/);
     await expect(box).toHaveValue("");
     await accessible(page);
-    await page.getByRole("button", { name: "Take back: Not that one" }).click();
+    await page.getByRole("button", { name: "Withdraw: Not that one" }).click();
     await expect(queued).toHaveCount(0);
     await expect(box).toHaveValue("Not that one");
     await expect(page.getByRole("alert")).toHaveCount(0);

@@ -57,7 +57,7 @@ async function places(page: Page, server: Server): Promise<Place[]> {
     },
     { words: "And then this", label: "Message to curious", open: () => to(`/runs/${run}`) },
     { words: "Not on a Friday", label: /^Why not\?/, open: () => key(asks.get("pusher"), "Approve", "d") },
-    { words: "In other words", label: /^What to do/, open: () => key("/board", "Nobody is at it", "s") },
+    { words: "In other words", label: /^Prompt/, open: () => key("/board", "Nobody is at it", "s") },
     { words: "Green", label: "Own words for question 1", open: () => to(asks.get("curious")) },
   ];
 }
@@ -73,7 +73,7 @@ test("another version under an open page is said plainly, and after the reload a
   }
   await server.kill();
   await server.start(server.newer());
-  const banner = page.getByRole("status").filter({ hasText: "Another version of Musher" });
+  const banner = page.getByRole("status").filter({ hasText: "The server has a new version" });
   await expect(banner).toContainText("what you typed stays");
   // The page works on as it is.
   await expect(page.getByLabel("Own words for question 1")).toHaveValue("Green");
@@ -97,7 +97,7 @@ test("a token that is taken back under an open page is said plainly, and a new o
   await page.getByLabel("Message to curious").fill("And then this");
   const { tokens } = await server.ask<{ tokens: { id: string; current: boolean }[] }>("GET", "/tokens");
   for (const { id, current } of tokens) if (!current) await server.ask("DELETE", `/tokens/${id}`, {});
-  await expect(page.getByRole("alert")).toContainText("taken back");
+  await expect(page.getByRole("alert")).toContainText("revoked");
   await expect(page.getByText("What you typed is kept here until you are back")).toBeVisible();
   await accessible(page);
   await page.getByLabel("The link or the token").fill(server.token());

@@ -92,7 +92,7 @@ test("the pictures of every page", async ({ page, context, team }) => {
   await shot(page, "timeline");
   await go("/agents");
   await expect(page.getByText("release").first()).toBeVisible();
-  await page.getByRole("button", { name: "Look again" }).click();
+  await page.getByRole("button", { name: "Refresh" }).click();
   await expect(page.getByText(/MiB/).first()).toBeVisible();
   await shot(page, "agents");
   await go("/costs?by=story&days=7");

@@ -94,7 +94,7 @@ test("the prompt names every place and quotes code that cannot end its quotation
   });
   assert.equal(
     prompt,
-    "I have reviewed your changes and have 2 comments. Please see to each of them.\n\nWell done.\n\n" +
+    "I have reviewed your changes and have 2 comments. Please address each of them.\n\nWell done.\n\n" +
       "1. a.rs, lines 3–5 before the change\n```diff\n+uno\n```\nFirst.\n\n" +
       "2. b.md, line 21\n````diff\n+```js\n````\nSecond.",
   );

@@ -38,7 +38,7 @@ pub enum Refusal {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         merged: Option<String>,
     },
-    #[error("story {story} has runs that are not over: {}", listed(runs))]
+    #[error("story {story} has active runs: {}", listed(runs))]
     StoryBusy { story: StoryId, runs: Vec<RunId> },
     #[error("story {story} is being merged")]
     MergeUnderWay { story: StoryId },
@@ -60,16 +60,16 @@ pub enum Refusal {
     NoSuchAgent { agent: AgentName, known: Vec<AgentName> },
     #[error("agent {agent} already has a run on story {story}: {run}")]
     AlreadyRunning { run: RunId, story: StoryId, agent: AgentName },
-    #[error("there is no run {run} that is not over")]
+    #[error("there is no active run {run}")]
     NoSuchRun { run: RunId },
     #[error("run {run} has not started yet")]
     NotStarted { run: RunId },
     #[error("run {run} is ending")]
     RunEnding { run: RunId },
-    #[error("run {run} has no session that could be gone on with")]
+    #[error("run {run} has no session that can be resumed")]
     NoSession { run: RunId },
     #[error(
-        "agent {agent} cannot go on from a turn of its choice, because its program keeps its sessions"
+        "agent {agent} cannot continue from an earlier turn, because its program keeps its sessions"
     )]
     NoTurns { agent: AgentName },
     #[error("the worktree of run {run} is no longer there")]
@@ -170,20 +170,22 @@ impl Refusal {
     /// What the person can do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::NoSuchStory { .. } => "list the stories to see their ids".into(),
+            Self::NoSuchStory { .. } => "list stories with `musher story list`".into(),
             Self::StoryArchived { .. } => "add a new story for more work".into(),
             Self::StoryExists { .. } => "choose another id, or leave it out".into(),
-            Self::StoryDone { story, merged: None } => format!("reopen story {story} first"),
+            Self::StoryDone { story, merged: None } => {
+                format!("reopen it first: `musher story reopen {story}`")
+            }
             Self::StoryDone { story, merged: Some(_) } => {
                 format!("reopen story {story} to work on it again, or add a new story")
             }
-            Self::StoryBusy { .. } => "stop these runs, or wait until they are over".into(),
-            Self::MergeUnderWay { .. } => "wait until the merge is over".into(),
+            Self::StoryBusy { .. } => "stop these runs, or wait until they have ended".into(),
+            Self::MergeUnderWay { .. } => "wait until the merge has finished".into(),
             Self::NothingToMerge { .. } => "start a run on the story first".into(),
             Self::WhichBranch { .. } => "name the branch by its number, with --branch N".into(),
-            Self::NoSuchBranch { .. } => "look at the story to see its branches".into(),
+            Self::NoSuchBranch { .. } => "show the story to see its branches".into(),
             Self::MergeFailed { story, .. } => {
-                format!("mend that, then merge story {story} again")
+                format!("resolve that and retry: `musher merge {story}`")
             }
             Self::SecretsFound { .. } => {
                 "remove them from its commits, or merge anyway with `musher merge --with-secrets` \
@@ -202,22 +204,22 @@ impl Refusal {
             Self::AlreadyRunning { run, .. } => {
                 format!("prompt run {run}, or stop it and start again")
             }
-            Self::NoSuchRun { .. } => "list the runs to see their ids".into(),
-            Self::NotStarted { run } => format!("wait until run {run} is live, or stop it"),
-            Self::RunEnding { run } => format!("prompt run {run} again when it is over"),
+            Self::NoSuchRun { .. } => "list runs with `musher ps --all`".into(),
+            Self::NotStarted { run } => format!("wait until run {run} is working, or stop it"),
+            Self::RunEnding { run } => format!("prompt run {run} again when it has ended"),
             Self::NoTurns { .. } => "fork the whole session: leave the turn out".into(),
             Self::NoSession { .. } => "start a new run, or retry this one".into(),
             Self::NoWorktree { .. } => "start a new run on the story".into(),
-            Self::NoSuchAsk { .. } => "list the open asks to see their ids".into(),
+            Self::NoSuchAsk { .. } => "list open asks with `musher asks`".into(),
             Self::AlreadyAnswered { .. } | Self::AskClosed { .. } => {
                 "tell the agent in a prompt if you want something else".into()
             }
             Self::AskNotShown { .. } => {
                 "read the ask again, and send its digest with the answer as `shown`".into()
             }
-            Self::WrongAnswer { .. } => "allow it or deny it".into(),
+            Self::WrongAnswer { .. } => "approve or deny it".into(),
             Self::Undelivered { run, why, .. } => match why {
-                UndeliveredCode::RunEnded => format!("prompt run {run} again to go on with it"),
+                UndeliveredCode::RunEnded => format!("prompt run {run} again to continue it"),
                 UndeliveredCode::AskClosed => {
                     "tell the agent in a prompt if you want something else".into()
                 }

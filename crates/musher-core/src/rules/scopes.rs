@@ -140,7 +140,7 @@ fn for_command(line: &str) -> Vec<Wanted> {
     }
     if open {
         scopes.push((Some(format!("{program} *")), format!("Every `{program}` command")));
-        scopes.push((None, "Every command, whatever it does".to_owned()));
+        scopes.push((None, "Every command, without exception".to_owned()));
     }
     scopes
 }

@@ -196,7 +196,7 @@ impl Translator {
         let mut step = unparsed(raw, text, true, step);
         if ends {
             self.turn_open = false;
-            let message = "the agent told the end of its turn in words that cannot be read";
+            let message = "the agent ended its turn with a message that cannot be read";
             let error = ErrorInfo::new(ErrorClass::Protocol, message);
             let ended = TurnEnded::synthesised(TurnOutcome::Failed, Some(error));
             let kind = EventKind::TurnEnded(Box::new(ended));

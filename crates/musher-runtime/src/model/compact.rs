@@ -66,7 +66,7 @@ impl ModelAgent {
         let prompt = self.prompt();
         let cut = prompt.floor_char_boundary(prompt.len().min(PROMPT));
         let text = format!(
-            "{TOLD}\n\n{summary}\n\nThis is what you were asked last:\n\n{}\n\nGo on with it.",
+            "{TOLD}\n\n{summary}\n\nThis is what you were asked last:\n\n{}\n\nContinue with it.",
             &prompt[..cut]
         );
         self.history.compact(vec![HistoryEntry::User { text }]).map_err(WaitBroken::Failed)?;

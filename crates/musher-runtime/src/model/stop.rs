@@ -88,13 +88,13 @@ impl StopReason {
                 ErrorClass::Protocol,
                 "the service ended its answer for a reason that is not known here",
                 Some(
-                    "look at what the service says about it; if the answer is whole, tell the model to go on",
+                    "check what the service reports; if the answer is whole, ask the model to continue",
                 ),
             ),
             Self::Unsaid => (
                 ErrorClass::Protocol,
                 "the service ended its answer without saying why",
-                Some("look at the wire format; if the answer is whole, tell the model to go on"),
+                Some("check the wire format; if the answer is whole, ask the model to continue"),
             ),
         })
     }

@@ -110,7 +110,7 @@ impl SessionAsks {
         match self.policy {
             AskPolicy::Deny => {
                 self.remember(ask.clone(), ClosedBy::Unattended);
-                let reason = "Nobody is there to answer, so this was denied. Go on without it.";
+                let reason = "Nobody is there to answer, so this was denied. Continue without it.";
                 Fate::Settled {
                     by: ClosedBy::Unattended,
                     answer: Answer::Deny { reason: reason.into() },
@@ -373,7 +373,7 @@ impl SessionAsks {
         if default == AskDecision::Allow && may_allow {
             Answer::Allow { input: None }
         } else {
-            Answer::Deny { reason: "No answer came in time. Go on without it.".into() }
+            Answer::Deny { reason: "No answer came in time. Continue without it.".into() }
         }
     }
 

@@ -131,7 +131,7 @@ pub(super) fn ask(changed: &[Changed], settings: ProjectFilesMode) -> Ask {
             "a yes lets it load them; after a no it does not work with them"
         }
         ProjectFilesMode::LeftOut => {
-            "it has not loaded them in this session, and goes on without them either way"
+            "it has not loaded them in this session, and continues without them either way"
         }
     };
     let edits: Vec<Edit> = changed.iter().filter_map(Changed::edit).collect();

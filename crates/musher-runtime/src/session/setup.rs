@@ -57,7 +57,7 @@ async fn run(attempt: &Attempt, command: &str) -> Result<(), BackendEnd> {
         let message = format!("the setup command `{command}` {why}");
         BackendEnd::failed(
             ErrorInfo::new(ErrorClass::Config, message)
-                .with_hint("mend the command under [worktree] setup, or what it needs"),
+                .with_hint("fix the command under [worktree] setup, or install what it needs"),
         )
     };
     let mut process =

@@ -274,9 +274,9 @@ pub(super) fn check(spec: &SessionSpec, profile: &Profile) -> Result<(), ErrorIn
             return refuse(format!("`{}` is not a session id", id.escape_debug()));
         }
         if resume.turn.is_some() && !profile.capabilities.turns {
-            let message = format!("{} cannot go on from a turn of its choice", profile.name);
+            let message = format!("{} cannot continue from an earlier turn", profile.name);
             let error = ErrorInfo::new(ErrorClass::Config, message);
-            return Err(error.with_hint("leave the turn out, and go on from the end"));
+            return Err(error.with_hint("leave the turn out to continue from the end"));
         }
         if let Some(Err(why)) = resume.fresh_prompt.as_deref().map(check_prompt) {
             return refuse(why);

@@ -61,7 +61,7 @@ struct StopCommand {
 static SPECS: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
     let run = spec::<RunCommand>(
         "run_command",
-        "Runs a command line with sh in the working folder and gives what it prints and its exit code. Nothing can be typed into it, and whatever it leaves running is ended with it: use background for servers. Of long output the beginning and the end are shown.",
+        "Runs a command line with sh in the working folder and gives what it prints and its exit code. Nothing can be typed into it, and anything it leaves running is ended with it: use background for servers. Of long output the beginning and the end are shown.",
         ToolKind::Execute,
     );
     let read = spec::<ReadCommand>(

@@ -28,7 +28,7 @@ pub(super) struct Glob {
     path: Option<String>,
 }
 
-pub(super) const ABOUT: &str = "Finds files in the working folder by a pattern for their paths. What git ignores is left out. The paths come in order, relative to the working folder.";
+pub(super) const ABOUT: &str = "Finds files in the working folder by a pattern for their paths. What git ignores is left out. The paths are sorted and relative to the working folder.";
 
 pub(super) fn glob(
     folder: &WorkFolder,

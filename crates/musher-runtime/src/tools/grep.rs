@@ -166,7 +166,7 @@ fn held_back(folder: &WorkFolder, rules: &ToolRules, path: &Path) -> Option<Stri
 fn matcher(input: &Grep) -> Result<RegexMatcher, ToolFault> {
     let refuse = |why: &str| {
         ToolFault::Other(format!(
-            "`{}` is not a regular expression: {}; mend it, or set literal to search for plain text",
+            "`{}` is not a regular expression: {}; fix it, or set literal to search for plain text",
             clip(&input.pattern),
             clip(why)
         ))

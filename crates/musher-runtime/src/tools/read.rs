@@ -80,7 +80,10 @@ pub(super) fn read(folder: &WorkFolder, input: &ReadTool) -> Result<ToolReply, T
     let mut notes = page.notes;
     if more {
         let size = bytes(size(&stat));
-        notes.push(format!("the file goes on ({size} in all); read on with offset {}", last + 1));
+        notes.push(format!(
+            "the file continues ({size} in total); read on with offset {}",
+            last + 1
+        ));
     }
     for note in &notes {
         text.push_str(&format!("[{note}]\n"));

@@ -102,7 +102,7 @@ static SPECS: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
         ),
         spec::<AskPerson>(
             "ask_person",
-            "Asks the person and waits for the answer. Use it only when the work cannot go on without one.",
+            "Asks the person and waits for the answer. Use it only when the work cannot continue without one.",
             ToolKind::Question,
         ),
         spec::<ReportProgress>(
@@ -240,10 +240,10 @@ impl ToolReply {
                 Self::done(text).with_structured(json!({ "answers": replies }))
             }
             Answer::Deny { reason } | Answer::DenyAndInterrupt { reason } => Self::failed(format!(
-                "the question was not answered: {reason}; go on without an answer if you can"
+                "the question was not answered: {reason}; continue without an answer if you can"
             )),
             Answer::Allow { .. } | Answer::AllowAlways { .. } | Answer::Form { .. } => {
-                Self::failed("the answer does not fit the question; go on without it if you can")
+                Self::failed("the answer does not fit the question; continue without it if you can")
             }
         }
     }

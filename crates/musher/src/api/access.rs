@@ -253,7 +253,7 @@ fn token_revoked() -> ProblemReply {
     ProblemReply::new(
         StatusCode::UNAUTHORIZED,
         "token_revoked",
-        "this token was taken back",
+        "this token was revoked",
         "make a new one with `musher token add`, or open the address that `musher serve` printed",
     )
 }

@@ -14,7 +14,7 @@ use crate::pool::Wish;
     path = "/stories/{story}/archive",
     tag = "stories",
     operation_id = "archive",
-    summary = "Put a story away",
+    summary = "Archive a story",
     params(OfStory, CommandHeaders),
     request_body = Nothing,
     responses((status = 200, body = CommandReceipt), ProblemReply)

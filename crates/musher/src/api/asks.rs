@@ -39,7 +39,7 @@ pub(super) struct AsksParams {
     /// Only those of this run.
     #[param(value_type = Option<String>)]
     run: Option<RunId>,
-    /// Only those on this story.
+    /// Only runs on this story.
     #[param(value_type = Option<String>)]
     story: Option<StoryId>,
     /// At most so many (100 when left out, 1000 at most).

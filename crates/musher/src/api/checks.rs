@@ -57,7 +57,7 @@ pub(super) struct RuntimeNow {
     path = "/checks",
     tag = "project",
     operation_id = "checks",
-    summary = "What the machine and the project lack, with what would mend it",
+    summary = "What the machine and the project lack, with a fix for each",
     responses((status = 200, body = ChecksReply), ProblemReply)
 )]
 pub(super) async fn checks(State(api): State<Api>) -> Result<Json<ChecksReply>, ProblemReply> {

@@ -57,7 +57,7 @@ pub(super) struct FeedParams {
         the run's id, the place and the line of its log), `end` when such a run is over, `reset` when what came after \
         your place in its log was lost or cleaned away, `delta` for text in flight, `problem` when a log cannot be read. A headline \
         replaces what you had under the same id. The ids are opaque; send the last one as `Last-Event-ID`.",
-    params(FeedParams, ("last-event-id" = Option<String>, Header, description = "Where to go on")),
+    params(FeedParams, ("last-event-id" = Option<String>, Header, description = "Where to continue")),
     responses((status = 200, content_type = "text/event-stream", body = String), ProblemReply)
 )]
 pub(super) async fn feed(

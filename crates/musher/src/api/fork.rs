@@ -25,7 +25,7 @@ pub(super) struct ForkRequest {
     path = "/runs/{run}/fork",
     tag = "runs",
     operation_id = "fork",
-    summary = "Go on with a copy of a run",
+    summary = "Continue a copy of a run",
     params(OfRun, CommandHeaders),
     request_body = ForkRequest,
     responses((status = 201, body = CommandReceipt), ProblemReply)

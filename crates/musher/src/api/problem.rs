@@ -92,7 +92,7 @@ impl ProblemReply {
     pub(super) fn no_such_run(name: &RunName) -> Self {
         let (detail, hint) = match name {
             RunName::Id(run) => {
-                (format!("there is no run {run}"), "list the runs to see their ids")
+                (format!("there is no run {run}"), "list runs with `musher ps --all`")
             }
             RunName::Latest { story, agent: None } => {
                 (format!("story {story} has no run yet"), "start one with `musher start STORY`")

@@ -62,7 +62,7 @@ pub(super) struct LimitsReply {
 pub(super) struct Counts {
     /// Stories that are not archived.
     stories: usize,
-    /// Runs that wait for a place.
+    /// Runs that wait for a slot.
     queued: usize,
     /// Runs that have a place.
     running: usize,

@@ -27,7 +27,7 @@ pub(super) struct ReloadReply {
     tag = "project",
     operation_id = "reload",
     summary = "Read the project file again",
-    description = "It takes effect for what starts afterwards; what runs goes on as it began. It is refused if there is a \
+    description = "It takes effect for what starts afterwards; active runs keep what they started with. It is refused if there is a \
         mistake in it, or if it may do what nobody has agreed to.",
     request_body = Nothing,
     responses((status = 200, body = ReloadReply), ProblemReply)

@@ -14,7 +14,7 @@ use crate::pool::Wish;
     path = "/runs/{run}/resume",
     tag = "runs",
     operation_id = "resume",
-    summary = "Go on with a run that is over",
+    summary = "Continue a run that has ended",
     params(OfRun, CommandHeaders),
     request_body = PerhapsWords,
     responses((status = 201, body = CommandReceipt), ProblemReply)

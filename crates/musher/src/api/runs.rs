@@ -19,10 +19,10 @@ use crate::journal::{LineCount, RunView, RunsQuery, WhichRuns};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct RunsParams {
-    /// Only those on this story.
+    /// Only runs on this story.
     #[param(value_type = Option<String>)]
     story: Option<StoryId>,
-    /// Only those of this agent.
+    /// Only runs of this agent.
     #[param(value_type = Option<String>)]
     agent: Option<AgentName>,
     /// `live` for those that are not over.

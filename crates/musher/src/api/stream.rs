@@ -38,7 +38,7 @@ pub(super) struct StreamParams {
     params(
         OfRun,
         StreamParams,
-        ("last-event-id" = Option<String>, Header, description = "Where to go on"),
+        ("last-event-id" = Option<String>, Header, description = "Where to continue"),
     ),
     responses(
         (status = 200, content_type = "text/event-stream", body = String),

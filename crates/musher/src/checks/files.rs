@@ -71,7 +71,7 @@ pub(super) async fn check(git: &Git, state: &Path, project: &ProjectConfig) -> C
     let fix = "read them, then run `musher trust`";
     let now = match executed_in_base(git, project).await {
         Ok(now) => now,
-        Err(error) => return Check::bad(name, error.to_string(), "mend the repository"),
+        Err(error) => return Check::bad(name, error.to_string(), "repair the repository"),
     };
     let names: Vec<&str> = now.files().map(|(path, _)| path).collect();
     let names = names.join(", ");

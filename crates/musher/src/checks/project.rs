@@ -73,7 +73,7 @@ async fn git(opened: &Result<Git, GitError>, repo: &std::path::Path) -> Vec<Chec
         }
         // What git says about a repository names its own fix.
         Err(says) => {
-            let (says, fix) = says.rsplit_once("; ").unwrap_or((&says, "mend the repository"));
+            let (says, fix) = says.rsplit_once("; ").unwrap_or((&says, "repair the repository"));
             vec![Check::bad("git", says, fix)]
         }
     }

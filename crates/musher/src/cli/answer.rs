@@ -13,14 +13,14 @@ use crate::client::views::ApiAsk;
 
 #[derive(Debug, Args)]
 pub(crate) struct AnswerArgs {
-    /// The ask by its id in `musher asks`, or its run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
+    /// The id from `musher asks`, or the run: `r12`, or `STORY` or `STORY/AGENT` for its newest run.
     #[arg(value_name = "ASK")]
     ask: String,
-    /// After a run the ask, which may be left out while the run has one; and then the answer: one text for each question
-    /// (a label, a number or your own words), or `name=value` for each field of a form.
+    /// After a run, the ask's name if it has several; then the answer: one text per question (a label, a number or free
+    /// text), or `name=value` for each field of a form.
     #[arg(value_name = "[ASK] TEXT", required_unless_present = "choose")]
     words: Vec<String>,
-    /// Choose an option by its label or number; more than once where several may be chosen.
+    /// Choose an option by label or number; repeat it to choose several.
     #[arg(short, long, value_name = "LABEL")]
     choose: Vec<String>,
     #[command(flatten)]

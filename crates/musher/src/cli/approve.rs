@@ -13,10 +13,10 @@ use crate::client::views::ApiAsk;
 pub(crate) struct Approve {
     #[command(flatten)]
     which: Which,
-    /// Grant the rule that `musher asks RUN` shows; without one, the agent's own offer for its session.
+    /// Save the rule that `musher asks RUN` shows; if it shows none, allow similar requests for this session.
     #[arg(long)]
     always: bool,
-    /// With --always: grant this rule instead, as long as it covers what is asked, such as `execute(cargo *)`.
+    /// With --always: save this rule instead, such as `execute(cargo *)`; it must cover the request.
     #[arg(long, value_name = "RULE", requires = "always")]
     rule: Option<Rule>,
     #[command(flatten)]
@@ -64,11 +64,13 @@ fn done(it: &ApiAsk, always: bool, granted: Option<&Rule>) -> String {
     match (always, granted) {
         (false, _) => format!("ask {ask} of {run} is approved"),
         (true, Some(rule)) => format!(
-            "ask {ask} of {run} is approved; {agent} may {} from now on (take it back with `musher grants revoke`)",
+            "ask {ask} of {run} is approved; {agent} may {} from now on (revoke it with `musher grants revoke`)",
             plain(&rule.to_string()),
         ),
         (true, None) => {
-            format!("ask {ask} of {run} is approved, and the like for the rest of its session")
+            format!(
+                "ask {ask} of {run} is approved, and so are similar ones for the rest of its session"
+            )
         }
     }
 }
@@ -79,7 +81,7 @@ fn check(it: &ApiAsk, answer: &Answer) -> Result<(), CliError> {
     let Some(body) = &it.body else { return Ok(()) };
     let other = |what: &str| {
         Err(CliError::hinted(
-            format!("ask {ask} of {run} is a {what}, which yes does not answer"),
+            format!("ask {ask} of {run} is a {what}, which cannot be approved"),
             format!("use `musher answer {run} {ask} …`, or `musher deny`"),
         ))
     };
@@ -88,7 +90,7 @@ fn check(it: &ApiAsk, answer: &Answer) -> Result<(), CliError> {
         Ask::Form { .. } => other("form"),
         Ask::Approval(_) | Ask::Plan { .. } => body.accepts(answer).map_err(|why| {
             CliError::hinted(
-                format!("ask {ask} of {run} cannot be approved for good: {why}"),
+                format!("ask {ask} of {run} cannot be approved with --always: {why}"),
                 "leave out --always",
             )
         }),

@@ -14,9 +14,9 @@ use crate::client::views::{ApiAsk, ApiAsks, ApiRun};
 
 #[derive(Debug, Args)]
 pub(crate) struct AsksArgs {
-    /// Only those of this run, each in full.
+    /// Only those of this run, in full.
     run: Option<RunNameArg>,
-    /// Those that are closed too.
+    /// Include closed ones.
     #[arg(short, long)]
     all: bool,
     #[command(flatten)]

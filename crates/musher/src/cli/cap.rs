@@ -10,7 +10,7 @@ use crate::client::views::{ApiDay, ApiLocalSettings, ApiSpent, ProjectDay};
 
 #[derive(Debug, Args)]
 pub(crate) struct Cap {
-    /// The dollars that all runs together may spend on one day (UTC), or `none`; without it, the cap is shown.
+    /// The limit in dollars for all runs on one day (UTC), or `none`; shows the current one if left out.
     #[arg(value_name = "USD|none", value_parser = amount)]
     usd: Option<Amount>,
     #[command(flatten)]

@@ -39,7 +39,7 @@ const DEMO_POLL_INTERVAL: Duration = Duration::from_millis(30);
 /// A demonstration that needs no key and no network.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// Answer every ask with yes, and every question with its first option.
+    /// Approve everything, and answer questions with the first option.
     #[arg(short, long)]
     yes: bool,
     /// Stay open until Ctrl-C, even if nobody is at the terminal.

@@ -11,7 +11,7 @@ use super::{CliError, CliExit};
 pub(crate) struct Deny {
     #[command(flatten)]
     which: Which,
-    /// What the agent is told.
+    /// The reason, sent to the agent.
     #[arg(short, long, value_name = "TEXT", default_value = "The person said no.")]
     reason: String,
     /// End the turn as well.

@@ -11,7 +11,7 @@ use crate::client::views::{ApiDiff as Changes, ApiFileDiff, ApiHunk};
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffArgs {
-    /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
+    /// The run: `r12`, or `STORY` or `STORY/AGENT` for its newest run.
     run: RunNameArg,
     /// Only how many lines changed in which files.
     #[arg(long)]

@@ -25,13 +25,13 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Which runs are to end.
 #[derive(Debug, Args)]
 pub(crate) struct EndArgs {
-    /// The runs: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
+    /// The runs: `r12`, or `STORY` or `STORY/AGENT` for its newest run.
     #[arg(value_name = "RUN", required_unless_present = "all")]
     runs: Vec<RunNameArg>,
-    /// Every run that is not over.
+    /// All active runs.
     #[arg(long, conflicts_with = "runs")]
     all: bool,
-    /// Do not wait until they are over.
+    /// Do not wait until they have ended.
     #[arg(long)]
     no_wait: bool,
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub(crate) async fn end(args: EndArgs, how: RunnerStop) -> Result<CliExit, CliEr
         None => through_sockets(&place, &args, how).await?,
     };
     if ended.is_empty() && !place.json() {
-        out::line("No run is under way.")?;
+        out::line("No active runs.")?;
     }
     let many = ended.len() > 1;
     let mut exit = CliExit::Completed;
@@ -96,8 +96,8 @@ fn document(run: &str, ended: &Result<Ending, CliError>) -> String {
 
 fn in_words(run: &str, how: RunnerStop, ending: &Ending) -> String {
     match (ending, how) {
-        (Ending::Over(Some(outcome)), _) => format!("{run} is over: {outcome}"),
-        (Ending::Over(None), _) => format!("{run} is over"),
+        (Ending::Over(Some(outcome)), _) => format!("{run} has ended: {outcome}"),
+        (Ending::Over(None), _) => format!("{run} has ended"),
         (Ending::Told, RunnerStop::Stop) => format!("{run} is stopping"),
         (Ending::Told, RunnerStop::Kill) => format!("{run} is being killed"),
         (Ending::Pending, _) => format!("{run} ends as soon as its runner answers again"),

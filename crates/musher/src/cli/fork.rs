@@ -9,11 +9,11 @@ use super::{CliError, CliExit, receipt, words};
 
 #[derive(Debug, Args)]
 pub(crate) struct Fork {
-    /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
+    /// The run: `r12`, or `STORY` or `STORY/AGENT` for its newest run.
     run: RunNameArg,
-    /// What to do; the agent is told to go on when it is left out. `-` reads it from standard input.
+    /// What to do; "continue" if left out. `-` reads it from standard input.
     text: Option<String>,
-    /// Begin at the end of this turn of its session, and not at the end of all; 0 is the beginning.
+    /// Continue from the end of this turn instead of the last one; 0 is the beginning.
     #[arg(long, value_name = "N")]
     turn: Option<u32>,
     #[command(flatten)]

@@ -19,9 +19,9 @@ pub(crate) struct Grants {
 
 #[derive(Debug, Subcommand)]
 enum GrantsVerb {
-    /// What was granted, and to whom.
+    /// List saved permissions.
     List(list::GrantListArgs),
-    /// Take a grant back; runs that begin from then on ask again.
+    /// Revoke a saved permission; later runs ask again.
     Revoke(revoke::GrantRevokeArgs),
 }
 

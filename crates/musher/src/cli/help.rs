@@ -19,15 +19,15 @@ const GROUPS: &[(&str, &[&str])] = &[
 pub(super) const AFTER: &str = "\
 Examples:
   musher demo                           Watch three scripted agents work; no key needed
-  musher init && musher serve           Serve the repository in this folder
+  musher init && musher serve           Set up and serve this repository
   musher open                           Open its web UI in the browser, signed in
-  musher story add 'Fix the login'      Describe a piece of work: it becomes story s1
-  musher start s1 && musher logs -f s1  Start an agent on it, watch it, and answer what it asks
-  musher asks                           List what waits for you, each with a short id
+  musher story add 'Fix the login'      Add a story: it becomes s1
+  musher start s1 && musher logs -f s1  Start an agent, watch it, answer it
+  musher asks                           List approvals and questions, each with a short id
   musher approve 3f2a 91bc              Approve two of them by their ids
   musher diff s1 && musher merge s1     Review the changes and merge them
 
-`musher VERB --help` explains a verb. `--json` prints a document for programs.
+Run `musher COMMAND --help` for details. `--json` prints JSON.
 
 Exit codes: 0 completed, 1 a bug in Musher, 2 invalid input or configuration, 3 failed or lost, \
 4 stopped or interrupted, 5 ended by a limit, 6 a program or server is missing.";

@@ -23,12 +23,12 @@ use in_place::InPlace;
 
 #[derive(Debug, Args)]
 pub(crate) struct Logs {
-    /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
+    /// The run: `r12`, or `STORY` or `STORY/AGENT` for its newest run.
     run: RunNameArg,
-    /// Go on until the run is over.
+    /// Follow the run until it ends.
     #[arg(short, long)]
     follow: bool,
-    /// Only what came after this place, such as `1.42`.
+    /// Only events after this cursor, such as `1.42`.
     #[arg(long, value_name = "CURSOR")]
     after: Option<Cursor>,
     /// Only the last events.
@@ -69,7 +69,7 @@ pub(crate) async fn follow(place: &WorkLocation, run: &str) -> Result<CliExit, C
     match reader.follow(place, None).await? {
         Followed::Ended(exit) => Ok(exit),
         Followed::Left => {
-            tell(&format!("the run goes on; `musher stop {run}` ends it"));
+            tell(&format!("the run continues; `musher stop {run}` stops it"));
             Ok(CliExit::Stopped)
         }
     }

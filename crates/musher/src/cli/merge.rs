@@ -18,7 +18,7 @@ pub(crate) struct MergeArgs {
     /// The number of its branch; needed only when it has several.
     #[arg(short, long, value_name = "N")]
     branch: Option<u32>,
-    /// Merge though secrets were found in what the branch adds.
+    /// Merge even if the branch adds secrets.
     #[arg(long)]
     with_secrets: bool,
     #[command(flatten)]
@@ -41,7 +41,7 @@ impl MergeArgs {
         let story = &self.story;
         if !place.json() && reply.read::<ApiReceipt>()? == ApiReceipt::Pending {
             out::prose(&format!(
-                "the merge of story {story} is under way; `musher story show {story}` tells when it is done"
+                "story {story} is being merged; `musher story show {story}` shows when it is done"
             ))?;
             return Ok(CliExit::Completed);
         }
@@ -67,7 +67,7 @@ impl MergeArgs {
                 }
             }
             // The merge itself tells what is wrong with it.
-            Err(error) => tell(&format!("What is merged could not be looked at first: {error}")),
+            Err(error) => tell(&format!("The changes could not be shown first: {error}")),
         }
     }
 

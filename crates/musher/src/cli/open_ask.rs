@@ -18,11 +18,11 @@ pub(crate) use send::{AnswerToSend, send};
 /// Which asks are meant, and what the person has seen of them before this command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Which {
-    /// The asks: each by its id in `musher asks` or the beginning of it, or by its run (`r12`, `STORY` or `STORY/AGENT`),
-    /// which may ask several things: then its name there follows.
+    /// Ids from `musher asks` or their first letters, or a run (`r12`, `STORY` or `STORY/AGENT`), followed by the ask's name
+    /// if the run has several.
     #[arg(value_name = "ASK", required_unless_present = "all")]
     pub(crate) asks: Vec<String>,
-    /// All that are open, or all of the runs that are named.
+    /// All open requests, or all of the named runs.
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -32,10 +32,10 @@ pub(crate) struct Which {
 /// What the person has seen of an ask before this command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SeenAsk {
-    /// The digest of the ask as it was shown to you; without it the ask is read and shown, and then answered.
+    /// The digest of the request that you saw; without it the request is shown, then answered.
     #[arg(long, value_name = "DIGEST")]
     pub(crate) shown: Option<String>,
-    /// Do not ask for a yes at the terminal.
+    /// Do not ask for confirmation.
     #[arg(short, long)]
     pub(crate) yes: bool,
 }
@@ -61,7 +61,7 @@ impl OpenAsks {
         match choose(&self.asks, &which.asks, which.all)? {
             ParsedAnswer::Open(chosen) if chosen.is_empty() => Err(CliError::hinted(
                 "nothing waits for an answer",
-                "see what is under way with `musher ps`",
+                "list active runs with `musher ps`",
             )),
             ParsedAnswer::Open(chosen) => Ok(chosen),
             ParsedAnswer::Elsewhere { run, ask } => {

@@ -18,7 +18,7 @@ pub(crate) struct PlaceArgs {
     /// A folder in the repository.
     #[arg(short = 'C', long, default_value = ".", value_name = "DIR", help_heading = "Where")]
     repo: PathBuf,
-    /// The state directory, if it is not the repository's usual one.
+    /// Use another state directory.
     #[arg(long, value_name = "DIR", help_heading = "Where")]
     state: Option<PathBuf>,
     /// The server's address (or MUSHER_URL); MUSHER_TOKEN holds its token.

@@ -11,7 +11,7 @@ use super::{CliError, CliExit, receipt, words};
 
 #[derive(Debug, Args)]
 pub(crate) struct Prompt {
-    /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
+    /// The run: `r12`, or `STORY` or `STORY/AGENT` for its newest run.
     run: RunNameArg,
     /// What to do next; `-` or nothing reads it from standard input.
     text: Option<String>,

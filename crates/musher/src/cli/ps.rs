@@ -15,16 +15,16 @@ use crate::secrets;
 
 #[derive(Debug, Args)]
 pub(crate) struct Ps {
-    /// Those that are over too, the newest first.
+    /// Include ended runs, newest first.
     #[arg(short, long)]
     all: bool,
-    /// Only those on this story.
+    /// Only runs on this story.
     #[arg(long)]
     story: Option<StoryId>,
-    /// Only those of this agent.
+    /// Only runs of this agent.
     #[arg(long)]
     agent: Option<AgentName>,
-    /// How many that are over.
+    /// How many ended runs.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: u32,
     #[command(flatten)]
@@ -53,10 +53,10 @@ impl Ps {
         let Runs { runs, .. } = reply.read()?;
         match runs.as_slice() {
             [] if self.all => {
-                out::prose("There is no run yet. Begin one with `musher start STORY`.")?;
+                out::prose("No runs yet. Start one with `musher start STORY`.")?;
             }
             [] => out::prose(
-                "No run is under way. Begin one with `musher start STORY`; `musher ps --all` shows those that are over.",
+                "No active runs. Start one with `musher start STORY`; `musher ps --all` lists ended runs.",
             )?,
             runs => {
                 let waits = runs.iter().any(|run| run.open_asks > 0);
@@ -100,7 +100,7 @@ impl Ps {
         }
         if alive.is_empty() {
             out::prose(
-                "No runs are under way, and no server runs for this project; start one with `musher serve`.",
+                "No active runs, and no server for this project; start one with `musher serve`.",
             )?;
             return Ok(CliExit::Completed);
         }
@@ -112,7 +112,7 @@ impl Ps {
             table.row(
                 Tone::Good,
                 [
-                    "● live".into(),
+                    "● working".into(),
                     alive.run.to_string(),
                     text(spec.map(|spec| spec.story.to_string())),
                     text(spec.map(|spec| spec.agent.to_string())),

@@ -9,7 +9,7 @@ use super::{CliError, CliExit, receipt};
 
 #[derive(Debug, Args)]
 pub(crate) struct Retry {
-    /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
+    /// The run: `r12`, or `STORY` or `STORY/AGENT` for its newest run.
     run: RunNameArg,
     #[command(flatten)]
     place: PlaceArgs,

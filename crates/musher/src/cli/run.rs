@@ -31,16 +31,16 @@ pub(crate) struct RunArgs {
     /// Read the prompt from a file.
     #[arg(short = 'f', long = "file", value_name = "FILE", conflicts_with = "prompt")]
     file: Option<PathBuf>,
-    /// The backend that plays the agent.
+    /// The runtime to use.
     #[arg(short, long, default_value = "claude-code", value_name = "NAME")]
     runtime: String,
-    /// The program to run instead of the one on PATH, as seen from here; for `script`, the script to play.
+    /// The program to run instead of the one on PATH; for `script`, the script to play.
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
     /// The folder to work in.
     #[arg(short = 'C', long, default_value = ".", value_name = "DIR")]
     cwd: PathBuf,
-    /// Give the agent a variable; without a value, pass on the one set here.
+    /// Set an environment variable for the agent; without a value, pass on the current one.
     #[arg(short, long = "env", value_name = "KEY[=VALUE]")]
     env: Vec<String>,
     /// The model to use.
@@ -52,28 +52,28 @@ pub(crate) struct RunArgs {
     /// The agent's own permission mode, in its own words.
     #[arg(long, value_name = "MODE")]
     permission_mode: Option<String>,
-    /// Go on with an earlier session.
+    /// Continue an earlier session.
     #[arg(long, value_name = "SESSION")]
     resume: Option<String>,
-    /// Leave that session as it is and go on in a copy.
+    /// Continue in a copy, and leave that session as it is.
     #[arg(long, requires = "resume")]
     fork: bool,
-    /// Go on from the end of this turn of that session; 0 is its beginning. Not every runtime can.
+    /// Continue from the end of this turn of that session; 0 is its beginning. Not every runtime can.
     #[arg(long, value_name = "N", requires = "resume")]
     turn: Option<u32>,
     /// End after this many model calls.
     #[arg(long, value_name = "N")]
     max_turns: Option<u32>,
-    /// End when this many dollars are spent.
+    /// End at this cost in dollars.
     #[arg(long, value_name = "USD", value_parser = budget)]
     budget: Option<Usd>,
     /// End after this much time, such as `90s`, `10m` or `1h30m`.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     timeout: Option<Duration>,
-    /// End when nothing was heard for this long inside a turn (15m when left out; `off` for no limit).
+    /// End after this much silence within a turn (default 15m; `off` for no limit).
     #[arg(long, value_name = "TIME", value_parser = silence)]
     inactivity: Option<Silence>,
-    /// Deny an ask that waits for longer than this.
+    /// Deny approvals and questions that wait for longer than this.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     ask_deadline: Option<Duration>,
     /// Let the agent use a tool without asking, such as `edit(src/**)` or `execute(git *)`.
@@ -85,7 +85,7 @@ pub(crate) struct RunArgs {
     /// Never let the agent use a tool.
     #[arg(long, value_name = "RULE")]
     deny: Vec<Rule>,
-    /// Let the agent's program run what the folder's own settings name, such as hooks and tool servers.
+    /// Trust the folder's own settings, such as hooks and tool servers.
     #[arg(long)]
     trust_files: bool,
     /// Print events as lines of JSON and nothing else.

@@ -22,10 +22,10 @@ use crate::{fail, runtimes, secrets};
 /// Serves one project.
 #[derive(Debug, Args)]
 pub(super) struct Serve {
-    /// The address to listen on; port 0 takes a free one. Without it, the project file says.
+    /// The address to listen on; port 0 takes a free one [default: from the project file].
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
-    /// The directory for journal, runs and worktrees, if it is not the usual one.
+    /// Use another state directory.
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// A folder in the repository.
@@ -37,7 +37,7 @@ pub(super) struct Serve {
     /// How log lines are written; RUST_LOG chooses which (default: warn,musher=info).
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
-    /// Take over a state directory that was moved here, copied or put back, under a new id.
+    /// Take over a state directory that was moved, copied or restored, under a new id.
     #[arg(long)]
     moved: bool,
     #[command(flatten)]
@@ -183,18 +183,20 @@ impl Serve {
         notices.iter().for_each(|notice| self.tell(notice));
         match live {
             0 => {}
-            1 => self.tell("1 run goes on."),
-            live => self.tell(&format!("{live} runs go on.")),
+            1 => self.tell("1 run continues."),
+            live => self.tell(&format!("{live} runs continue.")),
         }
-        self.tell("Ctrl-C ends the server; agents go on without it.");
+        self.tell("Ctrl-C stops the server; agents keep working.");
     }
 
     fn say_ended(&self, live: usize) {
         let rest = "`musher serve` takes up again where it was, `musher kill --all` ends it.";
         match live {
             0 => self.tell("The server has ended; no agent was at work."),
-            1 => self.tell(&format!("The server has ended; 1 agent goes on. {rest}")),
-            live => self.tell(&format!("The server has ended; {live} agents go on. {rest}")),
+            1 => self.tell(&format!("The server has stopped; 1 agent keeps working. {rest}")),
+            live => {
+                self.tell(&format!("The server has stopped; {live} agents keep working. {rest}"));
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::secrets;
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
+    /// The run: `r12`, or `STORY` or `STORY/AGENT` for its newest run.
     run: RunNameArg,
     #[command(flatten)]
     place: PlaceArgs,

@@ -13,15 +13,15 @@ use crate::client::views::ApiReceipt;
 pub(crate) struct StartArgs {
     /// The story's id.
     story: StoryId,
-    /// The agent; else the first of the team.
+    /// The agent; the first one in the project file if left out.
     agent: Option<AgentName>,
     /// What to do, instead of what the story says; `-` reads it from standard input.
     #[arg(short, long, value_name = "TEXT")]
     prompt: Option<String>,
-    /// Another model than the agent's own.
+    /// Use another model than the agent's own.
     #[arg(short, long)]
     model: Option<String>,
-    /// Show what the run does until it is over.
+    /// Follow the run until it ends.
     #[arg(short, long)]
     follow: bool,
     #[command(flatten)]

@@ -12,11 +12,11 @@ pub(crate) fn of_run(run: &ApiRun) -> (String, Tone) {
         ("over", Some(outcome @ ("stopped" | "interrupted"))) => ("■", outcome, Tone::Quiet),
         ("over", Some(outcome)) => ("▲", outcome, Tone::Heed),
         ("over", None) => ("■", "over", Tone::Quiet),
-        ("closing" | "finishing", _) => ("◐", "ending", Tone::Quiet),
-        (_, _) if run.wish.is_some() => ("◐", "ending", Tone::Quiet),
+        ("closing" | "finishing", _) => ("◐", "stopping", Tone::Quiet),
+        (_, _) if run.wish.is_some() => ("◐", "stopping", Tone::Quiet),
         ("live", _) if run.open_asks > 0 => ("?", "needs you", Tone::Heed),
         ("live", _) if run.note.is_some() => ("‖", "paused", Tone::Heed),
-        ("live", _) => ("●", "live", Tone::Good),
+        ("live", _) => ("●", "working", Tone::Good),
         (phase, _) => ("○", phase, Tone::Quiet),
     };
     (format!("{sign} {}", word.replace('_', " ")), tone)
@@ -26,7 +26,7 @@ pub(crate) fn of_run(run: &ApiRun) -> (String, Tone) {
 pub(crate) fn of_story(story: &ApiStory) -> (String, Tone) {
     let (sign, word, tone) = match story.state.as_str() {
         _ if story.open_asks > 0 => ("?", "needs you", Tone::Heed),
-        "open" if story.runs.live > 0 => ("●", "at work", Tone::Good),
+        "open" if story.runs.live > 0 => ("●", "working", Tone::Good),
         "done" if story.merged.is_some() => ("✓", "merged", Tone::Good),
         "done" => ("✓", "done", Tone::Good),
         "archived" => ("■", "archived", Tone::Quiet),
@@ -43,9 +43,9 @@ mod tests {
     fn every_state_has_a_word_of_its_own_so_that_colour_only_repeats_it() {
         let run = |json: &str| of_run(&serde_json::from_str(json).unwrap());
         for (json, said, tone) in [
-            (r#"{"phase":"live"}"#, "● live", Tone::Good),
+            (r#"{"phase":"live"}"#, "● working", Tone::Good),
             (r#"{"phase":"live","open_asks":1}"#, "? needs you", Tone::Heed),
-            (r#"{"phase":"live","wish":"stop","open_asks":1}"#, "◐ ending", Tone::Quiet),
+            (r#"{"phase":"live","wish":"stop","open_asks":1}"#, "◐ stopping", Tone::Quiet),
             (r#"{"phase":"live","note":"the disk is full"}"#, "‖ paused", Tone::Heed),
             (r#"{"phase":"queued"}"#, "○ queued", Tone::Quiet),
             (r#"{"phase":"over","outcome":"timed_out"}"#, "▲ timed out", Tone::Heed),

@@ -11,9 +11,9 @@ use super::{CliError, CliExit, receipt, words};
 
 #[derive(Debug, Args)]
 pub(crate) struct Steer {
-    /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
+    /// The run: `r12`, or `STORY` or `STORY/AGENT` for its newest run.
     run: RunNameArg,
-    /// What the agent should heed now; `-` or nothing reads it from standard input.
+    /// The message; `-` or nothing reads it from standard input.
     text: Option<String>,
     /// Read the text from a file.
     #[arg(short = 'f', long, value_name = "FILE", conflicts_with = "text")]

@@ -22,17 +22,17 @@ pub(crate) struct StoryArgs {
 enum StoryVerb {
     /// Add a story.
     Add(add::StoryAddArgs),
-    /// The stories, the newest first.
+    /// List stories, newest first.
     List(list::StoryListArgs),
-    /// A story with its text and its runs.
+    /// Show a story with its text and its runs.
     Show(show::StoryShowArgs),
     /// Change a story's title or text.
     Edit(edit::StoryEditArgs),
-    /// Say that a story is done.
+    /// Mark a story as done.
     Done(done::Done),
-    /// Say that a story is not done after all.
+    /// Reopen a story.
     Reopen(reopen::Reopen),
-    /// Put a story away for good and free its worktrees; its work stays on its branches.
+    /// Archive a story and free its worktrees; its branches are kept.
     Archive(archive::Archive),
 }
 

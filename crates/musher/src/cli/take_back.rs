@@ -20,9 +20,9 @@ const MIN_ID_SUFFIX_BYTES: usize = 4;
 
 #[derive(Debug, Args)]
 pub(crate) struct TakeBack {
-    /// The run: `r12`, or `STORY` or `STORY/AGENT` for the latest there.
+    /// The run: `r12`, or `STORY` or `STORY/AGENT` for its newest run.
     run: RunNameArg,
-    /// The message, by its id in the list; without it the messages that wait are listed.
+    /// The message's id; lists queued messages if left out.
     id: Option<String>,
     #[command(flatten)]
     place: PlaceArgs,
@@ -43,7 +43,7 @@ impl TakeBack {
         let (id, done) = match named(&run.queued, wanted) {
             Named::One(found) => {
                 let text = one_line(&found.text, NAMED);
-                (found.id.clone(), format!("taken back from {}: {text}", run.id))
+                (found.id.clone(), format!("withdrawn from {}: {text}", run.id))
             }
             Named::Several => {
                 return Err(CliError::hinted(
@@ -52,7 +52,7 @@ impl TakeBack {
                 ));
             }
             // The server knows whether there was such a message, and what became of it.
-            Named::None => (wanted.clone(), format!("taken back from {}", run.id)),
+            Named::None => (wanted.clone(), format!("withdrawn from {}", run.id)),
         };
         let path = ["runs", &run.id, "queued", &id];
         let reply = client.delete(&path, &json!({})).await?;
@@ -81,13 +81,10 @@ fn named<'a>(queued: &'a [ApiQueuedMessage], word: &str) -> Named<'a> {
 
 fn list(run: &ApiRun) -> Result<(), CliError> {
     if run.queued.is_empty() {
-        return out::line(&format!("Nothing waits to be told to the agent of {}.", run.id));
+        return out::line(&format!("No messages are queued for {}.", run.id));
     }
     out::line(&table(&run.queued, now_ms()))?;
-    tell(&format!(
-        "`musher take-back {} ID` takes one back, until the agent is told with the next turn.",
-        run.id
-    ));
+    tell(&format!("`musher take-back {} ID` withdraws one, until the next turn starts.", run.id));
     Ok(())
 }
 

@@ -16,11 +16,11 @@ pub(crate) struct TokenArgs {
 
 #[derive(Debug, Subcommand)]
 enum TokenVerb {
-    /// The tokens, in the order in which they were made.
+    /// List tokens, oldest first.
     List(list::TokenListArgs),
-    /// Make a token; it is shown once.
+    /// Create a token; it is shown once.
     Add(add::TokenAddArgs),
-    /// Take a token back; what it opened ends.
+    /// Revoke a token and close its connections.
     Revoke(revoke::TokenRevokeArgs),
 }
 

@@ -20,7 +20,7 @@ use files::BranchFiles;
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
-    /// Only show what would be agreed to.
+    /// Only show what would be trusted.
     #[arg(long)]
     show: bool,
     #[command(flatten)]
@@ -76,7 +76,7 @@ enum Served {
 
 impl Served {
     fn sentence(&self) -> Option<String> {
-        let again = "end it and start it again; agents go on meanwhile";
+        let again = "restart it; agents keep working";
         match self {
             Self::Nobody => None,
             Self::Reloaded { url, after_restart } if after_restart.is_empty() => {

@@ -13,10 +13,10 @@ use crate::client::views::{ApiSpent, ApiUsageReport};
 
 #[derive(Debug, Args)]
 pub(crate) struct UsageArgs {
-    /// By what it is summed.
+    /// Group by.
     #[arg(long, value_enum, default_value_t = By::Story)]
     by: By,
-    /// Only what was spent in the last while, such as `24h`.
+    /// Only the last while, such as `24h`.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     last: Option<Duration>,
     #[command(flatten)]

@@ -23,10 +23,10 @@ const NO_TIMEOUT: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 #[derive(Debug, Args)]
 pub(crate) struct WaitArgs {
-    /// The runs: `r12`, or `STORY` or `STORY/AGENT` for every run there; else all that are under way.
+    /// The runs: `r12`, or `STORY` or `STORY/AGENT` for all its runs; all active runs if left out.
     #[arg(value_name = "RUN")]
     runs: Vec<RunNameArg>,
-    /// What to wait for. What is over needs nobody, so `needs-you` ends then too.
+    /// What to wait for; `needs-you` also returns when all runs have ended.
     #[arg(long, value_enum)]
     until: Until,
     /// Give up after this much time, such as `90s`, `10m` or `1h30m`; the exit code is then 5.
@@ -38,9 +38,9 @@ pub(crate) struct WaitArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Until {
-    /// An ask waits for a person.
+    /// An approval or a question is open.
     NeedsYou,
-    /// The runs are over.
+    /// The runs have ended.
     Done,
 }
 
@@ -121,7 +121,7 @@ impl WaitArgs {
         let ids: Vec<&str> = open.iter().map(|run| run.id.as_str()).collect();
         match place.json() {
             true => out::document(&json!({ "reached": null, "under_way": ids }).to_string())?,
-            false => tell(&format!("the time is up; under way: {}", ids.join(", "))),
+            false => tell(&format!("timed out; still active: {}", ids.join(", "))),
         }
         Ok(CliExit::Limit)
     }
@@ -189,7 +189,7 @@ fn tell_reached(place: &WorkLocation, reached: Reached) -> Result<CliExit, CliEr
                 out::prose(&format!("{} needs you: {what}", open.run))?;
             }
         }
-        Reached::Done(runs) if runs.is_empty() => out::line("No run is under way.")?,
+        Reached::Done(runs) if runs.is_empty() => out::line("No active runs.")?,
         Reached::Done(runs) => {
             for run in &runs {
                 let (state, tone) = state::of_run(run);

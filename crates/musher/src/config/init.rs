@@ -152,7 +152,7 @@ const FIRST_AGENT: &str = r#"# The model, in the runtime's own words. Default: t
 # Add them to the agent's own ("append", the default) or put them in their place ("replace").
 # system_prompt_mode = "append"
 # What it is told when it goes on with an earlier session.
-# continue_prompt = "Go on where you left off."
+# continue_prompt = "Continue where you left off."
 
 # The program instead of the one on PATH, more arguments for it, and its own variables. A secret is taken from a
 # variable of the server.

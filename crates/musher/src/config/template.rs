@@ -20,7 +20,7 @@ Work in this folder; it is a git worktree of your own, on the branch {{ branch }
 committed for you at the end. When you are done, say in a few sentences what you did and what is left to do.";
 
 /// What an agent is told when it goes on with an earlier session and nothing else is said.
-pub const DEFAULT_CONTINUE_PROMPT: &str = "Go on where you left off.";
+pub const DEFAULT_CONTINUE_PROMPT: &str = "Continue where you left off.";
 
 /// Every name that a template may use.
 pub(super) const VARIABLES: &[&str] = &[

@@ -189,7 +189,7 @@ pub(super) fn listen(text: &str) -> Result<SocketAddr, Wrong> {
     match address.ip().is_loopback() {
         true => Ok(address),
         false => Err(Wrong::new(format!(
-            "{} can be reached from other machines, and whoever reaches the server can run commands here",
+            "{} can be reached from other machines, and anyone who reaches the server can run commands here",
             address.ip()
         ))
         .with_fix("listen on 127.0.0.1, and reach it from elsewhere through SSH or a proxy")),

@@ -57,8 +57,7 @@ pub async fn end(folder: &Path, command: RunCommand) -> Result<(), String> {
                 return Err(format!("it did not end within {} s: {why}", (now - began).as_secs()));
             }
             let waited = (now - began).as_secs();
-            let why =
-                format!("it did not end within {waited} s when it was told to, so it was killed");
+            let why = format!("it did not stop within {waited} s, so it was killed");
             kill(folder, &why).await?;
             killed = true;
             break;

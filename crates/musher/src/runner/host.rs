@@ -360,7 +360,7 @@ fn lost_copy(kept: Result<(), LogError>) {
 /// Without it the run goes on, and is told to end over its socket alone.
 fn heeded(kind: SignalKind) -> Option<Signal> {
     signal(kind)
-        .inspect_err(|error| warn!(signal = ?kind, cause = %error, "signal cannot be heeded"))
+        .inspect_err(|error| warn!(signal = ?kind, cause = %error, "signal cannot be handled"))
         .ok()
 }
 

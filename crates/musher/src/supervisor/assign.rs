@@ -59,7 +59,7 @@ impl SupervisorContext {
         }
         let from_turn = matches!(plan.kind.opening(), SessionOpening::Fork { turn: Some(_), .. });
         if from_turn && !runtimes::MODELS.iter().any(|(name, _)| *name == agent.runtime) {
-            let message = format!("{} cannot go on from a turn of its choice", agent.runtime);
+            let message = format!("{} cannot continue from an earlier turn", agent.runtime);
             return Err(config_error(message).with_hint("fork the whole session"));
         }
         for (name, value) in &agent.env {

@@ -121,15 +121,9 @@ impl Ending {
         let waited = now.saturating_duration_since(*since);
         if !answered && waited >= *answer {
             let seconds = answer.as_secs();
-            return Some(format!(
-                "it did not answer for {seconds} s when it was told to end, so it was killed"
-            ));
+            return Some(format!("it did not answer a stop for {seconds} s, so it was killed"));
         }
-        (waited >= *gone && !paused).then(|| {
-            format!(
-                "it did not end within {} s when it was told to, so it was killed",
-                gone.as_secs()
-            )
-        })
+        (waited >= *gone && !paused)
+            .then(|| format!("it did not stop within {} s, so it was killed", gone.as_secs()))
     }
 }

@@ -109,7 +109,7 @@ fn whoever_follows_a_run_at_a_terminal_answers_its_asks_in_place() {
     let run = served.start("one");
     open(&served, 1);
     let mut terminal = Terminal::open(&served.place, &["logs", "-f", &run]);
-    terminal.until("[y] yes");
+    terminal.until("[y] approve");
     terminal.type_in("what\n");
     terminal.until("one of the keys");
     terminal.type_in("y\n");
@@ -119,7 +119,7 @@ fn whoever_follows_a_run_at_a_terminal_answers_its_asks_in_place() {
     // Whoever reads it afterwards is asked nothing.
     let (code, screen) = Terminal::open(&served.place, &["logs", "-f", &run]).close();
     assert_eq!(code, Some(0), "{screen}");
-    assert!(!screen.contains("[y] yes"), "{screen}");
+    assert!(!screen.contains("[y] approve"), "{screen}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn two_is_for_what_a_person_must_correct() {
     refused(&["--resume", "-x", "--runtime", "script", "go"], 2, &["-x"]);
     for runtime in ["script", "claude-code"] {
         let args = ["--resume", "x", "--turn", "1", "--runtime", runtime, "go"];
-        refused(&args, 2, &["from a turn of its choice", "leave the turn out"]);
+        refused(&args, 2, &["from an earlier turn", "leave the turn out"]);
     }
     refused(&["-z"], 2, &["-z"]);
 }

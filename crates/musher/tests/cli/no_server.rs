@@ -50,7 +50,10 @@ fn without_a_server_and_without_runs_there_are_no_runs() {
     for args in [&["ps"][..], &["ps", "--all"]] {
         let ran = place.run(args);
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:?}");
-        assert!(ran.out.starts_with("No runs") && ran.out.contains("musher serve"), "{ran:?}");
+        assert!(
+            ran.out.starts_with("No active runs") && ran.out.contains("musher serve"),
+            "{ran:?}"
+        );
     }
     let ran = place.run(&["ps", "--json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");

@@ -19,7 +19,7 @@ fn a_story_goes_from_its_title_to_its_merge_by_commands() {
     let served = Served::playing(WORK);
     assert!(served.does(&["story", "list"]).out.contains("musher story add TITLE"));
     assert!(served.does(&["ps"]).out.contains("musher start STORY"));
-    assert!(served.does(&["asks"]).out.contains("Nothing waits for you"));
+    assert!(served.does(&["asks"]).out.contains("No open approvals or questions"));
     let added = served.does(&["story", "add", "Greet", "--text", "by name", "--id", "greet"]);
     assert!(added.out.contains("musher start greet"), "{added:?}");
     assert!(served.does(&["story", "list"]).out.contains("○ open  greet"));
@@ -52,7 +52,7 @@ fn a_story_goes_from_its_title_to_its_merge_by_commands() {
     assert!(served.place.work.path().join("made.txt").exists());
     assert!(served.does(&["story", "show", "greet"]).out.contains("✓ merged"));
     let archived = served.does(&["story", "archive", "greet"]).out;
-    assert!(archived.contains("is archived for good"), "{archived}");
+    assert!(archived.contains("is archived: it cannot be reopened"), "{archived}");
     served.refuses(&["story", "reopen", "greet"], 2, &["is archived", "add a new story"]);
     // Its folder is cleared for another story; nobody waits for that.
     let began = std::time::Instant::now();
@@ -125,14 +125,14 @@ fn a_run_is_told_to_end_and_is_over_when_the_command_says_so() {
     let (one, two) = (served.start("one"), served.start("two"));
     let late = served.place.run(&["wait", &one, "--until", "done", "--timeout", "200ms"]);
     assert_eq!(late.code, Some(5), "{late:?}");
-    assert!(late.err.contains("under way: r1"), "{late:?}");
-    assert_eq!(served.does(&["stop", &one]).out, "r1 is over: stopped\n");
-    assert_eq!(served.does(&["stop", &one]).out, "r1 is over: stopped\n", "again is as good");
-    served.refuses(&["steer", &one, "x"], 2, &["no run r1 that is not over"]);
+    assert!(late.err.contains("still active: r1"), "{late:?}");
+    assert_eq!(served.does(&["stop", &one]).out, "r1 has ended: stopped\n");
+    assert_eq!(served.does(&["stop", &one]).out, "r1 has ended: stopped\n", "again is as good");
+    served.refuses(&["steer", &one, "x"], 2, &["no active run r1"]);
     let ended = served.does(&["kill", "--all", "--json"]).lines();
     assert_eq!((ended.len(), ended[0]["run"].as_str()), (1, Some(two.as_str())));
     assert_eq!(ended[0]["status"], "over");
-    assert_eq!(served.does(&["stop", "--all"]).out, "No run is under way.\n");
+    assert_eq!(served.does(&["stop", "--all"]).out, "No active runs.\n");
 }
 
 #[test]

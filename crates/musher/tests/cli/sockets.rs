@@ -11,7 +11,7 @@ fn runs_are_listed_and_ended_without_a_server() {
     }
     served.kill_server();
     let listed = served.does(&["ps"]);
-    assert!(listed.out.contains("● live  r1   s1     coder"), "{listed:?}");
+    assert!(listed.out.contains("● working  r1   s1     coder"), "{listed:?}");
     assert!(listed.err.contains("No server runs"), "{listed:?}");
     let runs = served.json(&["ps"]);
     assert_eq!(
@@ -20,11 +20,11 @@ fn runs_are_listed_and_ended_without_a_server() {
     );
     served.refuses(&["story", "list"], 6, &["3 runners are alive", "musher serve", "musher ps"]);
     served.refuses(&["stop", "s9"], 2, &["no live run s9"]);
-    assert_eq!(served.does(&["stop", "s1/coder"]).out, "s1/coder is over: stopped\n");
-    assert_eq!(served.does(&["kill", &two]).out, "r2 is over: stopped\n");
+    assert_eq!(served.does(&["stop", "s1/coder"]).out, "s1/coder has ended: stopped\n");
+    assert_eq!(served.does(&["kill", &two]).out, "r2 has ended: stopped\n");
     let ended = served.does(&["kill", "--all", "--json"]).lines();
     assert_eq!((ended.len(), ended[0]["run"].as_str()), (1, Some(three.as_str())));
-    assert_eq!(served.does(&["kill", "--all"]).out, "No run is under way.\n");
+    assert_eq!(served.does(&["kill", "--all"]).out, "No active runs.\n");
     let none = served.does(&["ps"]).out;
-    assert!(none.contains("No runs") && none.contains("musher serve"), "{none}");
+    assert!(none.contains("No active runs") && none.contains("musher serve"), "{none}");
 }

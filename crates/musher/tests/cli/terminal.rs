@@ -102,7 +102,7 @@ fn an_approval_is_answered_at_the_prompt() {
         place.script("[[step]]\nrun = 'touch made.txt'\nask_first = true\n[[step]]\nsay = 'Done.'");
     let mut terminal =
         Terminal::open(&place, &["run", "--runtime", "script", "--program", &script, "go"]);
-    terminal.until("[y] yes");
+    terminal.until("[y] approve");
     terminal.type_in("what\n");
     terminal.until("one of the keys");
     terminal.type_in("y\n");
@@ -128,7 +128,7 @@ fn a_command_can_be_edited_and_denied_with_a_reason() {
     assert!(exists(&place.work.path().join("other.txt")));
     assert!(!exists(&place.work.path().join("made.txt")));
     let mut terminal = Terminal::open(&place, &run);
-    terminal.until("[y] yes");
+    terminal.until("[y] approve");
     terminal.type_in("n not today\n");
     let (code, screen) = terminal.close();
     assert_eq!(code, Some(0));
@@ -144,7 +144,7 @@ fn what_a_rule_settles_is_not_put_to_the_person() {
     let run = ["run", "--runtime", "script", "--program", &script, "--allow", "*", "go"];
     let (code, screen) = Terminal::open(&place, &run).close();
     assert_eq!(code, Some(0), "{screen}");
-    assert!(!screen.contains("[y] yes"), "{screen}");
+    assert!(!screen.contains("[y] approve"), "{screen}");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn the_end_of_the_keyboard_is_a_no() {
         place.script("[[step]]\nrun = 'touch made.txt'\nask_first = true\n[[step]]\nsay = 'Done.'");
     let run = ["run", "--runtime", "script", "--program", &script, "go"];
     let mut terminal = Terminal::open(&place, &run);
-    terminal.until("[y] yes");
+    terminal.until("[y] approve");
     terminal.type_in("\x04");
     let (code, screen) = terminal.close();
     assert_eq!(code, Some(0), "{screen}");
@@ -219,7 +219,7 @@ fn ctrl_c_at_an_ask_ends_the_turn() {
     let script = place.script("[[step]]\nrun = 'touch made.txt'\nask_first = true");
     let run = ["run", "--runtime", "script", "--program", &script, "go"];
     let mut terminal = Terminal::open(&place, &run);
-    terminal.until("[y] yes");
+    terminal.until("[y] approve");
     terminal.type_in("\x03");
     let (code, screen) = terminal.close();
     assert_eq!(code, Some(4), "{screen}");
@@ -231,7 +231,7 @@ fn the_demo_asks_at_a_terminal_and_not_with_yes() {
     let place = Place::new();
     let mut terminal = Terminal::open(&place, &["demo"]);
     // Either may come first.
-    let mut asks = vec![("[2] lines", "2\n"), ("[y] yes", "y\n")];
+    let mut asks = vec![("[2] lines", "2\n"), ("[y] approve", "y\n")];
     while !asks.is_empty() {
         let words: Vec<&str> = asks.iter().map(|(words, _)| *words).collect();
         let (_, keys) = asks.remove(terminal.until_one(&words));
@@ -245,14 +245,14 @@ fn the_demo_asks_at_a_terminal_and_not_with_yes() {
     assert!(screen.contains("Watch it in a browser: http://127.0.0.1:"), "{screen}");
     let (code, screen) = Terminal::open(&place, &["demo", "--yes"]).close();
     assert_eq!(code, Some(0), "{screen}");
-    assert!(!screen.contains("[y] yes") && !screen.contains("stays open"), "{screen}");
+    assert!(!screen.contains("[y] approve") && !screen.contains("stays open"), "{screen}");
 }
 
 #[test]
 fn ctrl_c_ends_the_demo_and_every_agent_of_it() {
     let place = Place::new();
     let mut terminal = Terminal::open(&place, &["demo"]);
-    terminal.until_one(&["[2] lines", "[y] yes"]);
+    terminal.until_one(&["[2] lines", "[y] approve"]);
     let runners = || {
         let list = Command::new("pgrep").args(["-af", "runner .*musher-demo-"]).output().unwrap();
         let home = place.home.path().display().to_string();

@@ -101,7 +101,7 @@ async fn a_message_to_a_run_that_has_not_begun_is_shown_as_queued_and_can_be_tak
     let short = listed.lines().find(|line| line.contains(two)).unwrap();
     let short = short.split_whitespace().next().unwrap();
     let said = project.cli(&["take-back", &second, short]).await;
-    assert!(said.contains(&format!("taken back from {second}: {two}")), "{said}");
+    assert!(said.contains(&format!("withdrawn from {second}: {two}")), "{said}");
     until_queued(&server, &second, &[one]).await;
     // The next server knows it too.
     server.kill();

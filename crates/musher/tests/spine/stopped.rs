@@ -121,7 +121,7 @@ async fn promise_3_a_stopped_runner_is_killed_without_a_server_and_its_log_is_cl
     let said = project.cli(&["kill", &run]).await;
     assert!(began.elapsed() < BOUND, "it took {:?}", began.elapsed());
     drop(stopper);
-    assert!(said.contains("is over"), "{said}");
+    assert!(said.contains("has ended"), "{said}");
     nothing_left(&project, "kill");
     assert!(!proc::alive(runner));
     project.gapless(&run);

@@ -135,8 +135,11 @@ async fn ctrl_c_on_the_server_says_how_many_agents_go_on_and_how_to_end_them() {
     let ended = serve.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr);
     assert!(ended.status.success(), "{said}");
-    assert!(said.contains("1 run goes on."), "{said}");
-    assert!(said.contains("1 agent goes on.") && said.contains("musher kill --all"), "{said}");
+    assert!(said.contains("1 run continues."), "{said}");
+    assert!(
+        said.contains("1 agent keeps working.") && said.contains("musher kill --all"),
+        "{said}"
+    );
     project.cli(&["kill", "--all"]).await;
     assert_eq!(project.left(), Vec::<i32>::new(), "kill works without a server");
 }

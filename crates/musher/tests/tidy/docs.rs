@@ -111,8 +111,8 @@ fn there(path: &str) -> bool {
     root().join(known).exists()
 }
 
-/// What people read first, and every page of docs but the records of decisions.
-fn pages() -> Vec<PathBuf> {
+/// What people read first, and every page of docs.
+pub(crate) fn pages() -> Vec<PathBuf> {
     let top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "GLOSSARY.md", "CHANGELOG.md"];
     let mut found: Vec<PathBuf> = top.iter().map(|name| root().join(name)).collect();
     found.extend(files(&root().join("docs")).into_iter().filter(|path| ends(path, "md")));

@@ -8,6 +8,7 @@ mod names;
 mod security;
 mod tables;
 mod untrusted;
+mod voice;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -19,7 +19,7 @@ export default function Agents() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the team was looked at when it came.
   const looked = useMemo(() => Date.now(), [data]);
   useActions("Agents", [
-    { id: "agents.again", words: "Look again at programs and memory", keys: ["r"], run: reload },
+    { id: "agents.again", words: "Refresh programs and memory", keys: ["r"], run: reload },
   ]);
   if (problem && !data) return <ProblemBox problem={problem} retry={reload} />;
   if (!data) return <Loading what="the agents" />;
@@ -33,13 +33,13 @@ export default function Agents() {
           memory as of <Time at={looked} />
         </span>
         <Button hint="r" onPress={reload}>
-          Look again
+          Refresh
         </Button>
       </header>
-      {problem && <p className="story-problem">{plain(problem.detail)}. What you see may be old.</p>}
+      {problem && <p className="story-problem">{plain(problem.detail)}. Data may be out of date.</p>}
       {data.length === 0 ? (
         <Empty title="No agent yet" action={<Link href="/settings">See the project file</Link>}>
-          The project file names nobody. Add an agent there.
+          The project file has no agents. Add one there.
         </Empty>
       ) : (
         <Table
@@ -51,7 +51,7 @@ export default function Agents() {
             { name: "Played by", cell: (member) => <PlayedBy member={member} /> },
             { name: "Health", cell: (member) => <HealthOf member={member} /> },
             {
-              name: "At work on",
+              name: "Working on",
               cell: (member) => <RunsOf member={member} runs={atWork.get(member.name) ?? []} />,
             },
             {

@@ -120,7 +120,7 @@ export default function Board() {
     },
     {
       id: "board.preview",
-      words: "Look at the story beside the board",
+      words: "Preview the story",
       keys: [" "],
       shown: "Space",
       off,
@@ -135,14 +135,14 @@ export default function Board() {
     },
     { id: "board.move", words: "Move the story", keys: ["m"], off, run: () => setMenu(card?.id ?? null) },
     { id: "board.start", words: "Start an agent on the story", keys: ["s"], ...by("start", "restart") },
-    { id: "board.retry", words: "Begin again with the same agent", keys: ["r"], ...by("retry") },
+    { id: "board.retry", words: "Retry with the same agent", keys: ["r"], ...by("retry") },
     { id: "board.stop", words: "Stop its run", keys: ["S"], ...by("stop") },
     { id: "board.done", words: "Done, or merge it", keys: ["x"], ...by("done", "finish") },
     { id: "board.reopen", words: "Reopen the story", keys: ["u"], ...by("reopen") },
     { id: "board.find", words: "Find stories", keys: ["/"], run: () => search.current?.focus() },
     {
       id: "board.mine",
-      words: "Only what waits for me",
+      words: "Only what needs me",
       keys: ["w"],
       run: () => look.set({ mine: !look.filters.mine }),
     },
@@ -222,8 +222,8 @@ export default function Board() {
 function Nothing({ filtered, clear }: { filtered: boolean; clear(): void }) {
   if (filtered) {
     return (
-      <Empty title="No story fits" action={<Button onPress={clear}>Clear the filters</Button>}>
-        Other stories are there, and are not shown by these filters.
+      <Empty title="No matching stories" action={<Button onPress={clear}>Clear the filters</Button>}>
+        Some stories are hidden by the filters.
       </Empty>
     );
   }

@@ -32,7 +32,7 @@ export function Toolbar({ look, agents, shown, all, search, leave }: Props) {
         <Search look={look} search={search} leave={leave} />
         <Menu label="Add a filter" face="Filter" kind="normal" actions={choices(look, agents)} />
         <Button aria-pressed={filters.mine} onPress={() => set({ mine: !filters.mine })} hint="w">
-          Waits for me
+          Needs me
         </Button>
         <Button onPress={() => set({ view: view === "list" ? "board" : "list" })} hint="v">
           {view === "list" ? "Board" : "List"}
@@ -139,7 +139,7 @@ function Chips({ look, shown, all }: { look: Look; shown: number; all: number })
   return (
     <ul className="chips" aria-label="Filters">
       {filters.text !== "" && <Chip words={`“${filters.text}”`} off={() => set({ text: "" })} />}
-      {filters.mine && <Chip words="waits for me" off={() => set({ mine: false })} />}
+      {filters.mine && <Chip words="needs me" off={() => set({ mine: false })} />}
       {filters.states.map((state) => (
         <Chip
           key={state}

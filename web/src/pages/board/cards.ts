@@ -146,7 +146,7 @@ function happening(
     return { now: `${waitingFor(ask)}${more}`, tone: "warn" };
   }
   const latest = story.latest;
-  if (latest?.parked === true) return { now: "Lost too often. Restart it?", tone: "warn" };
+  if (latest?.parked === true) return { now: "Lost too often. Restart?", tone: "warn" };
   if (column === "done") {
     return { now: story.merged == null ? "" : `merged as ${story.merged.slice(0, 8)}`, tone: "plain" };
   }

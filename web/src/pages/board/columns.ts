@@ -5,11 +5,11 @@ export type Column = "backlog" | "queued" | "running" | "needs" | "review" | "do
 
 /** In the order of the board. */
 export const COLUMNS: { id: Column; words: string; empty: string }[] = [
-  { id: "backlog", words: "Backlog", empty: "Stories that nobody works on." },
-  { id: "queued", words: "Queued", empty: "Runs that wait for a place." },
-  { id: "running", words: "Running", empty: "Agents at work." },
+  { id: "backlog", words: "Backlog", empty: "Stories without a run." },
+  { id: "queued", words: "Queued", empty: "Runs that wait for a slot." },
+  { id: "running", words: "Running", empty: "Agents that are working." },
   { id: "needs", words: "Needs you", empty: "Agents that ask, and runs that failed." },
-  { id: "review", words: "Review", empty: "Work to look at." },
+  { id: "review", words: "Review", empty: "Work to review." },
   { id: "done", words: "Done", empty: "Stories that are done." },
 ];
 

@@ -53,7 +53,12 @@ export function movesOf(card: Card): Move[] {
     ];
     if (card.story.merged == null && card.story.runs.all > 0)
       moves.push({ kind: "merge", words: "Merge…", about: "Shows its branch first.", to: "done" });
-    moves.push({ kind: "archive", words: "Put away…", about: "It leaves the board for good.", to: null });
+    moves.push({
+      kind: "archive",
+      words: "Archive…",
+      about: "It leaves the board and cannot be reopened.",
+      to: null,
+    });
     return moves;
   }
   if (!isIdle(card)) {
@@ -63,7 +68,7 @@ export function movesOf(card: Card): Move[] {
     moves.push({
       kind: "start",
       words: "Start another agent…",
-      about: "Beside the one at work.",
+      about: "In addition to the active run.",
       to: "running",
       hint: "s",
     });
@@ -79,11 +84,11 @@ export function movesOf(card: Card): Move[] {
       to: "running",
     });
   if (card.asks.length > 0)
-    moves.push({ kind: "answer", words: "Answer", about: "It is asked whether to go on.", to: "running" });
+    moves.push({ kind: "answer", words: "Answer", about: "Restart or stop it.", to: "running" });
   if (card.column === "needs" && card.story.latest != null)
     moves.push({
       kind: "retry",
-      words: `Begin again with ${who}`,
+      words: `Retry with ${who}`,
       about: "A new run of the same agent.",
       to: "running",
       hint: "r",
@@ -91,7 +96,12 @@ export function movesOf(card: Card): Move[] {
   moves.push({ kind: "start", words: "Start…", about: "Choose who works on it.", to: "running", hint: "s" });
   moves.push(finishing(card));
   if (card.story.runs.all === 0)
-    moves.push({ kind: "archive", words: "Put away…", about: "It leaves the board for good.", to: null });
+    moves.push({
+      kind: "archive",
+      words: "Archive…",
+      about: "It leaves the board and cannot be reopened.",
+      to: null,
+    });
   return moves;
 }
 
@@ -99,7 +109,7 @@ function stopping(card: Card, who: string): Move {
   const queued = card.column === "queued";
   return {
     kind: "stop",
-    words: queued ? "Take out of the queue" : "Stop…",
+    words: queued ? "Remove from the queue" : "Stop…",
     about: queued ? "It has not begun." : `${who} ends step by step; its work is kept.`,
     to: queued || card.lines === null ? "backlog" : "review",
     hint: "S",
@@ -108,7 +118,7 @@ function stopping(card: Card, who: string): Move {
 
 function finishing(card: Card): Move {
   if (card.story.runs.all === 0)
-    return { kind: "done", words: "Done", about: "It needs no agent any more.", to: "done", hint: "x" };
+    return { kind: "done", words: "Done", about: "No more runs are needed.", to: "done", hint: "x" };
   return { kind: "finish", words: "Merge or done…", about: "Shows its branch first.", to: "done", hint: "x" };
 }
 
@@ -119,16 +129,16 @@ export function dropOn(card: Card, to: Column): Move | string {
   const find = (...kinds: MoveKind[]) => moves.find((move) => kinds.includes(move.kind));
   const work = to === "running" || to === "queued";
   if (card.column === "done") {
-    return (work ? find("restart") : find("reopen")) ?? "It cannot be taken up.";
+    return (work ? find("restart") : find("reopen")) ?? "It cannot be continued.";
   }
   if (!isIdle(card)) {
-    if (to === "done") return "Its run must be over first.";
+    if (to === "done") return "Its run must end first.";
     if (to === "backlog" || to === "review") return find("stop") ?? "It cannot be stopped.";
-    if (work) return find("answer") ?? "It starts as soon as there is a place.";
+    if (work) return find("answer") ?? "It starts when a slot is free.";
     return "Only an agent that asks brings a story here.";
   }
   if (work) return find("answer", "start") ?? "It cannot be started.";
   if (to === "done") return find("done", "finish") ?? "It cannot be finished.";
-  if (to === "backlog") return "A story that was worked on does not go back.";
+  if (to === "backlog") return "A story with runs cannot go back to the backlog.";
   return "Only an agent’s work brings a story here.";
 }

@@ -52,9 +52,9 @@ export function perform(card: Card, move: Move, go: (path: string) => void): voi
       return;
     case "archive":
       ask({
-        title: "Put a story away",
+        title: "Archive a story",
         about: `“${title}” leaves the board and cannot be worked on any more. Its runs and their logs stay.`,
-        yes: "Put it away",
+        yes: "Archive",
         run: () => archive(card.id),
       });
       return;
@@ -81,7 +81,7 @@ function stopping(card: Card, title: string): void {
   if (card.column === "queued") {
     void attempt(async () => {
       await all();
-      say(`Taken out of the queue: ${title}`);
+      say(`Removed from the queue: ${title}`);
     });
     return;
   }

@@ -90,7 +90,7 @@ export function Bar(props: Props) {
           of it.
         </p>
       )}
-      {diff.uncommitted && isLive(run) && <p className="unseen">What is not committed yet is in it.</p>}
+      {diff.uncommitted && isLive(run) && <p className="unseen">Includes uncommitted changes.</p>}
     </div>
   );
 }

@@ -190,10 +190,8 @@ function Files({ run, diff, since, turn, stale, chosen, onFile, onSince, onRefre
     return (
       <>
         {bar}
-        <Empty title="Nothing has changed" action={<Button onPress={onRefresh}>Look again</Button>}>
-          {since === "start"
-            ? "This run has changed nothing since it began."
-            : "The branch is as the project's own."}
+        <Empty title="Nothing has changed" action={<Button onPress={onRefresh}>Refresh</Button>}>
+          {since === "start" ? "This run has changed nothing since it began." : "The branch has no changes."}
         </Empty>
         {dialogs}
       </>

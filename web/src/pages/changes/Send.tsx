@@ -30,7 +30,7 @@ export function Send({ run, open, onClose }: { run: Run; open: boolean; onClose(
 /** What sending does, as the run stands. */
 function effect(run: Run): string {
   if (isLive(run)) return "The agent gets them as one prompt, once its running turn is over.";
-  return "The run is over: a new run goes on with its session and gets them as one prompt.";
+  return "The run has ended: a new run continues its session and gets them as one prompt.";
 }
 
 export function countOf(comments: number): string {
@@ -56,7 +56,7 @@ function Inside({ run, onClose }: { run: Run; onClose(): void }) {
     onClose();
     const next = receipt !== undefined && receipt.status === "queued" ? receipt.run : null;
     say(
-      `Sent ${countOf(comments.length)} to ${run.agent}.${next === null ? "" : ` Run ${next} goes on with them.`}`,
+      `Sent ${countOf(comments.length)} to ${run.agent}.${next === null ? "" : ` Run ${next} continues with them.`}`,
     );
     if (next !== null) go(`/runs/${next}`);
   };
@@ -96,7 +96,7 @@ function Inside({ run, onClose }: { run: Run; onClose(): void }) {
       </ol>
       {comments.length === 0 && <p className="quiet">There is no comment to send.</p>}
       <label className="send-summary">
-        Words for all of it (if any)
+        Overall comment (optional)
         <textarea rows={2} value={now.summary} onChange={(event) => setSummary(run.id, event.target.value)} />
       </label>
       <div className="dialog-foot">

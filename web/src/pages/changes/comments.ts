@@ -120,6 +120,6 @@ export function asPrompt(now: Review): string {
     return `${at + 1}. ${comment.path}, ${placeOf(comment)}\n${marks}diff\n${comment.quote}\n${marks}\n${comment.text.trim()}`;
   });
   const count = comments.length === 1 ? "a comment" : `${comments.length} comments`;
-  const head = `I have reviewed your changes and have ${count}. Please see to each of them.`;
+  const head = `I have reviewed your changes and have ${count}. Please address each of them.`;
   return [head, ...(now.summary.trim() === "" ? [] : [now.summary.trim()]), ...parts].join("\n\n");
 }

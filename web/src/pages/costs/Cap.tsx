@@ -33,7 +33,7 @@ export function Cap() {
   const put = async (next: number | null) => {
     const init = { method: "PUT", body: JSON.stringify({ day_usd: next }) };
     if (!(await attempt(() => takeRaw("/local/caps", init)))) return;
-    say(next === null ? "There is no cap any more." : `No more than ${money(next)} is spent in a day now.`);
+    say(next === null ? "Daily limit removed." : `Daily limit set to ${money(next)}.`);
     setText("");
     setOpen(false);
     reload();
@@ -66,7 +66,7 @@ export function Cap() {
         <div
           className={share >= 0.8 ? "cap-bar near" : "cap-bar"}
           role="meter"
-          aria-label="Spent of the day's cap"
+          aria-label="Cost today, of the daily limit"
           aria-valuemin={0}
           aria-valuemax={100}
           aria-valuenow={Math.round(share * 100)}
@@ -79,12 +79,14 @@ export function Cap() {
         <div className="cap-foot">
           <span className="quiet">
             {cap === null
-              ? "No cap: nothing holds runs back."
+              ? "No daily limit."
               : share >= 1
-                ? "The cap is reached: queued runs wait until tomorrow."
-                : "When the cap is reached, queued runs wait until tomorrow."}
+                ? "Daily limit reached: queued runs wait until tomorrow."
+                : "When the limit is reached, queued runs wait until tomorrow."}
           </span>
-          <Button onPress={() => setOpen(true)}>{cap === null ? "Set a cap" : "Change the cap"}</Button>
+          <Button onPress={() => setOpen(true)}>
+            {cap === null ? "Set a daily limit" : "Change the daily limit"}
+          </Button>
         </div>
       ) : (
         <form className="cap-form" onSubmit={save}>
@@ -107,7 +109,7 @@ export function Cap() {
           <Button kind="primary" type="submit">
             Save
           </Button>
-          {cap !== null && <Button onPress={() => void put(null)}>Lift the cap</Button>}
+          {cap !== null && <Button onPress={() => void put(null)}>Remove the limit</Button>}
           <Button
             kind="quiet"
             onPress={() => {

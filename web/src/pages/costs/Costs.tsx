@@ -127,7 +127,7 @@ function Sums({ by, since, today, rows, days }: SumsProps) {
   const title = (row: UsageRow) => titles.get(row.key ?? "")?.title ?? "";
   if (rows.length === 0) {
     return (
-      <Empty title="Nothing was spent">
+      <Empty title="No usage">
         {since === 0
           ? "Costs appear with the first run."
           : "Not in these days. Choose a longer time to see more."}

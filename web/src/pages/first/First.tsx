@@ -48,7 +48,7 @@ export default function First() {
           </p>
         )}
       </Step>
-      <Step n={2} title="What can work here">
+      <Step n={2} title="Agents on this machine">
         <Machine />
       </Step>
       <Step n={3} title="The team">
@@ -57,7 +57,7 @@ export default function First() {
         ) : !team.data ? (
           <Loading what="the team" />
         ) : team.data.length === 0 ? (
-          <p>The project file names no agent yet. Add one to `.musher/project.toml`.</p>
+          <p>No agents yet. Add one to `.musher/project.toml`.</p>
         ) : (
           <ul className="first-team">
             {team.data.map((member) => (

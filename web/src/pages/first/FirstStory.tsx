@@ -15,12 +15,12 @@ import { type Member, rehearses, remember, usual } from "../../ui/story/team";
 import { Line } from "../../ui/Text";
 
 const REHEARSAL = {
-  title: "A rehearsal: see how a run goes",
-  text: "This is played from a script. It needs no key and costs nothing, and shows each step of a run.",
+  title: "Try a scripted run",
+  text: "A script plays the agent: it needs no key, costs nothing, and shows each step of a run.",
 };
 const REAL = {
-  title: "Look around and tell me what this project is",
-  text: "Read the repository and say in a few sentences what it is for and how it is built and tested. Change nothing.",
+  title: "Explain what this project is",
+  text: "Read the repository and describe in a few sentences what it is for and how it is built and tested. Change nothing.",
 };
 
 /** Who plays the first story: one that rehearses if there is one, else whoever can be started. */
@@ -63,18 +63,20 @@ export function FirstStory({ team, begun }: { team: readonly Member[]; begun(sto
       }}
     >
       <label className="story-field">
-        In one line
+        Title
         <input value={title} onChange={(event) => type({ ...typed, title: event.target.value })} />
       </label>
       <label className="story-field">
-        What counts as done
+        Description
         <textarea rows={3} value={text} onChange={(event) => type({ ...typed, text: event.target.value })} />
       </label>
       <AgentChoice team={team} chosen={agent} choose={pick} />
       <ProblemLine problem={problem} />
       <div className="story-buttons">
         <Button kind="primary" type="submit" isDisabled={busy || agent === undefined || title.trim() === ""}>
-          {member && rehearses(member) ? "Start the rehearsal" : `Start ${oneLine(agent ?? "an agent", 30)}`}
+          {member && rehearses(member)
+            ? "Start the scripted run"
+            : `Start ${oneLine(agent ?? "an agent", 30)}`}
         </Button>
         <Link href="/board">Go to the board without</Link>
       </div>
@@ -103,7 +105,7 @@ export function Underway({ story: id }: { story: string }) {
           ? run.outcome === "completed"
             ? "The first story is finished."
             : "The run has ended without finishing."
-          : "An agent is at work. You can leave this page; it goes on."}
+          : "An agent is working. You can leave this page; it continues."}
       </p>
       <div className="underway-card">
         <strong>
@@ -130,10 +132,10 @@ export function Underway({ story: id }: { story: string }) {
       <div className="story-buttons">
         {ask && (
           <Link className="as-button" href={`/inbox/${ask.run}/${encodeURIComponent(ask.ask)}`}>
-            Answer it
+            Answer
           </Link>
         )}
-        {run && <Link href={`/runs/${run.id}`}>{over ? "Read what it did" : "Watch it"}</Link>}
+        {run && <Link href={`/runs/${run.id}`}>{over ? "Read the transcript" : "Watch it"}</Link>}
         {run && over && <Link href={`/runs/${run.id}/changes`}>See the changes</Link>}
         <Link href="/board">Go to the board</Link>
       </div>

@@ -22,7 +22,7 @@ export function Machine() {
         ))}
       </ul>
       {amiss.length > 0 && (
-        <ul className="found" aria-label="What is amiss">
+        <ul className="found" aria-label="Problems">
           {amiss.map((check) => (
             <CheckRow key={check.name + check.detail} check={check} />
           ))}
@@ -37,7 +37,7 @@ export function Machine() {
         </ul>
       </details>
       <Button kind="quiet" onPress={reload}>
-        Look again
+        Refresh
       </Button>
     </>
   );

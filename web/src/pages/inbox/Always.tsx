@@ -43,7 +43,7 @@ function Inside({ ask, give, onClose }: Props) {
     [
       {
         id: "always.grant",
-        words: "Grant the rule",
+        words: "Always allow",
         keys: ["Enter"],
         typing: true,
         off: !possible,
@@ -109,14 +109,11 @@ function Inside({ ask, give, onClose }: Props) {
           </ul>
         </>
       ) : (
-        <p>
-          No rule would be narrow enough for this. Approve it this once, or write a rule into the project
-          file.
-        </p>
+        <p>No rule is narrow enough for this. Approve it once, or add a rule to the project file.</p>
       )}
       <div className="ask-buttons" data-steady={steady.ready}>
         <Button kind="primary" hint="Enter" isDisabled={!possible} onPress={grant} autoFocus={possible}>
-          Grant and approve
+          Always allow and approve
         </Button>
         <Button kind="quiet" hint="Esc" onPress={onClose} autoFocus={!possible}>
           Back

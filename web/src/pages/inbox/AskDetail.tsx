@@ -33,7 +33,7 @@ export function AskDetail({ ask, onward, selection }: Props) {
     { id: "inbox.open", words: "Open the run", keys: ["o"], run: openRun },
     {
       id: "inbox.select",
-      words: selected ? "Take it out of the selection" : "Select it, to answer several together",
+      words: selected ? "Remove from the selection" : "Select it, to answer several together",
       keys: ["s"],
       off: !several,
       stays: true,

@@ -9,7 +9,7 @@ export function Body({ ask }: { ask: Ask }) {
   const body = ask.body;
   if (body?.kind === "plan") return <Markdown text={body.plan} />;
   if (body?.kind !== "approval") {
-    return <p className="quiet">What it asked is no longer in its log. It can still be answered.</p>;
+    return <p className="quiet">The request is no longer in the log. It can still be answered.</p>;
   }
   // The change of a single file names it already.
   const named = ask.change?.length === 1 && ask.change[0]?.path === body.subject;
@@ -28,7 +28,7 @@ export function Body({ ask }: { ask: Ask }) {
           {body.shortened.offset.toLocaleString("en")} of the run’s raw output.
         </p>
       )}
-      {body.human_only && <p>Only a person may say yes to this: no rule and no default can.</p>}
+      {body.human_only && <p>Only a person can approve this; rules and defaults do not apply.</p>}
       {(body.reason ?? "").trim() !== "" && (
         <p>
           <span className="quiet">Why it asks:</span> {plain(body.reason ?? "")}

@@ -11,7 +11,10 @@ export function Deny({ ask, give, onClose }: { ask: Ask; give: Give; onClose(): 
   const box = useRef<HTMLTextAreaElement>(null);
   useEffect(() => box.current?.focus(), []);
   const deny = (decision: "deny" | "deny_and_interrupt") => {
-    const taken = give({ decision, reason: reason.trim() || "A person said no." }, `Denied for ${ask.agent}`);
+    const taken = give(
+      { decision, reason: reason.trim() || "Denied by a person." },
+      `Denied for ${ask.agent}`,
+    );
     if (taken) onClose();
   };
   const press = (event: KeyboardEvent) => {
@@ -23,7 +26,7 @@ export function Deny({ ask, give, onClose }: { ask: Ask; give: Give; onClose(): 
   return (
     <div className="ask-deny">
       <label>
-        Why not? The agent is told, and may go on with something else.
+        Why not? The agent gets the reason, and may continue with something else.
         <textarea
           ref={box}
           rows={2}

@@ -35,14 +35,14 @@ export function EndedDetail({ item, gone, onward }: Props) {
   const act = (work: () => void) => () => {
     if (!steady.check()) return;
     if (gone) {
-      say("Not done, because it no longer waits for you.", { tag: "steady" });
+      say("Not done: it is no longer open.", { tag: "steady" });
       return;
     }
     work();
   };
   const looked = act(() => {
     lookAt(item.run);
-    say("Taken out of the inbox.", { undo: () => lookAt(item.run, false) });
+    say("Dismissed.", { undo: () => lookAt(item.run, false) });
   });
   const open = () => go(`/runs/${item.run}`);
   const changes = () => go(`/runs/${item.run}/changes`);
@@ -89,7 +89,7 @@ export function EndedDetail({ item, gone, onward }: Props) {
       <div role="status" className={gone ? "settled-mark" : undefined}>
         {gone && (
           <>
-            <Badge>No longer waits</Badge>
+            <Badge>Closed</Badge>
             <span>{goneWords(story)}</span>
             <Button hint="j" onPress={onward}>
               Next

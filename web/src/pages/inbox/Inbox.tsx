@@ -49,11 +49,7 @@ export default function Inbox() {
   }, [key, items, tidy]);
   if (!ready) return <Loading what="the inbox" />;
   if (items.length === 0) {
-    return (
-      <Empty title="Nothing waits for you">
-        Agents that need you, and runs that have ended, appear here.
-      </Empty>
-    );
+    return <Empty title="Inbox is empty">Agents that need you, and runs that have ended, appear here.</Empty>;
   }
   const onward = at < items.length - 1 ? () => move(1) : at > 0 ? () => move(-1) : () => tidy(null);
   return (
@@ -61,7 +57,7 @@ export default function Inbox() {
       <div className="inbox-side">
         <VirtualList
           className="inbox-list"
-          label="What waits for you"
+          label="Open items"
           items={items}
           id={(one) => one.key}
           estimate={61}

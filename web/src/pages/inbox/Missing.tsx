@@ -18,7 +18,7 @@ export function Missing({ named, onward }: { named: string; onward(): void }) {
         </Link>
         <h2 id="inbox-title">No longer waiting</h2>
       </header>
-      {ask === undefined ? <p>What this address names no longer waits for you.</p> : <Settled ask={ask} />}
+      {ask === undefined ? <p>This item is no longer open.</p> : <Settled ask={ask} />}
       <div className="ask-buttons">
         <Button hint="j" onPress={onward}>
           Next

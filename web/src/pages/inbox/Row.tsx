@@ -71,7 +71,7 @@ export function Row({ item, path, chosen, selected, gone }: Props) {
 
 /** What became of it. */
 function Gone({ item }: { item: Item }) {
-  if (item.kind === "ended") return <span>No longer waits</span>;
+  if (item.kind === "ended") return <span>Closed</span>;
   return <Settled ask={item.ask} />;
 }
 

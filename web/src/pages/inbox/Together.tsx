@@ -78,7 +78,7 @@ function Inside({ selection, onClose }: { selection: Selection; onClose(): void 
     onClose();
   };
   const approve = () => send({ decision: "allow" }, "Approved");
-  const deny = () => send({ decision: "deny", reason: reason.trim() || "A person said no." }, "Denied");
+  const deny = () => send({ decision: "deny", reason: reason.trim() || "Denied by a person." }, "Denied");
   return (
     <>
       <ul className="together-list">

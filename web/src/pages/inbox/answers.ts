@@ -149,7 +149,7 @@ async function send({ ask, answer }: Given): Promise<void> {
     const what = oneLine(askSubject(ask), NAMED);
     if (code === "already_answered" || code === "ask_closed" || code === "no_such_ask") {
       dropDraft(key);
-      const words = `Your answer was not used, somebody else was first: ${what}. ${sentence(detail)}`;
+      const words = `Your answer was not used, it was answered elsewhere first: ${what}. ${sentence(detail)}`;
       say(words, { tone: "bad", ms: 12_000 });
     } else if (code === "ask_not_shown") {
       say(`Not sent: ${what}. ${sentence(detail)} ${sentence(hint)}`, { tone: "bad", ms: 12_000 });

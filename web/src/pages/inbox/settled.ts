@@ -28,7 +28,7 @@ export interface Settled {
 const READ = 200;
 
 const BY: Record<string, string> = {
-  person: "a person elsewhere",
+  person: "you, elsewhere",
   rule: "a rule",
   deadline: "the default, after the deadline",
   unattended: "the default, because the run is unattended",
@@ -76,7 +76,7 @@ export function useSettled(ask: Ask): Settled | null {
   if (open) return null;
   const answer = (won?.answer ?? read.data?.answer ?? null) as Answered | null;
   const by = read.data?.by ?? "";
-  const who = won?.who ?? (by === "" ? "somebody else" : byWords(by));
+  const who = won?.who ?? (by === "" ? "someone else" : byWords(by));
   return {
     decided: answer === null ? null : decidedWords(answer),
     tone: decidedTone(answer),

@@ -58,7 +58,7 @@ export function Composer({ run, story }: Props) {
     void send((event.ctrlKey || event.metaKey) && able.now ? "steer" : "queue");
   };
   useActions("Run", [
-    { id: "run.say", words: `Say something to ${run.agent}`, keys: ["m"], run: () => box.current?.focus() },
+    { id: "run.say", words: `Send a message to ${run.agent}`, keys: ["m"], run: () => box.current?.focus() },
   ]);
   const empty = text.trim() === "";
   return (
@@ -90,13 +90,13 @@ export function Composer({ run, story }: Props) {
         )}
         {able.now && (
           <Menu
-            label="Other ways to say it"
+            label="More ways to send"
             face="⋯"
             actions={[
               {
                 id: "interrupt",
-                words: "Interrupt, then say it",
-                about: "Ends this turn now and begins the next one with your words. The session is kept.",
+                words: "Interrupt and send",
+                about: "Ends this turn and starts the next one with your message. The session is kept.",
                 disabled: busy || empty,
                 run: () => void send("interrupt"),
               },
@@ -145,13 +145,12 @@ function abilities(run: Run, story: Story | undefined): Able {
       return {
         ...able,
         now: true,
-        about:
-          "Enter queues it for the next turn. Ctrl+Enter steers: it is said into this turn, at its next step.",
+        about: "Enter queues it for the next turn. Ctrl+Enter sends it into this turn, at the next step.",
       };
     case "over":
       if (story?.state === "done") {
         const why = "The story is done";
-        return { ...able, why, about: `${why}: reopen it to go on.` };
+        return { ...able, why, about: `${why}: reopen it to continue.` };
       }
       return {
         ...able,
@@ -171,7 +170,7 @@ async function deliver({ id: run, phase }: Run, text: string, how: How): Promise
   if (how === "steer") {
     try {
       await take(api.POST("/api/v1/runs/{run}/steer", { params: { path }, body: { text } }));
-      say("Said into the turn.");
+      say("Sent into the turn.");
       return null;
     } catch (error) {
       // Its runtime cannot be spoken to within a turn, so the turn is ended first.
@@ -183,7 +182,7 @@ async function deliver({ id: run, phase }: Run, text: string, how: How): Promise
     // The words are queued first, so that they are there when the turn ends.
     await prompt(run, text, "Your message");
     await take(api.POST("/api/v1/runs/{run}/interrupt", { params: { path }, body: {} }));
-    say("Interrupted; your words begin the next turn.");
+    say("Interrupted; your message starts the next turn.");
     return null;
   }
   const receipt = await prompt(run, text, "Your message", begun ? "wait" : "leave");

@@ -20,7 +20,7 @@ export function QueuedList({ run, back }: Props) {
       const path = { run: run.id, id };
       await take(api.DELETE("/api/v1/runs/{run}/queued/{id}", { params: { path }, body: {} }));
       back(text);
-      say(`Taken back: ${oneLine(text, 80)}`);
+      say(`Withdrawn: ${oneLine(text, 80)}`);
     });
   return (
     <ul className="queued-list" aria-label="Queued messages">
@@ -30,10 +30,10 @@ export function QueuedList({ run, back }: Props) {
           <bdi className="grow">{oneLine(text, 300)}</bdi>
           <Button
             kind="quiet"
-            label={`Take back: ${oneLine(text, 60)}`}
+            label={`Withdraw: ${oneLine(text, 60)}`}
             onPress={() => void takeBack(id, text)}
           >
-            Take back
+            Withdraw
           </Button>
         </li>
       ))}

@@ -40,7 +40,7 @@ export function runDeeds(run: Run, story: Story | undefined, go: (path: string) 
         question: {
           title: `Interrupt ${run.agent}`,
           about:
-            "Ends the turn that runs now and keeps the session. The run ends too, unless something is queued for it.",
+            "Ends the running turn and keeps the session. The run ends too, unless something is queued for it.",
           yes: "Interrupt",
           run: () =>
             works(
@@ -58,7 +58,7 @@ export function runDeeds(run: Run, story: Story | undefined, go: (path: string) 
       question: {
         title: `Stop ${run.id}`,
         about:
-          "Ends the run gently: the agent may finish its step, then it is asked to leave, step by step. What it changed is kept on its branch, and its session can be gone on with.",
+          "Stops the run: the agent finishes its step, then it is asked to exit. Its changes are kept on its branch, and its session can be resumed.",
         yes: "Stop",
         run: () =>
           works(
@@ -76,7 +76,7 @@ export function runDeeds(run: Run, story: Story | undefined, go: (path: string) 
       question: {
         title: `Kill ${run.id}`,
         about:
-          "Ends the run by force, with every process that it started. What it wrote to its worktree so far is kept on its branch; a file that it is writing just now may be left half written.",
+          "Kills the run and every process it started. Its changes so far are kept on its branch; a file that is being written may be incomplete.",
         yes: "Kill",
         danger: true,
         run: () =>
@@ -94,9 +94,9 @@ export function runDeeds(run: Run, story: Story | undefined, go: (path: string) 
       keys: "r u",
       question: {
         title: `Resume ${run.id}`,
-        about: "Queues a new run of the same agent that goes on with this session, in the same worktree.",
+        about: "Queues a new run that continues this session in the same worktree.",
         yes: "Resume",
-        words: { label: "What to say to it (it goes on by itself without)" },
+        words: { label: "Message (optional)" },
         run: (text) =>
           works(
             () =>
@@ -118,7 +118,7 @@ export function runDeeds(run: Run, story: Story | undefined, go: (path: string) 
       question: {
         title: `Retry ${run.id}`,
         about:
-          "Queues a new run with the same prompt and a fresh session. What this run changed stays on the branch.",
+          "Queues a new run with the same prompt and a new session. The changes of this run stay on the branch.",
         yes: "Retry",
         run: () =>
           works(
@@ -137,9 +137,9 @@ export function runDeeds(run: Run, story: Story | undefined, go: (path: string) 
       question: {
         title: `Fork ${run.id}`,
         about:
-          "Queues a new run beside this one: it begins with a copy of the session and of the branch, in a worktree of its own. This run is not touched.",
+          "Queues a new run with a copy of the session and the branch, in its own worktree. This run is not changed.",
         yes: "Fork",
-        words: { label: "What the fork is told (it goes on by itself without)" },
+        words: { label: "Message to the fork (optional)" },
         run: (text) =>
           works(
             () =>

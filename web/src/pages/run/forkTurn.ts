@@ -48,9 +48,9 @@ async function turnsBefore(run: Run): Promise<number | null> {
 export function forkQuestion(run: Run, turn: number, go: (path: string) => void): Question {
   return {
     title: `Fork ${run.id} from turn ${turn}`,
-    about: `Queues a new run beside this one, which knows what was said up to the end of turn ${turn} and nothing of what came after it. It gets a worktree of its own, with the files as they are now. This run is not touched.`,
+    about: `Queues a new run that continues the session from the end of turn ${turn}, in its own worktree with the current files. This run is not changed.`,
     yes: "Fork",
-    words: { label: "What the fork is told (it goes on by itself without)" },
+    words: { label: "Message to the fork (optional)" },
     run: async (text) => {
       const before = await turnsBefore(run);
       if (before === null) throw new ProblemError(UNCOUNTED);

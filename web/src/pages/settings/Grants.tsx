@@ -24,10 +24,10 @@ export function Grants() {
   return (
     <>
       {grants.length === 0 ? (
-        <p>Nothing was granted. An approval in the inbox offers “always” with the exact rule.</p>
+        <p>No saved permissions. An approval in the inbox offers “always” with the exact rule.</p>
       ) : (
         <Table
-          caption="Granted rules"
+          caption="Saved permissions"
           rows={grants.slice(0, 200)}
           id={(grant) => `${grant.agent} ${grant.rule}`}
           columns={[
@@ -40,13 +40,13 @@ export function Grants() {
             },
             { name: "When", cell: (grant) => (grant.at == null ? "" : <Age at={grant.at} />) },
             {
-              name: "Take back",
+              name: "Revoke",
               cell: (grant) => (
                 <Button
-                  label={`Take back ${plain(grant.rule)} from ${plain(grant.agent)}`}
+                  label={`Revoke ${plain(grant.rule)} from ${plain(grant.agent)}`}
                   onPress={() => void revoke(grant.agent, grant.rule)}
                 >
-                  Take back
+                  Revoke
                 </Button>
               ),
             },

@@ -19,10 +19,10 @@ function permission(): Permission {
 }
 
 const ABOUT: Record<Permission, string> = {
-  granted: "The browser shows notices of this page.",
-  default: "The browser has not been asked yet whether this page may show notices.",
-  denied: "The browser shows no notices of this page. Allow them in the browser's settings of this site.",
-  missing: "This browser has no notices.",
+  granted: "Notifications are allowed.",
+  default: "Notifications are not allowed yet.",
+  denied: "Notifications are blocked. Allow them for this site in the browser's settings.",
+  missing: "This browser does not support notifications.",
 };
 
 export function NoticesPart() {
@@ -37,19 +37,19 @@ export function NoticesPart() {
   const test = () => {
     if (now.sound) chime();
     if (now.notice && may === "granted")
-      notify("A test", "This is how Musher calls you.", "/settings#notices");
+      notify("A test", "This is a test notification.", "/settings#notices");
     const done = [now.sound ? "a sound" : null, now.notice && may === "granted" ? "a notice" : null];
     const words = done.filter(Boolean).join(" and ");
-    say(words === "" ? "Neither sound nor notices are on: nothing calls you." : `That was ${words}.`);
+    say(words === "" ? "Sound and notifications are off." : `That was ${words}.`);
   };
   return (
     <div className="notices">
       <fieldset>
         <legend>How</legend>
         <Check words="A sound" on={now.sound} onChange={(sound) => put({ sound })} />
-        <Check words="A notice of the browser" on={now.notice} onChange={(notice) => put({ notice })} />
+        <Check words="Browser notification" on={now.notice} onChange={(notice) => put({ notice })} />
         <p className="quiet">{ABOUT[may]}</p>
-        {may === "default" && <Button onPress={() => void askBrowser()}>Let the browser show notices</Button>}
+        {may === "default" && <Button onPress={() => void askBrowser()}>Allow notifications</Button>}
       </fieldset>
       <fieldset>
         <legend>For what</legend>
@@ -83,7 +83,7 @@ export function NoticesPart() {
             />
           </div>
         )}
-        <p className="quiet">While a page of Musher is in front, nothing calls: the inbox shows it.</p>
+        <p className="quiet">No notifications while Musher is in the foreground.</p>
       </fieldset>
       <Button onPress={test}>Try it</Button>
     </div>

@@ -37,7 +37,7 @@ export function ProjectFile() {
     try {
       const later = await reloadProject();
       const rest = later.length > 0 ? ` After a restart of the server also: ${later.join(", ")}.` : "";
-      say(`The project file is in force for what starts from now on.${rest}`);
+      say(`The project file is applied to new runs.${rest}`);
     } catch (error) {
       setRefused(asProblem(error));
     }
@@ -45,7 +45,7 @@ export function ProjectFile() {
     look();
   };
   useActions("Settings", [
-    { id: "settings.look", words: "Look at the project file again", keys: ["r"], run: look },
+    { id: "settings.look", words: "Refresh the project file", keys: ["r"], run: look },
   ]);
   if (file.problem !== undefined && file.data === undefined) {
     if (file.problem.status === 404)
@@ -75,11 +75,11 @@ export function ProjectFile() {
           </a>
         )}
         <Button hint="r" onPress={look}>
-          Look again
+          Refresh
         </Button>
         {!in_force && problems.length === 0 && trusted && (
           <Button kind="primary" isDisabled={busy} onPress={() => void again()}>
-            {busy ? "Reloading…" : "Put it in force"}
+            {busy ? "Reloading…" : "Apply"}
           </Button>
         )}
       </div>
@@ -89,12 +89,12 @@ export function ProjectFile() {
         </p>
       )}
       {problems.length > 0 && !in_force && (
-        <p className="quiet">Until the mistakes are corrected, the server goes on with the file as it was.</p>
+        <p className="quiet">Until the errors are fixed, the server uses the file as it was.</p>
       )}
       {problems.length === 0 && !trusted && (
         <p className="settings-warn">
-          It may do what nobody on this machine has agreed to. Read it, then run <code>musher trust</code> in
-          the repository.{" "}
+          It has changes that are not trusted on this machine. Review it, then run <code>musher trust</code>{" "}
+          in the repository.{" "}
           <Button kind="quiet" onPress={() => void copy("musher trust", "the command")}>
             Copy
           </Button>

@@ -23,8 +23,8 @@ export function ProjectFiles() {
       </div>
       {runs && !trusted && (
         <p className="settings-warn">
-          Agents work without the files that would be run until somebody reads them and runs{" "}
-          <code>musher trust</code> in the repository.
+          Agents work without these files until you review them and run <code>musher trust</code> in the
+          repository.
         </p>
       )}
       <ul className="project-problems" aria-label="Files that agents run or obey">

@@ -23,7 +23,7 @@ export function Tokens() {
   const revoke = async (token: Token) => {
     setAsked(null);
     if (!(await attempt(() => revokeToken(token.id)))) return;
-    say(`${token.name} is out.`);
+    say(`${token.name} is signed out.`);
     if (!token.current) list.reload();
   };
   if (list.problem && !list.data) return <ProblemBox problem={list.problem} retry={list.reload} />;
@@ -55,13 +55,13 @@ export function Tokens() {
               cell: (token) => (token.last_used_at == null ? "never" : <Age at={token.last_used_at} />),
             },
             {
-              name: "Take back",
+              name: "Revoke",
               cell: (token) => (
                 <Button
-                  label={`Take back the token of ${plain(token.name)}`}
+                  label={`Revoke the token of ${plain(token.name)}`}
                   onPress={() => (token.current ? setAsked(token) : void revoke(token))}
                 >
-                  Take back
+                  Revoke
                 </Button>
               ),
             },
@@ -74,14 +74,14 @@ export function Tokens() {
           list.reload();
         }}
       />
-      <Dialog title="Put this browser out?" open={asked !== null} onClose={() => setAsked(null)}>
+      <Dialog title="Sign out this browser?" open={asked !== null} onClose={() => setAsked(null)}>
         <p>
-          This page closes at once. You come in again with a new link from <code>musher serve</code>, or with
-          the token in the state directory.
+          This page closes at once. Sign in again with a new link from <code>musher serve</code>, or with the
+          token in the state directory.
         </p>
         <div className="dialog-foot">
           <Button kind="danger" onPress={() => asked && void revoke(asked)}>
-            Put this browser out
+            Sign out this browser
           </Button>
           <Button kind="quiet" hint="Esc" onPress={() => setAsked(null)}>
             Back
@@ -93,7 +93,7 @@ export function Tokens() {
         open={made !== null}
         onClose={() => setMade(null)}
       >
-        <p>It is shown this once. Whoever has it may come in, so keep it as you keep a password.</p>
+        <p>It is shown only once. It gives access to this server, so keep it like a password.</p>
         <code className="token-once">{made?.token}</code>
         <div className="dialog-foot">
           <Button kind="primary" onPress={() => void copy(made?.token ?? "", "the token")}>
@@ -124,18 +124,18 @@ function Add({ onMade }: { onMade(name: string, token: string): void }) {
   return (
     <form className="token-add" onSubmit={add}>
       <label className="grow">
-        A name for a new token
+        Token name
         <input value={name} maxLength={80} onChange={(event) => setName(event.target.value)} />
       </label>
       <label>
-        It opens
+        Access
         <select value={scope} onChange={(event) => setScope(event.target.value as Scope)}>
           <option value="full">{SCOPES.full}</option>
           <option value="operator">{SCOPES.operator}</option>
         </select>
       </label>
       <Button type="submit" isDisabled={name.trim() === ""}>
-        Make a token
+        Create token
       </Button>
     </form>
   );

@@ -55,7 +55,7 @@ export function Description({ story, saved }: { story: StoryWhole; saved(): void
         <h3 id="story-text-title">Description</h3>
         {!open && !fixed && (
           <Button kind="quiet" hint="s e" onPress={begin}>
-            {draft === "" ? "Edit" : "Go on editing"}
+            {draft === "" ? "Edit" : "Continue editing"}
           </Button>
         )}
       </header>
@@ -64,7 +64,7 @@ export function Description({ story, saved }: { story: StoryWhole; saved(): void
         <>
           {base !== text && (
             <p className="t-bad" role="alert">
-              Somebody has changed the description since you began. Saving replaces their text.
+              The description was changed since you started editing. Saving replaces that text.
             </p>
           )}
           <textarea
@@ -82,7 +82,7 @@ export function Description({ story, saved }: { story: StoryWhole; saved(): void
               Save
             </Button>
             <Button kind="quiet" onPress={leave}>
-              Throw the change away
+              Discard changes
             </Button>
             <span className="quiet">Runs that work already keep the text that they began with.</span>
           </div>

@@ -40,7 +40,7 @@ export function Place({ run }: { run: Run }) {
         <dd>
           {path === null ? (
             <span className="quiet">
-              {run.branch == null ? "None yet." : "Given to other work; the branch has everything."}
+              {run.branch == null ? "None yet." : "Reused; all changes are on the branch."}
             </span>
           ) : (
             <>

@@ -9,7 +9,7 @@ import { Table } from "../../ui/Table";
 
 const KINDS: Record<string, string> = {
   retry: "retry of",
-  resume: "goes on with",
+  resume: "continues",
   fork: "fork of",
   restart: "restart of",
 };

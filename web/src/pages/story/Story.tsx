@@ -59,7 +59,7 @@ export default function StoryPage() {
           !loading && (
             <section className="story-runs">
               <h3>Runs</h3>
-              <p className="quiet">Nobody has worked on this yet.</p>
+              <p className="quiet">No runs yet.</p>
               <Start story={story} />
             </section>
           )

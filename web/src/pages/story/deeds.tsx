@@ -31,12 +31,12 @@ export function storyDeeds(story: Story, runs: readonly Run[], chosen: Run | und
         about: (
           <>
             <p>
-              Brings <code>{plain(branch)}</code> into the project's own branch with a merge commit, and marks
-              the story as done. If the two do not fit, nothing is changed and you are told what conflicts.
+              Brings <code>{plain(branch)}</code> into the base branch with a merge commit, and marks the
+              story as done. If the two do not fit, nothing is changed and you are told what conflicts.
             </p>
             {branches.length > 1 && (
               <p className="quiet">
-                The story has {branches.length} branches. This merges the one of the run that you look at.
+                The story has {branches.length} branches. This merges the branch of the open run.
               </p>
             )}
           </>
@@ -71,7 +71,7 @@ export function storyDeeds(story: Story, runs: readonly Run[], chosen: Run | und
       keys: "s o",
       question: {
         title: `Reopen ${story.id}`,
-        about: "The story takes runs again. What was merged stays merged.",
+        about: "The story can have runs again. Merged work stays merged.",
         yes: "Reopen",
         run: async () => {
           await reopen(story.id);
@@ -89,7 +89,7 @@ export function storyDeeds(story: Story, runs: readonly Run[], chosen: Run | und
       question: {
         title: `Archive ${story.id}`,
         about:
-          "Puts the story away for good: it leaves the board, and its worktrees are given to other stories. Its branches and the logs of its runs are kept. This cannot be taken back.",
+          "Archives the story: it leaves the board, and its worktrees are freed. Its branches and run logs are kept. This cannot be undone.",
         yes: "Archive",
         danger: true,
         run: async () => {

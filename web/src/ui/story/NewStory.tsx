@@ -60,7 +60,7 @@ export function NewStory({ onClose }: { onClose(): void }) {
       </label>
       <label className="story-field">
         <span>
-          More about it <span className="quiet">(what counts as done, links; Markdown)</span>
+          Description <span className="quiet">(acceptance, links; Markdown)</span>
         </span>
         <textarea
           rows={4}

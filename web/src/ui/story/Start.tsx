@@ -74,7 +74,7 @@ export function Start({ story: id, given, onClose }: Props) {
       )}
       <label className="story-field">
         <span>
-          What to do <span className="quiet">(the story says it if left empty)</span>
+          Prompt <span className="quiet">(the story if left empty)</span>
         </span>
         <textarea rows={2} value={prompt} onChange={(event) => setPrompt(event.target.value)} />
       </label>

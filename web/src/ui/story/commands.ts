@@ -102,7 +102,7 @@ export async function merge(
     if (receipt.status !== "pending") return;
     await new Promise((again) => setTimeout(again, 500));
   }
-  const hint = "it goes on by itself; look at the story again in a while";
+  const hint = "it continues in the background; check the story again later";
   throw new ProblemError(made("still_merging", 202, "the merge is not over yet", hint));
 }
 

@@ -55,7 +55,7 @@ pub(super) fn take_back(
     });
     let live = matches!(found.phase, RunPhase::Live { .. });
     if waits_here && !live {
-        let (code, message) = (UndeliveredCode::Unfit, "it was taken back".to_owned());
+        let (code, message) = (UndeliveredCode::Unfit, "it was withdrawn".to_owned());
         settled(draft, run, &prompt, Err(Undelivered { code, message }));
         return Ok(CommandReply::Done);
     }

@@ -67,7 +67,7 @@ fn a_story_with_runs_is_neither_done_nor_archived_nor_merged_under_them() {
     let mut scene = Scene::with_story();
     let run = scene.live("s1", "ada");
     let refusal = Refusal::StoryBusy { story: story("s1"), runs: vec![run] };
-    assert_eq!(refusal.to_string(), "story s1 has runs that are not over: r1");
+    assert_eq!(refusal.to_string(), "story s1 has active runs: r1");
     let busy = Err(refusal);
     assert_eq!(scene.reply(PoolCommand::FinishStory { story: story("s1") }), busy);
     assert_eq!(scene.reply(archive("s1")), busy);
@@ -80,7 +80,7 @@ fn a_done_story_takes_no_runs_until_it_is_reopened() {
     scene.reply(PoolCommand::FinishStory { story: story("s1") }).unwrap();
     let refusal = scene.reply(start("s1", "ada")).unwrap_err();
     assert_eq!(refusal, Refusal::StoryDone { story: story("s1"), merged: None });
-    assert_eq!(refusal.hint(), "reopen story s1 first");
+    assert_eq!(refusal.hint(), "reopen it first: `musher story reopen s1`");
     scene.reply(PoolCommand::ReopenStory { story: story("s1") }).unwrap();
     scene.start("s1", "ada");
 }

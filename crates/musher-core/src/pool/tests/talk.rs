@@ -61,7 +61,7 @@ fn a_prompt_to_a_run_that_ended_first_is_refused_with_the_way_out() {
     let [(_, Err(refusal))] = &decision.settled[..] else { panic!("{decision:?}") };
     let why = UndeliveredCode::RunEnded;
     assert!(matches!(refusal, Refusal::Undelivered { why: found, .. } if *found == why));
-    assert_eq!(refusal.hint(), "prompt run r1 again to go on with it");
+    assert_eq!(refusal.hint(), "prompt run r1 again to continue it");
     assert_eq!(scene.reply(prompt(first, "More.")), Err(Refusal::RunEnding { run: first }));
 }
 

@@ -148,7 +148,9 @@ impl Translator {
         frame.event(EventKind::Notice {
             level: Level::Warning,
             code: Some("question_too_long".into()),
-            text: format!("a question of {bytes} bytes was denied; the agent was told to be brief"),
+            text: format!(
+                "a question of {bytes} bytes was denied; the agent was asked to be brief"
+            ),
         });
     }
 

@@ -119,7 +119,7 @@ impl Translator {
             (Some(id), Some("started")) => frame.signal(Signal::Begun { prompt: id.into() }),
             (Some(id), Some(state @ ("cancelled" | "discarded" | "refused"))) => {
                 frame.signal(Signal::NotTaken { prompt: id.into() });
-                let text = format!("the agent did not take what was said to it: {state}");
+                let text = format!("the agent did not take the message: {state}");
                 notice(frame, Level::Warning, "not_taken", text);
             }
             _ => frame.signal(Signal::Alive),

@@ -23,7 +23,7 @@ const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
 /// How long the end of a stream is waited for once its last event has come.
 const STREAM_END_TIMEOUT: Duration = Duration::from_millis(100);
 /// What a person can do about an answer that broke off.
-const GO_ON: &str = "what was said is kept: resume the session and tell the model to go on";
+const GO_ON: &str = "the text so far is kept: resume the session to continue";
 
 impl ModelAgent {
     /// Makes one try. However it ends, its last word is in the books.

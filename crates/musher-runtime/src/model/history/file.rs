@@ -46,7 +46,7 @@ pub(super) fn find<'a>(
             Ok(file) => {
                 let damaged = |why: String| {
                     HistoryError::Damaged(format!(
-                        "session {session} cannot be gone on with: `{}`: {why}",
+                        "session {session} cannot be resumed: `{}`: {why}",
                         path.display()
                     ))
                 };

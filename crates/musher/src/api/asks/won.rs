@@ -52,7 +52,7 @@ impl Won {
             None => "closed".to_owned(),
             Some(Answer::Allow { input: None }) => "approved".to_owned(),
             Some(Answer::Allow { input: Some(_) }) => "approved with changes".to_owned(),
-            Some(Answer::AllowAlways { .. }) => "approved for good".to_owned(),
+            Some(Answer::AllowAlways { .. }) => "always allowed".to_owned(),
             Some(Answer::Deny { reason } | Answer::DenyAndInterrupt { reason }) => {
                 format!("denied (“{}”)", short(reason))
             }

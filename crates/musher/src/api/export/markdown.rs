@@ -165,7 +165,7 @@ fn asked(body: &Ask) -> String {
 fn answered(answer: &Answer) -> String {
     match answer {
         Answer::Allow { .. } => "allowed".to_owned(),
-        Answer::AllowAlways { .. } => "allowed, and the like of it".to_owned(),
+        Answer::AllowAlways { .. } => "allowed, and similar ones".to_owned(),
         Answer::Deny { reason } | Answer::DenyAndInterrupt { reason } => {
             format!("denied: {}", one_line(reason))
         }

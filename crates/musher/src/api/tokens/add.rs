@@ -14,7 +14,7 @@ use super::TokenScope;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct AddTokenRequest {
-    /// What it is for, in your words.
+    /// A name that says what it is for.
     name: String,
     scope: TokenScope,
 }

@@ -13,7 +13,7 @@ use super::super::request::{ChangeRequest, OfToken};
     tag = "access",
     operation_id = "revoke_token",
     summary = "Take a token back",
-    description = "Whoever shows it from then on gets 401 `token_revoked`, and the streams that it opened end.",
+    description = "A request with it gets 401 `token_revoked`, and its streams end.",
     params(("id" = String, Path, description = "A token's id, such as `t3`")),
     responses((status = 200, body = CommandReceipt), ProblemReply)
 )]

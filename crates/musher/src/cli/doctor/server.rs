@@ -13,11 +13,9 @@ pub(super) async fn checks(place: &WorkLocation) -> Vec<Check> {
     let mut checks = vec![match place.client_if_any() {
         Ok(Some(client)) => match client.read::<ApiProject>(&["project"], &[]).await {
             Ok(project) => judge(client.url(), &project.version),
-            Err(error) => Check::bad(
-                "server",
-                error.to_string(),
-                "end it and start it again; its agents go on meanwhile",
-            ),
+            Err(error) => {
+                Check::bad("server", error.to_string(), "restart it; its agents keep working")
+            }
         },
         Ok(None) => {
             let alive = home.as_ref().map_or(0, |home| runners::alive(home).len());
@@ -39,7 +37,7 @@ fn judge(url: &str, version: &str) -> Check {
         false => Check::warn(
             "server",
             format!("{url} is version {version}, and this is {OURS}"),
-            "start the server again with this version; its agents go on meanwhile",
+            "restart the server with this version; its agents keep working",
         ),
     }
 }
@@ -51,7 +49,7 @@ fn not_running(alive: usize) -> Check {
         alive => Check::warn(
             "server",
             format!(
-                "no server runs for this project, and {alive} of its runners go on without one"
+                "no server runs for this project, and {alive} of its runners keep working without one"
             ),
             fix,
         ),

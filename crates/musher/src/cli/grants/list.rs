@@ -28,9 +28,7 @@ impl GrantListArgs {
         }
         let ApiLocalSettings { grants, .. } = reply.read()?;
         match grants.as_slice() {
-            [] => out::line(
-                "Nothing is granted for good. `musher approve --always` grants what an ask offers.",
-            )?,
+            [] => out::line("No saved permissions. `musher approve --always` saves one.")?,
             grants => out::line(&table(grants, now_ms()))?,
         }
         Ok(CliExit::Completed)

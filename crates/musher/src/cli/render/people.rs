@@ -179,10 +179,9 @@ impl People {
                 }
             }
             EventKind::Tool(update) => self.tool(update, &event.scope, asking),
-            EventKind::ItemsRetracted { why, .. } => self.lines.line(&format!(
-                "{YELLOW}↺ what was said above is taken back: {}{YELLOW:#}",
-                plain(why)
-            )),
+            EventKind::ItemsRetracted { why, .. } => self
+                .lines
+                .line(&format!("{YELLOW}↺ the text above was retracted: {}{YELLOW:#}", plain(why))),
             EventKind::AskClosed { ask, by, answer, .. } => {
                 let about = self.asks.remove(ask).unwrap_or_default();
                 match by {

@@ -31,7 +31,7 @@ pub(crate) fn put(ask: &Ask) -> String {
     match ask {
         Ask::Approval(approval) => described(ask) + &indented(&keys(approval)),
         Ask::Plan { .. } => {
-            described(ask) + &indented("[y] go on  [n REASON] no  [s] no, and end the turn")
+            described(ask) + &indented("[y] approve  [n REASON] deny  [s] deny and end the turn")
         }
         Ask::Question { questions } => questions.first().map(put_question).unwrap_or_default(),
         Ask::Form { .. } => described(ask) + &indented("[n] decline"),
@@ -56,7 +56,7 @@ fn editable(approval: &Approval) -> Option<&'static str> {
 
 fn keys(approval: &Approval) -> String {
     let edit = editable(approval).map(|what| format!("  [e] edit the {what}")).unwrap_or_default();
-    let keys = format!("[y] yes  [n REASON] no{edit}  [s] no, and end the turn");
+    let keys = format!("[y] approve  [n REASON] deny{edit}  [s] deny and end the turn");
     if approval.always.is_empty() {
         return keys;
     }

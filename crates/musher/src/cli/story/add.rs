@@ -11,18 +11,18 @@ use super::super::{CliError, CliExit, receipt, words};
 
 #[derive(Debug, Args)]
 pub(super) struct StoryAddArgs {
-    /// What is wanted, in a line.
+    /// The title, in one line.
     title: String,
     /// `-` reads the text from standard input.
     #[arg(value_name = "-", value_parser = ["-"], conflicts_with_all = ["text", "file"])]
     dash: Option<String>,
-    /// What is wanted, in full.
+    /// The description.
     #[arg(short, long, value_name = "TEXT", conflicts_with = "file")]
     text: Option<String>,
     /// Read the text from a file.
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The id to give it; else it gets the next free one.
+    /// Its id; the next free one if left out.
     #[arg(long, value_name = "ID")]
     id: Option<StoryId>,
     #[command(flatten)]

@@ -24,7 +24,7 @@ impl Archive {
             &place,
             &reply,
             &format!(
-                "story {} is archived for good: it cannot be reopened, its worktrees are freed, its work stays on its branches",
+                "story {} is archived: it cannot be reopened, its worktrees are freed, and its work stays on its branches",
                 self.story
             ),
         )

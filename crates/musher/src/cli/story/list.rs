@@ -10,7 +10,7 @@ use crate::client::views::{ApiStory, Stories};
 
 #[derive(Debug, Args)]
 pub(super) struct StoryListArgs {
-    /// Those that were put away instead.
+    /// List archived stories instead.
     #[arg(long)]
     archived: bool,
     /// How many.
@@ -78,7 +78,7 @@ mod tests {
         .unwrap();
         let text = plain(&table(&page.stories, 7_200_000));
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[1], "● at work  s2        2  2 h  $1.00  Greet…");
+        assert_eq!(lines[1], "● working  s2        2  2 h  $1.00  Greet…");
         assert_eq!(lines[2], "✓ merged   s1        0  2 h     $0  (erased)");
     }
 }

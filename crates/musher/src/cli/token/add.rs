@@ -9,9 +9,9 @@ use crate::client::views::ApiToken;
 
 #[derive(Debug, Args)]
 pub(super) struct TokenAddArgs {
-    /// What it is for, in your words.
+    /// A name that says what it is for.
     name: String,
-    /// What it opens.
+    /// What it gives access to.
     #[arg(long, value_enum, default_value_t = Scope::Full)]
     scope: Scope,
     #[command(flatten)]
@@ -22,7 +22,7 @@ pub(super) struct TokenAddArgs {
 enum Scope {
     /// Everything.
     Full,
-    /// The door for programs that operate the team, and nothing else.
+    /// Only the tools for assistants (MCP).
     Operator,
 }
 

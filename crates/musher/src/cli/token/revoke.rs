@@ -19,6 +19,6 @@ impl TokenRevokeArgs {
     pub(super) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let reply = place.client()?.delete(&["tokens", &self.id], &json!({})).await?;
-        receipt::told(&place, &reply, &format!("token {} is taken back", plain(&self.id)))
+        receipt::told(&place, &reply, &format!("token {} is revoked", plain(&self.id)))
     }
 }

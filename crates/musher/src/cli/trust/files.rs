@@ -35,7 +35,10 @@ impl BranchFiles {
         let unseen = |why: String| {
             let message =
                 format!("the files that agents' programs would run cannot be seen: {why}");
-            CliError::hinted(message, "mend the repository, or make the temporary folder writable")
+            CliError::hinted(
+                message,
+                "repair the repository, or make the temporary folder writable",
+            )
         };
         let scratch = tempfile::tempdir().map_err(|error| unseen(error.to_string()))?;
         let git = Git::open(repo, git_env(&place.environment), scratch.path()).await;

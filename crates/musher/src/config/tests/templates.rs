@@ -27,7 +27,7 @@ fn the_texts_of_musher_itself_are_right() {
     for part in ["Fix <it> & \"more\"", "All of it.", "branch musher/s-1/1"] {
         assert!(rendered.prompt.contains(part), "{}", rendered.prompt);
     }
-    assert_eq!(rendered.continue_prompt, "Go on where you left off.");
+    assert_eq!(rendered.continue_prompt, "Continue where you left off.");
     assert_eq!((rendered.system_prompt, rendered.args), (None, Vec::<String>::new()));
 }
 

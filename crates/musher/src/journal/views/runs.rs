@@ -91,7 +91,7 @@ pub struct RunsQuery {
     pub agent: Option<AgentName>,
     /// Where the page before ended.
     pub before: Option<RunId>,
-    /// How many that are over.
+    /// How many ended runs.
     pub limit: Option<u32>,
 }
 

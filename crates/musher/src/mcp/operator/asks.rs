@@ -17,7 +17,7 @@ pub(super) struct ListAsks {
     /// Only those of this run.
     #[schemars(with = "Option<String>")]
     run: Option<RunId>,
-    /// Only those on this story.
+    /// Only runs on this story.
     #[schemars(with = "Option<String>")]
     story: Option<StoryId>,
     /// At most so many (100 when left out).
@@ -63,7 +63,7 @@ impl TryFrom<String> for AskName {
     fn try_from(text: String) -> Result<Self, Self::Error> {
         // These two mean a place in every path.
         match text.as_str() {
-            "" | "." | ".." => Err("that is no ask; list_asks tells the ids"),
+            "" | "." | ".." => Err("that is no ask; list_asks lists the ids"),
             _ => Ok(Self(text)),
         }
     }

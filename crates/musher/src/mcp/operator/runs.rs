@@ -40,8 +40,7 @@ pub(super) struct StartRun {
 
 impl OperatorTool for StartRun {
     const NAME: &'static str = "start_run";
-    const ABOUT: &'static str =
-        "Start an agent on a story. The reply names the run; wait_for_runs tells when it is over.";
+    const ABOUT: &'static str = "Start an agent on a story. The reply names the run; wait_for_runs returns when it has ended.";
     const KIND: ToolKind = ToolKind::Other;
 
     fn wanted(self) -> ApiRequest {
@@ -53,10 +52,10 @@ impl OperatorTool for StartRun {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListRuns {
-    /// Only those on this story.
+    /// Only runs on this story.
     #[schemars(with = "Option<String>")]
     story: Option<StoryId>,
-    /// Only those of this agent.
+    /// Only runs of this agent.
     #[schemars(with = "Option<String>")]
     agent: Option<AgentName>,
     /// `true` for those alone that are not over.
@@ -111,8 +110,7 @@ pub(super) struct PromptRun {
 
 impl OperatorTool for PromptRun {
     const NAME: &'static str = "prompt_run";
-    const ABOUT: &'static str =
-        "Give an agent more to do. A run that is over goes on in a new run, which the reply names.";
+    const ABOUT: &'static str = "Give an agent more to do. A run that has ended continues in a new run, which the reply names.";
     const KIND: ToolKind = ToolKind::Other;
 
     fn wanted(self) -> ApiRequest {
@@ -129,7 +127,7 @@ pub(super) struct InterruptRun {
 impl OperatorTool for InterruptRun {
     const NAME: &'static str = "interrupt_run";
     const ABOUT: &'static str =
-        "End the turn of a run and keep its session, so that it can be told something else.";
+        "End the turn of a run and keep its session, so that it can get another prompt.";
     const KIND: ToolKind = ToolKind::Other;
 
     fn wanted(self) -> ApiRequest {
@@ -146,7 +144,7 @@ pub(super) struct StopRun {
 impl OperatorTool for StopRun {
     const NAME: &'static str = "stop_run";
     const ABOUT: &'static str =
-        "End a run gently. What it did stays on its branch, and it can be gone on with.";
+        "End a run gently. What it did stays on its branch, and it can be resumed.";
     const KIND: ToolKind = ToolKind::Other;
 
     fn wanted(self) -> ApiRequest {

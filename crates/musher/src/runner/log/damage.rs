@@ -56,7 +56,7 @@ impl fmt::Display for Damage {
             Why::Short => write!(f, "{segment} ends too early, after byte {offset}")?,
             Why::Missing => write!(f, "{segment} is missing, or the file before it is short")?,
         }
-        write!(f, "; the log goes on with event {}", to + 1)
+        write!(f, "; the log continues with event {}", to + 1)
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
         assert!(is_damage(&line));
         let read: serde_json::Value = serde_json::from_slice(&line).unwrap();
         let text = "events 5 to 9 cannot be read: events-00000001.jsonl is damaged after byte 77; \
-                    the log goes on with event 10";
+                    the log continues with event 10";
         assert_eq!(read["text"], text);
         assert_eq!(read["damage"]["from"], 5);
         assert_eq!(read["damage"]["why"], "garbled");

@@ -19,7 +19,7 @@ pub enum LogError {
     )]
     Damaged { path: PathBuf, offset: u64, seq: u64 },
     #[error(
-        "{path}: damaged after byte {offset}, the output of the agent from byte {from} on cannot be read; it goes on with \
+        "{path}: damaged after byte {offset}, the output of the agent from byte {from} on cannot be read; it continues with \
          byte {to}"
     )]
     RawDamaged { path: PathBuf, offset: u64, from: u64, to: u64 },
@@ -28,7 +28,7 @@ pub enum LogError {
     )]
     Shortened { path: PathBuf, found: u64, written: u64 },
     /// Nothing is lost: the same events may be appended again when there is room.
-    #[error("{path}: the disk is full; make room, and the run goes on")]
+    #[error("{path}: the disk is full; free some space, and the run continues")]
     Full { path: PathBuf },
     #[error("event {found} cannot follow event {last} in the log")]
     Gap { last: u64, found: u64 },

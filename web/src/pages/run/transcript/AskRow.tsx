@@ -80,7 +80,7 @@ function Closed({ row }: { row: AskRow }) {
     <div className="t-asked">
       <Badge tone={decidedTone(answer)}>{decidedWords(answer).toLowerCase()}</Badge>
       <Line text={wanted(row)} />
-      <span className="quiet">by {by === "person" ? "a person" : byWords(by)}</span>
+      <span className="quiet">by {by === "person" ? "you" : byWords(by)}</span>
       {answer?.reason !== undefined && <p className="quiet">{plain(answer.reason)}</p>}
       {answer?.rule !== undefined && <code>{oneLine(answer.rule, 200)}</code>}
       {answer?.replies?.map((reply, at) => (

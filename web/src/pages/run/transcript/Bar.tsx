@@ -39,7 +39,7 @@ export function Bar({ run, rows, first, outline, all, setAll, searching, setSear
         actions={[
           {
             id: "all",
-            words: all ? "Show what matters" : "Show everything",
+            words: all ? "Show less" : "Show everything",
             about: all ? "Hides usage, states and frames." : "Also usage, states and the agent's own frames.",
             run: () => setAll(!all),
           },

@@ -84,7 +84,7 @@ function Body({ row, ...props }: RowProps & { row: Row }): ReactNode {
 const ORIGINS: Record<string, string> = {
   prompt: "You",
   steer: "Steered",
-  withdrawn: "Taken back, the agent was not told",
+  withdrawn: "Withdrawn before the agent got it",
   synthetic: "Put in by the agent program",
   replay: "From the session before",
 };
@@ -143,7 +143,7 @@ function Turn({ row, fork }: { row: TurnRow; fork: RowProps["fork"] }) {
 }
 
 function Said({ row }: { row: TextRow }) {
-  const marks = { aborted: "broken off", retracted: "taken back" };
+  const marks = { aborted: "broken off", retracted: "retracted" };
   return (
     <div className={`t-said${row.mark === "retracted" ? " retracted" : ""}`} aria-busy={row.live}>
       {row.live ? <p className="as-text">{plain(row.text)}</p> : <Markdown text={row.text} />}

@@ -26,9 +26,9 @@ interface Page {
 /** What can be looked for besides words. */
 const KINDS: { id: string; words: string; query: string }[] = [
   { id: "all", words: "Everything", query: "" },
-  { id: "said", words: "What was said", query: "&kinds=item_done,user_message" },
+  { id: "said", words: "Messages", query: "&kinds=item_done,user_message" },
   { id: "tool", words: "Tool calls", query: "&kinds=tool" },
-  { id: "errors", words: "What failed", query: "&errors=1" },
+  { id: "errors", words: "Errors", query: "&errors=1" },
   { id: "asks", words: "Asks and answers", query: "&kinds=ask_opened,ask_closed" },
 ];
 /** So many places are kept; more words find others. */
@@ -132,11 +132,7 @@ export function Search({ run, go, onClose }: { run: string; go(seq: number): voi
           onChange={(event) => setWords(event.target.value)}
           onKeyDown={press}
         />
-        <select
-          aria-label="What to look through"
-          value={kind}
-          onChange={(event) => setKind(event.target.value)}
-        >
+        <select aria-label="Search in" value={kind} onChange={(event) => setKind(event.target.value)}>
           {KINDS.map((one) => (
             <option key={one.id} value={one.id}>
               {one.words}
@@ -196,7 +192,7 @@ export function Search({ run, go, onClose }: { run: string; go(seq: number): voi
       )}
       {found.next !== null && (
         <Button kind="quiet" onPress={() => void read(found.next, found.matches)}>
-          Search on
+          Continue the search
         </Button>
       )}
     </search>

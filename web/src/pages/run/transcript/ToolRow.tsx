@@ -96,7 +96,7 @@ function Inside({ run, row, output }: { run: string; row: ToolRow; output: strin
         <div className="t-part">
           <h4>Output{exit === undefined || exit === 0 ? "" : `, exit code ${exit}`}</h4>
           {row.output.text === "" ? (
-            <p className="quiet">It gave nothing back.</p>
+            <p className="quiet">No output.</p>
           ) : (
             <Lines text={row.output.text} lines={30} />
           )}

@@ -107,7 +107,7 @@ export function Transcript({ run, open }: { run: Run; open: boolean }) {
     search: () => setSearching(true),
     fork: (turn) => {
       if (whyNot !== null) say(whyNot);
-      else if (turn === null || turn > over) say("This turn is not over yet.");
+      else if (turn === null || turn > over) say("This turn has not ended yet.");
       else fork(turn);
     },
   });
@@ -122,7 +122,7 @@ export function Transcript({ run, open }: { run: Run; open: boolean }) {
   useActions("Transcript", [
     {
       id: "t.waiting",
-      words: "To what waits for you",
+      words: "Go to the open ask",
       keys: ["w"],
       off: waiting?.seq == null,
       run: () => waiting?.seq != null && go(waiting.seq),
@@ -201,7 +201,7 @@ function Nothing({ run }: { run: Run }) {
   const seconds = Math.max(0, Math.floor((now - run.queued_at) / 1000));
   return (
     <Empty title={run.phase === "queued" ? "Queued" : "Starting"}>
-      {run.note ?? `What ${run.agent} says and does appears here. It has waited for ${seconds} s.`}
+      {run.note ?? `Waiting for ${run.agent} to start (${seconds} s).`}
     </Empty>
   );
 }

@@ -35,13 +35,13 @@ export function note(event: RunEvent): Told | null {
       const wait = number("delay_ms");
       const of = `attempt ${number("attempt")}${max === null ? "" : ` of ${max}`}`;
       const when = wait === null ? "" : `, waits ${span(wait)}`;
-      return told("tries again", `${of}${when}: ${cause.message ?? ""}`, { tone: "warn" });
+      return told("retry", `${of}${when}: ${cause.message ?? ""}`, { tone: "warn" });
     }
     case "compaction": {
-      if (event.done !== true) return told("compaction", "the conversation is made shorter…");
+      if (event.done !== true) return told("compaction", "compacting the conversation…");
       const [before, after] = [number("before"), number("after")];
       const sizes = before === null || after === null ? "" : `${short(before)} → ${short(after)} tokens`;
-      return told("compacted", sizes || "the conversation was made shorter");
+      return told("compacted", sizes || "the conversation was compacted");
     }
     case "rate_limit":
       return event.exhausted === true
