@@ -44,7 +44,7 @@ impl AsksArgs {
         match (asks.as_slice(), &run) {
             ([], Some(run)) => out::line(&format!("Run {} asks nothing.", run.id))?,
             ([], None) => {
-                out::prose("Nothing waits for you. `musher ps` shows what is under way.")?;
+                out::prose("No open approvals or questions. `musher ps` lists active runs.")?;
             }
             (asks, Some(_)) => {
                 for ask in asks {
