@@ -12,7 +12,7 @@ test("cards are moved by keys, and each move says what it does", async ({ page, 
   await page.keyboard.press("m");
   const menu = page.getByRole("menu");
   await expect(menu).toContainText("Start…");
-  await expect(menu).toContainText("→ Done. It needs no agent any more.");
+  await expect(menu).toContainText("→ Done. No more runs are needed.");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await expect(column(page, "Done").getByRole("link", { name: "Wanders" })).toBeFocused();

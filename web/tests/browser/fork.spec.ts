@@ -19,7 +19,7 @@ const row = (page: Page, text: string | RegExp) => list(page).getByRole("listite
 async function fork(page: Page, title: string, knows: number): Promise<void> {
   await page.keyboard.press("F");
   const dialog = page.getByRole("dialog", { name: title });
-  await expect(dialog).toContainText("nothing of what came after");
+  await expect(dialog).toContainText("from the end of turn");
   await page.keyboard.type("[[scn:echo]]");
   const before = page.url();
   await page.keyboard.press("Control+Enter");

@@ -57,7 +57,7 @@ test("a token that the server no longer takes is said plainly, and the page come
   await server.kill();
   await page.evaluate(() => localStorage.setItem("musher.token", "0".repeat(64)));
   await server.start();
-  await expect(page.getByText("The server no longer lets this browser in")).toBeVisible();
+  await expect(page.getByText("This browser was signed out")).toBeVisible();
   await page.getByLabel("The link or the token").fill(server.link);
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByText("live", { exact: true })).toBeVisible();

@@ -191,7 +191,7 @@ test("a fork goes on beside the run, which stays as it was", async ({ page, serv
   await page.keyboard.press("r");
   await page.keyboard.press("f");
   const dialog = page.getByRole("dialog", { name: `Fork ${run}` });
-  await expect(dialog).toContainText("in a worktree of its own");
+  await expect(dialog).toContainText("in its own worktree");
   await page.keyboard.type("another way");
   await page.keyboard.press("Control+Enter");
   await expect(page).not.toHaveURL(new RegExp(`/runs/${run}$`));
@@ -209,7 +209,7 @@ test("a run is stopped after the page has said what that does", async ({ page, s
   await expect(row(page, "First part.")).toBeVisible();
   await page.keyboard.press("r");
   await page.keyboard.press("s");
-  await expect(page.getByRole("dialog")).toContainText("Ends the run gently");
+  await expect(page.getByRole("dialog")).toContainText("Stops the run");
   await page.keyboard.press("Enter");
   await expect(row(page, "run stopped")).toBeVisible();
   await expect(page.getByRole("button", { name: /Retry/ })).toBeVisible();

@@ -97,7 +97,7 @@ test("an edited project file is put in force once its mistakes are mended, and a
   );
   await page.keyboard.press("r");
   await expect(badge(/not trusted/)).toBeVisible();
-  await expect(page.getByText("Read it, then run musher trust")).toBeVisible();
+  await expect(page.getByText("Review it, then run musher trust")).toBeVisible();
   await expect(inForce).toHaveCount(0);
   server.musher("trust");
   await page.keyboard.press("r");

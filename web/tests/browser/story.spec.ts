@@ -75,7 +75,7 @@ test("a story is started, its work is found, it is merged, reopened and put away
   await act("s", "m", `musher/${story}/1`, "Merge");
   await expect(page.locator(".story-line .badge")).toHaveText(/merged/);
   expect(server.git("show", "main:greet.sh")).toBe("echo hello\n");
-  await act("s", "o", "takes runs again", "Reopen");
+  await act("s", "o", "can have runs again", "Reopen");
   await expect(page.locator(".story-line .badge")).toContainText("open");
   await act("s", "a", "cannot be undone", "Archive");
   await expect(page.locator(".story-line .badge")).toContainText("archived");

@@ -98,7 +98,7 @@ test("a token that is taken back under an open page is said plainly, and a new o
   const { tokens } = await server.ask<{ tokens: { id: string; current: boolean }[] }>("GET", "/tokens");
   for (const { id, current } of tokens) if (!current) await server.ask("DELETE", `/tokens/${id}`, {});
   await expect(page.getByRole("alert")).toContainText("revoked");
-  await expect(page.getByText("What you typed is kept here until you are back")).toBeVisible();
+  await expect(page.getByText("Your unsent text is kept here")).toBeVisible();
   await accessible(page);
   await page.getByLabel("The link or the token").fill(server.token());
   await page.keyboard.press("Enter");

@@ -36,7 +36,7 @@ async fn until_speaking(project: &Project, silent_at: u64) {
 
 /// Whether a run says that it waits for room on the disk.
 fn says_full(view: &Json) -> bool {
-    view["note"].as_str().is_some_and(|note| note.contains("the disk is full; make room"))
+    view["note"].as_str().is_some_and(|note| note.contains("the disk is full; free some space"))
 }
 
 /// Sends a signal to the agent of a run and to whatever it has started.

@@ -288,7 +288,11 @@ async fn an_agent_whose_program_keeps_its_sessions_cannot_be_forked_from_a_turn(
         server.try_post(&format!("/runs/{run}/fork"), &json!({ "turn": 1 })).await.unwrap();
     assert_eq!((status, &problem["code"]), (409, &json!("no_turns")), "{problem:#}");
     let told = problem.to_string();
-    assert!(told.contains("a turn of its choice") && told.contains("leave the turn out"), "{told}");
+    assert!(
+        told.contains("cannot continue from an earlier turn")
+            && told.contains("leave the turn out"),
+        "{told}"
+    );
     assert_eq!(project.runs().len(), 1, "nothing was begun");
 }
 

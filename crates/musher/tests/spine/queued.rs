@@ -88,7 +88,8 @@ async fn a_message_to_a_run_that_has_not_begun_is_shown_as_queued_and_can_be_tak
     let server = project.serve().await;
     let (_, first) = server.begin("[[work ask=go]]").await;
     server.until_ask(&first).await;
-    let (_, second) = server.begin("[[work lines=1]]").await;
+    // It works for long enough that what waits for it is delivered before its end.
+    let (_, second) = server.begin("[[work lines=40 every_ms=50]]").await;
     let (one, two) = ("[[work lines=1]] one", "[[work lines=1]] two");
     leave(&server, &second, one).await;
     leave(&server, &second, two).await;

@@ -85,6 +85,6 @@ async fn trust_lets_a_running_server_read_the_file_again_and_says_what_needs_a_n
     let said: Json = serde_json::from_str(&said).unwrap();
     assert_eq!((&said["trusted"], &said["reloaded"]), (&json!(true), &json!(true)), "{said:#}");
     let said = project.cli(&["trust"]).await;
-    assert!(said.contains("but for base_branch, server.origins: end it"), "{said}");
+    assert!(said.contains("but for base_branch, server.origins: restart it"), "{said}");
     assert_eq!(server.get("/project/file").await["in_force"], false);
 }

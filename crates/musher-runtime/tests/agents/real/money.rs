@@ -63,8 +63,9 @@ async fn promise_20_an_agent_killed_in_its_third_call_is_billed_for_all_three() 
     let ended = story.end().await;
     assert_eq!(ended.end.outcome, Outcome::Lost, "{}", ended.text());
     let last = |event: &&Event| matches!(&event.kind, EventKind::Usage(report) if !report.partial);
-    // Those that are over are told as one.
-    assert_eq!(ended.events.iter().filter(last).count(), 2, "{}", ended.text());
+    // Those that are over are told as one; the third one may have come to its end before the kill.
+    let told = ended.events.iter().filter(last).count();
+    assert!(matches!(told, 1 | 2), "{told}: {}", ended.text());
     assert_not_below(&[&ended], &rig.server.ledger());
     assert_eq!((ended.end.usage.input, ended.end.usage.cache_read), (300, 3000));
     assert!(ended.end.estimated, "{}", ended.text());
@@ -79,7 +80,7 @@ async fn promise_20_agents_killed_at_seeded_moments_are_never_billed_below_the_b
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let moment = Duration::from_millis(400 + (seed >> 33) % 1600);
         let rig = ClaudeRig::new().await;
-        let mut story = begin(trusted(rig.spec("[[scn:seq n=9 delay=120 first=Now_this]] go")));
+        let mut story = begin(trusted(rig.spec("[[scn:seq n=40 delay=120 first=Now_this]] go")));
         let moment = Instant::now() + moment;
         while tokio::time::timeout_at(moment, story.listen()).await.is_ok() {}
         kill_all(story.processes());
