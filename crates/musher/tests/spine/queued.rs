@@ -123,7 +123,7 @@ async fn a_message_to_a_run_that_has_not_begun_is_shown_as_queued_and_can_be_tak
         told.iter().any(|text| text == one) && !told.iter().any(|text| text == two),
         "{told:?}"
     );
-    assert!(project.cli(&["take-back", &second]).await.contains("Nothing waits"));
+    assert!(project.cli(&["take-back", &second]).await.contains("No messages are queued"));
 }
 
 #[tokio::test]
