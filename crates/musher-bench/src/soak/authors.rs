@@ -16,7 +16,7 @@ use super::world::{PATIENCE, Phase, Told, World};
 const LOOK: Duration = Duration::from_millis(100);
 /// How long a person waits before she tries again what nobody answered.
 const AGAIN: Duration = Duration::from_millis(50);
-/// How long a stop is waited for when all is to end. An agent that heeds no signal takes the whole stop ladder, about 14 s.
+/// How long the end of the soak waits for a stop. An agent that ignores signals takes the whole stop ladder, about 14 s.
 const IMPATIENT: Duration = Duration::from_secs(2);
 
 pub(super) async fn author(world: Arc<World>, n: u64) -> anyhow::Result<()> {

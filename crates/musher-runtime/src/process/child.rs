@@ -32,7 +32,7 @@ impl AgentChild {
         };
         linux::isolate(&mut command, group);
         let spawned = command.spawn();
-        // Whoever was forked has told it before it ended, and the start ends after that.
+        // The forked process writes the id before it exits, and `spawn` returns only after that exit.
         let inside = inside.as_mut().map_or(Ok(None), told)?;
         match spawned {
             Ok(mut forked) => {

@@ -87,7 +87,7 @@ impl Api {
                 Ok::<_, WorktreeError>(slots.git().traces(&base))
             };
             let looked = self.slots.apart(Lane::Repository, "a look at a branch", look).await;
-            // A disk that does not answer is told of by whoever needs more of it.
+            // A disk that does not answer is reported by the commands that need it.
             let Ok(now) = looked else { continue };
             if before.replace(now.clone()).is_some_and(|before| before != now) {
                 self.base_has_moved();

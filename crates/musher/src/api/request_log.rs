@@ -25,7 +25,7 @@ pub(super) async fn logged(request: Request, next: Next) -> Response {
     if !tracing::enabled!(Level::WARN) {
         return next.run(request).await;
     }
-    // The query is left out: whoever puts a secret there does not expect to find it in a file.
+    // The query is left out, because it may hold a secret that must not end up in a log file.
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let client = request.extensions().get::<Arc<Standing>>().map(|standing| standing.client);
     let began = Instant::now();
