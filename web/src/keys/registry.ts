@@ -115,7 +115,8 @@ export function press(event: KeyboardEvent): void {
   const native = target?.closest("button, a, summary, [role=menuitem], [role=option]") != null;
   if (native && (name === "Enter" || name === " ")) return;
   const modal = document.querySelector(".overlay, .popover") !== null;
-  const before = prefix !== null && Date.now() - prefix.at < PAUSE ? prefix.key : null;
+  // By when the keys were pressed: a busy page hears the second one late.
+  const before = prefix !== null && event.timeStamp - prefix.at < PAUSE ? prefix.key : null;
   prefix = null;
   const open = [...groups]
     .reverse()
@@ -131,7 +132,7 @@ export function press(event: KeyboardEvent): void {
   const first = !typing && actions.some((action) => action.keys?.some((key) => key.startsWith(`${name} `)));
   if (found) event.preventDefault();
   if (pair === undefined && first) {
-    prefix = { key: name, at: Date.now() };
+    prefix = { key: name, at: event.timeStamp };
     if (found) waiting = { id: found.id, key: name, timer: setTimeout(() => settle(true), DOUBT) };
   } else act(found, name);
 }

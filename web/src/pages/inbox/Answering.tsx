@@ -1,7 +1,7 @@
 // What an ask says and the ways to answer it, with their keys; the same in the inbox and in a transcript.
 import { type ReactNode, useState } from "react";
 import { type Answer, type Ask, askKey } from "../../api/words";
-import { useSteady } from "../../keys/hand";
+import { type Steady, useSteady } from "../../keys/hand";
 import { useActions } from "../../keys/registry";
 import { Button } from "../../ui/Button";
 import { Always } from "./Always";
@@ -31,13 +31,15 @@ export function Answering(props: {
   const [open, setOpen] = useState<"deny" | "always" | null>(null);
   const settled = useSettled(ask);
   const over = settled !== null;
-  // Keys and buttons count only once this very ask has stood here for a moment.
-  const steady = useSteady(`${askKey(ask)} ${ask.digest} ${active} ${over}`);
+  // What is pressed counts only once this very ask has stood here for a moment; keys, once they have meant it for so long.
+  const shown = useSteady(`${askKey(ask)} ${ask.digest} ${over}`);
+  const aimed = useSteady(`${askKey(ask)} ${ask.digest} ${over} ${active}`);
   const body = ask.body;
   const yesOrNo = body?.kind === "approval" || body?.kind === "plan" || body == null;
-  const answer: Give = (what, verb) => steady.check() && give(ask, what, verb);
-  const approve = () => void answer({ decision: "allow" }, `Approved for ${ask.agent}`);
-  const show = (what: "deny" | "always") => {
+  const answer: Give = (what, verb) => aimed.check() && give(ask, what, verb);
+  const approve = (steady: Steady) =>
+    void (steady.check() && give(ask, { decision: "allow" }, `Approved for ${ask.agent}`));
+  const show = (what: "deny" | "always", steady: Steady) => {
     if (!steady.check()) return;
     if (over) sayAnswered(ask);
     else setOpen(what);
@@ -52,7 +54,7 @@ export function Answering(props: {
       keys: ["a"],
       off: !active || !yesOrNo,
       stays: true,
-      run: approve,
+      run: () => approve(aimed),
     },
     {
       id: `${id}.deny`,
@@ -60,7 +62,7 @@ export function Answering(props: {
       keys: ["d"],
       off: !active,
       stays: true,
-      run: () => show("deny"),
+      run: () => show("deny", aimed),
     },
     {
       id: `${id}.always`,
@@ -68,11 +70,11 @@ export function Answering(props: {
       keys: ["A"],
       off: !active || body?.kind !== "approval",
       stays: true,
-      run: () => show("always"),
+      run: () => show("always", aimed),
     },
   ]);
   return (
-    <div className="answering" data-steady={steady.ready}>
+    <div className="answering" data-steady={aimed.ready}>
       <SettledMark settled={settled} onward={onward} />
       {body?.kind === "question" ? (
         <QuestionForm ask={ask} questions={body.questions} group={group} active={active} give={answer} />
@@ -87,15 +89,15 @@ export function Answering(props: {
         // They stay when the ask is settled elsewhere, so that neither the focus nor anything below them jumps.
         <div className="ask-buttons">
           {yesOrNo && (
-            <Button kind={kind("primary")} {...hint("a")} onPress={approve}>
+            <Button kind={kind("primary")} {...hint("a")} onPress={() => approve(shown)}>
               Approve
             </Button>
           )}
-          <Button kind={kind("danger")} {...hint("d")} onPress={() => show("deny")}>
+          <Button kind={kind("danger")} {...hint("d")} onPress={() => show("deny", shown)}>
             Deny…
           </Button>
           {body?.kind === "approval" && (
-            <Button kind={kind("normal")} {...hint("A")} onPress={() => show("always")}>
+            <Button kind={kind("normal")} {...hint("A")} onPress={() => show("always", shown)}>
               Always allow similar…
             </Button>
           )}
