@@ -3,8 +3,8 @@
 mod answers;
 mod draft;
 mod ending;
-mod flow;
 mod heard;
+mod phases;
 mod places;
 mod restarts;
 mod starts;
@@ -44,20 +44,20 @@ fn conclude(mut draft: Draft<'_>, input: PoolInput) -> PoolDecision {
     match input {
         PoolInput::Begun => draft.look_again(),
         PoolInput::Command { id, command } => reply = Some(obey(&mut draft, &id, command)),
-        PoolInput::Prepared { run, head } => flow::prepared(&mut draft, run, head),
-        PoolInput::PrepareFailed { run, error } => flow::prepare_failed(&mut draft, run, error),
-        PoolInput::RunnerUp { run } => flow::runner_up(&mut draft, run),
-        PoolInput::SpawnFailed { run, error } => flow::spawn_failed(&mut draft, run, error),
-        PoolInput::RunnerGone { run } => flow::runner_gone(&mut draft, run),
-        PoolInput::LogLost { run, error } => flow::log_lost(&mut draft, run, error),
+        PoolInput::Prepared { run, head } => phases::prepared(&mut draft, run, head),
+        PoolInput::PrepareFailed { run, error } => phases::prepare_failed(&mut draft, run, error),
+        PoolInput::RunnerUp { run } => phases::runner_up(&mut draft, run),
+        PoolInput::SpawnFailed { run, error } => phases::spawn_failed(&mut draft, run, error),
+        PoolInput::RunnerGone { run } => phases::runner_gone(&mut draft, run),
+        PoolInput::LogLost { run, error } => phases::log_lost(&mut draft, run, error),
         PoolInput::Heard { run, seq, what } => heard::heard(&mut draft, run, seq, what),
         PoolInput::Delivered { run, command, result } => {
             talk::delivered(&mut draft, run, &command, result);
         }
         PoolInput::Finished { run, commit, error } => {
-            flow::finished(&mut draft, run, commit, error);
+            phases::finished(&mut draft, run, commit, error);
         }
-        PoolInput::Released { slot, branch } => flow::released(&mut draft, slot, &branch),
+        PoolInput::Released { slot, branch } => phases::released(&mut draft, slot, &branch),
         PoolInput::Searched { command, story, result } => {
             stories::searched(&mut draft, &command, &story, result);
         }

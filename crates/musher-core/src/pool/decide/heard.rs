@@ -2,7 +2,7 @@
 
 use super::draft::{BrokenRule, Draft};
 use super::ending::{EndedRun, end};
-use super::{answers, flow, talk};
+use super::{answers, phases, talk};
 use crate::pool::{Fact, RunReport};
 use crate::{LedgerEntry, RunId, RunPhase};
 
@@ -25,7 +25,7 @@ pub(super) fn heard(draft: &mut Draft<'_>, id: RunId, seq: u64, what: RunReport)
             | RunReport::AskOpened { .. }
             | RunReport::AskClosed { .. }
             | RunReport::Taken { .. }
-            | RunReport::Usage { .. } => flow::go_live(draft, id),
+            | RunReport::Usage { .. } => phases::go_live(draft, id),
         },
         RunPhase::Live { .. } | RunPhase::Closing { .. } => {}
     }
