@@ -29,15 +29,14 @@ pub mod script;
 mod session;
 mod task;
 pub mod tools;
-pub mod untrusted;
 
 pub use clock::now_ms;
 pub use model::{ModelService, has_session};
 pub use musher_core::{self as core, Event, EventKind, Outcome};
 pub use once::{RunResult, run_once};
 pub use process::{
-    Containment, Environment, Host, MARK, OtherProcess, Sweep, TreeOf, act_promptly, control_group,
-    give_back_memory, keep_memory, memory, reap_orphans, share_heaps, sweep,
+    Containment, Environment, Host, MARK, OtherProcess, Sweep, TreeOf, control_group, memory,
+    reap_orphans, sweep,
 };
 pub use process::{ProgramError, find as find_program};
 pub use project_files::{

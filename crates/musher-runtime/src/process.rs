@@ -35,7 +35,6 @@ use tokio::sync::{mpsc, oneshot};
 pub use environment::Environment;
 pub(crate) use environment::{SECRET_LEN, password_in, secrets};
 pub(crate) use framer::{Framer, LineBody, OutputLine};
-pub use linux::{act_promptly, give_back_memory, keep_memory, share_heaps};
 pub use mark::MARK;
 pub(crate) use mark::{RunMark, is_mark};
 pub use memory::{TreeOf, memory};

@@ -63,7 +63,7 @@ use std::time::Duration;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use exit::{CliError, CliExit};
-use musher_runtime::share_heaps;
+use musher_os::tuning::share_heaps;
 use runner::RunnerArgs;
 use terminal::tell;
 use tokio::runtime::Builder;

@@ -35,7 +35,7 @@ mod traces;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use musher_runtime::untrusted::FOLDER;
+use musher_os::untrusted::FOLDER;
 use tokio::sync::Semaphore;
 
 use self::call::Call;

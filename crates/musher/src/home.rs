@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use musher_core::RunId;
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 use rustix::fs::{FlockOperation, Mode, flock};
 use serde::{Deserialize, Serialize};
 

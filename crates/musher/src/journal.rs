@@ -22,8 +22,8 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use musher_core::pool::State;
 
-use crate::reserved_space::ReservedSpace;
 use identity::JournalIdentity;
+use musher_os::reserved_space::ReservedSpace;
 use place::JournalFiles;
 
 pub use batch::{DecidedStep, JournalBatch, KeptReply};

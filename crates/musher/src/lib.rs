@@ -15,7 +15,6 @@ pub mod journal;
 pub mod logging;
 pub mod mcp;
 pub mod pool;
-mod reserved_space;
 pub mod runner;
 pub mod runtimes;
 pub mod secrets;

@@ -14,7 +14,7 @@ mod remove;
 use std::path::{Path, PathBuf};
 
 use musher_core::SlotId;
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 
 use self::apart::Lanes;
 use crate::git::{

@@ -47,7 +47,7 @@ pub(super) fn play(folders: &[PathBuf]) -> anyhow::Result<()> {
 /// soon, and in a session of its own, because the kernel may give turns to sessions as a whole and not to their busy readers.
 fn come_first() -> anyhow::Result<()> {
     rustix::process::setsid()?;
-    musher_runtime::act_promptly()?;
+    musher_os::tuning::act_promptly()?;
     let own = std::process::id().to_string();
     let mut chrt = Command::new("chrt");
     let asked = chrt

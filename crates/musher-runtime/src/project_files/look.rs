@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::Dir;
 use rustix::io::Errno;
 
-use crate::untrusted::{self, FolderEntry, Unfit};
+use musher_os::untrusted::{self, FolderEntry, Unfit};
 
 use super::{FileEffect, FoundFile, MAX_PROJECT_FILE_SIZE_BYTES, ProjectFile, Snapshot};
 

@@ -14,7 +14,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::untrusted::{self, FOLDER, FolderEntry, Links, Way, open_beneath};
+use musher_os::untrusted::{self, FOLDER, FolderEntry, Links, Way, open_beneath};
 
 use super::FoundFile;
 use super::look::ProjectScan;

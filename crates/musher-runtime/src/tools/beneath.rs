@@ -14,9 +14,9 @@ use rustix::io::Errno;
 
 use super::fault::ToolFault;
 use super::place::RelativePath;
-use crate::untrusted::{Kind, Way, open_beneath};
+use musher_os::untrusted::{Kind, Way, open_beneath};
 
-pub(super) use crate::untrusted::{FOLDER, Links, READ};
+pub(super) use musher_os::untrusted::{FOLDER, Links, READ};
 
 /// The working folder.
 #[derive(Debug)]

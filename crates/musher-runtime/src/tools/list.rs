@@ -12,7 +12,7 @@ use super::change::size;
 use super::fault::{ToolFault, bytes};
 use super::input::clip;
 use super::walk::{Extent, WalkEntry, WalkStep, walk};
-use crate::untrusted::Kind;
+use musher_os::untrusted::Kind;
 
 /// How many entries are told.
 const MAX_LISTED_ENTRIES: usize = 1000;

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use musher_core::RunId;
 use musher_core::pool::{Refusal, SecretPlace};
-use musher_runtime::untrusted::Unfit;
+use musher_os::untrusted::Unfit;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

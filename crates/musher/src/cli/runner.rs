@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use musher_runtime::{Environment, act_promptly, now_ms};
+use musher_os::tuning::act_promptly;
+use musher_runtime::{Environment, now_ms};
 
 use super::{CliError, CliExit};
 use crate::logging;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
-use musher_runtime::untrusted::{self, Unfit};
+use musher_os::untrusted::{self, Unfit};
 
 use super::problem::{ConfigErrors, ConfigProblem};
 use super::source::Source;

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use musher_core::{AskDecision, Rule};
-use musher_runtime::{AskPolicy, KeySource, untrusted};
+use musher_os::untrusted;
+use musher_runtime::{AskPolicy, KeySource};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use musher_runtime::untrusted::Unfit;
+use musher_os::untrusted::Unfit;
 
 use super::head::Operation;
 use super::merge::ConflictFile;

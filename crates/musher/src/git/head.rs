@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 use serde::Serialize;
 
 use super::error::{FirstFiles, GitError};

@@ -7,7 +7,7 @@ use std::fs::{File, TryLockError};
 use std::process::Stdio;
 use std::time::Duration;
 
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 use rustix::fs::Mode;
 use tokio::time::{Instant, sleep};
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 
 use super::error::GitError;
 use super::shadow::Shadow;

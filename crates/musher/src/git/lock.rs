@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 use rustix::fs::Mode;
 
 use super::error::GitError;

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use musher_runtime::untrusted::{self, FOLDER, Kind};
+use musher_os::untrusted::{self, FOLDER, Kind};
 use rustix::fs::{Mode, fsync, open};
 
 use super::call::WRITE_CALL_TIMEOUT;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use musher_runtime::untrusted::{self, Kind, Unfit};
+use musher_os::untrusted::{self, Kind, Unfit};
 
 use super::error::GitError;
 use super::{Checkout, Git};

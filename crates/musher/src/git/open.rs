@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 use tokio::sync::Semaphore;
 
 use super::call::Call;

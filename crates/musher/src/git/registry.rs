@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use musher_runtime::untrusted::{self, Kind};
+use musher_os::untrusted::{self, Kind};
 
 use super::error::GitError;
 use super::head::{self, Named};

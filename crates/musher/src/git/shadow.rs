@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 use tempfile::TempDir;
 
 use super::call::Call;

@@ -5,7 +5,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 
 use super::Git;
 use super::call::WRITE_CALL_TIMEOUT;

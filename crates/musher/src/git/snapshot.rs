@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use musher_runtime::untrusted::{self, Unfit};
+use musher_os::untrusted::{self, Unfit};
 
 use super::call::WRITE_CALL_TIMEOUT;
 use super::config::SettingsTrust;

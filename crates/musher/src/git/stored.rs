@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 
 use super::head::{self, Named};
 use super::name::{Branch, Commit};

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use musher_runtime::untrusted::{self, Unfit};
+use musher_os::untrusted::{self, Unfit};
 use serde::{Deserialize, Serialize};
 
 /// It is never longer.

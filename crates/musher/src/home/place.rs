@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 use sha2::{Digest, Sha256};
 
 use super::HomeError;

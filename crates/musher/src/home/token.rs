@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use musher_runtime::untrusted::{self, Unfit};
+use musher_os::untrusted::{self, Unfit};
 use subtle::ConstantTimeEq;
 
 /// No file of a token is longer.

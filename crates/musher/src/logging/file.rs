@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use musher_runtime::untrusted::{self, Unfit};
+use musher_os::untrusted::{self, Unfit};
 use rustix::fs::{FlockOperation, flock};
 
 /// The file and the old one are each at most this long.

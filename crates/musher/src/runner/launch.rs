@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};

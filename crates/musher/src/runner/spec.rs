@@ -9,9 +9,10 @@ use std::time::Duration;
 use musher_core::{
     AgentName, AskDecision, Lineage, PromptId, RunId, SessionId, StoryId, ToolRules, Usd,
 };
+use musher_os::untrusted;
 use musher_runtime::{
     AskPolicy, Containment, Environment, Host, PendingPrompt, ProjectTrust, ResumeFrom, RunLimits,
-    SessionSpec, Snapshot, Sweep, SystemPrompt, untrusted,
+    SessionSpec, Snapshot, Sweep, SystemPrompt,
 };
 use serde::{Deserialize, Serialize};
 

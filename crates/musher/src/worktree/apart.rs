@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use musher_core::SlotId;
-use musher_runtime::act_promptly;
+use musher_os::tuning::act_promptly;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use musher_runtime::untrusted::Unfit;
+use musher_os::untrusted::Unfit;
 
 use super::SlotId;
 use crate::git::{Branch, GitError, RelPath};

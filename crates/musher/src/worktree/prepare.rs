@@ -3,7 +3,7 @@
 //! HEAD is put on the story's branch last. Until then a worktree that is being made is locked, and one that is being
 //! recycled has HEAD on no branch; so a slot whose HEAD is on the branch is whole, and any other is begun anew.
 
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 
 use super::{PreparedSlot, SlotId, SlotStart, WorktreeError, WorktreeSlots};
 use crate::git::{

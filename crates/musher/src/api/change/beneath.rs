@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use musher_runtime::untrusted::{self, Links, Unfit};
+use musher_os::untrusted::{self, Links, Unfit};
 
 /// Longer files are not read for a glance at a change.
 const MAX_PREVIEWED_FILE_BYTES: u64 = 4 * 1024 * 1024;

@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use musher_runtime::{Snapshot, untrusted};
+use musher_os::untrusted;
+use musher_runtime::Snapshot;
 use serde::{Deserialize, Serialize};
 
 use super::super::file::write_private;

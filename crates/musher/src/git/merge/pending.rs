@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 use serde::{Deserialize, Serialize};
 
 use super::super::call::WRITE_CALL_TIMEOUT;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use musher_core::{ErrorClass, ErrorInfo, Event, EventKind, EventScope, SessionEnded};
-use musher_runtime::{give_back_memory, keep_memory};
+use musher_os::tuning::{give_back_memory, keep_memory};
 use tokio::sync::watch;
 use tokio::time::Instant;
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 
 use super::error::LogError;
 use super::folder;

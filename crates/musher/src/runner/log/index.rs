@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 
 /// An entry is made after this much of a segment, or after this many events.
 const INDEX_ENTRY_BYTES: u64 = 64 * 1024;

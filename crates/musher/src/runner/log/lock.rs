@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use musher_runtime::{OtherProcess, untrusted};
+use musher_os::untrusted;
+use musher_runtime::OtherProcess;
 use rustix::fs::{FlockOperation, Mode, flock};
 use rustix::io::Errno;
 

@@ -4,13 +4,13 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use musher_runtime::untrusted::{self, Unfit};
+use musher_os::untrusted::{self, Unfit};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::error::LogError;
 use super::folder;
-use crate::reserved_space;
+use musher_os::reserved_space;
 
 /// Enough for the closing events and the outcome with the agent's last words.
 const BALLAST: u64 = 128 * 1024;

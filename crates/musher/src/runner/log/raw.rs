@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 use zstd::bulk::Compressor;
 use zstd::zstd_safe::CParameter;
 

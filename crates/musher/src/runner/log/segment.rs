@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use memchr::memchr;
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 

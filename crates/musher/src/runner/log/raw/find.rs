@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use musher_core::RawRef;
-use musher_runtime::untrusted;
+use musher_os::untrusted;
 use zstd::zstd_safe;
 
 use super::super::error::LogError;

@@ -4,9 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use musher_runtime::untrusted::{self, Unfit};
 use rustix::fs::{FallocateFlags, Mode, fallocate, statvfs};
 use rustix::io::Errno;
+
+use crate::untrusted::{self, Unfit};
 
 /// Room is taken back only where there is this many times as much of it.
 const PLENTY: u64 = 16;
@@ -16,7 +17,7 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Makes a file that takes up this much room.
-pub(crate) fn keep(path: &Path, len: u64) -> io::Result<()> {
+pub fn keep(path: &Path, len: u64) -> io::Result<()> {
     let mut file = open(path)?;
     match fallocate(&file, FallocateFlags::empty(), 0, len) {
         Ok(()) => Ok(()),
@@ -32,7 +33,7 @@ pub(crate) fn keep(path: &Path, len: u64) -> io::Result<()> {
 
 /// Room that is given up piece by piece, and kept again when there is plenty.
 #[derive(Debug)]
-pub(crate) struct ReservedSpace {
+pub struct ReservedSpace {
     path: PathBuf,
     whole: u64,
     left: u64,
@@ -40,7 +41,7 @@ pub(crate) struct ReservedSpace {
 
 impl ReservedSpace {
     /// Keeps as much as can be kept; a disk that is full is served without it.
-    pub(crate) fn new(path: PathBuf, whole: u64) -> Self {
+    pub fn new(path: PathBuf, whole: u64) -> Self {
         let left = fs::metadata(&path).map_or(0, |about| about.len().min(whole));
         let mut ballast = Self { path, whole, left };
         ballast.refill();
@@ -48,7 +49,7 @@ impl ReservedSpace {
     }
 
     /// Gives up a piece; `false` if there is none left.
-    pub(crate) fn give_way(&mut self, piece: u64) -> bool {
+    pub fn give_way(&mut self, piece: u64) -> bool {
         let left = self.left.saturating_sub(piece);
         let cut = || open(&self.path)?.set_len(left);
         let given = self.left > 0 && cut().is_ok();
@@ -57,7 +58,7 @@ impl ReservedSpace {
     }
 
     /// Keeps again what was given up, where that takes nothing from anybody.
-    pub(crate) fn refill(&mut self) {
+    pub fn refill(&mut self) {
         if self.left == self.whole || !self.has_plenty() {
             return;
         }
