@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use musher::runner::log::{Cursor, Lock, LogRead, LogReader, Writer};
 use musher_core::{RunId, SessionEnded};
+use musher_log::{Cursor, Lock, LogRead, LogReader, Writer};
 use serde_json::json;
 
 use crate::plot::{Curve, Plot};

@@ -3,6 +3,7 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("musher-os runs on Linux; on Windows use WSL2");
 
+pub mod fail;
 pub mod reserved_space;
 pub mod tuning;
 pub mod untrusted;

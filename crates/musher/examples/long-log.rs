@@ -6,8 +6,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use musher::runner::log::{Lock, Writer};
 use musher_core::{Event, SessionEnded};
+use musher_log::{Lock, Writer};
 use serde_json::{Value as Json, json};
 
 /// Events in a turn, and when the first one was heard.

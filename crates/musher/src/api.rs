@@ -103,11 +103,11 @@ use tokio_util::task::TaskTracker;
 
 use crate::bus::Bus;
 use crate::config::ProjectConfig;
-use crate::git::{Branch, Git};
 use crate::journal::{JournalError, RunView, StoryPhase, Views};
 use crate::pool::{PoolHandle, RunName};
 use crate::settings::ServerSettings;
-use crate::worktree::WorktreeSlots;
+use musher_git::worktree::WorktreeSlots;
+use musher_git::{Branch, Git};
 
 pub use access::Access;
 pub(crate) use asks::ask_digest;

@@ -18,7 +18,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use utoipa::ToSchema;
 
-use crate::runner::log::{HeadFile, Wakes, WatchId};
+use musher_log::{HeadFile, Wakes, WatchId};
 
 /// Logs that the kernel does not watch for us are looked at this often, and what nobody wants any more is let go.
 const LOG_POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -286,7 +286,7 @@ mod tests {
     use musher_core::{Event, EventKind, EventScope, Level};
 
     use super::*;
-    use crate::runner::log::{Lock, Writer};
+    use musher_log::{Lock, Writer};
 
     #[tokio::test]
     async fn whoever_waits_for_a_log_is_woken_when_it_grows_and_forgotten_when_he_leaves() {

@@ -1,6 +1,7 @@
 //! What a server needs of its machine and its project, looked at one by one: what `musher doctor` and the API tell.
 
 mod check;
+mod executed;
 mod files;
 mod keys;
 mod machine;
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use musher_runtime::Environment;
 
 use crate::config::ProjectConfig;
-use crate::git::GitEnv;
+use musher_git::GitEnv;
 
 pub(crate) use check::{Check, CheckVerdict};
 pub(crate) use files::{executed, executed_in_base, obeyed_in_base};

@@ -6,6 +6,7 @@
 mod alone;
 pub mod bridge;
 pub mod closing;
+mod commands;
 mod deltas;
 pub mod end;
 mod folder;
@@ -13,11 +14,9 @@ pub mod force;
 mod host;
 pub mod launch;
 pub mod link;
-pub mod log;
 mod socket;
 pub mod spec;
 pub mod tools;
-pub mod wire;
 
 pub use alone::{Alone, Served};
 pub use folder::{RunFolder, sessions};

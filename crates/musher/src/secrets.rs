@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use musher_core::pool::SecretPlace;
 use musher_runtime::{Environment, Secrets};
 
-use crate::git::{DiffLimits, GitDiff, LineKind};
 use crate::runner::spec::RunSpec;
+use musher_git::{DiffLimits, GitDiff, LineKind};
 
 /// How much of a branch is looked through.
 pub const SECRET_SCAN_LIMITS: DiffLimits =

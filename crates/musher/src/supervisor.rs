@@ -31,13 +31,13 @@ use crate::api;
 use crate::bus::Bus;
 use crate::checks;
 use crate::config::{ConfigErrors, ProjectConfig};
-use crate::git::{Branch, DiffLimits, Git, GitDiff, GitEnv, GitError, RelPath};
 use crate::home::{self, Home, HomeError, HomeLock};
 use crate::journal::{Claim, Journal, JournalError, Owner, Views};
 use crate::pool::{Pool, PoolHandle, PoolStartError, RunName, Wish};
 use crate::runtimes;
 use crate::settings::ServerSettings;
-use crate::worktree::{Lane, SlotFiles, WorktreeError, WorktreeSlots};
+use musher_git::worktree::{Lane, SlotFiles, WorktreeError, WorktreeSlots};
+use musher_git::{Branch, DiffLimits, Git, GitDiff, GitEnv, GitError, RelPath};
 
 use act::Actor;
 use attend::Attendants;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use futures_util::{StreamExt as _, stream};
 use musher::client::views::Runs;
-use musher::runner::log::{LogRead, LogReader, lines};
 use musher_core::{Event, EventKind, ItemBody};
+use musher_log::{LogRead, LogReader, lines};
 use tokio::task::JoinSet;
 
 use super::tree::{Taken, Tree};

@@ -150,7 +150,7 @@ fn parse_in_memory(path: PathBuf) -> anyhow::Result<f64> {
     on_one_core(move || {
         let bytes = std::fs::read(path)?;
         let began = Instant::now();
-        for line in musher::runner::log::lines(&bytes) {
+        for line in musher_log::lines(&bytes) {
             let value: Json = serde_json::from_slice(line)?;
             std::hint::black_box(&value);
         }

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
-use musher::git::{Branch, Git, GitEnv, RecoveryName};
-use musher::worktree::{SlotFiles, SlotStart, WorktreeSlots};
 use musher_core::SlotId;
+use musher_git::worktree::{SlotFiles, SlotStart, WorktreeSlots};
+use musher_git::{Branch, Git, GitEnv, RecoveryName};
 use tempfile::TempDir;
 
 use crate::bench::{Bench, Side};

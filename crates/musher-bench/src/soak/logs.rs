@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use musher::runner::log::{LogError, LogRead, LogReader, lines};
 use musher_core::Event;
+use musher_log::{LogError, LogRead, LogReader, lines};
 
 use super::broken::{Broken, Promise};
 

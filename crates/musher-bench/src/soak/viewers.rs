@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use musher::client::{SseMessage, Stream};
-use musher::runner::log::Cursor;
+use musher_log::Cursor;
 use serde_json::Value as Json;
 
 use super::broken::{Broken, Promise};

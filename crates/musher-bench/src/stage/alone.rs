@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use musher::runner::launch;
-use musher::runner::log::{LogHead, LogRead, LogReader, lines};
 use musher::runner::spec::{FilesSpec, RunBounds, RunSpec, VERSION};
 use musher_core::{RunId, ToolRules};
+use musher_log::{LogHead, LogRead, LogReader, lines};
 use tempfile::TempDir;
 
 use super::cores::on_one_core;
@@ -85,7 +85,7 @@ impl Alone {
                 LogRead::Lines(batch) => {
                     for line in lines(&buffer[batch.lines]) {
                         events += 1;
-                        let kind = musher::runner::log::line_kind(line);
+                        let kind = musher_log::line_kind(line);
                         unparsed += u64::from(kind == Some("unparsed"));
                     }
                 }

@@ -68,7 +68,7 @@ impl Corpus {
 
     /// The lines, without their ends.
     pub fn lines(&self) -> impl Iterator<Item = &[u8]> {
-        musher::runner::log::lines(&self.bytes)
+        musher_log::lines(&self.bytes)
     }
 
     pub fn write(&self, folder: &Path, name: &str) -> anyhow::Result<PathBuf> {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use musher::runner::log::{Lock, Writer};
 use musher_core::{Event, RunId, SessionEnded};
+use musher_log::{Lock, Writer};
 use serde_json::{Value as Json, json};
 
 use super::pool::{Deciding, add, live};

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail, ensure};
 use musher::client::Client;
 use musher::client::views::ApiRun;
-use musher::runner::log::LogReader;
 use musher::runner::spec::RunSpec;
 use musher::{config, runtimes};
+use musher_log::LogReader;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::ensure;
-use musher::runner::log::raw::RawWriter;
-use musher::runner::log::{Lock, Writer};
 use musher_core::{Event, EventKind, EventScope};
+use musher_log::raw::RawWriter;
+use musher_log::{Lock, Writer};
 use musher_runtime::claude_code::Recording;
 
 /// How much comes at once, and how many events are written at once.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use musher::runner::log::{LogRead, LogReader, Wakes, WatchId, lines};
+use musher_log::{LogRead, LogReader, Wakes, WatchId, lines};
 use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::json;
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
-use musher::runner::log::Wakes;
+use musher_log::Wakes;
 use rustix::event::{PollFd, PollFlags, poll};
 
 /// What is said, and how long it is.

@@ -20,9 +20,9 @@ use super::scopes::{self, ScopeNow};
 use super::{Api, Shared};
 use crate::journal::{AskPhase, AskView, AsksQuery, JournalError, WhichAsks};
 use crate::pool::RunName;
-use crate::runner::log::{Cursor, LogError, LogRead, LogReader, lines};
 use crate::runner::spec::RunSpec;
 use crate::secrets;
+use musher_log::{Cursor, LogError, LogRead, LogReader, lines};
 
 pub(crate) use digest::ask_digest;
 use won::Won;

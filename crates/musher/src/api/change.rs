@@ -17,8 +17,8 @@ use super::asks::event;
 use super::file_diff::{Budget, Changes, FileDiffReply, effect};
 use super::problem::ProblemReply;
 use super::request::OfEvent;
-use crate::git::FileStatus;
 use beneath::{FileAtPath, Unread};
+use musher_git::FileStatus;
 
 /// More lines are not shown for one act.
 const MAX_CHANGE_LINES: usize = 2_000;

@@ -12,9 +12,9 @@ use musher_core::StoryId;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::Api;
-use crate::git::{Branch, Commit, GitError, MergeForecast, Traces};
 use crate::journal::{Conflict, StoryPhase, StoryView};
-use crate::worktree::{Lane, WorktreeError};
+use musher_git::worktree::{Lane, WorktreeError};
+use musher_git::{Branch, Commit, GitError, MergeForecast, Traces};
 
 /// A story is not looked at more often than this.
 const STORY_RECHECK_INTERVAL: Duration = Duration::from_secs(2);
@@ -83,7 +83,7 @@ impl Api {
         loop {
             ticks.tick().await;
             let base = self.base_branch.clone();
-            let look = async move |slots: crate::worktree::WorktreeSlots| {
+            let look = async move |slots: musher_git::worktree::WorktreeSlots| {
                 Ok::<_, WorktreeError>(slots.git().traces(&base))
             };
             let looked = self.slots.apart(Lane::Repository, "a look at a branch", look).await;
@@ -169,7 +169,7 @@ impl Api {
         };
         let branch = Branch::new(branch).map_err(GitError::from)?;
         let into = self.base_branch.clone();
-        let look = async move |slots: crate::worktree::WorktreeSlots| {
+        let look = async move |slots: musher_git::worktree::WorktreeSlots| {
             let git = slots.git();
             let (base, Some(tip)) = git.resolve_with(&into, &branch).await? else {
                 return Ok(Found::Gone);

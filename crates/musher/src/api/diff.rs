@@ -13,10 +13,10 @@ use super::Api;
 use super::file_diff::{Budget, FileDiffReply};
 use super::problem::ProblemReply;
 use super::request::{OfRun, Params};
-use crate::git::{self, Branch, Commit, DiffLimits, DiffScope, Git, GitError};
 use crate::journal::{LineCount, RunView};
 use crate::secrets;
-use crate::worktree::{Lane, WorktreeError, WorktreeSlots};
+use musher_git::worktree::{Lane, WorktreeError, WorktreeSlots};
+use musher_git::{self, Branch, Commit, DiffLimits, DiffScope, Git, GitError};
 
 /// Lines around a change when nobody says, and at most.
 const CONTEXT: u32 = 3;
@@ -200,7 +200,7 @@ impl Ends {
         here: &Here,
         scope: DiffScope<'_>,
         limits: DiffLimits,
-    ) -> Result<git::GitDiff, ProblemReply> {
+    ) -> Result<musher_git::GitDiff, ProblemReply> {
         Ok(here.slots.git().diff_of(&self.from, &self.tip, scope, limits).await?)
     }
 
@@ -210,7 +210,7 @@ impl Ends {
         here: &Here,
         path: &str,
         context: u32,
-    ) -> Result<git::GitDiff, ProblemReply> {
+    ) -> Result<musher_git::GitDiff, ProblemReply> {
         let all = self.diff(here, DiffScope::Numbers, DiffLimits::NUMBERS).await?;
         let Some(file) = all.files.into_iter().find(|file| file.path.to_string() == path) else {
             return Err(ProblemReply::new(
@@ -283,7 +283,7 @@ impl DiffReply {
         branch: &Branch,
         since: Since,
         uncommitted: bool,
-        diff: git::GitDiff,
+        diff: musher_git::GitDiff,
     ) -> Self {
         let mut budget = Budget::default();
         Self {

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::Api;
 use super::problem::ProblemReply;
 use super::request::{OfRun, Params, bad_query};
-use crate::runner::log::{Cursor, Kinds, LogError, LogRead, LogReader, lines};
+use musher_log::{Cursor, Kinds, LogError, LogRead, LogReader, lines};
 
 /// Events on a page when nobody says, and at most.
 const PAGE: usize = 200;
@@ -189,7 +189,7 @@ impl Close {
 
 /// A place in a run's log that a client names.
 pub(super) fn cursor(text: &str) -> Result<Cursor, ProblemReply> {
-    text.parse().map_err(|error: crate::runner::log::CursorError| bad_query(&error.to_string()))
+    text.parse().map_err(|error: musher_log::CursorError| bad_query(&error.to_string()))
 }
 
 /// The kinds that a client wants; none means all.

@@ -18,8 +18,8 @@ use super::bounds;
 use super::problem::ProblemReply;
 use super::request::{OfRun, Params};
 use crate::journal::RunView;
-use crate::runner::log::{LogError, LogRead, LogReader, lines};
 use markdown::Markdown;
+use musher_log::{LogError, LogRead, LogReader, lines};
 
 /// How many bytes of the log are read at once.
 const PIECE: usize = 128 * 1024;

@@ -26,7 +26,7 @@ use super::request::{Params, bad_query};
 use super::sse;
 use super::stream::last_event_id;
 use super::vector::{MAX_FOLLOWED_RUNS, Vector};
-use crate::runner::log::Cursor;
+use musher_log::Cursor;
 use opening::FeedOpening;
 use watched::{RunNews, WatchedRun};
 

@@ -7,7 +7,6 @@ use musher_runtime::{FileEffect, effect_of};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::git;
 use crate::runtimes;
 
 pub(super) use marks::Budget;
@@ -25,7 +24,7 @@ pub(super) struct FileDiffReply {
     /// Where a renamed or copied file was.
     pub(super) old_path: Option<String>,
     #[schema(value_type = String, examples("added", "deleted", "modified", "renamed", "copied", "type_changed"))]
-    pub(super) status: git::FileStatus,
+    pub(super) status: musher_git::FileStatus,
     pub(super) old_mode: String,
     pub(super) new_mode: String,
     pub(super) added: u64,
@@ -56,7 +55,7 @@ pub(super) struct DiffHunk {
 #[schema(as = Line)]
 pub(super) struct DiffLineReply {
     #[schema(value_type = String, examples("context", "added", "removed"))]
-    pub(super) kind: git::LineKind,
+    pub(super) kind: musher_git::LineKind,
     pub(super) text: String,
     /// It is the last of its file and has no line end.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -71,7 +70,7 @@ pub(super) struct DiffLineReply {
 }
 
 impl DiffLineReply {
-    pub(super) fn new(kind: git::LineKind, text: String, no_newline: bool) -> Self {
+    pub(super) fn new(kind: musher_git::LineKind, text: String, no_newline: bool) -> Self {
         let (text, cut) = match text.char_indices().nth(MAX_DIFF_LINE_CHARS) {
             Some((end, _)) => (text[..end].to_owned(), true),
             None => (text, false),
@@ -82,7 +81,7 @@ impl DiffLineReply {
 
 impl FileDiffReply {
     /// What git says of one file, with its words marked as far as the budget goes.
-    pub(super) fn of_git(file: git::GitFileDiff, budget: &mut Budget) -> Self {
+    pub(super) fn of_git(file: musher_git::GitFileDiff, budget: &mut Budget) -> Self {
         let (path, old_path) = (file.path.to_string(), file.old_path.map(|path| path.to_string()));
         Self {
             effect: effect(&path).or_else(|| effect(old_path.as_deref()?)),
@@ -105,8 +104,8 @@ pub(super) fn effect(path: &str) -> Option<FileEffect> {
 }
 
 impl DiffHunk {
-    fn of_git(hunk: git::GitHunk, budget: &mut Budget) -> Self {
-        let line = |git::GitDiffLine { kind, text, no_newline }| {
+    fn of_git(hunk: musher_git::GitHunk, budget: &mut Budget) -> Self {
+        let line = |musher_git::GitDiffLine { kind, text, no_newline }| {
             DiffLineReply::new(kind, text, no_newline)
         };
         let mut lines: Vec<DiffLineReply> = hunk.lines.into_iter().map(line).collect();

@@ -16,7 +16,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use super::Api;
 use super::place::{FollowPosition, Next};
 use super::sse;
-use crate::runner::log::{Cursor, LogError};
+use musher_log::{Cursor, LogError};
 
 /// How often a silent stream says that it is there.
 pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);

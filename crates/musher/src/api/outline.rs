@@ -14,9 +14,9 @@ use musher_core::RunId;
 use super::Api;
 use super::problem::ProblemReply;
 use super::request::OfRun;
-use crate::runner::log::{Cursor, LogError, LogRead, LogReader, lines};
 use crate::runner::spec::RunSpec;
 use fold::Fold;
+use musher_log::{Cursor, LogError, LogRead, LogReader, lines};
 use shape::Outline;
 
 /// Runs whose outline is kept, so that the next look reads only what is new.

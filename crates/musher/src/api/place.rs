@@ -8,7 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::sse;
 use super::tail::{LARGE_PIECE, LogTail, Meeting, PIECE, Pull};
-use crate::runner::log::{Cursor, Kinds, LogError, LogRead, LogReader};
+use musher_log::{Cursor, Kinds, LogError, LogRead, LogReader};
 
 /// A follower's place.
 #[derive(Debug)]
@@ -133,7 +133,7 @@ mod tests {
     use super::super::tail::{LARGE, Tails};
     use super::*;
     use crate::bus::Bus;
-    use crate::runner::log::{Lock, Writer};
+    use musher_log::{Lock, Writer};
 
     fn piece(place: &mut FollowPosition) -> usize {
         let Next::Events(events) = place.next().unwrap() else { panic!("there is no piece") };

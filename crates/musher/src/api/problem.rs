@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use super::asks::AskReply;
 use crate::journal::JournalError;
 use crate::pool::RunName;
-use crate::runner::log::LogError;
+use musher_log::LogError;
 
 /// A request that was not done. Nothing has changed.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use super::Api;
 use super::problem::ProblemReply;
 use crate::checks::{executed_in_base, obeyed_in_base};
 use crate::config::trust::AcceptedFiles;
-use crate::worktree::{Lane, WorktreeError, WorktreeSlots};
+use musher_git::worktree::{Lane, WorktreeError, WorktreeSlots};
 
 /// The files of the project that mean something to agents' programs, as the branch has them that stories start from.
 #[derive(Debug, Serialize, ToSchema)]

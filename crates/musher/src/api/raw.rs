@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::Api;
 use super::problem::ProblemReply;
 use super::request::{OfRun, Params};
-use crate::runner::log::raw;
+use musher_log::raw;
 
 /// More is not given at once.
 const MAX_RAW_REPLY_BYTES: u64 = 4 * 1024 * 1024;

@@ -13,8 +13,8 @@ use super::Api;
 use super::events::kinds;
 use super::problem::ProblemReply;
 use super::request::{OfRun, Params, bad_query};
-use crate::runner::log::{Cursor, LogError, LogRead, LogReader, lines};
 use matching::Matcher;
+use musher_log::{Cursor, LogError, LogRead, LogReader, lines};
 
 /// Matches when nobody says, and at most.
 const PAGE: usize = 50;

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::Stream;
 use memchr::{memchr, memchr_iter};
 
-use crate::runner::log::Kinds;
+use musher_log::Kinds;
 
 pub(super) const CONTENT_TYPE: &str = "text/event-stream";
 /// Keeps proxies and browsers from giving up a silent stream.

@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::sse;
 use crate::bus::Bus;
-use crate::runner::log::{Cursor, LogError, LogRead, LogReader, is_damage, line_kind};
+use musher_log::{Cursor, LogError, LogRead, LogReader, is_damage, line_kind};
 
 /// How many bytes of a log are read at once.
 pub(super) const PIECE: usize = 48 * 1024;
@@ -232,7 +232,7 @@ mod tests {
     use musher_core::{Event, EventKind, EventScope, Level};
 
     use super::*;
-    use crate::runner::log::{Lock, Writer};
+    use musher_log::{Lock, Writer};
 
     fn say(writer: &mut Writer) {
         let kind = EventKind::Notice { level: Level::Info, code: None, text: "hello".into() };

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use musher_core::RunId;
 
-use crate::runner::log::Cursor;
+use musher_log::Cursor;
 
 /// How many runs one feed follows at most.
 pub(super) const MAX_FOLLOWED_RUNS: usize = 32;

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use musher_runtime::{ProjectFile, Snapshot};
 
 use super::check::Check;
+use super::executed::{executed_files, obeyed_files};
 use crate::config::ProjectConfig;
 use crate::config::trust::AcceptedFiles;
-use crate::git::{Branch, Commit, Git, GitError};
 use crate::runtimes;
+use musher_git::{Branch, Commit, Git, GitError};
 
 /// The files that the programs of a project's agents would execute, as a commit has them. What is copied into a worktree
 /// comes from the checkout.
@@ -18,7 +19,7 @@ pub(crate) async fn executed(
     files: &'static [ProjectFile],
     copied: &[PathBuf],
 ) -> Result<Snapshot, GitError> {
-    let mut snapshot = git.executed_files(commit, files).await?;
+    let mut snapshot = executed_files(git, commit, files).await?;
     if !files.is_empty() && !copied.is_empty() {
         let (root, copied) = (git.root().to_owned(), copied.to_vec());
         let looked = tokio::task::spawn_blocking(move || Snapshot::of_folder(&root, files));
@@ -51,7 +52,7 @@ pub(crate) async fn obeyed_in_base(
     project: &ProjectConfig,
 ) -> Result<Vec<String>, GitError> {
     match base(git, project).await? {
-        Some(commit) => git.obeyed_files(&commit, runtimes::project_files()).await,
+        Some(commit) => obeyed_files(git, &commit, runtimes::project_files()).await,
         None => Ok(Vec::new()),
     }
 }

@@ -133,7 +133,7 @@ mod tests {
         let site = CheckContext {
             repo: Ok(repo.path().to_owned()),
             state: Err(CheckTrouble { says: String::new(), fix: String::new() }),
-            git_env: crate::git::GitEnv::default(),
+            git_env: musher_git::GitEnv::default(),
             environment,
         };
         assert!(!service.key_variables.is_empty());

@@ -6,8 +6,8 @@ use super::{files, rules};
 use crate::config::local::LocalFile;
 use crate::config::trust::{self, TrustState};
 use crate::config::{self, ConfigErrors, PROJECT_FILE, ProjectConfig};
-use crate::git::{Branch, Git, GitError};
 use crate::runtimes;
+use musher_git::{Branch, Git, GitError};
 
 /// Looks at the project, and gives it if it can be used.
 pub(super) async fn checks(site: &CheckContext) -> (Option<ProjectConfig>, Vec<Check>) {

@@ -13,7 +13,7 @@ use super::runners::{self, Alive, RunnerStop};
 use super::{CliError, CliExit, out, tell};
 use crate::client::views::{ApiReceipt, ApiRun, Runs};
 use crate::client::{Client, ClientError};
-use crate::runner::log::outcome;
+use musher_log::outcome;
 
 /// How many runs are told at the same time.
 const MAX_PARALLEL_STOPS: usize = 16;

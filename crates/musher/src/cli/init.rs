@@ -11,10 +11,10 @@ use super::{CliError, CliExit, out};
 use crate::checks::{usual_key, version_of};
 use crate::config::init::{Detected, Means, detect, draft};
 use crate::config::{self, PROJECT_FILE, trust};
-use crate::git::Git;
 use crate::home::Home;
 use crate::runtimes;
 use crate::supervisor::git_env;
+use musher_git::Git;
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {

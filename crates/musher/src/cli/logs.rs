@@ -16,10 +16,10 @@ use super::terminal::Interrupts;
 use super::{CliError, CliExit, out, tell};
 use crate::client::views::{ApiRun, Events};
 use crate::client::{ApiProblem, Client, ClientError, SseMessage, StreamFollower, StreamUpdate};
-use crate::runner::log::Cursor;
-use crate::runner::wire::DeltaLine;
 use flow::{Flow, LogChunk};
 use in_place::InPlace;
+use musher_log::Cursor;
+use musher_log::wire::DeltaLine;
 
 #[derive(Debug, Args)]
 pub(crate) struct Logs {

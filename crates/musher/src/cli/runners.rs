@@ -6,9 +6,9 @@ use musher_core::RunId;
 
 use crate::home::Home;
 use crate::runner::end;
-use crate::runner::log::Lock;
 use crate::runner::spec::RunSpec;
-use crate::runner::wire::RunCommand;
+use musher_log::Lock;
+use musher_log::wire::RunCommand;
 
 /// A runner that is alive.
 #[derive(Debug)]

@@ -17,7 +17,8 @@ use crate::journal::Claim;
 use crate::logging::{LogFormat, SAID_IN_WORDS, ServerLog};
 use crate::runner::launch;
 use crate::supervisor::{self, Supervisor};
-use crate::{fail, runtimes, secrets};
+use crate::{runtimes, secrets};
+use musher_os::fail;
 
 /// Serves one project.
 #[derive(Debug, Args)]

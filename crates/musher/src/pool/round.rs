@@ -17,8 +17,8 @@ use super::log_lines::FactLine;
 use super::unsaid::{UnsaidPrompts, unsaid};
 use super::waiting::Waiting;
 use super::wish::{Unresolved, Wish, resolve};
-use crate::fail;
 use crate::journal::{DecidedStep, Journal, JournalBatch, JournalError, KeptReply};
+use musher_os::fail;
 
 /// How many inputs are committed together at most. More would make the first of them wait.
 const MAX_ROUND_INPUTS: usize = 256;

@@ -15,8 +15,8 @@ use tokio::task::JoinSet;
 use super::folder::{self, RunFolder};
 use super::socket::{bridged, next_line, say};
 use super::tools::{OwnTools, PreparedTools};
-use super::wire::{FromRunner, PROTOCOL, ToRunner};
 use crate::mcp::run::RunStory;
+use musher_log::wire::{FromRunner, PROTOCOL, ToRunner};
 
 /// Bridges at once; an agent needs one, and those of its helpers one each.
 const BRIDGES: usize = 64;

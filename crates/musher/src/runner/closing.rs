@@ -6,9 +6,9 @@ use musher_core::{ErrorClass, ErrorInfo, Lineage, SessionEnded};
 use musher_runtime::{Environment, now_ms, sweep};
 
 use super::launch;
-use super::log::{Lock, LockError, Lost, close_lost, outcome};
 use super::spec::RunSpec;
 use crate::runtimes;
+use musher_log::{Lock, LockError, Lost, close_lost, outcome};
 
 /// Why a log was not closed.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use musher_core::{Channel, Delta, EventKind, EventScope, ItemId};
 use tokio::sync::mpsc;
 
-use super::wire::{DeltaLine, FromRunner};
+use musher_log::wire::{DeltaLine, FromRunner};
 
 /// How much of an item is kept for those who come late; the whole of it comes with its event.
 const KEPT: usize = 64 * 1024;

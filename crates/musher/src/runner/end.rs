@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use super::closing::{Unclosed, close_dead, close_left};
 use super::force::{self, EndDeadlines};
 use super::link::{Link, LinkError};
-use super::log::Lock;
-use super::wire::{FromRunner, RunCommand};
+use musher_log::Lock;
+use musher_log::wire::{FromRunner, RunCommand};
 
 /// How often a runner is looked at that does not answer.
 const SILENT_RUNNER_POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use musher_runtime::OtherProcess;
 
 use super::launch;
-use super::log::Lock;
-use super::wire::RunCommand;
+use musher_log::Lock;
+use musher_log::wire::RunCommand;
 
 /// How long the kernel gets to take a killed runner's lock away.
 const LOCK_RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -39,11 +39,16 @@ impl EndDeadlines {
     }
 }
 
+/// Whoever holds the lock, ourselves aside: the runner, and a child of it that has not come to its own program yet.
+fn holders(folder: &Path) -> Vec<OtherProcess> {
+    OtherProcess::holding(&Lock::path(folder))
+}
+
 /// Wakes the runner of the run in this folder, if somebody has stopped it; whether somebody had.
 ///
 /// It reads all of `/proc`, so it belongs on a thread that may block.
 pub fn wake(folder: &Path) -> bool {
-    let stopped = Lock::holders(folder).into_iter().filter(|holder| holder.is_stopped());
+    let stopped = holders(folder).into_iter().filter(|holder| holder.is_stopped());
     stopped.map(OtherProcess::wake).count() > 0
 }
 
@@ -55,7 +60,7 @@ pub fn kill(folder: &Path, why: &str) -> io::Result<()> {
     let began = Instant::now();
     let mut noted = false;
     while Lock::is_held(folder)? {
-        let holders = Lock::holders(folder);
+        let holders = holders(folder);
         if !holders.is_empty() && !noted {
             launch::note(folder, why);
             noted = true;

@@ -19,13 +19,13 @@ use tracing::warn;
 
 use super::deltas::Deltas;
 use super::folder::{RunFolder, sessions};
-use super::log::raw::RawWriter;
-use super::log::{Lock, LockError, LogError, Writer};
 use super::socket::{self, SocketContext};
 use super::spec::{RunSpec, SpecError};
 use super::tools::{OwnTools, PreparedTools};
 use crate::runtimes;
 use keeping::Keeping;
+use musher_log::raw::RawWriter;
+use musher_log::{Lock, LockError, LogError, Writer};
 
 /// Events that are written with one call, at most.
 const BATCH: usize = 256;
@@ -121,7 +121,7 @@ struct Hosting {
     deltas: Deltas,
     door: SocketContext,
     commands: mpsc::Receiver<socket::SocketCommand>,
-    watchers: mpsc::Receiver<mpsc::Sender<super::wire::FromRunner>>,
+    watchers: mpsc::Receiver<mpsc::Sender<musher_log::wire::FromRunner>>,
     paused: watch::Sender<Option<String>>,
     /// Somebody wants the run to end, so that it no longer waits for room on the disk.
     ending: watch::Sender<bool>,

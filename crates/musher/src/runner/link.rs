@@ -10,7 +10,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use super::folder::{self, RunFolder};
 use super::socket::next_line;
-use super::wire::{CommandRefused, FromRunner, RunCommand, ToRunner};
+use musher_log::wire::{CommandRefused, FromRunner, RunCommand, ToRunner};
 
 /// How long a runner may take to say who it is.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);

@@ -10,9 +10,9 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::task::TaskTracker;
 
-use super::folder;
 use super::tools::OwnTools;
-use super::wire::{
+use super::{commands, folder};
+use musher_log::wire::{
     CommandRefused, FromRunner, MAX_WIRE_LINE_BYTES, PROTOCOL, RunCommand, ToRunner,
 };
 
@@ -194,12 +194,13 @@ pub(super) async fn obey(
             Some(taken) => taken.clone(),
             None => {
                 let ends = command.ends();
-                let taken = session.deliver(command.into_session(&id)).await;
+                let taken = session.deliver(commands::for_session(command, &id)).await;
                 if ends {
                     ending.send_replace(true);
                 }
-                let taken =
-                    taken.map(|seq| if ends { 0 } else { seq }).map_err(CommandRefused::from);
+                let taken = taken
+                    .map(|seq| if ends { 0 } else { seq })
+                    .map_err(|why| commands::refused(&why));
                 if order.len() >= REMEMBERED
                     && let Some(oldest) = order.pop_front()
                 {

@@ -8,21 +8,21 @@ use std::time::{Duration, Instant};
 use super::SupervisorContext;
 use super::assign::Assignment;
 use super::attend::Attendants;
-use crate::fail;
-use crate::git::{Author, Branch, Commit, GitError, Merged, RecoveryName};
 use crate::home::write_whole;
 use crate::journal::RunsQuery;
 use crate::runner::closing::{Unclosed, close_dead};
 use crate::runner::launch;
-use crate::runner::log::{Lock, is_begun};
 use crate::runner::spec::RunSpec;
-use crate::runner::wire::RunCommand;
-use crate::worktree::{self, Lane, WorktreeError};
 use musher_core::pool::{Action, DeliveryKind, PoolInput, Slot, TextKey, Wear};
 use musher_core::{
     Answer, BranchRef, CommandId, ErrorClass, ErrorInfo, RunId, RunPlan, SlotId, StoryId, Usd,
     WorktreeStart,
 };
+use musher_git::worktree::{self, Lane, WorktreeError};
+use musher_git::{Author, Branch, Commit, GitError, Merged, RecoveryName};
+use musher_log::wire::RunCommand;
+use musher_log::{Lock, is_begun};
+use musher_os::fail;
 use tracing::{Instrument, Span, debug, error, info_span, warn};
 
 /// What cannot be done now is tried again after this long.

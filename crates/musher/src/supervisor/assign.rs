@@ -16,14 +16,14 @@ use super::SupervisorContext;
 use crate::checks::executed;
 use crate::config::trust::AcceptedFiles;
 use crate::config::{self, AgentConfig, EnvSource, ProjectConfig};
-use crate::git::{Branch, GitError};
 use crate::journal::JournalError;
 use crate::runner::sessions;
 use crate::runner::spec::{
     self, FilesSpec, KeyFrom, ModelSpec, Resuming, RunBounds, RunSpec, SystemWords, VERSION,
 };
 use crate::runtimes;
-use crate::worktree::{Lane, WorktreeError, WorktreeSlots};
+use musher_git::worktree::{Lane, WorktreeError, WorktreeSlots};
+use musher_git::{Branch, GitError};
 
 /// What a run is to be, as the pool has planned it.
 #[derive(Debug, Clone)]

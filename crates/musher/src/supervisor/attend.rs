@@ -21,12 +21,12 @@ use super::insist::Insistence;
 use super::mailbox::Mailbox;
 use super::persist::persist;
 use crate::bus::Bus;
-use crate::fail;
 use crate::pool::PoolHandle;
 use crate::runner::link::Link;
-use crate::runner::log::{Lock, LogError, LogRead, LogReader, lines, outcome};
 use crate::runner::spec::RunSpec;
-use crate::runner::wire::{CommandRefused, FromRunner, PROTOCOL, RunCommand};
+use musher_log::wire::{CommandRefused, FromRunner, PROTOCOL, RunCommand};
+use musher_log::{Lock, LogError, LogRead, LogReader, lines, outcome};
+use musher_os::fail;
 
 /// How often a runner that does not answer is looked for.
 const LOST_RUNNER_CHECK_INTERVAL: Duration = Duration::from_secs(1);

@@ -4,7 +4,7 @@ use musher_core::pool::RunReport;
 use musher_core::{CommandId, Event, EventKind, Ledger, Lineage, Origin, RunId, SessionId};
 
 use crate::bus::QueuedPrompt;
-use crate::runner::log::Kinds;
+use musher_log::Kinds;
 
 /// Listens to one run.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use musher_core::{ErrorClass, ErrorInfo, RunId};
 use uuid::Uuid;
 
 use super::SupervisorContext;
-use crate::runner::log::{Lock, is_begun};
 use crate::runner::spec::RunSpec;
+use musher_log::{Lock, is_begun};
 
 /// How much of the journal's id is in the mark of a process; the rest of the mark is the run's own.
 const JOURNAL: usize = 16;

@@ -8,7 +8,7 @@ use musher_runtime::OtherProcess;
 use tokio::time::Instant;
 
 use crate::runner::force::{self, EndDeadlines};
-use crate::runner::wire::RunCommand;
+use musher_log::wire::RunCommand;
 
 /// How often a runner is looked at that was told to end, and any other one.
 const ENDING_RUNNER_POLL_INTERVAL: Duration = Duration::from_secs(1);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use musher_core::CommandId;
 use tokio::sync::Notify;
 
-use crate::runner::wire::RunCommand;
+use musher_log::wire::RunCommand;
 
 /// A command for a runner, under the name by which it is done once.
 pub(super) type RunnerCommand = (CommandId, RunCommand);

@@ -1,12 +1,12 @@
 //! Searches the work of runs for secrets: at the end of a run, and before a branch is merged.
 
 use super::act::{Actor, named};
-use crate::git::{Branch, DiffScope, GitDiff};
 use crate::journal::RunsQuery;
 use crate::secrets;
-use crate::worktree::{Lane, WorktreeError};
 use musher_core::pool::{PoolInput, SecretPlace};
 use musher_core::{BranchRef, CommandId, RunId, SlotId};
+use musher_git::worktree::{Lane, WorktreeError};
+use musher_git::{Branch, DiffScope, GitDiff};
 
 impl Actor {
     /// Searches a branch that is to be merged. What follows from the places is for the pool to decide.

@@ -9,9 +9,9 @@ use crate::home::Home;
 use crate::journal::{Journal, JournalError, JournalFindings, Owner};
 use crate::runner::closing::{Unclosed, close_dead};
 use crate::runner::end;
-use crate::runner::log::{Lock, outcome};
 use crate::runner::spec::RunSpec;
-use crate::runner::wire::RunCommand;
+use musher_log::wire::RunCommand;
+use musher_log::{Lock, outcome};
 
 /// How many runs are named one by one.
 const NAMED: usize = 20;

@@ -4,8 +4,8 @@ use musher_core::pool::TextKey;
 use musher_core::{CommandId, ErrorInfo, PromptId, RunKind};
 
 use super::SupervisorContext;
-use crate::runner::log::{LogError, OpenEnds, open_ends};
 use crate::runner::spec::{RunSpec, SpecPrompt};
+use musher_log::{LogError, OpenEnds, open_ends};
 
 /// What nobody knows an agent to have heard.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Pages of a run's log, and what the agent itself wrote.
 
-use musher::runner::log::raw::RawWriter;
-use musher::runner::log::{Cursor, Lock, LogReader, Writer};
+use musher_log::raw::RawWriter;
+use musher_log::{Cursor, Lock, LogReader, Writer};
 use serde_json::json;
 
 use crate::rig::Rig;

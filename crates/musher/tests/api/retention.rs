@@ -1,7 +1,7 @@
 //! What was cleaned away: whoever comes back to a place in it is told, and goes on with what is still there.
 
-use musher::runner::log::{Lock, Writer};
 use musher_core::RunId;
+use musher_log::{Lock, Writer};
 use serde_json::{Value as Json, json};
 
 use crate::rig::{Log, Rig};

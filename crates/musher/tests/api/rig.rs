@@ -13,18 +13,18 @@ use musher::api::{self, Access, ApiContext, Code};
 use musher::bus::Bus;
 use musher::checks;
 use musher::config;
-use musher::git::{Branch, Git, GitEnv};
 use musher::home::{AccessToken, Home, TokenStore};
 use musher::journal::{Journal, Views};
 use musher::pool::{Pool, PoolHandle};
-use musher::runner::log::{Lock, Writer};
 use musher::settings::ServerSettings;
-use musher::worktree::{SlotFiles, WorktreeSlots};
 use musher_core::pool::{PoolInput, PoolLimits, RunReport, Seat, Team};
 use musher_core::{
     ErrorClass, ErrorInfo, Event, EventKind, EventScope, Level, Outcome, RunId, SessionEnded,
     StoryId,
 };
+use musher_git::worktree::{SlotFiles, WorktreeSlots};
+use musher_git::{Branch, Git, GitEnv};
+use musher_log::{Lock, Writer};
 use musher_runtime::Environment;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use http_body_util::BodyExt;
-use musher::runner::log::{Lock, Writer};
 use musher_core::pool::PoolInput;
 use musher_core::{ErrorClass, ErrorInfo};
+use musher_log::{Lock, Writer};
 use proptest::prelude::*;
 
 use crate::rig::{Rig, notice};

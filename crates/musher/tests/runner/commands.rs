@@ -1,7 +1,7 @@
 //! What a person says to a run: durable before anybody says so, and done once.
 
-use musher::runner::wire::{FromRunner, RunCommand};
 use musher_core::{Answer, ClosedBy, EventKind, Outcome};
+use musher_log::wire::{FromRunner, RunCommand};
 
 use crate::rig::{PATIENCE, Rig};
 

@@ -3,9 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use musher::runner::log::Lock;
-use musher::runner::wire::FromRunner;
 use musher_core::{EventKind, Outcome};
+use musher_log::Lock;
+use musher_log::wire::FromRunner;
 use musher_testkit::proc;
 
 use crate::rig::{PATIENCE, Rig, program};
@@ -77,7 +77,7 @@ async fn a_runner_takes_words_only_in_its_own_folder_and_hands_on_text_in_flight
     let line = heard.await.unwrap();
     assert!("one two three four five six seven".contains(line.text.as_str()), "{line:?}");
     let id = "stop-1".parse().unwrap();
-    let stopped = link.ask(id, musher::runner::wire::RunCommand::Kill).await.unwrap();
+    let stopped = link.ask(id, musher_log::wire::RunCommand::Kill).await.unwrap();
     assert_eq!(stopped, Ok(()));
     rig.until_free().await;
     assert_eq!(rig.outcome().unwrap().outcome, Outcome::Stopped);
@@ -127,7 +127,7 @@ async fn a_runner_says_nothing_to_another_user() {
         Err(_) => println!("NOT TRIED: no process may change its user here"),
     }
     let mut link = rig.link().await;
-    link.ask("k".parse().unwrap(), musher::runner::wire::RunCommand::Kill).await.unwrap().unwrap();
+    link.ask("k".parse().unwrap(), musher_log::wire::RunCommand::Kill).await.unwrap().unwrap();
     rig.until_free().await;
 }
 
@@ -155,7 +155,7 @@ async fn the_lock_tells_who_lives() {
     rig.launch();
     assert!(Lock::is_held(&rig.run()).unwrap());
     let mut link = rig.link().await;
-    let kill = musher::runner::wire::RunCommand::Kill;
+    let kill = musher_log::wire::RunCommand::Kill;
     link.ask("k".parse().unwrap(), kill).await.unwrap().unwrap();
     let end = tokio::time::timeout(Duration::from_secs(20), async {
         while let Ok(Some(_)) = link.next().await {}

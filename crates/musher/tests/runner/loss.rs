@@ -1,7 +1,7 @@
 //! A runner that dies: what it wrote is kept, what it started is found, and the run gets its end.
 
-use musher::runner::log::{Lock, Lost, close_lost};
 use musher_core::{ClosedBy, ErrorClass, ErrorInfo, EventKind, Outcome, TurnOutcome};
+use musher_log::{Lock, Lost, close_lost};
 use musher_testkit::proc;
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use musher::runner::launch;
 use musher::runner::link::Link;
-use musher::runner::log::{Lock, LogRead, LogReader, lines};
 use musher::runner::spec::{RunBounds, RunSpec, VERSION};
 use musher_core::{Event, RunId, SessionEnded};
+use musher_log::{Lock, LogRead, LogReader, lines};
 use tempfile::TempDir;
 
 /// Nothing here takes longer, except what is broken.
@@ -107,7 +107,7 @@ impl Rig {
     }
 
     pub(crate) fn outcome(&self) -> Option<SessionEnded> {
-        musher::runner::log::outcome::read(&self.run()).unwrap()
+        musher_log::outcome::read(&self.run()).unwrap()
     }
 
     /// What the run's processes carry.

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use musher::runner::log::{Lock, LogReader};
 use musher_core::{ClosedBy, Event, EventKind};
+use musher_log::{Lock, LogReader};
 use musher_runtime::MARK;
 use serde_json::{Value as Json, json};
 

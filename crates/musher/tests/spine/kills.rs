@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use musher::fail;
+use musher_os::fail;
 use musher_testkit::books::{Balance, Books};
 use musher_testkit::proc;
 use serde_json::{Value as Json, json};

@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use musher::runner::log::raw;
 use musher_core::RawRef;
+use musher_log::raw;
 use serde_json::{Value as Json, json};
 
 use crate::rig::{Project, runner_pid};

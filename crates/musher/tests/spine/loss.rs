@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use musher::runner::log::{Lock, Writer};
+use musher_log::{Lock, Writer};
 use serde_json::json;
 
 use crate::rig::{PATIENCE, Project, Server, WORKERS, kill_runner};

@@ -6,10 +6,10 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use musher::config;
-use musher::runner::log::{Lock, LogRead, LogReader, lines};
 use musher::runner::spec::RunSpec;
 use musher::runtimes;
 use musher_core::{Event, EventKind, ItemBody};
+use musher_log::{Lock, LogRead, LogReader, lines};
 use musher_testkit::{proc, programs};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;

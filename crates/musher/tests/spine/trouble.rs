@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use musher::runner::log::{Lock, Writer};
+use musher_log::{Lock, Writer};
 use serde_json::json;
 
 use crate::rig::{Project, WORKERS, kill_runner};

@@ -1,5 +1,6 @@
 //! What a server does is in its log: nothing prints past it, no error is dropped without a word, no retry is silent.
 
+use super::tables::SHIPPED;
 use super::{none, numbered, read, root, rust_files, shown, without_comments};
 
 /// Files that wait in a loop and try nothing again, or whose callers tell it.
@@ -7,7 +8,7 @@ const NO_RETRIES: &[(&str, &str)] = &[
     ("api/conflicts.rs", "it rests between two looks, so that others get the machine"),
     ("api/follow.rs", "it waits for a log that has not begun"),
     ("api/lines.rs", "it rests between two looks, so that others get the machine"),
-    ("git/odd.rs", "it looks after a git that is at work"),
+    ("musher-git/odd.rs", "it looks after a git that is at work"),
     (
         "home.rs",
         "a server that was killed may hold the lock for half a second; then the error is told",
@@ -15,8 +16,8 @@ const NO_RETRIES: &[(&str, &str)] = &[
     ("logging/file.rs", "the log is not there yet"),
     ("logging/sink.rs", "the log is ending"),
     ("mcp/tool_server.rs", "it sends signs of life"),
+    ("musher-log/lock.rs", "it waits for a moment; then the error is told"),
     ("runner/force.rs", "it waits for the death of what it has killed; then the error is told"),
-    ("runner/log/lock.rs", "it waits for a moment; then the error is told"),
     ("supervisor.rs", "it looks at the clock and at the journal"),
 ];
 
@@ -27,11 +28,17 @@ fn shipped(text: &str) -> String {
     code[..end].to_owned()
 }
 
-/// The files of the server and of runners, each with its place below `crates/musher/src`.
+/// The files of the server and of runners, each with its place: below `crates/musher/src`, or with the name of its crate.
 fn server_files() -> impl Iterator<Item = (String, String)> {
-    let top = root().join("crates/musher/src");
+    let crates = root().join("crates");
     rust_files().into_iter().filter_map(move |path| {
-        let place = path.strip_prefix(&top).ok()?.to_string_lossy().into_owned();
+        let path_in_crates = path.strip_prefix(&crates).ok()?.to_string_lossy().into_owned();
+        let (package, place) = path_in_crates.split_once("/src/")?;
+        let place = match package {
+            "musher" => place.to_owned(),
+            "musher-git" | "musher-log" | "musher-os" => format!("{package}/{place}"),
+            _ => return None,
+        };
         let aside = place.starts_with("cli") || place.contains("/tests");
         (!aside).then(|| (place, shipped(&read(&path))))
     })
@@ -52,7 +59,7 @@ fn what_a_server_has_to_say_is_a_line_of_its_log() {
 #[test]
 fn an_error_that_is_dropped_says_why_in_its_name() {
     let ours = |path: &String| {
-        ["crates/musher/src", "crates/musher-runtime/src"].iter().any(|top| path.starts_with(top))
+        SHIPPED.iter().any(|(package, _)| path.starts_with(&format!("crates/{package}/src")))
             && !path.contains("/tests")
     };
     let files = rust_files().into_iter().filter(|path| ours(&shown(path)));

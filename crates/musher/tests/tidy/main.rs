@@ -13,9 +13,11 @@ mod voice;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use tables::{
-    API, Exception, IMPORTS, Lines, PRODUCT_IMPORTS, VENDOR_EXCEPTIONS, VENDOR_FOLDERS, VENDORS,
+    API, Exception, IMPORTS, LEAVES, Lines, OF_THE_TOP, PRODUCT_IMPORTS, SHIPPED,
+    VENDOR_EXCEPTIONS, VENDOR_FOLDERS, VENDORS,
 };
 
 /// Files are read from the top, in one sitting.
@@ -122,9 +124,9 @@ fn no_lint_is_silenced_no_test_is_skipped_and_nothing_is_left_unfinished() {
 fn no_vendor_is_named_outside_its_own_folder() {
     let mut used = vec![false; VENDOR_EXCEPTIONS.len()];
     let mut broken = Vec::new();
-    let sources = ["musher-core", "musher-runtime", "musher-web", "musher"]
-        .into_iter()
-        .flat_map(|package| files(&root().join("crates").join(package).join("src")));
+    let sources = SHIPPED
+        .iter()
+        .flat_map(|(package, _)| files(&root().join("crates").join(package).join("src")));
     for path in sources.chain(web_files("src")) {
         let file = shown(&path);
         let inside = |folder: &&str| {
@@ -192,8 +194,40 @@ fn musher_runtime_does_not_know_the_product() {
 }
 
 #[test]
+fn a_crate_that_ships_knows_only_those_that_stand_below_it() {
+    let mut broken = Vec::new();
+    for (package, allowed) in SHIPPED {
+        let known = dependencies(package).into_iter().filter(|name| name.starts_with("musher"));
+        let more = known.filter(|name| !allowed.contains(&name.as_str()));
+        broken.extend(more.map(|name| format!("{package} must not know {name}")));
+    }
+    none(broken);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "cargo is asked, and it ends by itself")]
+fn no_leaf_crate_knows_the_network_a_database_or_the_command_line() {
+    let mut broken = Vec::new();
+    for leaf in LEAVES {
+        let tree = Command::new(env!("CARGO"))
+            .args(["tree", "--offline", "--locked", "--edges", "normal,build", "--prefix", "none"])
+            .args(["--format", "{p}", "--package", leaf])
+            .current_dir(root())
+            .output()
+            .expect("cargo can be asked");
+        let listed = String::from_utf8_lossy(&tree.stdout);
+        assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+        assert!(listed.starts_with(leaf), "{listed}");
+        let names = listed.lines().filter_map(|line| line.split(' ').next());
+        let found = names.filter(|name| OF_THE_TOP.contains(name));
+        broken.extend(found.map(|name| format!("{leaf} must not know {name}")));
+    }
+    none(broken);
+}
+
+#[test]
 fn nothing_that_ships_depends_on_the_testkit_or_the_benchmark() {
-    for shipped in ["musher-core", "musher-runtime", "musher-web", "musher"] {
+    for (shipped, _) in SHIPPED {
         let known = dependencies(shipped);
         assert!(
             !known.iter().any(|name| name == "musher-testkit"),

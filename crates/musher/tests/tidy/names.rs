@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::tables::SHIPPED;
 use crate::{files, none, numbered, read, root, shown, without_comments};
-
-const SHIPPED: &[&str] = &["musher-core", "musher-runtime", "musher-web", "musher"];
 
 /// Words that stand for something else in the name of a type or a module, and what to write instead.
 const METAPHORS: &[(&str, &str)] = &[
@@ -116,8 +115,9 @@ enum Visibility {
 
 /// Every file that ships, without its comments and its tests.
 fn shipped() -> impl Iterator<Item = (String, String)> {
-    let sources =
-        SHIPPED.iter().flat_map(|package| files(&root().join("crates").join(package).join("src")));
+    let sources = SHIPPED
+        .iter()
+        .flat_map(|(package, _)| files(&root().join("crates").join(package).join("src")));
     sources.filter(|path| is_shipped(path)).map(|path| {
         let text = read(&path);
         let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();

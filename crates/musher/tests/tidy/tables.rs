@@ -66,12 +66,11 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("json", &[]),
     ("needles", &[]),
     ("process", &["process", "json", "task", "needles"]),
-    ("untrusted", &["untrusted"]),
     ("session", &["session", "process", "task", "clock", "tools", "needles", API]),
     ("peer", &["peer"]),
     ("claude_code", &["claude_code", "session", "process", "peer", "json", "model", API]),
     ("script", &["script", "session", "process", "peer", API]),
-    ("tools", &["tools", "process", "task", "untrusted", API]),
+    ("tools", &["tools", "process", "task", API]),
     ("model", &["model", "session", "process", "tools", "clock", API]),
     ("anthropic", &["model", API]),
     ("gemini", &["model", API]),
@@ -79,39 +78,34 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
 ];
 /// Which modules of musher a part may name. The command line is the top and may name all.
 pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
-    ("git", &["git", "fail"]),
-    ("worktree", &["worktree", "git"]),
     ("config", &["config"]),
     ("home", &["home"]),
     ("runtimes", &[]),
-    ("reserved_space", &[]),
     ("logging", &["logging"]),
-    ("checks", &["checks", "config", "git", "home", "runtimes"]),
+    ("checks", &["checks", "config", "home", "runtimes"]),
     ("mcp", &["mcp", "client"]),
-    ("runner", &["runner", "runtimes", "mcp", "reserved_space"]),
+    ("runner", &["runner", "runtimes", "mcp"]),
     ("bus", &["runner"]),
-    ("journal", &["journal", "reserved_space"]),
-    ("pool", &["pool", "journal", "fail"]),
+    ("journal", &["journal"]),
+    ("pool", &["pool", "journal"]),
     ("settings", &["config", "pool"]),
-    ("secrets", &["git", "runner"]),
+    ("secrets", &["runner"]),
     ("client", &["client"]),
     (
         "api",
         &[
-            "api", "bus", "checks", "config", "git", "home", "journal", "mcp", "pool", "runner",
-            "runtimes", "secrets", "settings", "worktree",
+            "api", "bus", "checks", "config", "home", "journal", "mcp", "pool", "runner",
+            "runtimes", "secrets", "settings",
         ],
     ),
     (
         "supervisor",
         &[
             "supervisor",
-            "fail",
             "api",
             "bus",
             "checks",
             "config",
-            "git",
             "home",
             "journal",
             "pool",
@@ -119,9 +113,26 @@ pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
             "runtimes",
             "secrets",
             "settings",
-            "worktree",
         ],
     ),
 ];
+/// The crates that ship, each with those of ours that it may know.
+pub(crate) const SHIPPED: &[(&str, &[&str])] = &[
+    ("musher-core", &[]),
+    ("musher-os", &[]),
+    ("musher-git", &["musher-core", "musher-os"]),
+    ("musher-log", &["musher-core", "musher-os"]),
+    ("musher-runtime", &["musher-core", "musher-os"]),
+    ("musher-web", &[]),
+    (
+        "musher",
+        &["musher-core", "musher-git", "musher-log", "musher-os", "musher-runtime", "musher-web"],
+    ),
+];
+/// What only a crate at the top has: the network, a database, the command line.
+pub(crate) const OF_THE_TOP: &[&str] =
+    &["axum", "clap", "hyper", "reqwest", "rmcp", "rusqlite", "rustls", "utoipa"];
+/// The crates that must not know it, not even by way of others.
+pub(crate) const LEAVES: &[&str] = &["musher-core", "musher-os", "musher-git", "musher-log"];
 /// The types that the crate shows to others.
 pub(crate) const API: &str = "(public types)";

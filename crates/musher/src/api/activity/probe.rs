@@ -6,7 +6,7 @@ use musher_core::{Ask, Event, EventKind, ItemBody, RunId, SlotId, ToolUpdate};
 use tokio::sync::watch;
 
 use super::super::Shared;
-use crate::runner::log::{Cursor, Kinds, LogError, LogRead, LogReader, lines};
+use musher_log::{Cursor, Kinds, LogError, LogRead, LogReader, lines};
 
 /// Events that are looked at when a log is looked at for the first time; more of them if those tell nothing.
 const FIRST_PROBE_EVENTS: [u64; 2] = [64, 1024];

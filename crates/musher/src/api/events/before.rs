@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use super::{Close, Ends, MAX_SCANNED_BYTES, PAGE_BYTES, PIECE};
-use crate::runner::log::{Cursor, Kinds, LogError, LogRead, LogReader, is_damage, lines};
+use musher_log::{Cursor, Kinds, LogError, LogRead, LogReader, is_damage, lines};
 
 /// At least so many events are looked at in one stride, so that rare kinds are found in few of them.
 const STRIDE: u64 = 512;

@@ -11,7 +11,7 @@ use super::super::follow::delta;
 use super::super::place::{FollowPosition, Next};
 use super::super::problem::ProblemReply;
 use super::super::sse;
-use crate::runner::log::Cursor;
+use musher_log::Cursor;
 
 /// A run that a feed follows.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::DiffLineReply;
-use crate::git::LineKind;
+use musher_git::LineKind;
 
 /// Blocks of more lines are rewritten rather than corrected, and marks in them would only confuse.
 const MAX_MARKED_LINES: usize = 40;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 
 use super::{Budget, DiffHunk, DiffLineReply, marks};
-use crate::git::LineKind;
+use musher_git::LineKind;
 
 /// Lines around each change.
 const CONTEXT: usize = 3;

@@ -9,7 +9,7 @@ use musher_core::{
 use serde::Deserialize;
 
 use super::shape::{MarkKind, Outline, OutlineMark, Span, SpanKind, Turn};
-use crate::runner::log::line_kind;
+use musher_log::line_kind;
 
 /// Letters of a prompt, and of anything else.
 const PROMPT: usize = 120;

@@ -8,7 +8,7 @@ use super::super::Api;
 use super::super::command::given_at;
 use crate::bus::QueuedPrompt;
 use crate::journal::{Busy, JournalError, RunView};
-use crate::runner::log::last_written;
+use musher_log::last_written;
 
 /// A live run that has said nothing for so long is told to be quiet.
 const QUIET_RUN_THRESHOLD: Duration = Duration::from_secs(120);

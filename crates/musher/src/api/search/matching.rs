@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::Match;
-use crate::runner::log::{Kinds, is_damage, line_kind};
+use musher_log::{Kinds, is_damage, line_kind};
 
 /// Letters that are shown before and after the words.
 const BEFORE: usize = 50;

@@ -8,11 +8,11 @@ use tempfile::TempDir;
 
 use super::super::CliError;
 use super::super::door::{self, BoundPort};
-use crate::git::Git;
 use crate::home::Home;
 use crate::journal::Claim;
 use crate::supervisor::{self, Supervisor, git_env};
 use crate::{config, runtimes};
+use musher_git::Git;
 
 const FILES: &[(&str, &str)] = &[
     ("README.md", "# Tools\n\nThree small tools.\n"),

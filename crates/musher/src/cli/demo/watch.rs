@@ -10,7 +10,7 @@ use musher_core::{
 use super::super::text::{one_line, plain};
 use super::super::{CliError, out, terminal};
 use crate::bus::Bus;
-use crate::runner::log::{LogError, LogRead, LogReader, lines};
+use musher_log::{LogError, LogRead, LogReader, lines};
 
 /// The room that an agent's name takes.
 const NAME: usize = 8;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use musher_core::{Channel, Delta, ItemId};
 
-use crate::runner::wire::DeltaLine;
+use musher_log::wire::DeltaLine;
 
 /// How many finished items are remembered; pieces of an older one no longer come.
 const REMEMBERED: usize = 64;

@@ -13,8 +13,8 @@ use super::super::text::visible;
 use crate::checks::{executed_in_base, obeyed_in_base};
 use crate::config::ProjectConfig;
 use crate::config::trust::{AcceptedFiles, TrustError};
-use crate::git::Git;
 use crate::supervisor::git_env;
+use musher_git::Git;
 
 /// The files as the project's branch has them, and what was agreed to before.
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use musher_os::tuning::{give_back_memory, keep_memory};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::super::log::raw::RawWriter;
-use super::super::log::{LogError, Urgency, Writer, close_short};
 use super::{FULL_DISK_RETRY_DELAY, HostError};
+use musher_log::raw::RawWriter;
+use musher_log::{LogError, Urgency, Writer, close_short};
 
 /// What is not pressing is made durable after this long.
 const LAZY_SYNC_DELAY: Duration = Duration::from_secs(1);

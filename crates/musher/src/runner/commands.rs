@@ -1,0 +1,37 @@
+//! What is said over the control socket, as the session hears it.
+
+use musher_core::CommandId;
+use musher_log::wire::{CommandRefused, RunCommand};
+use musher_runtime::{CommandError, SessionCommand};
+
+/// The command for the session. What a person says carries the command's id into the log.
+pub(super) fn for_session(command: RunCommand, id: &CommandId) -> SessionCommand {
+    match command {
+        RunCommand::Prompt { text } => SessionCommand::Prompt { id: id.as_str().into(), text },
+        RunCommand::TakeBack { prompt } => SessionCommand::TakeBack { id: prompt },
+        RunCommand::Steer { text } => SessionCommand::Steer { id: id.as_str().into(), text },
+        RunCommand::Answer { ask, answer } => {
+            SessionCommand::Answer { ask, answer, command: Some(id.clone()) }
+        }
+        RunCommand::Interrupt => SessionCommand::Interrupt,
+        RunCommand::Stop => SessionCommand::Stop,
+        RunCommand::Kill => SessionCommand::Kill,
+    }
+}
+
+/// Why the session did not carry it out, with a code that stays.
+pub(super) fn refused(error: &CommandError) -> CommandRefused {
+    let code = match error {
+        CommandError::Ended => "run_ended",
+        CommandError::NotWaiting => "not_waiting",
+        CommandError::Unsupported(_) => "unsupported",
+        CommandError::NoSuchAsk(_) => "no_such_ask",
+        CommandError::AskClosed { .. } => "ask_closed",
+        CommandError::WrongAnswer { .. } => "wrong_answer",
+        CommandError::Forbidden(_) => "forbidden_by_rule",
+        CommandError::NoTurn => "no_turn",
+        CommandError::BadPrompt(_) => "bad_prompt",
+        CommandError::Busy => "busy",
+    };
+    CommandRefused { code: code.into(), message: error.to_string() }
+}
