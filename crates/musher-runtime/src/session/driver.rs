@@ -5,6 +5,7 @@ mod commands;
 mod files;
 mod hosted;
 mod signals;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -35,6 +36,7 @@ use crate::process::{RunMark, Tap, Weights};
 use crate::{Capabilities, ProjectFile, clock};
 use files::WatchedFiles;
 use hosted::Hosted;
+use state::DriverState;
 
 /// Batches of outputs that may wait for the host; when full, the agent is not listened to and waits.
 const OUTPUTS: usize = 8;
@@ -126,17 +128,10 @@ struct Driver {
     ledger: Ledger,
     work: OpenWork,
     pending: VecDeque<(PromptId, String)>,
-    interrupt_sent: bool,
-    /// When an idle session is closed.
-    close_at: Option<Instant>,
-    /// The agent was told to leave.
-    closed: bool,
+    state: DriverState,
     /// By when an agent that has closed its output must have left.
     mute_by: Option<Instant>,
-    /// The agent says of itself that it is not idle.
-    native_busy: bool,
     warned_of_cost: bool,
-    ending: Option<Ending>,
 }
 
 enum Wake {
@@ -207,13 +202,9 @@ impl Driver {
             turns: SessionTurns::default(),
             work: OpenWork::default(),
             pending: VecDeque::new(),
-            interrupt_sent: false,
-            close_at: None,
-            closed: false,
+            state: DriverState::new(),
             mute_by: None,
-            native_busy: false,
             warned_of_cost: false,
-            ending: None,
         }
     }
 
@@ -324,7 +315,7 @@ impl Driver {
     fn fallback(&mut self, ended: &BackendEnd) -> Option<Running> {
         let resume = self.spec.resume.clone()?;
         let fresh_prompt = resume.fresh_prompt.filter(|_| ended.unknown_session)?;
-        let over = self.ending.is_some() || self.dropped.is_cancelled();
+        let over = self.state.ending().is_some() || self.dropped.is_cancelled();
         if over || self.origin == SessionOrigin::Fallback {
             return None;
         }
@@ -345,16 +336,16 @@ impl Driver {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let ending = self.ending.as_ref().and_then(|ending| ending.interrupting_until);
-        let limits = match self.ending {
-            None => self.clocks.next(self.expected_to_speak()),
-            Some(_) => None,
+        let limits = match &self.state {
+            DriverState::Ending(_) => None,
+            DriverState::Open { .. } | DriverState::Leaving => {
+                self.clocks.next(self.expected_to_speak())
+            }
         };
-        ending
+        limits
             .into_iter()
-            .chain(limits)
             .chain(self.asks.next_deadline())
-            .chain(self.close_at)
+            .chain(self.state.next_deadline())
             .chain(self.leave_by())
             .chain(self.mute_by.filter(|_| !self.end.is_cancelled()))
             .min()
@@ -362,7 +353,8 @@ impl Driver {
 
     /// When an agent that was told to leave, and has nothing more to say, is made to.
     fn leave_by(&self) -> Option<Instant> {
-        let leaving = self.closed && self.turns.open.is_none() && !self.end.is_cancelled();
+        let silent = self.turns.open.is_none() && !self.end.is_cancelled();
+        let leaving = self.state.is_leaving() && silent;
         self.clocks.silent_for(LINGERING_AGENT_TIMEOUT).filter(|_| leaving)
     }
 
@@ -381,15 +373,8 @@ impl Driver {
             let code = Some("ask_waits".to_owned());
             self.emit(EventKind::Notice { level: Level::Warning, code, text });
         }
-        if self.close_at.is_some_and(|at| at <= now) {
-            self.close_at = None;
-            // It claimed to be busy and said nothing more: it is taken to be idle.
-            let words = self.turns.not_taken(None);
-            if std::mem::take(&mut self.native_busy) || words {
-                self.settle();
-            } else {
-                self.close();
-            }
+        if self.state.next_deadline().is_some_and(|at| at <= now) {
+            self.waited_enough();
         }
         if self.leave_by().is_some_and(|by| by <= now) {
             self.end.cancel();
@@ -397,12 +382,9 @@ impl Driver {
         if self.mute_by.is_some_and(|by| by <= now) {
             self.end_mute();
         }
-        if let Some(ending) = &mut self.ending {
-            if ending.interrupting_until.is_some_and(|until| until <= now) {
-                ending.interrupting_until = None;
-                self.end.cancel();
-            }
-        } else if let Some(error) = self.clocks.passed(self.expected_to_speak()) {
+        if self.state.ending().is_none()
+            && let Some(error) = self.clocks.passed(self.expected_to_speak())
+        {
             self.begin_ending(Outcome::TimedOut, Some(error));
         }
     }
@@ -446,7 +428,7 @@ impl Driver {
         self.forget_pending();
         self.count_what_is_left();
         if self.turns.open.is_some() {
-            let cut_short = ending::turn_cut_short(&ended, self.ending.as_ref());
+            let cut_short = ending::turn_cut_short(&ended, self.state.ending());
             self.turn_ended(cut_short, None, ClosedBy::ProcessEnd);
         }
         for ask in self.asks.close_all(ClosedBy::ProcessEnd) {
@@ -459,9 +441,12 @@ impl Driver {
             let message = format!("processes {:?} could not be ended", ended.survivors);
             self.emit(EventKind::Error { error: ErrorInfo::new(ErrorClass::Internal, message) });
         }
-        let dropped = self.dropped.is_cancelled() && self.ending.is_none() && !self.closed;
-        let decided =
-            if dropped { Some(Ending::new(Outcome::Stopped, None)) } else { self.ending.take() };
+        let dropped = self.dropped.is_cancelled();
+        let decided = match std::mem::replace(&mut self.state, DriverState::Leaving) {
+            DriverState::Ending(ending) => Some(ending),
+            DriverState::Open { .. } if dropped => Some(Ending::new(Outcome::Stopped, None)),
+            DriverState::Open { .. } | DriverState::Leaving => None,
+        };
         let (outcome, error) = ending::conclude(&ended, decided, self.turns.last.as_ref(), owes);
         let took = self.clocks.elapsed().as_millis();
         let tail = ended.stderr_tail.map(|tail| self.redactor.text(tail));

@@ -8,6 +8,8 @@ use tokio::time::Instant;
 pub(super) struct ActiveTurn {
     pub(super) prompts: Vec<PromptId>,
     pub(super) model_calls: u32,
+    /// Somebody has told the agent to end it.
+    interrupted: bool,
     started: Instant,
 }
 
@@ -90,8 +92,12 @@ impl SessionTurns {
         let prompts = if named.is_empty() { std::mem::take(&mut self.sent) } else { named };
         self.steered = 0;
         self.count += 1;
-        self.open =
-            Some(ActiveTurn { prompts: prompts.clone(), model_calls: 0, started: Instant::now() });
+        self.open = Some(ActiveTurn {
+            prompts: prompts.clone(),
+            model_calls: 0,
+            interrupted: false,
+            started: Instant::now(),
+        });
         prompts
     }
 
@@ -100,6 +106,17 @@ impl SessionTurns {
         if let Some(turn) = &mut self.open {
             turn.model_calls += 1;
         }
+    }
+
+    /// The agent was told to end the turn. Where none is open there is nothing that could be called interrupted.
+    pub(super) fn interrupt(&mut self) {
+        if let Some(turn) = &mut self.open {
+            turn.interrupted = true;
+        }
+    }
+
+    pub(super) fn was_interrupted(&self) -> bool {
+        self.open.as_ref().is_some_and(|turn| turn.interrupted)
     }
 
     /// Ends the turn; what the runtime left out is filled in.

@@ -60,7 +60,7 @@ impl Driver {
             }
             SessionCommand::Stop => {
                 // Work that is done stays done, even if its process has not left yet.
-                if self.closed {
+                if self.state.is_leaving() {
                     self.end.cancel();
                 } else {
                     self.begin_ending(Outcome::Stopped, None);
@@ -68,7 +68,7 @@ impl Driver {
                 Ok(())
             }
             SessionCommand::Kill => {
-                if !self.closed {
+                if !self.state.is_leaving() {
                     self.begin_ending(Outcome::Stopped, None);
                 }
                 self.kill.cancel();
@@ -79,10 +79,10 @@ impl Driver {
 
     fn take_prompt(&mut self, id: PromptId, text: String) -> Result<(), CommandError> {
         check_prompt(&text).map_err(CommandError::BadPrompt)?;
-        if self.ending.is_some() || self.closed {
+        if !self.state.is_open() {
             return Err(CommandError::Ended);
         }
-        if self.turns.busy() || self.native_busy || self.watched.asking() {
+        if self.turns.busy() || self.state.agent_is_busy() || self.watched.asking() {
             if self.pending.len() >= PENDING {
                 return Err(CommandError::Busy);
             }
@@ -106,7 +106,7 @@ impl Driver {
 
     fn steer(&mut self, id: PromptId, text: String) -> Result<(), CommandError> {
         check_prompt(&text).map_err(CommandError::BadPrompt)?;
-        if self.ending.is_some() || self.closed {
+        if !self.state.is_open() {
             return Err(CommandError::Ended);
         }
         if self.turns.open.is_none() {
@@ -127,7 +127,7 @@ impl Driver {
             return Err(CommandError::NoTurn);
         }
         self.order(BackendOrder::Interrupt)?;
-        self.interrupt_sent = true;
+        self.turns.interrupt();
         Ok(())
     }
 
@@ -145,7 +145,7 @@ impl Driver {
     /// Whether the agent was to begin something that a person was told it would begin.
     pub(super) fn owes_a_turn(&self) -> bool {
         let told = self.turns.owes() || !self.pending.is_empty();
-        told && !self.closed
+        told && !self.state.is_leaving()
     }
 
     /// Takes the prompts that an earlier session left.
@@ -173,7 +173,7 @@ impl Driver {
 
     /// Gives the agent a prompt that was told of; a turn begins when it says so.
     pub(super) fn begin_prompt(&mut self, id: PromptId, text: String) {
-        self.close_at = None;
+        self.state.wait_until(None);
         self.clocks.heard();
         // Queue it before asking, so that an immediate answer finds it.
         self.pending.push_front((id, text));
@@ -204,7 +204,7 @@ impl Driver {
         let told = Some(answer.clone());
         self.emit(EventKind::AskClosed { ask: ask.clone(), by, answer: told, command });
         if matches!(answer, Answer::DenyAndInterrupt { .. }) {
-            self.interrupt_sent = true;
+            self.turns.interrupt();
         }
         self.clocks.heard();
         if self.files_answered(&ask, &answer) {

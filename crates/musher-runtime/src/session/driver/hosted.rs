@@ -61,7 +61,7 @@ impl Driver {
 
     /// Opens an ask of the host's own, which goes the way of every other.
     fn ask_for_host(&mut self, body: Ask) -> Result<HostAsk, CommandError> {
-        if self.ending.is_some() || self.closed {
+        if !self.state.is_open() {
             return Err(CommandError::Ended);
         }
         if self.turns.open.is_none() {
@@ -96,7 +96,7 @@ impl Driver {
 
     /// Puts a remark into the record.
     pub(super) fn remarked(&mut self, remark: Remark) -> Result<(), CommandError> {
-        if self.ending.is_some() || self.closed {
+        if !self.state.is_open() {
             return Err(CommandError::Ended);
         }
         let kind = match remark {

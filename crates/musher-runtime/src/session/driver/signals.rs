@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use musher_core::{
-    Activity, Ask, AskId, ClosedBy, ErrorClass, ErrorInfo, EventKind, EventScope, Level, Outcome,
-    RawRef, Spend, Tokens, Trigger, TurnEnded, TurnOutcome, UsageReport,
+    Ask, AskId, ClosedBy, ErrorClass, ErrorInfo, EventKind, EventScope, Level, Outcome, RawRef,
+    Spend, Tokens, Trigger, TurnEnded, TurnOutcome, UsageReport,
 };
 use tokio::time::Instant;
 
 use super::super::SessionOutput;
 use super::super::asks::Fate;
 use super::super::port::{BackendOrder, FrameBatch, Signal};
+use super::state::DriverState;
 use super::{Driver, EXIT_TIMEOUT, LINGERING_AGENT_TIMEOUT};
 use crate::clock;
 
@@ -92,7 +93,7 @@ impl Driver {
                     self.session = Some(session.clone());
                 }
             }
-            EventKind::SessionState { state } => self.native_busy = *state != Activity::Idle,
+            EventKind::SessionState { state } => self.state.agent_says(*state),
             EventKind::Tool(_) | EventKind::Task(_) => self.work.hear(kind, scope),
             EventKind::Usage(report) => self.count(report),
             EventKind::RateLimit(limit) if limit.exhausted => {
@@ -162,7 +163,7 @@ impl Driver {
             let lost = TurnEnded::synthesised(TurnOutcome::Lost, None);
             self.turn_ended(lost, None, ClosedBy::TurnEnd);
         }
-        self.close_at = None;
+        self.state.wait_until(None);
         let prompts = self.turns.begin();
         let trigger = if prompts.is_empty() { trigger } else { Trigger::Prompt };
         self.emit_from(EventKind::TurnStarted { trigger, prompts }, EventScope::Main, raw);
@@ -180,9 +181,9 @@ impl Driver {
         for (scope, end) in self.work.end_turn() {
             self.emit_from(end, scope, None);
         }
-        let ending = self.ending.as_ref();
+        let ending = self.state.ending();
         let by_us = ending.is_some_and(|ending| ending.outcome != Outcome::Failed);
-        let interrupted = std::mem::take(&mut self.interrupt_sent) || by_us;
+        let interrupted = self.turns.was_interrupted() || by_us;
         if interrupted && ended.outcome == TurnOutcome::Failed {
             ended.outcome = TurnOutcome::Interrupted;
         }
@@ -254,7 +255,7 @@ impl Driver {
         if self.turns.busy() {
             return;
         }
-        if let Some(ending) = &mut self.ending {
+        if let DriverState::Ending(ending) = &mut self.state {
             if ending.interrupting_until.take().is_some() {
                 self.end.cancel();
             }
@@ -264,10 +265,10 @@ impl Driver {
             return;
         }
         let Some(last) = &self.turns.last else { return };
-        if self.native_busy || self.turns.awaits_words() {
+        if self.state.agent_is_busy() || self.turns.awaits_words() {
             // A turn that nobody asked for may follow at once; the agent says when none does.
-            if !self.work.has_background() && !self.closed {
-                self.close_at.get_or_insert(Instant::now() + LINGERING_AGENT_TIMEOUT);
+            if !self.work.has_background() {
+                self.state.wait_at_most_until(Instant::now() + LINGERING_AGENT_TIMEOUT);
             }
             return;
         }
@@ -276,13 +277,12 @@ impl Driver {
         }
         if let Some((id, text)) = self.pending.pop_front() {
             self.begin_prompt(id, text);
-        } else if !self.work.has_background() && !self.closed {
+        } else if !self.work.has_background() && self.state.is_open() {
             if self.spec.linger.is_zero() {
-                self.close_at = None;
                 self.close();
             } else {
                 // Idle now: what was waited for before no longer counts.
-                self.close_at = self.clocks.silent_for(self.spec.linger);
+                self.state.wait_until(self.clocks.silent_for(self.spec.linger));
             }
         }
     }

@@ -16,6 +16,10 @@ fn write(folder: &Path, text: &str) {
 
 /// A session in a folder whose agent ends each turn at once, and writes the file in its first.
 fn writing(folder: &Path, spec: SessionSpec) -> Session {
+    writing_with(folder, spec, TurnOutcome::Completed)
+}
+
+fn writing_with(folder: &Path, spec: SessionSpec, outcome: TurnOutcome) -> Session {
     let profile = Profile {
         name: "played",
         capabilities: Capabilities::ALL,
@@ -42,7 +46,7 @@ fn writing(folder: &Path, spec: SessionSpec) -> Session {
                         if turns == 1 {
                             write(&place, "planted");
                         }
-                        say(&attempt, ended(TurnOutcome::Completed)).await;
+                        say(&attempt, ended(outcome)).await;
                     }
                     Some(BackendOrder::Close) | None => return BackendEnd::default(),
                     Some(_) => {}
@@ -156,4 +160,23 @@ async fn a_start_with_files_that_nobody_knows_asks_and_one_with_those_of_the_pro
     assert_eq!(closed(&kinds), [], "{kinds:#?}");
     let told = |kind: &EventKind| matches!(kind, EventKind::Notice { code: Some(code), .. } if code == "project_files_left_out");
     assert!(kinds.iter().any(told), "{kinds:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_denial_before_the_first_turn_does_not_make_a_failed_turn_an_interrupted_one() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "unknown");
+    let spec = SessionSpec { linger: Duration::ZERO, ..spec() };
+    let mut session = writing_with(folder.path(), spec, TurnOutcome::Failed);
+    let handle = session.handle();
+    let mut kinds = Vec::new();
+    while let Some(output) = session.next().await {
+        let SessionOutput::Event(event) = output else { continue };
+        if let EventKind::AskOpened { ask, .. } = &event.kind {
+            let no = Answer::DenyAndInterrupt { reason: "no".into() };
+            handle.answer(ask.clone(), no).await.unwrap();
+        }
+        kinds.push(event.kind);
+    }
+    assert_eq!(outcome(&kinds), Outcome::Failed, "{kinds:#?}");
 }
