@@ -26,8 +26,8 @@ pub(crate) use ending::LADDER;
 pub use options::{KeySource, ModelOptions};
 use output_batch::OutputBatch;
 pub(crate) use port::{
-    Attempt, BackendEnd, BackendOrder, FrameBatch, Gate, GateVerdict, Port, ProjectFilesMode,
-    Signal,
+    Attempt, BackendEnd, BackendOrder, FrameBatch, PermissionRequest, PermissionVerdict, Port,
+    ProjectFilesMode, Signal,
 };
 pub use redact::Secrets;
 pub use spec::{

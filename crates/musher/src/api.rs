@@ -135,7 +135,7 @@ pub struct ApiContext {
     /// The project file as it is in force.
     pub project: watch::Receiver<Arc<ProjectConfig>>,
     /// What is looked at for the checks.
-    pub checked: crate::checks::CheckContext,
+    pub checked: crate::diagnostics::DiagnosticContext,
     /// What is in force, and how that is changed.
     pub settings: Arc<ServerSettings>,
     pub access: Access,

@@ -4,10 +4,10 @@
 
 pub mod api;
 pub mod bus;
-pub mod checks;
 pub mod cli;
 pub mod client;
 pub mod config;
+pub mod diagnostics;
 pub mod home;
 pub mod journal;
 pub mod logging;

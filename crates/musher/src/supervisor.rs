@@ -29,8 +29,8 @@ use uuid::Uuid;
 
 use crate::api;
 use crate::bus::Bus;
-use crate::checks;
 use crate::config::{ConfigErrors, ProjectConfig};
+use crate::diagnostics;
 use crate::home::{self, Home, HomeError, HomeLock};
 use crate::journal::{Claim, Journal, JournalError, Owner, Views};
 use crate::pool::{Pool, PoolHandle, PoolStartError, RunName, Wish};
@@ -262,7 +262,7 @@ impl Supervisor {
             slots: slots.clone(),
             base_branch: base.clone(),
             project: settings.watch(),
-            checked: checks::CheckContext {
+            checked: diagnostics::DiagnosticContext {
                 repo: Ok(git.root().to_owned()),
                 state: Ok(home.path().to_owned()),
                 environment: environment.clone(),

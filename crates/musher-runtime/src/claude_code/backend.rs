@@ -53,8 +53,9 @@ impl Conversation {
 
     async fn run(mut self, session: SessionId) -> BackendEnd {
         let (spec, settings) = (&self.attempt.spec, self.attempt.settings);
-        let (initialize, gate) = (launch::initialize(spec, settings), launch::gate(spec, settings));
-        let hello = self.translator.hello(initialize, gate);
+        let (initialize, hook) =
+            (launch::initialize(spec, settings), launch::permission_hook(spec, settings));
+        let hello = self.translator.hello(initialize, hook);
         self.control.write(hello).await;
         let resumed = self.attempt.resume.clone();
         let opening = Translator::opening(SessionInfo {

@@ -8,9 +8,9 @@ use crate::peer::Dialect;
 #[derive(Debug)]
 pub(super) enum Control {}
 
-/// How much a gate before every tool matters.
+/// How much a hook before every tool matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Gated {
+pub(super) enum PermissionHook {
     /// Without it the rules could not be kept.
     Needed,
     /// Without it less is held back, and what is done is noticed later.
@@ -20,9 +20,9 @@ pub(super) enum Gated {
 /// What a control request of ours was about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ControlSubject {
-    /// With a gate before every tool, if one was asked for.
+    /// With a hook before every tool, if one was asked for.
     Initialize {
-        gate: Option<Gated>,
+        hook: Option<PermissionHook>,
     },
     Interrupt,
     SetModel(String),

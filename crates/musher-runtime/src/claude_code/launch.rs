@@ -8,7 +8,7 @@ use musher_core::{ErrorClass, ErrorInfo, SessionId};
 use serde_json::{Value as Json, json};
 use tempfile::NamedTempFile;
 
-use super::control::Gated;
+use super::control::PermissionHook;
 use super::project;
 use crate::process::{self, Errors, Launch, ProgramError, StdinMode};
 use crate::session::{Attempt, ProjectFilesMode};
@@ -241,15 +241,15 @@ fn mcp_config(
     Some(write())
 }
 
-/// How much the gate matters: what is left out cannot be run, whoever edits it.
-pub(super) fn gate(spec: &SessionSpec, settings: ProjectFilesMode) -> Gated {
+/// How much the hook matters: what is left out cannot be run, whoever edits it.
+pub(super) fn permission_hook(spec: &SessionSpec, settings: ProjectFilesMode) -> PermissionHook {
     match spec.rules.restrict() || settings == ProjectFilesMode::Loaded {
-        true => Gated::Needed,
-        false => Gated::Wished,
+        true => PermissionHook::Needed,
+        false => PermissionHook::Wished,
     }
 }
 
-/// What the first control request holds: instructions, and a gate before every tool where rules can hold one back.
+/// What the first control request holds: instructions, and a hook before every tool where rules can hold one back.
 pub(super) fn initialize(spec: &SessionSpec, settings: ProjectFilesMode) -> Json {
     let mut request = json!({});
     match &spec.system_prompt {
@@ -259,7 +259,7 @@ pub(super) fn initialize(spec: &SessionSpec, settings: ProjectFilesMode) -> Json
     }
     if spec.rules.see_every_call() {
         request["hooks"]["PreToolUse"] =
-            json!([{ "matcher": "*", "hookCallbackIds": ["musher-gate"] }]);
+            json!([{ "matcher": "*", "hookCallbackIds": ["musher-permission"] }]);
     }
     if settings == ProjectFilesMode::Loaded {
         request["hooks"]["ConfigChange"] = project::hold();

@@ -19,7 +19,7 @@ use musher_core::{
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::control::{Control, ControlSubject, Gated};
+use super::control::{Control, ControlSubject, PermissionHook};
 use crate::json;
 use crate::peer::{self, Id, Peer};
 use crate::process::{LineBody, OutputLine};
@@ -65,7 +65,7 @@ pub(super) struct Translator {
     /// Plans that were proposed, by call: the approval does not repeat them.
     plans: HashMap<CallId, String>,
     asks: HashMap<AskId, control::OpenAsk>,
-    gates: HashMap<String, Id>,
+    permissions: HashMap<String, Id>,
     tasks: HashSet<String>,
     trouble: reason::TurnTrouble,
     calls: calls::UnbilledCalls,
@@ -113,9 +113,9 @@ impl<'a> Frame<'a> {
 
 impl Translator {
     /// The first thing to say.
-    pub(super) fn hello(&mut self, initialize: Json, gate: Gated) -> Bytes {
-        let gate = initialize.get("hooks").map(|_| gate);
-        self.peer.request("initialize", initialize, ControlSubject::Initialize { gate })
+    pub(super) fn hello(&mut self, initialize: Json, hook: PermissionHook) -> Bytes {
+        let hook = initialize.get("hooks").map(|_| hook);
+        self.peer.request("initialize", initialize, ControlSubject::Initialize { hook })
     }
 
     /// Whether the agent has said anything about a session.
@@ -217,8 +217,8 @@ impl Translator {
                 step.replies.extend(self.user_message(&id, &text, "next"));
             }
             BackendOrder::Answer { ask, answer } => step.replies.extend(self.answer(&ask, answer)),
-            BackendOrder::Gate { gate, verdict } => {
-                step.replies.extend(self.gate_verdict(&gate, &verdict));
+            BackendOrder::Permission { request, verdict } => {
+                step.replies.extend(self.permission_verdict(&request, &verdict));
             }
             BackendOrder::Interrupt => {
                 step.replies.push(self.peer.request(

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::process::Weight;
-use crate::session::{BackendOrder, FrameBatch, GateVerdict, Port, Signal};
+use crate::session::{BackendOrder, FrameBatch, PermissionVerdict, Port, Signal};
 
 /// Why something did not come to its end.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) enum WaitBroken {
 /// What the agent may be waiting for.
 #[derive(Debug)]
 pub(super) enum Word {
-    Verdict { gate: String, verdict: GateVerdict },
+    Verdict { request: String, verdict: PermissionVerdict },
     Answer { ask: AskId, answer: Answer },
 }
 
@@ -134,8 +134,8 @@ impl Inbox {
             BackendOrder::SetMode { mode } => self.changes.push(SettingChange::Mode(mode)),
             BackendOrder::Interrupt => return Err(WaitBroken::Interrupted),
             BackendOrder::Answer { ask, answer } => return Ok(Some(Word::Answer { ask, answer })),
-            BackendOrder::Gate { gate, verdict } => {
-                return Ok(Some(Word::Verdict { gate, verdict }));
+            BackendOrder::Permission { request, verdict } => {
+                return Ok(Some(Word::Verdict { request, verdict }));
             }
         }
         Ok(None)

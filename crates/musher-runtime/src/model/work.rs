@@ -1,4 +1,4 @@
-//! Carries out the calls of an answer: each past the gate and, where need be, past a person; then at once or in turn.
+//! Carries out the calls of an answer: each with permission of the rules and, where need be, of a person; then at once or in turn.
 
 mod tool_calls;
 
@@ -14,7 +14,7 @@ use super::history::CANCELLED;
 use super::inbox::WaitBroken;
 use super::wire::{CallArguments, CallResult, HistoryEntry, ToolRequest};
 use crate::KeySource;
-use crate::session::{Attempt, Gate, Signal};
+use crate::session::{Attempt, PermissionRequest, Signal};
 use crate::tools::{CommandTools, FileTools, RunTools, ToolHost, ToolsError};
 use tool_calls::{CallStage, ToolCalls};
 
@@ -55,7 +55,7 @@ impl ModelAgent {
             .zip(stages)
             .map(|(call, stage)| match stage {
                 CallStage::Done(result) => result,
-                CallStage::Gated
+                CallStage::Undecided
                 | CallStage::Asked(_)
                 | CallStage::Ready(_)
                 | CallStage::Running(_) => result(call, CANCELLED.to_owned(), Failed::Yes),
@@ -87,7 +87,7 @@ impl ModelAgent {
         Ok(())
     }
 
-    /// Tells of a call and brings it to the gate. One that cannot be made fails at once, and the model is told why.
+    /// Tells of a call and asks whether it may be made. One that cannot be made fails at once, and the model is told why.
     async fn propose(
         &mut self,
         at: usize,
@@ -116,15 +116,15 @@ impl ModelAgent {
             return self.fail(at, call, why, desk).await;
         }
         let Some(tool) = tool else { return Ok(()) };
-        let gate = Gate {
-            gate: gate_name(at, call),
+        let request = PermissionRequest {
+            id: permission_id(at, call),
             tool: call.name.clone(),
             kind: tool.kind,
             subject,
             input,
             shortened: false,
         };
-        self.outbox.send(vec![Signal::Gate(gate)], None).await
+        self.outbox.send(vec![Signal::Permission(request)], None).await
     }
 
     fn unknown(&self, name: &str) -> String {
@@ -196,7 +196,7 @@ fn result(call: &ToolRequest, mut text: String, failed: Failed) -> CallResult {
     }
 }
 
-/// The name of a call at the gate. Ids come from outside and may not be told apart.
-fn gate_name(at: usize, call: &ToolRequest) -> String {
+/// The id under which permission is asked for a call. Ids come from outside and may not be told apart.
+fn permission_id(at: usize, call: &ToolRequest) -> String {
     format!("{at}:{}", call.id)
 }

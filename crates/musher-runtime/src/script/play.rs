@@ -472,7 +472,7 @@ impl Player {
                 // An answer or a verdict that nobody waits for any more.
                 Err(
                     BackendOrder::Answer { .. }
-                    | BackendOrder::Gate { .. }
+                    | BackendOrder::Permission { .. }
                     | BackendOrder::SetMode { .. },
                 ) => {}
             }

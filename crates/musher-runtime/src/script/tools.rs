@@ -1,4 +1,4 @@
-//! The tools of a script: files are written and commands are run for real, each past the gate first.
+//! The tools of a script: files are written and commands are run for real, each with permission first.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::format::Tool;
 use super::play::{Player, StepBroken};
 use super::sessions::Keep;
 use crate::process::{Errors, Launch, LineBody, Process, Said, StdinMode, Weight};
-use crate::session::{BackendOrder, FrameBatch, Gate, GateVerdict, Signal};
+use crate::session::{BackendOrder, FrameBatch, PermissionRequest, PermissionVerdict, Signal};
 
 /// How much of a command's output is kept.
 const KEPT: usize = 64 * 1024;
@@ -51,26 +51,26 @@ impl Player {
             ..ToolUpdate::phase(call.clone(), ToolPhase::Proposed)
         };
         self.event(EventKind::Tool(Box::new(proposed))).await?;
-        let gate = Gate {
-            gate: call.as_str().to_owned(),
+        let request = PermissionRequest {
+            id: call.as_str().to_owned(),
             tool: name.into(),
             kind,
             subject: Some(subject.clone()),
             input: input.clone(),
             shortened: false,
         };
-        self.signal(Signal::Gate(gate)).await?;
+        self.signal(Signal::Permission(request)).await?;
         let verdict = self
             .until(|order| match order {
-                BackendOrder::Gate { verdict, .. } => Ok(verdict),
+                BackendOrder::Permission { verdict, .. } => Ok(verdict),
                 other => Err(other),
             })
             .await?;
         let approved = match verdict {
-            GateVerdict::Deny { reason } => Approved::No { reason },
-            GateVerdict::Allow => Approved::Yes { instead: None },
-            GateVerdict::NoOpinion if !ask_first => Approved::Yes { instead: None },
-            GateVerdict::Ask | GateVerdict::NoOpinion => {
+            PermissionVerdict::Deny { reason } => Approved::No { reason },
+            PermissionVerdict::Allow => Approved::Yes { instead: None },
+            PermissionVerdict::NoOpinion if !ask_first => Approved::Yes { instead: None },
+            PermissionVerdict::Ask | PermissionVerdict::NoOpinion => {
                 self.approval(Approval {
                     tool: name.into(),
                     tool_kind: kind,

@@ -11,7 +11,7 @@ use musher_core::{
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
-use super::port::{Gate, GateVerdict};
+use super::port::{PermissionRequest, PermissionVerdict};
 use super::{AskPolicy, CommandError};
 
 /// Closed asks that are remembered, so that a late answer can be told who won.
@@ -36,7 +36,7 @@ pub(super) struct SessionAsks {
     closed: HashMap<AskId, ClosedBy>,
 }
 
-/// A call, as it was asked about or stands at the gate.
+/// A call that somebody asked about, or that needs permission.
 #[derive(Debug, Clone, Copy)]
 struct Wanted<'a> {
     tool: &'a str,
@@ -54,9 +54,9 @@ impl<'a> From<&'a Approval> for Wanted<'a> {
     }
 }
 
-impl<'a> From<&'a Gate> for Wanted<'a> {
-    fn from(gate: &'a Gate) -> Self {
-        let Gate { tool, kind, subject, input, shortened, .. } = gate;
+impl<'a> From<&'a PermissionRequest> for Wanted<'a> {
+    fn from(request: &'a PermissionRequest) -> Self {
+        let PermissionRequest { tool, kind, subject, input, shortened, .. } = request;
         Self { tool, kind: *kind, subject: subject.as_deref(), input, shortened: *shortened }
     }
 }
@@ -153,16 +153,16 @@ impl SessionAsks {
     }
 
     /// What the rules say to a call that the agent has not asked about.
-    pub(super) fn gate(&self, gate: &Gate) -> GateVerdict {
-        match self.verdict(gate.into()) {
-            Verdict::Deny(rule) => GateVerdict::Deny { reason: self.forbidden(&rule) },
+    pub(super) fn permission(&self, request: &PermissionRequest) -> PermissionVerdict {
+        match self.verdict(request.into()) {
+            Verdict::Deny(rule) => PermissionVerdict::Deny { reason: self.forbidden(&rule) },
             // What a person must be asked about is never waved through.
-            Verdict::Allow(_) if matches!(gate.kind, ToolKind::Question | ToolKind::Plan) => {
-                GateVerdict::NoOpinion
+            Verdict::Allow(_) if matches!(request.kind, ToolKind::Question | ToolKind::Plan) => {
+                PermissionVerdict::NoOpinion
             }
-            Verdict::Allow(_) => GateVerdict::Allow,
-            Verdict::Ask(_) => GateVerdict::Ask,
-            Verdict::Unsettled => GateVerdict::NoOpinion,
+            Verdict::Allow(_) => PermissionVerdict::Allow,
+            Verdict::Ask(_) => PermissionVerdict::Ask,
+            Verdict::Unsettled => PermissionVerdict::NoOpinion,
         }
     }
 

@@ -43,7 +43,7 @@ impl Outbound {
             BackendOrder::Prompt { .. }
             | BackendOrder::Steer { .. }
             | BackendOrder::Answer { .. } => seq,
-            BackendOrder::Gate { .. }
+            BackendOrder::Permission { .. }
             | BackendOrder::Interrupt
             | BackendOrder::SetModel { .. }
             | BackendOrder::SetMode { .. }

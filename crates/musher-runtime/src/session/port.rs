@@ -64,9 +64,9 @@ pub(crate) enum BackendOrder {
         ask: AskId,
         answer: Answer,
     },
-    Gate {
-        gate: String,
-        verdict: GateVerdict,
+    Permission {
+        request: String,
+        verdict: PermissionVerdict,
     },
     Interrupt,
     SetModel {
@@ -124,7 +124,7 @@ pub(crate) enum Signal {
         ask: AskId,
     },
     /// The agent is about to use a tool and waits for a word.
-    Gate(Gate),
+    Permission(PermissionRequest),
     /// The agent is about to be started, with the files in its folder as they were just seen.
     Seen {
         files: Snapshot,
@@ -148,10 +148,10 @@ pub(crate) enum Signal {
     },
 }
 
-/// One tool call at the gate.
+/// One tool call that needs permission.
 #[derive(Debug)]
-pub(crate) struct Gate {
-    pub(crate) gate: String,
+pub(crate) struct PermissionRequest {
+    pub(crate) id: String,
     pub(crate) tool: String,
     pub(crate) kind: ToolKind,
     pub(crate) subject: Option<String>,
@@ -160,9 +160,9 @@ pub(crate) struct Gate {
     pub(crate) shortened: bool,
 }
 
-/// What the rules say to a call at the gate.
+/// What the rules say to a call that needs permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum GateVerdict {
+pub(crate) enum PermissionVerdict {
     Allow,
     Deny { reason: String },
     Ask,

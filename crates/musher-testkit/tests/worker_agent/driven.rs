@@ -195,7 +195,7 @@ async fn a_gate_holds_back_what_the_rules_forbid() {
     assert_eq!(ended.turns()[0].denials, ["Write"]);
     assert!(!place.work.path().join("a.txt").exists());
     assert_eq!(std::fs::read_to_string(place.work.path().join("sub/b.txt")).unwrap(), "hello\n");
-    assert_eq!(ended.texts(), ["allowed by the gate"]);
+    assert_eq!(ended.texts(), ["allowed by the hook"]);
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::Api;
 use super::problem::ProblemReply;
 use super::programs::FitnessNow;
-use crate::checks::{Need, Program};
+use crate::diagnostics::{Need, Program};
 use crate::journal::{RunView, RunsQuery, WhichRuns};
 
 #[derive(Debug, Serialize, ToSchema)]

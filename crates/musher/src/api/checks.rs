@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::Api;
 use super::problem::ProblemReply;
 use super::programs::FitnessNow;
-use crate::checks::{Check, CheckVerdict, Need, Program, unit};
+use crate::diagnostics::{Diagnostic, DiagnosticVerdict, Need, Program, unit};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ChecksReply {
@@ -63,8 +63,8 @@ pub(super) struct RuntimeNow {
 pub(super) async fn checks(State(api): State<Api>) -> Result<Json<ChecksReply>, ProblemReply> {
     let found = api.checked.examine().await;
     let home = api.checked.environment.get("HOME").map(std::path::PathBuf::from);
-    let unit = api.blocking(move || unit::check(None, home.as_deref())).await?;
-    let checks = found.checks.iter().chain([&unit]).map(CheckNow::from).collect();
+    let unit = api.blocking(move || unit::diagnose(None, home.as_deref())).await?;
+    let checks = found.diagnostics.iter().chain([&unit]).map(CheckNow::from).collect();
     let project = api.project.borrow().clone();
     let own: Vec<Need> =
         project.agents.iter().map(|agent| Need::of(agent, api.git.root())).collect();
@@ -83,14 +83,14 @@ pub(super) async fn checks(State(api): State<Api>) -> Result<Json<ChecksReply>, 
     Ok(Json(ChecksReply { checks, runtimes }))
 }
 
-impl From<&Check> for CheckNow {
-    fn from(check: &Check) -> Self {
-        let state = match check.verdict {
-            CheckVerdict::Ok => StateNow::Ok,
-            CheckVerdict::Warn => StateNow::Degraded,
-            CheckVerdict::Bad => StateNow::Missing,
+impl From<&Diagnostic> for CheckNow {
+    fn from(found: &Diagnostic) -> Self {
+        let state = match found.verdict {
+            DiagnosticVerdict::Ok => StateNow::Ok,
+            DiagnosticVerdict::Warn => StateNow::Degraded,
+            DiagnosticVerdict::Bad => StateNow::Missing,
         };
-        Self { name: check.name, state, detail: check.says.clone(), fix: check.fix.clone() }
+        Self { name: found.name, state, detail: found.says.clone(), fix: found.fix.clone() }
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use utoipa::ToSchema;
 
 use super::Api;
-use crate::checks::{Fitness, Need, Program};
+use crate::diagnostics::{Fitness, Need, Program};
 
 /// How long what was found counts.
 const PROGRAM_CACHE_MAX_AGE: Duration = Duration::from_secs(10);

@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::problem::ProblemReply;
-use crate::checks::{executed_in_base, obeyed_in_base};
 use crate::config::trust::AcceptedFiles;
+use crate::diagnostics::{executed_in_base, obeyed_in_base};
 use musher_git::worktree::{Lane, WorktreeError, WorktreeSlots};
 
 /// The files of the project that mean something to agents' programs, as the branch has them that stories start from.

@@ -9,7 +9,10 @@ use super::place::{PlaceArgs, WorkLocation};
 use super::table::Tone;
 use super::text::one_line;
 use super::{CliError, CliExit, out};
-use crate::checks::{Check, CheckContext, CheckFindings, CheckTrouble, CheckVerdict, Program};
+use crate::diagnostics::{
+    Diagnostic, DiagnosticContext, DiagnosticFindings, DiagnosticTrouble, DiagnosticVerdict,
+    Program,
+};
 use crate::supervisor::git_env;
 
 #[derive(Debug, Args)]
@@ -22,25 +25,25 @@ impl DoctorArgs {
     pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let site = site(&place);
-        let CheckFindings { mut checks, project } = site.examine().await;
-        checks.extend(site.programs(project.as_ref()).iter().map(Program::check));
-        checks.extend(server::checks(&place).await);
-        let bad = checks.iter().any(|check| check.verdict == CheckVerdict::Bad);
+        let DiagnosticFindings { mut diagnostics, project } = site.examine().await;
+        diagnostics.extend(site.programs(project.as_ref()).iter().map(Program::diagnose));
+        diagnostics.extend(server::diagnose(&place).await);
+        let bad = diagnostics.iter().any(|diagnostic| diagnostic.verdict == DiagnosticVerdict::Bad);
         match place.json() {
-            true => out::document(&document(&checks, bad))?,
-            false => out::hanging(&text(&checks), widest(&checks) + 7)?,
+            true => out::document(&document(&diagnostics, bad))?,
+            false => out::hanging(&text(&diagnostics), widest(&diagnostics) + 7)?,
         }
         Ok(if bad { CliExit::User } else { CliExit::Completed })
     }
 }
 
 /// Where is looked.
-fn site(place: &WorkLocation) -> CheckContext {
+fn site(place: &WorkLocation) -> DiagnosticContext {
     let trouble = |error: CliError| {
         let fix = error.hint().unwrap_or_default().to_owned();
-        CheckTrouble { says: error.to_string(), fix }
+        DiagnosticTrouble { says: error.to_string(), fix }
     };
-    CheckContext {
+    DiagnosticContext {
         repo: place.repo().map_err(trouble),
         state: place.state().map_err(trouble),
         environment: place.environment.clone(),
@@ -48,44 +51,45 @@ fn site(place: &WorkLocation) -> CheckContext {
     }
 }
 
-fn tone(verdict: CheckVerdict) -> Tone {
+fn tone(verdict: DiagnosticVerdict) -> Tone {
     match verdict {
-        CheckVerdict::Ok => Tone::Good,
-        CheckVerdict::Warn => Tone::Heed,
-        CheckVerdict::Bad => Tone::Bad,
+        DiagnosticVerdict::Ok => Tone::Good,
+        DiagnosticVerdict::Warn => Tone::Heed,
+        DiagnosticVerdict::Bad => Tone::Bad,
     }
 }
 
-fn document(checks: &[Check], bad: bool) -> String {
-    let check = |check: &Check| {
+fn document(diagnostics: &[Diagnostic], bad: bool) -> String {
+    let diagnostic = |diagnostic: &Diagnostic| {
         json!({
-            "name": check.name,
-            "verdict": check.verdict.word(),
-            "says": check.says,
-            "fix": check.fix,
+            "name": diagnostic.name,
+            "verdict": diagnostic.verdict.word(),
+            "says": diagnostic.says,
+            "fix": diagnostic.fix,
         })
     };
-    json!({ "ok": !bad, "checks": checks.iter().map(check).collect::<Vec<_>>() }).to_string()
+    json!({ "ok": !bad, "checks": diagnostics.iter().map(diagnostic).collect::<Vec<_>>() })
+        .to_string()
 }
 
 /// How much room the names take.
-fn widest(checks: &[Check]) -> usize {
-    checks.iter().map(|check| check.name.len()).max().unwrap_or(0)
+fn widest(diagnostics: &[Diagnostic]) -> usize {
+    diagnostics.iter().map(|diagnostic| diagnostic.name.len()).max().unwrap_or(0)
 }
 
-fn text(checks: &[Check]) -> String {
-    let widest = widest(checks);
-    let line = |check: &Check| {
-        let style = tone(check.verdict).style();
-        let fix = check.fix.as_ref().map(|fix| format!("; fix: {fix}")).unwrap_or_default();
+fn text(diagnostics: &[Diagnostic]) -> String {
+    let widest = widest(diagnostics);
+    let line = |diagnostic: &Diagnostic| {
+        let style = tone(diagnostic.verdict).style();
+        let fix = diagnostic.fix.as_ref().map(|fix| format!("; fix: {fix}")).unwrap_or_default();
         format!(
             "{style}{:<4}{style:#} {:<widest$}  {}",
-            check.verdict.word(),
-            check.name,
-            one_line(&format!("{}{fix}", check.says), 2000),
+            diagnostic.verdict.word(),
+            diagnostic.name,
+            one_line(&format!("{}{fix}", diagnostic.says), 2000),
         )
     };
-    checks.iter().map(line).collect::<Vec<_>>().join("\n")
+    diagnostics.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -95,18 +99,19 @@ mod tests {
 
     #[test]
     fn each_check_is_one_line_with_its_verdict_as_a_word_and_its_fix() {
-        let checks = [
-            Check::ok("git", "git works"),
-            Check::warn("control group", "none can be made", "use a unit"),
-            Check::bad("disk", "full\nreally", "make room"),
+        let diagnostics = [
+            Diagnostic::ok("git", "git works"),
+            Diagnostic::warn("control group", "none can be made", "use a unit"),
+            Diagnostic::bad("disk", "full\nreally", "make room"),
         ];
         assert_eq!(
-            plain(&text(&checks)),
+            plain(&text(&diagnostics)),
             "ok   git            git works\n\
              warn control group  none can be made; fix: use a unit\n\
              bad  disk           full…"
         );
-        let document: serde_json::Value = serde_json::from_str(&document(&checks, true)).unwrap();
+        let document: serde_json::Value =
+            serde_json::from_str(&document(&diagnostics, true)).unwrap();
         assert_eq!(document["ok"], false);
         assert_eq!(document["checks"][1]["verdict"], "warn");
         assert_eq!(document["checks"][2]["fix"], "make room");

@@ -8,9 +8,9 @@ use serde_json::json;
 
 use super::place::{PlaceArgs, WorkLocation};
 use super::{CliError, CliExit, out};
-use crate::checks::{usual_key, version_of};
 use crate::config::init::{Detected, Means, detect, draft};
 use crate::config::{self, PROJECT_FILE, trust};
+use crate::diagnostics::{usual_key, version_of};
 use crate::home::Home;
 use crate::runtimes;
 use crate::supervisor::git_env;

@@ -13,9 +13,9 @@ use musher_runtime::{
 };
 
 use super::SupervisorContext;
-use crate::checks::executed;
 use crate::config::trust::AcceptedFiles;
 use crate::config::{self, AgentConfig, EnvSource, ProjectConfig};
+use crate::diagnostics::executed;
 use crate::journal::JournalError;
 use crate::runner::sessions;
 use crate::runner::spec::{

@@ -11,8 +11,8 @@ use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use musher::api::{self, Access, ApiContext, Code};
 use musher::bus::Bus;
-use musher::checks;
 use musher::config;
+use musher::diagnostics;
 use musher::home::{AccessToken, Home, TokenStore};
 use musher::journal::{Journal, Views};
 use musher::pool::{Pool, PoolHandle};
@@ -114,7 +114,7 @@ impl Rig {
             slots,
             base_branch: Branch::new("main").unwrap(),
             project: settings.watch(),
-            checked: checks::CheckContext {
+            checked: diagnostics::DiagnosticContext {
                 repo: Ok(repo.clone()),
                 state: Ok(home.path().to_owned()),
                 environment: Environment::from_vars([

@@ -42,11 +42,11 @@ fn a_prompt_to_a_run_that_is_over_resumes_it_also_in_the_round_in_which_it_ended
     let subject = rig.add_story("subject");
     let run = rig.live_run(&subject, "ann");
     rig.hear(run, 1, RunReport::Session { session: "session".into() });
-    let (go, gate) = std::sync::mpsc::channel::<()>();
+    let (go, hold) = std::sync::mpsc::channel::<()>();
     let handle = rig.handle.clone();
     let (_, (), reply, ()) = rig.wait(async {
         tokio::join!(
-            handle.inspect(move |_| gate.recv().is_ok()),
+            handle.inspect(move |_| hold.recv().is_ok()),
             async {
                 let what =
                     RunReport::Ended { outcome: Outcome::Completed, error: None, session: None };

@@ -27,10 +27,10 @@ fn what_waits_together_is_committed_at_once() {
     rig.add_story("first");
     let before = commits(&home);
     // The loop stands still until everybody has sent something.
-    let (go, gate) = mpsc::channel::<()>();
+    let (go, hold) = mpsc::channel::<()>();
     let handle = rig.handle.clone();
     let results = rig.wait(async {
-        let held = handle.inspect(move |_| gate.recv().is_ok());
+        let held = handle.inspect(move |_| hold.recv().is_ok());
         let sent: Vec<_> = (0..200)
             .map(|n| handle.command(add(&format!("s-{n}")), command(&format!("x{n}")), None))
             .collect();

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::Translator;
 use super::control::{OpenAsk, Shape, for_this_session};
-use crate::session::GateVerdict;
+use crate::session::PermissionVerdict;
 
 impl Translator {
     /// The line that answers an ask; nothing if the agent has taken it back.
@@ -20,8 +20,12 @@ impl Translator {
     }
 
     /// The line that lets a tool call pass or not.
-    pub(super) fn gate_verdict(&mut self, gate: &str, verdict: &GateVerdict) -> Option<Bytes> {
-        let id = self.gates.remove(gate)?;
+    pub(super) fn permission_verdict(
+        &mut self,
+        request: &str,
+        verdict: &PermissionVerdict,
+    ) -> Option<Bytes> {
+        let id = self.permissions.remove(request)?;
         let decide = |decision: &str, reason: Option<&str>| {
             let mut output =
                 json!({ "hookEventName": "PreToolUse", "permissionDecision": decision });
@@ -31,10 +35,10 @@ impl Translator {
             json!({ "hookSpecificOutput": output })
         };
         let result = match verdict {
-            GateVerdict::Allow => decide("allow", None),
-            GateVerdict::Deny { reason } => decide("deny", Some(reason)),
-            GateVerdict::Ask => decide("ask", None),
-            GateVerdict::NoOpinion => json!({}),
+            PermissionVerdict::Allow => decide("allow", None),
+            PermissionVerdict::Deny { reason } => decide("deny", Some(reason)),
+            PermissionVerdict::Ask => decide("ask", None),
+            PermissionVerdict::NoOpinion => json!({}),
         };
         self.peer.answer(&id, result)
     }

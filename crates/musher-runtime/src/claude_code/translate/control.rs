@@ -1,4 +1,4 @@
-//! Requests that go both ways: approvals, questions, plans, gates, and the answers to our own requests.
+//! Requests that go both ways: approvals, questions, plans, permissions, and the answers to our own requests.
 
 use musher_core::{
     Approval, Ask, AskId, CallId, ErrorClass, ErrorInfo, EventKind, GrantOffer, Level, ModelChange,
@@ -6,7 +6,7 @@ use musher_core::{
 };
 use serde_json::{Value as Json, json};
 
-use super::super::control::{ControlSubject, Gated};
+use super::super::control::{ControlSubject, PermissionHook};
 use super::super::frame::{
     CanUseTool, ControlRequest, ControlResponse, Elicitation, HookCallback, Initialized,
 };
@@ -14,7 +14,7 @@ use super::super::{project, tools};
 use super::{Frame, Translator, scope};
 use crate::json;
 use crate::peer::Id;
-use crate::session::{Gate, Signal};
+use crate::session::{PermissionRequest, Signal};
 
 /// What must be kept of an ask to answer it.
 #[derive(Debug)]
@@ -57,15 +57,15 @@ impl Translator {
                     return None;
                 }
                 let kind = tools::kind(&input.tool_name);
-                frame.signal(Signal::Gate(Gate {
-                    gate: name.clone(),
+                frame.signal(Signal::Permission(PermissionRequest {
+                    id: name.clone(),
                     tool: input.tool_name,
                     kind,
                     subject: tools::subject(kind, &input.tool_input).text,
                     input: input.tool_input,
                     shortened: frame.raw.shortened,
                 }));
-                self.gates.insert(name, id);
+                self.permissions.insert(name, id);
             }
             Some("elicitation") => match json::read_piece(&request) {
                 Some(wanted) => self.elicitation(frame, AskId::new(name), id, wanted),
@@ -170,7 +170,7 @@ impl Translator {
     pub(super) fn control_cancelled(&mut self, frame: &mut Frame<'_>) -> Option<()> {
         let cancelled: Json = frame.read()?;
         let name = name_of(cancelled.get("request_id")?);
-        self.gates.remove(&name);
+        self.permissions.remove(&name);
         let ask = AskId::new(name);
         match self.asks.remove(&ask) {
             Some(open) => {
@@ -191,12 +191,12 @@ impl Translator {
         };
         let refused = (&*response.subtype == "error").then(|| response.error.unwrap_or_default());
         match (asked, refused) {
-            (ControlSubject::Initialize { gate }, refused) => {
+            (ControlSubject::Initialize { hook }, refused) => {
                 let answer: Option<Initialized> =
                     response.response.as_ref().and_then(json::read_piece);
                 let applied = answer.is_some_and(|answer| answer.hooks_applied);
-                let ungated = gate.filter(|_| !(refused.is_none() && applied));
-                if ungated == Some(Gated::Wished) {
+                let unasked = hook.filter(|_| !(refused.is_none() && applied));
+                if unasked == Some(PermissionHook::Wished) {
                     let text = "the agent does not let its tools be held back, so it may edit files that its program would run; that is noticed before the next prompt";
                     let code = Some("tools_not_held_back".into());
                     frame.event(EventKind::Notice {
@@ -205,8 +205,8 @@ impl Translator {
                         text: text.into(),
                     });
                 }
-                if ungated == Some(Gated::Needed) {
-                    // Without its gate the agent would do what the rules forbid.
+                if unasked == Some(PermissionHook::Needed) {
+                    // Without its hook the agent would do what the rules forbid.
                     let message = "the agent does not let its tools be held back, so the rules cannot be kept";
                     let error = ErrorInfo::new(ErrorClass::Policy, message)
                         .with_hint("use the tested version, or drop the --deny and --ask rules");

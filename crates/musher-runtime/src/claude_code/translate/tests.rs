@@ -62,7 +62,7 @@ fn show(signal: &Signal) -> String {
         Signal::ModelCall => "model call".into(),
         Signal::AskOpened { ask, body, .. } => format!("ask opened {ask} {}", json(body)),
         Signal::AskWithdrawn { ask } => format!("ask withdrawn {ask}"),
-        Signal::Gate(gate) => format!("gate {gate:?}"),
+        Signal::Permission(request) => format!("permission {request:?}"),
         Signal::Seen { files, settings, .. } => format!("seen {settings:?} {files:?}"),
         Signal::AskFirst { body, .. } => format!("ask first {}", json(body)),
         Signal::Alive => "alive".into(),

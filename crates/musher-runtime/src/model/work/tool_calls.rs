@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 use super::super::agent::{ModelAgent, call_id};
 use super::super::inbox::{WaitBroken, Word};
 use super::super::wire::{CallResult, ToolRequest};
-use super::{Failed, gate_name, result};
-use crate::session::{GateVerdict, Signal};
+use super::{Failed, permission_id, result};
+use crate::session::{PermissionVerdict, Signal};
 use crate::tools::{CallProgress, SessionEffect, ToolCall, ToolHost, ToolReply};
 
 /// How long calls that were told to stop may take to do so.
@@ -30,7 +30,7 @@ const PIECES: usize = 64;
 #[derive(Debug)]
 pub(super) enum CallStage {
     /// The rules have not spoken yet.
-    Gated,
+    Undecided,
     /// A person is asked; what for is told by the ask.
     Asked(PersonAsk),
     /// It may be made, with this input.
@@ -80,7 +80,7 @@ impl ToolCalls {
     pub(super) fn new(calls: usize) -> Self {
         let (sender, pieces) = mpsc::channel(PIECES);
         Self {
-            stages: (0..calls).map(|_| CallStage::Gated).collect(),
+            stages: (0..calls).map(|_| CallStage::Undecided).collect(),
             running: JoinSet::new(),
             tasks: HashMap::new(),
             cancel: CancellationToken::new(),
@@ -190,9 +190,9 @@ impl ModelAgent {
             heard = desk.next() => heard,
         };
         match heard {
-            Heard::Word(Word::Verdict { gate, verdict }) => {
+            Heard::Word(Word::Verdict { request, verdict }) => {
                 let found =
-                    calls.iter().enumerate().find(|(at, call)| gate_name(*at, call) == gate);
+                    calls.iter().enumerate().find(|(at, call)| permission_id(*at, call) == request);
                 match found {
                     Some((at, call)) => self.judged(at, call, verdict, desk).await,
                     None => Ok(()),
@@ -228,18 +228,18 @@ impl ModelAgent {
         &mut self,
         at: usize,
         call: &ToolRequest,
-        verdict: GateVerdict,
+        verdict: PermissionVerdict,
         desk: &mut ToolCalls,
     ) -> Result<(), WaitBroken> {
         let Some(tool) = self.tool(&call.name).cloned() else { return Ok(()) };
         let input = call.input.object();
         match verdict {
-            GateVerdict::Deny { reason } => return self.deny(at, call, reason, desk).await,
-            GateVerdict::Allow => return self.allow(at, call, input, desk).await,
-            GateVerdict::NoOpinion if self.mode.allows(tool.kind) => {
+            PermissionVerdict::Deny { reason } => return self.deny(at, call, reason, desk).await,
+            PermissionVerdict::Allow => return self.allow(at, call, input, desk).await,
+            PermissionVerdict::NoOpinion if self.mode.allows(tool.kind) => {
                 return self.allow(at, call, input, desk).await;
             }
-            GateVerdict::Ask | GateVerdict::NoOpinion => {}
+            PermissionVerdict::Ask | PermissionVerdict::NoOpinion => {}
         }
         let ask = AskId::new(self.mint("ask"));
         let body = Ask::Approval(Box::new(Approval {

@@ -40,10 +40,11 @@ impl Driver {
                         self.unanswered(ask, ClosedBy::Agent);
                     }
                 }
-                Signal::Gate(gate) => {
-                    let verdict = self.asks.gate(&gate);
+                Signal::Permission(request) => {
+                    let verdict = self.asks.permission(&request);
                     // A backend that is gone has no use for a verdict.
-                    let _ended = self.order(BackendOrder::Gate { gate: gate.gate, verdict });
+                    let _ended =
+                        self.order(BackendOrder::Permission { request: request.id, verdict });
                 }
                 Signal::Seen { files, settings, left_out } => self.seen(files, settings, left_out),
                 Signal::AskFirst { body, reply } => self.ask_first(body, reply),

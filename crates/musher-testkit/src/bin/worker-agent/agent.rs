@@ -23,8 +23,8 @@ pub(crate) struct Agent {
     /// What was said into the running turn and is not acknowledged yet.
     pub(crate) steers: VecDeque<Message>,
     pub(crate) in_turn: bool,
-    /// What the other side calls its gate before every tool, if it wants one.
-    pub(crate) gate: Option<String>,
+    /// What the other side calls its hook before every tool, if it wants one.
+    pub(crate) hook: Option<String>,
     pub(crate) results: u64,
     pub(crate) charge: Charge,
     /// How it leaves, by its last turn.
@@ -72,7 +72,7 @@ impl Agent {
             queue: VecDeque::new(),
             steers: VecDeque::new(),
             in_turn: false,
-            gate: None,
+            hook: None,
             results: 0,
             charge,
             exit: 0,
@@ -152,14 +152,14 @@ impl Agent {
         let (id, request) = (&frame["request_id"], &frame["request"]);
         match request["subtype"].as_str().unwrap_or_default() {
             "initialize" => {
-                let gate = &request["hooks"]["PreToolUse"][0]["hookCallbackIds"][0];
-                self.gate = gate.as_str().map(str::to_owned);
+                let hook = &request["hooks"]["PreToolUse"][0]["hookCallbackIds"][0];
+                self.hook = hook.as_str().map(str::to_owned);
                 let mut response = json!({
                     "commands": [], "agents": [], "models": [], "output_style": "default",
                     "pid": std::process::id(), "claude_code_version": "2.1.325",
                 });
                 if request.get("hooks").is_some() {
-                    response["hooks_applied"] = self.gate.is_some().into();
+                    response["hooks_applied"] = self.hook.is_some().into();
                 }
                 self.wire.success(id, &response)?;
             }

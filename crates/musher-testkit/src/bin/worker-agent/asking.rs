@@ -1,4 +1,4 @@
-//! Tools that need a word from the other side: the gate, the permission, the question.
+//! Tools that need a word from the other side: the hook, the permission, the question.
 
 use std::io;
 
@@ -8,12 +8,12 @@ use crate::agent::{Agent, News};
 use crate::turn::{Cut, Turn};
 use crate::wire::{Call, Flow};
 
-/// Whether a tool is asked about when the gate has no opinion.
+/// Whether a tool is asked about when the hook has no opinion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Consent {
     Needed,
     Implied,
-    /// Only a person can give it, whatever the gate says.
+    /// Only a person can give it, whatever the hook says.
     Personal,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Answered {
 
 /// Why a call is not made.
 enum Refusal {
-    Gate(String),
+    Hook(String),
     Person {
         request: String,
         reason: String,
@@ -44,7 +44,7 @@ enum Refusal {
     NoAnswer(String),
 }
 
-/// What the gate says to a call.
+/// What the hook says to a call.
 enum Verdict {
     Allow,
     Ask,
@@ -83,9 +83,9 @@ impl Agent {
         call: &Call,
         consent: Consent,
     ) -> Result<Result<Option<Answered>, Refusal>, Cut> {
-        let verdict = match self.gate.clone() {
+        let verdict = match self.hook.clone() {
             None => Verdict::NoOpinion,
-            Some(gate) => match self.pass_gate(call, &gate)? {
+            Some(hook) => match self.ask_hook(call, &hook)? {
                 Ok(verdict) => verdict,
                 Err(refusal) => return Ok(Err(refusal)),
             },
@@ -99,12 +99,12 @@ impl Agent {
         }
     }
 
-    fn pass_gate(&mut self, call: &Call, gate: &str) -> Result<Result<Verdict, Refusal>, Cut> {
+    fn ask_hook(&mut self, call: &Call, hook: &str) -> Result<Result<Verdict, Refusal>, Cut> {
         let (_, body) = self.request(
             call,
             &json!({
                 "subtype": "hook_callback",
-                "callback_id": gate,
+                "callback_id": hook,
                 "tool_use_id": call.id,
                 "input": {
                     "session_id": self.wire.session,
@@ -122,7 +122,7 @@ impl Agent {
         Ok(match word["permissionDecision"].as_str() {
             Some("deny") => {
                 let why = word["permissionDecisionReason"].as_str().unwrap_or_default();
-                Err(Refusal::Gate(why.to_owned()))
+                Err(Refusal::Hook(why.to_owned()))
             }
             Some("allow") => Ok(Verdict::Allow),
             Some("ask") => Ok(Verdict::Ask),
@@ -203,7 +203,7 @@ impl Agent {
             })
         };
         match refusal {
-            Refusal::Gate(why) => {
+            Refusal::Hook(why) => {
                 let why = format!("PreToolUse:{} hook error: {why}", call.tool);
                 self.wire.tool_refused(call, &why, &cause("hook"))?;
             }
@@ -227,7 +227,7 @@ impl Agent {
         Ok(Cut::Aborted("aborted_tools"))
     }
 
-    /// Says which answer allowed something; where a gate did, there is none.
+    /// Says which answer allowed something; where a hook did, there is none.
     pub(crate) fn say_answer(
         &mut self,
         turn: &mut Turn,
@@ -237,7 +237,7 @@ impl Agent {
             Some(answer) => {
                 self.say(turn, &format!("answer {} allow", answer.request), Flow::Whole)
             }
-            None => self.say(turn, "allowed by the gate", Flow::Whole),
+            None => self.say(turn, "allowed by the hook", Flow::Whole),
         }
     }
 

@@ -2,19 +2,19 @@
 
 use super::super::place::WorkLocation;
 use super::super::runners;
-use crate::checks::{Check, unit};
 use crate::client::views::ApiProject;
+use crate::diagnostics::{Diagnostic, unit};
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
 
-pub(super) async fn checks(place: &WorkLocation) -> Vec<Check> {
+pub(super) async fn diagnose(place: &WorkLocation) -> Vec<Diagnostic> {
     let home = place.home().ok().flatten();
     let server = home.as_ref().and_then(|home| home.server());
-    let mut checks = vec![match place.client_if_any() {
+    let mut diagnostics = vec![match place.client_if_any() {
         Ok(Some(client)) => match client.read::<ApiProject>(&["project"], &[]).await {
             Ok(project) => judge(client.url(), &project.version),
             Err(error) => {
-                Check::bad("server", error.to_string(), "restart it; its agents keep working")
+                Diagnostic::bad("server", error.to_string(), "restart it; its agents keep working")
             }
         },
         Ok(None) => {
@@ -23,18 +23,18 @@ pub(super) async fn checks(place: &WorkLocation) -> Vec<Check> {
         }
         Err(error) => {
             let fix = error.hint().unwrap_or_default().to_owned();
-            Check::bad("server", error.to_string(), fix)
+            Diagnostic::bad("server", error.to_string(), fix)
         }
     }];
     let user_home = place.environment.get("HOME").map(std::path::PathBuf::from);
-    checks.push(unit::check(server.map(|server| server.pid), user_home.as_deref()));
-    checks
+    diagnostics.push(unit::diagnose(server.map(|server| server.pid), user_home.as_deref()));
+    diagnostics
 }
 
-fn judge(url: &str, version: &str) -> Check {
+fn judge(url: &str, version: &str) -> Diagnostic {
     match version == OURS {
-        true => Check::ok("server", format!("{url} answers, version {version}")),
-        false => Check::warn(
+        true => Diagnostic::ok("server", format!("{url} answers, version {version}")),
+        false => Diagnostic::warn(
             "server",
             format!("{url} is version {version}, and this is {OURS}"),
             "restart the server with this version; its agents keep working",
@@ -42,11 +42,11 @@ fn judge(url: &str, version: &str) -> Check {
     }
 }
 
-fn not_running(alive: usize) -> Check {
+fn not_running(alive: usize) -> Diagnostic {
     let fix = "start it with `musher serve`";
     match alive {
-        0 => Check::warn("server", "no server runs for this project", fix),
-        alive => Check::warn(
+        0 => Diagnostic::warn("server", "no server runs for this project", fix),
+        alive => Diagnostic::warn(
             "server",
             format!(
                 "no server runs for this project, and {alive} of its runners keep working without one"

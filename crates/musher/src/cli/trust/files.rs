@@ -10,9 +10,9 @@ use super::super::CliError;
 use super::super::place::WorkLocation;
 use super::super::table::Tone;
 use super::super::text::visible;
-use crate::checks::{executed_in_base, obeyed_in_base};
 use crate::config::ProjectConfig;
 use crate::config::trust::{AcceptedFiles, TrustError};
+use crate::diagnostics::{executed_in_base, obeyed_in_base};
 use crate::supervisor::git_env;
 use musher_git::Git;
 

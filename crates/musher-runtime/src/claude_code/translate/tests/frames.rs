@@ -4,11 +4,11 @@ use musher_core::{Answer, Ask, ErrorClass, ItemBody, Level, QuestionReply, TurnO
 use serde_json::json;
 
 use super::*;
-use crate::session::GateVerdict;
+use crate::session::PermissionVerdict;
 
 pub(super) fn ready() -> Translator {
     let mut translator = Translator::default();
-    translator.hello(json!({}), Gated::Wished);
+    translator.hello(json!({}), PermissionHook::Wished);
     let response = json!({ "subtype": "success", "request_id": "musher-0", "response": {} });
     one(&mut translator, json!({ "type": "control_response", "response": response }));
     translator
@@ -37,7 +37,7 @@ pub(super) fn answer(translator: &mut Translator, answer: Answer) -> Json {
 #[test]
 fn prompts_wait_until_the_agent_is_ready() {
     let mut translator = Translator::default();
-    translator.hello(json!({}), Gated::Wished);
+    translator.hello(json!({}), PermissionHook::Wished);
     let step = translator.order(BackendOrder::Prompt { id: "p1".into(), text: "hi".into() });
     assert!(step.replies.is_empty());
     let response = json!({ "subtype": "success", "request_id": "musher-0", "response": {} });
@@ -132,23 +132,22 @@ fn a_request_that_nobody_knows_is_refused_and_never_left_open() {
 #[test]
 fn a_tool_at_the_gate_gets_the_verdict_of_the_rules() {
     let verdicts = [
-        (GateVerdict::Allow, json!("allow")),
-        (GateVerdict::Deny { reason: "r".into() }, json!("deny")),
-        (GateVerdict::Ask, json!("ask")),
-        (GateVerdict::NoOpinion, Json::Null),
+        (PermissionVerdict::Allow, json!("allow")),
+        (PermissionVerdict::Deny { reason: "r".into() }, json!("deny")),
+        (PermissionVerdict::Ask, json!("ask")),
+        (PermissionVerdict::NoOpinion, Json::Null),
     ];
     for (verdict, expected) in verdicts {
         let mut translator = ready();
         let input = json!({ "tool_name": "Bash", "tool_input": { "command": "ls" } });
-        let request =
-            json!({ "subtype": "hook_callback", "callback_id": "musher-gate", "input": input });
+        let request = json!({ "subtype": "hook_callback", "callback_id": "musher-permission", "input": input });
         let step = one(
             &mut translator,
             json!({ "type": "control_request", "request_id": "h", "request": request }),
         );
-        let Some(Signal::Gate(gate)) = step.signals.first() else { panic!("no gate") };
-        assert_eq!(gate.subject.as_deref(), Some("ls"));
-        let step = translator.order(BackendOrder::Gate { gate: "h".into(), verdict });
+        let Some(Signal::Permission(request)) = step.signals.first() else { panic!("no request") };
+        assert_eq!(request.subject.as_deref(), Some("ls"));
+        let step = translator.order(BackendOrder::Permission { request: "h".into(), verdict });
         let output = said(&step.replies[0])["response"]["response"]["hookSpecificOutput"].clone();
         assert_eq!(output["permissionDecision"], expected);
     }
@@ -403,11 +402,11 @@ fn rules_that_cannot_be_kept_end_the_work() {
         json!({ "subtype": "success", "request_id": "musher-0", "response": { "hooks_applied": false } }),
     ] {
         let mut translator = Translator::default();
-        translator.hello(json!({ "hooks": {} }), Gated::Needed);
+        translator.hello(json!({ "hooks": {} }), PermissionHook::Needed);
         translator.order(BackendOrder::Prompt { id: "p".into(), text: "go".into() });
         let step =
             one(&mut translator, json!({ "type": "control_response", "response": response }));
-        assert!(step.replies.is_empty(), "the prompt was sent without the gate");
+        assert!(step.replies.is_empty(), "the prompt was sent without the hook");
         assert_eq!(translator.fatal.unwrap().class, ErrorClass::Policy);
     }
 }

@@ -123,13 +123,13 @@ fn a_long_question_is_sent_back_and_a_long_gate_says_that_it_was_cut() {
 
     let input = json!({ "tool_name": "Bash", "tool_input": { "command": long() } });
     let request =
-        json!({ "subtype": "hook_callback", "callback_id": "musher-gate", "input": input });
+        json!({ "subtype": "hook_callback", "callback_id": "musher-permission", "input": input });
     let step = one(
         &mut translator,
         json!({ "type": "control_request", "request_id": "h", "request": request }),
     );
-    let [Signal::Gate(gate)] = &step.signals[..] else { panic!("{:?}", step.signals) };
-    assert!(gate.shortened && is_cut(gate.subject.as_deref().unwrap()));
+    let [Signal::Permission(request)] = &step.signals[..] else { panic!("{:?}", step.signals) };
+    assert!(request.shortened && is_cut(request.subject.as_deref().unwrap()));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The project: its repository, its file, and whether the file is trusted.
 
-use super::CheckContext;
-use super::check::Check;
+use super::DiagnosticContext;
+use super::diagnostic::Diagnostic;
 use super::{files, rules};
 use crate::config::local::LocalFile;
 use crate::config::trust::{self, TrustState};
@@ -10,40 +10,40 @@ use crate::runtimes;
 use musher_git::{Branch, Git, GitError};
 
 /// Looks at the project, and gives it if it can be used.
-pub(super) async fn checks(site: &CheckContext) -> (Option<ProjectConfig>, Vec<Check>) {
+pub(super) async fn diagnose(site: &DiagnosticContext) -> (Option<ProjectConfig>, Vec<Diagnostic>) {
     let repo = match &site.repo {
         Ok(repo) => repo,
-        Err(trouble) => return (None, vec![Check::bad("git", &trouble.says, &trouble.fix)]),
+        Err(trouble) => return (None, vec![Diagnostic::bad("git", &trouble.says, &trouble.fix)]),
     };
     // It is looked into while the project is looked at.
     let scratch = match tempfile::tempdir() {
         Ok(scratch) => scratch,
         Err(error) => {
             let fix = "make the temporary folder writable";
-            return (None, vec![Check::bad("git", error.to_string(), fix)]);
+            return (None, vec![Diagnostic::bad("git", error.to_string(), fix)]);
         }
     };
     let opened = Git::open(repo, site.git_env.clone(), scratch.path()).await;
-    let mut checks = git(&opened, repo).await;
+    let mut diagnostics = git(&opened, repo).await;
     if !repo.join(PROJECT_FILE).exists() {
         let says = format!("there is no {PROJECT_FILE}");
-        checks.push(Check::warn("project file", says, "make one with `musher init`"));
-        return (None, checks);
+        diagnostics.push(Diagnostic::warn("project file", says, "make one with `musher init`"));
+        return (None, diagnostics);
     }
     match config::load(repo, runtimes::BUILT) {
         Ok(project) => {
-            checks.push(Check::ok("project file", team(&project)));
-            checks.push(trusted(site, &project));
+            diagnostics.push(Diagnostic::ok("project file", team(&project)));
+            diagnostics.push(trusted(site, &project));
             if let (Ok(git), Ok(state)) = (&opened, &site.state) {
-                checks.push(files::check(git, state, &project).await);
+                diagnostics.push(files::diagnose(git, state, &project).await);
             }
-            checks.extend(local(site));
-            checks.extend(rules::checks(repo, site.state.as_deref().ok(), &project));
-            (Some(project), checks)
+            diagnostics.extend(local(site));
+            diagnostics.extend(rules::diagnose(repo, site.state.as_deref().ok(), &project));
+            (Some(project), diagnostics)
         }
         Err(errors) => {
-            checks.push(wrong("project file", &errors));
-            (None, checks)
+            diagnostics.push(wrong("project file", &errors));
+            (None, diagnostics)
         }
     }
 }
@@ -52,7 +52,7 @@ async fn look(git: &Git) -> Result<(Branch, Vec<String>), GitError> {
     Ok((git.default_branch().await?, git.filters_left_out().await?))
 }
 
-async fn git(opened: &Result<Git, GitError>, repo: &std::path::Path) -> Vec<Check> {
+async fn git(opened: &Result<Git, GitError>, repo: &std::path::Path) -> Vec<Diagnostic> {
     let looked = match opened {
         Ok(git) => look(git).await.map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
@@ -60,21 +60,21 @@ async fn git(opened: &Result<Git, GitError>, repo: &std::path::Path) -> Vec<Chec
     match looked {
         Ok((branch, filters)) => {
             let found = format!("{}, default branch {branch}", repo.display());
-            let mut checks = vec![Check::ok("git", found)];
+            let mut diagnostics = vec![Diagnostic::ok("git", found)];
             if !filters.is_empty() {
                 let says = format!(
                     "filters that stand only in the repository's settings are not run: {}",
                     filters.join(", ")
                 );
                 let fix = "an agent can write those settings; set them with `git config --global`";
-                checks.push(Check::warn("git filters", says, fix));
+                diagnostics.push(Diagnostic::warn("git filters", says, fix));
             }
-            checks
+            diagnostics
         }
         // What git says about a repository names its own fix.
         Err(says) => {
             let (says, fix) = says.rsplit_once("; ").unwrap_or((&says, "repair the repository"));
-            vec![Check::bad("git", says, fix)]
+            vec![Diagnostic::bad("git", says, fix)]
         }
     }
 }
@@ -85,7 +85,7 @@ fn team(project: &ProjectConfig) -> String {
 }
 
 /// What was granted and capped while working, if there is such a file.
-fn local(site: &CheckContext) -> Option<Check> {
+fn local(site: &DiagnosticContext) -> Option<Diagnostic> {
     let file = LocalFile::new(site.state.as_ref().ok()?);
     let name = "local.toml";
     match file.read() {
@@ -94,12 +94,12 @@ fn local(site: &CheckContext) -> Option<Check> {
         Ok(local) => {
             let cap = local.caps.day_usd.map(|cap| format!(", a cap of {cap} a day"));
             let says = format!("{} grants{}", local.grants.len(), cap.unwrap_or_default());
-            Some(Check::ok(name, says))
+            Some(Diagnostic::ok(name, says))
         }
     }
 }
 
-fn wrong(name: &'static str, errors: &ConfigErrors) -> Check {
+fn wrong(name: &'static str, errors: &ConfigErrors) -> Diagnostic {
     let first = errors.problems.first();
     let at = first.and_then(|problem| problem.place.as_ref());
     let at = at.map(|place| format!("{}:{}: ", place.line, place.column)).unwrap_or_default();
@@ -110,26 +110,28 @@ fn wrong(name: &'static str, errors: &ConfigErrors) -> Check {
         all => format!("{file}:{at}{message} (and {} more)", all - 1),
     };
     let fix = first.and_then(|problem| problem.fix.clone());
-    Check::bad(name, says, fix.unwrap_or_else(|| "correct the file".into()))
+    Diagnostic::bad(name, says, fix.unwrap_or_else(|| "correct the file".into()))
 }
 
-fn trusted(site: &CheckContext, project: &ProjectConfig) -> Check {
+fn trusted(site: &DiagnosticContext, project: &ProjectConfig) -> Diagnostic {
     let name = "trust";
     let fix = "read the file, then run `musher trust`";
     let state = match &site.state {
         Ok(state) => state,
-        Err(trouble) => return Check::bad(name, &trouble.says, fix),
+        Err(trouble) => return Diagnostic::bad(name, &trouble.says, fix),
     };
     match trust::trusted(state, project) {
-        Ok(TrustState::Trusted) => Check::ok(name, "what the project file may do was agreed to"),
-        Ok(TrustState::New) => {
-            Check::bad(name, "nobody has agreed to what the project file may do", fix)
+        Ok(TrustState::Trusted) => {
+            Diagnostic::ok(name, "what the project file may do was agreed to")
         }
-        Ok(TrustState::Changed { diff }) => Check::bad(
+        Ok(TrustState::New) => {
+            Diagnostic::bad(name, "nobody has agreed to what the project file may do", fix)
+        }
+        Ok(TrustState::Changed { diff }) => Diagnostic::bad(
             name,
             format!("what the project file may do has changed in {} points", diff.len()),
             fix,
         ),
-        Err(error) => Check::bad(name, error.to_string(), fix),
+        Err(error) => Diagnostic::bad(name, error.to_string(), fix),
     }
 }

@@ -2,7 +2,7 @@
 
 /// How it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CheckVerdict {
+pub(crate) enum DiagnosticVerdict {
     Ok,
     /// It works, with a weaker guarantee.
     Warn,
@@ -10,7 +10,7 @@ pub(crate) enum CheckVerdict {
     Bad,
 }
 
-impl CheckVerdict {
+impl DiagnosticVerdict {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -22,16 +22,16 @@ impl CheckVerdict {
 
 /// One thing that was looked at, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Check {
+pub(crate) struct Diagnostic {
     pub(crate) name: &'static str,
-    pub(crate) verdict: CheckVerdict,
+    pub(crate) verdict: DiagnosticVerdict,
     pub(crate) says: String,
     pub(crate) fix: Option<String>,
 }
 
-impl Check {
+impl Diagnostic {
     pub(crate) fn ok(name: &'static str, says: impl Into<String>) -> Self {
-        Self { name, verdict: CheckVerdict::Ok, says: says.into(), fix: None }
+        Self { name, verdict: DiagnosticVerdict::Ok, says: says.into(), fix: None }
     }
 
     pub(crate) fn warn(
@@ -39,10 +39,10 @@ impl Check {
         says: impl Into<String>,
         fix: impl Into<String>,
     ) -> Self {
-        Self { name, verdict: CheckVerdict::Warn, says: says.into(), fix: Some(fix.into()) }
+        Self { name, verdict: DiagnosticVerdict::Warn, says: says.into(), fix: Some(fix.into()) }
     }
 
     pub(crate) fn bad(name: &'static str, says: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { name, verdict: CheckVerdict::Bad, says: says.into(), fix: Some(fix.into()) }
+        Self { name, verdict: DiagnosticVerdict::Bad, says: says.into(), fix: Some(fix.into()) }
     }
 }

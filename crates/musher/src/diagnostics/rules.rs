@@ -4,21 +4,25 @@ use std::path::Path;
 
 use musher_core::{RuleList, ToolRules};
 
-use super::check::Check;
+use super::diagnostic::Diagnostic;
 use crate::config::local::LocalFile;
 use crate::config::{self, DeadAt, PROJECT_FILE, ProjectConfig};
 
 const NAME: &str = "rules";
 
-pub(super) fn checks(repo: &Path, state: Option<&Path>, project: &ProjectConfig) -> Vec<Check> {
+pub(super) fn diagnose(
+    repo: &Path,
+    state: Option<&Path>,
+    project: &ProjectConfig,
+) -> Vec<Diagnostic> {
     let fix = "remove or change the rule; `musher rules test` shows which rule decides";
-    let mut checks: Vec<Check> = config::dead_rules(repo, project)
+    let mut diagnostics: Vec<Diagnostic> = config::dead_rules(repo, project)
         .into_iter()
         .map(|DeadAt { agent, line, dead }| {
             let line = line.map(|line| format!(":{line}")).unwrap_or_default();
             let (list, rule) = (dead.list.as_str(), &dead.rule);
             let says = format!("{PROJECT_FILE}{line}: agent {agent}: {list} `{rule}` {}", dead.why);
-            Check::warn(NAME, says, fix)
+            Diagnostic::warn(NAME, says, fix)
         })
         .collect();
     let local = state.and_then(|state| LocalFile::new(state).read().ok()).unwrap_or_default();
@@ -26,11 +30,11 @@ pub(super) fn checks(repo: &Path, state: Option<&Path>, project: &ProjectConfig)
         let granted = ToolRules { granted: local.granted(&agent.name), ..agent.rules.clone() };
         // Those of the file are told above.
         let dead = granted.dead().into_iter().filter(|dead| dead.list == RuleList::Granted);
-        checks.extend(dead.map(|dead| {
+        diagnostics.extend(dead.map(|dead| {
             let says = format!("agent {}: granted `{}` {}", agent.name, dead.rule, dead.why);
             let fix = format!("`musher grants revoke {} \"{}\"`", agent.name, dead.rule);
-            Check::warn(NAME, says, fix)
+            Diagnostic::warn(NAME, says, fix)
         }));
     }
-    checks
+    diagnostics
 }

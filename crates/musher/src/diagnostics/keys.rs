@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use musher_runtime::{Environment, KeySource, ModelService};
 
-use super::CheckContext;
-use super::check::Check;
+use super::DiagnosticContext;
+use super::diagnostic::Diagnostic;
 use crate::config::{AgentConfig, ProjectConfig};
 use crate::runtimes;
 
@@ -27,26 +27,31 @@ impl KeyNeed {
 }
 
 /// The keys of the team; without a project, those that are found here.
-pub(super) fn checks(site: &CheckContext, project: Option<&ProjectConfig>) -> Vec<Check> {
-    let mut checks: Vec<Check> = Vec::new();
+pub(super) fn diagnose(
+    site: &DiagnosticContext,
+    project: Option<&ProjectConfig>,
+) -> Vec<Diagnostic> {
+    let mut diagnostics: Vec<Diagnostic> = Vec::new();
     match project {
         Some(project) => {
             for agent in &project.agents {
                 let service = runtimes::MODELS.iter().find(|(name, _)| *name == agent.runtime);
                 let need = KeyNeed::of(agent);
-                let check = service.map(|(name, service)| need.look(name, service, site));
-                checks.extend(check.filter(|check| !checks.contains(check)));
+                let diagnostic = service.map(|(name, service)| need.look(name, service, site));
+                diagnostics
+                    .extend(diagnostic.filter(|diagnostic| !diagnostics.contains(diagnostic)));
             }
         }
         None => {
             for (runtime, service) in runtimes::MODELS {
                 let found = usual(service, &site.environment);
-                checks
-                    .extend(found.map(|name| Check::ok(NAME, format!("{runtime}: {name} is set"))));
+                diagnostics.extend(
+                    found.map(|name| Diagnostic::ok(NAME, format!("{runtime}: {name} is set"))),
+                );
             }
         }
     }
-    checks
+    diagnostics
 }
 
 /// The variable that holds the key of a service, if it is set.
@@ -60,23 +65,28 @@ fn is_set(environment: &Environment, name: &str) -> bool {
 
 impl KeyNeed {
     /// Looks whether it is there.
-    pub(super) fn look(&self, runtime: &str, service: &ModelService, site: &CheckContext) -> Check {
+    pub(super) fn look(
+        &self,
+        runtime: &str,
+        service: &ModelService,
+        site: &DiagnosticContext,
+    ) -> Diagnostic {
         let environment = &site.environment;
         match &self.source {
             Some(KeySource::Env(name)) if is_set(environment, name) => {
-                Check::ok(NAME, format!("{runtime}: {name} is set"))
+                Diagnostic::ok(NAME, format!("{runtime}: {name} is set"))
             }
             Some(KeySource::Env(name)) => {
                 let fix = format!("set {name} where the server is started");
-                Check::bad(NAME, format!("{runtime}: {name} is not set"), fix)
+                Diagnostic::bad(NAME, format!("{runtime}: {name} is not set"), fix)
             }
             Some(KeySource::File(path)) => {
                 let path = at(path, site);
                 match path.is_file() {
-                    true => Check::ok(NAME, format!("{runtime}: {} is there", path.display())),
+                    true => Diagnostic::ok(NAME, format!("{runtime}: {} is there", path.display())),
                     false => {
                         let fix = "write the key into it, or name another file";
-                        Check::bad(
+                        Diagnostic::bad(
                             NAME,
                             format!("{runtime}: there is no file {}", path.display()),
                             fix,
@@ -85,14 +95,14 @@ impl KeyNeed {
                 }
             }
             Some(KeySource::Command(_)) => {
-                Check::ok(NAME, format!("{runtime}: a command gives it when a run begins"))
+                Diagnostic::ok(NAME, format!("{runtime}: a command gives it when a run begins"))
             }
             None => {
                 let elsewhere = self.own_server || is_set(environment, service.base_variable);
                 match usual(service, environment) {
-                    Some(name) => Check::ok(NAME, format!("{runtime}: {name} is set")),
+                    Some(name) => Diagnostic::ok(NAME, format!("{runtime}: {name} is set")),
                     None if elsewhere => {
-                        Check::ok(NAME, format!("{runtime}: none is found, and none is sent"))
+                        Diagnostic::ok(NAME, format!("{runtime}: none is found, and none is sent"))
                     }
                     None => missing(runtime, service),
                 }
@@ -101,14 +111,14 @@ impl KeyNeed {
     }
 }
 
-fn missing(runtime: &str, service: &ModelService) -> Check {
+fn missing(runtime: &str, service: &ModelService) -> Diagnostic {
     let names = service.key_variables.join(" or ");
     let fix =
         format!("set {names} where the server is started, or say where the key is with `key`");
-    Check::bad(NAME, format!("{runtime}: no key is found"), fix)
+    Diagnostic::bad(NAME, format!("{runtime}: no key is found"), fix)
 }
 
-fn at(path: &Path, site: &CheckContext) -> PathBuf {
+fn at(path: &Path, site: &DiagnosticContext) -> PathBuf {
     match (path.strip_prefix("~"), site.environment.get("HOME"), &site.repo) {
         (Ok(rest), Some(home), _) => Path::new(home).join(rest),
         (Err(_), _, Ok(repo)) => repo.join(path),
@@ -119,10 +129,10 @@ fn at(path: &Path, site: &CheckContext) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checks::{CheckTrouble, CheckVerdict};
     use crate::config;
+    use crate::diagnostics::{DiagnosticTrouble, DiagnosticVerdict};
 
-    fn verdicts(agent: &str, environment: Environment) -> Vec<(CheckVerdict, String)> {
+    fn verdicts(agent: &str, environment: Environment) -> Vec<(DiagnosticVerdict, String)> {
         let repo = tempfile::tempdir().unwrap();
         std::fs::create_dir(repo.path().join(".musher")).unwrap();
         let (name, service) = runtimes::MODELS[0];
@@ -130,15 +140,17 @@ mod tests {
         std::fs::write(repo.path().join(config::PROJECT_FILE), text).unwrap();
         std::fs::write(repo.path().join("there"), "secret-in-a-file").unwrap();
         let project = config::load(repo.path(), runtimes::BUILT).unwrap();
-        let site = CheckContext {
+        let site = DiagnosticContext {
             repo: Ok(repo.path().to_owned()),
-            state: Err(CheckTrouble { says: String::new(), fix: String::new() }),
+            state: Err(DiagnosticTrouble { says: String::new(), fix: String::new() }),
             git_env: musher_git::GitEnv::default(),
             environment,
         };
         assert!(!service.key_variables.is_empty());
-        let told = |check: Check| (check.verdict, format!("{} {:?}", check.says, check.fix));
-        checks(&site, Some(&project)).into_iter().map(told).collect()
+        let told = |diagnostic: Diagnostic| {
+            (diagnostic.verdict, format!("{} {:?}", diagnostic.says, diagnostic.fix))
+        };
+        diagnose(&site, Some(&project)).into_iter().map(told).collect()
     }
 
     #[test]
@@ -147,14 +159,14 @@ mod tests {
         let none = Environment::default();
         let set = none.clone().set(usual, "secret-in-a-variable").set("MINE", "secret-of-mine");
         for (agent, environment, verdict) in [
-            ("", &set, CheckVerdict::Ok),
-            ("", &none, CheckVerdict::Bad),
-            ("base_url = 'http://localhost:1'", &none, CheckVerdict::Ok),
-            ("key = { env = 'MINE' }", &set, CheckVerdict::Ok),
-            ("key = { env = 'MINE' }", &none, CheckVerdict::Bad),
-            ("key = { file = 'there' }", &none, CheckVerdict::Ok),
-            ("key = { file = 'nowhere' }", &set, CheckVerdict::Bad),
-            ("key = { command = 'echo secret-by-command' }", &none, CheckVerdict::Ok),
+            ("", &set, DiagnosticVerdict::Ok),
+            ("", &none, DiagnosticVerdict::Bad),
+            ("base_url = 'http://localhost:1'", &none, DiagnosticVerdict::Ok),
+            ("key = { env = 'MINE' }", &set, DiagnosticVerdict::Ok),
+            ("key = { env = 'MINE' }", &none, DiagnosticVerdict::Bad),
+            ("key = { file = 'there' }", &none, DiagnosticVerdict::Ok),
+            ("key = { file = 'nowhere' }", &set, DiagnosticVerdict::Bad),
+            ("key = { command = 'echo secret-by-command' }", &none, DiagnosticVerdict::Ok),
         ] {
             let told = verdicts(agent, environment.clone());
             assert_eq!(told.len(), 1, "{agent}: {told:?}");
@@ -162,7 +174,7 @@ mod tests {
             assert!(!told[0].1.contains("secret"), "{agent}: {told:?}");
             assert_eq!(
                 told[0].1.contains("Some("),
-                verdict == CheckVerdict::Bad,
+                verdict == DiagnosticVerdict::Bad,
                 "{agent}: {told:?}"
             );
         }

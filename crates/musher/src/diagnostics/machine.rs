@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access, statvfs};
 
-use super::CheckContext;
-use super::check::Check;
+use super::DiagnosticContext;
+use super::diagnostic::Diagnostic;
 use crate::home;
 
 /// The first SQLite in which two processes that reset one write-ahead log cannot lose each other's pages.
@@ -14,16 +14,16 @@ const SQLITE: i32 = 3_051_003;
 const WATCHES: u64 = 8192;
 const GIB: u64 = 1 << 30;
 
-pub(super) fn checks(site: &CheckContext) -> Vec<Check> {
-    let mut checks = vec![control_group(), watches(), sqlite(), sandbox()];
+pub(super) fn diagnose(site: &DiagnosticContext) -> Vec<Diagnostic> {
+    let mut diagnostics = vec![control_group(), watches(), sqlite(), sandbox()];
     match &site.state {
-        Ok(state) => checks.extend(state_directory(state)),
-        Err(trouble) => checks.push(Check::bad("state", &trouble.says, &trouble.fix)),
+        Ok(state) => diagnostics.extend(state_directory(state)),
+        Err(trouble) => diagnostics.push(Diagnostic::bad("state", &trouble.says, &trouble.fix)),
     }
-    checks
+    diagnostics
 }
 
-fn control_group() -> Check {
+fn control_group() -> Diagnostic {
     let name = "control group";
     // Agents get groups below the one that we are in.
     let parent = musher_runtime::control_group("doctor");
@@ -33,8 +33,8 @@ fn control_group() -> Check {
             && access(folder.join("cgroup.procs"), Access::WRITE_OK).is_ok()
     };
     match parent {
-        Some(folder) if usable(folder) => Check::ok(name, "every run can have one of its own"),
-        Some(_) | None => Check::warn(
+        Some(folder) if usable(folder) => Diagnostic::ok(name, "every run can have one of its own"),
+        Some(_) | None => Diagnostic::warn(
             name,
             "none can be made here; runs are ended by descent and mark, which a process that hides well can escape",
             "start the server with `systemd-run --user --scope -p Delegate=yes musher serve`, or as a unit with Delegate=yes",
@@ -42,7 +42,7 @@ fn control_group() -> Check {
     }
 }
 
-fn watches() -> Check {
+fn watches() -> Diagnostic {
     let limit = |name: &str| -> Option<u64> {
         let text = std::fs::read_to_string(format!("/proc/sys/fs/inotify/{name}")).ok()?;
         text.trim().parse().ok()
@@ -50,21 +50,21 @@ fn watches() -> Check {
     judge_watches(limit("max_user_instances"), limit("max_user_watches"))
 }
 
-fn judge_watches(instances: Option<u64>, watches: Option<u64>) -> Check {
+fn judge_watches(instances: Option<u64>, watches: Option<u64>) -> Diagnostic {
     let name = "inotify";
     let fix = "sudo sysctl fs.inotify.max_user_watches=65536 fs.inotify.max_user_instances=512";
     match (instances, watches) {
         (Some(instances), Some(watches)) if instances >= 16 && watches >= WATCHES => {
-            Check::ok(name, format!("{watches} watches, {instances} instances"))
+            Diagnostic::ok(name, format!("{watches} watches, {instances} instances"))
         }
-        (Some(instances), Some(watches)) => Check::warn(
+        (Some(instances), Some(watches)) => Diagnostic::warn(
             name,
             format!(
                 "only {watches} watches and {instances} instances; without one, events come a second late"
             ),
             fix,
         ),
-        (None, _) | (_, None) => Check::warn(
+        (None, _) | (_, None) => Diagnostic::warn(
             name,
             "the limits cannot be read; without inotify, events come a second late",
             fix,
@@ -72,14 +72,14 @@ fn judge_watches(instances: Option<u64>, watches: Option<u64>) -> Check {
     }
 }
 
-fn sqlite() -> Check {
+fn sqlite() -> Diagnostic {
     judge_sqlite(rusqlite::version_number(), rusqlite::version())
 }
 
-fn judge_sqlite(number: i32, version: &str) -> Check {
+fn judge_sqlite(number: i32, version: &str) -> Diagnostic {
     match number >= SQLITE {
-        true => Check::ok("sqlite", format!("version {version}")),
-        false => Check::bad(
+        true => Diagnostic::ok("sqlite", format!("version {version}")),
+        false => Diagnostic::bad(
             "sqlite",
             format!("version {version} can lose pages of the journal"),
             "build Musher with its own SQLite, 3.51.3 or newer",
@@ -87,26 +87,26 @@ fn judge_sqlite(number: i32, version: &str) -> Check {
     }
 }
 
-fn sandbox() -> Check {
-    Check::warn(
+fn sandbox() -> Diagnostic {
+    Diagnostic::warn(
         "sandbox",
         "agents run with your own rights, so they can read the server's token and every file of yours",
         "run Musher as a user of its own, or in a container",
     )
 }
 
-fn state_directory(state: &Path) -> Vec<Check> {
-    let mut checks = Vec::new();
+fn state_directory(state: &Path) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
     let existing = nearest(state);
-    checks.push(match home::network_file_system(&existing) {
-        Some(kind) => Check::bad(
+    diagnostics.push(match home::network_file_system(&existing) {
+        Some(kind) => Diagnostic::bad(
             "state",
             format!("{} is on {kind}, where locks and syncs cannot be relied on", state.display()),
             "name a directory on a local disk with --state DIR",
         ),
         None => match access(&existing, Access::WRITE_OK | Access::EXEC_OK) {
-            Ok(()) => Check::ok("state", format!("{} is on a local disk", state.display())),
-            Err(error) => Check::bad(
+            Ok(()) => Diagnostic::ok("state", format!("{} is on a local disk", state.display())),
+            Err(error) => Diagnostic::bad(
                 "state",
                 format!("{} cannot be written to: {error}", existing.display()),
                 "make it writable, or name another with --state DIR",
@@ -115,38 +115,38 @@ fn state_directory(state: &Path) -> Vec<Check> {
     });
     if let Ok(disk) = statvfs(&existing) {
         let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
-        checks.push(judge_disk(bytes(disk.f_bavail), bytes(disk.f_blocks)));
+        diagnostics.push(judge_disk(bytes(disk.f_bavail), bytes(disk.f_blocks)));
     }
-    checks.extend(token(&state.join("token")));
-    checks.extend(notices(state));
-    checks
+    diagnostics.extend(token(&state.join("token")));
+    diagnostics.extend(notices(state));
+    diagnostics
 }
 
-fn judge_disk(free: u64, whole: u64) -> Check {
+fn judge_disk(free: u64, whole: u64) -> Diagnostic {
     let gib = free as f64 / GIB as f64;
     let says = format!("{gib:.1} GiB are free");
     let fix = "make room; while a disk is full, agents are paused and nothing is lost";
     match free {
-        ..GIB => Check::bad("disk", says, fix),
-        _ if free < 5 * GIB || free < whole / 50 => Check::warn("disk", says, fix),
-        _ => Check::ok("disk", says),
+        ..GIB => Diagnostic::bad("disk", says, fix),
+        _ if free < 5 * GIB || free < whole / 50 => Diagnostic::warn("disk", says, fix),
+        _ => Diagnostic::ok("disk", says),
     }
 }
 
 /// What was found to be missing when a server began. It is told until somebody says that it was read.
-fn notices(state: &Path) -> Option<Check> {
+fn notices(state: &Path) -> Option<Diagnostic> {
     let found = home::notices(state);
     let says: Vec<&str> = found.iter().map(|notice| notice.text.as_str()).collect();
     let fix = format!("remove {} when you have read it", home::notices_file(state).display());
-    (!says.is_empty()).then(|| Check::warn("journal", says.join("\n"), fix))
+    (!says.is_empty()).then(|| Diagnostic::warn("journal", says.join("\n"), fix))
 }
 
 /// The token must be its owner's alone.
-fn token(path: &Path) -> Option<Check> {
+fn token(path: &Path) -> Option<Diagnostic> {
     use std::os::unix::fs::PermissionsExt;
     let mode = path.symlink_metadata().ok()?.permissions().mode() & 0o777;
     (mode & 0o077 != 0).then(|| {
-        Check::bad(
+        Diagnostic::bad(
             "token",
             format!("{} can be read by others (mode {mode:o})", path.display()),
             format!("chmod 600 {0}, or remove it and start the server again", path.display()),
@@ -162,20 +162,20 @@ fn nearest(folder: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::CheckVerdict;
+    use super::super::diagnostic::DiagnosticVerdict;
     use super::*;
 
     #[test]
     fn limits_are_judged_by_what_they_leave() {
-        assert_eq!(judge_watches(Some(128), Some(65536)).verdict, CheckVerdict::Ok);
-        assert_eq!(judge_watches(Some(128), Some(100)).verdict, CheckVerdict::Warn);
-        assert_eq!(judge_watches(None, Some(65536)).verdict, CheckVerdict::Warn);
-        assert_eq!(judge_disk(GIB / 2, 100 * GIB).verdict, CheckVerdict::Bad);
-        assert_eq!(judge_disk(3 * GIB, 20 * GIB).verdict, CheckVerdict::Warn);
-        assert_eq!(judge_disk(10 * GIB, 2000 * GIB).verdict, CheckVerdict::Warn);
-        assert_eq!(judge_disk(50 * GIB, 100 * GIB).verdict, CheckVerdict::Ok);
-        assert_eq!(judge_sqlite(3_051_002, "3.51.2").verdict, CheckVerdict::Bad);
-        assert_eq!(judge_sqlite(rusqlite::version_number(), "").verdict, CheckVerdict::Ok);
+        assert_eq!(judge_watches(Some(128), Some(65536)).verdict, DiagnosticVerdict::Ok);
+        assert_eq!(judge_watches(Some(128), Some(100)).verdict, DiagnosticVerdict::Warn);
+        assert_eq!(judge_watches(None, Some(65536)).verdict, DiagnosticVerdict::Warn);
+        assert_eq!(judge_disk(GIB / 2, 100 * GIB).verdict, DiagnosticVerdict::Bad);
+        assert_eq!(judge_disk(3 * GIB, 20 * GIB).verdict, DiagnosticVerdict::Warn);
+        assert_eq!(judge_disk(10 * GIB, 2000 * GIB).verdict, DiagnosticVerdict::Warn);
+        assert_eq!(judge_disk(50 * GIB, 100 * GIB).verdict, DiagnosticVerdict::Ok);
+        assert_eq!(judge_sqlite(3_051_002, "3.51.2").verdict, DiagnosticVerdict::Bad);
+        assert_eq!(judge_sqlite(rusqlite::version_number(), "").verdict, DiagnosticVerdict::Ok);
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use musher_runtime::find_program;
 
-use super::CheckContext;
-use super::check::{Check, CheckVerdict};
+use super::DiagnosticContext;
+use super::diagnostic::{Diagnostic, DiagnosticVerdict};
 use super::keys::KeyNeed;
 use super::version::version_of;
 use crate::config::{AgentConfig, ProjectConfig};
@@ -64,7 +64,7 @@ impl Need {
     }
 
     /// Looks for the program. This reads files, so it blocks for a moment.
-    pub(crate) fn look(&self, site: &CheckContext) -> Program {
+    pub(crate) fn look(&self, site: &DiagnosticContext) -> Program {
         let runtime = &self.runtime;
         let Some(program) = &self.program else {
             return self.without_program(site);
@@ -100,15 +100,15 @@ impl Need {
     }
 
     /// A runtime without a program either speaks to a model, for which it needs a key, or needs nothing.
-    fn without_program(&self, site: &CheckContext) -> Program {
+    fn without_program(&self, site: &DiagnosticContext) -> Program {
         let runtime = &self.runtime;
         let Some((_, service)) = runtimes::MODELS.iter().find(|(name, _)| name == runtime) else {
             return self.found(None, Fitness::Ok, format!("{runtime} needs no program"), None);
         };
-        let Check { verdict, says, fix, .. } = self.key.look(runtime, service, site);
+        let Diagnostic { verdict, says, fix, .. } = self.key.look(runtime, service, site);
         let fitness = match verdict {
-            CheckVerdict::Ok => Fitness::Ok,
-            CheckVerdict::Warn | CheckVerdict::Bad => Fitness::Missing,
+            DiagnosticVerdict::Ok => Fitness::Ok,
+            DiagnosticVerdict::Warn | DiagnosticVerdict::Bad => Fitness::Missing,
         };
         self.found(None, fitness, says, fix)
     }
@@ -125,20 +125,20 @@ impl Need {
 }
 
 impl Program {
-    /// The same as a check among others.
-    pub(crate) fn check(&self) -> Check {
+    /// The same as a diagnostic among others.
+    pub(crate) fn diagnose(&self) -> Diagnostic {
         let name = "program";
         let fix = self.fix.clone().unwrap_or_default();
         match self.fitness {
-            Fitness::Ok => Check::ok(name, &self.says),
-            Fitness::Untested => Check::warn(name, &self.says, fix),
-            Fitness::Missing => Check::bad(name, &self.says, fix),
+            Fitness::Ok => Diagnostic::ok(name, &self.says),
+            Fitness::Untested => Diagnostic::warn(name, &self.says, fix),
+            Fitness::Missing => Diagnostic::bad(name, &self.says, fix),
         }
     }
 }
 
 /// The programs of the team; without a project file, those of all runtimes.
-pub(super) fn wanted(site: &CheckContext, project: Option<&ProjectConfig>) -> Vec<Program> {
+pub(super) fn wanted(site: &DiagnosticContext, project: Option<&ProjectConfig>) -> Vec<Program> {
     let mut needs: Vec<Need> = Vec::new();
     match (project, &site.repo) {
         (Some(project), Ok(repo)) => {

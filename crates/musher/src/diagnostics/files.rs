@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use musher_runtime::{ProjectFile, Snapshot};
 
-use super::check::Check;
+use super::diagnostic::Diagnostic;
 use super::executed::{executed_files, obeyed_files};
 use crate::config::ProjectConfig;
 use crate::config::trust::AcceptedFiles;
@@ -67,31 +67,35 @@ async fn base(git: &Git, project: &ProjectConfig) -> Result<Option<Commit>, GitE
 }
 
 /// Whether what would be executed is trusted.
-pub(super) async fn check(git: &Git, state: &Path, project: &ProjectConfig) -> Check {
+pub(super) async fn diagnose(git: &Git, state: &Path, project: &ProjectConfig) -> Diagnostic {
     let name = "project files";
     let fix = "read them, then run `musher trust`";
     let now = match executed_in_base(git, project).await {
         Ok(now) => now,
-        Err(error) => return Check::bad(name, error.to_string(), "repair the repository"),
+        Err(error) => return Diagnostic::bad(name, error.to_string(), "repair the repository"),
     };
     let names: Vec<&str> = now.files().map(|(path, _)| path).collect();
     let names = names.join(", ");
     if now.is_empty() {
-        return Check::ok(name, "the project's branch has none that an agent's program would run");
+        return Diagnostic::ok(
+            name,
+            "the project's branch has none that an agent's program would run",
+        );
     }
     if let Some((path, what)) = now.odd().next() {
         let says = format!("{names} are left out by agents' programs, because {path} is {what}");
-        return Check::warn(name, says, "put plain files there, and run `musher trust`");
+        return Diagnostic::warn(name, says, "put plain files there, and run `musher trust`");
     }
     match AcceptedFiles::read(state) {
-        Ok(accepted) if accepted.covers(&now) => {
-            Check::ok(name, format!("agents' programs run what these name, as was agreed: {names}"))
-        }
+        Ok(accepted) if accepted.covers(&now) => Diagnostic::ok(
+            name,
+            format!("agents' programs run what these name, as was agreed: {names}"),
+        ),
         Ok(_) => {
             let says =
                 format!("agents' programs leave these out, for nobody has agreed to them: {names}");
-            Check::warn(name, says, fix)
+            Diagnostic::warn(name, says, fix)
         }
-        Err(error) => Check::bad(name, error.to_string(), fix),
+        Err(error) => Diagnostic::bad(name, error.to_string(), fix),
     }
 }

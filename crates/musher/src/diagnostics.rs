@@ -1,6 +1,6 @@
 //! What a server needs of its machine and its project, looked at one by one: what `musher doctor` and the API tell.
 
-mod check;
+mod diagnostic;
 mod executed;
 mod files;
 mod keys;
@@ -18,7 +18,7 @@ use musher_runtime::Environment;
 use crate::config::ProjectConfig;
 use musher_git::GitEnv;
 
-pub(crate) use check::{Check, CheckVerdict};
+pub(crate) use diagnostic::{Diagnostic, DiagnosticVerdict};
 pub(crate) use files::{executed, executed_in_base, obeyed_in_base};
 pub(crate) use keys::usual as usual_key;
 pub(crate) use programs::{Fitness, Need, Program};
@@ -26,9 +26,9 @@ pub(crate) use version::version_of;
 
 /// Where is looked.
 #[derive(Debug, Clone)]
-pub struct CheckContext {
-    pub repo: Result<PathBuf, CheckTrouble>,
-    pub state: Result<PathBuf, CheckTrouble>,
+pub struct DiagnosticContext {
+    pub repo: Result<PathBuf, DiagnosticTrouble>,
+    pub state: Result<PathBuf, DiagnosticTrouble>,
     pub environment: Environment,
     /// What git may see of the environment.
     pub git_env: GitEnv,
@@ -36,30 +36,30 @@ pub struct CheckContext {
 
 /// Why there is nothing to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckTrouble {
+pub struct DiagnosticTrouble {
     pub says: String,
     pub fix: String,
 }
 
 /// What was found.
 #[derive(Debug)]
-pub(crate) struct CheckFindings {
-    pub(crate) checks: Vec<Check>,
+pub(crate) struct DiagnosticFindings {
+    pub(crate) diagnostics: Vec<Diagnostic>,
     /// The project, if its file can be used.
     pub(crate) project: Option<ProjectConfig>,
 }
 
-impl CheckContext {
+impl DiagnosticContext {
     /// Looks at the machine and the project.
-    pub(crate) async fn examine(&self) -> CheckFindings {
+    pub(crate) async fn examine(&self) -> DiagnosticFindings {
         let site = self.clone();
         // A disk that hangs must not hold up others.
-        let machine = tokio::task::spawn_blocking(move || machine::checks(&site));
-        let mut checks = machine.await.unwrap_or_default();
-        let (project, found) = project::checks(self).await;
-        checks.extend(found);
-        checks.extend(keys::checks(self, project.as_ref()));
-        CheckFindings { checks, project }
+        let machine = tokio::task::spawn_blocking(move || machine::diagnose(&site));
+        let mut diagnostics = machine.await.unwrap_or_default();
+        let (project, found) = project::diagnose(self).await;
+        diagnostics.extend(found);
+        diagnostics.extend(keys::diagnose(self, project.as_ref()));
+        DiagnosticFindings { diagnostics, project }
     }
 
     /// The programs that the team needs; without a project, those of all runtimes.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::check::Check;
+use super::diagnostic::Diagnostic;
 
 const NAME: &str = "systemd";
 /// Where units of the system are, the strongest last.
@@ -15,23 +15,23 @@ const SYSTEM: &[&str] = &[
 const USER: &[&str] = &["/usr/lib/systemd/user", "/run/systemd/user", "/etc/systemd/user"];
 
 /// Looks at the unit in which the server runs; without a server, at the one in which we run.
-pub(crate) fn check(server: Option<u32>, home: Option<&Path>) -> Check {
+pub(crate) fn diagnose(server: Option<u32>, home: Option<&Path>) -> Diagnostic {
     let process = server.map_or("self".to_owned(), |pid| pid.to_string());
     let groups = std::fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
     let Some(unit) = Unit::of(&groups) else {
-        return Check::ok(NAME, "no unit would end the runners together with the server");
+        return Diagnostic::ok(NAME, "no unit would end the runners together with the server");
     };
     judge(&unit, kill_mode(&unit.folders(home), &unit.name).as_deref())
 }
 
-fn judge(unit: &Unit, mode: Option<&str>) -> Check {
+fn judge(unit: &Unit, mode: Option<&str>) -> Diagnostic {
     let name = &unit.name;
     match mode {
         Some(mode @ ("process" | "none")) => {
-            Check::ok(NAME, format!("{name} leaves the runners alone (KillMode={mode})"))
+            Diagnostic::ok(NAME, format!("{name} leaves the runners alone (KillMode={mode})"))
         }
         // Nothing written means `control-group`.
-        mode => Check::bad(
+        mode => Diagnostic::bad(
             NAME,
             format!(
                 "{name} kills the runners together with the server (KillMode={})",
@@ -117,7 +117,7 @@ fn setting(text: &str) -> Option<String> {
 mod tests {
     use std::fs;
 
-    use super::super::check::CheckVerdict;
+    use super::super::diagnostic::DiagnosticVerdict;
     use super::*;
 
     #[test]
@@ -163,8 +163,8 @@ mod tests {
     #[test]
     fn only_a_unit_that_leaves_the_runners_alone_is_right() {
         let unit = Unit { name: "m.service".into(), of_user: false };
-        assert_eq!(judge(&unit, Some("process")).verdict, CheckVerdict::Ok);
-        assert_eq!(judge(&unit, Some("mixed")).verdict, CheckVerdict::Bad);
-        assert_eq!(judge(&unit, None).verdict, CheckVerdict::Bad);
+        assert_eq!(judge(&unit, Some("process")).verdict, DiagnosticVerdict::Ok);
+        assert_eq!(judge(&unit, Some("mixed")).verdict, DiagnosticVerdict::Bad);
+        assert_eq!(judge(&unit, None).verdict, DiagnosticVerdict::Bad);
     }
 }
