@@ -3,139 +3,73 @@
 //! | part | what it does |
 //! |---|---|
 //! | `access`, `body`, `bounds` | Who may come in, what they bring, and how many at once. |
-//! | `file_diff` | The changes of a file, as several routes tell them. |
-//! | `request_log` | What the log tells of requests. |
-//! | `request`, `problem` | How requests are read, and what is told when one fails. |
+//! | `request`, `problem`, `request_log` | How requests are read, what is told when one fails, and what the log tells. |
 //! | `command` | How a wish is sent to the pool and waited for. |
-//! | `sse`, `tail`, `place`, `follow` | How a run's log reaches those who follow it. |
-//! | `headline`, `news`, `vector` | How facts reach the feeds, and what they touched. |
-//! | `activity`, `lines` | What live runs are at, and what runs have changed, while somebody looks. |
-//! | `programs`, `memory` | What was last seen of programs and processes, so that looking costs little. |
-//! | a file named after a verb or a view | One route, or two that belong together. |
+//! | a folder or a file named after a noun | The routes below `/api/v1/NOUN`. |
 //!
 //! `routes` holds the one table: the router and the document at `/openapi.json` both come from it.
 
 mod access;
-mod activity;
-mod add;
 mod agents;
-mod answer;
-mod archive;
 mod asks;
 mod body;
 mod bounds;
-mod browser;
-mod cap;
-mod change;
 mod checks;
-mod code;
 mod command;
-mod conflicts;
-mod diff;
 mod document;
-mod done;
-mod edit;
-mod events;
-mod export;
 mod feed;
-mod file_diff;
-mod follow;
-mod fork;
-mod grant;
-mod headline;
 mod health;
-mod interrupt;
-mod kill;
-mod lines;
 mod link;
 mod local;
 mod mcp;
-mod memory;
-mod merge;
-
-mod news;
 mod notices;
-mod outline;
 mod page;
-mod place;
 mod problem;
-mod programs;
 mod project;
-mod project_file;
-mod project_files;
-mod prompt;
-mod raw;
-mod reload;
-mod reopen;
 mod request;
 mod request_log;
-mod resume;
-mod retry;
-mod revoke;
 mod routes;
 mod runs;
-mod scopes;
-mod search;
 mod secrets;
 mod serve;
 mod sse;
-mod start;
-mod steer;
-mod stop;
 mod stories;
-mod stream;
-mod tail;
-mod take_back;
 mod token;
 mod tokens;
 mod usage;
-mod vector;
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use musher_core::RunId;
 use musher_web::WebFiles;
 use tokio::sync::{Semaphore, watch};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
-use crate::bus::Bus;
 use crate::config::ProjectConfig;
-use crate::journal::{JournalError, RunView, StoryPhase, Views};
-use crate::pool::{PoolHandle, RunName};
+use crate::journal::{RunView, StoryPhase};
+use crate::pool::RunName;
 use crate::settings::ServerSettings;
-use musher_git::worktree::WorktreeSlots;
-use musher_git::{Branch, Git};
+use crate::watch::{Watch, WatchContext};
 
 pub use access::Access;
 pub(crate) use asks::ask_digest;
 pub use bounds::{REQUESTS, STREAMS};
-pub use code::Code;
 pub use page::PAGES;
 pub use problem::ProblemReply;
 pub use routes::{openapi, router};
 pub use serve::serve;
+pub use token::code::Code;
 
 /// What the door is given.
 #[derive(Debug)]
 pub struct ApiContext {
-    pub pool: PoolHandle,
-    pub views: Views,
-    pub bus: Bus,
+    pub watch: WatchContext,
     /// What the project is called.
     pub name: String,
     /// What tells this build of the server from others.
     pub build: String,
-    pub git: Git,
-    pub slots: WorktreeSlots,
-    /// The branch that stories start from and are merged into.
-    pub base_branch: Branch,
     /// The project file as it is in force.
     pub project: watch::Receiver<Arc<ProjectConfig>>,
-    /// What is looked at for the checks.
-    pub checked: crate::diagnostics::DiagnosticContext,
     /// What is in force, and how that is changed.
     pub settings: Arc<ServerSettings>,
     pub access: Access,
@@ -143,10 +77,6 @@ pub struct ApiContext {
     pub code: Code,
     /// The files of the web UI.
     pub site: WebFiles,
-    /// Unix milliseconds.
-    pub clock: fn() -> i64,
-    /// Streams end when this does.
-    pub closing: CancellationToken,
 }
 
 /// What every route holds.
@@ -155,17 +85,14 @@ struct Api(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    context: ApiContext,
-    tails: tail::Tails,
-    news: news::SharedNews,
-    programs: programs::Programs,
-    memory: memory::Memory,
-    lines: lines::LineCounts,
-    conflicts: conflicts::Conflicts,
-    activities: activity::Activities,
-    outlines: outline::Outlines,
-    /// What goes on when the one who asked has left.
-    tasks: TaskTracker,
+    watch: Watch,
+    name: String,
+    build: String,
+    project: watch::Receiver<Arc<ProjectConfig>>,
+    settings: Arc<ServerSettings>,
+    access: Access,
+    code: Code,
+    site: WebFiles,
     streams: Arc<Semaphore>,
     /// What is served at `/openapi.json`.
     document: String,
@@ -180,47 +107,30 @@ impl Deref for Api {
 }
 
 impl Deref for Shared {
-    type Target = ApiContext;
+    type Target = Watch;
 
-    fn deref(&self) -> &ApiContext {
-        &self.context
+    fn deref(&self) -> &Watch {
+        &self.watch
     }
 }
 
 impl Api {
     fn new(context: ApiContext, document: String) -> Self {
+        let ApiContext { watch, name, build, project, settings, access, code, site } = context;
         let streams = Arc::new(Semaphore::new(STREAMS));
+        let watch = Watch::new(watch);
         Self(Arc::new(Shared {
-            context,
-            tails: tail::Tails::default(),
-            news: news::SharedNews::default(),
-            programs: programs::Programs::default(),
-            memory: memory::Memory::default(),
-            lines: lines::LineCounts::default(),
-            conflicts: conflicts::Conflicts::default(),
-            activities: activity::Activities::default(),
-            outlines: outline::Outlines::default(),
-            tasks: TaskTracker::new(),
+            watch,
+            name,
+            build,
+            project,
+            settings,
+            access,
+            code,
+            site,
             streams,
             document,
         }))
-    }
-
-    /// Does something that blocks, on a thread that may.
-    async fn blocking<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, ProblemReply> {
-        tokio::task::spawn_blocking(work).await.map_err(|_| ProblemReply::internal())
-    }
-
-    /// Reads a view.
-    async fn view<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(&Views) -> Result<T, JournalError> + Send + 'static,
-    ) -> Result<T, ProblemReply> {
-        let views = self.views.clone();
-        Ok(self.blocking(move || read(&views)).await??)
     }
 
     /// The run that a name stands for.
@@ -253,14 +163,5 @@ impl Api {
             ),
             Some(_) => ProblemReply::no_such_run(name),
         })
-    }
-
-    /// Whether a run is over; one that does not exist is not waited for.
-    async fn is_over(&self, run: RunId) -> bool {
-        match self.view(move |views| views.run(run)).await {
-            Ok(found) => found.is_none_or(|run| run.ended_at.is_some()),
-            // It will be looked at again.
-            Err(_) => false,
-        }
     }
 }

@@ -18,3 +18,4 @@ pub mod runtimes;
 pub mod secrets;
 pub mod settings;
 pub mod supervisor;
+pub mod watch;

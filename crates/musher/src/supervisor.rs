@@ -36,6 +36,7 @@ use crate::journal::{Claim, Journal, JournalError, Owner, Views};
 use crate::pool::{Pool, PoolHandle, PoolStartError, RunName, Wish};
 use crate::runtimes;
 use crate::settings::ServerSettings;
+use crate::watch::WatchContext;
 use musher_git::worktree::{Lane, SlotFiles, WorktreeError, WorktreeSlots};
 use musher_git::{Branch, DiffLimits, Git, GitDiff, GitEnv, GitError, RelPath};
 
@@ -253,27 +254,29 @@ impl Supervisor {
         let SupervisorContext { home, program, environment, .. } = &*self.ground;
         let name = git.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
         api::ApiContext {
-            pool: pool.clone(),
-            views: views.clone(),
-            bus: bus.clone(),
+            watch: WatchContext {
+                pool: pool.clone(),
+                views: views.clone(),
+                bus: bus.clone(),
+                git: git.clone(),
+                slots: slots.clone(),
+                base_branch: base.clone(),
+                checked: diagnostics::DiagnosticContext {
+                    repo: Ok(git.root().to_owned()),
+                    state: Ok(home.path().to_owned()),
+                    environment: environment.clone(),
+                    git_env: git_env(environment),
+                },
+                clock: now_ms,
+                closing,
+            },
             name,
             build: home::build_of(program),
-            git: git.clone(),
-            slots: slots.clone(),
-            base_branch: base.clone(),
             project: settings.watch(),
-            checked: diagnostics::DiagnosticContext {
-                repo: Ok(git.root().to_owned()),
-                state: Ok(home.path().to_owned()),
-                environment: environment.clone(),
-                git_env: git_env(environment),
-            },
             settings: settings.clone(),
             access,
             code,
             site: WebFiles::default(),
-            clock: now_ms,
-            closing,
         }
     }
 

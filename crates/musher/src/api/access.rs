@@ -18,6 +18,7 @@ use super::problem::ProblemReply;
 use super::serve::Standing;
 use super::{Api, page, sse};
 use crate::home::{AccessToken, Shown, TokenAccess, TokenStore};
+use crate::watch::frames;
 
 /// What may be reached without a token beside the pages; none of it holds data.
 const OPEN: &[(Method, &str)] =
@@ -343,7 +344,7 @@ fn until_revoked(response: Response, bearer: Bearer) -> Response {
         stream::once(async move {
             revoked.is_cancelled().then(|| {
                 let mut out = Vec::new();
-                sse::named(&mut out, "problem", &token_revoked().json());
+                frames::named(&mut out, "problem", &token_revoked().json());
                 Ok(Bytes::from(out))
             })
         })

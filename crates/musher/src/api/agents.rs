@@ -11,9 +11,9 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::problem::ProblemReply;
-use super::programs::FitnessNow;
 use crate::diagnostics::{Need, Program};
 use crate::journal::{RunView, RunsQuery, WhichRuns};
+use crate::watch::programs::FitnessNow;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct AgentsReply {

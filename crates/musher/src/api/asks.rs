@@ -1,6 +1,9 @@
 //! `GET /asks`: what waits for a person, with what each ask says.
 
+pub(super) mod answer;
 mod digest;
+pub(super) mod grant;
+pub(super) mod scopes;
 mod won;
 
 use std::path::Path;
@@ -13,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::change::FileChanges;
+use self::scopes::ScopeNow;
 use super::problem::ProblemReply;
 use super::request::Params;
-use super::scopes::{self, ScopeNow};
 use super::{Api, Shared};
+use crate::api::runs::change::FileChanges;
 use crate::journal::{AskPhase, AskView, AsksQuery, JournalError, WhichAsks};
 use crate::pool::RunName;
 use crate::runner::spec::RunSpec;

@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::problem::ProblemReply;
-use super::programs::FitnessNow;
 use crate::diagnostics::{Diagnostic, DiagnosticVerdict, Need, Program, unit};
+use crate::watch::programs::FitnessNow;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ChecksReply {

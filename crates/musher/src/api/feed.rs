@@ -1,6 +1,8 @@
 //! `GET /feed`: everything that one tab follows, over one connection: facts, headlines and chosen run logs.
 
+pub(super) mod headline;
 mod opening;
+pub(super) mod vector;
 mod watched;
 
 use std::convert::Infallible;
@@ -19,13 +21,14 @@ use tokio::time::Interval;
 
 use super::Api;
 use super::bounds;
-use super::events::cursor;
-use super::follow::{HEARTBEAT_INTERVAL, beats};
 use super::problem::ProblemReply;
 use super::request::{Params, bad_query};
 use super::sse;
-use super::stream::last_event_id;
-use super::vector::{MAX_FOLLOWED_RUNS, Vector};
+use crate::api::feed::vector::{MAX_FOLLOWED_RUNS, Vector};
+use crate::api::runs::events::cursor;
+use crate::api::runs::follow::{HEARTBEAT_INTERVAL, beats};
+use crate::api::runs::stream::last_event_id;
+use crate::watch::frames;
 use musher_log::Cursor;
 use opening::FeedOpening;
 use watched::{RunNews, WatchedRun};
@@ -120,7 +123,7 @@ struct Feed {
     /// The run that is looked at first, so that none keeps the others from being heard.
     first: usize,
     beat: Interval,
-    turns: sse::FairTurns,
+    turns: frames::FairTurns,
     ended: bool,
     _place: OwnedSemaphorePermit,
 }
@@ -153,7 +156,7 @@ impl Feed {
             runs,
             first: 0,
             beat,
-            turns: sse::FairTurns::default(),
+            turns: frames::FairTurns::default(),
             ended: false,
             _place: permit,
         }
@@ -198,7 +201,7 @@ impl Feed {
             let mut out = self.api.activities(&mut self.activity).await;
             let ready = Ready { facts: self.facts, build: &self.api.build, version: VERSION };
             let ready = serde_json::to_vec(&ready).unwrap_or_default();
-            sse::named_with_id(&mut out, &self.vector(), "ready", &ready);
+            frames::named_with_id(&mut out, &self.vector(), "ready", &ready);
             return Ok(Some(out.into()));
         }
         if *self.news.borrow_and_update() > self.facts {
@@ -221,14 +224,16 @@ impl Feed {
 
     /// Facts, and the headlines of what they touched.
     async fn bulletin(&mut self) -> Result<Bytes, ProblemReply> {
-        let bulletin = self.api.news(self.facts).await?;
+        let api = self.api.clone();
+        let headlines = move |touched, out: &mut Vec<u8>| headline::frame(touched, &api, out);
+        let bulletin = self.api.news(self.facts, headlines).await?;
         let mut out = Vec::with_capacity(bulletin.headlines.len() + 512 * bulletin.facts.len());
         let mut vector = self.vector();
         // A fact is in the journal a moment before it is published, and a client that has it would come back too early.
         let published = *self.news.borrow();
         for (n, data) in bulletin.facts.iter().take_while(|(n, _)| *n <= published) {
             vector.facts = *n;
-            sse::named_with_id(&mut out, &vector, "fact", data.as_bytes());
+            frames::named_with_id(&mut out, &vector, "fact", data.as_bytes());
         }
         self.facts = vector.facts;
         out.extend_from_slice(&bulletin.headlines);
@@ -243,7 +248,7 @@ impl Feed {
             .next(&self.api, |out, run, cursor, name, data| {
                 vector.runs.retain(|(known, _)| *known != run);
                 vector.runs.push((run, cursor));
-                sse::named_with_id(out, &vector, name, data);
+                frames::named_with_id(out, &vector, name, data);
             })
             .await
     }
@@ -275,13 +280,13 @@ impl Feed {
                 RunNews::Grown => Woken::Grown,
                 RunNews::Delta(frame) => Woken::Frame(frame),
             },
-            _ = self.beat.tick() => Woken::Frame(Bytes::from_static(sse::HEARTBEAT)),
+            _ = self.beat.tick() => Woken::Frame(Bytes::from_static(frames::HEARTBEAT)),
         }
     }
 }
 
 fn problem_event(problem: &ProblemReply) -> Bytes {
     let mut out = Vec::new();
-    sse::named(&mut out, "problem", &problem.json());
+    frames::named(&mut out, "problem", &problem.json());
     out.into()
 }

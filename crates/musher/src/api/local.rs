@@ -1,5 +1,8 @@
 //! `GET /local`: what was granted and capped while working.
 
+pub(super) mod caps;
+pub(super) mod grants;
+
 use axum::Json;
 use axum::extract::State;
 use musher_core::Usd;

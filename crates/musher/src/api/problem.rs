@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 use super::asks::AskReply;
 use crate::journal::JournalError;
 use crate::pool::RunName;
+use crate::watch::WatchError;
 use musher_log::LogError;
 
 /// A request that was not done. Nothing has changed.
@@ -202,6 +203,17 @@ impl From<JournalError> for ProblemReply {
         let hint = "look at the state directory, and start the server again";
         let status = StatusCode::INTERNAL_SERVER_ERROR;
         Self::new(status, "journal_unreadable", error.to_string(), hint)
+    }
+}
+
+impl From<WatchError> for ProblemReply {
+    fn from(error: WatchError) -> Self {
+        match error {
+            WatchError::Journal(error) => error.into(),
+            WatchError::Log(error) => Self::from(&error),
+            WatchError::Pool(error) => error.into(),
+            WatchError::CutShort => Self::internal(),
+        }
     }
 }
 

@@ -1,5 +1,9 @@
 //! `GET /project`: the project at a glance.
 
+pub(super) mod file;
+pub(super) mod files;
+pub(super) mod reload;
+
 use axum::Json;
 use axum::extract::State;
 use musher_core::Usd;

@@ -19,10 +19,8 @@ use super::problem::ProblemReply;
 use super::request::MAX_BODY_BYTES;
 use super::{Api, ApiContext, access, request_log};
 use super::{
-    add, agents, answer, archive, asks, cap, change, checks, diff, document, done, edit, events,
-    export, feed, fork, health, interrupt, kill, link, local, mcp, merge, notices, outline, page,
-    project, project_file, project_files, prompt, raw, reload, reopen, resume, retry, revoke, runs,
-    search, start, steer, stop, stories, stream, take_back, token, tokens, usage,
+    agents, asks, checks, document, feed, health, link, local, mcp, notices, page, project, runs,
+    stories, token, tokens, usage,
 };
 
 /// A request has this long, streams aside.
@@ -40,15 +38,15 @@ fn views() -> OpenApiRouter<Api> {
         .routes(routes!(stories::story))
         .routes(routes!(runs::runs))
         .routes(routes!(runs::run))
-        .routes(routes!(events::events))
-        .routes(routes!(raw::raw_output))
-        .routes(routes!(change::event_change))
+        .routes(routes!(runs::events::events))
+        .routes(routes!(runs::raw::raw_output))
+        .routes(routes!(runs::change::event_change))
         .routes(routes!(asks::asks))
         .routes(routes!(agents::agents))
         .routes(routes!(checks::checks))
         .routes(routes!(usage::usage))
         .routes(routes!(project::project))
-        .routes(routes!(project_file::project_file))
+        .routes(routes!(project::file::project_file))
         .routes(routes!(local::local))
         .routes(routes!(notices::notices))
         .routes(routes!(tokens::list::tokens))
@@ -57,26 +55,26 @@ fn views() -> OpenApiRouter<Api> {
 /// What waits for the pool, and some of it for a runner.
 fn commands() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
-        .routes(routes!(add::add))
-        .routes(routes!(edit::edit))
-        .routes(routes!(done::done))
-        .routes(routes!(reopen::reopen))
-        .routes(routes!(archive::archive))
-        .routes(routes!(merge::merge))
-        .routes(routes!(start::start))
-        .routes(routes!(prompt::prompt))
-        .routes(routes!(steer::steer))
-        .routes(routes!(take_back::take_back))
-        .routes(routes!(interrupt::interrupt))
-        .routes(routes!(stop::stop))
-        .routes(routes!(kill::kill))
-        .routes(routes!(retry::retry))
-        .routes(routes!(resume::resume))
-        .routes(routes!(fork::fork))
-        .routes(routes!(answer::answer))
-        .routes(routes!(revoke::revoke))
-        .routes(routes!(cap::cap))
-        .routes(routes!(reload::reload))
+        .routes(routes!(stories::add::add))
+        .routes(routes!(stories::edit::edit))
+        .routes(routes!(stories::done::done))
+        .routes(routes!(stories::reopen::reopen))
+        .routes(routes!(stories::archive::archive))
+        .routes(routes!(stories::merge::merge))
+        .routes(routes!(stories::start::start))
+        .routes(routes!(runs::prompt::prompt))
+        .routes(routes!(runs::steer::steer))
+        .routes(routes!(runs::take_back::take_back))
+        .routes(routes!(runs::interrupt::interrupt))
+        .routes(routes!(runs::stop::stop))
+        .routes(routes!(runs::kill::kill))
+        .routes(routes!(runs::retry::retry))
+        .routes(routes!(runs::resume::resume))
+        .routes(routes!(runs::fork::fork))
+        .routes(routes!(asks::answer::answer))
+        .routes(routes!(local::grants::revoke))
+        .routes(routes!(local::caps::cap))
+        .routes(routes!(project::reload::reload))
         .routes(routes!(link::link))
         .routes(routes!(notices::acknowledge))
         .routes(routes!(tokens::add::add_token))
@@ -91,18 +89,18 @@ fn entry() -> OpenApiRouter<Api> {
 /// What starts programs or reads much, of which only a few may be at work at once.
 fn heavy() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
-        .routes(routes!(diff::diff))
-        .routes(routes!(project_files::project_files))
-        .routes(routes!(search::search))
-        .routes(routes!(outline::outline))
+        .routes(routes!(runs::diff::diff))
+        .routes(routes!(project::files::project_files))
+        .routes(routes!(runs::search::search))
+        .routes(routes!(runs::outline::outline))
 }
 
 /// What lasts as long as its client does.
 fn lasting() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
-        .routes(routes!(stream::stream))
+        .routes(routes!(runs::stream::stream))
         .routes(routes!(feed::feed))
-        .routes(routes!(export::export))
+        .routes(routes!(runs::export::export))
 }
 
 /// What assistants speak through; a reply may last.

@@ -1,5 +1,24 @@
 //! `GET /runs` and `GET /runs/{run}`: runs as people see them.
 
+pub(super) mod change;
+pub(super) mod diff;
+pub(super) mod events;
+pub(super) mod export;
+pub(super) mod file_diff;
+pub(super) mod follow;
+pub(super) mod fork;
+pub(super) mod interrupt;
+pub(super) mod kill;
+pub(super) mod outline;
+pub(super) mod prompt;
+pub(super) mod raw;
+pub(super) mod resume;
+pub(super) mod retry;
+pub(super) mod search;
+pub(super) mod steer;
+pub(super) mod stop;
+pub(super) mod stream;
+pub(super) mod take_back;
 mod waits;
 
 use axum::Json;
@@ -9,11 +28,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Api;
-use super::lines::has_begun;
 use super::problem::ProblemReply;
 use super::request::{OfRun, Params};
 use crate::bus::QueuedPrompt;
 use crate::journal::{LineCount, RunView, RunsQuery, WhichRuns};
+use crate::watch::lines::has_begun;
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]

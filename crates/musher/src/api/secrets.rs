@@ -12,10 +12,10 @@ impl Api {
     pub(super) async fn secrets(&self, runs: &[RunId]) -> Result<Secrets, ProblemReply> {
         let folders: Vec<_> = runs.iter().map(|run| self.bus.folder(*run)).collect();
         let api = self.clone();
-        self.blocking(move || {
+        let found = self.blocking(move || {
             let token = Some(api.access.owner_token());
             secrets::of_runs(&api.checked.environment, token, &folders)
-        })
-        .await
+        });
+        Ok(found.await?)
     }
 }

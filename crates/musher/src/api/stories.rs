@@ -1,5 +1,13 @@
 //! `GET /stories` and `GET /stories/{story}`: stories as people see them.
 
+pub(super) mod add;
+pub(super) mod archive;
+pub(super) mod done;
+pub(super) mod edit;
+pub(super) mod merge;
+pub(super) mod reopen;
+pub(super) mod start;
+
 use axum::Json;
 use axum::extract::State;
 use musher_core::pool::Refusal;

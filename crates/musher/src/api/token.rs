@@ -1,5 +1,8 @@
 //! `POST /token`: exchanges the one-time code for a token of the browser's own.
 
+pub(super) mod browser;
+pub(super) mod code;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -7,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Api;
-use super::browser;
 use super::problem::ProblemReply;
 use super::request::ChangeRequest;
 use crate::home::TokenAccess;

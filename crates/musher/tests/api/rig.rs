@@ -17,6 +17,7 @@ use musher::home::{AccessToken, Home, TokenStore};
 use musher::journal::{Journal, Views};
 use musher::pool::{Pool, PoolHandle};
 use musher::settings::ServerSettings;
+use musher::watch::WatchContext;
 use musher_core::pool::{PoolInput, PoolLimits, RunReport, Seat, Team};
 use musher_core::{
     ErrorClass, ErrorInfo, Event, EventKind, EventScope, Level, Outcome, RunId, SessionEnded,
@@ -105,30 +106,32 @@ impl Rig {
         let access =
             Access::new(AccessToken::given(TOKEN), tokens, port, &[HOST.into()], &[GUEST.into()]);
         let router = api::router(ApiContext {
-            pool: pool.clone(),
-            views: views.clone(),
-            bus: bus.clone(),
+            watch: WatchContext {
+                pool: pool.clone(),
+                views: views.clone(),
+                bus: bus.clone(),
+                git,
+                slots,
+                base_branch: Branch::new("main").unwrap(),
+                checked: diagnostics::DiagnosticContext {
+                    repo: Ok(repo.clone()),
+                    state: Ok(home.path().to_owned()),
+                    environment: Environment::from_vars([
+                        ("PATH".into(), path.clone()),
+                        ("DEMO_API_KEY".into(), SECRET.into()),
+                    ]),
+                    git_env: env.clone(),
+                },
+                clock: now,
+                closing: closing.clone(),
+            },
             name: "demo".into(),
             build: "build-1".into(),
-            git,
-            slots,
-            base_branch: Branch::new("main").unwrap(),
             project: settings.watch(),
-            checked: diagnostics::DiagnosticContext {
-                repo: Ok(repo.clone()),
-                state: Ok(home.path().to_owned()),
-                environment: Environment::from_vars([
-                    ("PATH".into(), path.clone()),
-                    ("DEMO_API_KEY".into(), SECRET.into()),
-                ]),
-                git_env: env.clone(),
-            },
             settings,
             access,
             code: Code::new(AccessToken::given(CODE)),
             site: musher_web::WebFiles::default(),
-            clock: now,
-            closing: closing.clone(),
         });
         Self { top, router, pool, views, bus, closing }
     }

@@ -5,9 +5,9 @@ use super::{none, numbered, read, root, rust_files, shown, without_comments};
 
 /// Files that wait in a loop and try nothing again, or whose callers tell it.
 const NO_RETRIES: &[(&str, &str)] = &[
-    ("api/conflicts.rs", "it rests between two looks, so that others get the machine"),
-    ("api/follow.rs", "it waits for a log that has not begun"),
-    ("api/lines.rs", "it rests between two looks, so that others get the machine"),
+    ("watch/conflicts.rs", "it rests between two looks, so that others get the machine"),
+    ("api/runs/follow.rs", "it waits for a log that has not begun"),
+    ("watch/lines.rs", "it rests between two looks, so that others get the machine"),
     ("musher-git/odd.rs", "it looks after a git that is at work"),
     (
         "home.rs",

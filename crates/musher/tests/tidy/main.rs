@@ -5,6 +5,7 @@ mod decisions;
 mod docs;
 mod logging;
 mod names;
+mod routes;
 mod security;
 mod tables;
 mod untrusted;

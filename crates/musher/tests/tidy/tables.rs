@@ -91,6 +91,7 @@ pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
     ("settings", &["config", "pool"]),
     ("secrets", &["runner"]),
     ("client", &["client"]),
+    ("watch", &["watch", "bus", "diagnostics", "journal", "pool", "runner"]),
     (
         "api",
         &[
@@ -106,6 +107,7 @@ pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
             "runtimes",
             "secrets",
             "settings",
+            "watch",
         ],
     ),
     (
@@ -123,6 +125,7 @@ pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
             "runtimes",
             "secrets",
             "settings",
+            "watch",
         ],
     ),
 ];

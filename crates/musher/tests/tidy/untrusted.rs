@@ -14,6 +14,7 @@ const PARTS: &[&str] = &[
     "musher/src/runner",
     "musher/src/settings",
     "musher/src/supervisor",
+    "musher/src/watch",
 ];
 
 /// Ways to open a file that wait for it, or follow where it leads. Written in two pieces, so that no search finds itself.
@@ -79,14 +80,21 @@ fn work_with_git_and_worktrees_is_done_apart_from_the_servers_own_threads() {
     let source = root().join("crates/musher/src");
     let quick = ["path(", "holding(", "apart(", "git()", "root(", "clone()"];
     let mut broken = Vec::new();
-    for part in ["api", "supervisor"] {
+    for part in ["api", "supervisor", "watch"] {
         let mut paths = files(&source.join(part));
         paths.push(source.join(part).with_extension("rs"));
         for path in paths {
             let text = read(&path);
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
             for (number, line) in numbered(&without_comments(code)) {
-                for owner in ["api.git.", "api.slots.", "ground.git.", "ground.slots."] {
+                for owner in [
+                    "api.git.",
+                    "api.slots.",
+                    "ground.git.",
+                    "ground.slots.",
+                    "self.git.",
+                    "self.slots.",
+                ] {
                     let rest = line.split(owner).nth(1);
                     if rest.is_some_and(|rest| !quick.iter().any(|way| rest.starts_with(way))) {
                         let file = shown(&path);

@@ -7,12 +7,12 @@ use musher_core::RunId;
 
 use super::super::Api;
 use super::super::asks::AskReply;
-use super::super::headline::Headline;
 use super::super::problem::ProblemReply;
 use super::super::runs::RunNow;
-use super::super::sse;
 use super::super::stories::with_lines;
+use crate::api::feed::headline::Headline;
 use crate::journal::{AskView, AsksQuery, StoriesQuery};
+use crate::watch::frames;
 
 /// How many headlines are read at once.
 const HEADLINES_PER_READ: u32 = 50;
@@ -42,7 +42,7 @@ impl FeedOpening {
     pub(super) async fn next(&mut self, api: &Api) -> Result<Option<Bytes>, ProblemReply> {
         let mut out = Vec::new();
         if let Some(facts) = self.reset.take() {
-            sse::named(&mut out, "reset", format!(r#"{{"facts":{facts}}}"#).as_bytes());
+            frames::named(&mut out, "reset", format!(r#"{{"facts":{facts}}}"#).as_bytes());
         }
         while out.is_empty() {
             let next = match &mut self.stage {

@@ -7,10 +7,10 @@ use musher_core::RunId;
 use tokio::sync::broadcast;
 
 use super::super::Api;
-use super::super::follow::delta;
-use super::super::place::{FollowPosition, Next};
 use super::super::problem::ProblemReply;
-use super::super::sse;
+use crate::api::runs::follow::delta;
+use crate::watch::frames;
+use crate::watch::position::{FollowPosition, Next};
 use musher_log::Cursor;
 
 /// A run that a feed follows.
@@ -58,7 +58,7 @@ impl WatchedRun {
         match self.place.next() {
             Ok(Next::Events(framed)) => {
                 let mut data = Vec::new();
-                for (place, line, _) in sse::events(&framed) {
+                for (place, line, _) in frames::events(&framed) {
                     let place = std::str::from_utf8(place).unwrap_or_default();
                     let Ok(cursor) = place.parse() else { continue };
                     data.clear();
@@ -79,7 +79,7 @@ impl WatchedRun {
             Ok(Next::NoLog | Next::Nothing) => return None,
             Err(error) => {
                 self.open = false;
-                sse::named(&mut out, "problem", &ProblemReply::from(&error).json());
+                frames::named(&mut out, "problem", &ProblemReply::from(&error).json());
             }
         }
         Some(out.into())
@@ -87,7 +87,7 @@ impl WatchedRun {
 
     fn end(&mut self, out: &mut Vec<u8>) {
         self.open = false;
-        sse::named(out, "end", format!(r#"{{"run":"{}"}}"#, self.run).as_bytes());
+        frames::named(out, "end", format!(r#"{{"run":"{}"}}"#, self.run).as_bytes());
     }
 
     /// Waits until the log has grown or text is in flight.
@@ -98,7 +98,7 @@ impl WatchedRun {
             () = self.place.grown() => RunNews::Grown,
             Some(line) = delta(&mut self.deltas) => {
                 let mut out = Vec::new();
-                sse::named(&mut out, "delta", format!(r#"{{"run":"{run}","delta":{line}}}"#).as_bytes());
+                frames::named(&mut out, "delta", format!(r#"{{"run":"{run}","delta":{line}}}"#).as_bytes());
                 RunNews::Delta(out.into())
             }
         }

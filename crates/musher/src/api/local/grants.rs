@@ -1,0 +1,50 @@
+//! `DELETE /local/grants`: takes a grant back.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use musher_core::AgentName;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::api::Api;
+use crate::api::asks::grant;
+use crate::api::command::CommandReceipt;
+use crate::api::problem::ProblemReply;
+use crate::api::request::ChangeRequest;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::api) struct RevokeRequest {
+    #[schema(value_type = String)]
+    agent: AgentName,
+    /// The rule as it was granted.
+    rule: String,
+}
+
+#[utoipa::path(
+    delete,
+    path = "/local/grants",
+    tag = "local",
+    operation_id = "revoke",
+    summary = "Take a grant back",
+    description = "Runs that have begun keep it; runs that begin from now on ask again.",
+    request_body = RevokeRequest,
+    responses((status = 200, body = CommandReceipt), ProblemReply)
+)]
+pub(in crate::api) async fn revoke(
+    State(api): State<Api>,
+    ChangeRequest { body, .. }: ChangeRequest<RevokeRequest>,
+) -> Result<CommandReceipt, ProblemReply> {
+    let RevokeRequest { agent, rule } = body;
+    let (settings, rule) = (api.settings.clone(), grant::rule(&rule)?);
+    let missing = format!("{agent} was not granted `{rule}`");
+    match api.blocking(move || settings.local().revoke(&agent, &rule)).await?? {
+        true => Ok(CommandReceipt::Done),
+        false => Err(ProblemReply::new(
+            StatusCode::NOT_FOUND,
+            "no_such_grant",
+            missing,
+            "list the grants to see how they are written",
+        )),
+    }
+}

@@ -1,0 +1,28 @@
+//! `POST /runs/{run}/steer`: says something into the running turn.
+
+use axum::extract::State;
+
+use crate::api::Api;
+use crate::api::command::{CommandReceipt, MessageBody};
+use crate::api::document::CommandHeaders;
+use crate::api::problem::ProblemReply;
+use crate::api::request::{ChangeRequest, OfRun};
+use crate::pool::Wish;
+
+#[utoipa::path(
+    post,
+    path = "/runs/{run}/steer",
+    tag = "runs",
+    operation_id = "steer",
+    summary = "Say something into the running turn",
+    params(OfRun, CommandHeaders),
+    request_body = MessageBody,
+    responses((status = 200, body = CommandReceipt), (status = 202, body = CommandReceipt), ProblemReply)
+)]
+pub(in crate::api) async fn steer(
+    State(api): State<Api>,
+    OfRun(run): OfRun,
+    ChangeRequest { body, terms }: ChangeRequest<MessageBody>,
+) -> Result<CommandReceipt, ProblemReply> {
+    api.wish(Wish::Steer { run, text: body.text }, terms).await
+}
