@@ -20,7 +20,7 @@ mod tests;
 
 use crate::{AgentName, Usd};
 
-pub use action::{Action, PoolDecision, TextKey};
+pub use action::{Action, Assignment, PoolDecision, TextKey};
 pub use command::PoolCommand;
 pub use decide::decide;
 pub use fact::Fact;
@@ -28,8 +28,8 @@ pub use input::{PoolInput, RunReport, SecretPlace, Undelivered, UndeliveredCode}
 pub use money::{DAY_MS, DaySpending, UnknownSpending};
 pub use refusal::{CommandReply, Refusal, RefusalClass};
 pub use state::{
-    Delivery, DeliveryKind, KnownSession, Pair, Parked, PendingMerge, STATE_VERSION, SecretCheck,
-    SessionKey, Slot, State, Wear,
+    Delivery, DeliveryKind, GrantStep, KnownSession, Pair, Parked, PendingMerge, STATE_VERSION,
+    SecretCheck, SessionKey, Slot, State, Wear,
 };
 
 /// The ask of a run that was lost too often: may it be started again?

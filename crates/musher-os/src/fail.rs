@@ -15,6 +15,8 @@ pub const POINTS: &[&str] = &[
     "before_spawn",
     "after_spawn",
     "before_heard",
+    "before_grant",
+    "after_grant",
     "before_deliver",
     "after_deliver",
     "before_close",

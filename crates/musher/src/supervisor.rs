@@ -8,7 +8,7 @@ mod folders;
 mod insist;
 mod mailbox;
 mod persist;
-mod search;
+mod place;
 mod strays;
 mod unsaid;
 
@@ -40,8 +40,9 @@ use crate::watch::WatchContext;
 use musher_git::worktree::{Lane, SlotFiles, WorktreeError, WorktreeSlots};
 use musher_git::{Branch, DiffLimits, Git, GitDiff, GitEnv, GitError, RelPath};
 
-use act::Actor;
+use act::Performer;
 use attend::Attendants;
+use place::{Here, RunPlace};
 
 /// Actions that may wait to be begun; each is begun at once, so there are never many.
 const ACTIONS: usize = 1024;
@@ -186,7 +187,8 @@ impl Supervisor {
             ground.log_adopted(run).await;
             attendants.attend(run);
         }
-        let actor = Actor { ground: ground.clone(), attendants, remade: Arc::default() };
+        let place = RunPlace::Here(Here::new(ground.clone()));
+        let performer = Performer { ground: ground.clone(), attendants, place };
         tasks.spawn(stop.clone().run_until_cancelled_owned(each_day(ground.clone())));
         tasks.spawn(stop.clone().run_until_cancelled_owned(watch_journal(ground.clone())));
         let (acting, ended) = (tasks.clone(), stop.clone());
@@ -196,14 +198,14 @@ impl Supervisor {
                 () = ended.cancelled() => None,
             } {
                 for action in batch {
-                    if Actor::keeps_order(&action) {
-                        actor.act(action).await;
+                    if Performer::keeps_order(&action) {
+                        performer.act(action).await;
                         continue;
                     }
-                    let (actor, ended) = (actor.clone(), ended.clone());
+                    let (performer, ended) = (performer.clone(), ended.clone());
                     acting.spawn(async move {
                         tokio::select! {
-                            () = actor.act(action) => {}
+                            () = performer.act(action) => {}
                             () = ended.cancelled() => {}
                         }
                     });

@@ -1,8 +1,8 @@
 //! Folds a committed fact into the state. Facts are trusted, and one that does not fit changes nothing.
 
 use crate::pool::{
-    Delivery, DeliveryKind, Fact, KnownSession, Pair, Parked, PendingMerge, SessionKey, Slot,
-    State, UndeliveredCode, Wear,
+    Delivery, DeliveryKind, Fact, GrantStep, KnownSession, Pair, Parked, PendingMerge, SecretCheck,
+    SessionKey, Slot, State, UndeliveredCode, Wear,
 };
 use crate::{
     AskState, BranchRef, ClosedBy, CommandId, Doubt, EndWish, Outcome, Run, RunId, RunKind,
@@ -26,7 +26,7 @@ impl State {
             Fact::StoryArchived { story } => self.archive(story),
             Fact::MergeStarted { command, story, branch, check } => {
                 let branch = BranchRef { story: story.clone(), n: *branch };
-                self.merges.insert(command.clone(), PendingMerge { branch, check: *check });
+                self.merge(command, branch, *check);
             }
             Fact::StoryMerged { command, story, commit } => {
                 self.merges.remove(command);
@@ -131,9 +131,14 @@ impl State {
             Fact::AskClosed { run, ask, by, .. } => {
                 self.set_ask(*run, ask, AskState::Closed { by: *by });
             }
-            Fact::AnswerOffered { run, ask, command, .. } => {
+            Fact::AnswerOffered { run, ask, command, grant, .. } => {
                 self.set_ask(*run, ask, AskState::Offered { command: command.clone() });
-                self.offer(*run, command, DeliveryKind::Answer { ask: ask.clone() });
+                if *grant != Some(GrantStep::Saved) {
+                    self.offer(*run, command, DeliveryKind::Answer { ask: ask.clone() });
+                }
+                if let Some(delivery) = self.deliveries.get_mut(command) {
+                    delivery.grants = *grant == Some(GrantStep::Wanted);
+                }
             }
             Fact::AskAnswered { run, ask, command } => {
                 self.deliveries.remove(command);
@@ -208,6 +213,18 @@ impl State {
                 *slot = Slot::Leaving { branch: branch.clone() };
             }
         }
+    }
+
+    /// A merge keeps the place that it got when it was asked for.
+    fn merge(&mut self, command: &CommandId, branch: BranchRef, check: SecretCheck) {
+        let n = match self.merges.get(command) {
+            Some(merge) => merge.n,
+            None => {
+                let last = self.merges.values().map(|merge| merge.n).max();
+                last.unwrap_or_default().saturating_add(1)
+            }
+        };
+        self.merges.insert(command.clone(), PendingMerge { branch, check, n });
     }
 
     fn queue(&mut self, run: RunId, plan: &RunPlan, by_itself: Option<i64>) {
@@ -308,7 +325,7 @@ impl State {
 
     fn offer(&mut self, run: RunId, command: &CommandId, kind: DeliveryKind) {
         self.last_delivery = self.last_delivery.saturating_add(1);
-        let delivery = Delivery { run, kind, n: self.last_delivery };
+        let delivery = Delivery { run, kind, n: self.last_delivery, grants: false };
         self.deliveries.insert(command.clone(), delivery);
     }
 

@@ -54,6 +54,9 @@ fn conclude(mut draft: Draft<'_>, input: PoolInput) -> PoolDecision {
         PoolInput::Delivered { run, command, result } => {
             talk::delivered(&mut draft, run, &command, result);
         }
+        PoolInput::Granted { run, command, result } => {
+            answers::granted(&mut draft, run, &command, result);
+        }
         PoolInput::Finished { run, commit, error } => {
             phases::finished(&mut draft, run, commit, error);
         }

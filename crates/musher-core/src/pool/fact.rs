@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::pool::{SecretCheck, UndeliveredCode, UnknownSpending};
+use crate::pool::{GrantStep, SecretCheck, UndeliveredCode, UnknownSpending};
 use crate::{
     AskId, ClosedBy, CommandId, EndWish, ErrorInfo, Outcome, RunId, RunPlan, Sender, SessionId,
     SlotId, Spend, StoryId, Usd, Wait, WorktreeStart,
@@ -172,6 +172,9 @@ pub enum Fact {
         command: CommandId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<Sender>,
+        /// How far the rule is that the answer grants for later runs too. The fact is put a second time when it was saved.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grant: Option<GrantStep>,
     },
     AskAnswered {
         run: RunId,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::pool::PoolCommand;
+use crate::pool::{PoolCommand, Refusal};
 use crate::{
     AskId, BranchRef, ClosedBy, CommandId, ErrorInfo, LedgerEntry, Outcome, RunId, SessionId,
     SlotId, StoryId,
@@ -56,6 +56,12 @@ pub enum PoolInput {
         run: RunId,
         command: CommandId,
         result: Result<(), Undelivered>,
+    },
+    /// The rule of an answer was saved, or could not be.
+    Granted {
+        run: RunId,
+        command: CommandId,
+        result: Result<(), Refusal>,
     },
     /// What a run left in its worktree was committed, or there was nothing, or it could not be done.
     Finished {

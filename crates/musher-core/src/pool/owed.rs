@@ -1,7 +1,7 @@
 //! What a server that begins again must do: every action that has not been answered, from the state alone.
 
-use crate::pool::{Action, SecretCheck, Slot, State, Wear};
-use crate::{BranchRef, Run, RunId, RunPhase, SlotId};
+use crate::pool::{Action, Assignment, SecretCheck, Slot, State, Wear};
+use crate::{BranchRef, CommandId, Run, RunId, RunPhase, RunPlan, SlotId};
 
 impl State {
     /// Every action that is still to be taken. To watch the runners and logs of runs is the loop's own duty.
@@ -15,12 +15,14 @@ impl State {
                 owed.push(Action::Release { slot: *slot, branch: branch.clone() });
             }
         }
-        for (command, merge) in &self.merges {
-            let (command, branch) = (command.clone(), merge.branch.clone());
-            owed.push(match merge.check {
-                SecretCheck::Open => Action::SearchSecrets { command, branch },
-                SecretCheck::Clean | SecretCheck::Waived => Action::Merge { command, branch },
-            });
+        for (command, merge) in self.merges_in_order() {
+            match merge.check {
+                SecretCheck::Open => owed.push(Action::SearchSecrets {
+                    command: command.clone(),
+                    branch: merge.branch.clone(),
+                }),
+                SecretCheck::Clean | SecretCheck::Waived => owed.extend(self.merge_of(command)),
+            }
         }
         owed
     }
@@ -28,45 +30,78 @@ impl State {
     fn owed_to(&self, id: RunId, run: &Run) -> Vec<Action> {
         match &run.phase {
             RunPhase::Queued => Vec::new(),
-            RunPhase::Preparing { slot, start } => match self.branch_in(*slot) {
-                Some(branch) => {
-                    let (slot, start) = (*slot, *start);
-                    vec![Action::Prepare { run: id, slot, branch, start }]
-                }
-                None => Vec::new(),
-            },
-            RunPhase::Starting { slot } => vec![self.spawn(id, *slot)],
+            RunPhase::Preparing { .. } => self.prepare_of(id).into_iter().collect(),
+            RunPhase::Starting { slot } => self.spawn(id, *slot).into_iter().collect(),
             RunPhase::Live { .. } => self.deliver(id),
             RunPhase::Closing { .. } => vec![Action::CloseLog { run: id }],
-            RunPhase::Finishing { slot, .. } => vec![Action::Finish { run: id, slot: *slot }],
+            RunPhase::Finishing { slot, .. } => self.finish(id, *slot).into_iter().collect(),
         }
     }
 
-    /// To start a run's runner.
-    pub(super) fn spawn(&self, run: RunId, slot: SlotId) -> Action {
-        let setup = match self.slots.get(&slot) {
-            Some(Slot::Held { wear, .. }) => *wear < Wear::SetUp,
-            Some(Slot::Free | Slot::Leaving { .. }) | None => true,
-        };
-        Action::Spawn { run, slot, setup }
+    /// To make the worktree of a run that has just got its slot.
+    pub(super) fn prepare_of(&self, id: RunId) -> Option<Action> {
+        let run = self.runs.get(&id)?;
+        let RunPhase::Preparing { slot, start } = run.phase else { return None };
+        let (branch, wear) = self.held(slot)?;
+        Some(Action::Prepare { run: id, plan: run.plan.clone(), slot, branch, start, wear })
     }
 
-    /// To hand a live run all that is on its way to it, in order.
+    /// To start a run's runner.
+    pub(super) fn spawn(&self, id: RunId, slot: SlotId) -> Option<Action> {
+        let Run { plan, budget, nonce, .. } = self.runs.get(&id)?;
+        let (branch, wear) = self.held(slot)?;
+        Some(Action::Spawn(Assignment {
+            run: id,
+            plan: plan.clone(),
+            budget: *budget,
+            nonce: nonce.clone(),
+            slot,
+            branch,
+            wear,
+        }))
+    }
+
+    /// To commit what a run left in its worktree.
+    pub(super) fn finish(&self, run: RunId, slot: SlotId) -> Option<Action> {
+        let (branch, _) = self.held(slot)?;
+        Some(Action::Finish { run, slot, branch })
+    }
+
+    /// To merge a branch that may be merged, if no other merge is before it.
+    pub(super) fn merge_of(&self, command: &CommandId) -> Option<Action> {
+        let (first, merge) = self.merges_in_order().into_iter().next()?;
+        let may = match merge.check {
+            SecretCheck::Clean | SecretCheck::Waived => first == command,
+            SecretCheck::Open => false,
+        };
+        may.then(|| Action::Merge { command: command.clone(), branch: merge.branch.clone() })
+    }
+
+    /// To hand a live run all that is on its way to it, in order. What grants a rule waits until that is saved.
     pub(super) fn deliver(&self, run: RunId) -> Vec<Action> {
         let deliveries = self.deliveries_to(run).into_iter();
         deliveries
-            .map(|(command, delivery)| Action::Deliver {
-                run,
-                command: command.clone(),
-                kind: delivery.kind.clone(),
+            .filter_map(|(command, delivery)| match delivery.grants {
+                true => self.grant(run, command),
+                false => {
+                    let (command, kind) = (command.clone(), delivery.kind.clone());
+                    Some(Action::Deliver { run, command, kind })
+                }
             })
             .collect()
     }
 
-    /// The branch that a slot holds.
-    pub fn branch_in(&self, slot: SlotId) -> Option<BranchRef> {
+    /// To save what an answer grants.
+    pub(super) fn grant(&self, id: RunId, command: &CommandId) -> Option<Action> {
+        let RunPlan { agent, story, .. } = &self.runs.get(&id)?.plan;
+        let (command, agent, story) = (command.clone(), agent.clone(), story.clone());
+        Some(Action::Grant { run: id, command, agent, story })
+    }
+
+    /// The branch that a slot holds, and how far the slot has come.
+    fn held(&self, slot: SlotId) -> Option<(BranchRef, Wear)> {
         match self.slots.get(&slot) {
-            Some(Slot::Held { branch, .. }) => Some(branch.clone()),
+            Some(Slot::Held { branch, wear, .. }) => Some((branch.clone(), *wear)),
             Some(Slot::Free | Slot::Leaving { .. }) | None => None,
         }
     }

@@ -84,6 +84,14 @@ pub enum Refusal {
     AskNotShown { run: RunId, ask: AskId },
     #[error("ask {ask} of run {run} does not take this answer")]
     WrongAnswer { run: RunId, ask: AskId },
+    #[error("{message}")]
+    BadRule { message: String },
+    #[error("{message}")]
+    LocalFileBroken { message: String },
+    #[error("{message}")]
+    TooManyGrants { message: String },
+    #[error("{message}")]
+    LocalFileUnwritten { message: String },
     #[error("run {run} did not take it: {message}")]
     Undelivered { run: RunId, why: UndeliveredCode, message: String },
 }
@@ -99,6 +107,8 @@ pub enum RefusalClass {
     Invalid,
     /// It does not say what its sender had seen, or that was something else.
     Unseen,
+    /// The disk does not take it.
+    NoRoom,
 }
 
 impl Refusal {
@@ -131,6 +141,10 @@ impl Refusal {
             Self::AskClosed { .. } => "ask_closed",
             Self::AskNotShown { .. } => "ask_not_shown",
             Self::WrongAnswer { .. } => "wrong_answer",
+            Self::BadRule { .. } => "bad_rule",
+            Self::LocalFileBroken { .. } => "local_file_broken",
+            Self::TooManyGrants { .. } => "too_many_grants",
+            Self::LocalFileUnwritten { .. } => "local_file_unwritten",
             Self::Undelivered { .. } => "undelivered",
         }
     }
@@ -159,11 +173,15 @@ impl Refusal {
             | Self::NoWorktree { .. }
             | Self::AlreadyAnswered { .. }
             | Self::AskClosed { .. }
+            | Self::LocalFileBroken { .. }
+            | Self::TooManyGrants { .. }
             | Self::Undelivered { .. } => RefusalClass::Conflict,
             Self::AskNotShown { .. } => RefusalClass::Unseen,
-            Self::WhichBranch { .. } | Self::BadText { .. } | Self::WrongAnswer { .. } => {
-                RefusalClass::Invalid
-            }
+            Self::WhichBranch { .. }
+            | Self::BadText { .. }
+            | Self::BadRule { .. }
+            | Self::WrongAnswer { .. } => RefusalClass::Invalid,
+            Self::LocalFileUnwritten { .. } => RefusalClass::NoRoom,
         }
     }
 
@@ -218,6 +236,17 @@ impl Refusal {
                 "read the ask again, and send its digest with the answer as `shown`".into()
             }
             Self::WrongAnswer { .. } => "approve or deny it".into(),
+            Self::BadRule { .. } => "write the rule as it was offered".into(),
+            Self::LocalFileBroken { .. } => {
+                "correct local.toml by hand, or take it away; nothing in it counts until then"
+                    .into()
+            }
+            Self::TooManyGrants { .. } => {
+                "take some back, or write a wider rule into the project file".into()
+            }
+            Self::LocalFileUnwritten { .. } => {
+                "see that the state directory can be written, and send it again".into()
+            }
             Self::Undelivered { run, why, .. } => match why {
                 UndeliveredCode::RunEnded => format!("prompt run {run} again to continue it"),
                 UndeliveredCode::AskClosed => {

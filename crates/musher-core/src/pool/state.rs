@@ -24,7 +24,7 @@ pub struct State {
     pub runs: BTreeMap<RunId, Run>,
     /// Commands that are on their way to a runner.
     pub deliveries: BTreeMap<CommandId, Delivery>,
-    /// Merges that are under way.
+    /// Merges that are under way or wait for their turn.
     pub merges: BTreeMap<CommandId, PendingMerge>,
     pub slots: BTreeMap<SlotId, Slot>,
     /// The last session of each agent on each story; forks leave it alone.
@@ -67,6 +67,18 @@ pub struct Delivery {
     pub kind: DeliveryKind,
     /// Its place in the order in which commands were offered.
     pub n: u64,
+    /// It grants a rule that is still to be saved; it is not handed over before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub grants: bool,
+}
+
+/// How far a rule is that an answer grants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GrantStep {
+    /// It is to be saved, and then the answer is handed over.
+    Wanted,
+    Saved,
 }
 
 /// What is delivered.
@@ -82,12 +94,15 @@ pub enum DeliveryKind {
     Kill,
 }
 
-/// A merge that is under way.
+/// A merge that is under way, or waits for those before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingMerge {
     pub branch: BranchRef,
     #[serde(default, skip_serializing_if = "SecretCheck::is_open")]
     pub check: SecretCheck,
+    /// Its place in the order in which merges were asked for.
+    #[serde(default)]
+    pub n: u64,
 }
 
 /// Whether secrets in a branch keep it from being merged.
@@ -202,6 +217,13 @@ impl State {
             Slot::Held { branch, .. } => branch.story == *story,
             Slot::Free | Slot::Leaving { .. } => false,
         })
+    }
+
+    /// The merges in the order in which they were asked for.
+    pub fn merges_in_order(&self) -> Vec<(&CommandId, &PendingMerge)> {
+        let mut merges: Vec<_> = self.merges.iter().collect();
+        merges.sort_by_key(|(_, merge)| merge.n);
+        merges
     }
 
     /// Whether a story is being merged.

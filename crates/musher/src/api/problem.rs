@@ -164,6 +164,7 @@ impl From<Refusal> for ProblemReply {
             RefusalClass::NotFound => StatusCode::NOT_FOUND,
             RefusalClass::Conflict => StatusCode::CONFLICT,
             RefusalClass::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+            RefusalClass::NoRoom => StatusCode::INSUFFICIENT_STORAGE,
             RefusalClass::Unseen => StatusCode::PRECONDITION_REQUIRED,
         };
         Self::new(status, refusal.code(), refusal.to_string(), refusal.hint())

@@ -4,7 +4,7 @@
 
 use rusqlite::{Connection, named_params, params};
 
-use musher_core::pool::{Fact, RESTART_ASK, UndeliveredCode};
+use musher_core::pool::{Fact, GrantStep, RESTART_ASK, UndeliveredCode};
 use musher_core::{
     ClosedBy, ErrorClass, ErrorInfo, Outcome, RunId, RunKind, RunPlan, Sender, SessionId, Spend,
     StoryId, Tokens, Wait,
@@ -91,7 +91,9 @@ pub(super) fn project(db: &Connection, id: u64, at: i64, fact: &Fact) -> rusqlit
                 params![rows::run_number(*run), ask.as_str(), rows::word(by)?, at],
             )
         }
-        Fact::AnswerOffered { run, ask, command, from } => {
+        // Who has answered was told when the answer came.
+        Fact::AnswerOffered { grant: Some(GrantStep::Saved), .. } => Ok(()),
+        Fact::AnswerOffered { run, ask, command, from, .. } => {
             tables.send(*run, ask.as_str(), from.as_ref())?;
             tables.run(
                 "UPDATE asks SET state = 'offered', command = ?3 WHERE run = ?1 AND ask = ?2",

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use musher_core::pool::TextKey;
+use musher_core::pool::{Assignment, TextKey};
 use musher_core::{
     AskDecision, BranchRef, ErrorClass, ErrorInfo, FirstPrompt, Lineage, RunId, RunPlan, SessionId,
     SessionOpening, StoryId, ToolRules, Usd,
@@ -24,21 +24,6 @@ use crate::runner::spec::{
 use crate::runtimes;
 use musher_git::worktree::{Lane, WorktreeError, WorktreeSlots};
 use musher_git::{Branch, GitError};
-
-/// What a run is to be, as the pool has planned it.
-#[derive(Debug, Clone)]
-pub(super) struct Assignment {
-    pub(super) run: RunId,
-    pub(super) nonce: Option<String>,
-    pub(super) plan: RunPlan,
-    /// What the pool lets it spend.
-    pub(super) budget: Option<Usd>,
-    pub(super) branch: BranchRef,
-    /// The worktree's setup is still to be run.
-    pub(super) setup: bool,
-    /// What is agreed to of the files that its program would execute.
-    pub(super) files: FilesSpec,
-}
 
 impl SupervisorContext {
     /// Refuses what could not run, before anything is made for it.
@@ -78,11 +63,13 @@ impl SupervisorContext {
     /// What the runner is told.
     pub(super) fn assign(
         &self,
-        assignment: &Assignment,
-        worktree: &Path,
+        to: &Assignment,
+        setup: bool,
+        files: FilesSpec,
         mark: String,
     ) -> Result<RunSpec, ErrorInfo> {
-        let Assignment { run, nonce, plan, budget, branch, setup, files } = assignment;
+        let Assignment { run, nonce, plan, budget, slot, branch, .. } = to;
+        let worktree = self.slots.path(*slot);
         let project = self.settings.project();
         let agent = seat(&project, plan)?;
         let told = self.story(&plan.story)?;
@@ -135,7 +122,7 @@ impl SupervisorContext {
             runtime: agent.runtime.clone(),
             prompt,
             pending: unsaid.pending,
-            cwd: worktree.to_owned(),
+            cwd: worktree,
             model,
             model_options: model_options(agent, self.git.root()),
             system_prompt: rendered.system_prompt.map(|words| match words {
@@ -143,7 +130,7 @@ impl SupervisorContext {
                 SystemPrompt::Replace(text) => SystemWords::Replace(text),
             }),
             rules: self.rules(agent),
-            files: files.clone(),
+            files,
             permission_mode: agent.permission_mode.clone(),
             bounds: bounds(agent, *budget),
             resume: resume.map(|(session, fork, turn)| Resuming {
@@ -157,7 +144,7 @@ impl SupervisorContext {
             program: agent.program(self.git.root()),
             args: rendered.args,
             env: agent.env.iter().map(|(name, value)| (name.clone(), variable(value))).collect(),
-            setup: if *setup { project.worktree.setup.clone() } else { Vec::new() },
+            setup: if setup { project.worktree.setup.clone() } else { Vec::new() },
         })
     }
 

@@ -148,6 +148,10 @@ impl Rig {
         self.top.path().join("repo").canonicalize().unwrap()
     }
 
+    pub(crate) fn state(&self) -> PathBuf {
+        self.top.path().join("state")
+    }
+
     pub(crate) fn worktrees(&self) -> PathBuf {
         self.top.path().join("state/worktrees").canonicalize().unwrap()
     }

@@ -1,7 +1,9 @@
 //! A world that does what the pool asks, in a random order that a seed decides, and people who wish for things.
 
 use musher::pool::{RunName, Wish};
-use musher_core::pool::{Action, PoolInput, RESTART_ASK, RunReport, Undelivered, UndeliveredCode};
+use musher_core::pool::{
+    Action, Assignment, PoolInput, RESTART_ASK, Refusal, RunReport, Undelivered, UndeliveredCode,
+};
 use musher_core::{
     Answer, AskId, BranchRef, ClosedBy, Outcome, RunId, RunPhase, SlotId, Spend, StoryId, Tokens,
     Usd,
@@ -77,10 +79,17 @@ impl World {
                 PoolInput::PrepareFailed { run, error: error() }
             }
             Action::Prepare { run, .. } => PoolInput::Prepared { run, head: format!("head-{seq}") },
-            Action::Spawn { run, .. } if fails => PoolInput::SpawnFailed { run, error: error() },
-            Action::Spawn { run, .. } => PoolInput::RunnerUp { run },
+            Action::Spawn(Assignment { run, .. }) if fails => {
+                PoolInput::SpawnFailed { run, error: error() }
+            }
+            Action::Spawn(Assignment { run, .. }) => PoolInput::RunnerUp { run },
             Action::Deliver { run, command, .. } => {
                 PoolInput::Delivered { run, command, result: delivered(dice) }
+            }
+            Action::Grant { run, command, .. } => {
+                let unwritten = Refusal::LocalFileUnwritten { message: "no room".into() };
+                let result = if fails { Err(unwritten) } else { Ok(()) };
+                PoolInput::Granted { run, command, result }
             }
             Action::CloseLog { run } => {
                 let what = RunReport::Ended { outcome: Outcome::Lost, error: None, session: None };

@@ -183,7 +183,8 @@ async fn promise_1_a_kill_at_every_named_point_leaves_one_run_that_ends_as_it_sh
             }
             let (_, asks) = person.get("/asks").await;
             if let Some(ask) = asks["asks"][0]["ask"].as_str() {
-                let yes = json!({ "answer": { "decision": "allow" } });
+                let rule = &asks["asks"][0]["rule"];
+                let yes = json!({ "answer": { "decision": "allow_always", "rule": rule } });
                 person.want(&format!("/runs/r1/asks/{ask}/answer"), &yes).await;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -218,6 +219,8 @@ async fn promise_1_a_kill_at_every_named_point_leaves_one_run_that_ends_as_it_sh
         let answers = project.worker_file("effects");
         let given = answers.lines().filter(|line| line.starts_with("answer")).count();
         assert_eq!((given, answers.contains("stray")), (1, false), "{point}: {answers}");
+        let granted = std::fs::read_to_string(project.state().join("local.toml")).unwrap();
+        assert_eq!(granted.matches("[[grant]]").count(), 1, "{point}: granted once\n{granted}");
         let made = std::fs::read_to_string(project.repo().join("made.txt")).unwrap();
         assert_eq!(made.trim(), "done", "{point}");
         let merges = project.git(&["rev-list", "--merges", "--count", "main"]);

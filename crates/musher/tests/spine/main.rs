@@ -29,6 +29,7 @@ mod long;
 mod loss;
 mod mcp;
 mod memory;
+mod merges;
 mod models;
 mod money;
 mod ports;

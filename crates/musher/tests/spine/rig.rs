@@ -357,7 +357,6 @@ impl Server {
         Ok((status, reply.json().await?))
     }
 
-    /// Sends a command and gives the status and the reply; an error if nobody answered.
     /// The digests of all asks, as somebody who looks at them has them.
     pub(crate) async fn digest(&self, run: &str, ask: &str) -> reqwest::Result<Json> {
         let request = self.http.get(format!("{}/api/v1/asks?all=true&limit=1000", self.url));

@@ -6,6 +6,7 @@ mod docs;
 mod logging;
 mod names;
 mod routes;
+mod seams;
 mod security;
 mod tables;
 mod untrusted;

@@ -3,7 +3,8 @@
 use super::draft::{BrokenRule, Draft};
 use super::{restarts, talk, texts};
 use crate::pool::{
-    CommandReply, DeliveryKind, Fact, RESTART_ASK, Refusal, TextKey, Undelivered, UndeliveredCode,
+    CommandReply, Delivery, DeliveryKind, Fact, GrantStep, RESTART_ASK, Refusal, TextKey,
+    Undelivered, UndeliveredCode,
 };
 use crate::{Answer, AskId, AskState, ClosedBy, CommandId, Run, RunId, RunPhase, Sender, ShownAsk};
 
@@ -34,12 +35,20 @@ pub(super) fn answer(
     let json = texts::text("answer", json)?;
     let command = command.clone();
     draft.keep_text(TextKey::Answer(command.clone()), json);
+    let grants = matches!(given.answer, Answer::AllowAlways { rule: Some(_) });
     draft.put(Fact::AnswerOffered {
         run,
         ask: ask.clone(),
         command: command.clone(),
         from: given.from.clone(),
+        grant: grants.then_some(GrantStep::Wanted),
     });
+    if grants {
+        if let Some(grant) = draft.base.grant(run, &command) {
+            draft.act(grant);
+        }
+        return Ok(CommandReply::Offered);
+    }
     talk::hand_over(draft, run, found, command, DeliveryKind::Answer { ask: ask.clone() });
     Ok(CommandReply::Offered)
 }
@@ -81,6 +90,43 @@ fn can_be_answered(draft: &Draft<'_>, id: RunId, run: &Run, ask: &AskId) -> Resu
 
 fn run_ask<'a>(draft: &Draft<'a>, run: RunId, ask: &AskId) -> Option<&'a AskState> {
     draft.base.runs.get(&run)?.asks.get(ask)
+}
+
+/// The rule of an answer was saved, so the run may have the answer. One that could not be saved is not given: the person
+/// was to grant it for later runs too.
+pub(super) fn granted(
+    draft: &mut Draft<'_>,
+    run: RunId,
+    command: &CommandId,
+    result: Result<(), Refusal>,
+) {
+    let ask =
+        match draft.base.deliveries.get(command) {
+            Some(Delivery {
+                run: of, kind: DeliveryKind::Answer { ask }, grants: true, ..
+            }) if *of == run => ask.clone(),
+            Some(_) | None => return,
+        };
+    let Some(found) = draft.base.runs.get(&run) else { return };
+    let command = command.clone();
+    match result {
+        Ok(()) => {
+            let (kind, grant) = (DeliveryKind::Answer { ask: ask.clone() }, Some(GrantStep::Saved));
+            draft.put(Fact::AnswerOffered {
+                run,
+                ask,
+                command: command.clone(),
+                from: None,
+                grant,
+            });
+            talk::hand_over(draft, run, found, command, kind);
+        }
+        Err(refusal) => {
+            let (code, message) = (UndeliveredCode::Failed, refusal.to_string());
+            draft.settle(&command, Err(refusal));
+            draft.put(Fact::AnswerRefused { run, ask, command, code, message });
+        }
+    }
 }
 
 /// The last word on an answer.

@@ -136,9 +136,7 @@ fn what_is_left(draft: &mut Draft<'_>, id: RunId, run: &Run) -> Option<Action> {
                 false => None,
             }
         }
-        RunPhase::Live { slot } | RunPhase::Closing { slot } => {
-            Some(Action::Finish { run: id, slot })
-        }
+        RunPhase::Live { slot } | RunPhase::Closing { slot } => draft.state().finish(id, slot),
     }
 }
 

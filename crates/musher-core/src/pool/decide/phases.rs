@@ -13,8 +13,9 @@ pub(super) fn prepared(draft: &mut Draft<'_>, id: RunId, head: String) {
         end(draft, id, EndedRun::early(Outcome::Stopped));
         return;
     }
+    let Some(spawn) = draft.base.spawn(id, slot) else { return };
     draft.put(Fact::RunPrepared { run: id, head });
-    draft.act(draft.base.spawn(id, slot));
+    draft.act(spawn);
 }
 
 pub(super) fn prepare_failed(draft: &mut Draft<'_>, id: RunId, error: ErrorInfo) {

@@ -6,10 +6,10 @@ use super::draft::{BrokenRule, Draft};
 use super::ending::{EndedRun, end};
 use super::starts::holder;
 use crate::pool::money::{RunBudget, Share};
-use crate::pool::{Action, Fact, PoolLimits, Slot, State};
+use crate::pool::{Fact, PoolLimits, Slot, State};
 use crate::{
-    AgentName, BranchRef, ErrorClass, ErrorInfo, RunId, RunKind, RunPhase, RunPlan, SlotId,
-    StoryId, Wait, WorktreeStart,
+    AgentName, ErrorClass, ErrorInfo, RunId, RunKind, RunPhase, RunPlan, SlotId, StoryId, Wait,
+    WorktreeStart,
 };
 
 /// Starts every waiting run for which there is a place. One that has to wait does not hold up those behind it.
@@ -52,8 +52,9 @@ pub(super) fn promote(draft: &mut Draft<'_>) {
                 taken.add(&plan);
                 purse.take(budget);
                 draft.put(Fact::RunPreparing { run: id, slot, branch: n, start, budget });
-                let branch = BranchRef { story: plan.story, n };
-                draft.act(Action::Prepare { run: id, slot, branch, start });
+                if let Some(prepare) = draft.state().prepare_of(id) {
+                    draft.act(prepare);
+                }
             }
         }
     }

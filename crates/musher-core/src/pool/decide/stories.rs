@@ -107,10 +107,10 @@ pub(super) fn merge(
     let (command, branch) = (command.clone(), BranchRef { story: story.clone(), n });
     let check = if with_secrets { SecretCheck::Waived } else { SecretCheck::Open };
     draft.put(Fact::MergeStarted { command: command.clone(), story, branch: n, check });
-    draft.act(match check {
-        SecretCheck::Open => Action::SearchSecrets { command, branch },
-        SecretCheck::Clean | SecretCheck::Waived => Action::Merge { command, branch },
-    });
+    match check {
+        SecretCheck::Open => draft.act(Action::SearchSecrets { command, branch }),
+        SecretCheck::Clean | SecretCheck::Waived => merge_in_turn(draft, &command),
+    }
     Ok(CommandReply::Offered)
 }
 
@@ -122,7 +122,7 @@ pub(super) fn searched(
     result: Result<Vec<SecretPlace>, String>,
 ) {
     let branch = match draft.base.merges.get(command) {
-        Some(PendingMerge { branch, check: SecretCheck::Open }) if branch.story == *story => {
+        Some(PendingMerge { branch, check: SecretCheck::Open, .. }) if branch.story == *story => {
             branch.clone()
         }
         Some(_) | None => return,
@@ -132,7 +132,7 @@ pub(super) fn searched(
         Ok(places) if places.is_empty() || !draft.keeps(BrokenRule::SecretsRefused) => {
             let (n, check) = (branch.n, SecretCheck::Clean);
             draft.put(Fact::MergeStarted { command: command.clone(), story, branch: n, check });
-            return draft.act(Action::Merge { command, branch });
+            return merge_in_turn(draft, &command);
         }
         Ok(places) => Refusal::SecretsFound { branch, places },
         Err(why) => {
@@ -142,7 +142,24 @@ pub(super) fn searched(
     };
     let message = refusal.to_string();
     draft.settle(&command, Err(refusal));
-    draft.put(Fact::MergeFailed { command, story, message });
+    draft.put(Fact::MergeFailed { command: command.clone(), story, message });
+    next_merge(draft, &command);
+}
+
+/// Merges a branch that may be merged, unless another merge is before it: that one's end lets it go on.
+fn merge_in_turn(draft: &mut Draft<'_>, command: &CommandId) {
+    if let Some(merge) = draft.state().merge_of(command) {
+        draft.act(merge);
+    }
+}
+
+/// A merge has ended. If it was the first in order, the next has its turn.
+fn next_merge(draft: &mut Draft<'_>, ended: &CommandId) {
+    let was_first = draft.base.merges_in_order().first().is_some_and(|(first, _)| *first == ended);
+    let next = draft.state().merges_in_order().first().map(|(next, _)| (*next).clone());
+    if let Some(next) = next.filter(|_| was_first) {
+        merge_in_turn(draft, &next);
+    }
 }
 
 /// The result of a merge.
@@ -161,14 +178,15 @@ pub(super) fn merged(
         Ok(commit) => {
             restarts::unpark(draft, |pair| pair.story == story);
             draft.settle(&command, Ok(CommandReply::Done));
-            draft.put(Fact::StoryMerged { command, story, commit });
+            draft.put(Fact::StoryMerged { command: command.clone(), story, commit });
         }
         Err(message) => {
             let refusal = Refusal::MergeFailed { story: story.clone(), message: message.clone() };
             draft.settle(&command, Err(refusal));
-            draft.put(Fact::MergeFailed { command, story, message });
+            draft.put(Fact::MergeFailed { command: command.clone(), story, message });
         }
     }
+    next_merge(draft, &command);
 }
 
 /// The story, if it is not archived.

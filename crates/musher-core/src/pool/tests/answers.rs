@@ -37,6 +37,61 @@ fn refused(code: UndeliveredCode) -> Result<(), Undelivered> {
     Err(Undelivered { code, message: "no".into() })
 }
 
+/// An answer that grants a rule.
+fn always(run: RunId) -> PoolCommand {
+    let rule = Some("execute(touch one)".parse().unwrap());
+    let answer = Answer::AllowAlways { rule };
+    PoolCommand::Answer { run, ask: ask(), answer, seen: seen(), from: None }
+}
+
+#[test]
+fn a_rule_is_granted_by_the_pool_and_saved_before_its_answer_is_handed_over() {
+    let (mut scene, run) = asking();
+    let unseen = PoolCommand::Answer {
+        run,
+        ask: ask(),
+        answer: Answer::AllowAlways { rule: Some("execute".parse().unwrap()) },
+        seen: ShownAsk::default(),
+        from: None,
+    };
+    assert!(scene.tell(unseen).actions.is_empty(), "nothing is granted for what was not seen");
+
+    let decision = scene.tell(always(run));
+    let command = scene.last_command();
+    let (agent, story) = (super::scene::agent("ada"), super::scene::story("s1"));
+    let grant = Action::Grant { run, command: command.clone(), agent, story };
+    assert_eq!(decision.actions, [grant], "the answer waits");
+    assert_eq!(scene.state.owed(), decision.actions, "a server that begins again saves it");
+    assert_eq!(scene.reply(always(run)), Err(Refusal::AlreadyAnswered { run, ask: ask() }));
+
+    let saved = |result| PoolInput::Granted { run, command: command.clone(), result };
+    let decision = scene.put(saved(Ok(())));
+    let kind = DeliveryKind::Answer { ask: ask() };
+    let deliver = Action::Deliver { run, command: command.clone(), kind };
+    assert_eq!(decision.actions, [deliver]);
+    assert_eq!(
+        scene.state.owed(),
+        decision.actions,
+        "it is not saved again, for it may be taken back"
+    );
+    assert_eq!(scene.put(saved(Ok(()))), Default::default(), "a repeated word says nothing new");
+    let delivered = PoolInput::Delivered { run, command: command.clone(), result: Ok(()) };
+    assert_eq!(scene.put(delivered).settled, [(command, Ok(CommandReply::Sent))]);
+}
+
+#[test]
+fn an_answer_whose_rule_cannot_be_saved_is_not_given_and_the_ask_stays_open() {
+    let (mut scene, run) = asking();
+    scene.tell(always(run));
+    let command = scene.last_command();
+    let refusal = Refusal::LocalFileBroken { message: "local.toml:1:1: no".into() };
+    let result = Err(refusal.clone());
+    let decision = scene.put(PoolInput::Granted { run, command: command.clone(), result });
+    assert!(decision.actions.is_empty());
+    assert_eq!(decision.settled, [(command, Err(refusal))]);
+    assert_eq!(scene.reply(allow(run)), Ok(CommandReply::Offered));
+}
+
 #[test]
 fn promise_15_an_answer_is_a_fact_before_it_is_delivered_and_sent_only_when_the_runner_has_it() {
     let (mut scene, run) = asking();
@@ -45,7 +100,13 @@ fn promise_15_an_answer_is_a_fact_before_it_is_delivered_and_sent_only_when_the_
     assert_eq!(decision.reply, Some(Ok(CommandReply::Offered)));
     assert_eq!(
         decision.facts,
-        [Fact::AnswerOffered { run, ask: ask(), command: command.clone(), from: None }]
+        [Fact::AnswerOffered {
+            run,
+            ask: ask(),
+            command: command.clone(),
+            from: None,
+            grant: None
+        }]
     );
     let kind = DeliveryKind::Answer { ask: ask() };
     assert_eq!(decision.actions, [Action::Deliver { run, command: command.clone(), kind }]);

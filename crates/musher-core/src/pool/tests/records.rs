@@ -2,7 +2,8 @@
 
 use super::scene::{Scene, agent, run, seen, story};
 use crate::pool::{
-    Fact, PoolCommand, PoolInput, RunReport, SecretCheck, State, UndeliveredCode, UnknownSpending,
+    Fact, GrantStep, PoolCommand, PoolInput, RunReport, SecretCheck, State, UndeliveredCode,
+    UnknownSpending,
 };
 use crate::{
     Answer, AskId, ClosedBy, CommandId, EndWish, ErrorClass, ErrorInfo, FirstPrompt, Outcome,
@@ -123,12 +124,33 @@ pub(super) fn samples() -> Vec<Fact> {
         counted(None),
         counted(Some(1_700_000_000_000)),
         Fact::AskOpened { run, seq: 4, ask: ask.clone() },
-        Fact::AnswerOffered { run, ask: ask.clone(), command: command.clone(), from: None },
+        Fact::AnswerOffered {
+            run,
+            ask: ask.clone(),
+            command: command.clone(),
+            from: None,
+            grant: None,
+        },
+        Fact::AnswerOffered {
+            run,
+            ask: ask.clone(),
+            command: command.clone(),
+            from: Some(Sender::CommandLine),
+            grant: Some(GrantStep::Wanted),
+        },
+        Fact::AnswerOffered {
+            run,
+            ask: ask.clone(),
+            command: command.clone(),
+            from: None,
+            grant: Some(GrantStep::Saved),
+        },
         Fact::AnswerOffered {
             run,
             ask: ask.clone(),
             command: command.clone(),
             from: Some(Sender::Token { token: "t3".into() }),
+            grant: None,
         },
         Fact::AskAnswered { run, ask: ask.clone(), command: command.clone() },
         Fact::AnswerRefused {

@@ -119,6 +119,50 @@ fn a_branch_that_adds_secrets_is_merged_only_when_the_person_says_so() {
 }
 
 #[test]
+fn merges_are_carried_out_one_after_the_other_in_the_order_in_which_they_were_asked_for() {
+    let mut scene = Scene::with_story();
+    scene.add_story().unwrap();
+    scene.add_story().unwrap();
+    let names = ["s1", "s2", "s3"];
+    for name in names {
+        let run = scene.live(name, "ada");
+        scene.end(run, Outcome::Completed);
+    }
+    let ask = |name: &str, with_secrets| PoolCommand::MergeStory {
+        story: story(name),
+        branch: None,
+        with_secrets,
+    };
+    let merge = |command: &crate::CommandId, name: &str| Action::Merge {
+        command: command.clone(),
+        branch: BranchRef { story: story(name), n: 1 },
+    };
+    // The first is still searched when the others could be merged at once.
+    scene.tell(ask("s1", false));
+    let first = scene.last_command();
+    assert!(scene.tell(ask("s2", true)).actions.is_empty(), "it waits for the first");
+    let second = scene.last_command();
+    assert!(scene.tell(ask("s3", true)).actions.is_empty(), "it waits for both");
+    let third = scene.last_command();
+    assert_eq!(scene.state.owed().len(), 1, "a server that begins again keeps the order");
+
+    let searched =
+        PoolInput::Searched { command: first.clone(), story: story("s1"), result: Ok(Vec::new()) };
+    assert_eq!(scene.put(searched).actions, [merge(&first, "s1")]);
+    assert_eq!(scene.state.owed(), [merge(&first, "s1")]);
+    let merged = |command: &crate::CommandId, name: &str, result| PoolInput::Merged {
+        command: command.clone(),
+        story: story(name),
+        result,
+    };
+    let failed = scene.put(merged(&first, "s1", Err("a conflict".into())));
+    assert_eq!(failed.actions, [merge(&second, "s2")], "an end of any kind lets the next go on");
+    let done = scene.put(merged(&second, "s2", Ok("abc".into())));
+    assert_eq!(done.actions, [merge(&third, "s3")]);
+    assert!(scene.put(merged(&third, "s3", Ok("def".into()))).actions.is_empty());
+}
+
+#[test]
 fn a_merge_is_offered_then_settled_and_ends_the_story() {
     let mut scene = Scene::with_story();
     assert_eq!(scene.reply(merge(None)), Err(Refusal::NothingToMerge { story: story("s1") }));

@@ -172,6 +172,7 @@ fn inputs(at: At) -> Vec<PoolInput> {
         PoolInput::RunnerGone { run },
         PoolInput::LogLost { run, error: error() },
         PoolInput::Delivered { run, command: said.clone(), result: Ok(()) },
+        PoolInput::Granted { run, command: said.clone(), result: Ok(()) },
         PoolInput::Finished { run, commit: None, error: None },
         PoolInput::Released { slot: SlotId(1), branch: BranchRef { story: s1(), n: 1 } },
         PoolInput::Searched { command: said.clone(), story: s1(), result: Ok(Vec::new()) },
@@ -299,8 +300,9 @@ fn shown(decision: &PoolDecision) -> String {
         line += " ";
         line += match action {
             Action::Prepare { .. } => "prepare",
-            Action::Spawn { .. } => "spawn",
+            Action::Spawn(_) => "spawn",
             Action::Deliver { .. } => "deliver",
+            Action::Grant { .. } => "grant",
             Action::CloseLog { .. } => "close_log",
             Action::Finish { .. } => "finish",
             Action::Release { .. } => "release",

@@ -103,11 +103,10 @@ pub(in crate::api) async fn answer(
     api.pool.until_heard(&run, &ask).await;
     let logged = api.asked(&run, &ask).await?.map(|asked| asked.digest);
     let seen = ShownAsk { shown: body.shown.map(AskDigest::new), logged };
-    // The pool decides whether the answer is taken, but nothing is granted for what was not seen.
     if let Answer::AllowAlways { rule: Some(rule) } = &answer
         && seen.is_this()
     {
-        api.grant(&run, &ask, rule).await?;
+        api.check_grant(&run, &ask, rule).await?;
     }
     let (of, asked) = (run.clone(), ask.clone());
     let refused = match api.wish(Wish::Answer { run, ask, answer, seen, from }, terms).await {

@@ -1,4 +1,4 @@
-//! Grants that outlive a session: written down before the answer that gives them is offered.
+//! Grants that outlive a session: whether a rule answers its ask. The pool decides whether it is granted.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::api::asks::AskReply;
 use crate::api::asks::scopes;
 use crate::api::problem::ProblemReply;
 use crate::config::ConfigErrors;
-use crate::config::local::{LocalError, LocalGrant};
+use crate::config::local::LocalError;
 use crate::journal::AskPhase;
 use crate::pool::RunName;
 use crate::runner::spec::RunSpec;
@@ -25,8 +25,8 @@ pub(in crate::api) fn rule(text: &str) -> Result<Rule, ProblemReply> {
 }
 
 impl Api {
-    /// Keeps a rule that answers an ask. An ask that is closed is left to the pool, which tells what won.
-    pub(in crate::api) async fn grant(
+    /// Checks that a rule covers what was asked. An ask that is closed is left to the pool, which tells what won.
+    pub(in crate::api) async fn check_grant(
         &self,
         run: &RunName,
         ask: &AskId,
@@ -38,22 +38,19 @@ impl Api {
             return Ok(());
         };
         match view.state {
-            AskPhase::Open => {}
-            AskPhase::Offered | AskPhase::Answered | AskPhase::Closed => return Ok(()),
+            // An answer that was offered may be refused, and then the ask is open again.
+            AskPhase::Open | AskPhase::Offered => {}
+            AskPhase::Answered | AskPhase::Closed => return Ok(()),
         }
         let (api, rule) = (self.clone(), rule.clone());
-        let at = Some((self.clock)());
-        let kept = move || {
+        let checked = move || {
             let asked = AskReply::read(view, &api);
             let spec = RunSpec::read(&api.bus.folder(id));
             // A run without a spec has no folder that a rule could speak of.
             let cwd = spec.map_or_else(|_| PathBuf::from("/"), |spec| spec.cwd);
-            scopes::check(&asked, &rule, &cwd)?;
-            let (agent, story, run) = (run.agent, Some(run.story), Some(id));
-            api.settings.local().grant(LocalGrant { agent, rule, story, run, at })?;
-            Ok(())
+            scopes::check(&asked, &rule, &cwd)
         };
-        self.blocking(kept).await?
+        self.blocking(checked).await?
     }
 }
 

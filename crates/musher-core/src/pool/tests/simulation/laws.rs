@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::pool::{
-    Action, DAY_MS, Fact, Pair, PoolDecision, RESTART_LIMIT, RESTART_WINDOW_MS, Slot, State, Team,
-    UndeliveredCode,
+    Action, Assignment, DAY_MS, Fact, GrantStep, Pair, PoolDecision, RESTART_LIMIT,
+    RESTART_WINDOW_MS, Slot, State, Team, UndeliveredCode,
 };
-use crate::{AskId, RunId, RunKind, RunLine, RunPhase, Sender, SlotId, Usd};
+use crate::{AskId, CommandId, RunId, RunKind, RunLine, RunPhase, Sender, SlotId, Usd};
 
 /// The token of people who answer what they have not seen.
 pub(super) const UNSEEN: &str = "unseen";
@@ -23,6 +23,10 @@ pub(super) struct Laws {
     /// When the pool restarted something by itself.
     restarts: BTreeMap<Pair, Vec<i64>>,
     parked: BTreeMap<RunId, Pair>,
+    /// The merges that have not ended, as they were asked for.
+    merges: Vec<CommandId>,
+    /// Answers whose rules are still to be saved.
+    ungranted: BTreeSet<CommandId>,
     books: Books,
 }
 
@@ -63,6 +67,16 @@ impl Laws {
         }
         for action in &decision.actions {
             action_is_right(after, action)?;
+            if let Action::Merge { command, .. } = action
+                && self.merges.first() != Some(command)
+            {
+                return Err(format!("{command} is merged before its turn: {:?}", self.merges));
+            }
+            if let Action::Deliver { command, .. } = action
+                && self.ungranted.contains(command)
+            {
+                return Err(format!("{command} was handed over before its rule was saved"));
+            }
         }
         self.books.judge(decision, team, now)?;
         one_run_for_each_pair(after)?;
@@ -87,7 +101,17 @@ impl Laws {
             self.ended.insert(*run);
         } else if let Fact::EndWished { run, .. } = fact {
             self.wished.insert(*run);
-        } else if let Fact::AnswerOffered { run, ask, from, .. } = fact {
+        } else if let Fact::MergeStarted { command, .. } = fact {
+            if !self.merges.contains(command) {
+                self.merges.push(command.clone());
+            }
+        } else if let Fact::StoryMerged { command, .. } | Fact::MergeFailed { command, .. } = fact {
+            self.merges.retain(|merge| merge != command);
+        } else if let Fact::AnswerOffered { grant: Some(GrantStep::Saved), command, .. } = fact {
+            // The answer was offered before.
+            self.ungranted.remove(command);
+        } else if let Fact::AnswerOffered { run, ask, from, command, grant } = fact {
+            self.ungranted.extend(grant.is_some().then(|| command.clone()));
             if *from == Some(Sender::Token { token: UNSEEN.into() }) {
                 return Err(format!("{ask} of {run} was answered by somebody who had not seen it"));
             }
@@ -96,7 +120,13 @@ impl Laws {
             if *offered > 1 {
                 return Err(format!("{ask} of {run} was offered a second answer"));
             }
-        } else if let Fact::AnswerRefused { run, ask, code: UndeliveredCode::Unfit, .. } = fact {
+        } else if let Fact::AnswerRefused {
+            run,
+            ask,
+            code: UndeliveredCode::Unfit | UndeliveredCode::Failed,
+            ..
+        } = fact
+        {
             *self.offered.entry((*run, ask.clone())).or_default() -= 1;
         } else if let Fact::RunParked { run, plan } = fact {
             self.parked.insert(*run, Pair::of(plan));
@@ -231,7 +261,7 @@ fn action_is_right(after: &State, action: &Action) -> Result<(), String> {
             return Err(format!("{action:?} goes to a run that is {phase:?}"));
         }
     }
-    if let Action::Spawn { run, .. } = action
+    if let Action::Spawn(Assignment { run, .. }) = action
         && after.runs.get(run).is_some_and(|run| run.wish.is_some())
     {
         return Err(format!("{run} was started, though a person wanted its end"));

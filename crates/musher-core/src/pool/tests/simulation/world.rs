@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::dice::Dice;
 use crate::pool::{
-    Action, DeliveryKind, PoolInput, RunReport, SecretPlace, Undelivered, UndeliveredCode,
+    Action, Assignment, DeliveryKind, PoolInput, Refusal, RunReport, SecretPlace, Undelivered,
+    UndeliveredCode,
 };
 use crate::{
     AskId, BranchRef, ClosedBy, CommandId, ErrorClass, ErrorInfo, LedgerEntry, Outcome, RunId,
@@ -60,10 +61,10 @@ impl World {
     ) -> Result<Performed, String> {
         let fails = dice.chance(self.trouble);
         match action.clone() {
-            Action::Prepare { run, slot, branch, start } => {
+            Action::Prepare { run, slot, branch, start, .. } => {
                 self.prepare(run, slot, branch, start, fails, dice)?;
             }
-            Action::Spawn { run, slot, .. } => {
+            Action::Spawn(Assignment { run, slot, .. }) => {
                 self.spawn(run, slot, fails)?;
                 if dice.chance(self.doom)
                     && let Some(runner) = self.runners.get_mut(&run)
@@ -74,8 +75,13 @@ impl World {
             Action::Deliver { run, command, kind } => {
                 return self.deliver(run, command, &kind, fails, dice);
             }
+            Action::Grant { run, command, .. } => {
+                let refusal = Refusal::LocalFileUnwritten { message: "no room".into() };
+                let result = if fails { Err(refusal) } else { Ok(()) };
+                self.news.push(PoolInput::Granted { run, command, result });
+            }
             Action::CloseLog { run } => self.close_log(run, fails)?,
-            Action::Finish { run, slot } => {
+            Action::Finish { run, slot, .. } => {
                 self.deserted(slot, "finished")?;
                 let commit = dice.chance(50).then(|| "abc".to_owned());
                 self.news.push(PoolInput::Finished { run, commit, error: None });

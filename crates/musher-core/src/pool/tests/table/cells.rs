@@ -3,7 +3,7 @@
 use crate::pool::{PoolCommand, PoolInput, RunReport};
 
 /// How many rows there are.
-pub(super) const ROWS: usize = 36;
+pub(super) const ROWS: usize = 37;
 
 /// The name of a row and its cells, in the order of the columns.
 pub(super) fn row(input: &PoolInput) -> (&'static str, [&'static str; 9]) {
@@ -43,6 +43,7 @@ pub(super) fn row(input: &PoolInput) -> (&'static str, [&'static str; 9]) {
             ("log_lost", ["-", "-", "-", "-", "-", "- run_ended > finish", "-", "-", "-"])
         }
         PoolInput::Delivered { .. } => ("delivered", ["-"; 9]),
+        PoolInput::Granted { .. } => ("granted", ["-"; 9]),
         PoolInput::Finished { .. } => (
             "finished",
             [

@@ -1,14 +1,15 @@
 //! Searches the work of runs for secrets: at the end of a run, and before a branch is merged.
 
-use super::act::{Actor, named};
+use super::{Performer, named};
 use crate::journal::RunsQuery;
 use crate::secrets;
+use crate::supervisor::place::RunPlace;
 use musher_core::pool::{PoolInput, SecretPlace};
 use musher_core::{BranchRef, CommandId, RunId, SlotId};
 use musher_git::worktree::{Lane, WorktreeError};
 use musher_git::{Branch, DiffScope, GitDiff};
 
-impl Actor {
+impl Performer {
     /// Searches a branch that is to be merged. What follows from the places is for the pool to decide.
     pub(super) async fn search(&self, command: CommandId, branch: BranchRef) {
         let story = branch.story.clone();
@@ -67,11 +68,11 @@ impl Actor {
 
     /// Where a diff holds secrets of these runs or of the server.
     async fn found(&self, diff: GitDiff, runs: Vec<RunId>) -> Result<Vec<SecretPlace>, String> {
-        let ground = self.ground.clone();
+        let place = self.place.clone();
         let find = tokio::task::spawn_blocking(move || {
-            let folders: Vec<_> = runs.into_iter().map(|run| ground.home.run(run)).collect();
-            let token = ground.home.token().map_err(|error| error.to_string())?;
-            let secrets = secrets::of_runs(&ground.environment, Some(token.as_str()), &folders);
+            let secrets = match place {
+                RunPlace::Here(here) => here.secrets(&runs)?,
+            };
             Ok(secrets::find(&diff, &secrets))
         });
         find.await.map_err(|error| error.to_string())?
