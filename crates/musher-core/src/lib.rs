@@ -11,6 +11,7 @@ mod event;
 mod id;
 mod item;
 mod outcome;
+mod phase_kind;
 pub mod pool;
 mod recent;
 mod rules;
@@ -34,6 +35,7 @@ pub use id::{
 };
 pub use item::{ItemBody, Level, Origin, OutputStream, PlanEntry, TaskPhase, TaskUpdate};
 pub use outcome::{Outcome, SessionEnded, SessionOrigin, Trigger, TurnEnded, TurnOutcome};
+pub use phase_kind::RunPhaseKind;
 pub use recent::Recent;
 pub use rules::{
     DeadRule, Explained, Rule, RuleError, RuleList, RuleScope, ToolRules, ToolUse, Verdict,

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentName, AskId, ClosedBy, CommandId, Outcome, RunId, SessionId, SlotId, StoryId, Usd,
+    AgentName, AskId, ClosedBy, CommandId, Outcome, RunId, RunPhaseKind, SessionId, SlotId,
+    StoryId, Usd,
 };
 
 /// What a run is to be; it does not change once the run is queued.
@@ -262,15 +263,15 @@ impl RunPhase {
         }
     }
 
-    /// The phase in a word for a person.
-    pub fn as_str(&self) -> &'static str {
+    /// The phase without what belongs to it.
+    pub fn kind(&self) -> RunPhaseKind {
         match self {
-            Self::Queued => "queued",
-            Self::Preparing { .. } => "preparing",
-            Self::Starting { .. } => "starting",
-            Self::Live { .. } => "live",
-            Self::Closing { .. } => "closing",
-            Self::Finishing { .. } => "finishing",
+            Self::Queued => RunPhaseKind::Queued,
+            Self::Preparing { .. } => RunPhaseKind::Preparing,
+            Self::Starting { .. } => RunPhaseKind::Starting,
+            Self::Live { .. } => RunPhaseKind::Live,
+            Self::Closing { .. } => RunPhaseKind::Closing,
+            Self::Finishing { .. } => RunPhaseKind::Finishing,
         }
     }
 }

@@ -5,7 +5,6 @@
 pub mod api;
 pub mod bus;
 pub mod cli;
-pub mod client;
 pub mod config;
 pub mod diagnostics;
 pub mod home;

@@ -46,7 +46,7 @@ struct Wire {
 }
 
 async fn run(bench: &mut Bench) -> anyhow::Result<()> {
-    musher::client::prepare();
+    musher_client::prepare();
     let calls = bench.setup.effort.of(CALLS);
     let server = ModelServer::start().await?;
     let folder = TempDir::new_in(&bench.setup.folder)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use musher::client::views::{ApiAsk, ApiAsks, ApiReceipt};
+use musher_client::views::{ApiAsk, ApiAsks, ApiReceipt};
 use musher_core::Ask;
 use serde_json::{Value as Json, json};
 use tokio::task::JoinSet;

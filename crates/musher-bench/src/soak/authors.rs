@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use musher::client::views::{ApiReceipt, ApiStory, Runs};
+use musher_client::views::{ApiReceipt, ApiStory, Runs};
 use serde_json::json;
 
 use super::broken::{Broken, Promise};

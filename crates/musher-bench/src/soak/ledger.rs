@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
-use musher::client::views::{ApiRun, ApiStory};
+use musher_client::views::{ApiRun, ApiStory};
 use musher_core::{Event, EventKind};
 use serde_json::Value as Json;
 

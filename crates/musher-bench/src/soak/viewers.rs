@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use musher::client::{SseMessage, Stream};
+use musher_client::{SseMessage, Stream};
 use musher_log::Cursor;
 use serde_json::Value as Json;
 

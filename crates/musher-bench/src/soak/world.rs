@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use musher::client::views::ApiReceipt;
-use musher::client::{ApiProblem, Client, ClientError};
+use musher_client::views::ApiReceipt;
+use musher_client::{ApiProblem, Client, ClientError};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use tokio::sync::watch;

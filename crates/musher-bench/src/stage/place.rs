@@ -7,10 +7,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
-use musher::client::Client;
-use musher::client::views::ApiRun;
 use musher::runner::spec::RunSpec;
 use musher::{config, runtimes};
+use musher_client::Client;
+use musher_client::views::ApiRun;
 use musher_log::LogReader;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;

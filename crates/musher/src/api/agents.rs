@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use axum::Json;
 use axum::extract::State;
 use futures_util::future::join_all;
-use musher_core::{RunId, StoryId};
+use musher_core::{RunId, RunPhaseKind, StoryId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -55,7 +55,8 @@ pub(super) struct AtWork {
     run: RunId,
     #[schema(value_type = String)]
     story: StoryId,
-    phase: String,
+    #[schema(value_type = String)]
+    phase: RunPhaseKind,
     started_at: Option<i64>,
     /// How many of its asks wait for a person.
     open_asks: u64,
@@ -103,7 +104,7 @@ impl AtWork {
         Self {
             run: run.id,
             story: run.story.clone(),
-            phase: run.phase.clone(),
+            phase: run.phase,
             started_at: run.started_at,
             open_asks: run.open_asks,
             memory_bytes: memory.get(&run.id).copied(),

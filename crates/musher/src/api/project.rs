@@ -6,8 +6,8 @@ pub(super) mod reload;
 
 use axum::Json;
 use axum::extract::State;
-use musher_core::Usd;
 use musher_core::pool::Slot;
+use musher_core::{RunPhaseKind, Usd};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -97,7 +97,7 @@ pub(super) async fn project(State(api): State<Api>) -> Result<Json<ProjectReply>
     let live = api.view(move |views| views.runs(&query)).await?.runs;
     let all_asks = AsksQuery { limit: Some(u32::MAX), ..AsksQuery::default() };
     let asks = api.view(move |views| views.asks(&all_asks)).await?.len();
-    let queued = live.iter().filter(|run| run.phase == "queued").count();
+    let queued = live.iter().filter(|run| run.phase == RunPhaseKind::Queued).count();
     let now = (api.clock)();
     let day = today(&api, now).await?;
     let limits = api.project.borrow().limits;

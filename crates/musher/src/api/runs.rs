@@ -31,7 +31,7 @@ use super::Api;
 use super::problem::ProblemReply;
 use super::request::{OfRun, Params};
 use crate::bus::QueuedPrompt;
-use crate::journal::{LineCount, RunView, RunsQuery, WhichRuns};
+use crate::journal::{LineCount, RunView, RunWait, RunsQuery, WhichRuns};
 use crate::watch::lines::has_begun;
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -86,10 +86,13 @@ pub(super) struct RunNow {
 impl RunNow {
     /// The run with what the journal does not know of it. This looks at files, so it blocks for a moment.
     pub(super) fn new(run: RunView, api: &Api) -> Self {
-        let note =
-            api.bus.note(run.id).or_else(|| run.wait.clone()).or_else(|| waits::slot(&run, api));
+        let note = api
+            .bus
+            .note(run.id)
+            .or_else(|| run.wait.as_ref().map(RunWait::note))
+            .or_else(|| waits::slot(&run, api));
         let note = note.filter(|_| run.ended_at.is_none());
-        let is_over = run.phase == "over";
+        let is_over = run.phase.is_over();
         let worktree = match (run.slot, &run.branch) {
             (Some(slot), _) if !is_over => Some(api.slots.path(slot)),
             (Some(slot), Some(branch)) => api.slots.holding(slot, branch),
@@ -138,7 +141,7 @@ pub(super) async fn run(
     OfRun(name): OfRun,
 ) -> Result<Json<RunNow>, ProblemReply> {
     let found = api.run(&name).await?;
-    if has_begun(&found) && found.phase != "over" {
+    if has_begun(&found) && !found.phase.is_over() {
         api.want_live_lines(found.id);
     }
     let shown = api.clone();

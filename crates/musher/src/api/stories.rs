@@ -78,7 +78,7 @@ pub(super) fn with_lines(story: &mut StoryView, api: &Api) {
     if let Some(latest) = &mut story.latest
         && latest.begun
     {
-        latest.lines = api.lines(latest.run, latest.phase == "over");
+        latest.lines = api.lines(latest.run, latest.phase.is_over());
     }
     api.with_conflict(story);
 }

@@ -9,7 +9,7 @@ use super::open_ask::{AnswerToSend, Chosen, OpenAsks, SeenAsk, send};
 use super::place::PlaceArgs;
 use super::text::plain;
 use super::{CliError, CliExit};
-use crate::client::views::ApiAsk;
+use musher_client::views::ApiAsk;
 
 #[derive(Debug, Args)]
 pub(crate) struct AnswerArgs {

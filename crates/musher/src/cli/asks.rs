@@ -10,7 +10,7 @@ use super::run_name::RunNameArg;
 use super::table::{TextTable, Tone};
 use super::text::{plain, visible};
 use super::{CliError, CliExit, age, ask, out, tell};
-use crate::client::views::{ApiAsk, ApiAsks, ApiRun};
+use musher_client::views::{ApiAsk, ApiAsks, ApiRun};
 
 #[derive(Debug, Args)]
 pub(crate) struct AsksArgs {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::place::PlaceArgs;
 use super::{CliError, CliExit, money, out, receipt};
-use crate::client::views::{ApiDay, ApiLocalSettings, ApiSpent, ProjectDay};
+use musher_client::views::{ApiDay, ApiLocalSettings, ApiSpent, ProjectDay};
 
 #[derive(Debug, Args)]
 pub(crate) struct Cap {

@@ -19,11 +19,11 @@ use super::signals::Signals;
 use super::terminal::Typed;
 use super::{CliError, CliExit, out, tell, terminal};
 use crate::api::ask_digest;
-use crate::client::views::ApiDiff;
 use crate::journal::Views;
 use crate::pool::{AcceptedCommand, RunName, Wish};
 use crate::runner::launch;
 use answers::{is_closed, marked, own_answer, typed, until_closed};
+use musher_client::views::ApiDiff;
 use stage::DemoServer;
 use watch::{DemoAsk, DemoRun};
 
@@ -204,7 +204,7 @@ impl Show {
     /// Waits until what a run left is committed.
     async fn finished(&self, run: RunId) -> Result<(), CliError> {
         let mut facts = self.stage.supervisor.pool().facts();
-        while self.view(|views| views.run(run))?.is_some_and(|view| view.phase != "over") {
+        while self.view(|views| views.run(run))?.is_some_and(|view| !view.phase.is_over()) {
             if facts.changed().await.is_err() {
                 return Err(CliError::Unavailable("the pool has ended".into()));
             }

@@ -7,7 +7,7 @@ use super::place::PlaceArgs;
 use super::run_name::RunNameArg;
 use super::text::visible;
 use super::{CliError, CliExit, out, tell, terminal};
-use crate::client::views::{ApiDiff as Changes, ApiFileDiff, ApiHunk};
+use musher_client::views::{ApiDiff as Changes, ApiFileDiff, ApiHunk};
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffArgs {

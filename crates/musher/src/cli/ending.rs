@@ -11,8 +11,8 @@ use super::place::{PlaceArgs, WorkLocation};
 use super::run_name::RunNameArg;
 use super::runners::{self, Alive, RunnerStop};
 use super::{CliError, CliExit, out, tell};
-use crate::client::views::{ApiReceipt, ApiRun, Runs};
-use crate::client::{Client, ClientError};
+use musher_client::views::{ApiReceipt, ApiRun, Runs};
+use musher_client::{Client, ClientError};
 use musher_log::outcome;
 
 /// How many runs are told at the same time.

@@ -7,7 +7,7 @@ use musher_core::{ErrorClass, Outcome, SessionEnded};
 
 use super::tell;
 use super::text::plain;
-use crate::client::ClientError;
+use musher_client::ClientError;
 
 /// How the command ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

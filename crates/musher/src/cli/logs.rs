@@ -14,10 +14,10 @@ use super::render::{People, View};
 use super::run_name::RunNameArg;
 use super::terminal::Interrupts;
 use super::{CliError, CliExit, out, tell};
-use crate::client::views::{ApiRun, Events};
-use crate::client::{ApiProblem, Client, ClientError, SseMessage, StreamFollower, StreamUpdate};
 use flow::{Flow, LogChunk};
 use in_place::InPlace;
+use musher_client::views::{ApiRun, Events};
+use musher_client::{ApiProblem, Client, ClientError, SseMessage, StreamFollower, StreamUpdate};
 use musher_log::Cursor;
 use musher_log::wire::DeltaLine;
 

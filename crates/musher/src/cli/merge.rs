@@ -8,8 +8,8 @@ use super::diff::heed;
 use super::place::PlaceArgs;
 use super::text::visible;
 use super::{CliError, CliExit, out, receipt, tell};
-use crate::client::views::{ApiDiff, ApiReceipt, ApiRun, Runs};
-use crate::client::{Client, ClientError};
+use musher_client::views::{ApiDiff, ApiReceipt, ApiRun, Runs};
+use musher_client::{Client, ClientError};
 
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {

@@ -2,7 +2,7 @@
 
 use musher_core::{SessionEnded, Usd};
 
-use crate::client::views::ApiSpent;
+use musher_client::views::ApiSpent;
 
 const UNKNOWN: &str = "unknown";
 

@@ -8,9 +8,9 @@ use serde_json::json;
 
 use super::CliError;
 use super::run_name::RunNameArg;
-use crate::client::Client;
-use crate::client::views::{ApiAsk, ApiAsks, ApiRun};
 use choose::{ParsedAnswer, choose};
+use musher_client::Client;
+use musher_client::views::{ApiAsk, ApiAsks, ApiRun};
 
 pub(crate) use choose::{Chosen, short};
 pub(crate) use send::{AnswerToSend, send};

@@ -6,8 +6,8 @@ use clap::Args;
 use musher_runtime::Environment;
 
 use super::{CliError, runners};
-use crate::client::{Client, ClientError};
 use crate::home::{self, AccessToken, Home, HomeError};
+use musher_client::{Client, ClientError};
 
 /// What every command can be told.
 #[derive(Debug, Clone, Args)]

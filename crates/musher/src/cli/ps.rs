@@ -9,9 +9,9 @@ use super::place::{PlaceArgs, WorkLocation};
 use super::table::{TextTable, Tone};
 use super::text::one_line;
 use super::{CliError, CliExit, age, ask, money, out, runners, state, tell};
-use crate::client::Client;
-use crate::client::views::{ApiAsk, ApiAsks, ApiRun, Runs};
 use crate::secrets;
+use musher_client::Client;
+use musher_client::views::{ApiAsk, ApiAsks, ApiRun, Runs};
 
 #[derive(Debug, Args)]
 pub(crate) struct Ps {

@@ -5,8 +5,8 @@ use serde_json::Value as Json;
 use super::place::WorkLocation;
 use super::run_name::RunNameArg;
 use super::{CliError, CliExit, out};
-use crate::client::Document;
-use crate::client::views::ApiReceipt;
+use musher_client::Document;
+use musher_client::views::ApiReceipt;
 
 /// Sends a command about a run and tells what became of it; `done` says it in words.
 pub(crate) async fn send(

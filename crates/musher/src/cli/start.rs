@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use super::logs;
 use super::place::PlaceArgs;
 use super::{CliError, CliExit, receipt, words};
-use crate::client::views::ApiReceipt;
+use musher_client::views::ApiReceipt;
 
 #[derive(Debug, Args)]
 pub(crate) struct StartArgs {

@@ -1,23 +1,26 @@
 //! Where a run or a story is: a sign, a word and a tone.
 
 use super::table::Tone;
-use crate::client::views::{ApiRun, ApiStory};
+use musher_client::views::{ApiRun, ApiStory};
+use musher_core::RunPhaseKind;
 
 /// Where a run is, or how it ended.
 pub(crate) fn of_run(run: &ApiRun) -> (String, Tone) {
-    let (sign, word, tone) = match (run.phase.as_str(), run.outcome.as_deref()) {
+    let (sign, word, tone) = match (run.phase, run.outcome.as_deref()) {
         _ if run.parked => ("?", "parked", Tone::Heed),
-        ("over", Some("completed")) => ("✓", "completed", Tone::Good),
-        ("over", Some(outcome @ ("failed" | "lost"))) => ("✗", outcome, Tone::Bad),
-        ("over", Some(outcome @ ("stopped" | "interrupted"))) => ("■", outcome, Tone::Quiet),
-        ("over", Some(outcome)) => ("▲", outcome, Tone::Heed),
-        ("over", None) => ("■", "over", Tone::Quiet),
-        ("closing" | "finishing", _) => ("◐", "stopping", Tone::Quiet),
+        (RunPhaseKind::Over, Some("completed")) => ("✓", "completed", Tone::Good),
+        (RunPhaseKind::Over, Some(outcome @ ("failed" | "lost"))) => ("✗", outcome, Tone::Bad),
+        (RunPhaseKind::Over, Some(outcome @ ("stopped" | "interrupted"))) => {
+            ("■", outcome, Tone::Quiet)
+        }
+        (RunPhaseKind::Over, Some(outcome)) => ("▲", outcome, Tone::Heed),
+        (RunPhaseKind::Over, None) => ("■", "over", Tone::Quiet),
+        (RunPhaseKind::Closing | RunPhaseKind::Finishing, _) => ("◐", "stopping", Tone::Quiet),
         (_, _) if run.wish.is_some() => ("◐", "stopping", Tone::Quiet),
-        ("live", _) if run.open_asks > 0 => ("?", "needs you", Tone::Heed),
-        ("live", _) if run.note.is_some() => ("‖", "paused", Tone::Heed),
-        ("live", _) => ("●", "working", Tone::Good),
-        (phase, _) => ("○", phase, Tone::Quiet),
+        (RunPhaseKind::Live, _) if run.open_asks > 0 => ("?", "needs you", Tone::Heed),
+        (RunPhaseKind::Live, _) if run.note.is_some() => ("‖", "paused", Tone::Heed),
+        (RunPhaseKind::Live, _) => ("●", "working", Tone::Good),
+        (phase, _) => ("○", phase.as_str(), Tone::Quiet),
     };
     (format!("{sign} {}", word.replace('_', " ")), tone)
 }
@@ -51,7 +54,7 @@ mod tests {
             (r#"{"phase":"over","outcome":"timed_out"}"#, "▲ timed out", Tone::Heed),
             (r#"{"phase":"over","outcome":"lost"}"#, "✗ lost", Tone::Bad),
             (r#"{"phase":"over","outcome":"lost","parked":true}"#, "? parked", Tone::Heed),
-            (r#"{"phase":"from_the_future"}"#, "○ from the future", Tone::Quiet),
+            (r#"{"phase":"from_the_future"}"#, "○ unknown", Tone::Quiet),
         ] {
             assert_eq!(run(json), (said.to_owned(), tone), "{json}");
         }

@@ -11,12 +11,12 @@ use super::place::PlaceArgs;
 use super::table::Tone;
 use super::text::visible;
 use super::{CliError, CliExit, out};
-use crate::client::Client;
 use crate::config::trust::{self, Powers, TrustError, TrustState as Known};
 use crate::config::{self, ConfigErrors, ProjectConfig};
 use crate::home::{AccessToken, Home, ServerFile};
 use crate::runtimes;
 use files::BranchFiles;
+use musher_client::Client;
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {

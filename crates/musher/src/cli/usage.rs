@@ -9,7 +9,7 @@ use super::place::PlaceArgs;
 use super::run::duration;
 use super::table::{TextTable, Tone};
 use super::{CliError, CliExit, money, out};
-use crate::client::views::{ApiSpent, ApiUsageReport};
+use musher_client::views::{ApiSpent, ApiUsageReport};
 
 #[derive(Debug, Args)]
 pub(crate) struct UsageArgs {

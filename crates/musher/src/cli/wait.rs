@@ -11,8 +11,8 @@ use super::run::duration;
 use super::run_name::RunNameArg;
 use super::terminal::Interrupts;
 use super::{CliError, CliExit, ask, out, state, tell};
-use crate::client::views::{ApiAsk, ApiAsks, ApiRun, Runs};
-use crate::client::{Client, ClientError, StreamFollower, StreamUpdate};
+use musher_client::views::{ApiAsk, ApiAsks, ApiRun, Runs};
+use musher_client::{Client, ClientError, StreamFollower, StreamUpdate};
 
 /// Facts come in crowds, and one look serves them all.
 const FACT_DEBOUNCE_DELAY: Duration = Duration::from_millis(100);
@@ -206,27 +206,29 @@ fn tell_reached(place: &WorkLocation, reached: Reached) -> Result<CliExit, CliEr
 
 #[cfg(test)]
 mod tests {
+    use musher_core::RunPhaseKind::{self, Finishing, Live, Over};
+
     use super::*;
 
-    fn seen(runs: &[&str], asks: usize) -> Seen {
-        let run = |phase: &&str| ApiRun { phase: (*phase).into(), ..ApiRun::default() };
+    fn seen(runs: &[RunPhaseKind], asks: usize) -> Seen {
+        let run = |phase: &RunPhaseKind| ApiRun { phase: *phase, ..ApiRun::default() };
         Seen { runs: runs.iter().map(run).collect(), asks: vec![ApiAsk::default(); asks] }
     }
 
     #[test]
     fn done_means_that_every_run_is_over() {
-        assert!(seen(&["live", "over"], 0).judge(Until::Done).is_none());
-        assert!(seen(&["finishing"], 0).judge(Until::Done).is_none());
-        assert!(seen(&["live"], 1).judge(Until::Done).is_none());
-        assert!(matches!(seen(&["over", "over"], 0).judge(Until::Done), Some(Reached::Done(_))));
+        assert!(seen(&[Live, Over], 0).judge(Until::Done).is_none());
+        assert!(seen(&[Finishing], 0).judge(Until::Done).is_none());
+        assert!(seen(&[Live], 1).judge(Until::Done).is_none());
+        assert!(matches!(seen(&[Over, Over], 0).judge(Until::Done), Some(Reached::Done(_))));
     }
 
     #[test]
     fn needs_you_ends_with_an_ask_or_when_nobody_can_ask_any_more() {
-        assert!(seen(&["live"], 0).judge(Until::NeedsYou).is_none());
-        assert!(matches!(seen(&["live"], 1).judge(Until::NeedsYou), Some(Reached::NeedsYou(_))));
-        assert!(matches!(seen(&["over"], 1).judge(Until::NeedsYou), Some(Reached::NeedsYou(_))));
-        assert!(matches!(seen(&["over"], 0).judge(Until::NeedsYou), Some(Reached::Done(_))));
+        assert!(seen(&[Live], 0).judge(Until::NeedsYou).is_none());
+        assert!(matches!(seen(&[Live], 1).judge(Until::NeedsYou), Some(Reached::NeedsYou(_))));
+        assert!(matches!(seen(&[Over], 1).judge(Until::NeedsYou), Some(Reached::NeedsYou(_))));
+        assert!(matches!(seen(&[Over], 0).judge(Until::NeedsYou), Some(Reached::Done(_))));
         assert!(matches!(seen(&[], 0).judge(Until::NeedsYou), Some(Reached::Done(_))));
     }
 

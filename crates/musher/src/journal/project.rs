@@ -11,6 +11,7 @@ use musher_core::{
 };
 
 use super::rows;
+use super::views::RunWait;
 
 /// The tables, and the moment at which a fact was committed.
 struct Tables<'a> {
@@ -33,7 +34,7 @@ pub(super) fn project(db: &Connection, id: u64, at: i64, fact: &Fact) -> rusqlit
         // What is in the way of a run that has not begun stands where its error would.
         Fact::RunWaits { run, wait } => tables.run(
             "UPDATE runs SET error = ?2 WHERE id = ?1 AND phase = 'queued'",
-            params![rows::run_number(*run), in_the_way(wait).as_ref().map(rows::json).transpose()?],
+            params![rows::run_number(*run), in_the_way(*wait).as_ref().map(rows::json).transpose()?],
         ),
         Fact::RunPreparing { run, slot, branch, .. } => tables.run(
             "UPDATE runs SET phase = 'preparing', slot = ?2, branch = ?3, error = NULL WHERE id = ?1",
@@ -319,13 +320,14 @@ impl Tables<'_> {
 }
 
 /// What keeps a run from beginning, beside that all places are taken.
-fn in_the_way(wait: &Wait) -> Option<ErrorInfo> {
+fn in_the_way(wait: Wait) -> Option<RunWait> {
     match wait {
         Wait::Place => None,
         Wait::DayCap { cap } => {
             let message = format!("the cap of {cap} for today is reached");
             let hint = "raise it with `musher cap USD`, or wait for the next day (UTC); what runs of unknown cost may have spent counts too";
-            Some(ErrorInfo::new(ErrorClass::Budget, message).with_hint(hint))
+            let words = ErrorInfo::new(ErrorClass::Budget, message).with_hint(hint);
+            Some(RunWait { wait: Some(wait), words })
         }
     }
 }

@@ -18,7 +18,7 @@ use super::{JournalError, file, lookup};
 
 pub use asks::{AskPhase, AskView, AsksQuery, WhichAsks};
 pub use facts::RawFact;
-pub use runs::{Busy, RunView, RunsPage, RunsQuery, WhichRuns};
+pub use runs::{Busy, RunView, RunWait, RunsPage, RunsQuery, WhichRuns};
 pub(crate) use spent::DAY_MS;
 pub use spent::{SpentView, UsageBy, UsageRowView};
 pub use stories::{

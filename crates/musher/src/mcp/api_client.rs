@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::Stream;
 use serde_json::Value as Json;
 
-use crate::client::{ApiProblem, Client, ClientError, Document, StreamFollower, StreamUpdate};
+use musher_client::{ApiProblem, Client, ClientError, Document, StreamFollower, StreamUpdate};
 
 /// A reply of the server that is on its way.
 pub type Replying<'a> = Pin<Box<dyn Future<Output = Result<Json, ApiRefused>> + Send + 'a>>;

@@ -55,7 +55,7 @@ impl Watch {
     /// Fills in whether a story would merge, as far as that is known, and sees to it that it is looked at.
     pub(crate) fn with_conflict(&self, story: &mut StoryView) {
         let is_finished = match &story.latest {
-            Some(latest) => latest.begun && latest.phase == "over",
+            Some(latest) => latest.begun && latest.phase.is_over(),
             None => false,
         };
         if !is_finished || story.merged.is_some() || story.state == StoryPhase::Archived {

@@ -133,7 +133,7 @@ impl Watch {
         while let Some(run) = self.lines.next() {
             let began = Instant::now();
             let Ok(Some(view)) = self.view(move |views| views.run(run)).await else { continue };
-            let is_over = view.phase == "over";
+            let is_over = view.phase.is_over();
             let lines = changes::count(self, &view).await.inspect_err(|problem| {
                 tracing::debug!(run.id = %run, cause = %problem, "changed lines are not counted");
             });

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use musher::journal::{AsksQuery, DecidedStep, Journal, RunsQuery, StoriesQuery, Views, WhichRuns};
 use musher_core::pool::{Fact, RESTART_ASK, State};
-use musher_core::{AskId, AskState, RunId, StoryId, StoryState};
+use musher_core::{AskId, AskState, RunId, RunPhaseKind, StoryId, StoryState};
 
 use crate::rig::{Home, NOON};
 use crate::world::{Dice, World};
@@ -55,7 +55,7 @@ fn tables_agree(views: &Views, state: &State, seed: u64) {
         .map(|run| (run.id, (run.phase, run.wish, run.session, run.slot, run.agent)))
         .collect();
     let known = state.runs.iter().map(|(id, run)| {
-        let phase = run.phase.as_str().to_owned();
+        let phase = run.phase.kind();
         let agent = run.plan.agent.clone();
         let session = run.session.clone();
         (*id, (phase, run.wish, session, run.phase.slot(), agent))
@@ -63,7 +63,7 @@ fn tables_agree(views: &Views, state: &State, seed: u64) {
     let mut told = told;
     for (id, run) in &state.runs {
         // Before the log named a session, the end tells the one that was to be resumed.
-        if run.session.is_none() && run.phase.as_str() == "finishing" {
+        if run.session.is_none() && run.phase.kind() == RunPhaseKind::Finishing {
             told.entry(*id).and_modify(|run| run.2 = None);
         }
     }

@@ -6,7 +6,7 @@ use musher::journal::{
 };
 use musher::pool::{RunName, Wish};
 use musher_core::pool::{CommandReply, PoolInput, RunReport, TextKey};
-use musher_core::{ClosedBy, LedgerEntry, Outcome, RunId, Spend, Tokens, Usd};
+use musher_core::{ClosedBy, LedgerEntry, Outcome, RunId, RunPhaseKind, Spend, Tokens, Usd};
 
 use crate::rig::{Home, NOON, Rig, agent, prompt, seen, start, story};
 
@@ -86,23 +86,23 @@ fn a_run_tells_where_it_is_and_how_it_ended() {
     let subject = rig.add_story("subject");
     let run = rig.start_run(&subject, "ann");
     let phase = || views.run(run).unwrap().unwrap().phase;
-    assert_eq!(phase(), "preparing");
+    assert_eq!(phase(), RunPhaseKind::Preparing);
     rig.tell(PoolInput::Prepared { run, head: "abc".into() });
     rig.state();
-    assert_eq!(phase(), "starting");
+    assert_eq!(phase(), RunPhaseKind::Starting);
     rig.tell(PoolInput::RunnerUp { run });
     rig.state();
-    assert_eq!(phase(), "live");
+    assert_eq!(phase(), RunPhaseKind::Live);
     rig.hear(run, 1, RunReport::Session { session: "session".into() });
     let error = musher_core::ErrorInfo::new(musher_core::ErrorClass::Auth, "no key");
     let outcome = Outcome::Failed;
     rig.hear(run, 2, RunReport::Ended { outcome, error: Some(error.clone()), session: None });
     rig.state();
-    assert_eq!(phase(), "finishing");
+    assert_eq!(phase(), RunPhaseKind::Finishing);
     rig.tell(PoolInput::Finished { run, commit: Some("def".into()), error: None });
     rig.state();
     let view = views.run(run).unwrap().unwrap();
-    assert_eq!((view.phase.as_str(), view.outcome), ("over", Some(outcome)));
+    assert_eq!((view.phase, view.outcome), (RunPhaseKind::Over, Some(outcome)));
     assert_eq!((view.kind.as_str(), view.of, view.parked), ("fresh", None, false));
     assert_eq!(view.branch.as_deref(), Some("musher/subject/1"));
     assert_eq!((view.head.as_deref(), view.commit.as_deref()), (Some("abc"), Some("def")));

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use musher::client::Client;
+use musher_client::Client;
 use serde_json::json;
 
 use crate::rig::{PATIENCE, Project, Server};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use musher::client::Client;
+use musher_client::Client;
 use musher_core::{Event, EventKind};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -75,7 +75,7 @@ fn with_one_slot() -> Project {
 
 /// Says something to a run, and does not wait until its agent hears it.
 async fn leave(server: &Server, run: &str, text: &str) {
-    musher::client::prepare();
+    musher_client::prepare();
     let request = reqwest::Client::new().post(format!("{}/api/v1/runs/{run}/prompt", server.url));
     let request = request.bearer_auth(&server.token).header("prefer", "wait=0");
     let reply = request.json(&json!({ "text": text })).send().await.unwrap();

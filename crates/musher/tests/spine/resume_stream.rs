@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use musher::client::{Client, SseMessage};
+use musher_client::{Client, SseMessage};
 use serde_json::{Value as Json, json};
 use tokio::sync::watch;
 

@@ -203,7 +203,7 @@ impl Project {
         };
         let token = std::fs::read_to_string(self.state().join("token")).unwrap();
         let url = ready["url"].as_str().unwrap().to_owned();
-        musher::client::prepare();
+        musher_client::prepare();
         let notices = ready["notices"].as_array().cloned().unwrap_or_default();
         let notices =
             notices.iter().filter_map(|notice| Some(notice.as_str()?.to_owned())).collect();

@@ -1,6 +1,6 @@
 //! What a page is shown of a run of a real agent, while it works, waits and when it is over.
 
-use musher::client::Client;
+use musher_client::Client;
 use serde_json::{Value as Json, json};
 
 use crate::rig::{Project, Server};

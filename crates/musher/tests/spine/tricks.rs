@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use musher::client::Client;
+use musher_client::Client;
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use serde_json::{Value as Json, json};
 use tokio::time::timeout;

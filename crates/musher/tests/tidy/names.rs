@@ -183,3 +183,20 @@ fn metaphors<'a>(
 ) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     words.filter_map(|word| METAPHORS.iter().find(|(metaphor, _)| *metaphor == word))
 }
+
+#[test]
+fn no_phase_and_no_wait_is_a_string() {
+    let mut broken = Vec::new();
+    for (file, code) in shipped() {
+        for (number, line) in numbered(&code) {
+            let line = line.trim().trim_start_matches("pub ").trim_start_matches("pub(crate) ");
+            let Some((name, kind)) = line.split_once(": ") else { continue };
+            let is_text = ["String", "Option<String>", "&str", "&'static str", "Option<&str>"]
+                .contains(&kind.trim_end_matches(','));
+            if is_text && (name.ends_with("phase") || name == "wait") {
+                broken.push(format!("{file}:{number}: `{name}` as a text: write an enum"));
+            }
+        }
+    }
+    none(broken);
+}

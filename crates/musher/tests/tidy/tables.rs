@@ -83,14 +83,13 @@ pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
     ("runtimes", &[]),
     ("logging", &["logging"]),
     ("diagnostics", &["diagnostics", "config", "home", "runtimes"]),
-    ("mcp", &["mcp", "client"]),
+    ("mcp", &["mcp"]),
     ("runner", &["runner", "runtimes", "mcp"]),
     ("bus", &["runner"]),
     ("journal", &["journal"]),
     ("pool", &["pool", "journal"]),
     ("settings", &["config", "pool"]),
     ("secrets", &["runner"]),
-    ("client", &["client"]),
     ("watch", &["watch", "bus", "diagnostics", "journal", "pool", "runner"]),
     (
         "api",
@@ -132,6 +131,7 @@ pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
 /// The crates that ship, each with those of ours that it may know.
 pub(crate) const SHIPPED: &[(&str, &[&str])] = &[
     ("musher-core", &[]),
+    ("musher-client", &["musher-core"]),
     ("musher-os", &[]),
     ("musher-git", &["musher-core", "musher-os"]),
     ("musher-log", &["musher-core", "musher-os"]),
@@ -139,7 +139,15 @@ pub(crate) const SHIPPED: &[(&str, &[&str])] = &[
     ("musher-web", &[]),
     (
         "musher",
-        &["musher-core", "musher-git", "musher-log", "musher-os", "musher-runtime", "musher-web"],
+        &[
+            "musher-client",
+            "musher-core",
+            "musher-git",
+            "musher-log",
+            "musher-os",
+            "musher-runtime",
+            "musher-web",
+        ],
     ),
 ];
 /// What only a crate at the top has: the network, a database, the command line.

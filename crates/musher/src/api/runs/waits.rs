@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use musher_core::RunPhaseKind;
 use musher_core::pool::TextKey;
 
 use super::super::Api;
@@ -26,7 +27,7 @@ pub(super) struct SlotCount {
 
 /// What a queued run waits for. This reads the journal, so it blocks for a moment.
 pub(super) fn slot(run: &RunView, api: &Api) -> Option<String> {
-    if run.phase != "queued" {
+    if run.phase != RunPhaseKind::Queued {
         return None;
     }
     let limits = api.project.borrow().limits;
@@ -84,7 +85,7 @@ fn head(mut text: String) -> String {
 
 /// Since when a live run has said nothing, if that is minutes ago and nobody knows why. This looks at a file.
 pub(super) fn quiet_since(run: &RunView, note: Option<&String>, api: &Api) -> Option<i64> {
-    if run.phase != "live" || run.open_asks > 0 || note.is_some() {
+    if run.phase != RunPhaseKind::Live || run.open_asks > 0 || note.is_some() {
         return None;
     }
     let last = last_written(&api.bus.folder(run.id))?;

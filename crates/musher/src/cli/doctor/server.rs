@@ -2,8 +2,8 @@
 
 use super::super::place::WorkLocation;
 use super::super::runners;
-use crate::client::views::ApiProject;
 use crate::diagnostics::{Diagnostic, unit};
+use musher_client::views::ApiProject;
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
 

@@ -9,8 +9,8 @@ use super::super::terminal::Typed;
 use super::super::text::plain;
 use super::super::{CliError, CliExit, ask, out, tell, terminal};
 use super::{Chosen, SeenAsk};
-use crate::client::Client;
-use crate::client::views::ApiReceipt;
+use musher_client::Client;
+use musher_client::views::ApiReceipt;
 
 /// An answer to one ask, and how it is told that it was given.
 pub(crate) struct AnswerToSend {
@@ -72,7 +72,7 @@ async fn post(
     client: &Client,
     seen: &SeenAsk,
     given: &AnswerToSend,
-) -> Result<crate::client::Document, CliError> {
+) -> Result<musher_client::Document, CliError> {
     let Chosen { ask, .. } = &given.chosen;
     let path = ["runs", &ask.run, "asks", &ask.ask, "answer"];
     let shown = seen.shown.as_ref().unwrap_or(&ask.digest);

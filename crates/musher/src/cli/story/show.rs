@@ -7,7 +7,7 @@ use musher_runtime::now_ms;
 use super::super::place::PlaceArgs;
 use super::super::text::{one_line, plain};
 use super::super::{CliError, CliExit, age, money, out, ps, state};
-use crate::client::views::{ApiStory, Runs};
+use musher_client::views::{ApiStory, Runs};
 
 #[derive(Debug, Args)]
 pub(super) struct StoryShowArgs {

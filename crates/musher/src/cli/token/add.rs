@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::place::PlaceArgs;
 use super::super::{CliError, CliExit, out, tell};
-use crate::client::views::ApiToken;
+use musher_client::views::ApiToken;
 
 #[derive(Debug, Args)]
 pub(super) struct TokenAddArgs {

@@ -6,7 +6,8 @@ use utoipa::ToSchema;
 
 use musher_core::pool::TextKey;
 use musher_core::{
-    AgentName, EndWish, ErrorInfo, FirstPrompt, Outcome, RunId, RunLine, SessionId, SlotId, StoryId,
+    AgentName, EndWish, ErrorInfo, FirstPrompt, Outcome, RunId, RunLine, RunPhaseKind, SessionId,
+    SlotId, StoryId, Wait,
 };
 
 use super::{Filter, SpentView, spent};
@@ -36,7 +37,8 @@ pub struct RunView {
     #[schema(value_type = String)]
     pub line: RunLine,
     /// `queued`, `preparing`, `starting`, `live`, `closing`, `finishing` or `over`.
-    pub phase: String,
+    #[schema(value_type = String)]
+    pub phase: RunPhaseKind,
     /// `stop` or `kill`, if a person wants it to end.
     #[schema(value_type = Option<String>)]
     pub wish: Option<EndWish>,
@@ -54,7 +56,7 @@ pub struct RunView {
     pub error: Option<ErrorInfo>,
     /// Why it has not begun, beside that all places are taken; it is told as its note.
     #[serde(skip)]
-    pub wait: Option<String>,
+    pub wait: Option<RunWait>,
     /// The commit in which its uncommitted work was kept.
     pub commit: Option<String>,
     /// Why its uncommitted work could not be kept.
@@ -70,6 +72,27 @@ pub struct RunView {
     pub prepared_at: Option<i64>,
     pub started_at: Option<i64>,
     pub ended_at: Option<i64>,
+}
+
+/// What is in the way of a run that has not begun.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunWait {
+    /// Absent when an older build wrote it.
+    #[serde(flatten)]
+    pub wait: Option<Wait>,
+    /// The same in words.
+    #[serde(flatten)]
+    pub words: ErrorInfo,
+}
+
+impl RunWait {
+    /// The words, with what can be done about it.
+    pub fn note(&self) -> String {
+        match &self.words.hint {
+            Some(hint) => format!("{}; {hint}", self.words.message),
+            None => self.words.message.clone(),
+        }
+    }
 }
 
 /// Which runs are wanted.
@@ -183,11 +206,11 @@ const SELECT: &str = "SELECT *, (SELECT count(*) FROM asks
 fn select(
     db: &Transaction<'_>,
     query: &RunsQuery,
-    phase: &str,
+    condition: &str,
     limit: Option<u32>,
 ) -> rusqlite::Result<Vec<RunView>> {
     let mut filter = Filter::default();
-    filter.only(phase);
+    filter.only(condition);
     filter.compare("story =", query.story.clone().map(String::from));
     filter.compare("agent =", query.agent.clone().map(String::from));
     filter.compare("id <", query.before.map(rows::run_number));
@@ -201,9 +224,13 @@ fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<RunView> {
     let id = rows::get_run(row, "id")?;
     let story = rows::get_word(row, "story")?;
     let of: Option<i64> = row.get("of")?;
-    let phase: String = row.get("phase")?;
-    let error: Option<ErrorInfo> = rows::get_json_if_any(row, "error")?;
-    let (wait, error) = if phase == "queued" { (error, None) } else { (None, error) };
+    let phase: RunPhaseKind = rows::get_word(row, "phase")?;
+    // What is in the way of a run that has not begun stands where its error would.
+    let (wait, error) = if phase == RunPhaseKind::Queued {
+        (rows::get_json_if_any(row, "error")?, None)
+    } else {
+        (None, rows::get_json_if_any(row, "error")?)
+    };
     Ok(RunView {
         id,
         branch: rows::get_branch(row, &story)?,
@@ -221,10 +248,7 @@ fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<RunView> {
         session: rows::get_word_if_any(row, "session")?,
         outcome: rows::get_word_if_any(row, "outcome")?,
         error,
-        wait: wait.map(|wait| match &wait.hint {
-            Some(hint) => format!("{}; {hint}", wait.message),
-            None => wait.message,
-        }),
+        wait,
         commit: row.get("commit_")?,
         finish_error: row.get("finish_error")?,
         parked: row.get("parked")?,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use musher_core::pool::TextKey;
-use musher_core::{AgentName, ErrorInfo, Outcome, RunId, StoryId};
+use musher_core::{AgentName, ErrorInfo, Outcome, RunId, RunPhaseKind, StoryId};
 
 use super::{Filter, SpentView, spent};
 use crate::journal::{JournalError, Views, lookup, rows};
@@ -60,7 +60,8 @@ pub struct LatestRun {
     pub run: RunId,
     #[schema(value_type = String)]
     pub agent: AgentName,
-    pub phase: String,
+    #[schema(value_type = String)]
+    pub phase: RunPhaseKind,
     #[schema(value_type = Option<String>)]
     pub outcome: Option<Outcome>,
     pub ended_at: Option<i64>,
@@ -195,7 +196,7 @@ fn latest(db: &Transaction<'_>, story: &StoryId) -> rusqlite::Result<Option<Late
         Ok(LatestRun {
             run: rows::get_run(row, "id")?,
             agent: rows::get_word(row, "agent")?,
-            phase: row.get("phase")?,
+            phase: rows::get_word(row, "phase")?,
             outcome: rows::get_word_if_any(row, "outcome")?,
             ended_at: row.get("ended_at")?,
             error: error.map(|error| one_line(&error.message)),

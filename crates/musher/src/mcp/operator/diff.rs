@@ -9,8 +9,8 @@ use serde_json::{Value as Json, json};
 
 use super::OperatorTool;
 use super::name::RunPathName;
-use crate::client::views::{ApiDiff, ApiFileDiff};
 use crate::mcp::api_client::ApiRequest;
+use musher_client::views::{ApiDiff, ApiFileDiff};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

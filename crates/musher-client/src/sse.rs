@@ -138,7 +138,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(response: Response) -> Self {
+    pub(crate) fn new(response: Response) -> Self {
         Self { response, parser: Parser::default() }
     }
 

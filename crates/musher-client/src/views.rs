@@ -1,6 +1,6 @@
 //! What the server tells, as far as the command line shows it. Unknown fields are skipped and missing ones are empty.
 
-use musher_core::{Ask, ErrorInfo, Rule, RuleScope};
+use musher_core::{Ask, ErrorInfo, Rule, RuleScope, RunPhaseKind};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -43,7 +43,7 @@ pub struct ApiRun {
     pub model: Option<String>,
     pub kind: String,
     pub of: Option<String>,
-    pub phase: String,
+    pub phase: RunPhaseKind,
     pub wish: Option<String>,
     pub branch: Option<String>,
     /// The folder in which its branch is, while it has one.
@@ -79,7 +79,7 @@ pub struct ApiQueuedMessage {
 
 impl ApiRun {
     pub fn is_over(&self) -> bool {
-        self.phase == "over"
+        self.phase.is_over()
     }
 }
 

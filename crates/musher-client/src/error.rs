@@ -64,7 +64,7 @@ impl std::fmt::Display for ApiProblem {
 }
 
 /// The innermost cause, which is the one that people understand.
-pub(super) fn cause(error: &reqwest::Error) -> String {
+pub(crate) fn cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "it does not answer".into();
     }
