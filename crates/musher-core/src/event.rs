@@ -191,6 +191,20 @@ pub enum EventKind {
     SessionEnded(Box<SessionEnded>),
 }
 
+impl EventKind {
+    /// The failure that it tells of, if it does.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "five kinds tell of a failure")]
+    pub fn failure_mut(&mut self) -> Option<&mut ErrorInfo> {
+        match self {
+            Self::Error { error } | Self::Retry { cause: error, .. } => Some(error),
+            Self::TurnEnded(ended) => ended.error.as_mut(),
+            Self::SessionEnded(ended) => ended.error.as_mut(),
+            Self::RateLimit(limit) => limit.error.as_mut(),
+            _ => None,
+        }
+    }
+}
+
 /// Text in flight: disposable, not numbered, never logged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delta {

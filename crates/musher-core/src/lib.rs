@@ -27,7 +27,7 @@ pub use ask::{
     QuestionReply, Sender, ShownAsk, merged,
 };
 pub use cut::{cut_mark, cut_place, escape_len, is_cut, kept as kept_of_cut};
-pub use error::{ErrorClass, ErrorInfo};
+pub use error::{ErrorClass, ErrorInfo, HintCode};
 pub use event::{Channel, Delta, Event, EventKind, EventScope, RawRef};
 pub use id::{
     AgentName, AskDigest, AskId, CallId, CommandId, IdError, ItemId, PromptId, RunId, SessionId,

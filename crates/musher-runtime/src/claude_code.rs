@@ -14,7 +14,7 @@ mod translate;
 
 use std::sync::Arc;
 
-use crate::session::{self, Profile};
+use crate::session::{self, BackendProfile};
 use crate::{Capabilities, ProjectFile, Runtime, Session, SessionSpec};
 
 pub use recording::Recording;
@@ -40,7 +40,7 @@ impl Runtime for ClaudeCode {
     }
 
     fn start(&self, spec: SessionSpec) -> Session {
-        let profile = Profile {
+        let profile = BackendProfile {
             name: self.name(),
             capabilities: self.capabilities(),
             variables: launch::VARIABLES,

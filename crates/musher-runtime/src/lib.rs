@@ -6,31 +6,53 @@
 //!
 //! For one-shot work there is [`run_once`].
 //!
+//! Each runtime is a cargo feature by its name, all of them by default, and a runtime of your own stands behind the same
+//! driver: see [`backend`].
+//!
 //! The library changes no process-wide state of the program that embeds it. A program that hosts a single session and
 //! wants to catch every orphan can make itself a subreaper and say so with [`Host::Dedicated`].
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("musher-runtime runs on Linux; on Windows use WSL2");
 
+#[cfg(feature = "anthropic")]
 pub mod anthropic;
+pub mod backend;
+#[cfg(feature = "claude-code")]
 pub mod claude_code;
 mod clock;
+#[cfg(feature = "gemini")]
 pub mod gemini;
 mod json;
+#[cfg(feature = "model")]
+#[cfg_attr(
+    not(all(feature = "anthropic", feature = "gemini", feature = "openai")),
+    expect(dead_code, reason = "each vendor uses a part of what they share")
+)]
 mod model;
 mod needles;
 mod once;
+#[cfg(feature = "openai")]
 pub mod openai;
+#[cfg(feature = "frames")]
 mod peer;
+#[cfg(feature = "prices")]
+#[cfg_attr(
+    not(feature = "model"),
+    expect(dead_code, reason = "sizes of models matter only to those who speak to one")
+)]
+mod prices;
 mod process;
 mod project_files;
 mod runtime;
+#[cfg(feature = "script")]
 pub mod script;
 mod session;
 mod task;
 pub mod tools;
 
 pub use clock::now_ms;
+#[cfg(feature = "model")]
 pub use model::{ModelService, has_session};
 pub use musher_core::{self as core, Event, EventKind, Outcome};
 pub use once::{RunResult, run_once};

@@ -14,7 +14,6 @@ mod history;
 mod inbox;
 mod key;
 mod mode;
-mod prices;
 pub(crate) mod refusal;
 mod sse;
 pub(crate) mod stop;
@@ -27,9 +26,7 @@ use std::sync::Arc;
 
 use musher_core::SessionId;
 
-pub(crate) use prices::Prices;
-
-use crate::session::{self, Profile};
+use crate::session::{self, BackendProfile};
 use crate::{Capabilities, KeySource, Session, SessionSpec};
 
 /// What can be known of a vendor's service without speaking to it.
@@ -67,7 +64,7 @@ type MakeWire = fn() -> Box<dyn wire::Wire>;
 
 /// Starts a session with a model of this service.
 pub(crate) fn start(service: &'static Service, mut spec: SessionSpec) -> Session {
-    let profile = Profile {
+    let profile = BackendProfile {
         name: service.name,
         capabilities: Capabilities::ALL,
         // The key is for us; what the model runs does not need it.

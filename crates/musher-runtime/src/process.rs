@@ -34,7 +34,9 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use environment::Environment;
 pub(crate) use environment::{SECRET_LEN, password_in, secrets};
-pub(crate) use framer::{Framer, LineBody, OutputLine};
+#[cfg(feature = "frames")]
+pub(crate) use framer::Framer;
+pub use framer::{LineBody, OutputLine};
 pub use mark::MARK;
 pub(crate) use mark::{RunMark, is_mark};
 pub use memory::{TreeOf, memory};
@@ -44,8 +46,11 @@ pub use program::{ProgramError, find};
 pub use roots::reap_orphans;
 pub(crate) use sweep::sweep_own;
 pub use sweep::{control_group, sweep};
-pub(crate) use tap::{Copying, Tap};
-pub(crate) use weight::{Weight, Weights};
+#[cfg(feature = "model")]
+pub(crate) use tap::Copying;
+pub(crate) use tap::Tap;
+pub use weight::Weight;
+pub(crate) use weight::Weights;
 
 /// Reads whose lines may wait for their reader; when full, the agent's output is not read and the agent waits.
 const READS: usize = 16;
@@ -115,7 +120,8 @@ pub(crate) enum Errors {
 
 /// What was read from a process at once.
 #[derive(Debug)]
-pub(crate) enum ProcessRead {
+#[non_exhaustive]
+pub enum ProcessRead {
     /// Lines, and what they weigh until whoever they are for has taken them.
     Lines(Vec<OutputLine>, Weight),
     /// It has closed its output and goes on.
@@ -135,21 +141,22 @@ pub(crate) enum Said {
 
 /// How a process ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ProcessOutcome {
-    pub(crate) code: Option<i32>,
-    pub(crate) signal: Option<i32>,
-    pub(crate) stderr_tail: String,
+#[non_exhaustive]
+pub struct ProcessOutcome {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    pub stderr_tail: String,
     /// Members of the tree that outlived the kill.
-    pub(crate) survivors: Vec<i32>,
+    pub survivors: Vec<i32>,
 }
 
 /// How long each step of an end may take.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Graces {
+pub struct Graces {
     /// From the end of its input to SIGTERM.
-    pub(crate) close: Duration,
+    pub close: Duration,
     /// From SIGTERM to SIGKILL.
-    pub(crate) term: Duration,
+    pub term: Duration,
 }
 
 #[derive(Debug)]
@@ -162,7 +169,7 @@ enum Control {
 
 /// A running process. Dropping it kills the tree.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct Process {
     output: mpsc::Receiver<ProcessRead>,
     /// Lines that were heard and not said yet, with what they weigh together.
     rest: Option<(std::vec::IntoIter<OutputLine>, Weight)>,
@@ -202,7 +209,7 @@ impl Process {
     }
 
     /// The next lines, as many as were read at once, or the end; `None` only after the end.
-    pub(crate) async fn hear(&mut self) -> Option<ProcessRead> {
+    pub async fn hear(&mut self) -> Option<ProcessRead> {
         self.output.recv().await
     }
 
@@ -224,34 +231,35 @@ impl Process {
     }
 
     /// A handle for writing and ending that can live apart from the reader.
-    pub(crate) fn control(&self) -> ProcessControl {
+    pub fn control(&self) -> ProcessControl {
         ProcessControl { control: self.control.clone() }
     }
 }
 
 /// Speaks to a running process.
 #[derive(Debug, Clone)]
-pub(crate) struct ProcessControl {
+pub struct ProcessControl {
     control: mpsc::Sender<Control>,
 }
 
 impl ProcessControl {
     /// Writes bytes to its input, in order. A process that is gone swallows them: its end tells the story.
-    pub(crate) async fn write(&self, bytes: Bytes) {
+    pub async fn write(&self, bytes: Bytes) {
         let _gone = self.control.send(Control::Write(bytes)).await;
     }
 
     /// Ends its input after what was written so far.
-    pub(crate) async fn close_input(&self) {
+    pub async fn close_input(&self) {
         let _gone = self.control.send(Control::CloseInput).await;
     }
 
     /// Ends it step by step: input closed, SIGTERM, SIGKILL, each to the whole tree.
-    pub(crate) async fn end(&self, graces: Graces) {
+    pub async fn end(&self, graces: Graces) {
         let _gone = self.control.send(Control::End(graces)).await;
     }
 
-    pub(crate) async fn kill(&self) {
+    /// Ends it by force, with its whole tree.
+    pub async fn kill(&self) {
         let _gone = self.control.send(Control::Kill).await;
     }
 }

@@ -33,11 +33,13 @@ pub struct ProjectFile {
 }
 
 impl ProjectFile {
-    pub(crate) const fn executes(pattern: &'static str) -> Self {
+    /// A file that the program runs, or that names what it runs.
+    pub const fn executes(pattern: &'static str) -> Self {
         Self { pattern, effect: FileEffect::Executes }
     }
 
-    pub(crate) const fn obeys(pattern: &'static str) -> Self {
+    /// A file that the program takes for instructions.
+    pub const fn obeys(pattern: &'static str) -> Self {
         Self { pattern, effect: FileEffect::Obeys }
     }
 
@@ -275,6 +277,8 @@ pub struct ProjectTrust {
     pub base: Snapshot,
     /// What was agreed to. A folder with exactly one of these is loaded.
     pub trusted: Vec<Snapshot>,
+    /// How a person agrees to files, in the words of the host.
+    pub how_to_agree: Option<String>,
 }
 
 impl ProjectTrust {

@@ -2,7 +2,7 @@
 
 use crate::{ProjectFile, Session, SessionSpec};
 
-/// A kind of backend that can play an agent.
+/// A kind of backend that can play an agent. Anybody may write one: see [`backend`](crate::backend).
 ///
 /// ```no_run
 /// use musher_runtime::{Environment, Runtime, SessionOutput, SessionSpec, claude_code::ClaudeCode};
@@ -39,8 +39,9 @@ pub trait Runtime: Send + Sync {
     fn start(&self, spec: SessionSpec) -> Session;
 }
 
-/// The powers of a runtime, as data.
+/// The powers of a runtime, as data. A power that comes later is one that a runtime lacks until it says otherwise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Capabilities {
     pub resume: bool,
     pub fork: bool,

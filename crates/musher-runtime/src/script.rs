@@ -12,7 +12,7 @@ mod tools;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::session::{self, Profile};
+use crate::session::{self, BackendProfile};
 use crate::{Capabilities, ProjectFile, Runtime, Session, SessionSpec};
 
 /// What is played when no script is given.
@@ -61,7 +61,7 @@ impl Runtime for Script {
     }
 
     fn start(&self, spec: SessionSpec) -> Session {
-        let profile = Profile {
+        let profile = BackendProfile {
             name: self.name(),
             capabilities: self.capabilities(),
             variables: &[],

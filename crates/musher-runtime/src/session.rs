@@ -21,13 +21,13 @@ use musher_core::{Answer, Ask, AskId, ClosedBy, CommandId, Delta, Event, PlanEnt
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub(crate) use driver::{Profile, start};
-pub(crate) use ending::LADDER;
+pub use driver::{Backend, BackendProfile, start};
+pub use ending::LADDER;
 pub use options::{KeySource, ModelOptions};
 use output_batch::OutputBatch;
-pub(crate) use port::{
-    Attempt, BackendEnd, BackendOrder, FrameBatch, PermissionRequest, PermissionVerdict, Port,
-    ProjectFilesMode, Signal,
+pub use port::{
+    Attempt, BackendEnd, BackendOrder, BeforeStart, FrameBatch, PermissionRequest,
+    PermissionVerdict, Port, ProjectFilesMode, Signal,
 };
 pub use redact::Secrets;
 pub use spec::{

@@ -11,6 +11,7 @@ mod deltas;
 pub mod end;
 mod folder;
 pub mod force;
+pub(crate) mod hints;
 mod host;
 pub mod launch;
 pub mod link;

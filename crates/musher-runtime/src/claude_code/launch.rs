@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
-use musher_core::{ErrorClass, ErrorInfo, SessionId};
+use musher_core::{ErrorClass, ErrorInfo, HintCode, SessionId};
 use serde_json::{Value as Json, json};
 use tempfile::NamedTempFile;
 
@@ -140,9 +140,9 @@ pub(super) fn start_error(error: &ProgramError) -> ErrorInfo {
         if error.is_missing_program() { ErrorClass::Unavailable } else { ErrorClass::Config };
     let info = ErrorInfo::new(class, error.to_string());
     match error {
-        ProgramError::NotOnPath { .. } => {
-            info.with_hint("npm install -g @anthropic-ai/claude-code, or name it with --program")
-        }
+        ProgramError::NotOnPath { .. } => info
+            .with_hint("npm install -g @anthropic-ai/claude-code")
+            .hinting(HintCode::NameProgram),
         ProgramError::NoSuchProgram { .. }
         | ProgramError::NotExecutable { .. }
         | ProgramError::BadFolder { .. }

@@ -76,6 +76,7 @@ enum Token {
 }
 
 /// A whole line at once.
+#[cfg(feature = "frames")]
 pub(crate) fn shorten(line: &[u8]) -> Option<Vec<u8>> {
     let mut shortener = Shortener::default();
     shortener.push(line);
@@ -267,4 +268,5 @@ fn is_literal(byte: u8) -> bool {
 }
 
 #[cfg(test)]
+#[cfg(feature = "frames")]
 mod tests;

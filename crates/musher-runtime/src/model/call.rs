@@ -6,7 +6,7 @@ mod stream;
 
 use std::time::Duration;
 
-use musher_core::{ErrorClass, ErrorInfo, EventKind, Level, RateLimit};
+use musher_core::{ErrorClass, ErrorInfo, EventKind, HintCode, Level, RateLimit};
 use uuid::Uuid;
 
 use super::agent::ModelAgent;
@@ -146,8 +146,7 @@ impl ModelAgent {
         if let Some(max) = self.spec.limits.max_turns.filter(|max| self.calls >= *max) {
             let message = format!("the limit of {max} model calls was reached");
             return Err(WaitBroken::OutOfTurns(
-                ErrorInfo::new(ErrorClass::MaxTurns, message)
-                    .with_hint("raise the limit with --max-turns, or resume the session"),
+                ErrorInfo::new(ErrorClass::MaxTurns, message).hinting(HintCode::RaiseMaxTurns),
             ));
         }
         self.calls += 1;

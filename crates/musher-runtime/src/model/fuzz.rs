@@ -6,10 +6,10 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value as Json, json};
 
 use super::Service;
-use super::prices::Prices;
 use super::sse::{Frame, Sse};
 use super::wire::{CallArguments, CallResult, HistoryEntry, Request, ToolChoice, ToolRequest};
 use crate::ModelOptions;
+use crate::prices::Prices;
 use crate::tools::ToolSpec;
 
 fn runner() -> TestRunner {

@@ -4,7 +4,7 @@ mod file;
 
 use std::path::Path;
 
-use musher_core::{ErrorClass, ErrorInfo, SessionId};
+use musher_core::{ErrorClass, ErrorInfo, HintCode, SessionId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -90,7 +90,7 @@ impl History {
             Err(HistoryError::Unknown) => {
                 let message = format!("session {earlier} is not known");
                 let error = ErrorInfo::new(ErrorClass::SessionNotFound, message)
-                    .with_hint("start a new one without --resume");
+                    .hinting(HintCode::StartFresh);
                 return Err(error);
             }
             Err(HistoryError::Damaged(why)) => return Err(refuse(ErrorClass::Config, why)),

@@ -23,17 +23,17 @@ const OWN_WEIGHT: usize = 256;
 
 /// One line of output, without its line ending.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OutputLine {
+pub struct OutputLine {
     /// Where it starts in the output.
-    pub(crate) offset: u64,
+    pub offset: u64,
     /// How long it was, line ending excluded.
-    pub(crate) len: u64,
-    pub(crate) body: LineBody,
+    pub len: u64,
+    pub body: LineBody,
 }
 
 /// The bytes of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum LineBody {
+pub enum LineBody {
     Whole(Bytes),
     /// Too long: JSON with its long texts and lists cut.
     Shortened(Bytes),

@@ -13,7 +13,7 @@ const UNIT: usize = 1024;
 pub(crate) struct Weights(Arc<Semaphore>);
 
 /// A part of that room, given back when it is dropped.
-pub(crate) type Weight = OwnedSemaphorePermit;
+pub type Weight = OwnedSemaphorePermit;
 
 impl Default for Weights {
     fn default() -> Self {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use musher_core::{
     Answer, Approval, Ask, Channel, CostBasis, Delta, ErrorClass, ErrorInfo, EventKind, EventScope,
-    ItemBody, ItemId, Level, ModelChange, Question, QuestionOption, SessionId, SessionInfo, Spend,
-    ToolKind, Trigger, TurnEnded, TurnOutcome, UsageReport,
+    HintCode, ItemBody, ItemId, Level, ModelChange, Question, QuestionOption, SessionId,
+    SessionInfo, Spend, ToolKind, Trigger, TurnEnded, TurnOutcome, UsageReport,
 };
 use uuid::Uuid;
 
@@ -63,7 +63,7 @@ pub(super) async fn play(script: Script, attempt: Attempt) -> BackendEnd {
                     ErrorClass::SessionNotFound,
                     format!("session {earlier} is not known"),
                 )
-                .with_hint("start a new one without --resume");
+                .hinting(HintCode::StartFresh);
                 return BackendEnd { unknown_session: true, ..BackendEnd::failed(error) };
             }
             Err(ScriptSessionError::Damaged(why)) => return refuse(ErrorClass::Config, why),

@@ -52,27 +52,43 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What the driver must know of a runtime.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Profile {
-    pub(crate) name: &'static str,
-    pub(crate) capabilities: Capabilities,
+#[non_exhaustive]
+pub struct BackendProfile {
+    pub name: &'static str,
+    pub capabilities: Capabilities,
     /// The vendor's documented variables, which pass by themselves.
-    pub(crate) variables: &'static [&'static str],
+    pub variables: &'static [&'static str],
     /// More of them, which pass only when the variable before them is set.
-    pub(crate) chosen: &'static [(&'static str, &'static [&'static str])],
+    pub chosen: &'static [(&'static str, &'static [&'static str])],
     /// Variables that never pass.
-    pub(crate) banned: &'static [&'static str],
+    pub banned: &'static [&'static str],
     /// What the program takes from the folder it works in.
-    pub(crate) files: &'static [ProjectFile],
+    pub files: &'static [ProjectFile],
     /// Its calls are those of a model, so that one of which nobody says a word has an unknown cost.
-    pub(crate) asks_a_model: bool,
+    pub asks_a_model: bool,
+}
+
+impl BackendProfile {
+    /// A runtime that takes no variables and no files, and whose work is done by a model.
+    pub const fn new(name: &'static str, capabilities: Capabilities) -> Self {
+        Self {
+            name,
+            capabilities,
+            variables: &[],
+            chosen: &[],
+            banned: &[],
+            files: &[],
+            asks_a_model: true,
+        }
+    }
 }
 
 /// A runtime's own side: runs one attempt to its end.
-pub(crate) type Backend =
+pub type Backend =
     Arc<dyn Fn(Attempt) -> Pin<Box<dyn Future<Output = BackendEnd> + Send>> + Send + Sync>;
 
-/// Starts a session of a runtime.
-pub(crate) fn start(profile: Profile, mut session_spec: SessionSpec, backend: Backend) -> Session {
+/// Starts a session of a runtime: the driver, and behind it the backend. Needs a tokio runtime.
+pub fn start(profile: BackendProfile, mut session_spec: SessionSpec, backend: Backend) -> Session {
     let (outputs, receiver) = mpsc::channel(OUTPUTS);
     let (requests, commands) = mpsc::channel(REQUESTS);
     let dropped = CancellationToken::new();
@@ -99,7 +115,7 @@ pub(crate) fn start(profile: Profile, mut session_spec: SessionSpec, backend: Ba
 }
 
 struct Driver {
-    profile: Profile,
+    profile: BackendProfile,
     spec: Arc<SessionSpec>,
     env: Arc<[(std::ffi::OsString, std::ffi::OsString)]>,
     mark: RunMark,
@@ -151,7 +167,7 @@ struct Running {
 
 impl Driver {
     fn new(
-        profile: Profile,
+        profile: BackendProfile,
         spec: SessionSpec,
         backend: Backend,
         dropped: CancellationToken,

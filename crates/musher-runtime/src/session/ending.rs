@@ -11,8 +11,7 @@ use crate::process::Graces;
 /// How long an interrupted turn may take to end.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The steps after it. All together stay under the 20 seconds within which a stop is promised to be true.
-pub(crate) const LADDER: Graces =
-    Graces { close: Duration::from_secs(5), term: Duration::from_secs(4) };
+pub const LADDER: Graces = Graces { close: Duration::from_secs(5), term: Duration::from_secs(4) };
 
 /// A decision to end the session.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use musher_core::{Answer, Approval, Ask, Edit, Rule, ToolKind};
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use super::driver::{Backend, Profile};
-use super::port::{Attempt, BackendEnd, ProjectFilesMode, Signal};
+use super::driver::{Backend, BackendProfile};
+use super::port::{Attempt, BackendEnd, ProjectFilesMode, StartStep};
 use super::spec::SessionSpec;
 use crate::{Changed, FileEffect, ProjectFile, Snapshot};
 
@@ -19,7 +19,7 @@ const TOOL: &str = "changed project files";
 const FILE_SCAN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The same backend, with an eye on the files that its program would execute; the rules protect them.
-pub(super) fn guard(backend: Backend, spec: &mut SessionSpec, profile: &Profile) -> Backend {
+pub(super) fn guard(backend: Backend, spec: &mut SessionSpec, profile: &BackendProfile) -> Backend {
     protect(spec, profile);
     match profile.files {
         [] => backend,
@@ -27,7 +27,7 @@ pub(super) fn guard(backend: Backend, spec: &mut SessionSpec, profile: &Profile)
     }
 }
 
-fn protect(spec: &mut SessionSpec, profile: &Profile) {
+fn protect(spec: &mut SessionSpec, profile: &BackendProfile) {
     let own = profile.files.iter().filter(|file| file.effect == FileEffect::Executes);
     let patterns = own.map(ProjectFile::anywhere).chain(spec.protected.iter().cloned());
     for rule in patterns.filter_map(|pattern| format!("edit({pattern})").parse::<Rule>().ok()) {
@@ -43,11 +43,11 @@ fn before(backend: Backend, files: &'static [ProjectFile]) -> Backend {
         let backend = backend.clone();
         let all: Pin<Box<dyn Future<Output = BackendEnd> + Send>> = Box::pin(async move {
             let Some(seen) = settle(&attempt, files).await else { return BackendEnd::default() };
-            if let Signal::Seen { settings, .. } = &seen {
+            if let StartStep::Seen { settings, .. } = &seen {
                 attempt.settings = *settings;
             }
             // A driver that is gone ends the attempt by itself.
-            let _gone = attempt.port.signals.send(vec![seen].into()).await;
+            let _gone = attempt.port.signals.send(vec![seen.into()].into()).await;
             backend(attempt).await
         });
         all
@@ -55,12 +55,12 @@ fn before(backend: Backend, files: &'static [ProjectFile]) -> Backend {
 }
 
 /// Decides with what the agent is started; nothing if it is not to be started any more.
-async fn settle(attempt: &Attempt, files: &'static [ProjectFile]) -> Option<Signal> {
+async fn settle(attempt: &Attempt, files: &'static [ProjectFile]) -> Option<StartStep> {
     let trust = &attempt.spec.project;
     let left_out = |files: Snapshot, why: &str| {
         let names: Vec<&str> = files.files().map(|(path, _)| path).collect();
         let left_out = (!names.is_empty()).then(|| format!("{} {why}", names.join(", ")));
-        Some(Signal::Seen { files, settings: ProjectFilesMode::LeftOut, left_out })
+        Some(StartStep::Seen { files, settings: ProjectFilesMode::LeftOut, left_out })
     };
     loop {
         let now = look(attempt, files).await;
@@ -68,7 +68,7 @@ async fn settle(attempt: &Attempt, files: &'static [ProjectFile]) -> Option<Sign
             return left_out(now, "");
         }
         if trust.trusts(&now) {
-            return Some(Signal::Seen {
+            return Some(StartStep::Seen {
                 files: now,
                 settings: ProjectFilesMode::Loaded,
                 left_out: None,
@@ -79,7 +79,9 @@ async fn settle(attempt: &Attempt, files: &'static [ProjectFile]) -> Option<Sign
             return left_out(now, &format!("are not loaded, {why}"));
         }
         if trust.base.is_same(&now) {
-            return left_out(now, "are not loaded: nobody has agreed to them; see `musher trust`");
+            let how = trust.how_to_agree.as_deref().map(|how| format!("; {how}"));
+            let how = how.unwrap_or_default();
+            return left_out(now, &format!("are not loaded: nobody has agreed to them{how}"));
         }
         let body = ask(&trust.base.changed(&now), ProjectFilesMode::Loaded);
         let answer = put(attempt, body).await?;
@@ -88,7 +90,7 @@ async fn settle(attempt: &Attempt, files: &'static [ProjectFile]) -> Option<Sign
         }
         // The files may have changed while the ask was open; only what was shown is agreed to.
         if look(attempt, files).await.is_same(&now) {
-            return Some(Signal::Seen {
+            return Some(StartStep::Seen {
                 files: now,
                 settings: ProjectFilesMode::Loaded,
                 left_out: None,
@@ -112,7 +114,7 @@ async fn look(attempt: &Attempt, files: &'static [ProjectFile]) -> Snapshot {
 async fn put(attempt: &Attempt, body: Ask) -> Option<Answer> {
     let (reply, answer) = oneshot::channel();
     let port = &attempt.port;
-    port.signals.send(vec![Signal::AskFirst { body, reply }].into()).await.ok()?;
+    port.signals.send(vec![StartStep::AskFirst { body, reply }.into()].into()).await.ok()?;
     tokio::select! {
         biased;
         () = port.kill.cancelled() => None,

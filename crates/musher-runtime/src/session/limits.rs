@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use musher_core::{ErrorClass, ErrorInfo};
+use musher_core::{ErrorClass, ErrorInfo, HintCode};
 use tokio::time::Instant;
 
 use super::RunLimits;
@@ -73,7 +73,7 @@ impl Clocks {
             return Some(
                 ErrorInfo::new(ErrorClass::Stalled, format!("the run took longer than {limit:?}"))
                     .with_code("wall_clock")
-                    .with_hint("raise the limit (--timeout), or give it a smaller piece of work"),
+                    .hinting(HintCode::RaiseTimeout),
             );
         }
         if expected_to_speak && self.silent_until().is_some_and(|until| until <= now) {
@@ -81,7 +81,7 @@ impl Clocks {
             return Some(
                 ErrorInfo::new(ErrorClass::Stalled, format!("nothing was heard for {limit:?}"))
                     .with_code("inactivity")
-                    .with_hint("raise the limit if its tools are slow and silent (`inactivity`, --inactivity), or switch it off with `off`"),
+                    .hinting(HintCode::RaiseInactivity),
             );
         }
         None

@@ -1,6 +1,7 @@
 //! What passes between the driver and a runtime's own side of a session.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use musher_core::{
@@ -13,25 +14,67 @@ use tokio_util::sync::CancellationToken;
 
 use super::SessionSpec;
 use crate::Snapshot;
-use crate::process::{RunMark, Tap, Weight, Weights};
+use crate::process::{
+    Errors, Launch, Process, ProgramError, RunMark, StdinMode, Tap, Weight, Weights,
+};
 
 /// One try at a session: what a backend is started with.
 #[derive(Debug)]
-pub(crate) struct Attempt {
-    pub(crate) spec: Arc<SessionSpec>,
-    pub(crate) env: Arc<[(OsString, OsString)]>,
+#[non_exhaustive]
+pub struct Attempt {
+    pub spec: Arc<SessionSpec>,
+    /// The variables that the agent may see, and no others.
+    pub env: Arc<[(OsString, OsString)]>,
     pub(crate) mark: RunMark,
     pub(crate) weights: Weights,
     pub(crate) tap: Option<Tap>,
-    pub(crate) resume: Option<SessionId>,
-    pub(crate) fork: bool,
-    pub(crate) settings: ProjectFilesMode,
-    pub(crate) port: Port,
+    /// The session to go on with; `fork` means in a copy of it.
+    pub resume: Option<SessionId>,
+    pub fork: bool,
+    pub settings: ProjectFilesMode,
+    pub port: Port,
+}
+
+impl Attempt {
+    /// Starts a program as the agent: in the session's folder, with its variables and no others, marked, contained, and
+    /// with a copy of its output for a host that keeps one.
+    pub async fn start_program(
+        &self,
+        program: impl Into<PathBuf>,
+        args: Vec<OsString>,
+    ) -> Result<Process, ProgramError> {
+        Process::start(Launch {
+            program: program.into(),
+            args,
+            cwd: self.spec.cwd.clone(),
+            env: self.env.to_vec(),
+            mark: self.mark.clone(),
+            containment: self.spec.containment,
+            stdin: StdinMode::Piped,
+            stderr: Errors::Tail,
+            weights: self.weights.clone(),
+            tap: self.tap.clone(),
+        })
+        .await
+    }
+
+    /// Keeps a secret that the backend came to know out of every event and of the copy of the agent's output. Call it
+    /// before the secret can be printed.
+    pub async fn hide(&mut self, name: &str, value: &str) -> bool {
+        self.tap = self.tap.take().map(|tap| tap.hiding(name, value));
+        let (name, value) = (name.to_owned(), value.to_owned());
+        self.tell(vec![Signal::Secret { name, value }]).await
+    }
+
+    /// Tells the driver what happened. `false` when the session is gone and nobody listens any more.
+    pub async fn tell(&self, signals: impl Into<FrameBatch>) -> bool {
+        self.port.signals.send(signals.into()).await.is_ok()
+    }
 }
 
 /// What becomes of the files in the folder that the program would execute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ProjectFilesMode {
+pub enum ProjectFilesMode {
     /// A person has agreed to them as they are.
     Loaded,
     /// The program is started so that it does not look at them.
@@ -40,18 +83,20 @@ pub(crate) enum ProjectFilesMode {
 
 /// A backend's ends of the wires.
 #[derive(Debug)]
-pub(crate) struct Port {
-    pub(crate) orders: mpsc::Receiver<BackendOrder>,
-    pub(crate) signals: mpsc::Sender<FrameBatch>,
+#[non_exhaustive]
+pub struct Port {
+    pub orders: mpsc::Receiver<BackendOrder>,
+    pub signals: mpsc::Sender<FrameBatch>,
     /// End step by step, now.
-    pub(crate) end: CancellationToken,
+    pub end: CancellationToken,
     /// End by force, now.
-    pub(crate) kill: CancellationToken,
+    pub kill: CancellationToken,
 }
 
-/// What the driver wants a backend to do.
+/// What the driver wants a backend to do. What a runtime cannot do, by its capabilities, it is not told to do.
 #[derive(Debug)]
-pub(crate) enum BackendOrder {
+#[non_exhaustive]
+pub enum BackendOrder {
     Prompt {
         id: PromptId,
         text: String,
@@ -81,11 +126,12 @@ pub(crate) enum BackendOrder {
 
 /// What frames meant that came together, with what they weigh.
 #[derive(Debug)]
-pub(crate) struct FrameBatch {
-    pub(crate) signals: Vec<Signal>,
+pub struct FrameBatch {
+    pub signals: Vec<Signal>,
     /// After how many signals each frame but the last ends.
-    pub(crate) ends: Vec<usize>,
-    pub(crate) weight: Option<Weight>,
+    pub ends: Vec<usize>,
+    /// The room that the frames take, given back when the host has taken what they meant.
+    pub weight: Option<Weight>,
 }
 
 impl From<Vec<Signal>> for FrameBatch {
@@ -96,7 +142,8 @@ impl From<Vec<Signal>> for FrameBatch {
 
 /// What a backend tells the driver, as it happens.
 #[derive(Debug)]
-pub(crate) enum Signal {
+#[non_exhaustive]
+pub enum Signal {
     Event {
         kind: EventKind,
         scope: EventScope,
@@ -125,18 +172,8 @@ pub(crate) enum Signal {
     },
     /// The agent is about to use a tool and waits for a word.
     Permission(PermissionRequest),
-    /// The agent is about to be started, with the files in its folder as they were just seen.
-    Seen {
-        files: Snapshot,
-        settings: ProjectFilesMode,
-        /// Those that are left out though they are there, with the reason.
-        left_out: Option<String>,
-    },
-    /// Something outside of the agent waits for a person.
-    AskFirst {
-        body: Ask,
-        reply: oneshot::Sender<Answer>,
-    },
+    /// What the library itself says before a backend is started; nobody else can make one.
+    BeforeStart(BeforeStart),
     /// Something was heard that nobody needs to know of; it is a sign of life.
     Alive,
     /// The agent has closed its output and lives on: it will not be heard again.
@@ -148,21 +185,58 @@ pub(crate) enum Signal {
     },
 }
 
+/// A step of the library's own before a backend is started.
+#[derive(Debug)]
+pub struct BeforeStart(pub(super) StartStep);
+
+#[derive(Debug)]
+pub(super) enum StartStep {
+    /// The agent is about to be started, with the files in its folder as they were just seen.
+    Seen {
+        files: Snapshot,
+        settings: ProjectFilesMode,
+        /// Those that are left out though they are there, with the reason.
+        left_out: Option<String>,
+    },
+    /// Something outside of the agent waits for a person.
+    AskFirst { body: Ask, reply: oneshot::Sender<Answer> },
+}
+
+impl From<StartStep> for Signal {
+    fn from(step: StartStep) -> Self {
+        Self::BeforeStart(BeforeStart(step))
+    }
+}
+
 /// One tool call that needs permission.
 #[derive(Debug)]
-pub(crate) struct PermissionRequest {
-    pub(crate) id: String,
-    pub(crate) tool: String,
-    pub(crate) kind: ToolKind,
-    pub(crate) subject: Option<String>,
-    pub(crate) input: Json,
+#[non_exhaustive]
+pub struct PermissionRequest {
+    pub id: String,
+    pub tool: String,
+    pub kind: ToolKind,
+    pub subject: Option<String>,
+    pub input: Json,
     /// The input was too long to be told whole.
-    pub(crate) shortened: bool,
+    pub shortened: bool,
+}
+
+impl PermissionRequest {
+    /// A call of this tool, under an id of the backend's own, by which the order with the verdict names it.
+    pub fn new(
+        id: impl Into<String>,
+        tool: impl Into<String>,
+        kind: ToolKind,
+        input: Json,
+    ) -> Self {
+        Self { id: id.into(), tool: tool.into(), kind, subject: None, input, shortened: false }
+    }
 }
 
 /// What the rules say to a call that needs permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum PermissionVerdict {
+#[non_exhaustive]
+pub enum PermissionVerdict {
     Allow,
     Deny { reason: String },
     Ask,
@@ -171,24 +245,25 @@ pub(crate) enum PermissionVerdict {
 
 /// How a backend ended.
 #[derive(Debug, Default)]
-pub(crate) struct BackendEnd {
-    pub(crate) exit_code: Option<i32>,
-    pub(crate) signal: Option<i32>,
-    pub(crate) stderr_tail: Option<String>,
-    pub(crate) survivors: Vec<i32>,
-    pub(crate) error: Option<ErrorInfo>,
+#[non_exhaustive]
+pub struct BackendEnd {
+    pub exit_code: Option<i32>,
+    pub signal: Option<i32>,
+    pub stderr_tail: Option<String>,
+    pub survivors: Vec<i32>,
+    pub error: Option<ErrorInfo>,
     /// The session to resume is not known to the runtime.
-    pub(crate) unknown_session: bool,
+    pub unknown_session: bool,
 }
 
 impl BackendEnd {
-    pub(crate) fn failed(error: ErrorInfo) -> Self {
+    pub fn failed(error: ErrorInfo) -> Self {
         Self { error: Some(error), ..Self::default() }
     }
 }
 
 impl Signal {
-    pub(crate) fn event(kind: EventKind) -> Self {
+    pub fn event(kind: EventKind) -> Self {
         Self::Event { kind, scope: EventScope::Main, raw: None }
     }
 }

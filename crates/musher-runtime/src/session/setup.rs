@@ -4,7 +4,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use musher_core::{ErrorClass, ErrorInfo, EventKind, Level};
+use musher_core::{ErrorClass, ErrorInfo, EventKind, HintCode, Level};
 
 use super::driver::Backend;
 use super::port::{Attempt, BackendEnd, FrameBatch, Signal};
@@ -55,10 +55,7 @@ async fn run(attempt: &Attempt, command: &str) -> Result<(), BackendEnd> {
     };
     let failed = |why: String| {
         let message = format!("the setup command `{command}` {why}");
-        BackendEnd::failed(
-            ErrorInfo::new(ErrorClass::Config, message)
-                .with_hint("fix the command under [worktree] setup, or install what it needs"),
-        )
+        BackendEnd::failed(ErrorInfo::new(ErrorClass::Config, message).hinting(HintCode::FixSetup))
     };
     let mut process =
         Process::start(launch).await.map_err(|error| failed(format!("did not start: {error}")))?;

@@ -13,7 +13,7 @@ use musher_core::{
 
 use tokio::sync::{mpsc, watch};
 
-use super::driver::Profile;
+use super::driver::BackendProfile;
 use super::options::ModelOptions;
 use crate::ProjectTrust;
 use crate::process::{self, Containment, Environment};
@@ -254,7 +254,7 @@ pub(super) fn check_prompt(prompt: &str) -> Result<(), String> {
 }
 
 /// Refuses a session that could not run as asked.
-pub(super) fn check(spec: &SessionSpec, profile: &Profile) -> Result<(), ErrorInfo> {
+pub(super) fn check(spec: &SessionSpec, profile: &BackendProfile) -> Result<(), ErrorInfo> {
     let refuse = |message: String| Err(ErrorInfo::new(ErrorClass::Config, message));
     let waiting = spec.pending.iter().map(|prompt| prompt.text.as_str());
     for prompt in std::iter::once(spec.prompt.as_str()).chain(waiting) {

@@ -19,6 +19,7 @@ use super::{CliError, CliExit, terminal};
 use crate::config::trust::AcceptedFiles;
 use crate::home;
 use crate::runner::Alone;
+use crate::runner::hints::HOW_TO_AGREE;
 use crate::runtimes;
 
 pub(crate) use host::host;
@@ -155,7 +156,8 @@ impl RunArgs {
                 accepted.unwrap_or_default().states.iter().map(|it| it.only(files)).collect()
             }
         };
-        ProjectTrust { base: Snapshot::default(), trusted }
+        let how_to_agree = Some(HOW_TO_AGREE.to_owned());
+        ProjectTrust { base: Snapshot::default(), trusted, how_to_agree }
     }
 
     fn reads_stdin(&self) -> bool {

@@ -19,6 +19,7 @@ use tracing::warn;
 
 use super::deltas::Deltas;
 use super::folder::{RunFolder, sessions};
+use super::hints;
 use super::socket::{self, SocketContext};
 use super::spec::{RunSpec, SpecError};
 use super::tools::{OwnTools, PreparedTools};
@@ -302,7 +303,8 @@ impl Hosting {
             match output {
                 None => self.over = true,
                 Some(SessionOutput::Delta(delta)) => self.deltas.take(delta),
-                Some(SessionOutput::Event(event)) => {
+                Some(SessionOutput::Event(mut event)) => {
+                    hints::word(&mut event);
                     self.deltas.note(&event.kind);
                     self.keeping.batch.push(event);
                 }

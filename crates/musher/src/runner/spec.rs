@@ -16,6 +16,8 @@ use musher_runtime::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::hints::HOW_TO_AGREE;
+
 pub use model::{KeyFrom, ModelSpec};
 
 /// The version of the file that this build writes, and the newest that it reads.
@@ -225,7 +227,7 @@ impl RunSpec {
         });
         spec.rules = self.rules.clone();
         let FilesSpec { base, trusted } = self.files.clone();
-        spec.project = ProjectTrust { base, trusted };
+        spec.project = ProjectTrust { base, trusted, how_to_agree: Some(HOW_TO_AGREE.into()) };
         spec.permission_mode.clone_from(&self.permission_mode);
         spec.limits = RunLimits {
             max_turns: self.bounds.max_turns,

@@ -92,6 +92,21 @@ fn five_is_for_a_limit() {
 }
 
 #[test]
+fn a_limit_says_which_flag_raises_it_and_programs_get_a_code() {
+    let place = Place::new();
+    let hang = place.script("[[step]]\nhang = true");
+    let run = ["run", "--runtime", "script", "--program", &hang, "--timeout", "200ms"];
+    let ran = place.run(&[&run[..], &["go"]].concat());
+    assert!(ran.err.contains("raise the limit (--timeout)"), "{ran:?}");
+    let ran = place.run(&[&run[..], &["--json", "go"]].concat());
+    let end: serde_json::Value =
+        serde_json::from_str(ran.out.lines().last().unwrap_or_default()).unwrap();
+    assert_eq!(end["error"]["hint_code"], "raise_timeout", "{}", ran.out);
+    let ran = place.run(&["run", "--env", "PATH=/empty", "--json", "go"]);
+    assert!(ran.out.contains("npm install -g") && ran.out.contains(", or name it with --program"));
+}
+
+#[test]
 fn six_is_for_a_program_that_is_missing() {
     refused(&["--program", "/no/such/program", "go"], 6, &["/no/such/program", "does not exist"]);
     let place = Place::new();

@@ -3,6 +3,7 @@
 mod architecture;
 mod decisions;
 mod docs;
+mod library;
 mod logging;
 mod names;
 mod routes;

@@ -11,7 +11,7 @@ use musher_core::{EventKind, EventScope, Spend, Tokens, UsageReport};
 
 use super::super::frame::ApiUsage;
 use super::Frame;
-use crate::model::Prices;
+use crate::prices::Prices;
 
 /// An estimate of the bytes per token, for output whose tokens are not reported.
 const BYTES_PER_TOKEN: usize = 4;

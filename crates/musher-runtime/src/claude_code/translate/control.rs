@@ -1,8 +1,8 @@
 //! Requests that go both ways: approvals, questions, plans, permissions, and the answers to our own requests.
 
 use musher_core::{
-    Approval, Ask, AskId, CallId, ErrorClass, ErrorInfo, EventKind, GrantOffer, Level, ModelChange,
-    Question, QuestionOption, SessionInfo, ToolKind, is_cut,
+    Approval, Ask, AskId, CallId, ErrorClass, ErrorInfo, EventKind, GrantOffer, HintCode, Level,
+    ModelChange, Question, QuestionOption, SessionInfo, ToolKind, is_cut,
 };
 use serde_json::{Value as Json, json};
 
@@ -208,8 +208,8 @@ impl Translator {
                 if unasked == Some(PermissionHook::Needed) {
                     // Without its hook the agent would do what the rules forbid.
                     let message = "the agent does not let its tools be held back, so the rules cannot be kept";
-                    let error = ErrorInfo::new(ErrorClass::Policy, message)
-                        .with_hint("use the tested version, or drop the --deny and --ask rules");
+                    let error =
+                        ErrorInfo::new(ErrorClass::Policy, message).hinting(HintCode::DropRules);
                     frame.event(EventKind::Error { error: error.clone() });
                     self.fatal = Some(error);
                     return Some(());

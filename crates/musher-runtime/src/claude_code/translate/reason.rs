@@ -3,7 +3,7 @@
 //! A turn is done only if the agent says so and nothing in its last frame says otherwise: an API failure comes as
 //! `success`, and some failures come without `is_error`. A reason that is not known here is a failure that names it.
 
-use musher_core::{ErrorClass, ErrorInfo, TurnOutcome};
+use musher_core::{ErrorClass, ErrorInfo, HintCode, TurnOutcome};
 
 use super::super::frame::ResultFrame;
 
@@ -92,6 +92,9 @@ pub(super) fn judge(
     let mut error = ErrorInfo::new(class, message(result, trouble, named, unknown));
     error.http = result.api_error_status;
     error.hint = hint(class).map(str::to_owned);
+    if let Some(code) = hint_code(class) {
+        error = error.hinting(code);
+    }
     // That a request failed is no reason of its own.
     error.code = named.filter(|named| *named != "api_error").map(str::to_owned);
     (outcome, Some(error))
@@ -178,6 +181,17 @@ fn message(
     }
 }
 
+/// What a person can do about it, where the host has words for it.
+#[expect(clippy::wildcard_enum_match_arm, reason = "few classes have words of the host")]
+fn hint_code(class: ErrorClass) -> Option<HintCode> {
+    match class {
+        ErrorClass::ModelNotFound => Some(HintCode::NameModel),
+        ErrorClass::MaxTurns => Some(HintCode::RaiseMaxTurns),
+        ErrorClass::Budget => Some(HintCode::RaiseBudget),
+        _ => None,
+    }
+}
+
 /// What a person can do about it.
 fn hint(class: ErrorClass) -> Option<&'static str> {
     match class {
@@ -188,11 +202,11 @@ fn hint(class: ErrorClass) -> Option<&'static str> {
             Some("wait a little, then resume the session")
         }
         ErrorClass::ContextOverflow => Some("start a fresh session with a smaller task"),
-        ErrorClass::ModelNotFound => Some("name a model that this key may use, with --model"),
-        ErrorClass::MaxTurns => Some("raise --max-turns, or resume the session"),
-        ErrorClass::Budget => Some("raise --budget, or resume the session"),
         ErrorClass::Network => Some("check the network and ANTHROPIC_BASE_URL"),
         ErrorClass::MaxOutput
+        | ErrorClass::ModelNotFound
+        | ErrorClass::MaxTurns
+        | ErrorClass::Budget
         | ErrorClass::SessionNotFound
         | ErrorClass::InvalidRequest
         | ErrorClass::Refused

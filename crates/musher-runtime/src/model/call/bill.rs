@@ -1,10 +1,10 @@
 //! What a request costs, told as it becomes known: when it is sent, while it is answered, and at its end.
 
+use crate::prices::is_same;
 use musher_core::{EventKind, Level, Spend, Tokens, UsageReport};
 
 use super::super::agent::ModelAgent;
 use super::super::inbox::WaitBroken;
-use super::super::prices::is_same;
 use super::super::refusal::Billed;
 use super::super::told::Told;
 use super::estimated;

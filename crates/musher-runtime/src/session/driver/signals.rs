@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use musher_core::{
-    Ask, AskId, ClosedBy, ErrorClass, ErrorInfo, EventKind, EventScope, Level, Outcome, RawRef,
-    Spend, Tokens, Trigger, TurnEnded, TurnOutcome, UsageReport,
+    Ask, AskId, ClosedBy, ErrorClass, ErrorInfo, EventKind, EventScope, HintCode, Level, Outcome,
+    RawRef, Spend, Tokens, Trigger, TurnEnded, TurnOutcome, UsageReport,
 };
 use tokio::time::Instant;
 
 use super::super::SessionOutput;
 use super::super::asks::Fate;
-use super::super::port::{BackendOrder, FrameBatch, Signal};
+use super::super::port::{BackendOrder, BeforeStart, FrameBatch, Signal, StartStep};
 use super::state::DriverState;
 use super::{Driver, EXIT_TIMEOUT, LINGERING_AGENT_TIMEOUT};
 use crate::clock;
@@ -46,8 +46,12 @@ impl Driver {
                     let _ended =
                         self.order(BackendOrder::Permission { request: request.id, verdict });
                 }
-                Signal::Seen { files, settings, left_out } => self.seen(files, settings, left_out),
-                Signal::AskFirst { body, reply } => self.ask_first(body, reply),
+                Signal::BeforeStart(BeforeStart(step)) => match step {
+                    StartStep::Seen { files, settings, left_out } => {
+                        self.seen(files, settings, left_out);
+                    }
+                    StartStep::AskFirst { body, reply } => self.ask_first(body, reply),
+                },
                 Signal::Alive => {}
                 Signal::Begun { prompt } => self.turns.begun(prompt),
                 Signal::NotTaken { prompt } => {
@@ -237,7 +241,7 @@ impl Driver {
                 ErrorClass::MaxTurns,
                 format!("the limit of {max} model calls was reached"),
             )
-            .with_hint("raise the limit with --max-turns, or resume the session");
+            .hinting(HintCode::RaiseMaxTurns);
             self.begin_ending(Outcome::OutOfTurns, Some(error));
         }
         let spent = self.ledger.known_cost();
@@ -246,7 +250,7 @@ impl Driver {
                 ErrorClass::Budget,
                 format!("{spent} of a budget of {budget} are spent"),
             )
-            .with_hint("raise the budget with --budget, or resume the session");
+            .hinting(HintCode::RaiseBudget);
             self.begin_ending(Outcome::OutOfBudget, Some(error));
         }
     }

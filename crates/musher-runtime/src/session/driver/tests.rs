@@ -29,7 +29,7 @@ where
     F: Fn(Attempt) -> R + Send + Sync + 'static,
     R: Future<Output = BackendEnd> + Send + 'static,
 {
-    let profile = Profile {
+    let profile = BackendProfile {
         name: "played",
         capabilities: Capabilities::ALL,
         variables: &[],
@@ -320,7 +320,7 @@ async fn an_idle_session_lingers_for_another_prompt_and_then_ends() {
 
 #[test]
 fn a_clouds_credentials_pass_only_when_that_cloud_is_chosen() {
-    let profile = Profile {
+    let profile = BackendProfile {
         name: "played",
         capabilities: Capabilities::ALL,
         variables: &["USE_CLOUD"],

@@ -11,7 +11,7 @@ use super::super::asking::{Act, Asking};
 use super::super::render::View;
 use super::super::terminal::Typed;
 use super::super::{CliExit, tell};
-use crate::runner::Alone;
+use crate::runner::{Alone, hints};
 
 /// Runs a session to its end and tells how the command should exit.
 pub(crate) async fn host(
@@ -43,7 +43,10 @@ pub(crate) async fn host(
         tokio::select! {
             output = session.next() => match output {
                 None => return exit,
-                Some(output) => {
+                Some(mut output) => {
+                    if let SessionOutput::Event(event) = &mut output {
+                        hints::word(event);
+                    }
                     if let SessionOutput::Event(event) = &output
                         && let EventKind::SessionEnded(end) = &event.kind
                     {

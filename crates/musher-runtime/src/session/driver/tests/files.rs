@@ -20,7 +20,7 @@ fn writing(folder: &Path, spec: SessionSpec) -> Session {
 }
 
 fn writing_with(folder: &Path, spec: SessionSpec, outcome: TurnOutcome) -> Session {
-    let profile = Profile {
+    let profile = BackendProfile {
         name: "played",
         capabilities: Capabilities::ALL,
         variables: &[],
