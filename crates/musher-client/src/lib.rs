@@ -28,8 +28,8 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 pub struct Client {
     http: reqwest::Client,
     base: Url,
-    /// Through which door commands come, if it is not the command line's.
-    door: Option<&'static str>,
+    /// Through which door commands come.
+    door: &'static str,
 }
 
 /// Says which TLS the HTTP clients of this process use. Ours needs none, but no client can be built before that is settled.
@@ -60,13 +60,13 @@ impl Client {
             .default_headers(HeaderMap::from_iter([(AUTHORIZATION, bearer)]))
             .build()
             .map_err(|error| bad(&error.to_string()))?;
-        Ok(Self { http, base, door: None })
+        Ok(Self { http, base, door: "cli" })
     }
 
     /// The same client for an assistant, so that the server can tell who has answered.
     #[must_use]
     pub fn of_assistant(self) -> Self {
-        Self { door: Some("assistant"), ..self }
+        Self { door: "assistant", ..self }
     }
 
     /// The address, for people.
@@ -126,11 +126,9 @@ impl Client {
         let url = self.address(path)?;
         let key = uuid::Uuid::now_v7().to_string();
         let send = || {
-            let mut request = self.http.request(method.clone(), url.clone());
-            if let Some(door) = self.door {
-                request = request.header("musher-door", door);
-            }
+            let request = self.http.request(method.clone(), url.clone());
             request
+                .header("musher-door", self.door)
                 .header("idempotency-key", &key)
                 .header(ACCEPT, "application/json")
                 .header(CONTENT_TYPE, "application/json")

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use crate::{
     Activity, Answer, Ask, AskId, CallId, ClosedBy, CommandId, ErrorInfo, ItemBody, ItemId, Level,
     ModelChange, Origin, OutputStream, PlanEntry, PromptId, RateLimit, Rule, SessionEnded,
-    SessionInfo, TaskUpdate, ToolUpdate, Trigger, TurnEnded, UsageReport,
+    SessionInfo, TaskUpdate, ToolUpdate, Trigger, TurnEnded, UsageReport, Who,
 };
 
 /// One entry of a run's log. Only `seq` orders.
@@ -138,6 +138,9 @@ pub enum EventKind {
         /// The command that brought the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         command: Option<CommandId>,
+        /// Who gave the answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        who: Option<Who>,
     },
     /// The whole plan, replacing the one before.
     Plan {

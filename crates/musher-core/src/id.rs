@@ -58,6 +58,8 @@ ids! {
     ItemId,
     /// One prompt that a person or a program sent.
     PromptId,
+    /// A token that a browser or a program holds.
+    TokenId,
     /// One piece of background work inside one run.
     TaskId,
 }

@@ -4,6 +4,7 @@
 //! [`Event`]s, what waits for a person is an [`Ask`], what was spent is counted by the [`Ledger`], and what a
 //! tool may do is settled by [`ToolRules`]. What becomes of stories and runs is decided in [`pool`].
 
+mod actor;
 mod ask;
 mod cut;
 mod error;
@@ -22,6 +23,7 @@ mod tool;
 mod usage;
 mod work;
 
+pub use actor::{Actor, Via, Who};
 pub use ask::{
     Answer, Approval, Ask, AskDecision, ClosedBy, GrantOffer, Question, QuestionOption,
     QuestionReply, Sender, ShownAsk, merged,
@@ -31,7 +33,7 @@ pub use error::{ErrorClass, ErrorInfo, HintCode};
 pub use event::{Channel, Delta, Event, EventKind, EventScope, RawRef};
 pub use id::{
     AgentName, AskDigest, AskId, CallId, CommandId, IdError, ItemId, PromptId, RunId, SessionId,
-    SlotId, StoryId, TaskId,
+    SlotId, StoryId, TaskId, TokenId,
 };
 pub use item::{ItemBody, Level, Origin, OutputStream, PlanEntry, TaskPhase, TaskUpdate};
 pub use outcome::{Outcome, SessionEnded, SessionOrigin, Trigger, TurnEnded, TurnOutcome};

@@ -141,7 +141,7 @@ fn closing(
     let by = ClosedBy::ProcessEnd;
     let mut kinds: Vec<Closing> = Vec::new();
     for ask in ends.open_asks {
-        let closed = EventKind::AskClosed { ask, by, answer: None, command: None };
+        let closed = EventKind::AskClosed { ask, by, answer: None, command: None, who: None };
         kinds.push((number, EventScope::Main, closed));
     }
     if let Some(UnendedTurn { prompts, began_at, model_calls, .. }) = ends.open_turn {

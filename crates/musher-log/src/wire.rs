@@ -2,7 +2,7 @@
 //!
 //! Fields and variants are only ever added; a reader skips what it does not know.
 
-use musher_core::{Answer, AskId, Channel, CommandId, EventScope, ItemId, PromptId, RunId};
+use musher_core::{Answer, AskId, Channel, CommandId, EventScope, ItemId, PromptId, RunId, Who};
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol. A server drives runners of its own and of the previous version.
@@ -40,6 +40,9 @@ pub enum RunCommand {
     Answer {
         ask: AskId,
         answer: Answer,
+        /// Who answers; older servers do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        who: Option<Who>,
     },
     Interrupt,
     Stop,

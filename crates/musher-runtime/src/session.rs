@@ -17,7 +17,9 @@ mod setup;
 mod spec;
 mod turns;
 
-use musher_core::{Answer, Ask, AskId, ClosedBy, CommandId, Delta, Event, PlanEntry, PromptId};
+use musher_core::{
+    Answer, Ask, AskId, ClosedBy, CommandId, Delta, Event, PlanEntry, PromptId, Who,
+};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -66,6 +68,8 @@ pub enum SessionCommand {
         answer: Answer,
         /// What the host calls the command; the event that closes the ask names it.
         command: Option<CommandId>,
+        /// Who answers, as far as the host knows.
+        who: Option<Who>,
     },
     /// End the turn, keep the session.
     Interrupt,
@@ -232,7 +236,7 @@ impl SessionHandle {
 
     /// Answers an ask. It fails if the ask was closed in the meantime, and says by whom.
     pub async fn answer(&self, ask: AskId, answer: Answer) -> Result<(), CommandError> {
-        self.send(SessionCommand::Answer { ask, answer, command: None }).await
+        self.send(SessionCommand::Answer { ask, answer, command: None, who: None }).await
     }
 
     /// Ends the turn and keeps the session.

@@ -21,5 +21,5 @@ mod tool_server;
 mod wire;
 
 pub use pace::Caller;
-pub use tool_server::ToolServer;
+pub use tool_server::{CALLER_OF_TOOL, ToolServer};
 pub use wire::serve;

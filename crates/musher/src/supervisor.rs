@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use musher_core::pool::{Action, DAY_MS};
-use musher_core::{CommandId, RunId, RunPhase, SlotId};
+use musher_core::{Actor, CommandId, RunId, RunPhase, SlotId};
 use musher_runtime::{Environment, now_ms};
 use musher_web::WebFiles;
 use tokio::sync::mpsc;
@@ -351,7 +351,8 @@ impl SupervisorContext {
             let id = format!("c{}", Uuid::now_v7().simple());
             if let Ok(id) = CommandId::parse(&id) {
                 // A pool that is gone takes the server with it; a refusal is in the log.
-                let _gone = self.pool.command(Wish::Stop { run: RunName::Id(run) }, id, None).await;
+                let stop = Wish::Stop { run: RunName::Id(run) };
+                let _gone = self.pool.command(stop, id, Actor::POOL, None).await;
             }
         }
     }

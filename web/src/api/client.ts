@@ -1,4 +1,4 @@
-// The typed client: every request carries the token, every command a key of its own, every failure is a problem.
+// The typed client: every request carries the token and the door, every command a key of its own, every failure is a problem.
 import createClient, { type Middleware } from "openapi-fetch";
 import { ProblemError, readProblem } from "./problem";
 import type { paths } from "./schema";
@@ -11,6 +11,7 @@ const credentials: Middleware = {
   onRequest({ request }) {
     const known = token();
     if (known !== null) request.headers.set("authorization", `Bearer ${known}`);
+    request.headers.set("musher-door", "web");
     if (request.method !== "GET" && !request.headers.has("idempotency-key")) {
       request.headers.set("idempotency-key", crypto.randomUUID());
     }
@@ -65,6 +66,7 @@ async function problemOf(error: unknown, response: Response) {
 /** A reply of a path that the document does not name yet. */
 export async function takeRaw<T>(path: string, init?: RequestInit): Promise<T> {
   const headers = new Headers(init?.headers);
+  headers.set("musher-door", "web");
   const known = token();
   if (known !== null) headers.set("authorization", `Bearer ${known}`);
   if (init?.body) headers.set("content-type", "application/json");

@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use musher::journal::Journal;
 use musher::pool::{AcceptedCommand, Pool, PoolHandle, Wish};
 use musher_core::pool::{CommandReply, PoolInput, PoolLimits, RunReport, Seat, Team};
-use musher_core::{AgentName, CommandId, Outcome, RunId, StoryId};
+use musher_core::{Actor, AgentName, CommandId, Outcome, RunId, StoryId};
 use musher_runtime::now_ms;
 
 /// A pool at work. It is closed with [`Deciding::close`].
@@ -73,7 +73,7 @@ pub async fn live(handle: &PoolHandle, story: &StoryId) -> anyhow::Result<RunId>
 }
 
 async fn wished(handle: &PoolHandle, wish: Wish, command: &str) -> anyhow::Result<CommandReply> {
-    let accepted = handle.command(wish, CommandId::parse(command)?, None).await;
+    let accepted = handle.command(wish, CommandId::parse(command)?, Actor::POOL, None).await;
     match accepted.with_context(|| command.to_owned())? {
         AcceptedCommand::Final(reply) => Ok(reply),
         AcceptedCommand::Pending(_) => bail!("{command} is still to be settled"),

@@ -6,7 +6,8 @@ use crate::pool::{
 };
 use crate::{
     AskState, BranchRef, ClosedBy, CommandId, Doubt, EndWish, Outcome, Run, RunId, RunKind,
-    RunLine, RunPhase, RunPlan, SessionId, SlotId, Story, StoryId, StoryState, WorktreeStart,
+    RunLine, RunPhase, RunPlan, Sender, SessionId, SlotId, Story, StoryId, StoryState,
+    WorktreeStart,
 };
 
 /// How many restarts of a pair are remembered. They are forgotten by number and not by age, because a clock that runs
@@ -131,10 +132,11 @@ impl State {
             Fact::AskClosed { run, ask, by, .. } => {
                 self.set_ask(*run, ask, AskState::Closed { by: *by });
             }
-            Fact::AnswerOffered { run, ask, command, grant, .. } => {
+            Fact::AnswerOffered { run, ask, command, grant, from } => {
                 self.set_ask(*run, ask, AskState::Offered { command: command.clone() });
                 if *grant != Some(GrantStep::Saved) {
-                    self.offer(*run, command, DeliveryKind::Answer { ask: ask.clone() });
+                    let who = from.as_ref().map(Sender::who);
+                    self.offer(*run, command, DeliveryKind::Answer { ask: ask.clone(), who });
                 }
                 if let Some(delivery) = self.deliveries.get_mut(command) {
                     delivery.grants = *grant == Some(GrantStep::Wanted);

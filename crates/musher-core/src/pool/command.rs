@@ -1,8 +1,6 @@
 //! What people and programs may ask of the pool; each command may be refused.
 
-use crate::{
-    AgentName, Answer, AskId, CommandId, PastRun, RunId, RunRef, Sender, ShownAsk, StoryId,
-};
+use crate::{AgentName, Answer, AskId, CommandId, PastRun, RunId, RunRef, ShownAsk, StoryId};
 
 /// A wish about stories or runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,7 +69,6 @@ pub enum PoolCommand {
         answer: Answer,
         /// An answer belongs to what was on the screen.
         seen: ShownAsk,
-        from: Option<Sender>,
     },
     Resume {
         past: PastRun,

@@ -12,8 +12,8 @@ mod stories;
 mod talk;
 mod texts;
 
-use crate::CommandId;
 use crate::pool::{CommandReply, PoolCommand, PoolDecision, PoolInput, Refusal, State, Team};
+use crate::{Actor, CommandId, Sender};
 use answers::GivenAnswer;
 use draft::Draft;
 
@@ -43,7 +43,9 @@ fn conclude(mut draft: Draft<'_>, input: PoolInput) -> PoolDecision {
     let mut reply = None;
     match input {
         PoolInput::Begun => draft.look_again(),
-        PoolInput::Command { id, command } => reply = Some(obey(&mut draft, &id, command)),
+        PoolInput::Command { id, by, command } => {
+            reply = Some(obey(&mut draft, &id, &by, command));
+        }
         PoolInput::Prepared { run, head } => phases::prepared(&mut draft, run, head),
         PoolInput::PrepareFailed { run, error } => phases::prepare_failed(&mut draft, run, error),
         PoolInput::RunnerUp { run } => phases::runner_up(&mut draft, run),
@@ -76,6 +78,7 @@ fn conclude(mut draft: Draft<'_>, input: PoolInput) -> PoolDecision {
 fn obey(
     draft: &mut Draft<'_>,
     id: &CommandId,
+    by: &Actor,
     command: PoolCommand,
 ) -> Result<CommandReply, Refusal> {
     if draft.base.deliveries.contains_key(id) || draft.base.merges.contains_key(id) {
@@ -99,7 +102,8 @@ fn obey(
         PoolCommand::Interrupt { run } => talk::interrupt(draft, id, run),
         PoolCommand::Stop { run } => ending::stop(draft, id, run),
         PoolCommand::Kill { run } => ending::kill(draft, id, run),
-        PoolCommand::Answer { run, ask, answer, seen, from } => {
+        PoolCommand::Answer { run, ask, answer, seen } => {
+            let from = Sender::of(by);
             answers::answer(draft, id, run, &ask, &GivenAnswer { answer, seen, from })
         }
         PoolCommand::Resume { past, text } => starts::resume(draft, id, past, text),

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::pool::{PoolCommand, Refusal};
 use crate::{
-    AskId, BranchRef, ClosedBy, CommandId, ErrorInfo, LedgerEntry, Outcome, RunId, SessionId,
-    SlotId, StoryId,
+    Actor, AskId, BranchRef, ClosedBy, CommandId, ErrorInfo, LedgerEntry, Outcome, RunId,
+    SessionId, SlotId, StoryId,
 };
 
 /// One thing that happened, in the order in which the pool heard of it.
@@ -15,6 +15,7 @@ pub enum PoolInput {
     Begun,
     Command {
         id: CommandId,
+        by: Actor,
         command: PoolCommand,
     },
     /// The worktree of a run is ready.
@@ -86,6 +87,28 @@ pub enum PoolInput {
         story: StoryId,
         result: Result<String, String>,
     },
+}
+
+impl PoolInput {
+    /// Who causes what follows from it.
+    pub fn by(&self) -> Actor {
+        match self {
+            Self::Command { by, .. } => by.clone(),
+            Self::Heard { run, .. } | Self::Delivered { run, .. } => Actor::run(*run),
+            Self::Begun
+            | Self::Prepared { .. }
+            | Self::PrepareFailed { .. }
+            | Self::RunnerUp { .. }
+            | Self::SpawnFailed { .. }
+            | Self::RunnerGone { .. }
+            | Self::LogLost { .. }
+            | Self::Granted { .. }
+            | Self::Finished { .. }
+            | Self::Released { .. }
+            | Self::Searched { .. }
+            | Self::Merged { .. } => Actor::POOL,
+        }
+    }
 }
 
 /// A line that holds a secret. The value is never told.

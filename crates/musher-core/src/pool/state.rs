@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::pool::DaySpending;
 use crate::{
     AgentName, AskId, BranchRef, CommandId, Run, RunId, RunLine, RunPlan, SessionId, SlotId, Story,
-    StoryId,
+    StoryId, Who,
 };
 
 /// The shape of [`State`] as snapshots write it. A snapshot of another version is not read: the facts are folded again.
@@ -87,8 +87,15 @@ pub enum GrantStep {
 pub enum DeliveryKind {
     Prompt,
     Steer,
-    Answer { ask: AskId },
-    TakeBack { prompt: CommandId },
+    Answer {
+        ask: AskId,
+        /// Who answers; deliveries of older builds do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        who: Option<Who>,
+    },
+    TakeBack {
+        prompt: CommandId,
+    },
     Interrupt,
     Stop,
     Kill,

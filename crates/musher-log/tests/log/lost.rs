@@ -96,6 +96,7 @@ fn died_in_a_turn() -> Folder {
             by: ClosedBy::Person,
             answer: None,
             command: None,
+            who: None,
         },
         EventKind::TurnEnded(Box::new(first)),
         turn_started(),
@@ -127,7 +128,7 @@ fn what_a_dead_runner_left_open_is_closed_in_order_and_the_outcome_is_recorded()
         let by = ClosedBy::ProcessEnd;
         assert_eq!(
             closed.kind,
-            EventKind::AskClosed { ask: id.into(), by, answer: None, command: None }
+            EventKind::AskClosed { ask: id.into(), by, answer: None, command: None, who: None }
         );
         assert_eq!((closed.at, closed.turn), (99_000, Some(2)));
     }

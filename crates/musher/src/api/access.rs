@@ -1,17 +1,15 @@
 //! Who may speak to the server: Host, Origin and token are checked before a request is looked at any further.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{FromRequestParts, Request, State};
-use axum::http::request::Parts;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use futures_util::{StreamExt, stream};
-use musher_core::Sender;
+use musher_core::{Actor, Via, Who};
 use tokio_util::sync::CancellationToken;
 
 use super::problem::ProblemReply;
@@ -39,7 +37,7 @@ static SECURITY: [(HeaderName, &str); 7] = [
 ];
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
-/// What `musher mcp` says of itself; it shows the token of the person who started it.
+/// What the command line, the web UI and `musher mcp` say of themselves; each shows a token of its own.
 const DOOR: HeaderName = HeaderName::from_static("musher-door");
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -78,29 +76,24 @@ pub(super) enum Bearer {
     Holder { id: String, revoked: CancellationToken },
 }
 
-/// Who sends a request, as far as it is kept.
-#[derive(Debug)]
-pub(super) struct From(pub(super) Option<Sender>);
-
-impl<S: Send + Sync> FromRequestParts<S> for From {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
-        // What an assistant asks for comes from inside, past the door.
-        if let Some(sender) = parts.extensions.get::<Sender>() {
-            return Ok(Self(Some(sender.clone())));
-        }
-        let assistant = parts.headers.get(DOOR).is_some_and(|door| door == "assistant");
-        Ok(Self(match parts.extensions.get::<Bearer>() {
-            Some(Bearer::Owner) if assistant => Some(Sender::Assistant { token: None }),
-            Some(Bearer::Owner) => Some(Sender::CommandLine),
-            Some(Bearer::Holder { id, .. }) if assistant => {
-                Some(Sender::Assistant { token: Some(id.clone()) })
-            }
-            Some(Bearer::Holder { id, .. }) => Some(Sender::Token { token: id.clone() }),
-            Some(Bearer::Anybody) | None => None,
-        }))
+/// Who makes a request, and through which door: the token tells who, and the client says which door it is.
+pub(super) fn actor(request: &Request) -> Actor {
+    // What an assistant asks for comes from inside, past the door.
+    if let Some(actor) = request.extensions().get::<Actor>() {
+        return actor.clone();
     }
+    let via = match request.headers().get(DOOR).map(HeaderValue::as_bytes) {
+        Some(b"assistant") => Via::Mcp,
+        Some(b"cli") => Via::Cli,
+        Some(b"web") => Via::Web,
+        Some(_) | None => Via::Api,
+    };
+    let who = match request.extensions().get::<Bearer>() {
+        Some(Bearer::Owner) => Who::Owner,
+        Some(Bearer::Holder { id, .. }) => Who::Program { token: id.as_str().into() },
+        Some(Bearer::Anybody) | None => Who::Unknown,
+    };
+    Actor { who, via }
 }
 
 impl Access {
@@ -376,7 +369,7 @@ fn preflight() -> Response {
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PATCH, PUT, DELETE"),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
-            "authorization, content-type, idempotency-key, last-event-id, \
+            "authorization, content-type, idempotency-key, last-event-id, musher-door, \
              mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
         ),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),

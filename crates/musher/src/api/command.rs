@@ -81,7 +81,7 @@ impl Api {
         // Time stands first in it, so that ids sort as they were made.
         let name = format!("{MADE_HERE}{}", Uuid::now_v7().simple());
         let id = CommandId::parse(&name).map_err(|_| ProblemReply::internal())?;
-        let reply = match self.pool.command(wish, id, terms.once).await? {
+        let reply = match self.pool.command(wish, id, terms.by, terms.once).await? {
             AcceptedCommand::Final(reply) => reply,
             AcceptedCommand::Pending(pending) => {
                 let command = pending.command.clone();

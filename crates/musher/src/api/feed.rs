@@ -54,7 +54,7 @@ pub(super) struct FeedParams {
     summary = "Everything that one client follows, as server-sent events",
     description = "First `headline` for every story, every run that is not over and every open ask, then `ready` (with \
         the number of the last fact, and the build and version of the server). From then on `fact` (with the number, \
-        the time and the fact) and again `headline` for what it touched. Headlines of kind `activity` tell the last action \
+        the time, who caused it and the fact) and again `headline` for what it touched. Headlines of kind `activity` tell the last action \
         of each live run in one line, with the lines that it has changed so far: at the beginning, and as the runs go on, \
         at most once a second for each; once more, without a text, when the lines of a run that is over were counted. `run` (with \
         the run's id, the place and the line of its log), `end` when such a run is over, `reset` when what came after \

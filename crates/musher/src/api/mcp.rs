@@ -10,7 +10,7 @@ use axum::http::{HeaderName, Method, StatusCode, header};
 use axum::response::Response;
 use axum::routing::Router;
 use http_body_util::BodyExt;
-use musher_core::Sender;
+use musher_core::{Actor, Via, Who};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value as Json;
 use tokio::sync::watch;
@@ -22,7 +22,7 @@ use super::request::MAX_BODY_BYTES;
 use super::{Api, bounds};
 use crate::mcp::api_client::{ApiClient, ApiRefused, ApiRequest, ChangeNotice, Replying};
 use crate::mcp::operator::{INSTRUCTIONS, Operator};
-use crate::mcp::{Caller, ToolServer};
+use crate::mcp::{CALLER_OF_TOOL, Caller, ToolServer};
 use sessions::{CALLER, McpSessions, OF_ONE};
 
 /// What names a session of the older generation; the newer one has none.
@@ -147,6 +147,16 @@ struct Inside {
     facts: watch::Receiver<u64>,
 }
 
+/// The assistant whose tool is at work.
+fn assistant() -> Actor {
+    let caller = CALLER_OF_TOOL.try_with(Clone::clone).unwrap_or_default();
+    let who = match caller {
+        Caller(token) if token.is_empty() => Who::Owner,
+        Caller(token) => Who::Program { token: token.into() },
+    };
+    Actor { who, via: Via::Mcp }
+}
+
 impl ApiClient for Inside {
     fn ask(&self, wanted: ApiRequest) -> Replying<'_> {
         let router = self.router.clone();
@@ -161,7 +171,7 @@ impl ApiClient for Inside {
                 .method(method)
                 .uri(wanted.uri())
                 .header(header::CONTENT_TYPE, "application/json")
-                .extension(Sender::Assistant { token: None })
+                .extension(assistant())
                 .body(Body::from(body))
                 .map_err(|error| failed(error.to_string()))?;
             let response = router.oneshot(request).await.unwrap_or_else(|never| match never {});

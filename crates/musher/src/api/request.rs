@@ -7,10 +7,11 @@ use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, StatusCode};
-use musher_core::{AgentName, AskId, IdError, RunId, StoryId};
+use musher_core::{Actor, AgentName, AskId, IdError, RunId, StoryId};
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
+use super::access;
 use super::problem::ProblemReply;
 use crate::pool::{Idempotency, RunName};
 
@@ -33,6 +34,8 @@ pub(super) struct ChangeRequest<T> {
 /// How a command is to be done.
 #[derive(Debug)]
 pub(super) struct Terms {
+    /// Who wants it.
+    pub(super) by: Actor,
     /// The key by which it is done only once.
     pub(super) once: Option<Idempotency>,
     /// How long its sender waits for the last word on it.
@@ -44,7 +47,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for ChangeRequest<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ProblemReply> {
         let key = key(&request)?;
-        let patience = patience(&request);
+        let (by, patience) = (access::actor(&request), patience(&request));
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let bytes = Bytes::from_request(request, state).await.map_err(|error| unread(&error))?;
         let once = key.map(|key| {
@@ -64,7 +67,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for ChangeRequest<T> {
         if text.trim_ascii_start().first() != Some(&b'{') {
             return Err(wrong_body("it is not an object"));
         }
-        Ok(Self { body, terms: Terms { once, patience } })
+        Ok(Self { body, terms: Terms { by, once, patience } })
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anstyle::AnsiColor;
 use clap::Args;
 use musher_core::pool::CommandReply;
-use musher_core::{AgentName, CommandId, Outcome, RunId, Sender, ShownAsk, StoryId, Usd};
+use musher_core::{Actor, AgentName, CommandId, Outcome, RunId, ShownAsk, StoryId, Usd, Via, Who};
 use uuid::Uuid;
 
 use super::asking::STRAY_INPUT_WINDOW;
@@ -190,8 +190,7 @@ impl Show {
             .ok();
         // What was shown was read in the log a moment ago.
         let seen = ShownAsk { shown: digest.clone(), logged: digest };
-        let (ask, from) = (asked.ask.clone(), Some(Sender::CommandLine));
-        let wish = Wish::Answer { run, ask, answer, seen, from };
+        let wish = Wish::Answer { run, ask: asked.ask.clone(), answer, seen };
         match self.wish(wish).await {
             // The browser was quicker.
             Err(_) if is_closed(pool, asked.run, &asked.ask).await => {
@@ -256,7 +255,8 @@ impl Show {
             .to_string()
             .parse()
             .map_err(|error| CliError::user(format!("{error}")))?;
-        let accepted = self.stage.supervisor.pool().command(wish, id, None).await;
+        let by = Actor { who: Who::Owner, via: Via::Cli };
+        let accepted = self.stage.supervisor.pool().command(wish, id, by, None).await;
         let reply = match accepted {
             Ok(AcceptedCommand::Final(reply)) => Ok(reply),
             Ok(AcceptedCommand::Pending(pending)) => pending.last_word().await,

@@ -16,7 +16,7 @@ use super::terminal::Interrupts;
 use super::{CliError, CliExit, out, tell};
 use flow::{Flow, LogChunk};
 use in_place::InPlace;
-use musher_client::views::{ApiRun, Events};
+use musher_client::views::{ApiRun, ApiTokens, Events};
 use musher_client::{ApiProblem, Client, ClientError, SseMessage, StreamFollower, StreamUpdate};
 use musher_log::Cursor;
 use musher_log::wire::DeltaLine;
@@ -47,7 +47,7 @@ impl Logs {
         let client = place.client()?;
         // The name is settled once: after a restart it might stand for another run.
         let run: ApiRun = client.read(&["runs", &self.run.wire()], &[]).await?;
-        let mut reader = Reader::new(&place, run.id);
+        let mut reader = Reader::new(&place, run.id, &client).await;
         let mut after = self.after.map(|cursor| cursor.to_string());
         if !self.follow || self.last.is_some() {
             after = reader.pages(&client, after, self.last).await?;
@@ -65,7 +65,7 @@ impl Logs {
 
 /// Shows what a run does until it is over; the exit tells how it ended.
 pub(crate) async fn follow(place: &WorkLocation, run: &str) -> Result<CliExit, CliError> {
-    let mut reader = Reader::new(place, run.to_owned());
+    let mut reader = Reader::new(place, run.to_owned(), &place.client()?).await;
     match reader.follow(place, None).await? {
         Followed::Ended(exit) => Ok(exit),
         Followed::Left => {
@@ -104,11 +104,15 @@ enum Show {
 }
 
 impl Reader {
-    fn new(place: &WorkLocation, run: String) -> Self {
+    async fn new(place: &WorkLocation, run: String, client: &Client) -> Self {
         let view = match place.json() {
             true => Show::Json,
             false => {
-                let view = Box::new(People::reading(run.clone()));
+                // Without their names, holders of tokens are told by their ids.
+                let known = client.read::<ApiTokens>(&["tokens"], &[]).await;
+                let known = known.map(|known| known.tokens).unwrap_or_default();
+                let holders = known.into_iter().map(|token| (token.id, token.name)).collect();
+                let view = Box::new(People::reading(run.clone(), holders));
                 Show::People { view, flow: Flow::default(), seq: 0, held: Vec::new() }
             }
         };

@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Transaction, named_params, params};
 
 use musher_core::pool::{CommandReply, Fact, Refusal, STATE_VERSION, State, TextKey};
-use musher_core::{AgentName, AskId, CommandId, PastRun, RunId, StoryId};
+use musher_core::{Actor, AgentName, AskId, CommandId, PastRun, RunId, StoryId};
 
 use super::identity::JournalIdentity;
 use super::lookup::{self, KEPT_MS};
@@ -23,6 +23,8 @@ const SNAPSHOTS_KEPT: u32 = 2;
 pub struct DecidedStep {
     /// When it was decided, Unix milliseconds.
     pub at: i64,
+    /// Who caused it.
+    pub by: Option<Actor>,
     pub facts: Vec<Fact>,
     pub texts: Vec<(TextKey, String)>,
     /// The reply to keep for those who send the same command again.
@@ -61,9 +63,13 @@ impl JournalBatch<'_> {
     }
 
     fn write_all(&mut self, step: &DecidedStep) -> rusqlite::Result<()> {
+        let by = match &step.by {
+            Some(by) if !step.facts.is_empty() => Some(rows::json(by)?),
+            Some(_) | None => None,
+        };
         for fact in &step.facts {
             self.last += 1;
-            self.fact(self.last, step.at, fact)?;
+            self.fact(self.last, step.at, by.as_deref(), fact)?;
         }
         for (key, body) in &step.texts {
             let sql = "INSERT OR REPLACE INTO texts (key, body) VALUES (?1, ?2)";
@@ -80,9 +86,9 @@ impl JournalBatch<'_> {
         Ok(())
     }
 
-    fn fact(&self, id: u64, at: i64, fact: &Fact) -> rusqlite::Result<()> {
-        let sql = "INSERT INTO facts (id, at, body) VALUES (?1, ?2, ?3)";
-        self.run(sql, params![rows::whole(id), at, rows::json(fact)?])?;
+    fn fact(&self, id: u64, at: i64, by: Option<&str>, fact: &Fact) -> rusqlite::Result<()> {
+        let sql = "INSERT INTO facts (id, at, body, actor) VALUES (?1, ?2, ?3, ?4)";
+        self.run(sql, params![rows::whole(id), at, rows::json(fact)?, by])?;
         project::project(&self.transaction, id, at, fact)
     }
 

@@ -129,11 +129,21 @@ fn set_up(db: &Connection, path: &Path) -> Result<(), JournalError> {
     let mode: String = mode.map_err(JournalError::database(path, "set up"))?;
     match mode.as_str() {
         "wal" => {
-            let add = db.execute_batch(include_str!("marks.sql"));
+            let add = db.execute_batch(include_str!("marks.sql")).and_then(|()| add_actor(db));
             add.and_then(|()| move_in(db)).map_err(JournalError::database(path, "set up"))
         }
         // The mode is refused without an error.
         _ => Err(JournalError::NoSharedMemory { path: path.into() }),
+    }
+}
+
+/// Gives facts room for who caused them, as JSON. An older Musher neither reads nor writes the column, so the version of
+/// the tables is the same.
+fn add_actor(db: &Connection) -> rusqlite::Result<()> {
+    let sql = "SELECT count(*) FROM pragma_table_xinfo('facts') WHERE name = 'actor'";
+    match db.query_row(sql, [], |row| row.get::<_, u32>(0))? {
+        0 => db.execute_batch("ALTER TABLE facts ADD COLUMN actor TEXT"),
+        _ => Ok(()),
     }
 }
 

@@ -56,9 +56,7 @@ impl ToolServer {
 
     /// Counts a call; one that comes too soon is told when it may come again.
     fn count(&self, name: &str, context: &RequestContext<RoleServer>) -> Result<(), ToolReply> {
-        let request = context.extensions.get::<axum::http::request::Parts>();
-        let caller = request.and_then(|request| request.extensions.get::<Caller>());
-        let caller = caller.cloned().unwrap_or_default();
+        let caller = caller(context);
         let tool = if self.names.contains(name) { name } else { "" };
         self.pace.take(&caller, tool, Instant::now()).map_err(|wait| {
             let wait = wait.max(MIN_REPORTED_WAIT);
@@ -116,19 +114,33 @@ impl ServerHandler for ToolServer {
         };
         let input = Json::Object(request.arguments.unwrap_or_default());
         let mut call = ToolCall::new(format!("mcp-{}", context.id), request.name, input);
-        let reply = match context.meta.get_progress_token() {
-            None => self.host.call(call, &context.ct).await,
-            Some(token) => {
-                let (words, said) = mpsc::channel(WORDS);
-                call.progress = CallProgress::to(words);
-                tokio::select! {
-                    reply = self.host.call(call, &context.ct) => reply,
-                    never = tell(&context.peer, token, said) => match never {},
+        let replying = async {
+            match context.meta.get_progress_token() {
+                None => self.host.call(call, &context.ct).await,
+                Some(token) => {
+                    let (words, said) = mpsc::channel(WORDS);
+                    call.progress = CallProgress::to(words);
+                    tokio::select! {
+                        reply = self.host.call(call, &context.ct) => reply,
+                        never = tell(&context.peer, token, said) => match never {},
+                    }
                 }
             }
         };
+        let reply = CALLER_OF_TOOL.scope(caller(&context), replying).await;
         Ok(result(reply).into())
     }
+}
+
+tokio::task_local! {
+    /// Who has called the tool that is at work.
+    pub static CALLER_OF_TOOL: Caller;
+}
+
+fn caller(context: &RequestContext<RoleServer>) -> Caller {
+    let request = context.extensions.get::<axum::http::request::Parts>();
+    let caller = request.and_then(|request| request.extensions.get::<Caller>());
+    caller.cloned().unwrap_or_default()
 }
 
 /// Passes on how far a call is, for as long as it runs.

@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use musher_core::pool::{CommandReply, PoolInput, State, Team};
-use musher_core::{AskId, CommandId, RunId};
+use musher_core::{Actor, AskId, CommandId, RunId};
 
 use super::log_lines::CommandLine;
-use super::round::{StateQuery, Wake};
+use super::round::{SaidWish, StateQuery, Wake};
 use super::unsaid::UnsaidPrompts;
 use super::{PoolError, RunName, Wish};
 
@@ -101,25 +101,20 @@ impl PoolHandle {
         &self,
         wish: Wish,
         id: CommandId,
+        by: Actor,
         idempotency: Option<Idempotency>,
     ) -> Result<AcceptedCommand, PoolError> {
         let line = CommandLine::of(&wish, &id);
-        let replied = self.replied(wish, id, idempotency).await;
-        replied.inspect_err(|error| line.refused(error))
-    }
-
-    async fn replied(
-        &self,
-        wish: Wish,
-        id: CommandId,
-        idempotency: Option<Idempotency>,
-    ) -> Result<AcceptedCommand, PoolError> {
         let (answer, answered) = oneshot::channel();
-        self.send(Wake::Wish { id, wish, idempotency, answer }).await?;
-        match answered.await {
-            Ok(result) => result,
-            Err(_) => Err(self.end.why().await),
-        }
+        let said = SaidWish { id, by, wish, idempotency };
+        let replied = match self.send(Wake::Wish { said, answer }).await {
+            Ok(()) => match answered.await {
+                Ok(result) => result,
+                Err(_) => Err(self.end.why().await),
+            },
+            Err(error) => Err(error),
+        };
+        replied.inspect_err(|error| line.refused(error))
     }
 
     /// Waits a moment for an ask that its reader may know of before the pool does: both read the same log.

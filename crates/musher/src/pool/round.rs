@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
 use uuid::Uuid;
 
-use musher_core::CommandId;
 use musher_core::pool::{
     Action, CommandReply, Fact, PoolDecision, PoolInput, Refusal, RunReport, State, Team, decide,
 };
+use musher_core::{Actor, CommandId};
 
 use super::PoolError;
 use super::handle::{AcceptedCommand, Idempotency, PendingCommand, PoolEnd, PoolFailure};
@@ -29,10 +29,19 @@ const SLOW_ROUND: Duration = Duration::from_millis(500);
 
 type Answer = oneshot::Sender<Result<AcceptedCommand, PoolError>>;
 
+/// A wish, under which id it goes, and who has it.
+#[derive(Debug, Clone)]
+pub(super) struct SaidWish {
+    pub(super) id: CommandId,
+    pub(super) by: Actor,
+    pub(super) wish: Wish,
+    pub(super) idempotency: Option<Idempotency>,
+}
+
 /// Everything that can wake the loop.
 #[derive(Debug)]
 pub(super) enum Wake {
-    Wish { id: CommandId, wish: Wish, idempotency: Option<Idempotency>, answer: Answer },
+    Wish { said: SaidWish, answer: Answer },
     World(PoolInput),
     Team(Team),
     Look(StateQuery),
@@ -110,14 +119,14 @@ struct Outcome {
 struct Asker {
     answer: Answer,
     /// What was wished, if it must be heard again on a full disk.
-    ending: Option<(CommandId, Wish, Option<Idempotency>)>,
+    ending: Option<SaidWish>,
 }
 
 impl Asker {
     fn again(self) -> Result<Wake, Answer> {
         let Self { answer, ending } = self;
         match ending {
-            Some((id, wish, idempotency)) => Ok(Wake::Wish { id, wish, idempotency, answer }),
+            Some(said) => Ok(Wake::Wish { said, answer }),
             None => Err(answer),
         }
     }
@@ -232,7 +241,7 @@ impl Rounds {
         }
         for wake in unheard {
             match wake {
-                Wake::Wish { ref wish, .. } if wish.ends_a_run() => wishes.push(wake),
+                Wake::Wish { ref said, .. } if said.wish.ends_a_run() => wishes.push(wake),
                 Wake::Wish { answer, .. } => refused.push(answer),
                 Wake::World(_) | Wake::Team(_) => world.push(wake),
                 Wake::Look(look) => looks.push(look),
@@ -347,11 +356,10 @@ impl Decider<'_> {
     fn hear(&mut self, wake: Wake, batch: &mut JournalBatch<'_>) -> Result<(), JournalError> {
         let now = (self.now)();
         match wake {
-            Wake::Wish { id, wish, idempotency, answer } => {
-                let ends = wish.ends_a_run();
-                let ending = ends.then(|| (id.clone(), wish.clone(), idempotency.clone()));
+            Wake::Wish { said, answer } => {
+                let ending = said.wish.ends_a_run().then(|| said.clone());
                 let asker = Asker { answer, ending };
-                match self.wish(id, wish, idempotency, now, batch) {
+                match self.wish(said, now, batch) {
                     Ok(word) => self.outcome.answers.push((asker, word)),
                     Err(error) => {
                         self.outcome.unanswered.push(asker);
@@ -376,9 +384,7 @@ impl Decider<'_> {
 
     fn wish(
         &mut self,
-        id: CommandId,
-        wish: Wish,
-        idempotency: Option<Idempotency>,
+        SaidWish { id, by, wish, idempotency }: SaidWish,
         now: i64,
         batch: &mut JournalBatch<'_>,
     ) -> Result<Word, JournalError> {
@@ -403,7 +409,7 @@ impl Decider<'_> {
             }
             Err(Unresolved::Journal(error)) => return Err(error),
         };
-        let input = PoolInput::Command { id: id.clone(), command };
+        let input = PoolInput::Command { id: id.clone(), by, command };
         let reply = self.decide(input, keep, now, batch)?;
         // Every command is replied to.
         Ok(self.again(id, reply.unwrap_or(Ok(CommandReply::Done))))
@@ -426,6 +432,7 @@ impl Decider<'_> {
         now: i64,
         batch: &mut JournalBatch<'_>,
     ) -> Result<Option<Result<CommandReply, Refusal>>, JournalError> {
+        let by = Some(input.by());
         let PoolDecision { mut facts, actions, texts, reply, settled } =
             decide(self.state, self.team, input, now);
         facts.iter_mut().for_each(tell_apart);
@@ -434,7 +441,7 @@ impl Decider<'_> {
             self.state.apply(fact);
         }
         let kept = reply.as_ref().and_then(|reply| kept(keep, reply));
-        let step = DecidedStep { at: now, facts, texts, kept, settled };
+        let step = DecidedStep { at: now, by, facts, texts, kept, settled };
         batch.write(&step)?;
         self.outcome.actions.extend(actions);
         self.outcome.settled.extend(step.settled);

@@ -1,9 +1,7 @@
 //! What a door wishes for, and how the runs that it names are found.
 
 use musher_core::pool::{PoolCommand, Refusal, State};
-use musher_core::{
-    AgentName, Answer, AskId, CommandId, PastRun, RunId, RunRef, Sender, ShownAsk, StoryId,
-};
+use musher_core::{AgentName, Answer, AskId, CommandId, PastRun, RunId, RunRef, ShownAsk, StoryId};
 
 use crate::journal::{JournalBatch, JournalError, PastAsk};
 
@@ -91,7 +89,6 @@ pub enum Wish {
         ask: AskId,
         answer: Answer,
         seen: ShownAsk,
-        from: Option<Sender>,
     },
     Resume {
         run: RunName,
@@ -181,10 +178,10 @@ pub(super) fn resolve(
         Wish::Interrupt { run } => PoolCommand::Interrupt { run: find.run(run)?.id() },
         Wish::Stop { run } => PoolCommand::Stop { run: find.run(run)?.id() },
         Wish::Kill { run } => PoolCommand::Kill { run: find.run(run)?.id() },
-        Wish::Answer { run, ask, answer, seen, from } => {
+        Wish::Answer { run, ask, answer, seen } => {
             let run = find.run(run)?;
             find.not_closed_long_ago(&run, &ask)?;
-            PoolCommand::Answer { run: run.id(), ask, answer, seen, from }
+            PoolCommand::Answer { run: run.id(), ask, answer, seen }
         }
         Wish::Resume { run, text } => PoolCommand::Resume { past: find.past(run)?, text },
         Wish::Retry { run } => PoolCommand::Retry { past: find.past(run)? },

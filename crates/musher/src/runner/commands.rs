@@ -10,8 +10,8 @@ pub(super) fn for_session(command: RunCommand, id: &CommandId) -> SessionCommand
         RunCommand::Prompt { text } => SessionCommand::Prompt { id: id.as_str().into(), text },
         RunCommand::TakeBack { prompt } => SessionCommand::TakeBack { id: prompt },
         RunCommand::Steer { text } => SessionCommand::Steer { id: id.as_str().into(), text },
-        RunCommand::Answer { ask, answer } => {
-            SessionCommand::Answer { ask, answer, command: Some(id.clone()) }
+        RunCommand::Answer { ask, answer, who } => {
+            SessionCommand::Answer { ask, answer, command: Some(id.clone()), who }
         }
         RunCommand::Interrupt => SessionCommand::Interrupt,
         RunCommand::Stop => SessionCommand::Stop,

@@ -109,7 +109,8 @@ impl Bulletin {
                 touched.add(&known);
             }
             let (n, at, body) = (fact.n, fact.at, fact.body);
-            facts.push((n, format!(r#"{{"n":{n},"at":{at},"fact":{body}}}"#)));
+            let by = fact.by.map(|by| format!(r#","by":{by}"#)).unwrap_or_default();
+            facts.push((n, format!(r#"{{"n":{n},"at":{at}{by},"fact":{body}}}"#)));
         }
         let mut framed = Vec::new();
         headlines(touched, &mut framed)?;

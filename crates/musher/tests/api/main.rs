@@ -8,6 +8,7 @@
 
 mod access;
 mod activity;
+mod actors;
 mod caps;
 mod change;
 mod checks;

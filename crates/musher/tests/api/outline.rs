@@ -70,7 +70,11 @@ async fn turns_marks_and_spans_are_told_and_read_on_as_the_log_grows() {
     assert_eq!(seen["spans"][1]["until"], json!(null));
     assert_eq!(seen["turns"][0]["prompt"].as_str().unwrap().chars().count(), 120);
     let by = ClosedBy::Person;
-    put(&mut log, 1, EventKind::AskClosed { ask: "a1".into(), by, answer: None, command: None });
+    put(
+        &mut log,
+        1,
+        EventKind::AskClosed { ask: "a1".into(), by, answer: None, command: None, who: None },
+    );
     put(&mut log, 1, usage(10, Some(0.25)));
     put(&mut log, 1, usage(5, Some(0.5)));
     end(&mut log, 1);

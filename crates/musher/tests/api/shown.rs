@@ -135,7 +135,13 @@ async fn promise_22_the_loser_is_told_that_the_deadline_or_a_rule_won_and_how() 
     ] {
         let digest = read(&rig, ask).await["digest"].clone();
         let id = AskId::from(ask);
-        let seq = log.append(EventKind::AskClosed { ask: id.clone(), by, answer, command: None });
+        let seq = log.append(EventKind::AskClosed {
+            ask: id.clone(),
+            by,
+            answer,
+            command: None,
+            who: None,
+        });
         let what = RunReport::AskClosed { ask: id, by, command: None };
         rig.tell(PoolInput::Heard { run, seq, what }).await;
         rig.settled().await;

@@ -3,7 +3,7 @@
 use musher::pool::{AcceptedCommand, PoolError};
 use musher_core::pool::{CommandReply, PoolInput};
 
-use crate::rig::{Home, Rig, add, command, prompt, start, story};
+use crate::rig::{Home, Rig, add, command, owner, prompt, start, story};
 
 /// Every fact is refused as it is written.
 const REFUSE_FACTS: &str = "CREATE TRIGGER refuse BEFORE INSERT ON facts
@@ -36,7 +36,7 @@ fn nothing_is_done_or_promised(how: &str) {
     let results = rig.wait(async {
         let starts = (0..20).map(|n| {
             let agent = if n % 2 == 0 { "ann" } else { "bob" };
-            handle.command(start(&subject, agent), command(&format!("x{n}")), None)
+            handle.command(start(&subject, agent), command(&format!("x{n}")), owner(), None)
         });
         futures_util::future::join_all(starts).await
     });

@@ -6,7 +6,7 @@ use musher::pool::{AcceptedCommand, Idempotency, PoolError};
 use musher_core::RunId;
 use musher_core::pool::{Action, CommandReply, PoolInput, Refusal, Undelivered, UndeliveredCode};
 
-use crate::rig::{Home, NOON, Rig, add, command, prompt, start};
+use crate::rig::{Home, NOON, Rig, add, command, owner, prompt, start};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -53,8 +53,8 @@ fn twice_in_the_same_round_is_once_as_well() {
     let key = || Some(Idempotency { key: "key".into(), request_hash: "hash".into() });
     let (one, two) = rig.wait(async {
         tokio::join!(
-            handle.command(start(&subject, "ann"), command("one"), key()),
-            handle.command(start(&subject, "ann"), command("two"), key()),
+            handle.command(start(&subject, "ann"), command("one"), owner(), key()),
+            handle.command(start(&subject, "ann"), command("two"), owner(), key()),
         )
     });
     assert_eq!(last(one).unwrap(), last(two).unwrap());

@@ -4,20 +4,14 @@ use musher::pool::{AcceptedCommand, PoolError, RunName, Wish};
 use musher_core::pool::{CommandReply, PoolInput, RESTART_ASK, Refusal, RunReport};
 use musher_core::{Answer, AskId, ClosedBy, Outcome, RunId};
 
-use crate::rig::{Home, Rig, agent, command, prompt, seen, story};
+use crate::rig::{Home, Rig, agent, command, owner, prompt, seen, story};
 
 fn allow() -> Answer {
     Answer::Allow { input: None }
 }
 
 fn answer(run: RunId, ask: &str) -> Wish {
-    Wish::Answer {
-        run: RunName::Id(run),
-        ask: ask.into(),
-        answer: allow(),
-        seen: seen(),
-        from: None,
-    }
+    Wish::Answer { run: RunName::Id(run), ask: ask.into(), answer: allow(), seen: seen() }
 }
 
 fn refusal(result: Result<CommandReply, PoolError>) -> Refusal {
@@ -53,7 +47,7 @@ fn a_prompt_to_a_run_that_is_over_resumes_it_also_in_the_round_in_which_it_ended
                 handle.tell(PoolInput::Heard { run, seq: 2, what }).await.unwrap();
                 handle.tell(PoolInput::Finished { run, commit: None, error: None }).await.unwrap();
             },
-            handle.command(prompt(run, "more"), command("more"), None),
+            handle.command(prompt(run, "more"), command("more"), owner(), None),
             async { go.send(()).unwrap() },
         )
     });

@@ -68,13 +68,7 @@ fn a_journal_of_version_1_is_gone_on_with() {
     let owed = rig.actions();
     let [Action::Deliver { command, .. }] = owed.as_slice() else { panic!("{owed:?}") };
     let deny = Answer::Deny { reason: "No.".into() };
-    let wish = Wish::Answer {
-        run: RunName::Id(run),
-        ask: "a1".into(),
-        answer: deny,
-        seen: seen(),
-        from: None,
-    };
+    let wish = Wish::Answer { run: RunName::Id(run), ask: "a1".into(), answer: deny, seen: seen() };
     let Ok(AcceptedCommand::Pending(again)) = rig.wish_with_key(wish, "key-1", "hash-1") else {
         panic!()
     };
@@ -84,13 +78,7 @@ fn a_journal_of_version_1_is_gone_on_with() {
     assert_eq!(rig.reply(prompt(run, "More.")), Ok(CommandReply::Run(RunId::minted(15))));
     let allow = Answer::Allow { input: None };
     let latest = RunName::Latest { story: story("login"), agent: Some(agent("bob")) };
-    let wish = Wish::Answer {
-        run: latest,
-        ask: "restart".into(),
-        answer: allow,
-        seen: seen(),
-        from: None,
-    };
+    let wish = Wish::Answer { run: latest, ask: "restart".into(), answer: allow, seen: seen() };
     assert_eq!(rig.reply(wish), Ok(CommandReply::Run(RunId::minted(16))));
     assert_eq!(rig.end(), home.folded());
     let live = RunsQuery { which: WhichRuns::Live, ..RunsQuery::default() };
@@ -113,4 +101,28 @@ fn the_tables_of_version_1_have_not_changed_under_its_name() {
         tables(&old),
         "give the journal a new version, and a way from the old"
     );
+}
+
+#[test]
+fn facts_of_an_older_build_do_not_say_who_and_it_can_go_on_writing_them() {
+    let home = v1();
+    let old = home.open().views().facts_after(0, 1000).unwrap();
+    assert!(old.iter().all(|fact| fact.by.is_none()), "nobody knows it any more");
+    let last = old.last().unwrap().n;
+    let mut rig = home.begin();
+    rig.add_story("newer");
+    rig.end();
+    let new = home.open().views().facts_after(last, 1000).unwrap();
+    let owner = r#"{"who":{"type":"owner"},"via":"cli"}"#;
+    assert!(new.iter().any(|fact| fact.by.as_deref() == Some(owner)), "{new:?}");
+    assert!(new.iter().all(|fact| fact.by.is_some()), "{new:?}");
+    let last = new.last().unwrap().n;
+    // As the build before wrote facts, which knows nothing of the column.
+    let sql = "INSERT INTO facts (id, at, body) VALUES (?1, 0, ?2)";
+    let body = r#"{"type":"story_added","story":"older"}"#;
+    home.back_door().execute(sql, (i64::try_from(last + 1).unwrap(), body)).unwrap();
+    let mut journal = home.open();
+    let facts = journal.views().facts_after(last, 10).unwrap();
+    assert_eq!((facts[0].body.as_str(), &facts[0].by), (body, &None));
+    assert!(journal.load().unwrap().0.stories.contains_key(&story("older")));
 }

@@ -10,10 +10,15 @@ use musher::pool::{AcceptedCommand, Idempotency, Pool, PoolError, PoolHandle, Ru
 use musher_core::pool::{
     Action, CommandReply, PoolInput, PoolLimits, RunReport, Seat, State, Team,
 };
-use musher_core::{AgentName, CommandId, Outcome, RunId, ShownAsk, StoryId};
+use musher_core::{Actor, AgentName, CommandId, Outcome, RunId, ShownAsk, StoryId, Via, Who};
 use tempfile::TempDir;
 
 pub(crate) const NOON: i64 = 1_700_000_000_000;
+
+/// Whoever gives the commands of these tests.
+pub(crate) fn owner() -> Actor {
+    Actor { who: Who::Owner, via: Via::Cli }
+}
 
 /// A folder with a journal in it.
 pub(crate) struct Home {
@@ -89,7 +94,7 @@ impl Rig {
 
     pub(crate) fn wish(&mut self, wish: Wish) -> Result<AcceptedCommand, PoolError> {
         let id = self.next_command();
-        self.wait(self.handle.command(wish, id, None))
+        self.wait(self.handle.command(wish, id, owner(), None))
     }
 
     pub(crate) fn wish_with_key(
@@ -100,7 +105,7 @@ impl Rig {
     ) -> Result<AcceptedCommand, PoolError> {
         let id = self.next_command();
         let (key, request_hash) = (key.to_owned(), request_hash.to_owned());
-        self.wait(self.handle.command(wish, id, Some(Idempotency { key, request_hash })))
+        self.wait(self.handle.command(wish, id, owner(), Some(Idempotency { key, request_hash })))
     }
 
     /// The reply to a wish that has its last word at once.

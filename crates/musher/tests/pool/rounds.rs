@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use musher::pool::{AcceptedCommand, Pool, PoolError};
 use musher_core::pool::{Action, CommandReply, PoolInput, Refusal};
 
-use crate::rig::{Home, NOON, add, command, start, story, team};
+use crate::rig::{Home, NOON, add, command, owner, start, story, team};
 
 /// How many transactions the write-ahead log holds: each ends with a frame that tells the size of the database.
 fn commits(home: &Home) -> usize {
@@ -32,7 +32,9 @@ fn what_waits_together_is_committed_at_once() {
     let results = rig.wait(async {
         let held = handle.inspect(move |_| hold.recv().is_ok());
         let sent: Vec<_> = (0..200)
-            .map(|n| handle.command(add(&format!("s-{n}")), command(&format!("x{n}")), None))
+            .map(|n| {
+                handle.command(add(&format!("s-{n}")), command(&format!("x{n}")), owner(), None)
+            })
             .collect();
         // A send that has room does not wait, so all of them are in line when the last of the three is polled.
         let all = tokio::task::unconstrained(futures_util::future::join_all(sent));
@@ -78,7 +80,7 @@ fn promise_5_fifty_starts_at_one_moment_give_one_run_and_49_clear_refusals() {
                     let alone = tokio::runtime::Builder::new_current_thread().build().unwrap();
                     barrier.wait();
                     let id = command(&format!("start-{n}"));
-                    alone.block_on(handle.command(start(subject, "ann"), id, None))
+                    alone.block_on(handle.command(start(subject, "ann"), id, owner(), None))
                 })
             })
             .collect();
@@ -116,8 +118,11 @@ fn promise_8_a_fact_is_durable_before_its_action_is_taken() {
     let (handle, thread) = Pool::start(home.open(), team(&["ann"]), || NOON, look).unwrap();
     let alone = tokio::runtime::Builder::new_current_thread().build().unwrap();
     alone.block_on(async {
-        handle.command(add("subject"), command("add"), None).await.unwrap();
-        handle.command(start(&story("subject"), "ann"), command("start"), None).await.unwrap();
+        handle.command(add("subject"), command("add"), owner(), None).await.unwrap();
+        handle
+            .command(start(&story("subject"), "ann"), command("start"), owner(), None)
+            .await
+            .unwrap();
         handle.close().await;
     });
     thread.join().unwrap();
@@ -180,7 +185,7 @@ fn a_pool_that_is_closed_says_so() {
     let handle = rig.handle.clone();
     rig.end();
     let alone = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let late = alone.block_on(handle.command(add("late"), command("late"), None));
+    let late = alone.block_on(handle.command(add("late"), command("late"), owner(), None));
     assert!(matches!(late, Err(PoolError::Closed)), "{late:?}");
     assert_eq!(handle.broken(), None);
     assert!(!home.folded().stories.contains_key(&story("late")));

@@ -160,7 +160,7 @@ fn open_asks_are_listed_with_their_story_and_closed_ones_tell_what_closed_them()
     rig.hear(run, 4, RunReport::AskClosed { ask: "first".into(), by, command: None });
     let answer = musher_core::Answer::AllowAlways { rule: None };
     let (of, ask) = (RunName::Id(run), "second".into());
-    drop(rig.wish(Wish::Answer { run: of, ask, answer, seen: seen(), from: None }).unwrap());
+    drop(rig.wish(Wish::Answer { run: of, ask, answer, seen: seen() }).unwrap());
     let open = views.asks(&AsksQuery::default()).unwrap();
     let told: Vec<_> = open.iter().map(|ask| (ask.ask.as_str(), ask.state, ask.seq)).collect();
     assert_eq!(told, [("second", AskPhase::Offered, Some(2)), ("third", AskPhase::Open, Some(3))]);

@@ -190,7 +190,7 @@ impl World {
                 let asks: Vec<_> = open.chain(parked).collect();
                 let Some((run, ask)) = dice.pick(&asks) else { return };
                 let answer = Answer::Allow { input: None };
-                Wish::Answer { run: RunName::Id(run), ask, answer, seen: seen(), from: None }
+                Wish::Answer { run: RunName::Id(run), ask, answer, seen: seen() }
             }
         };
         // A refusal is as good as a reply here.

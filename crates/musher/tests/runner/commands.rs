@@ -14,14 +14,15 @@ async fn promise_15_an_answer_takes_effect_once_however_often_it_is_sent() {
     rig.launch();
     let opened = rig.until(|event| matches!(event.kind, EventKind::AskOpened { .. })).await;
     let EventKind::AskOpened { ask, .. } = opened.kind else { unreachable!() };
-    let yes = RunCommand::Answer { ask: ask.clone(), answer: Answer::Allow { input: None } };
+    let yes =
+        RunCommand::Answer { ask: ask.clone(), answer: Answer::Allow { input: None }, who: None };
     let id: musher_core::CommandId = "c1".parse().unwrap();
     // Two who speak at once, and one who repeats himself because his reply was lost.
     let (mut first, mut second) = (rig.link().await, rig.link().await);
     let (a, b) =
         tokio::join!(first.ask(id.clone(), yes.clone()), second.ask(id.clone(), yes.clone()));
     assert_eq!((a.unwrap(), b.unwrap()), (Ok(()), Ok(())));
-    let no = RunCommand::Answer { ask, answer: Answer::Deny { reason: "no".into() } };
+    let no = RunCommand::Answer { ask, answer: Answer::Deny { reason: "no".into() }, who: None };
     if let Ok(mut late) = musher::runner::link::Link::open(&rig.run()).await
         && let Ok(reply) = late.ask("c2".parse().unwrap(), no).await
     {

@@ -1,6 +1,6 @@
 //! Grants that outlive a session, with real runners: given once, kept outside of the repository, taken back.
 
-use musher_core::{ClosedBy, EventKind};
+use musher_core::{ClosedBy, EventKind, Who};
 use serde_json::json;
 
 use crate::rig::{Project, Server};
@@ -177,4 +177,36 @@ async fn a_file_of_grants_that_was_broken_by_hand_is_reported_with_its_line_and_
     assert!(project.serve_with(&[]).await.is_none(), "no server begins with caps unread");
     let said = std::fs::read_to_string(project.server_log()).unwrap();
     assert!(said.contains("local.toml:4:1:"), "{said}");
+}
+
+#[tokio::test]
+async fn an_answer_says_which_token_gave_it_in_the_log_and_to_its_readers() {
+    let project = project();
+    let server = project.serve().await;
+    let made = server.post("/tokens", &json!({ "name": "phone", "scope": "full" })).await;
+    let run = start(&server, "coder").await;
+    let ask = server.until_ask(&run).await;
+    let shown = server.digest(&run, &ask).await.unwrap();
+    let body = json!({ "answer": { "decision": "deny", "reason": "later" }, "shown": shown });
+    let url = format!("{}/api/v1{}", server.url, answer(&run, &ask));
+    let request = reqwest::Client::new().post(url).bearer_auth(made["token"].as_str().unwrap());
+    let reply = request.header("musher-door", "web").json(&body).send().await.unwrap();
+    assert!(reply.status().is_success(), "{}", reply.text().await.unwrap());
+    let second = server.until_ask(&run).await;
+    server.post(&answer(&run, &second), &json!({ "answer": { "decision": "allow" } })).await;
+    server.post(&format!("/runs/{run}/stop"), &json!({})).await;
+    server.until_over(&run).await;
+    let who: Vec<Option<Who>> = project
+        .events(&run)
+        .into_iter()
+        .filter_map(|event| match event.kind {
+            EventKind::AskClosed { by: ClosedBy::Person, who, .. } => Some(who),
+            _ => None,
+        })
+        .collect();
+    let token = made["id"].as_str().unwrap().into();
+    assert_eq!(who, [Some(Who::Program { token }), Some(Who::Owner)]);
+    let told = project.cli(&["logs", &run]).await;
+    assert!(told.contains("no: later (by phone)"), "{told}");
+    assert!(told.contains("› yes") && !told.contains("yes (by"), "{told}");
 }

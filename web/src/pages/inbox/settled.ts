@@ -1,5 +1,6 @@
 // How an ask was settled that somebody still looks at: by whom, and with what.
 import { api, take } from "../../api/client";
+import { useWhoWords, type Who } from "../../api/holders";
 import { useQuery } from "../../api/query";
 import { type Ask, askKey, type RunEvent } from "../../api/words";
 import { useLive } from "../../live/hooks";
@@ -73,10 +74,13 @@ export function useSettled(ask: Ask): Settled | null {
   // What was closed while the feed was lost is told by the log alone.
   const missing = !open && now.state !== "offered" && won === null;
   const read = useQuery(missing ? key : null, () => closedEvent(ask));
-  if (open) return null;
   const answer = (won?.answer ?? read.data?.answer ?? null) as Answered | null;
   const by = read.data?.by ?? "";
-  const who = won?.who ?? (by === "" ? "someone else" : byWords(by));
+  const known = read.data?.who ?? null;
+  const person = useWhoWords(known);
+  const closed = by === "person" && known !== null ? person : byWords(by);
+  const who = won?.who ?? (by === "" ? "someone else" : closed);
+  if (open) return null;
   return {
     decided: answer === null ? null : decidedWords(answer),
     tone: decidedTone(answer),
@@ -85,12 +89,18 @@ export function useSettled(ask: Ask): Settled | null {
   };
 }
 
-async function closedEvent(ask: Ask): Promise<{ by?: string; answer?: Answered } | undefined> {
+interface Closed {
+  by?: string;
+  who?: Who;
+  answer?: Answered;
+}
+
+async function closedEvent(ask: Ask): Promise<Closed | undefined> {
   const params = { path: { run: ask.run }, query: { last: READ } };
   const page = await take(api.GET("/api/v1/runs/{run}/events", { params }));
   const events = page.events as unknown as RunEvent[];
   const found = events.findLast((event) => event.type === "ask_closed" && event.ask === ask.ask);
-  return found as { by?: string; answer?: Answered } | undefined;
+  return found as Closed | undefined;
 }
 
 /** The reason, the rule or the replies, in one line. */

@@ -49,7 +49,8 @@ pub(super) fn answer(
         }
         return Ok(CommandReply::Offered);
     }
-    talk::hand_over(draft, run, found, command, DeliveryKind::Answer { ask: ask.clone() });
+    let kind = DeliveryKind::Answer { ask: ask.clone(), who: given.from.as_ref().map(Sender::who) };
+    talk::hand_over(draft, run, found, command, kind);
     Ok(CommandReply::Offered)
 }
 
@@ -100,18 +101,23 @@ pub(super) fn granted(
     command: &CommandId,
     result: Result<(), Refusal>,
 ) {
-    let ask =
-        match draft.base.deliveries.get(command) {
-            Some(Delivery {
-                run: of, kind: DeliveryKind::Answer { ask }, grants: true, ..
-            }) if *of == run => ask.clone(),
-            Some(_) | None => return,
-        };
+    let (ask, kind) = match draft.base.deliveries.get(command) {
+        Some(Delivery { run: of, kind, grants: true, .. }) if *of == run => match kind {
+            DeliveryKind::Answer { ask, .. } => (ask.clone(), kind.clone()),
+            DeliveryKind::Prompt
+            | DeliveryKind::Steer
+            | DeliveryKind::TakeBack { .. }
+            | DeliveryKind::Interrupt
+            | DeliveryKind::Stop
+            | DeliveryKind::Kill => return,
+        },
+        Some(_) | None => return,
+    };
     let Some(found) = draft.base.runs.get(&run) else { return };
     let command = command.clone();
     match result {
         Ok(()) => {
-            let (kind, grant) = (DeliveryKind::Answer { ask: ask.clone() }, Some(GrantStep::Saved));
+            let grant = Some(GrantStep::Saved);
             draft.put(Fact::AnswerOffered {
                 run,
                 ask,

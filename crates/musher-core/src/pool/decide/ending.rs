@@ -165,7 +165,7 @@ fn settle_all(draft: &mut Draft<'_>, run: RunId) {
     };
     for (command, kind) in deliveries {
         match kind {
-            DeliveryKind::Answer { ask } => {
+            DeliveryKind::Answer { ask, .. } => {
                 answers::settled(draft, run, &ask, &command, Err(ended()));
             }
             DeliveryKind::Prompt

@@ -133,7 +133,7 @@ pub(super) fn delivered(
         return;
     }
     match &delivery.kind {
-        DeliveryKind::Answer { ask } => answers::settled(draft, run, ask, command, result),
+        DeliveryKind::Answer { ask, .. } => answers::settled(draft, run, ask, command, result),
         DeliveryKind::Prompt
         | DeliveryKind::Steer
         | DeliveryKind::TakeBack { .. }

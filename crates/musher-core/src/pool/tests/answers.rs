@@ -5,20 +5,14 @@ use crate::pool::{
     Action, CommandReply, DeliveryKind, Fact, PoolCommand, PoolInput, Refusal, RunReport,
     Undelivered, UndeliveredCode,
 };
-use crate::{Answer, AskId, ClosedBy, CommandId, Outcome, RunId, ShownAsk};
+use crate::{Actor, Answer, AskId, ClosedBy, CommandId, Outcome, RunId, ShownAsk};
 
 fn ask() -> AskId {
     AskId::new("a1")
 }
 
 fn allow(run: RunId) -> PoolCommand {
-    PoolCommand::Answer {
-        run,
-        ask: ask(),
-        answer: Answer::Allow { input: None },
-        seen: seen(),
-        from: None,
-    }
+    PoolCommand::Answer { run, ask: ask(), answer: Answer::Allow { input: None }, seen: seen() }
 }
 
 /// A live run with an open ask.
@@ -41,7 +35,7 @@ fn refused(code: UndeliveredCode) -> Result<(), Undelivered> {
 fn always(run: RunId) -> PoolCommand {
     let rule = Some("execute(touch one)".parse().unwrap());
     let answer = Answer::AllowAlways { rule };
-    PoolCommand::Answer { run, ask: ask(), answer, seen: seen(), from: None }
+    PoolCommand::Answer { run, ask: ask(), answer, seen: seen() }
 }
 
 #[test]
@@ -52,7 +46,6 @@ fn a_rule_is_granted_by_the_pool_and_saved_before_its_answer_is_handed_over() {
         ask: ask(),
         answer: Answer::AllowAlways { rule: Some("execute".parse().unwrap()) },
         seen: ShownAsk::default(),
-        from: None,
     };
     assert!(scene.tell(unseen).actions.is_empty(), "nothing is granted for what was not seen");
 
@@ -66,7 +59,7 @@ fn a_rule_is_granted_by_the_pool_and_saved_before_its_answer_is_handed_over() {
 
     let saved = |result| PoolInput::Granted { run, command: command.clone(), result };
     let decision = scene.put(saved(Ok(())));
-    let kind = DeliveryKind::Answer { ask: ask() };
+    let kind = DeliveryKind::Answer { ask: ask(), who: None };
     let deliver = Action::Deliver { run, command: command.clone(), kind };
     assert_eq!(decision.actions, [deliver]);
     assert_eq!(
@@ -108,7 +101,7 @@ fn promise_15_an_answer_is_a_fact_before_it_is_delivered_and_sent_only_when_the_
             grant: None
         }]
     );
-    let kind = DeliveryKind::Answer { ask: ask() };
+    let kind = DeliveryKind::Answer { ask: ask(), who: None };
     assert_eq!(decision.actions, [Action::Deliver { run, command: command.clone(), kind }]);
     assert_eq!(scene.state.owed(), decision.actions);
 
@@ -136,13 +129,7 @@ fn promise_22_an_answer_hits_only_the_ask_that_was_shown_and_what_won_is_told_fi
     let (mut scene, run) = asking();
     let with = |shown: Option<&str>, logged: Option<&str>| {
         let seen = ShownAsk { shown: shown.map(Into::into), logged: logged.map(Into::into) };
-        PoolCommand::Answer {
-            run,
-            ask: ask(),
-            answer: Answer::Allow { input: None },
-            seen,
-            from: None,
-        }
+        PoolCommand::Answer { run, ask: ask(), answer: Answer::Allow { input: None }, seen }
     };
     let unseen = Err(Refusal::AskNotShown { run, ask: ask() });
     assert_eq!(scene.reply(with(None, Some("d"))), unseen, "nothing was shown");
@@ -166,7 +153,6 @@ fn promise_15_a_late_answer_hears_what_won() {
         ask: AskId::new("a9"),
         answer: Answer::Deny { reason: "no".into() },
         seen: seen(),
-        from: None,
     };
     assert_eq!(scene.reply(other), Err(Refusal::NoSuchAsk { run, ask: AskId::new("a9") }));
 }
@@ -186,7 +172,7 @@ fn the_same_command_again_is_offered_once() {
     let (mut scene, run) = asking();
     scene.tell(allow(run));
     let id = scene.last_command();
-    let again = scene.put(PoolInput::Command { id, command: allow(run) });
+    let again = scene.put(PoolInput::Command { id, by: Actor::POOL, command: allow(run) });
     assert_eq!(again.reply, Some(Ok(CommandReply::Offered)));
     assert!(again.facts.is_empty() && again.actions.is_empty());
 }

@@ -261,13 +261,7 @@ fn busy() -> Scene {
     scene.hear(live, 6, RunReport::AskClosed { ask, by: ClosedBy::Deadline, command: None });
     let answer = Answer::Allow { input: None };
     scene
-        .reply(PoolCommand::Answer {
-            run: live,
-            ask: AskId::new("a1"),
-            answer,
-            seen: seen(),
-            from: None,
-        })
+        .reply(PoolCommand::Answer { run: live, ask: AskId::new("a1"), answer, seen: seen() })
         .unwrap();
     scene.reply(PoolCommand::Fork { run: RunRef::Live(live), text: None, turn: None }).unwrap();
     scene.reply(PoolCommand::Stop { run: run(2) }).unwrap();

@@ -7,7 +7,7 @@ use crate::{
 };
 
 fn answer(lost: RunId, answer: Answer) -> PoolCommand {
-    PoolCommand::Answer { run: lost, ask: RESTART_ASK.into(), answer, seen: seen(), from: None }
+    PoolCommand::Answer { run: lost, ask: RESTART_ASK.into(), answer, seen: seen() }
 }
 
 fn allow(lost: RunId) -> PoolCommand {

@@ -6,7 +6,8 @@ use crate::pool::{
     State, Team,
 };
 use crate::{
-    AgentName, BranchRef, CommandId, Outcome, PastRun, RunId, SessionId, ShownAsk, SlotId, StoryId,
+    Actor, AgentName, BranchRef, CommandId, Outcome, PastRun, RunId, SessionId, ShownAsk, SlotId,
+    StoryId,
 };
 
 /// A pool with its past.
@@ -62,7 +63,7 @@ impl Scene {
     pub(super) fn tell(&mut self, command: PoolCommand) -> PoolDecision {
         self.commands += 1;
         let id = CommandId::parse(&format!("c{}", self.commands)).unwrap();
-        self.put(PoolInput::Command { id, command })
+        self.put(PoolInput::Command { id, by: Actor::POOL, command })
     }
 
     pub(super) fn reply(&mut self, command: PoolCommand) -> Result<CommandReply, Refusal> {

@@ -15,7 +15,7 @@ use crate::pool::{
 use crate::{CommandId, Outcome, RunId, Usd};
 use dice::Dice;
 use laws::Laws;
-use people::wish;
+use people::{speaker, wish};
 use world::{Performed, World};
 
 const SEEDS: u64 = 10_000;
@@ -195,7 +195,8 @@ impl Simulation {
         };
         let command = self.sent[&id].clone();
         let facts = self.scene.facts.len();
-        let reply = self.put(PoolInput::Command { id: id.clone(), command })?;
+        let reply =
+            self.put(PoolInput::Command { id: id.clone(), by: speaker(&command), command })?;
         let Some(reply) = reply else { return Err(format!("{id} got no reply")) };
         if offered && (reply != Ok(CommandReply::Offered) || self.scene.facts.len() != facts) {
             return Err(format!("{id} was repeated and did something: {reply:?}"));

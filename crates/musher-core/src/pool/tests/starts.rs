@@ -2,7 +2,7 @@
 
 use super::scene::{Scene, agent, start};
 use crate::pool::{Action, CommandReply, Fact, PoolCommand, PoolInput, Refusal, Slot};
-use crate::{CommandId, ErrorClass, ErrorInfo, Outcome, RunPhase, SlotId, WorktreeStart};
+use crate::{Actor, CommandId, ErrorClass, ErrorInfo, Outcome, RunPhase, SlotId, WorktreeStart};
 
 #[test]
 fn promise_5_a_thousand_double_starts_give_one_run_and_a_clear_refusal_each() {
@@ -14,7 +14,10 @@ fn promise_5_a_thousand_double_starts_give_one_run_and_a_clear_refusal_each() {
         }
         let replies = ids.map(|id| {
             let id = CommandId::parse(id).unwrap();
-            scene.put(PoolInput::Command { id, command: start("s1", "ada") }).reply.unwrap()
+            scene
+                .put(PoolInput::Command { id, by: Actor::POOL, command: start("s1", "ada") })
+                .reply
+                .unwrap()
         });
         let [Ok(CommandReply::Run(run)), Err(refusal)] = replies else { panic!("{replies:?}") };
         let pair = scene.state.runs[&run].plan.clone();

@@ -8,8 +8,8 @@ use crate::pool::{
     State, decide,
 };
 use crate::{
-    Answer, AskId, BranchRef, ClosedBy, CommandId, ErrorClass, ErrorInfo, FirstPrompt, Outcome,
-    PastRun, RunPhase, RunRef, SessionId, SlotId, Usd,
+    Actor, Answer, AskId, BranchRef, ClosedBy, CommandId, ErrorClass, ErrorInfo, FirstPrompt,
+    Outcome, PastRun, RunPhase, RunRef, SessionId, SlotId, Usd,
 };
 
 /// Where the run `r1` of `ada` on `s1` is. The columns of the table, in their order.
@@ -141,7 +141,6 @@ fn inputs(at: At) -> Vec<PoolInput> {
             ask: ask(),
             answer: Answer::Allow { input: None },
             seen: seen(),
-            from: None,
         },
         PoolCommand::Resume { past: past.clone(), text: None },
         PoolCommand::Retry { past: past.clone() },
@@ -158,7 +157,7 @@ fn inputs(at: At) -> Vec<PoolInput> {
     ];
     let id = CommandId::parse("new").unwrap();
     let said = CommandId::parse("said").unwrap();
-    let command = |command| PoolInput::Command { id: id.clone(), command };
+    let command = |command| PoolInput::Command { id: id.clone(), by: Actor::POOL, command };
     let mut inputs = vec![PoolInput::Begun];
     inputs.extend(commands.map(command));
     inputs.extend([
@@ -263,6 +262,7 @@ fn what_is_on_its_way_to_a_run_is_settled_by_the_runner_or_by_the_end() {
             At::Queued,
             PoolInput::Command {
                 id: CommandId::parse("c").unwrap(),
+                by: Actor::POOL,
                 command: PoolCommand::Stop { run },
             },
             "done: command_undelivered run_ended ~ undelivered",
@@ -277,7 +277,11 @@ fn what_is_on_its_way_to_a_run_is_settled_by_the_runner_or_by_the_end() {
     ];
     for (at, input, expected) in cases {
         let mut scene = scene(at);
-        scene.put(PoolInput::Command { id: said.clone(), command: prompt.clone() });
+        scene.put(PoolInput::Command {
+            id: said.clone(),
+            by: Actor::POOL,
+            command: prompt.clone(),
+        });
         let found = shown(&scene.put(input.clone()));
         assert_eq!(found, expected, "{input:?} when {at:?}");
     }

@@ -6,8 +6,8 @@ use crate::pool::{
     UndeliveredCode,
 };
 use crate::{
-    CommandId, EndWish, Outcome, RunId, RunKind, RunLine, RunPhase, RunRef, SessionId, SlotId,
-    WorktreeStart,
+    Actor, CommandId, EndWish, Outcome, RunId, RunKind, RunLine, RunPhase, RunRef, SessionId,
+    SlotId, WorktreeStart,
 };
 
 fn prompt(run: RunId, text: &str) -> PoolCommand {
@@ -31,7 +31,8 @@ fn what_is_said_before_the_runner_is_up_is_delivered_then_and_in_order() {
     // The ids sort the other way round than they were sent.
     for id in ["z", "a"] {
         let id = CommandId::parse(id).unwrap();
-        let decision = scene.put(PoolInput::Command { id, command: prompt(first, "Go.") });
+        let decision =
+            scene.put(PoolInput::Command { id, by: Actor::POOL, command: prompt(first, "Go.") });
         assert_eq!(decision.reply, Some(Ok(CommandReply::Offered)));
         assert!(decision.actions.is_empty());
     }

@@ -1,7 +1,7 @@
 //! What the driver does with a command.
 
 use musher_core::{
-    Answer, AskId, ClosedBy, CommandId, EventKind, Level, Origin, Outcome, PromptId,
+    Answer, AskId, ClosedBy, CommandId, EventKind, Level, Origin, Outcome, PromptId, Who,
 };
 
 use super::super::port::BackendOrder;
@@ -28,10 +28,15 @@ impl Driver {
                 supported(can.steer, "be steered")?;
                 self.steer(id, text)
             }
-            SessionCommand::Answer { ask, answer, command } => {
+            SessionCommand::Answer { ask, answer, command, who } => {
                 let changed = self.asks.answer(&ask, &answer)?;
                 let grants = matches!(answer, Answer::AllowAlways { rule: Some(_) });
-                self.close_ask(ask, ClosedBy::Person, answer, command);
+                self.close_ask(
+                    ask,
+                    ClosedBy::Person,
+                    answer,
+                    command.map(|command| (command, who)),
+                );
                 if let Some(update) = changed {
                     self.emit(EventKind::Tool(Box::new(update)));
                 }
@@ -190,7 +195,7 @@ impl Driver {
     pub(super) fn unanswered(&mut self, ask: AskId, by: ClosedBy) {
         self.hosted.forget(&ask);
         self.watched.forget(&ask);
-        self.emit(EventKind::AskClosed { ask, by, answer: None, command: None });
+        self.emit(EventKind::AskClosed { ask, by, answer: None, command: None, who: None });
     }
 
     /// Records who closed an ask, then tells the agent.
@@ -199,10 +204,12 @@ impl Driver {
         ask: AskId,
         by: ClosedBy,
         answer: Answer,
-        command: Option<CommandId>,
+        brought: Option<(CommandId, Option<Who>)>,
     ) {
         let told = Some(answer.clone());
-        self.emit(EventKind::AskClosed { ask: ask.clone(), by, answer: told, command });
+        let (command, who) = brought.unzip();
+        let who = who.flatten();
+        self.emit(EventKind::AskClosed { ask: ask.clone(), by, answer: told, command, who });
         if matches!(answer, Answer::DenyAndInterrupt { .. }) {
             self.turns.interrupt();
         }

@@ -9,7 +9,6 @@ use serde_json::Value as Json;
 use utoipa::ToSchema;
 
 use crate::api::Api;
-use crate::api::access::From;
 use crate::api::asks::grant;
 use crate::api::command::CommandReceipt;
 use crate::api::document::CommandHeaders;
@@ -96,7 +95,6 @@ impl TryFrom<AnswerBody> for Answer {
 pub(in crate::api) async fn answer(
     State(api): State<Api>,
     OfAsk(run, ask): OfAsk,
-    From(from): From,
     ChangeRequest { body, terms }: ChangeRequest<AnswerRequest>,
 ) -> Result<CommandReceipt, ProblemReply> {
     let answer = body.answer.try_into()?;
@@ -109,7 +107,7 @@ pub(in crate::api) async fn answer(
         api.check_grant(&run, &ask, rule).await?;
     }
     let (of, asked) = (run.clone(), ask.clone());
-    let refused = match api.wish(Wish::Answer { run, ask, answer, seen, from }, terms).await {
+    let refused = match api.wish(Wish::Answer { run, ask, answer, seen }, terms).await {
         Ok(receipt) => return Ok(receipt),
         Err(problem) => problem,
     };

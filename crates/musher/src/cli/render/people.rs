@@ -41,6 +41,8 @@ pub(crate) struct People {
     /// What is asked and not closed yet, in a few words.
     asks: HashMap<AskId, String>,
     seat: Audience,
+    /// The names of tokens by their ids, to say who has answered.
+    holders: HashMap<String, String>,
 }
 
 /// Where the person sits: before the run itself, or before its log.
@@ -182,7 +184,7 @@ impl People {
             EventKind::ItemsRetracted { why, .. } => self
                 .lines
                 .line(&format!("{YELLOW}↺ the text above was retracted: {}{YELLOW:#}", plain(why))),
-            EventKind::AskClosed { ask, by, answer, .. } => {
+            EventKind::AskClosed { ask, by, answer, who, .. } => {
                 let about = self.asks.remove(ask).unwrap_or_default();
                 match by {
                     ClosedBy::Unattended => self
@@ -191,7 +193,7 @@ impl People {
                     ClosedBy::Deadline => self
                         .lines
                         .line(&format!("{YELLOW}⊘ no answer came in time: {about}{YELLOW:#}")),
-                    ClosedBy::Person => self.answered(answer.as_ref()),
+                    ClosedBy::Person => self.answered(answer.as_ref(), who.as_ref()),
                     ClosedBy::Rule | ClosedBy::Agent | ClosedBy::TurnEnd | ClosedBy::ProcessEnd => {
                         Ok(())
                     }

@@ -25,8 +25,8 @@ impl Performer {
         Ok(match kind {
             DeliveryKind::Prompt => RunCommand::Prompt { text: message()? },
             DeliveryKind::Steer => RunCommand::Steer { text: message()? },
-            DeliveryKind::Answer { ask } => {
-                RunCommand::Answer { ask, answer: self.answer(command)? }
+            DeliveryKind::Answer { ask, who } => {
+                RunCommand::Answer { ask, answer: self.answer(command)?, who }
             }
             DeliveryKind::TakeBack { prompt } => {
                 RunCommand::TakeBack { prompt: prompt.as_str().into() }

@@ -1,5 +1,6 @@
 // An ask where it was put: open, it is answered in place with the keys of the inbox; closed, it says what was answered.
 import { useEffect, useState } from "react";
+import { useWhoWords } from "../../../api/holders";
 import { type Ask, askKey } from "../../../api/words";
 import { onMoved } from "../../../keys/hand";
 import { useLive } from "../../../live/hooks";
@@ -75,12 +76,13 @@ function Pending({ row, words }: { row: AskRow; words: string }) {
 }
 
 function Closed({ row }: { row: AskRow }) {
-  const { by, answer } = row.closed ?? { by: "", answer: null };
+  const { by, who, answer } = row.closed ?? { by: "", who: null, answer: null };
+  const person = useWhoWords(who);
   return (
     <div className="t-asked">
       <Badge tone={decidedTone(answer)}>{decidedWords(answer).toLowerCase()}</Badge>
       <Line text={wanted(row)} />
-      <span className="quiet">by {by === "person" ? "you" : byWords(by)}</span>
+      <span className="quiet">by {by === "person" ? person : byWords(by)}</span>
       {answer?.reason !== undefined && <p className="quiet">{plain(answer.reason)}</p>}
       {answer?.rule !== undefined && <code>{oneLine(answer.rule, 200)}</code>}
       {answer?.replies?.map((reply, at) => (

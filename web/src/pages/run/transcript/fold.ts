@@ -229,7 +229,8 @@ function askClosed(draft: Draft, event: RunEvent): void {
   const row = draft.asks.get(text(event.ask));
   const answer = (event.answer ?? null) as NonNullable<AskRow["closed"]>["answer"];
   if (row) {
-    row.closed = { seq: event.seq, at: event.at, by: text(event.by), answer };
+    const who = (event.who ?? null) as NonNullable<AskRow["closed"]>["who"];
+    row.closed = { seq: event.seq, at: event.at, by: text(event.by), who, answer };
     draft.keyOf.set(event.seq, row.key);
     return;
   }

@@ -1,4 +1,5 @@
 // What a transcript is made of: one row for each thing that people look at, however many events told of it.
+import type { Who } from "../../../api/holders";
 import type { AskBody, RunEvent, Scope } from "../../../api/words";
 import type { Answered } from "../../inbox/settled";
 
@@ -89,7 +90,7 @@ export interface AskRow extends Base {
   deadline: number | null;
   /** Nobody needed to look. */
   settled: boolean;
-  closed: { seq: number; at: number; by: string; answer: Answered | null } | null;
+  closed: { seq: number; at: number; by: string; who: Who | null; answer: Answered | null } | null;
 }
 
 export interface PlanRow extends Base {

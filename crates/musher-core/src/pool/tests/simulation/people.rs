@@ -6,7 +6,7 @@ use super::world::World;
 use crate::pool::tests::scene::{Scene, agent};
 use crate::pool::{PoolCommand, RESTART_ASK};
 use crate::{
-    Answer, AskDigest, AskId, CommandId, PastRun, RunId, RunRef, Sender, ShownAsk, StoryId,
+    Actor, Answer, AskDigest, AskId, CommandId, PastRun, RunId, RunRef, ShownAsk, StoryId, Via, Who,
 };
 
 /// Something that a person might want now.
@@ -107,13 +107,19 @@ fn answer(scene: &Scene, world: &World, dice: &mut Dice) -> Option<PoolCommand> 
     };
     // Some answer what they saw elsewhere, or without a look; the law knows them by their token.
     let logged = AskDigest::new(format!("{run} {ask}"));
-    let (shown, token) = match dice.chance(80) {
-        true => (Some(logged.clone()), "looked"),
-        false => (dice.chance(50).then(|| AskDigest::new("another")), UNSEEN),
+    let shown = match dice.chance(80) {
+        true => Some(logged.clone()),
+        false => dice.chance(50).then(|| AskDigest::new("another")),
     };
     let seen = ShownAsk { shown, logged: Some(logged) };
-    let from = Some(Sender::Token { token: token.into() });
-    Some(PoolCommand::Answer { run, ask, answer, seen, from })
+    Some(PoolCommand::Answer { run, ask, answer, seen })
+}
+
+/// Who gives a command.
+pub(super) fn speaker(command: &PoolCommand) -> Actor {
+    let unseen = matches!(command, PoolCommand::Answer { seen, .. } if !seen.is_this());
+    let token = if unseen { UNSEEN } else { "looked" };
+    Actor { who: Who::Program { token: token.into() }, via: Via::Api }
 }
 
 fn merge(story: StoryId, branch: Option<u32>, dice: &mut Dice) -> PoolCommand {

@@ -255,7 +255,7 @@ impl Runner {
     ) -> Result<Result<(), Undelivered>, String> {
         let refused = |code| Ok(Err(Undelivered { code, message: "no".into() }));
         match kind {
-            DeliveryKind::Answer { ask } => {
+            DeliveryKind::Answer { ask, .. } => {
                 let Some(place) = self.open.iter().position(|open| open == ask) else {
                     return refused(UndeliveredCode::AskClosed);
                 };

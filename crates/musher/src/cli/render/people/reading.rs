@@ -1,8 +1,9 @@
 //! What the reader of a log is told beside what the host of a run sees.
 
+use std::collections::HashMap;
 use std::io;
 
-use musher_core::{Answer, Ask, AskId};
+use musher_core::{Answer, Ask, AskId, Who};
 
 use super::super::super::ask::{described, indented};
 use super::super::super::text::plain;
@@ -10,8 +11,8 @@ use super::{Audience, DIM, People};
 
 impl People {
     /// For the log of this run, which is shown to somebody who was not there.
-    pub(crate) fn reading(run: String) -> Self {
-        Self { seat: Audience::Reader { run }, ..Self::default() }
+    pub(crate) fn reading(run: String, holders: HashMap<String, String>) -> Self {
+        Self { seat: Audience::Reader { run }, holders, ..Self::default() }
     }
 
     /// What was shown piece by piece broke off, so the whole text is shown when it comes.
@@ -45,7 +46,11 @@ impl People {
         self.lines.line(&format!("{}\n  {DIM}{how}{DIM:#}", described(body)))
     }
 
-    pub(super) fn answered(&mut self, answer: Option<&Answer>) -> io::Result<()> {
+    pub(super) fn answered(
+        &mut self,
+        answer: Option<&Answer>,
+        who: Option<&Who>,
+    ) -> io::Result<()> {
         let said = match (&self.seat, answer) {
             (Audience::Host, _) | (_, None) => return Ok(()),
             (_, Some(Answer::Allow { .. })) => "yes".into(),
@@ -63,7 +68,14 @@ impl People {
             }
             (_, Some(Answer::Form { .. })) => "the form was filled in".into(),
         };
-        self.lines.line(&format!("{DIM}› {}{DIM:#}", plain(&said)))
+        let by = match who {
+            Some(Who::Program { token }) => {
+                let name = self.holders.get(token.as_str());
+                name.map_or_else(|| format!(" (by token {token})"), |name| format!(" (by {name})"))
+            }
+            Some(Who::Owner | Who::Run { .. } | Who::Pool | Who::Unknown) | None => String::new(),
+        };
+        self.lines.line(&format!("{DIM}› {}{DIM:#}", plain(&format!("{said}{by}"))))
     }
 
     /// Leaves the terminal as it was found.
