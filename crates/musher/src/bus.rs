@@ -18,6 +18,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use utoipa::ToSchema;
 
+use crate::runner::RunLogs;
 use musher_log::{HeadFile, Wakes, WatchId};
 
 /// Logs that the kernel does not watch for us are looked at this often, and what nobody wants any more is let go.
@@ -34,7 +35,7 @@ pub struct Bus {
 
 #[derive(Debug)]
 struct Shared {
-    runs: PathBuf,
+    logs: RunLogs,
     topics: Mutex<Topics>,
 }
 
@@ -83,7 +84,7 @@ impl Bus {
         let descriptor =
             wakes.as_ref().and_then(|wakes| rustix::io::dup(wakes).ok()).and_then(registered);
         let topics = Topics { by_run: HashMap::new(), by_watch: HashMap::new(), wakes };
-        let shared = Arc::new(Shared { runs, topics: Mutex::new(topics) });
+        let shared = Arc::new(Shared { logs: RunLogs::new(runs), topics: Mutex::new(topics) });
         // Those who wait are tasks too: a thread of its own would be one more to wake before them.
         let listening = TaskTracker::new().spawn(listen(descriptor, shared.clone()));
         Self { shared, _listening: Arc::new(AbortOnDropHandle::new(listening)) }
@@ -91,7 +92,12 @@ impl Bus {
 
     /// The folder of a run.
     pub fn folder(&self, run: RunId) -> PathBuf {
-        self.shared.runs.join(run.to_string())
+        self.shared.logs.folder(run)
+    }
+
+    /// The logs of all runs.
+    pub fn logs(&self) -> &RunLogs {
+        &self.shared.logs
     }
 
     /// Changes whenever the run's log has grown. Look at the log after subscribing, not before.
@@ -200,7 +206,7 @@ impl Topics {
     }
 
     /// Wakes those whose logs nobody watches, and lets go of what nobody waits for.
-    fn sweep(&mut self, runs: &Path) {
+    fn sweep(&mut self, logs: &RunLogs) {
         let Self { by_run, by_watch, wakes } = self;
         by_run.retain(|run, topic| {
             if topic.deltas.receiver_count() == 0 {
@@ -208,7 +214,7 @@ impl Topics {
             }
             if topic.watch.is_none() {
                 // Its folder may have come since.
-                let folder = runs.join(run.to_string());
+                let folder = logs.folder(*run);
                 topic.watch = wakes.as_mut().and_then(|wakes| wakes.watch(&folder).ok());
                 by_watch.extend(topic.watch.map(|id| (id, *run)));
                 topic.has_grown();
@@ -254,7 +260,7 @@ async fn listen(descriptor: Option<AsyncFd<OwnedFd>>, shared: Arc<Shared>) {
             _ = sweep.tick() => {
                 let mut topics = shared.topics();
                 topics.grown();
-                topics.sweep(&shared.runs);
+                topics.sweep(&shared.logs);
             }
             () = readable(descriptor.as_ref()) => shared.topics().grown(),
         }

@@ -2,12 +2,11 @@
 //!
 //! Nothing of a secret is kept for it. Each is read again where it is configured, whenever somebody looks.
 
-use std::path::PathBuf;
-
+use musher_core::RunId;
 use musher_core::pool::SecretPlace;
 use musher_runtime::{Environment, Secrets};
 
-use crate::runner::spec::RunSpec;
+use crate::runner::RunLogs;
 use musher_git::{DiffLimits, GitDiff, LineKind};
 
 /// How much of a branch is looked through.
@@ -18,13 +17,18 @@ const MAX_REPORTED_SECRETS: usize = 100;
 /// How the note of a run begins whose work holds secrets.
 pub const NOTE: &str = "secrets are in the work: ";
 
-/// What must not be seen of the runs in these folders, of the server's environment, and of the server itself.
-pub fn of_runs(environment: &Environment, token: Option<&str>, folders: &[PathBuf]) -> Secrets {
+/// What must not be seen of these runs, of the server's environment, and of the server itself.
+pub fn of_runs(
+    environment: &Environment,
+    token: Option<&str>,
+    logs: &RunLogs,
+    runs: &[RunId],
+) -> Secrets {
     let mut known = environment.known_secrets();
     known.extend(token.map(|token| ("the token of the server".to_owned(), token.to_owned())));
-    for folder in folders {
+    for run in runs {
         // A run whose variables are no longer there has nothing that could be known beyond the rest.
-        if let Ok(spec) = RunSpec::read(folder)
+        if let Ok(spec) = logs.spec(*run)
             && let Ok(session) = spec.session(environment.clone())
         {
             known.extend(session.known_secrets());

@@ -6,8 +6,6 @@ pub(super) mod grant;
 pub(super) mod scopes;
 mod won;
 
-use std::path::Path;
-
 use axum::Json;
 use axum::extract::State;
 use musher_core::pool::{RESTART_ASK, TextKey};
@@ -23,9 +21,9 @@ use super::{Api, Shared};
 use crate::api::runs::change::FileChanges;
 use crate::journal::{AskPhase, AskView, AsksQuery, JournalError, WhichAsks};
 use crate::pool::RunName;
-use crate::runner::spec::RunSpec;
+use crate::runner::RunLogs;
 use crate::secrets;
-use musher_log::{Cursor, LogError, LogRead, LogReader, lines};
+use musher_log::{Cursor, LogError, LogRead, lines};
 
 pub(crate) use digest::ask_digest;
 use won::Won;
@@ -115,9 +113,8 @@ impl AskReply {
     /// Reads in the run's log what is asked. This blocks for a moment.
     pub(super) fn read(ask: AskView, api: &Shared) -> Self {
         // An ask whose log is gone is still an ask.
-        let folder = api.bus.folder(ask.run);
         let opened = match ask.seq {
-            Some(seq) => json(&folder, seq),
+            Some(seq) => json(api, ask.run, seq),
             None => Some(own_ask()),
         };
         let body = opened.as_ref().and_then(|opened| opened.get("body"));
@@ -128,17 +125,17 @@ impl AskReply {
             }
             _ => (None, None, None),
         };
-        let won = Won::of(&ask, answer(&ask, &folder, api), api);
+        let won = Won::of(&ask, answer(&ask, api), api);
         let change = match (&body, ask.state) {
             (Some(Ask::Approval(approval)), AskPhase::Open | AskPhase::Offered)
                 if !approval.edits.is_empty() =>
             {
-                foreseen(&approval.edits, &folder, api)
+                foreseen(&approval.edits, ask.run, api)
             }
             (_, _) => FileChanges::default(),
         };
         let scopes = scopes::of(body.as_ref(), rule.as_ref());
-        let waits = matches!(ask.state, AskPhase::Open).then(|| RunSpec::read(&folder).ok());
+        let waits = matches!(ask.state, AskPhase::Open).then(|| api.bus.logs().spec(ask.run).ok());
         let after = waits.flatten().and_then(|spec| spec.bounds.ask_reminder_ms);
         let after = after.and_then(|after| i64::try_from(after).ok());
         let remind_at = after.map(|after| ask.opened_at.saturating_add(after));
@@ -180,11 +177,11 @@ fn own_ask() -> Value {
 }
 
 /// The answer that an ask got: as the log tells it, or as it was offered.
-fn answer(ask: &AskView, folder: &Path, api: &Shared) -> Option<Answer> {
+fn answer(ask: &AskView, api: &Shared) -> Option<Answer> {
     if ask.state == AskPhase::Open {
         return None;
     }
-    let closed = ask.closed_seq.and_then(|seq| json(folder, seq));
+    let closed = ask.closed_seq.and_then(|seq| json(api, ask.run, seq));
     let closed = closed.and_then(|event| serde_json::from_value(event).ok());
     if let Some(Event { kind: EventKind::AskClosed { answer: Some(answer), .. }, .. }) = closed {
         return Some(answer);
@@ -194,11 +191,11 @@ fn answer(ask: &AskView, folder: &Path, api: &Shared) -> Option<Answer> {
 }
 
 /// What edits would change in the worktree of a run.
-fn foreseen(edits: &[Edit], folder: &Path, api: &Shared) -> FileChanges {
-    match RunSpec::read(folder) {
+fn foreseen(edits: &[Edit], run: RunId, api: &Shared) -> FileChanges {
+    match api.bus.logs().spec(run) {
         Ok(spec) => {
             let token = Some(api.access.owner_token());
-            let secrets = secrets::of_runs(&api.checked.environment, token, &[folder.to_owned()]);
+            let secrets = secrets::of_runs(&api.checked.environment, token, api.bus.logs(), &[run]);
             FileChanges::foreseen(edits, &spec.cwd, &secrets)
         }
         Err(error) => FileChanges { change: None, change_note: Some(error.to_string()) },
@@ -206,18 +203,18 @@ fn foreseen(edits: &[Edit], folder: &Path, api: &Shared) -> FileChanges {
 }
 
 /// One event of a log.
-pub(super) fn event(folder: &Path, seq: u64) -> Result<Option<Event>, LogError> {
-    let line = line(folder, seq)?;
+pub(super) fn event(logs: &RunLogs, run: RunId, seq: u64) -> Result<Option<Event>, LogError> {
+    let line = line(logs, run, seq)?;
     Ok(line.and_then(|line| serde_json::from_slice(&line).ok()))
 }
 
 /// One event of a log with everything that stands in it, or nothing if it cannot be read.
-fn json(folder: &Path, seq: u64) -> Option<Value> {
-    serde_json::from_slice(&line(folder, seq).ok()??).ok()
+fn json(api: &Shared, run: RunId, seq: u64) -> Option<Value> {
+    serde_json::from_slice(&line(api.bus.logs(), run, seq).ok()??).ok()
 }
 
-fn line(folder: &Path, seq: u64) -> Result<Option<Vec<u8>>, LogError> {
-    let end = LogReader::open_last(folder, 0)?;
+fn line(logs: &RunLogs, run: RunId, seq: u64) -> Result<Option<Vec<u8>>, LogError> {
+    let end = logs.open_last(run, 0)?;
     let before = seq.checked_sub(1).map(|seq| Cursor { epoch: end.cursor().epoch, seq });
     let mut line = Vec::new();
     let batch = match end.beside(before)?.read(&mut line, 1)? {

@@ -10,11 +10,10 @@ use crate::secrets;
 impl Api {
     /// What must not be seen of some runs.
     pub(super) async fn secrets(&self, runs: &[RunId]) -> Result<Secrets, ProblemReply> {
-        let folders: Vec<_> = runs.iter().map(|run| self.bus.folder(*run)).collect();
-        let api = self.clone();
+        let (api, runs) = (self.clone(), runs.to_vec());
         let found = self.blocking(move || {
             let token = Some(api.access.owner_token());
-            secrets::of_runs(&api.checked.environment, token, &folders)
+            secrets::of_runs(&api.checked.environment, token, api.bus.logs(), &runs)
         });
         Ok(found.await?)
     }

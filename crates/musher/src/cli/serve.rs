@@ -15,6 +15,7 @@ use crate::config::{self, ProjectConfig};
 use crate::home::{self, Home};
 use crate::journal::Claim;
 use crate::logging::{LogFormat, SAID_IN_WORDS, ServerLog};
+use crate::runner::RunLogs;
 use crate::runner::launch;
 use crate::supervisor::{self, Supervisor};
 use crate::{runtimes, secrets};
@@ -130,7 +131,8 @@ impl Serve {
     fn log(&self, home: &Home, environment: &Environment) -> Result<ServerLog, CliError> {
         let filter = environment.get("RUST_LOG").map(|filter| filter.to_string_lossy());
         let token = home.token().map_err(|error| refused(&error))?;
-        let secrets = secrets::of_runs(environment, Some(token.as_str()), &[]);
+        let secrets =
+            secrets::of_runs(environment, Some(token.as_str()), &RunLogs::new(home.runs()), &[]);
         ServerLog::start(self.log_format, filter.as_deref(), home.path(), secrets).map_err(
             |error| {
                 CliError::hinted(

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::panic::resume_unwind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ use super::mailbox::Mailbox;
 use super::persist::persist;
 use crate::bus::Bus;
 use crate::pool::PoolHandle;
+use crate::runner::RunLogs;
 use crate::runner::link::Link;
-use crate::runner::spec::RunSpec;
 use musher_log::wire::{CommandRefused, FromRunner, PROTOCOL, RunCommand};
 use musher_log::{Lock, LogError, LogRead, LogReader, lines, outcome};
 use musher_os::fail;
@@ -181,19 +181,19 @@ impl Listening {
     fn piece(
         run: RunId,
         listening: Option<Self>,
-        folder: &Path,
+        logs: &RunLogs,
     ) -> (Self, Result<Piece, LogError>) {
-        let begin = || Self { reader: None, ear: EventListener::new(run, lineage(folder)) };
+        let begin = || Self { reader: None, ear: EventListener::new(run, lineage(run, logs)) };
         let mut listening = listening.unwrap_or_else(begin);
-        let piece = listening.read(folder);
+        let piece = listening.read(run, logs);
         (listening, piece)
     }
 
-    fn read(&mut self, folder: &Path) -> Result<Piece, LogError> {
+    fn read(&mut self, run: RunId, logs: &RunLogs) -> Result<Piece, LogError> {
         let Self { reader, ear } = self;
         let open = match reader {
             Some(open) => open,
-            None => match LogReader::open(folder, None) {
+            None => match logs.open(run, None) {
                 // What the pool knows must still be in the log after a loss of power.
                 Ok(open) => reader.insert(open.only_synced()),
                 // The runner has not begun yet.
@@ -421,10 +421,10 @@ impl Attendant {
     /// Reads all that is new. What the pool already knows is heard again for the books, and not told again.
     async fn read(&mut self) -> Result<(), LogError> {
         loop {
-            let (folder, listening) = (self.folder.clone(), self.listening.take());
+            let (logs, listening) = (self.bus.logs().clone(), self.listening.take());
             let run = self.run;
             let (mut listening, piece) =
-                self.apart(move || Listening::piece(run, listening, &folder)).await;
+                self.apart(move || Listening::piece(run, listening, &logs)).await;
             self.over |= listening.ear.over;
             let queued = listening.ear.queued_if_new();
             self.listening = Some(listening);
@@ -489,7 +489,7 @@ fn undelivered(refused: CommandRefused) -> Undelivered {
 }
 
 /// What the session that the run resumed had spent before.
-fn lineage(folder: &Path) -> Lineage {
-    let spec = RunSpec::read(folder).ok();
+fn lineage(run: RunId, logs: &RunLogs) -> Lineage {
+    let spec = logs.spec(run).ok();
     spec.and_then(|spec| spec.resume).map(|resume| resume.lineage).unwrap_or_default()
 }

@@ -49,7 +49,7 @@ impl Watch {
 }
 
 fn look(watch: &ReadModels, runs: &[RunId]) -> HashMap<RunId, u64> {
-    let spec = |run: &RunId| Some((*run, RunSpec::read(&watch.bus.folder(*run)).ok()?));
+    let spec = |run: &RunId| Some((*run, watch.bus.logs().spec(*run).ok()?));
     let specs: Vec<(RunId, RunSpec)> = runs.iter().filter_map(spec).collect();
     if specs.is_empty() {
         return HashMap::new();

@@ -4,15 +4,14 @@ mod fold;
 mod shape;
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use musher_core::RunId;
 
 use super::{Watch, WatchError};
-use crate::runner::spec::RunSpec;
+use crate::runner::RunLogs;
 use fold::Fold;
-use musher_log::{Cursor, LogError, LogRead, LogReader, lines};
+use musher_log::{Cursor, LogError, LogRead, lines};
 pub(crate) use shape::Outline;
 
 /// Runs whose outline is kept, so that the next look reads only what is new.
@@ -48,9 +47,9 @@ impl Outlines {
     }
 }
 
-fn read_on(made: Option<Made>, folder: &Path) -> Result<Made, LogError> {
+fn read_on(made: Option<Made>, logs: &RunLogs, run: RunId) -> Result<Made, LogError> {
     let fresh = || {
-        let spec = RunSpec::read(folder).ok();
+        let spec = logs.spec(run).ok();
         Fold::new(
             spec.and_then(|spec| spec.resume).map(|resume| resume.lineage).unwrap_or_default(),
         )
@@ -59,7 +58,7 @@ fn read_on(made: Option<Made>, folder: &Path) -> Result<Made, LogError> {
         Some(made) => (made.fold, Some(made.to)),
         None => (fresh(), None),
     };
-    let mut reader = LogReader::open(folder, after)?.past_damage();
+    let mut reader = logs.open(run, after)?.past_damage();
     let mut piece = Vec::new();
     loop {
         piece.clear();
@@ -78,11 +77,11 @@ fn read_on(made: Option<Made>, folder: &Path) -> Result<Made, LogError> {
 impl Watch {
     /// The shape of a run as it is now; a run that has no log has an empty one.
     pub(crate) async fn outline(&self, run: RunId) -> Result<Outline, WatchError> {
-        let (made, folder) = (self.outlines.of(run), self.bus.folder(run));
+        let (made, logs) = (self.outlines.of(run), self.bus.logs().clone());
         let outline = self.blocking(move || {
             // Whoever comes meanwhile waits and finds it made.
             let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
-            match read_on(made.take(), &folder) {
+            match read_on(made.take(), &logs, run) {
                 Ok(read) => Ok(made.insert(read).fold.outline()),
                 Err(LogError::Missing { .. }) => Ok(Outline::default()),
                 Err(error) => Err(error),

@@ -4,7 +4,6 @@
 //! open files and the bytes themselves. Whoever is behind reads the log alone until the end is reached.
 
 use std::collections::{HashMap, VecDeque};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
@@ -13,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::frames;
 use crate::bus::Bus;
+use crate::runner::RunLogs;
 use musher_log::{Cursor, LogError, LogRead, LogReader, is_damage, line_kind};
 
 /// How many bytes of a log are read at once.
@@ -45,9 +45,9 @@ impl Tails {
             return tail;
         }
         tails.retain(|_, tail| tail.strong_count() > 0);
-        let (folder, wakes) = (bus.folder(run), bus.wakes(run));
+        let (logs, wakes) = (bus.logs().clone(), bus.wakes(run));
         let large = Arc::clone(&self.large);
-        let tail = Arc::new(LogTail { folder, wakes, newest: Mutex::default(), large });
+        let tail = Arc::new(LogTail { logs, run, wakes, newest: Mutex::default(), large });
         tails.insert(run, Arc::downgrade(&tail));
         tail
     }
@@ -56,7 +56,8 @@ impl Tails {
 /// The tail of one log.
 #[derive(Debug)]
 pub(crate) struct LogTail {
-    folder: PathBuf,
+    logs: RunLogs,
+    run: RunId,
     /// Changes when the log has grown. All followers count the same wakes, because it is held as long as one of them is.
     wakes: watch::Receiver<u64>,
     newest: Mutex<Option<Newest>>,
@@ -123,7 +124,7 @@ impl LogTail {
     fn opened<'a>(&self, newest: &'a mut Option<Newest>) -> Result<&'a mut Newest, LogError> {
         match newest {
             Some(newest) => Ok(newest),
-            none => Ok(none.insert(Newest::open(&self.folder)?)),
+            none => Ok(none.insert(Newest::open(self.logs.open_last(self.run, 1)?)?)),
         }
     }
 
@@ -166,8 +167,8 @@ impl LogTail {
 
 impl Newest {
     /// Stands at the end of the log, having looked at its last event.
-    fn open(folder: &std::path::Path) -> Result<Self, LogError> {
-        let reader = LogReader::open_last(folder, 1)?.past_damage();
+    fn open(end: LogReader) -> Result<Self, LogError> {
+        let reader = end.past_damage();
         let mut newest =
             Self { reader, pieces: VecDeque::new(), kept: 0, over: false, read_at: None };
         newest.advance(0)?;

@@ -13,7 +13,6 @@ use crate::config::ConfigErrors;
 use crate::config::local::LocalError;
 use crate::journal::AskPhase;
 use crate::pool::RunName;
-use crate::runner::spec::RunSpec;
 
 /// A tool rule that a client wrote.
 pub(in crate::api) fn rule(text: &str) -> Result<Rule, ProblemReply> {
@@ -45,7 +44,7 @@ impl Api {
         let (api, rule) = (self.clone(), rule.clone());
         let checked = move || {
             let asked = AskReply::read(view, &api);
-            let spec = RunSpec::read(&api.bus.folder(id));
+            let spec = api.bus.logs().spec(id);
             // A run without a spec has no folder that a rule could speak of.
             let cwd = spec.map_or_else(|_| PathBuf::from("/"), |spec| spec.cwd);
             scopes::check(&asked, &rule, &cwd)

@@ -48,9 +48,9 @@ pub(in crate::api) async fn event_change(
     State(api): State<Api>,
     OfEvent(run, seq): OfEvent,
 ) -> Result<Json<FileChanges>, ProblemReply> {
-    let folder = api.bus.folder(api.run(&run).await?.id);
+    let (id, shared) = (api.run(&run).await?.id, api.clone());
     let found = api.blocking(move || {
-        let event = event(&folder, seq)?;
+        let event = event(shared.bus.logs(), id, seq)?;
         Ok(event.map(|event| FileChanges::said(&edits(event.kind))))
     });
     let found = found.await?.map_err(|error| ProblemReply::from(&error))?;

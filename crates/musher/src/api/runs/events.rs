@@ -80,15 +80,18 @@ pub(in crate::api) async fn events(
         return Err(bad_query("give `before` alone, without `after` and `last`"));
     }
     let run = api.run(&run).await?;
-    let folder = api.bus.folder(run.id);
+    let (run, logs) = (run.id, api.bus.logs().clone());
     let body = api
         .blocking(move || {
             let page = match (params.before, params.last, after) {
-                (Some(before), _, _) => before::page(&folder, before, limit, kinds.as_ref()),
-                (None, Some(last), None) => LogReader::open_last(&folder, last)
-                    .and_then(|it| page(it, limit, kinds.as_ref())),
+                (Some(before), _, _) => logs
+                    .open_last(run, 0)
+                    .and_then(|it| before::page(it, before, limit, kinds.as_ref())),
+                (None, Some(last), None) => {
+                    logs.open_last(run, last).and_then(|it| page(it, limit, kinds.as_ref()))
+                }
                 (None, _, after) => {
-                    LogReader::open(&folder, after).and_then(|it| page(it, limit, kinds.as_ref()))
+                    logs.open(run, after).and_then(|it| page(it, limit, kinds.as_ref()))
                 }
             };
             match page {

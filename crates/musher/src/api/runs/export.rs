@@ -101,8 +101,8 @@ impl Export {
         form: Form,
         place: OwnedSemaphorePermit,
     ) -> Result<Self, ProblemReply> {
-        let folder = api.bus.folder(run.id);
-        let reader = api.blocking(move || match LogReader::open(&folder, None) {
+        let (id, logs) = (run.id, api.bus.logs().clone());
+        let reader = api.blocking(move || match logs.open(id, None) {
             Ok(reader) => Ok(Some(reader.past_damage())),
             // A run that has no log has an empty one.
             Err(LogError::Missing { .. }) => Ok(None),

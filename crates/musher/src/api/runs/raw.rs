@@ -9,7 +9,6 @@ use serde::Deserialize;
 use crate::api::Api;
 use crate::api::problem::ProblemReply;
 use crate::api::request::{OfRun, Params};
-use musher_log::raw;
 
 /// More is not given at once.
 const MAX_RAW_REPLY_BYTES: u64 = 4 * 1024 * 1024;
@@ -41,13 +40,10 @@ pub(in crate::api) async fn raw_output(
     OfRun(run): OfRun,
     Params(params): Params<RawParams>,
 ) -> Result<Response, ProblemReply> {
-    let folder = api.bus.folder(api.run(&run).await?.id);
+    let (run, logs) = (api.run(&run).await?.id, api.bus.logs().clone());
     let len = params.len.unwrap_or(MAX_RAW_REPLY_BYTES).min(MAX_RAW_REPLY_BYTES);
     let wanted = RawRef::new(params.offset, len);
-    let found = api.blocking(move || match folder.is_dir() {
-        true => raw::read(&folder, wanted),
-        false => Ok(Vec::new()),
-    });
+    let found = api.blocking(move || logs.raw(run, wanted));
     let bytes = found.await?.map_err(|error| ProblemReply::from(&error))?;
     let kind = HeaderValue::from_static("application/octet-stream");
     Ok(([(header::CONTENT_TYPE, kind)], bytes).into_response())

@@ -2,8 +2,6 @@
 
 mod matching;
 
-use std::path::Path;
-
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -88,9 +86,9 @@ pub(in crate::api) async fn search(
     let kinds = kinds(params.kinds.as_deref()).unwrap_or_default();
     let matcher = Matcher::new(&words, kinds, params.tool, params.errors == Some(1));
     let limit = params.limit.unwrap_or(PAGE).clamp(1, MAX_SEARCH_HITS);
-    let folder = api.bus.folder(api.run(&run).await?.id);
+    let (id, logs) = (api.run(&run).await?.id, api.bus.logs().clone());
     let after = params.after.unwrap_or(0);
-    let found = api.blocking(move || match look(&folder, after, limit, matcher) {
+    let found = api.blocking(move || match look(logs.open_last(id, 0), after, limit, matcher) {
         // A run that has no log has an empty one.
         Err(LogError::Missing { .. }) => Ok(SearchReply::default()),
         found => found,
@@ -99,12 +97,12 @@ pub(in crate::api) async fn search(
 }
 
 fn look(
-    folder: &Path,
+    end: Result<LogReader, LogError>,
     after: u64,
     limit: usize,
     mut matcher: Matcher,
 ) -> Result<SearchReply, LogError> {
-    let end = LogReader::open_last(folder, 0)?;
+    let end = end?;
     let first = end.first()?.unwrap_or(1);
     // What was cleaned away cannot be looked through.
     let seq = after.max(first - 1).min(end.cursor().seq);

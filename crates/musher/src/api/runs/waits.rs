@@ -9,7 +9,6 @@ use super::super::Api;
 use super::super::command::given_at;
 use crate::bus::QueuedPrompt;
 use crate::journal::{Busy, JournalError, RunView};
-use musher_log::last_written;
 
 /// A live run that has said nothing for so long is told to be quiet.
 const QUIET_RUN_THRESHOLD: Duration = Duration::from_secs(120);
@@ -88,7 +87,7 @@ pub(super) fn quiet_since(run: &RunView, note: Option<&String>, api: &Api) -> Op
     if run.phase != RunPhaseKind::Live || run.open_asks > 0 || note.is_some() {
         return None;
     }
-    let last = last_written(&api.bus.folder(run.id))?;
+    let last = api.bus.logs().last_written(run.id)?;
     let quiet = (api.clock)().saturating_sub(last);
     (u128::try_from(quiet).ok()? >= QUIET_RUN_THRESHOLD.as_millis()).then_some(last)
 }

@@ -71,7 +71,7 @@ impl DemoRun {
     fn read(&mut self, bus: &Bus) -> Result<Vec<Event>, LogError> {
         let reader = match &mut self.reader {
             Some(reader) => reader,
-            None => match LogReader::open(&bus.folder(self.run), None) {
+            None => match bus.logs().open(self.run, None) {
                 Ok(reader) => self.reader.insert(reader),
                 // It has not begun.
                 Err(LogError::Missing { .. }) => return Ok(Vec::new()),

@@ -175,10 +175,9 @@ impl Here {
 
     /// What must not be seen of these runs and of the server. It blocks.
     pub(in crate::supervisor) fn secrets(&self, runs: &[RunId]) -> Result<Secrets, String> {
-        let SupervisorContext { home, environment, .. } = &*self.ground;
-        let folders: Vec<_> = runs.iter().map(|run| home.run(*run)).collect();
+        let SupervisorContext { home, environment, bus, .. } = &*self.ground;
         let token = home.token().map_err(|error| error.to_string())?;
-        Ok(secrets::of_runs(environment, Some(token.as_str()), &folders))
+        Ok(secrets::of_runs(environment, Some(token.as_str()), bus.logs(), runs))
     }
 
     fn remade(&self) -> MutexGuard<'_, BTreeSet<SlotId>> {

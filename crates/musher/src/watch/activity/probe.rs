@@ -1,10 +1,9 @@
 //! Looks at the end of one run's log for the last thing that its agent did.
 
-use std::path::PathBuf;
-
 use musher_core::{Ask, Event, EventKind, ItemBody, RunId, SlotId, ToolUpdate};
 use tokio::sync::watch;
 
+use crate::runner::RunLogs;
 use crate::watch::ReadModels;
 use musher_log::{Cursor, Kinds, LogError, LogRead, LogReader, lines};
 
@@ -22,7 +21,8 @@ const TELLING: [&str; 4] = ["tool", "item_done", "ask_opened", "error"];
 /// Looks at one run.
 #[derive(Debug)]
 pub(super) struct ActivityProbe {
-    folder: PathBuf,
+    logs: RunLogs,
+    run: RunId,
     /// Paths of tools are told as they look from here.
     worktree: String,
     grown: watch::Receiver<u64>,
@@ -40,7 +40,8 @@ impl ActivityProbe {
         let mut grown = watch.bus.wakes(run);
         grown.mark_changed();
         Self {
-            folder: watch.bus.folder(run),
+            logs: watch.bus.logs().clone(),
+            run,
             worktree: format!("{}/", watch.slots.path(slot).to_string_lossy()),
             grown,
             at: None,
@@ -63,13 +64,13 @@ impl ActivityProbe {
     }
 
     fn read(&mut self) -> Result<(), LogError> {
-        let reader = LogReader::open(&self.folder, self.at)?.past_damage();
+        let reader = self.logs.open(self.run, self.at)?.past_damage();
         if self.at.is_some() && !is_far_behind(&reader)? {
             return self.read_on(reader);
         }
         self.last = None;
         for count in FIRST_PROBE_EVENTS {
-            self.read_on(LogReader::open_last(&self.folder, count)?.past_damage())?;
+            self.read_on(self.logs.open_last(self.run, count)?.past_damage())?;
             if self.last.is_some() {
                 break;
             }

@@ -1,7 +1,6 @@
 //! A page that is read backwards: the events that stand before a number, given in their order.
 
 use std::collections::VecDeque;
-use std::path::Path;
 
 use super::{Close, Ends, MAX_SCANNED_BYTES, PAGE_BYTES, PIECE};
 use musher_log::{Cursor, Kinds, LogError, LogRead, LogReader, is_damage, lines};
@@ -9,14 +8,14 @@ use musher_log::{Cursor, Kinds, LogError, LogRead, LogReader, is_damage, lines};
 /// At least so many events are looked at in one stride, so that rare kinds are found in few of them.
 const STRIDE: u64 = 512;
 
-/// The last events before a number.
+/// The last events before a number, found from the end of the log.
 pub(super) fn page(
-    folder: &Path,
+    end: LogReader,
     before: u64,
     limit: usize,
     kinds: Option<&Kinds>,
 ) -> Result<Vec<u8>, LogError> {
-    let reader = LogReader::open_last(folder, 0)?.past_damage();
+    let reader = end.past_damage();
     let ends = Ends::of(&reader)?;
     let epoch = reader.cursor().epoch;
     let (first, last) = (ends.first.unwrap_or(1), ends.last.unwrap_or(0));
