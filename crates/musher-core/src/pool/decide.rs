@@ -17,29 +17,9 @@ use crate::{Actor, CommandId, Sender};
 use answers::GivenAnswer;
 use draft::Draft;
 
-#[cfg(test)]
-pub(super) use draft::BrokenRule;
-
 /// What follows from an input. It is total: whatever comes in whatever state, something sensible follows.
 pub fn decide(state: &State, team: &Team, input: PoolInput, now: i64) -> PoolDecision {
-    conclude(Draft::new(state, team, now), input)
-}
-
-/// The same with one rule broken, so that tests can show that they would notice.
-#[cfg(test)]
-pub(super) fn decide_with(
-    state: &State,
-    team: &Team,
-    input: PoolInput,
-    now: i64,
-    broken: Option<BrokenRule>,
-) -> PoolDecision {
     let mut draft = Draft::new(state, team, now);
-    draft.broken = broken;
-    conclude(draft, input)
-}
-
-fn conclude(mut draft: Draft<'_>, input: PoolInput) -> PoolDecision {
     let mut reply = None;
     match input {
         PoolInput::Begun => draft.look_again(),

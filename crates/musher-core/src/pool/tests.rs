@@ -1,6 +1,7 @@
 //! The promises of the pool, proved on the pure rules.
 
 mod answers;
+mod broken;
 mod money;
 mod records;
 mod restarts;

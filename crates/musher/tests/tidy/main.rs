@@ -173,6 +173,22 @@ fn musher_core_depends_on_nothing_but_serde_serde_json_and_thiserror() {
 }
 
 #[test]
+fn the_rules_of_the_pool_know_nothing_of_tests() {
+    let pool = root().join("crates/musher-core/src/pool");
+    let rules = files(&pool.join("decide")).into_iter().chain([pool.join("decide.rs")]);
+    let mut broken = Vec::new();
+    for path in rules {
+        for (number, line) in numbered(&read(&path)) {
+            if line.contains("test)") {
+                let fix = "play a broken rule in pool/tests/broken.rs instead";
+                broken.push(format!("{}:{number}: {}: {fix}", shown(&path), line.trim()));
+            }
+        }
+    }
+    none(broken);
+}
+
+#[test]
 fn musher_core_touches_no_file_no_clock_no_environment_and_no_process() {
     let outside =
         ["std::fs", "std::env", "std::net", "std::process", "std::thread", "SystemTime", "Instant"];

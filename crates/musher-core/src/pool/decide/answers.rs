@@ -1,6 +1,6 @@
 //! Answers to asks. The runner alone decides whether one counts; the pool offers at most one at a time.
 
-use super::draft::{BrokenRule, Draft};
+use super::draft::Draft;
 use super::{restarts, talk, texts};
 use crate::pool::{
     CommandReply, Delivery, DeliveryKind, Fact, GrantStep, RESTART_ASK, Refusal, TextKey,
@@ -29,7 +29,7 @@ pub(super) fn answer(
     }
     let found = draft.base.runs.get(&run).ok_or(Refusal::NoSuchRun { run })?;
     can_be_answered(draft, run, found, ask)?;
-    was_shown(draft, run, ask, given)?;
+    was_shown(run, ask, given)?;
     let bad = || Refusal::BadText { what: "answer".into(), why: "cannot be written down".into() };
     let json = serde_json::to_string(&given.answer).map_err(|_| bad())?;
     let json = texts::text("answer", json)?;
@@ -55,13 +55,8 @@ pub(super) fn answer(
 }
 
 /// Nobody answers what was not in front of them. What won is told before this.
-pub(super) fn was_shown(
-    draft: &Draft<'_>,
-    run: RunId,
-    ask: &AskId,
-    given: &GivenAnswer,
-) -> Result<(), Refusal> {
-    match given.seen.is_this() || !draft.keeps(BrokenRule::ShownOnly) {
+pub(super) fn was_shown(run: RunId, ask: &AskId, given: &GivenAnswer) -> Result<(), Refusal> {
+    match given.seen.is_this() {
         true => Ok(()),
         false => Err(Refusal::AskNotShown { run, ask: ask.clone() }),
     }
@@ -81,7 +76,6 @@ fn can_be_answered(draft: &Draft<'_>, id: RunId, run: &Run, ask: &AskId) -> Resu
         None | Some(AskState::Open) if ending => Err(Refusal::RunEnding { run }),
         None => Err(Refusal::NoSuchAsk { run, ask: asked }),
         Some(AskState::Open) => Ok(()),
-        Some(AskState::Offered { .. }) if !draft.keeps(BrokenRule::OneAnswer) => Ok(()),
         Some(AskState::Offered { .. } | AskState::Closed { by: ClosedBy::Person }) => {
             Err(Refusal::AlreadyAnswered { run, ask: asked })
         }

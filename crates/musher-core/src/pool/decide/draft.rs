@@ -5,47 +5,6 @@ use std::borrow::Cow;
 use crate::pool::{Action, CommandReply, Fact, PoolDecision, Refusal, State, Team, TextKey};
 use crate::{CommandId, RunId, RunPhase};
 
-/// A rule that tests break on purpose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::pool) enum BrokenRule {
-    /// An agent has one run on a story.
-    OneRun,
-    /// No more runs than there are places.
-    Places,
-    /// A worktree has one run at a time.
-    OneRunPerSlot,
-    /// An ask is offered one answer.
-    OneAnswer,
-    /// An answer belongs to what was shown.
-    ShownOnly,
-    /// An event that was heard before says nothing new.
-    OneHearing,
-    /// Only a live run is handed a command.
-    LiveOnly,
-    /// Lost runs are restarted a few times and no more.
-    RestartBound,
-    /// What a person wanted to end is not restarted.
-    WishHeeded,
-    /// The end of a run is the last word on what was on its way to it.
-    EndSettles,
-    /// What is in the log of a run was delivered to it.
-    TakenCounts,
-    /// A stop before the start keeps the runner from being started.
-    StopBeforeStart,
-    /// Whoever waits is looked at when a place is free.
-    QueueMoves,
-    /// A story with runs is not archived under them.
-    StoryBusy,
-    /// A worktree that nobody has been in is given back.
-    NothingLeft,
-    /// No run starts when the day's money is spent or reserved.
-    DayCap,
-    /// What a run of unknown cost may have spent is gone for the day.
-    UnknownHeld,
-    /// A branch that adds secrets is merged only when the person has said so.
-    SecretsRefused,
-}
-
 /// The facts and actions so far, on top of the state before the input.
 pub(super) struct Draft<'a> {
     /// The state before the input.
@@ -57,8 +16,6 @@ pub(super) struct Draft<'a> {
     folded: usize,
     made: PoolDecision,
     look: bool,
-    #[cfg(test)]
-    pub(super) broken: Option<BrokenRule>,
 }
 
 impl<'a> Draft<'a> {
@@ -71,27 +28,13 @@ impl<'a> Draft<'a> {
             folded: 0,
             made: PoolDecision::default(),
             look: false,
-            #[cfg(test)]
-            broken: None,
         }
-    }
-
-    /// Whether a rule holds; it always does outside of tests.
-    pub(super) fn keeps(&self, rule: BrokenRule) -> bool {
-        #[cfg(test)]
-        let keeps = self.broken != Some(rule);
-        #[cfg(not(test))]
-        let keeps = {
-            let _ = rule;
-            true
-        };
-        keeps
     }
 
     pub(super) fn put(&mut self, fact: Fact) {
         let wants = matches!(fact, Fact::RunQueued { .. });
         let frees = matches!(fact, Fact::RunEnded { .. } | Fact::RunFinished { .. });
-        self.look |= wants || (frees && self.keeps(BrokenRule::QueueMoves));
+        self.look |= wants || frees;
         self.made.facts.push(fact);
     }
 

@@ -1,6 +1,6 @@
 //! How a run ends: because a person wants it, or because it did.
 
-use super::draft::{BrokenRule, Draft};
+use super::draft::Draft;
 use super::{answers, talk};
 use crate::pool::money::outstanding;
 use crate::pool::{
@@ -97,9 +97,7 @@ impl EndedRun {
 /// Ends a run: first the last word on everything that was on its way to it, then the end, then what is left to do.
 pub(super) fn end(draft: &mut Draft<'_>, id: RunId, end: EndedRun) {
     let Some(run) = draft.state().runs.get(&id).cloned() else { return };
-    if draft.keeps(BrokenRule::EndSettles) {
-        settle_all(draft, id);
-    }
+    settle_all(draft, id);
     let EndedRun { outcome, error, seq } = end;
     let session = run.conversation();
     let rest = what_is_left(draft, id, &run);
@@ -120,7 +118,7 @@ fn held(draft: &Draft<'_>, run: &Run, told: Option<u64>) -> Option<UnknownSpendi
     let silent = begun && told.is_none();
     let usd = outstanding(run);
     let known = !silent && run.doubt.is_none();
-    if known || usd.is_zero() || !draft.keeps(BrokenRule::UnknownHeld) {
+    if known || usd.is_zero() {
         return None;
     }
     let lasting = silent || run.doubt == Doubt::Lasting;
@@ -130,12 +128,7 @@ fn held(draft: &Draft<'_>, run: &Run, told: Option<u64>) -> Option<UnknownSpendi
 fn what_is_left(draft: &mut Draft<'_>, id: RunId, run: &Run) -> Option<Action> {
     match run.phase {
         RunPhase::Queued | RunPhase::Finishing { .. } => None,
-        RunPhase::Preparing { slot, .. } | RunPhase::Starting { slot } => {
-            match draft.keeps(BrokenRule::NothingLeft) {
-                true => give_back(draft, slot),
-                false => None,
-            }
-        }
+        RunPhase::Preparing { slot, .. } | RunPhase::Starting { slot } => give_back(draft, slot),
         RunPhase::Live { slot } | RunPhase::Closing { slot } => draft.state().finish(id, slot),
     }
 }

@@ -1,6 +1,6 @@
 //! What was read in a run's log.
 
-use super::draft::{BrokenRule, Draft};
+use super::draft::Draft;
 use super::ending::{EndedRun, end};
 use super::{answers, phases, talk};
 use crate::pool::{Fact, RunReport};
@@ -8,7 +8,7 @@ use crate::{LedgerEntry, RunId, RunPhase};
 
 pub(super) fn heard(draft: &mut Draft<'_>, id: RunId, seq: u64, what: RunReport) {
     let Some(run) = draft.base.runs.get(&id) else { return };
-    let again = seq <= run.cursor && draft.keeps(BrokenRule::OneHearing);
+    let again = seq <= run.cursor;
     // An end counts whatever its number is: a loss of power may take events that became facts, and the end that is
     // written afterwards takes the number of one of them.
     if again && !matches!(what, RunReport::Ended { .. }) {
@@ -46,9 +46,7 @@ pub(super) fn heard(draft: &mut Draft<'_>, id: RunId, seq: u64, what: RunReport)
             answers::closed(draft, id, seq, ask, by, command.as_ref());
         }
         RunReport::Taken { command } => {
-            if draft.keeps(BrokenRule::TakenCounts) {
-                talk::delivered(draft, id, &command, Ok(()));
-            }
+            talk::delivered(draft, id, &command, Ok(()));
         }
         RunReport::Usage { model, entry } => {
             let at = Some(draft.now);

@@ -1,6 +1,6 @@
 //! The way of a run through its phases, as the world reports it.
 
-use super::draft::{BrokenRule, Draft};
+use super::draft::Draft;
 use super::ending::{EndedRun, end};
 use super::restarts;
 use crate::pool::{Action, Fact, Slot};
@@ -9,7 +9,7 @@ use crate::{BranchRef, ErrorInfo, Outcome, RunId, RunPhase, SlotId};
 pub(super) fn prepared(draft: &mut Draft<'_>, id: RunId, head: String) {
     let Some(run) = draft.base.runs.get(&id) else { return };
     let RunPhase::Preparing { slot, .. } = run.phase else { return };
-    if run.wish.is_some() && draft.keeps(BrokenRule::StopBeforeStart) {
+    if run.wish.is_some() {
         end(draft, id, EndedRun::early(Outcome::Stopped));
         return;
     }

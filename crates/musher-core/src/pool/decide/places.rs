@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::draft::{BrokenRule, Draft};
+use super::draft::Draft;
 use super::ending::{EndedRun, end};
 use super::starts::holder;
 use crate::pool::money::{RunBudget, Share};
@@ -17,7 +17,7 @@ pub(super) fn promote(draft: &mut Draft<'_>) {
     if !draft.must_look() {
         return;
     }
-    let cap = draft.team.limits.day_usd.filter(|_| draft.keeps(BrokenRule::DayCap));
+    let cap = draft.team.limits.day_usd;
     let now = draft.now;
     let state = draft.state();
     let mut taken = Taken::of(state);
@@ -40,12 +40,11 @@ pub(super) fn promote(draft: &mut Draft<'_>) {
                 continue;
             }
         };
-        if !taken.has_room(&plan, draft.team.limits) && draft.keeps(BrokenRule::Places) {
+        if !taken.has_room(&plan, draft.team.limits) {
             wait(draft, id, waits, Wait::Place);
             continue;
         }
-        let alone = draft.keeps(BrokenRule::OneRunPerSlot);
-        match choose(draft.state(), &plan, alone) {
+        match choose(draft.state(), &plan) {
             Choice::Wait => wait(draft, id, waits, Wait::Place),
             Choice::Gone(error) => end(draft, id, EndedRun::failed(error)),
             Choice::Take { slot, n, start } => {
@@ -112,7 +111,7 @@ enum Choice {
     Gone(ErrorInfo),
 }
 
-fn choose(state: &State, plan: &RunPlan, alone: bool) -> Choice {
+fn choose(state: &State, plan: &RunPlan) -> Choice {
     let Some(story) = state.stories.get(&plan.story) else {
         let message = format!("story {} is no longer there", plan.story);
         return Choice::Gone(ErrorInfo::new(ErrorClass::Config, message));
@@ -128,12 +127,12 @@ fn choose(state: &State, plan: &RunPlan, alone: bool) -> Choice {
     let own = plan.slot.and_then(|id| Some((id, holder(state.slots.get(&id), &plan.story)?)));
     if let Some((id, busy)) = own {
         return match busy {
-            Some(_) if alone => Choice::Wait,
-            Some(_) | None => keep(state, id),
+            Some(_) => Choice::Wait,
+            None => keep(state, id),
         };
     }
     let mut idle = state.slots_of(&plan.story).filter(|(_, slot)| match slot {
-        Slot::Held { busy, .. } => busy.is_none() || !alone,
+        Slot::Held { busy, .. } => busy.is_none(),
         Slot::Free | Slot::Leaving { .. } => false,
     });
     match idle.next() {

@@ -1,7 +1,7 @@
 //! What was lost is started again by itself, a few times; then a person is asked.
 
 use super::answers::{self, GivenAnswer};
-use super::draft::{BrokenRule, Draft};
+use super::draft::Draft;
 use super::{starts, stories};
 use crate::pool::{
     CommandReply, Fact, Pair, Parked, RESTART_ASK, RESTART_LIMIT, RESTART_WINDOW_MS, Refusal,
@@ -13,7 +13,7 @@ use crate::{
 /// Starts a lost run again, or parks it.
 pub(super) fn restart(draft: &mut Draft<'_>, id: RunId, run: &Run, slot: SlotId) {
     let pair = Pair::of(&run.plan);
-    let wished = run.wish.is_some() && draft.keeps(BrokenRule::WishHeeded);
+    let wished = run.wish.is_some();
     let closed = stories::takes_runs(draft.base, &pair.story).is_err();
     if wished || closed || draft.team.seat(&pair.agent).is_none() {
         return;
@@ -23,7 +23,7 @@ pub(super) fn restart(draft: &mut Draft<'_>, id: RunId, run: &Run, slot: SlotId)
     let recent = draft.base.restarts.get(&pair).map_or(0, |times| {
         times.iter().filter(|then| now.saturating_sub(**then) < RESTART_WINDOW_MS).count()
     });
-    if recent < RESTART_LIMIT || !draft.keeps(BrokenRule::RestartBound) {
+    if recent < RESTART_LIMIT {
         let run = draft.next_run();
         draft.put(Fact::RunQueued { run, plan, command: None, at: now, nonce: None });
     } else {
@@ -53,7 +53,7 @@ pub(super) fn answer(
     given: &GivenAnswer,
 ) -> Result<CommandReply, Refusal> {
     let plan = parked.plan.clone();
-    answers::was_shown(draft, lost, &RESTART_ASK.into(), given)?;
+    answers::was_shown(lost, &RESTART_ASK.into(), given)?;
     let unparked =
         Fact::RunUnparked { run: lost, command: Some(command.clone()), from: given.from.clone() };
     match &given.answer {

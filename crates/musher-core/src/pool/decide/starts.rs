@@ -1,6 +1,6 @@
 //! How a person gets a run: started, resumed, retried or forked.
 
-use super::draft::{BrokenRule, Draft};
+use super::draft::Draft;
 use super::{restarts, stories, texts};
 use crate::pool::{CommandReply, Fact, Pair, Refusal, Seat, Slot, Team, TextKey};
 use crate::{
@@ -156,11 +156,11 @@ pub(super) fn seat<'a>(team: &'a Team, agent: &AgentName) -> Result<&'a Seat, Re
 /// That an agent has no run on a story, forks aside.
 pub(super) fn alone(draft: &Draft<'_>, pair: &Pair) -> Result<(), Refusal> {
     match draft.base.main_run(pair) {
-        Some(run) if draft.keeps(BrokenRule::OneRun) => {
+        Some(run) => {
             let Pair { story, agent } = pair.clone();
             Err(Refusal::AlreadyRunning { run, story, agent })
         }
-        Some(_) | None => Ok(()),
+        None => Ok(()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What becomes of a story: added, edited, done, reopened, archived, merged.
 
-use super::draft::{BrokenRule, Draft};
+use super::draft::Draft;
 use super::{restarts, texts};
 use crate::pool::{
     Action, CommandReply, Fact, PendingMerge, Refusal, SecretCheck, SecretPlace, Slot, State,
@@ -129,7 +129,7 @@ pub(super) fn searched(
     };
     let (command, story) = (command.clone(), story.clone());
     let refusal = match result {
-        Ok(places) if places.is_empty() || !draft.keeps(BrokenRule::SecretsRefused) => {
+        Ok(places) if places.is_empty() => {
             let (n, check) = (branch.n, SecretCheck::Clean);
             draft.put(Fact::MergeStarted { command: command.clone(), story, branch: n, check });
             return merge_in_turn(draft, &command);
@@ -209,7 +209,7 @@ pub(super) fn takes_runs(state: &State, story: &StoryId) -> Result<(), Refusal> 
 
 fn idle(draft: &Draft<'_>, story: &StoryId) -> Result<(), Refusal> {
     let runs: Vec<_> = draft.base.runs_of(story).map(|(run, _)| run).collect();
-    match runs.is_empty() || !draft.keeps(BrokenRule::StoryBusy) {
+    match runs.is_empty() {
         true => Ok(()),
         false => Err(Refusal::StoryBusy { story: story.clone(), runs }),
     }

@@ -1,6 +1,6 @@
 //! What is said to a run: prompts, steers and interrupts, and what the runner made of them.
 
-use super::draft::{BrokenRule, Draft};
+use super::draft::Draft;
 use super::{answers, starts, texts};
 use crate::pool::{
     Action, CommandReply, DeliveryKind, Fact, Refusal, TextKey, Undelivered, UndeliveredCode,
@@ -115,8 +115,7 @@ pub(super) fn hand_over(
     command: CommandId,
     kind: DeliveryKind,
 ) {
-    let live = matches!(run.phase, RunPhase::Live { .. });
-    if live || !draft.keeps(BrokenRule::LiveOnly) {
+    if matches!(run.phase, RunPhase::Live { .. }) {
         draft.act(Action::Deliver { run: id, command, kind });
     }
 }

@@ -1,9 +1,9 @@
 //! A pool for tests: one state, one team, and a short way to say what happens to it.
 
-use crate::pool::decide::{BrokenRule, decide_with};
+use super::broken::{BrokenRule, decide_broken};
 use crate::pool::{
     CommandReply, Fact, PoolCommand, PoolDecision, PoolInput, PoolLimits, Refusal, RunReport, Seat,
-    State, Team,
+    State, Team, decide,
 };
 use crate::{
     Actor, AgentName, BranchRef, CommandId, Outcome, PastRun, RunId, SessionId, ShownAsk, SlotId,
@@ -46,7 +46,10 @@ impl Scene {
 
     /// Decides, and folds what was decided.
     pub(super) fn put(&mut self, input: PoolInput) -> PoolDecision {
-        let decision = decide_with(&self.state, &self.team, input, self.now, self.broken);
+        let decision = match self.broken {
+            None => decide(&self.state, &self.team, input, self.now),
+            Some(rule) => decide_broken(&self.state, &self.team, input, self.now, rule),
+        };
         for fact in &decision.facts {
             if let Fact::RunEnded { run, outcome, .. } = fact
                 && let Some(found) = self.state.runs.get(run)

@@ -7,8 +7,8 @@ mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::broken::BrokenRule;
 use super::scene::{Scene, team};
-use crate::pool::decide::BrokenRule;
 use crate::pool::{
     Action, CommandReply, DAY_MS, PoolCommand, PoolInput, Refusal, RunReport, State, Team,
 };
