@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use musher_core::{ErrorClass, ItemBody, Tokens};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value as Json, json};
 
 use super::words;
@@ -15,6 +16,8 @@ use crate::model::wire::{
 };
 
 const NAME: &str = "generate";
+/// What is escaped in a model's name where it is a part of a path.
+const MODEL_NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 /// What stands for a signature where a call came from elsewhere and has none.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
@@ -67,7 +70,7 @@ impl Wire for Generate {
         if config.as_object().is_some_and(|config| !config.is_empty()) {
             body["generationConfig"] = config;
         }
-        let model = escaped(request.model.trim_start_matches("models/"));
+        let model = utf8_percent_encode(request.model.trim_start_matches("models/"), MODEL_NAME);
         Outgoing { path: format!("v1beta/models/{model}:streamGenerateContent?alt=sse"), body }
     }
 
@@ -128,16 +131,6 @@ impl Generate {
         }
         thinking
     }
-}
-
-/// A model's name as a part of a path.
-fn escaped(name: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    let shown = |byte: u8| match plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
-    };
-    name.bytes().map(shown).collect()
 }
 
 /// The history as contents. What a user says in several entries is one content.

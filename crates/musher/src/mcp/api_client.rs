@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::Stream;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde_json::Value as Json;
 
 use musher_client::{ApiProblem, Client, ClientError, Document, StreamFollower, StreamUpdate};
@@ -42,15 +43,6 @@ impl ApiRequest {
 
     /// The request as a path with its parameters. Each step is escaped, so that no name can leave its place.
     pub fn uri(&self) -> String {
-        let escaped = |text: &str| -> String {
-            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~:".contains(&byte);
-            text.bytes()
-                .map(|byte| match plain(byte) {
-                    true => char::from(byte).to_string(),
-                    false => format!("%{byte:02X}"),
-                })
-                .collect()
-        };
         let steps: String = self.path.iter().map(|step| format!("/{}", escaped(step))).collect();
         let mut uri = format!("/api/v1{steps}");
         for (at, (name, value)) in self.query.iter().enumerate() {
@@ -66,6 +58,14 @@ impl ApiRequest {
         self.query.extend(value.map(|value| (name, value.to_string())));
         self
     }
+}
+
+/// What passes as it is in a step of a path and in a value.
+const PLAIN: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':');
+
+fn escaped(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, PLAIN)
 }
 
 /// Why the server did not do something, for a model to read.

@@ -1,5 +1,6 @@
-//! Keeps the product's own words out of the runtime library: whoever embeds it has other flags and other commands.
+//! Keeps the product's own words out of the runtime library, and our own code out of what a library does.
 
+use crate::tables::SHIPPED;
 use crate::{files, none, numbered, read, root, shown};
 
 #[test]
@@ -39,4 +40,23 @@ fn product_word(said: &str) -> Option<&'static str> {
     [(flag, "--flag"), (command, "musher"), (section, "[worktree]")]
         .into_iter()
         .find_map(|(found, word)| found.then_some(word))
+}
+
+#[test]
+fn no_text_is_percent_encoded_by_hand() {
+    let mut broken = Vec::new();
+    for path in SHIPPED
+        .iter()
+        .flat_map(|(package, _)| files(&root().join("crates").join(package).join("src")))
+    {
+        for (number, line) in numbered(&read(&path)) {
+            if line.contains("\"%{") && line.contains(":02X}") {
+                broken.push(format!(
+                    "{}:{number}: use `percent_encoding::utf8_percent_encode`",
+                    shown(&path)
+                ));
+            }
+        }
+    }
+    none(broken);
 }
