@@ -61,10 +61,7 @@ test("a queued message is shown as queued, and is taken back before the agent he
   // What was taken back can be written anew.
   await expect(box).toHaveValue("And this not at all");
   await expect(page.getByText("Withdrawn before the agent got it")).toBeVisible();
-  // The next turn is short, and the run may have ended with it before the reply comes.
-  await server.ask("POST", `/runs/${run}/interrupt`, {}).catch((error: Error) => {
-    expect(error.message).toContain("it ended before it said that it had this");
-  });
+  await server.ask("POST", `/runs/${run}/interrupt`, {});
   await expect(page.getByText("You said: Say this later")).toBeVisible();
   await expect(queued).toHaveCount(0);
   await server.over(run);

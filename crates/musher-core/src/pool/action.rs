@@ -43,6 +43,8 @@ pub struct Assignment {
     pub branch: BranchRef,
     /// How far the slot has come, and so whether its setup is still to be run.
     pub wear: Wear,
+    /// Prompts that were given before it began, in their order; they wait in it from its start.
+    pub pending: Vec<CommandId>,
 }
 
 /// Something to be done in the world. Doing it twice does it once. An action carries all that the state knows about it, so

@@ -1,7 +1,10 @@
 //! What a server that begins again must do: every action that has not been answered, from the state alone.
 
-use crate::pool::{Action, Assignment, SecretCheck, Slot, State, Wear};
+use crate::pool::{Action, Assignment, DeliveryKind, SecretCheck, Slot, State, Wear};
 use crate::{BranchRef, CommandId, Run, RunId, RunPhase, RunPlan, SlotId};
+
+/// More prompts than this do not go into the file that a runner is started with.
+const MAX_PROMPTS_AT_START: usize = 64;
 
 impl State {
     /// Every action that is still to be taken. To watch the runners and logs of runs is the loop's own duty.
@@ -58,7 +61,15 @@ impl State {
             slot,
             branch,
             wear,
+            pending: self.prompts_before(id),
         }))
+    }
+
+    /// The prompts that a run begins with. What is beyond the bound is handed to it when it is live.
+    fn prompts_before(&self, run: RunId) -> Vec<CommandId> {
+        let deliveries = self.deliveries_to(run).into_iter();
+        let prompts = deliveries.filter(|(_, it)| matches!(it.kind, DeliveryKind::Prompt));
+        prompts.map(|(command, _)| command.clone()).take(MAX_PROMPTS_AT_START).collect()
     }
 
     /// To commit what a run left in its worktree.

@@ -106,6 +106,9 @@ impl FilesSpec {
 pub struct SpecPrompt {
     pub id: PromptId,
     pub text: String,
+    /// Its sender has not heard yet that the run has it. If the run's log does not tell of it either, it never had it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offered: bool,
 }
 
 /// Instructions beside the prompt.
@@ -217,7 +220,7 @@ impl RunSpec {
         let model_options = self.model_options.options(&environment)?;
         let millis = |ms: Option<u64>| ms.map(Duration::from_millis);
         let mut spec = SessionSpec::new(self.prompt.clone(), self.cwd.clone(), environment);
-        let waiting = |SpecPrompt { id, text }: SpecPrompt| PendingPrompt { id, text };
+        let waiting = |SpecPrompt { id, text, .. }: SpecPrompt| PendingPrompt { id, text };
         spec.pending = self.pending.iter().cloned().map(waiting).collect();
         spec.model.clone_from(&self.model);
         spec.model_options = model_options;

@@ -68,7 +68,7 @@ impl SupervisorContext {
         files: FilesSpec,
         mark: String,
     ) -> Result<RunSpec, ErrorInfo> {
-        let Assignment { run, nonce, plan, budget, slot, branch, .. } = to;
+        let Assignment { run, nonce, plan, budget, slot, branch, pending, .. } = to;
         let worktree = self.slots.path(*slot);
         let project = self.settings.project();
         let agent = seat(&project, plan)?;
@@ -121,7 +121,7 @@ impl SupervisorContext {
             mark,
             runtime: agent.runtime.clone(),
             prompt,
-            pending: unsaid.pending,
+            pending: [unsaid.pending, self.offered(pending)?].concat(),
             cwd: worktree,
             model,
             model_options: model_options(agent, self.git.root()),

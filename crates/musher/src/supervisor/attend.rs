@@ -1,5 +1,7 @@
 //! Attends one run: reads its log for the pool, speaks to its runner, and notices when the runner is gone.
 
+mod listening;
+
 use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
@@ -7,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use musher_core::pool::{PoolInput, RunReport, Undelivered, UndeliveredCode};
-use musher_core::{CommandId, Lineage, RunId};
+use musher_core::{CommandId, RunId};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinError;
 use tokio::time::Instant;
@@ -16,24 +18,23 @@ use tokio_util::task::TaskTracker;
 use tracing::{debug, error, info, warn};
 
 use super::act::{TRIES, log_lost};
-use super::event_listener::EventListener;
 use super::insist::Insistence;
 use super::mailbox::Mailbox;
 use super::persist::persist;
 use crate::bus::Bus;
 use crate::pool::PoolHandle;
-use crate::runner::RunLogs;
 use crate::runner::link::Link;
+use listening::{Listening, Piece};
 use musher_log::wire::{CommandRefused, FromRunner, PROTOCOL, RunCommand};
-use musher_log::{Lock, LogError, LogRead, LogReader, lines, outcome};
+use musher_log::{Lock, LogError, outcome};
 use musher_os::fail;
 
 /// How often a runner that does not answer is looked for.
 const LOST_RUNNER_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a runner may take to greet before others are heeded again.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(2);
-/// How much of a log is read at a time.
-const PIECE: usize = 256 * 1024;
+/// How long a run that has ended is waited for to reply to what it was told before.
+const LAST_REPLIES_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many logs are read at the same time. A disk that never answers costs these threads and nobody else's.
 const READERS: usize = 8;
 
@@ -134,6 +135,7 @@ async fn attend(shared: &Shared, run: RunId, mailbox: Mailbox) {
         readers,
         listening: None,
         over: false,
+        end: None,
     };
     attendant.work().await;
 }
@@ -159,70 +161,8 @@ struct Attendant {
     listening: Option<Listening>,
     /// The end was heard, or the pool has ended the run.
     over: bool,
-}
-
-/// Where the log is read, and what was understood of it.
-#[derive(Debug)]
-struct Listening {
-    reader: Option<LogReader>,
-    ear: EventListener,
-}
-
-/// What was read at once.
-#[derive(Debug)]
-struct Piece {
-    heard: Vec<(u64, RunReport)>,
-    /// There may be more.
-    more: bool,
-}
-
-impl Listening {
-    /// Reads on, up to a bound. This blocks.
-    fn piece(
-        run: RunId,
-        listening: Option<Self>,
-        logs: &RunLogs,
-    ) -> (Self, Result<Piece, LogError>) {
-        let begin = || Self { reader: None, ear: EventListener::new(run, lineage(run, logs)) };
-        let mut listening = listening.unwrap_or_else(begin);
-        let piece = listening.read(run, logs);
-        (listening, piece)
-    }
-
-    fn read(&mut self, run: RunId, logs: &RunLogs) -> Result<Piece, LogError> {
-        let Self { reader, ear } = self;
-        let open = match reader {
-            Some(open) => open,
-            None => match logs.open(run, None) {
-                // What the pool knows must still be in the log after a loss of power.
-                Ok(open) => reader.insert(open.only_synced()),
-                // The runner has not begun yet.
-                Err(LogError::Missing { .. }) => {
-                    return Ok(Piece { heard: Vec::new(), more: false });
-                }
-                Err(error) => return Err(error),
-            },
-        };
-        let (mut heard, mut buffer, mut bytes) = (Vec::new(), Vec::new(), 0);
-        loop {
-            buffer.clear();
-            match open.read(&mut buffer, PIECE) {
-                Ok(LogRead::Lines(batch)) => {
-                    bytes += batch.lines.len();
-                    heard.extend(lines(&buffer[batch.lines]).filter_map(|line| ear.hear(line)));
-                }
-                // What was read and is gone was never acknowledged; the pool keeps what it heard.
-                Ok(LogRead::Reset { .. }) => continue,
-                Ok(LogRead::End) => return Ok(Piece { heard, more: false }),
-                // What was heard before is told first; the same error comes again.
-                Err(_) if !heard.is_empty() => return Ok(Piece { heard, more: true }),
-                Err(error) => return Err(error),
-            }
-            if bytes >= PIECE {
-                return Ok(Piece { heard, more: true });
-            }
-        }
-    }
+    /// The end as the log tells it. The pool hears it last of all.
+    end: Option<(u64, RunReport)>,
 }
 
 impl Attendant {
@@ -246,6 +186,10 @@ impl Attendant {
                 self.bus.set_note(self.run, Some(cause));
             }
             if self.over {
+                self.hear_out(&mut link).await;
+                if let Some((seq, what)) = self.end.take() {
+                    self.tell(PoolInput::Heard { run: self.run, seq, what }).await;
+                }
                 return;
             }
             tokio::select! {
@@ -437,11 +381,27 @@ impl Attendant {
                 if seq > self.cursor || matches!(what, RunReport::Ended { .. }) {
                     fail::point("before_heard");
                     self.cursor = seq;
+                    if matches!(what, RunReport::Ended { .. }) {
+                        self.end = Some((seq, what));
+                        continue;
+                    }
                     self.tell(PoolInput::Heard { run: self.run, seq, what }).await;
                 }
             }
             if !more {
                 return Ok(());
+            }
+        }
+    }
+
+    /// Hears what the runner replied before its end. The log is often read first, and then the sender of a command that was
+    /// carried out would be told that it was not.
+    async fn hear_out(&mut self, link: &mut Option<Link>) {
+        let until = Instant::now() + LAST_REPLIES_TIMEOUT;
+        while link.is_some() && !self.mailbox.waiting().is_empty() {
+            match tokio::time::timeout_at(until, next(link)).await {
+                Ok(Some(said)) => self.heard(said).await,
+                Ok(None) | Err(_) => return,
             }
         }
     }
@@ -488,8 +448,5 @@ fn undelivered(refused: CommandRefused) -> Undelivered {
     Undelivered { code, message: refused.message }
 }
 
-/// What the session that the run resumed had spent before.
-fn lineage(run: RunId, logs: &RunLogs) -> Lineage {
-    let spec = logs.spec(run).ok();
-    spec.and_then(|spec| spec.resume).map(|resume| resume.lineage).unwrap_or_default()
-}
+#[cfg(test)]
+mod tests;

@@ -36,7 +36,8 @@ impl SupervisorContext {
         });
         let mut ids: Vec<PromptId> = Vec::new();
         // What waited from its start may not have come as far as its log.
-        let inherited = spec.pending.into_iter().map(|prompt| prompt.id);
+        let known = spec.pending.into_iter().filter(|prompt| !prompt.offered);
+        let inherited = known.map(|prompt| prompt.id);
         for id in inherited.filter(|id| !ends.begun.contains(id)).chain(ends.unbegun) {
             if !ids.contains(&id) {
                 ids.push(id);
@@ -45,10 +46,21 @@ impl SupervisorContext {
         let mut pending = Vec::new();
         for id in ids {
             if let Some(text) = self.message(&id)? {
-                pending.push(SpecPrompt { id, text });
+                pending.push(SpecPrompt { id, text, offered: false });
             }
         }
         Ok(UnheardPrompts { opening, pending })
+    }
+
+    /// Prompts that were given to a run before it began. One whose text was erased is refused when it is handed over.
+    pub(super) fn offered(&self, prompts: &[CommandId]) -> Result<Vec<SpecPrompt>, ErrorInfo> {
+        let mut pending = Vec::new();
+        for command in prompts {
+            if let Some(text) = self.text(&TextKey::Message(command.clone()))? {
+                pending.push(SpecPrompt { id: command.as_str().into(), text, offered: true });
+            }
+        }
+        Ok(pending)
     }
 
     /// What a person said under this name: the log has it cut and masked, the journal has it as it was. What a run

@@ -88,8 +88,8 @@ async fn a_message_to_a_run_that_has_not_begun_is_shown_as_queued_and_can_be_tak
     let server = project.serve().await;
     let (_, first) = server.begin("[[work ask=go]]").await;
     server.until_ask(&first).await;
-    // It works for long enough that what waits for it is delivered before its end.
-    let (_, second) = server.begin("[[work lines=40 every_ms=50]]").await;
+    // It ends as soon as it has begun, and what waits for it is said all the same.
+    let (_, second) = server.begin("[[work lines=1]]").await;
     let (one, two) = ("[[work lines=1]] one", "[[work lines=1]] two");
     leave(&server, &second, one).await;
     leave(&server, &second, two).await;
@@ -114,15 +114,13 @@ async fn a_message_to_a_run_that_has_not_begun_is_shown_as_queued_and_can_be_tak
     server.post(&format!("/runs/{first}/stop"), &json!({})).await;
     let over = server.until_over(&second).await;
     assert_eq!((&over["outcome"], over.get("queued")), (&json!("completed"), None), "{over:#}");
-    let told = project.events(&second).into_iter().filter_map(|event| match event.kind {
-        EventKind::UserMessage { text, .. } => Some(text),
+    let events = project.events(&second);
+    let told = events.iter().filter_map(|event| match &event.kind {
+        EventKind::UserMessage { text, .. } => Some(text.as_str()),
         _ => None,
     });
-    let told: Vec<String> = told.collect();
-    assert!(
-        told.iter().any(|text| text == one) && !told.iter().any(|text| text == two),
-        "{told:?}"
-    );
+    let told: Vec<&str> = told.collect();
+    assert!(told.contains(&one) && !told.contains(&two), "{told:?}");
     assert!(project.cli(&["take-back", &second]).await.contains("No messages are queued"));
 }
 
@@ -142,4 +140,31 @@ async fn a_queued_run_says_for_what_it_waits() {
     assert!(project.cli(&["ps"]).await.contains("waits for a free slot"));
     server.post(&format!("/runs/{first}/stop"), &json!({})).await;
     server.until_over(&second).await;
+}
+
+/// What a person said reaches the agent even if no server lives to hand it over.
+#[tokio::test]
+async fn a_message_to_a_run_that_has_not_begun_is_heard_though_the_server_dies_at_its_start() {
+    let project = with_one_slot();
+    let server = project.serve().await;
+    let (_, first) = server.begin("[[work ask=go]]").await;
+    server.until_ask(&first).await;
+    let (_, second) = server.begin("[[work lines=1]]").await;
+    let words = "[[work lines=1]] one";
+    leave(&server, &second, words).await;
+    server.kill();
+    let server = project.serve_with(&["--die-at", "after_spawn"]).await.unwrap();
+    // The server may die before it replies.
+    let _stopped = server.try_post(&format!("/runs/{first}/stop"), &json!({})).await;
+    server.until_dead();
+    let ended = |event: &musher_core::Event| matches!(event.kind, EventKind::SessionEnded(_));
+    while !project.run_folder(&second).exists() || !project.events(&second).iter().any(ended) {
+        tokio::task::yield_now().await;
+    }
+    let said = |event: &musher_core::Event| matches!(&event.kind, EventKind::UserMessage { text, .. } if text == words);
+    assert_eq!(project.events(&second).iter().filter(|it| said(it)).count(), 1, "it is said once");
+    let server = project.serve().await;
+    assert_eq!(server.until_over(&second).await["outcome"], "completed");
+    let feed = server.get(&format!("/runs/{second}/events?last=200")).await;
+    assert_eq!(feed.to_string().matches(words).count(), 1, "{feed:#}");
 }

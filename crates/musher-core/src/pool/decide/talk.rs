@@ -42,7 +42,7 @@ pub(super) fn steer(
 }
 
 /// Takes a prompt back. The runner that holds it decides whether that is still possible; one that waits here for its
-/// runner is simply not delivered.
+/// runner to be started is simply not delivered.
 pub(super) fn take_back(
     draft: &mut Draft<'_>,
     command: &CommandId,
@@ -53,8 +53,8 @@ pub(super) fn take_back(
     let waits_here = draft.base.deliveries.get(&prompt).is_some_and(|delivery| {
         delivery.run == run && matches!(delivery.kind, DeliveryKind::Prompt)
     });
-    let live = matches!(found.phase, RunPhase::Live { .. });
-    if waits_here && !live {
+    let unstarted = matches!(found.phase, RunPhase::Queued | RunPhase::Preparing { .. });
+    if waits_here && unstarted {
         let (code, message) = (UndeliveredCode::Unfit, "it was withdrawn".to_owned());
         settled(draft, run, &prompt, Err(Undelivered { code, message }));
         return Ok(CommandReply::Done);

@@ -220,3 +220,21 @@ fn a_run_whose_first_word_is_its_end_is_started_ended_and_finished() {
     ));
     assert!(matches!(decision.actions[..], [Action::Finish { slot: SlotId(1), .. }]));
 }
+
+#[test]
+fn what_is_said_before_the_start_goes_with_it_and_only_the_runner_gives_it_back_then() {
+    let mut scene = Scene::with_story();
+    let run = scene.start("s1", "ada");
+    scene.reply(prompt(run, "One.")).unwrap();
+    let one = scene.last_command();
+    scene.reply(prompt(run, "Two.")).unwrap();
+    let two = scene.last_command();
+    scene.reply(PoolCommand::Interrupt { run }).unwrap_err();
+    let back = |prompt: &CommandId| PoolCommand::TakeBack { run, prompt: prompt.clone() };
+    assert_eq!(scene.reply(back(&two)), Ok(CommandReply::Done), "nobody has it yet");
+    let decision = scene.put(PoolInput::Prepared { run, head: "abc".into() });
+    let [Action::Spawn(to)] = &decision.actions[..] else { panic!("{decision:?}") };
+    assert_eq!(to.pending.as_slice(), std::slice::from_ref(&one));
+    assert_eq!(scene.state.owed(), decision.actions);
+    assert_eq!(scene.reply(back(&one)), Ok(CommandReply::Offered), "the runner may have it");
+}

@@ -84,6 +84,10 @@ impl Driver {
 
     fn take_prompt(&mut self, id: PromptId, text: String) -> Result<(), CommandError> {
         check_prompt(&text).map_err(CommandError::BadPrompt)?;
+        // What it began with may be sent to it as well; it is said once.
+        if self.spec.pending.iter().any(|pending| pending.id == id) {
+            return Ok(());
+        }
         if !self.state.is_open() {
             return Err(CommandError::Ended);
         }
@@ -153,7 +157,7 @@ impl Driver {
         told && !self.state.is_leaving()
     }
 
-    /// Takes the prompts that an earlier session left.
+    /// Takes the prompts that were given before the session began.
     pub(super) fn hold_pending(&mut self) {
         for PendingPrompt { id, text } in self.spec.pending.clone() {
             self.hold_prompt(id, text);
