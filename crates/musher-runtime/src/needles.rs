@@ -2,6 +2,7 @@
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::memmem::Finder;
+use tracing::error;
 
 /// With more of them than this one closer look is quicker than many quick ones.
 const MAX_SINGLE_SEARCHES: usize = 12;
@@ -10,7 +11,12 @@ const MAX_SINGLE_SEARCHES: usize = 12;
 /// fast: there may be a thousand runners, and each has two.
 pub(crate) fn automaton(patterns: &[String]) -> Option<AhoCorasick> {
     let kind = (patterns.len() <= MAX_SINGLE_SEARCHES).then_some(AhoCorasickKind::ContiguousNFA);
-    AhoCorasick::builder().kind(kind).match_kind(MatchKind::LeftmostLongest).build(patterns).ok()
+    let built =
+        AhoCorasick::builder().kind(kind).match_kind(MatchKind::LeftmostLongest).build(patterns);
+    if let Err(cause) = &built {
+        error!(patterns = patterns.len(), %cause, "secrets cannot be looked for");
+    }
+    built.ok()
 }
 
 /// What is looked for.

@@ -7,6 +7,7 @@ mod stream;
 use std::time::Duration;
 
 use musher_core::{ErrorClass, ErrorInfo, EventKind, HintCode, Level, RateLimit};
+use tracing::warn;
 use uuid::Uuid;
 
 use super::agent::ModelAgent;
@@ -101,6 +102,16 @@ impl ModelAgent {
                 return Err(WaitBroken::Failed(self.advised(*refusal.error)));
             }
             tries += 1;
+            // What a provider says may hold anything, and is in the record of the session alone.
+            warn!(
+                session.id = %self.history.session,
+                attempt = tries,
+                attempts = most,
+                class = ?refusal.error.class,
+                status = refusal.error.http,
+                ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+                "model call failed, trying again"
+            );
             self.outbox
                 .event(EventKind::Retry {
                     attempt: tries,

@@ -6,11 +6,12 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use tracing::debug;
 
 use super::mark::RunMark;
 
 /// How often the groups around a new one are made again, because the last one inside them has just gone.
-const TRIES: usize = 8;
+const MAKE_ATTEMPTS: usize = 8;
 
 /// One group, removed when it is dropped, with those around it that hold nothing else.
 #[derive(Debug)]
@@ -35,15 +36,23 @@ impl Cgroup {
         let folder = folder_of(mark)?;
         let around: Vec<PathBuf> =
             folder.ancestors().skip(1).take(mark.way().count() - 1).map(Path::to_owned).collect();
-        let made = (0..TRIES).any(|_| {
+        let made = (1..=MAKE_ATTEMPTS).any(|attempt| {
             for outer in around.iter().rev() {
                 let _already_there = std::fs::create_dir(outer);
             }
-            std::fs::create_dir(&folder).is_ok()
+            let made = std::fs::create_dir(&folder);
+            if let Err(cause) = &made {
+                debug!(attempt, folder = %folder.display(), %cause, "control group was not made");
+            }
+            made.is_ok()
         });
         let group = made.then_some(Self { folder, around })?;
         // A group that cannot be entered is of no use, and dropping it takes it away.
-        group.entrance().is_some().then_some(group)
+        let entered = group.entrance().is_some();
+        if !entered {
+            debug!(folder = %group.folder.display(), "control group cannot be entered");
+        }
+        entered.then_some(group)
     }
 
     /// A group that a process which is gone has made.

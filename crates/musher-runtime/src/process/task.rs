@@ -13,6 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tracing::{debug, warn};
 
 use super::cgroup::Cgroup;
 use super::child::AgentChild;
@@ -240,7 +241,10 @@ impl LinuxTask {
                         Ok(Some(status)) => status.into(),
                         Ok(None) => continue,
                         // The host takes in all its children, so nobody can know how this one ended.
-                        Err(_) => Status { code: None, signal: None },
+                        Err(error) => {
+                            warn!(pid = self.child.id(), cause = %error, "exit status of an agent is unknown");
+                            Status { code: None, signal: None }
+                        }
                     };
                     self.input = None;
                     self.step =
@@ -347,7 +351,8 @@ impl LinuxTask {
                 }
             }
             // The reader is gone; its exit is what matters.
-            Err(_) => {
+            Err(error) => {
+                debug!(pid = self.child.id(), cause = %error, "agent takes no more input");
                 self.input = None;
                 self.writes.clear();
             }
@@ -415,14 +420,12 @@ impl LinuxTask {
             let survivors = guard.0.as_mut().map(ProcessTree::kill).unwrap_or_default();
             (guard.release(), survivors)
         });
-        match swept.await {
-            Ok((tree, survivors)) => {
-                self.tree = tree;
-                survivors
-            }
-            // The runtime is shutting down, and the guard has ended the tree.
-            Err(_) => Vec::new(),
-        }
+        // Otherwise the runtime is shutting down, and the guard has ended the tree.
+        let swept =
+            swept.await.inspect_err(|cause| warn!(%cause, "sweep after an agent was cut short"));
+        let Ok((tree, survivors)) = swept else { return Vec::new() };
+        self.tree = tree;
+        survivors
     }
 }
 

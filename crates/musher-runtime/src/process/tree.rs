@@ -12,6 +12,7 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, pidfd_open,
     pidfd_send_signal, waitid, waitpid,
 };
+use tracing::warn;
 
 use super::cgroup::Cgroup;
 use super::mark::RunMark;
@@ -105,7 +106,11 @@ impl ProcessTree {
             // In the middle of an exec a process shows no mark, so one empty look proves nothing.
             empty = if members.is_empty() { empty + 1 } else { 0 };
             if empty == 2 || Instant::now() > deadline {
-                return members.iter().map(|member| member.id.pid).collect();
+                let survivors: Vec<i32> = members.iter().map(|member| member.id.pid).collect();
+                if !survivors.is_empty() {
+                    warn!(pids = ?survivors, "processes of an agent could not be killed");
+                }
+                return survivors;
             }
             members.iter().for_each(|member| send(member.id, Signal::KILL));
             std::thread::sleep(KILL_POLL_INTERVAL);

@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::error;
 
 use super::asks::SessionAsks;
 use super::ending::{self, Ending};
@@ -282,6 +283,7 @@ impl Driver {
                 Wake::Signals(Some(batch)) => self.hear(batch),
                 Wake::Signals(None) => {
                     let ended = (&mut running.backend).await.unwrap_or_else(|panic| {
+                        error!(runtime = self.profile.name, "runtime broke");
                         let message = format!("the runtime broke: {panic}");
                         BackendEnd::failed(ErrorInfo::new(ErrorClass::Internal, message))
                     });

@@ -7,6 +7,7 @@ use std::time::Duration;
 use musher_core::{Answer, Approval, Ask, Edit, Rule, ToolKind};
 use serde_json::json;
 use tokio::sync::oneshot;
+use tracing::warn;
 
 use super::driver::{Backend, BackendProfile};
 use super::port::{Attempt, BackendEnd, ProjectFilesMode, StartStep};
@@ -103,8 +104,16 @@ async fn look(attempt: &Attempt, files: &'static [ProjectFile]) -> Snapshot {
     let folder = attempt.spec.cwd.clone();
     let looking = tokio::task::spawn_blocking(move || Snapshot::of_folder(&folder, files));
     match tokio::time::timeout(FILE_SCAN_TIMEOUT, looking).await {
+        Ok(Ok(Ok(seen))) => seen,
         // A folder that cannot be opened lets no agent start in it either.
-        Ok(looked) => looked.ok().and_then(Result::ok).unwrap_or_default(),
+        Ok(Ok(Err(cause))) => {
+            warn!(folder = %attempt.spec.cwd.display(), %cause, "folder of an agent could not be looked through");
+            Snapshot::default()
+        }
+        Ok(Err(cause)) => {
+            warn!(folder = %attempt.spec.cwd.display(), %cause, "folder of an agent could not be looked through");
+            Snapshot::default()
+        }
         // A disk that does not answer may be mounted below.
         Err(_) => Snapshot::unseen("a folder that could not be looked through in time"),
     }

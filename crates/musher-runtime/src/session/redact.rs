@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use aho_corasick::AhoCorasick;
 use musher_core::{Channel, Delta, Event, EventScope, ItemId};
 use serde_json::Value as Json;
+use tracing::error;
 
 use crate::needles::{Needles, automaton};
 
@@ -179,9 +180,13 @@ impl Redactor {
             serde_json::from_value(value).ok()
         });
         // Only texts were changed, so what was an event still is one.
-        clean.unwrap_or(Event {
-            kind: musher_core::EventKind::Native { name: "redacted".into(), frame: None },
-            ..event
+        clean.unwrap_or_else(|| {
+            error!(
+                seq = event.seq,
+                "event with a secret could not be cleaned, its content is left out"
+            );
+            let kind = musher_core::EventKind::Native { name: "redacted".into(), frame: None };
+            Event { kind, ..event }
         })
     }
 

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
+use tracing::warn;
 
 use super::command::{CommandEnd, ShellCommand, ShellContext};
 use super::input::{clip, parse, spec};
@@ -365,7 +366,10 @@ impl ToolHost for CommandTools {
             self.shop.tasks.wait().await;
             let (mark, containment) = (self.shop.mark.clone(), self.shop.containment);
             let swept = tokio::task::spawn_blocking(move || sweep_own(&mark, containment));
-            swept.await.unwrap_or_default()
+            swept.await.unwrap_or_else(|cause| {
+                warn!(%cause, "sweep after the agent's commands was cut short");
+                Vec::new()
+            })
         })
     }
 }

@@ -6,6 +6,7 @@
 
 mod contract;
 mod keeping;
+mod log_lines;
 mod long;
 mod models;
 mod promises;

@@ -17,6 +17,10 @@ const NO_RETRIES: &[(&str, &str)] = &[
     ("logging/sink.rs", "the log is ending"),
     ("mcp/tool_server.rs", "it sends signs of life"),
     ("musher-log/lock.rs", "it waits for a moment; then the error is told"),
+    ("musher-runtime/process/tree.rs", "it waits for the death of what it has killed"),
+    ("musher-runtime/script/play.rs", "a script says how long it sleeps"),
+    ("musher-runtime/session/driver.rs", "its timer rings at the next deadline"),
+    ("musher-runtime/tools/commands.rs", "an agent waits for the output of its command"),
     ("runner/force.rs", "it waits for the death of what it has killed; then the error is told"),
     ("supervisor.rs", "it looks at the clock and at the journal"),
 ];
@@ -36,7 +40,9 @@ fn server_files() -> impl Iterator<Item = (String, String)> {
         let (package, place) = path_in_crates.split_once("/src/")?;
         let place = match package {
             "musher" => place.to_owned(),
-            "musher-git" | "musher-log" | "musher-os" => format!("{package}/{place}"),
+            "musher-git" | "musher-log" | "musher-os" | "musher-runtime" => {
+                format!("{package}/{place}")
+            }
             _ => return None,
         };
         let aside = place.starts_with("cli") || place.contains("/tests");

@@ -4,6 +4,7 @@ use musher_core::{
     Answer, Ask, AskId, ErrorClass, ErrorInfo, EventKind, EventScope, Level, Outcome,
 };
 use tokio::sync::oneshot;
+use tracing::warn;
 
 use super::super::files;
 use super::super::port::ProjectFilesMode;
@@ -68,7 +69,10 @@ impl Driver {
         let Some((known, settings)) = &self.watched.seen else { return false };
         let files: &[ProjectFile] = self.profile.files;
         // A folder that is gone holds nothing that could be run.
-        let now = Snapshot::of_folder(&self.spec.cwd, files).unwrap_or_default();
+        let now = Snapshot::of_folder(&self.spec.cwd, files).unwrap_or_else(|cause| {
+            warn!(folder = %self.spec.cwd.display(), %cause, "folder of an agent could not be looked through");
+            Snapshot::default()
+        });
         if known.is_same(&now) {
             return false;
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use tracing::warn;
 
 use super::Finder;
 use crate::process::{self, Environment, SECRET_LEN};
@@ -80,11 +81,14 @@ impl SessionSpec {
 
 /// The first line of a small file that is one; whatever else has its name is not waited for.
 fn first_line(path: &Path) -> Option<String> {
-    let kind = std::fs::metadata(path).ok()?;
+    let unread = |cause: &std::io::Error| {
+        warn!(file = %path.display(), %cause, "key file cannot be read, so its key is not looked for");
+    };
+    let kind = std::fs::metadata(path).inspect_err(unread).ok()?;
     if !kind.is_file() || kind.len() > MAX_KEY_FILE_BYTES {
         return None;
     }
-    let text = std::fs::read_to_string(path).ok()?;
+    let text = std::fs::read_to_string(path).inspect_err(unread).ok()?;
     text.lines().next().map(|line| line.trim().to_owned())
 }
 
