@@ -1,9 +1,9 @@
 //! The client of our own HTTP API: one request, one reply, one clear error.
 
+pub mod api;
 mod error;
 mod follow;
 mod sse;
-pub mod views;
 
 use std::borrow::Cow;
 use std::time::Duration;

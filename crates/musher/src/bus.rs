@@ -10,13 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use musher_core::{PromptId, RunId};
-use serde::Serialize;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{broadcast, watch};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
-use utoipa::ToSchema;
 
 use crate::runner::RunLogs;
 use musher_log::{HeadFile, Wakes, WatchId};
@@ -64,10 +62,8 @@ struct Topic {
 }
 
 /// A prompt that waits for the end of the turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = Queued)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueuedPrompt {
-    #[schema(value_type = String)]
     pub id: PromptId,
     pub text: String,
     /// Unix milliseconds.

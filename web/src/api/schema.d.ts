@@ -904,6 +904,7 @@ export interface components {
             text?: string | null;
             title: string;
         };
+        /** @description The token that was just made. */
         AddTokenReply: {
             id: string;
             name: string;
@@ -972,10 +973,25 @@ export interface components {
             /** @description The `digest` of the ask as it was shown to the person who answers. Another one, or none, is refused with 428. */
             shown?: string | null;
         };
-        /** @description An ask, with what it says. */
-        AskNow: components["schemas"]["AskView"] & components["schemas"]["Change"] & {
+        /** @description An ask of a run, with what it says. */
+        AskNow: {
+            agent: string;
+            ask: string;
             /** @description What is asked, as in the event `ask_opened`; absent when the run's log was cleaned away. */
             body?: Record<string, never> | null;
+            /** @description What closed it. */
+            by?: string | null;
+            /**
+             * @description What the act would change in the files as they are now, if it is an open approval of such an act: file by file;
+             *     absent when it changes none, or nobody can tell.
+             */
+            change?: components["schemas"]["FileDiff"][] | null;
+            /** @description Why something of it is missing. */
+            change_note?: string | null;
+            /** Format: int64 */
+            closed_at?: number | null;
+            /** @description The command that carries the answer. */
+            command?: string | null;
             /**
              * Format: int64
              * @description Unix milliseconds after which the default answers.
@@ -983,6 +999,8 @@ export interface components {
             deadline?: number | null;
             /** @description A hash over the run, the ask and its body. An answer carries the digest of what was on the screen as `shown`. */
             digest: string;
+            /** Format: int64 */
+            opened_at: number;
             /**
              * Format: int64
              * @description Unix milliseconds at which the person is reminded of it, while it waits.
@@ -990,36 +1008,27 @@ export interface components {
             remind_at?: number | null;
             /** @description The tool rule that `allow_always` would grant; absent when there is none that is safe. */
             rule?: string | null;
+            run: string;
             /**
              * @description The rules that `allow_always` may grant, from the exact one to the widest. Another rule is taken too, if it covers
              *     what is asked.
              */
             scopes?: components["schemas"]["ScopeNow"][];
-            won?: components["schemas"]["Won"] | null;
-        };
-        /**
-         * @description Where an ask is.
-         * @enum {string}
-         */
-        AskPhase: "open" | "offered" | "answered" | "closed";
-        /** @description An ask. What it asks is told by the event `seq` of the run's log; the pool's own ask has none. */
-        AskView: {
-            agent: string;
-            ask: string;
-            /** @description What closed it. */
-            by?: string | null;
-            /** Format: int64 */
-            closed_at?: number | null;
-            /** @description The command that carries the answer. */
-            command?: string | null;
-            /** Format: int64 */
-            opened_at: number;
-            run: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The event of the run's log that tells what is asked; the pool's own ask has none.
+             */
             seq?: number | null;
             state: components["schemas"]["AskPhase"];
             story: string;
+            won?: components["schemas"]["Won"] | null;
         };
+        /**
+         * @description Where an ask is. A newer server may know more words.
+         * @enum {string}
+         */
+        AskPhase: "open" | "offered" | "answered" | "closed";
+        /** @description Asks, the oldest first. */
         AsksReply: {
             asks: components["schemas"]["AskNow"][];
         };
@@ -1451,7 +1460,7 @@ export interface components {
             /** @description Musher's own version. */
             version: string;
         };
-        /** @description A prompt that waits for the end of the turn. */
+        /** @description A message that an agent was not told yet. */
         Queued: {
             /**
              * Format: int64
@@ -1506,25 +1515,7 @@ export interface components {
             rule: string;
         };
         /** @description A run, with what it waits for outside of itself. */
-        RunNow: components["schemas"]["RunView"] & {
-            lines?: components["schemas"]["LineCount"] | null;
-            /** @description Such as that it is paused because the disk is full, or waits because all slots are busy or the day's cap is reached. */
-            note?: string | null;
-            /**
-             * @description Messages that the agent was not told yet, because a turn or the run itself must come first, in their order; each
-             *     can be taken back until then.
-             */
-            queued?: components["schemas"]["Queued"][];
-            /**
-             * Format: int64
-             * @description Since when a live run has said nothing (Unix milliseconds), if that is minutes ago and it waits for nobody.
-             */
-            quiet_since?: number | null;
-            /** @description Its folder on the server's machine, as long as it is there with what the run made of it. */
-            worktree?: string | null;
-        };
-        /** @description A run. */
-        RunView: {
+        RunNow: {
             agent: string;
             /** @description The branch that it works on. */
             branch?: string | null;
@@ -1542,7 +1533,10 @@ export interface components {
             kind: string;
             /** @description `main`, or `fork` if it stands beside the agent's run. */
             line: string;
+            lines?: components["schemas"]["LineCount"] | null;
             model?: string | null;
+            /** @description Such as that it is paused because the disk is full, or waits because all slots are busy or the day's cap is reached. */
+            note?: string | null;
             /** @description The run that it follows. */
             of?: string | null;
             /**
@@ -1559,8 +1553,18 @@ export interface components {
             prepared_at?: number | null;
             /** @description The head of the words that it began with, where they were a person's own and not the story's. */
             prompt?: string | null;
+            /**
+             * @description Messages that the agent was not told yet, because a turn or the run itself must come first, in their order; each
+             *     can be taken back until then.
+             */
+            queued?: components["schemas"]["Queued"][];
             /** Format: int64 */
             queued_at: number;
+            /**
+             * Format: int64
+             * @description Since when a live run has said nothing (Unix milliseconds), if that is minutes ago and it waits for nobody.
+             */
+            quiet_since?: number | null;
             session?: string | null;
             /** Format: int32 */
             slot?: number | null;
@@ -1572,6 +1576,8 @@ export interface components {
             title?: string | null;
             /** @description `stop` or `kill`, if a person wants it to end. */
             wish?: string | null;
+            /** @description Its folder on the server's machine, as long as it is there with what the run made of it. */
+            worktree?: string | null;
         };
         /** @description A page of runs: those that are not over, then those that are, each the newest first. */
         RunsReply: {
@@ -1705,7 +1711,7 @@ export interface components {
             stories: components["schemas"]["StoryView"][];
         };
         /**
-         * @description Where a story is.
+         * @description Where a story is. A newer server may know more words.
          * @enum {string}
          */
         StoryPhase: "open" | "done" | "archived";
@@ -1781,6 +1787,7 @@ export interface components {
          * @enum {string}
          */
         TokenScope: "full" | "operator";
+        /** @description The tokens that browsers and programs hold. */
         TokensReply: {
             /** @description In the order in which they were made. The one in the state directory is not among them. */
             tokens: components["schemas"]["TokenNow"][];
@@ -1835,6 +1842,7 @@ export interface components {
          * @enum {string}
          */
         UsageBy: "run" | "story" | "agent" | "model" | "day";
+        /** @description What was spent, summed. */
         UsageReply: {
             by: components["schemas"]["UsageBy"];
             rows: components["schemas"]["UsageRow"][];

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use futures_util::{StreamExt as _, stream};
-use musher_client::views::Runs;
+use musher_client::api::Runs;
 use musher_core::{Event, EventKind, ItemBody};
 use musher_log::{LogRead, LogReader, lines};
 use tokio::task::JoinSet;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use musher_client::views::{ApiAsk, ApiAsks, ApiReceipt};
+use musher_client::api::{ApiAsk, ApiAsks, ApiReceipt};
 use musher_core::Ask;
 use serde_json::{Value as Json, json};
 use tokio::task::JoinSet;
@@ -130,7 +130,7 @@ fn is_sent(told: Told) -> anyhow::Result<bool> {
         Told::Yes(ApiReceipt::Sent) => Ok(true),
         // Another one was first, the run has ended, or nobody knows.
         Told::No(problem) if (400..500).contains(&problem.status) => Ok(false),
-        Told::Yes(ApiReceipt::Pending) | Told::Away => Ok(false),
+        Told::Yes(ApiReceipt::Pending { .. }) | Told::Away => Ok(false),
         // The pool's own asks are answered where they are asked.
         Told::Yes(ApiReceipt::Done | ApiReceipt::Queued { .. }) => Ok(true),
         odd @ (Told::Yes(_) | Told::No(_)) => {

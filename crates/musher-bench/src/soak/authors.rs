@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use musher_client::views::{ApiReceipt, ApiStory, Runs};
+use musher_client::api::{ApiReceipt, ApiStory, Runs};
 use serde_json::json;
 
 use super::broken::{Broken, Promise};
@@ -119,7 +119,7 @@ impl Author<'_> {
                 self.world.count("runs gone on with");
                 Ok(run)
             }
-            Told::Yes(ApiReceipt::Pending) | Told::Away => Ok(run),
+            Told::Yes(ApiReceipt::Pending { .. }) | Told::Away => Ok(run),
             Told::No(problem) if (400..500).contains(&problem.status) => {
                 self.world.count("prompts refused");
                 Ok(run)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use musher_client::views::ApiRun;
+use musher_client::api::ApiRun;
 use musher_testkit::books::{Balance, Bill, Books, sum};
 
 use super::broken::{Broken, Promise};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
-use musher_client::views::{ApiRun, ApiStory};
+use musher_client::api::{ApiRun, ApiStoryWhole};
 use musher_core::{Event, EventKind};
 use serde_json::Value as Json;
 
@@ -105,7 +105,7 @@ pub(super) async fn look_for_fresh(world: &World) -> anyhow::Result<()> {
 
 pub(super) async fn story(world: &World, id: &str) -> anyhow::Result<()> {
     let text = world.ledger().stories.get(id).cloned();
-    let found: Option<ApiStory> = world.look(&["stories", id], &[]).await?;
+    let found: Option<ApiStoryWhole> = world.look(&["stories", id], &[]).await?;
     match found {
         Some(found) if found.text == text => Ok(()),
         found => Err(Broken::error(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use musher_client::views::{ApiAsks, ApiRun, Runs};
+use musher_client::api::{ApiAsks, ApiRun, Runs};
 use musher_core::{Event, EventKind};
 
 use super::answers;

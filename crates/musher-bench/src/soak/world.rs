@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use musher_client::views::ApiReceipt;
+use musher_client::api::ApiReceipt;
 use musher_client::{ApiProblem, Client, ClientError};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;

@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail, ensure};
 use musher::runner::spec::RunSpec;
 use musher::{config, runtimes};
 use musher_client::Client;
-use musher_client::views::ApiRun;
+use musher_client::api::ApiRun;
 use musher_log::LogReader;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;

@@ -8,13 +8,12 @@ mod won;
 
 use axum::Json;
 use axum::extract::State;
+use musher_client::api::{ApiAsk, ApiAsks, ApiScope, ApiWon, word};
 use musher_core::pool::{RESTART_ASK, TextKey};
 use musher_core::{Answer, Ask, AskDigest, AskId, Edit, Event, EventKind, Rule, RunId, StoryId};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
-use utoipa::ToSchema;
 
-use self::scopes::ScopeNow;
 use super::problem::ProblemReply;
 use super::request::Params;
 use super::{Api, Shared};
@@ -47,41 +46,46 @@ pub(super) struct AsksParams {
     limit: Option<u32>,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct AsksReply {
-    asks: Vec<AskReply>,
+/// An ask, with what it says.
+#[derive(Debug, Clone)]
+pub(super) struct AskReply {
+    ask: AskView,
+    pub(super) digest: AskDigest,
+    pub(super) body: Option<Ask>,
+    deadline: Option<i64>,
+    pub(super) rule: Option<Rule>,
+    scopes: Vec<ApiScope>,
+    remind_at: Option<i64>,
+    change: FileChanges,
+    won: Option<Won>,
 }
 
-/// An ask, with what it says.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = AskNow)]
-pub(super) struct AskReply {
-    #[serde(flatten)]
-    ask: AskView,
-    /// A hash over the run, the ask and its body. An answer carries the digest of what was on the screen as `shown`.
-    #[schema(value_type = String)]
-    pub(super) digest: AskDigest,
-    /// What is asked, as in the event `ask_opened`; absent when the run's log was cleaned away.
-    #[schema(value_type = Option<Object>)]
-    pub(super) body: Option<Ask>,
-    /// Unix milliseconds after which the default answers.
-    deadline: Option<i64>,
-    /// The tool rule that `allow_always` would grant; absent when there is none that is safe.
-    #[schema(value_type = Option<String>)]
-    pub(super) rule: Option<Rule>,
-    /// The rules that `allow_always` may grant, from the exact one to the widest. Another rule is taken too, if it covers
-    /// what is asked.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    scopes: Vec<ScopeNow>,
-    /// Unix milliseconds at which the person is reminded of it, while it waits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    remind_at: Option<i64>,
-    /// What the act would change in the files as they are now, if it is an open approval of such an act.
-    #[serde(flatten)]
-    change: FileChanges,
-    /// Who answered it, or what closed it; absent while it waits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    won: Option<Won>,
+impl From<AskReply> for ApiAsk {
+    fn from(asked: AskReply) -> Self {
+        let AskReply { ask, digest, body, deadline, rule, scopes, remind_at, change, won } = asked;
+        let won = won.map(|won| ApiWon { by: word(&won.by), who: won.who, answer: won.answer });
+        Self {
+            run: ask.run.to_string(),
+            ask: ask.ask.as_str().to_owned(),
+            story: ask.story.into(),
+            agent: ask.agent.into(),
+            seq: ask.seq,
+            state: word(&ask.state),
+            by: ask.by.as_ref().map(word),
+            command: ask.command.map(|command| command.as_str().to_owned()),
+            opened_at: ask.opened_at,
+            closed_at: ask.closed_at,
+            digest: word(&digest),
+            body,
+            deadline,
+            rule,
+            scopes,
+            remind_at,
+            change: change.change,
+            change_note: change.change_note,
+            won,
+        }
+    }
 }
 
 #[utoipa::path(
@@ -91,12 +95,12 @@ pub(super) struct AskReply {
     operation_id = "asks",
     summary = "What waits for a person, the oldest first",
     params(AsksParams),
-    responses((status = 200, body = AsksReply), ProblemReply)
+    responses((status = 200, body = ApiAsks), ProblemReply)
 )]
 pub(super) async fn asks(
     State(api): State<Api>,
     Params(params): Params<AsksParams>,
-) -> Result<Json<AsksReply>, ProblemReply> {
+) -> Result<Json<ApiAsks>, ProblemReply> {
     let AsksParams { all, run, story, limit } = params;
     let which = match all {
         Some(true) => WhichAsks::All,
@@ -105,8 +109,8 @@ pub(super) async fn asks(
     let query = AsksQuery { which, run, story, limit };
     let found = api.view(move |views| views.asks(&query)).await?;
     let shared = api.clone();
-    let read = move || found.into_iter().map(|ask| AskReply::read(ask, &shared)).collect();
-    Ok(Json(AsksReply { asks: api.blocking(read).await? }))
+    let read = move || found.into_iter().map(|ask| AskReply::read(ask, &shared).into()).collect();
+    Ok(Json(ApiAsks { asks: api.blocking(read).await? }))
 }
 
 impl AskReply {

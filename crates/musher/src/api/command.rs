@@ -3,9 +3,10 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use musher_client::api::ApiReceipt;
+use musher_core::CommandId;
 use musher_core::pool::CommandReply;
-use musher_core::{CommandId, RunId, StoryId};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -14,31 +15,9 @@ use super::problem::ProblemReply;
 use super::request::Terms;
 use crate::pool::{AcceptedCommand, PoolError, Wish};
 
-/// What became of a command. Everything in it is durable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(tag = "status", rename_all = "snake_case")]
-#[schema(as = Receipt)]
-pub(super) enum CommandReceipt {
-    /// A story was added.
-    Added {
-        #[schema(value_type = String)]
-        story: StoryId,
-    },
-    /// A run was queued.
-    Queued {
-        #[schema(value_type = String)]
-        run: RunId,
-    },
-    /// It is done, or there was nothing left to do.
-    Done,
-    /// The run has it.
-    Sent,
-    /// It will be delivered; the facts in the feed with this command will tell what became of it.
-    Pending {
-        #[schema(value_type = String)]
-        command: CommandId,
-    },
-}
+/// What became of a command, as the reply to it.
+#[derive(Debug)]
+pub(super) struct CommandReceipt(pub(super) ApiReceipt);
 
 /// The body of a command that says nothing beyond its path.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -87,27 +66,30 @@ impl Api {
                 let command = pending.command.clone();
                 match tokio::time::timeout(terms.patience, pending.last_word()).await {
                     Ok(reply) => reply?,
-                    Err(_) => return Ok(CommandReceipt::Pending { command }),
+                    Err(_) => {
+                        let command = command.as_str().to_owned();
+                        return Ok(CommandReceipt(ApiReceipt::Pending { command }));
+                    }
                 }
             }
         };
-        Ok(match reply {
-            CommandReply::Story(story) => CommandReceipt::Added { story },
-            CommandReply::Run(run) => CommandReceipt::Queued { run },
-            CommandReply::Sent => CommandReceipt::Sent,
-            CommandReply::Done | CommandReply::Offered => CommandReceipt::Done,
-        })
+        Ok(CommandReceipt(match reply {
+            CommandReply::Story(story) => ApiReceipt::Added { story: story.into() },
+            CommandReply::Run(run) => ApiReceipt::Queued { run: run.to_string() },
+            CommandReply::Sent => ApiReceipt::Sent,
+            CommandReply::Done | CommandReply::Offered => ApiReceipt::Done,
+        }))
     }
 }
 
 impl IntoResponse for CommandReceipt {
     fn into_response(self) -> Response {
-        let status = match &self {
-            Self::Added { .. } | Self::Queued { .. } => StatusCode::CREATED,
-            Self::Done | Self::Sent => StatusCode::OK,
-            Self::Pending { .. } => StatusCode::ACCEPTED,
+        let status = match &self.0 {
+            ApiReceipt::Added { .. } | ApiReceipt::Queued { .. } => StatusCode::CREATED,
+            ApiReceipt::Done | ApiReceipt::Sent => StatusCode::OK,
+            ApiReceipt::Pending { .. } => StatusCode::ACCEPTED,
         };
-        (status, Json(self)).into_response()
+        (status, Json(self.0)).into_response()
     }
 }
 

@@ -108,3 +108,18 @@ impl IntoResponses for ProblemReply {
         [("default".to_owned(), response.into())].into()
     }
 }
+
+/// The document without values that a reader puts in the place of what is missing: a server tells every field.
+pub(super) fn without_defaults(document: OpenApi) -> OpenApi {
+    let told = |mut json: serde_json::Value| {
+        let schemas = json.pointer_mut("/components/schemas")?.as_object_mut()?;
+        for schema in schemas.values_mut() {
+            let fields = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut);
+            for field in fields.into_iter().flat_map(|fields| fields.values_mut()) {
+                field.as_object_mut()?.remove("default");
+            }
+        }
+        serde_json::from_value(json).ok()
+    };
+    serde_json::to_value(&document).ok().and_then(told).unwrap_or(document)
+}

@@ -59,7 +59,7 @@ pub(super) async fn notices(State(api): State<Api>) -> Result<Json<NoticesReply>
     summary = "Acknowledge notices, so that they are not shown again",
     params(CommandHeaders),
     request_body = AcknowledgeRequest,
-    responses((status = 200, body = CommandReceipt), ProblemReply)
+    responses((status = 200, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(super) async fn acknowledge(
     State(api): State<Api>,
@@ -67,7 +67,7 @@ pub(super) async fn acknowledge(
 ) -> Result<CommandReceipt, ProblemReply> {
     let state = state(&api)?;
     let done = api.blocking(move || home::acknowledge(&state, body.through)).await?;
-    done.map(|()| CommandReceipt::Done).map_err(|error| {
+    done.map(|()| CommandReceipt(musher_client::api::ApiReceipt::Done)).map_err(|error| {
         ProblemReply::new(
             StatusCode::INSUFFICIENT_STORAGE,
             "notices_unwritten",

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use musher_client::api::ApiAsk;
 use musher_core::pool::{Refusal, RefusalClass};
 use musher_core::{IdError, StoryId};
 use serde::Serialize;
@@ -145,7 +146,7 @@ impl ProblemReply {
             self.detail = lost;
         }
         // A view is plain data, which can always be written as JSON.
-        self.ask = serde_json::to_value(ask).ok();
+        self.ask = serde_json::to_value(ApiAsk::from(ask.clone())).ok();
         self
     }
 

@@ -134,14 +134,14 @@ fn table() -> OpenApiRouter<Api> {
 
 /// The document that describes every route.
 pub fn openapi() -> OpenApi {
-    table().into_openapi()
+    document::without_defaults(table().into_openapi())
 }
 
 /// The door, ready to be served.
 pub fn router(context: ApiContext) -> Router {
     let (routes, document) = table().split_for_parts();
     // A document of plain data can always be written.
-    let api = Api::new(context, document.to_json().unwrap_or_default());
+    let api = Api::new(context, document::without_defaults(document).to_json().unwrap_or_default());
     let routes = routes
         .fallback(page::page_or_nothing)
         .method_not_allowed_fallback(no_such_method)

@@ -23,15 +23,16 @@ mod waits;
 
 use axum::Json;
 use axum::extract::State;
+use musher_client::api::{ApiRun, Runs, word};
 use musher_core::{AgentName, RunId, StoryId};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::Api;
 use super::problem::ProblemReply;
 use super::request::{OfRun, Params};
-use crate::bus::QueuedPrompt;
-use crate::journal::{LineCount, RunView, RunWait, RunsQuery, WhichRuns};
+use super::usage::spent_now;
+use crate::journal::{RunView, RunWait, RunsQuery, WhichRuns};
 use crate::watch::lines::has_begun;
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -46,7 +47,7 @@ pub(super) struct RunsParams {
     agent: Option<AgentName>,
     /// `live` for those that are not over.
     #[param(inline)]
-    state: Option<WhichRuns>,
+    state: Option<RunsState>,
     /// The `next` of the page before.
     #[param(value_type = Option<String>)]
     before: Option<RunId>,
@@ -54,55 +55,65 @@ pub(super) struct RunsParams {
     limit: Option<u32>,
 }
 
-/// A page of runs: those that are not over, then those that are, each the newest first.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct RunsReply {
-    runs: Vec<RunNow>,
-    /// What to give as `before` for the next page.
-    #[schema(value_type = Option<String>)]
-    next: Option<RunId>,
+/// Which runs are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RunsState {
+    /// Those that are not over, then page by page those that are.
+    All,
+    /// Those that are not over.
+    Live,
 }
 
-/// A run, with what it waits for outside of itself.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct RunNow {
-    #[serde(flatten)]
-    run: RunView,
-    /// Such as that it is paused because the disk is full, or waits because all slots are busy or the day's cap is reached.
-    note: Option<String>,
-    /// Its folder on the server's machine, as long as it is there with what the run made of it.
-    worktree: Option<String>,
-    /// What it changed, as far as that was counted.
-    lines: Option<LineCount>,
-    /// Since when a live run has said nothing (Unix milliseconds), if that is minutes ago and it waits for nobody.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    quiet_since: Option<i64>,
-    /// Messages that the agent was not told yet, because a turn or the run itself must come first, in their order; each
-    /// can be taken back until then.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    queued: Vec<QueuedPrompt>,
-}
-
-impl RunNow {
-    /// The run with what the journal does not know of it. This looks at files, so it blocks for a moment.
-    pub(super) fn new(run: RunView, api: &Api) -> Self {
-        let note = api
-            .bus
-            .note(run.id)
-            .or_else(|| run.wait.as_ref().map(RunWait::note))
-            .or_else(|| waits::slot(&run, api));
-        let note = note.filter(|_| run.ended_at.is_none());
-        let is_over = run.phase.is_over();
-        let worktree = match (run.slot, &run.branch) {
-            (Some(slot), _) if !is_over => Some(api.slots.path(slot)),
-            (Some(slot), Some(branch)) => api.slots.holding(slot, branch),
-            (_, _) => None,
-        };
-        let worktree = worktree.map(|path| path.to_string_lossy().into_owned());
-        let lines = has_begun(&run).then(|| api.lines(run.id, is_over)).flatten();
-        let quiet_since = waits::quiet_since(&run, note.as_ref(), api);
-        let queued = if is_over { Vec::new() } else { waits::queued(&run, api) };
-        Self { run, note, worktree, lines, quiet_since, queued }
+/// The run with what the journal does not know of it. This looks at files, so it blocks for a moment.
+pub(super) fn run_now(run: RunView, api: &Api) -> ApiRun {
+    let note = api
+        .bus
+        .note(run.id)
+        .or_else(|| run.wait.as_ref().map(RunWait::note))
+        .or_else(|| waits::slot(&run, api));
+    let note = note.filter(|_| run.ended_at.is_none());
+    let is_over = run.phase.is_over();
+    let worktree = match (run.slot, &run.branch) {
+        (Some(slot), _) if !is_over => Some(api.slots.path(slot)),
+        (Some(slot), Some(branch)) => api.slots.holding(slot, branch),
+        (_, _) => None,
+    };
+    let lines = has_begun(&run).then(|| api.lines(run.id, is_over)).flatten();
+    let quiet_since = waits::quiet_since(&run, note.as_ref(), api);
+    let queued = if is_over { Vec::new() } else { waits::queued(&run, api) };
+    ApiRun {
+        id: run.id.to_string(),
+        story: run.story.into(),
+        agent: run.agent.into(),
+        title: run.title,
+        model: run.model,
+        kind: run.kind,
+        of: run.of.map(|of| of.to_string()),
+        line: word(&run.line),
+        phase: run.phase,
+        wish: run.wish.as_ref().map(word),
+        slot: run.slot.map(|slot| slot.0),
+        branch: run.branch,
+        head: run.head,
+        session: run.session.map(|session| session.as_str().to_owned()),
+        outcome: run.outcome.as_ref().map(word),
+        error: run.error,
+        commit: run.commit,
+        finish_error: run.finish_error,
+        parked: run.parked,
+        open_asks: run.open_asks,
+        spent: spent_now(run.spent),
+        prompt: run.prompt,
+        queued_at: run.queued_at,
+        prepared_at: run.prepared_at,
+        started_at: run.started_at,
+        ended_at: run.ended_at,
+        note,
+        worktree: worktree.map(|path| path.to_string_lossy().into_owned()),
+        lines,
+        quiet_since,
+        queued,
     }
 }
 
@@ -113,18 +124,22 @@ impl RunNow {
     operation_id = "runs",
     summary = "The runs, those that are not over first",
     params(RunsParams),
-    responses((status = 200, body = RunsReply), ProblemReply)
+    responses((status = 200, body = Runs), ProblemReply)
 )]
 pub(super) async fn runs(
     State(api): State<Api>,
     Params(params): Params<RunsParams>,
-) -> Result<Json<RunsReply>, ProblemReply> {
+) -> Result<Json<Runs>, ProblemReply> {
     let RunsParams { story, agent, state, before, limit } = params;
-    let query = RunsQuery { which: state.unwrap_or_default(), story, agent, before, limit };
+    let which = match state {
+        Some(RunsState::Live) => WhichRuns::Live,
+        Some(RunsState::All) | None => WhichRuns::All,
+    };
+    let query = RunsQuery { which, story, agent, before, limit };
     let page = api.view(move |views| views.runs(&query)).await?;
-    let (shown, next) = (api.clone(), page.next);
-    let read = move || page.runs.into_iter().map(|run| RunNow::new(run, &shown)).collect();
-    Ok(Json(RunsReply { runs: api.blocking(read).await?, next }))
+    let (shown, next) = (api.clone(), page.next.map(|next| next.to_string()));
+    let read = move || page.runs.into_iter().map(|run| run_now(run, &shown)).collect();
+    Ok(Json(Runs { runs: api.blocking(read).await?, next }))
 }
 
 #[utoipa::path(
@@ -134,16 +149,16 @@ pub(super) async fn runs(
     operation_id = "run",
     summary = "A run",
     params(OfRun),
-    responses((status = 200, body = RunNow), ProblemReply)
+    responses((status = 200, body = ApiRun), ProblemReply)
 )]
 pub(super) async fn run(
     State(api): State<Api>,
     OfRun(name): OfRun,
-) -> Result<Json<RunNow>, ProblemReply> {
+) -> Result<Json<ApiRun>, ProblemReply> {
     let found = api.run(&name).await?;
     if has_begun(&found) && !found.phase.is_over() {
         api.want_live_lines(found.id);
     }
     let shown = api.clone();
-    Ok(Json(api.blocking(move || RunNow::new(found, &shown)).await?))
+    Ok(Json(api.blocking(move || run_now(found, &shown)).await?))
 }

@@ -5,38 +5,23 @@ pub(super) mod list;
 pub(super) mod revoke;
 
 use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use musher_client::api::ApiTokenScope;
 
 use super::Api;
 use super::problem::ProblemReply;
 use crate::home::{AccessToken, HeldToken, TokenAccess, TokensError};
 
-/// What a token opens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum TokenScope {
-    /// Everything.
-    Full,
-    /// `/mcp` and nothing else.
-    Operator,
-}
-
-impl From<TokenAccess> for TokenScope {
-    fn from(scope: TokenAccess) -> Self {
-        match scope {
-            TokenAccess::Full => Self::Full,
-            TokenAccess::Operator => Self::Operator,
-        }
+fn scope_now(access: TokenAccess) -> ApiTokenScope {
+    match access {
+        TokenAccess::Full => ApiTokenScope::Full,
+        TokenAccess::Operator => ApiTokenScope::Operator,
     }
 }
 
-impl From<TokenScope> for TokenAccess {
-    fn from(scope: TokenScope) -> Self {
-        match scope {
-            TokenScope::Full => Self::Full,
-            TokenScope::Operator => Self::Operator,
-        }
+fn access_of(scope: ApiTokenScope) -> TokenAccess {
+    match scope {
+        ApiTokenScope::Full => TokenAccess::Full,
+        ApiTokenScope::Operator => TokenAccess::Operator,
     }
 }
 

@@ -9,7 +9,7 @@ use super::open_ask::{AnswerToSend, Chosen, OpenAsks, SeenAsk, send};
 use super::place::PlaceArgs;
 use super::text::plain;
 use super::{CliError, CliExit};
-use musher_client::views::ApiAsk;
+use musher_client::api::ApiAsk;
 
 #[derive(Debug, Args)]
 pub(crate) struct AnswerArgs {

@@ -7,7 +7,7 @@ use super::open_ask::{AnswerToSend, OpenAsks, Which, send};
 use super::place::PlaceArgs;
 use super::text::plain;
 use super::{CliError, CliExit, tell};
-use musher_client::views::ApiAsk;
+use musher_client::api::ApiAsk;
 
 #[derive(Debug, Args)]
 pub(crate) struct Approve {

@@ -1,7 +1,7 @@
 //! `musher asks`: what waits for a person, the oldest first.
 
 use clap::Args;
-use musher_core::{Ask, RuleScope};
+use musher_core::Ask;
 use musher_runtime::now_ms;
 
 use super::open_ask::short;
@@ -10,7 +10,7 @@ use super::run_name::RunNameArg;
 use super::table::{TextTable, Tone};
 use super::text::{plain, visible};
 use super::{CliError, CliExit, age, ask, out, tell};
-use musher_client::views::{ApiAsk, ApiAsks, ApiRun};
+use musher_client::api::{ApiAsk, ApiAsks, ApiRun, ApiScope};
 
 #[derive(Debug, Args)]
 pub(crate) struct AsksArgs {
@@ -119,8 +119,8 @@ fn whole(open: &ApiAsk, now: i64) -> String {
         deadline(open).map(|at| format!(", its default answers {}", age::until(at, now)));
     let what = open.body.as_ref().map(ask::described).unwrap_or_default();
     let always = open.rule.as_ref().map(|rule| {
-        let other = |scope: &&RuleScope| scope.rule != *rule;
-        let scope = |RuleScope { rule, label }: &RuleScope| {
+        let other = |scope: &&ApiScope| scope.rule != *rule;
+        let scope = |ApiScope { rule, label }: &ApiScope| {
             format!("\n    {} ({})", visible(&rule.to_string()), visible(label))
         };
         let others: String = open.scopes.iter().filter(other).map(scope).collect();

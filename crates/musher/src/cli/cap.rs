@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::place::PlaceArgs;
 use super::{CliError, CliExit, money, out, receipt};
-use musher_client::views::{ApiDay, ApiLocalSettings, ApiSpent, ProjectDay};
+use musher_client::api::{ApiDay, ApiLocalSettings, ApiProject, ApiSpent};
 
 #[derive(Debug, Args)]
 pub(crate) struct Cap {
@@ -46,7 +46,7 @@ impl Cap {
                 false => {
                     let ApiLocalSettings { caps, .. } = reply.read()?;
                     out::line(&shown(caps.day_usd))?;
-                    let ProjectDay { day } = client.get(&["project"], &[]).await?.read()?;
+                    let ApiProject { day, .. } = client.get(&["project"], &[]).await?.read()?;
                     out::line(&so_far(&day))?;
                 }
             }
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn what_is_gone_of_the_day_is_told_with_what_may_be() {
         let day =
-            |unknown, held_usd| ApiDay { spent_usd: 0.5, unknown, held_usd, estimated: false };
+            |unknown, held_usd| ApiDay { spent_usd: 0.5, unknown, held_usd, ..ApiDay::default() };
         assert_eq!(so_far(&day(false, 0.0)), "Today: $0.50.");
         let said =
             "Today: ≥ $0.50; $0.25 more is held, because runs of unknown cost may have spent it.";

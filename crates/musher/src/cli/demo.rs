@@ -23,7 +23,7 @@ use crate::journal::Views;
 use crate::pool::{AcceptedCommand, RunName, Wish};
 use crate::runner::launch;
 use answers::{is_closed, marked, own_answer, typed, until_closed};
-use musher_client::views::ApiDiff;
+use musher_client::api::ApiDiff;
 use stage::DemoServer;
 use watch::{DemoAsk, DemoRun};
 

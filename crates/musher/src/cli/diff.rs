@@ -7,7 +7,7 @@ use super::place::PlaceArgs;
 use super::run_name::RunNameArg;
 use super::text::visible;
 use super::{CliError, CliExit, out, tell, terminal};
-use musher_client::views::{ApiDiff as Changes, ApiFileDiff, ApiHunk};
+use musher_client::api::{ApiDiff as Changes, ApiFileDiff, ApiHunk, ApiLineKind};
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffArgs {
@@ -108,10 +108,10 @@ fn hunk(hunk: &ApiHunk) -> String {
     );
     for line in &hunk.lines {
         let words = visible(&line.text);
-        text += &match line.kind.as_str() {
-            "added" => format!("\n{GREEN}+{words}{GREEN:#}"),
-            "removed" => format!("\n{RED}-{words}{RED:#}"),
-            _ => format!("\n {words}"),
+        text += &match line.kind {
+            ApiLineKind::Added => format!("\n{GREEN}+{words}{GREEN:#}"),
+            ApiLineKind::Removed => format!("\n{RED}-{words}{RED:#}"),
+            ApiLineKind::Context => format!("\n {words}"),
         };
         if line.no_newline {
             text += "\n\\ No newline at end of file";

@@ -11,7 +11,7 @@ use super::place::{PlaceArgs, WorkLocation};
 use super::run_name::RunNameArg;
 use super::runners::{self, Alive, RunnerStop};
 use super::{CliError, CliExit, out, tell};
-use musher_client::views::{ApiReceipt, ApiRun, Runs};
+use musher_client::api::{ApiReceipt, ApiRun, Runs};
 use musher_client::{Client, ClientError};
 use musher_log::outcome;
 
@@ -148,12 +148,11 @@ async fn end_one(
         }
     };
     match receipt {
-        ApiReceipt::Pending => return Ok(Ending::Pending),
+        ApiReceipt::Pending { .. } => return Ok(Ending::Pending),
         ApiReceipt::Done
         | ApiReceipt::Sent
         | ApiReceipt::Added { .. }
-        | ApiReceipt::Queued { .. }
-        | ApiReceipt::Other => {}
+        | ApiReceipt::Queued { .. } => {}
     }
     if no_wait {
         return Ok(Ending::Told);

@@ -16,7 +16,7 @@ use super::terminal::Interrupts;
 use super::{CliError, CliExit, out, tell};
 use flow::{Flow, LogChunk};
 use in_place::InPlace;
-use musher_client::views::{ApiRun, ApiTokens, Events};
+use musher_client::api::{ApiRun, ApiTokens, Events};
 use musher_client::{ApiProblem, Client, ClientError, SseMessage, StreamFollower, StreamUpdate};
 use musher_log::Cursor;
 use musher_log::wire::DeltaLine;

@@ -8,7 +8,7 @@ use super::diff::heed;
 use super::place::PlaceArgs;
 use super::text::visible;
 use super::{CliError, CliExit, out, receipt, tell};
-use musher_client::views::{ApiDiff, ApiReceipt, ApiRun, Runs};
+use musher_client::api::{ApiDiff, ApiReceipt, ApiRun, Runs};
 use musher_client::{Client, ClientError};
 
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ impl MergeArgs {
         }
         let reply = client.post(&path, &body).await?;
         let story = &self.story;
-        if !place.json() && reply.read::<ApiReceipt>()? == ApiReceipt::Pending {
+        if !place.json() && matches!(reply.read()?, ApiReceipt::Pending { .. }) {
             out::prose(&format!(
                 "story {story} is being merged; `musher story show {story}` shows when it is done"
             ))?;

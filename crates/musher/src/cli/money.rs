@@ -2,7 +2,7 @@
 
 use musher_core::{SessionEnded, Usd};
 
-use musher_client::views::ApiSpent;
+use musher_client::api::ApiSpent;
 
 const UNKNOWN: &str = "unknown";
 

@@ -10,7 +10,7 @@ use super::CliError;
 use super::run_name::RunNameArg;
 use choose::{ParsedAnswer, choose};
 use musher_client::Client;
-use musher_client::views::{ApiAsk, ApiAsks, ApiRun};
+use musher_client::api::{ApiAsk, ApiAsks, ApiRun};
 
 pub(crate) use choose::{Chosen, short};
 pub(crate) use send::{AnswerToSend, send};

@@ -11,7 +11,7 @@ use super::text::one_line;
 use super::{CliError, CliExit, age, ask, money, out, runners, state, tell};
 use crate::secrets;
 use musher_client::Client;
-use musher_client::views::{ApiAsk, ApiAsks, ApiRun, Runs};
+use musher_client::api::{ApiAsk, ApiAsks, ApiRun, Runs};
 
 #[derive(Debug, Args)]
 pub(crate) struct Ps {

@@ -6,7 +6,7 @@ use super::place::WorkLocation;
 use super::run_name::RunNameArg;
 use super::{CliError, CliExit, out};
 use musher_client::Document;
-use musher_client::views::ApiReceipt;
+use musher_client::api::ApiReceipt;
 
 /// Sends a command about a run and tells what became of it; `done` says it in words.
 pub(crate) async fn send(
@@ -42,8 +42,8 @@ pub(crate) fn sentence(receipt: &ApiReceipt, done: &str) -> String {
         ApiReceipt::Queued { run } => {
             format!("run {run} begins; watch it with `musher logs -f {run}`")
         }
-        ApiReceipt::Done | ApiReceipt::Sent | ApiReceipt::Other => done.to_owned(),
-        ApiReceipt::Pending => {
+        ApiReceipt::Done | ApiReceipt::Sent => done.to_owned(),
+        ApiReceipt::Pending { .. } => {
             format!("{done}: it is kept, and delivered when the runner answers again")
         }
     }

@@ -8,7 +8,7 @@ use super::run_name::RunNameArg;
 use super::text::{one_line, plain, wrapped};
 use super::{CliError, CliExit, age, ask, money, out, state, terminal};
 use crate::secrets;
-use musher_client::views::{ApiAsks, ApiRun};
+use musher_client::api::{ApiAsks, ApiRun};
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {

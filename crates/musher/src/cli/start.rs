@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use super::logs;
 use super::place::PlaceArgs;
 use super::{CliError, CliExit, receipt, words};
-use musher_client::views::ApiReceipt;
+use musher_client::api::ApiReceipt;
 
 #[derive(Debug, Args)]
 pub(crate) struct StartArgs {
@@ -50,8 +50,7 @@ impl StartArgs {
             | ApiReceipt::Added { .. }
             | ApiReceipt::Done
             | ApiReceipt::Sent
-            | ApiReceipt::Pending
-            | ApiReceipt::Other => receipt::told(&place, &reply, "the run begins"),
+            | ApiReceipt::Pending { .. } => receipt::told(&place, &reply, "the run begins"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Where a run or a story is: a sign, a word and a tone.
 
 use super::table::Tone;
-use musher_client::views::{ApiRun, ApiStory};
+use musher_client::api::{ApiRun, ApiStory};
 use musher_core::RunPhaseKind;
 
 /// Where a run is, or how it ended.

@@ -9,7 +9,7 @@ use super::run_name::RunNameArg;
 use super::table::{TextTable, Tone};
 use super::text::{one_line, visible};
 use super::{CliError, CliExit, age, out, receipt, tell};
-use musher_client::views::{ApiQueuedMessage, ApiRun};
+use musher_client::api::{ApiQueuedMessage, ApiRun};
 
 /// So much of a message is named.
 const NAMED: usize = 60;

@@ -9,7 +9,7 @@ use super::place::PlaceArgs;
 use super::run::duration;
 use super::table::{TextTable, Tone};
 use super::{CliError, CliExit, money, out};
-use musher_client::views::{ApiSpent, ApiUsageReport};
+use musher_client::api::{ApiSpent, ApiUsageReport};
 
 #[derive(Debug, Args)]
 pub(crate) struct UsageArgs {
@@ -111,6 +111,7 @@ fn plus(a: &ApiSpent, b: &ApiSpent) -> ApiSpent {
         cache_write_1h: a.cache_write_1h.saturating_add(b.cache_write_1h),
         cache_write_other: a.cache_write_other.saturating_add(b.cache_write_other),
         output: a.output.saturating_add(b.output),
+        reasoning: a.reasoning.saturating_add(b.reasoning),
         cost_usd: a.cost_usd.zip(b.cost_usd).map(|(a, b)| a + b),
         known_cost_usd: a.known_cost_usd + b.known_cost_usd,
         estimated: a.estimated || b.estimated,

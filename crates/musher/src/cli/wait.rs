@@ -11,7 +11,7 @@ use super::run::duration;
 use super::run_name::RunNameArg;
 use super::terminal::Interrupts;
 use super::{CliError, CliExit, ask, out, state, tell};
-use musher_client::views::{ApiAsk, ApiAsks, ApiRun, Runs};
+use musher_client::api::{ApiAsk, ApiAsks, ApiRun, Runs};
 use musher_client::{Client, ClientError, StreamFollower, StreamUpdate};
 
 /// Facts come in crowds, and one look serves them all.

@@ -22,8 +22,8 @@ pub use runs::{Busy, RunView, RunWait, RunsPage, RunsQuery, WhichRuns};
 pub(crate) use spent::DAY_MS;
 pub use spent::{SpentView, UsageBy, UsageRowView};
 pub use stories::{
-    Conflict, LatestRun, LineCount, StoriesPage, StoriesQuery, StoryPhase, StoryRunsView,
-    StoryView, StoryWhole, WhichStories,
+    LatestRun, StoriesPage, StoriesQuery, StoryPhase, StoryRunsView, StoryView, StoryWhole,
+    WhichStories,
 };
 
 /// How many views are read at the same time; who comes later waits.

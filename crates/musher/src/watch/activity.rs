@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use musher_client::api::{ApiConflict, ApiLineCount};
 use musher_core::{RunId, RunPhase, SlotId, StoryId};
 use serde::Serialize;
 use tokio::sync::{broadcast, watch};
@@ -17,7 +18,6 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::Watch;
 use super::WatchError;
 use super::frames;
-use crate::journal::{Conflict, LineCount};
 use probe::ActivityProbe;
 
 /// How often the logs are looked at, and so how often a run is spoken of at most.
@@ -35,7 +35,7 @@ pub(crate) struct LastAction {
     pub(crate) at: i64,
     /// One line; empty if only the lines were counted.
     pub(crate) text: String,
-    pub(crate) lines: Option<LineCount>,
+    pub(crate) lines: Option<ApiLineCount>,
 }
 
 /// What a feed says of an activity.
@@ -46,7 +46,7 @@ enum Headline<'a> {
     /// A field of a story, told alone: the story as it is now may be told at the same moment.
     Merge {
         story: &'a StoryId,
-        conflict: Option<&'a Conflict>,
+        conflict: Option<&'a ApiConflict>,
     },
 }
 
@@ -100,14 +100,14 @@ impl Activities {
     }
 
     /// Tells what a run that is over has changed.
-    pub(crate) fn counted(&self, run: RunId, at: i64, lines: LineCount) {
+    pub(crate) fn counted(&self, run: RunId, at: i64, lines: ApiLineCount) {
         let mut out = Vec::new();
         LastAction { run, at, text: String::new(), lines: Some(lines) }.frame(&mut out);
         let _nobody = self.frames.send(out.into());
     }
 
     /// Tells whether the finished work of a story would merge.
-    pub(crate) fn mergeable(&self, story: &StoryId, conflict: Option<&Conflict>) {
+    pub(crate) fn mergeable(&self, story: &StoryId, conflict: Option<&ApiConflict>) {
         let mut out = Vec::new();
         let json = serde_json::to_vec(&Headline::Merge { story, conflict }).unwrap_or_default();
         frames::named(&mut out, "headline", &json);

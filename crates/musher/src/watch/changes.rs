@@ -1,17 +1,15 @@
 //! What a run has changed, looked at with git on a thread of its own.
 
+use musher_client::api::ApiLineCount;
 use musher_core::RunId;
 use musher_git::worktree::{Lane, WorktreeError, WorktreeSlots};
 use musher_git::{Branch, Commit, DiffLimits, DiffScope, Git, GitError};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::Watch;
-use crate::journal::{LineCount, RunView};
+use crate::journal::RunView;
 
 /// What the changes are counted from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Since {
     /// Where the branch left the project's own.
     Base,
@@ -121,7 +119,7 @@ impl ChangeEnds {
 }
 
 /// How many lines a run has changed since its branch left the project's own.
-pub(super) async fn count(watch: &Watch, run: &RunView) -> Result<LineCount, ChangesError> {
+pub(super) async fn count(watch: &Watch, run: &RunView) -> Result<ApiLineCount, ChangesError> {
     let (branch, head) = place(run)?;
     let asked = run.clone();
     let look = watch.look_at(run, async move |here| {
@@ -129,7 +127,7 @@ pub(super) async fn count(watch: &Watch, run: &RunView) -> Result<LineCount, Cha
         ends.diff(&here, DiffScope::Numbers, DiffLimits::NUMBERS).await
     });
     let found = look.await?;
-    Ok(LineCount {
+    Ok(ApiLineCount {
         added: found.files.iter().map(|file| file.added).sum(),
         removed: found.files.iter().map(|file| file.removed).sum(),
     })

@@ -8,11 +8,12 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use musher_client::api::ApiConflict;
 use musher_core::StoryId;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::Watch;
-use crate::journal::{Conflict, StoryPhase, StoryView};
+use crate::journal::{StoryPhase, StoryView};
 use musher_git::worktree::{Lane, WorktreeError};
 use musher_git::{Branch, Commit, GitError, MergeForecast, Traces};
 
@@ -41,7 +42,7 @@ struct Looked {
 struct Known {
     /// The base and the tip that were looked at; none if they could not be found.
     heads: Option<(Commit, Commit)>,
-    conflict: Option<Conflict>,
+    conflict: Option<ApiConflict>,
     at: Instant,
 }
 
@@ -52,20 +53,20 @@ impl Conflicts {
 }
 
 impl Watch {
-    /// Fills in whether a story would merge, as far as that is known, and sees to it that it is looked at.
-    pub(crate) fn with_conflict(&self, story: &mut StoryView) {
+    /// What would not merge of a story, as far as that is known; it is looked at again if that was a while ago.
+    pub(crate) fn conflict_of(&self, story: &StoryView) -> Option<ApiConflict> {
         let is_finished = match &story.latest {
             Some(latest) => latest.begun && latest.phase.is_over(),
             None => false,
         };
         if !is_finished || story.merged.is_some() || story.state == StoryPhase::Archived {
-            return;
+            return None;
         }
         let known = self.conflicts.looked().known.get(&story.id).cloned();
         if known.as_ref().is_none_or(|known| known.at.elapsed() >= STORY_RECHECK_INTERVAL) {
             self.look_for_conflicts([story.id.clone()]);
         }
-        story.conflict = known.and_then(|known| known.conflict);
+        known.and_then(|known| known.conflict)
     }
 
     /// The branch of the project has moved, so that what merged before may not merge now.
@@ -184,7 +185,7 @@ impl Watch {
                     MergeForecast::Conflicts { files } => {
                         let names: BTreeSet<String> =
                             files.iter().map(|file| file.path.to_string()).collect();
-                        Some(Conflict { files: names.into_iter().take(NAMED).collect() })
+                        Some(ApiConflict { files: names.into_iter().take(NAMED).collect() })
                     }
                 },
             };
@@ -200,7 +201,7 @@ enum Found {
     Same,
     New {
         heads: (Commit, Commit),
-        conflict: Option<Conflict>,
+        conflict: Option<ApiConflict>,
     },
     /// There is no branch to merge.
     Gone,

@@ -7,12 +7,13 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use musher_client::api::ApiLineCount;
 use musher_core::RunId;
 use tokio::time::Instant;
 
 use super::Watch;
 use super::changes;
-use crate::journal::{LineCount, RunView};
+use crate::journal::RunView;
 
 /// A live run is not counted more often than this.
 const LIVE_RECOUNT_INTERVAL: Duration = Duration::from_secs(10);
@@ -29,7 +30,7 @@ pub(crate) struct LineCounts(Mutex<Counted>);
 struct Counted {
     live: HashMap<RunId, Live>,
     /// `None` for those that cannot be counted, as when the branch is gone.
-    over: HashMap<RunId, Option<LineCount>>,
+    over: HashMap<RunId, Option<ApiLineCount>>,
     waiting: VecDeque<RunId>,
     is_waiting: HashSet<RunId>,
     /// Somebody counts.
@@ -38,7 +39,7 @@ struct Counted {
 
 #[derive(Debug, Clone, Copy)]
 struct Live {
-    lines: Option<LineCount>,
+    lines: Option<ApiLineCount>,
     counted_at: Instant,
 }
 
@@ -48,7 +49,7 @@ impl LineCounts {
     }
 
     /// What a run that is not over has changed, when it was counted last.
-    pub(crate) fn live(&self, run: RunId) -> Option<LineCount> {
+    pub(crate) fn live(&self, run: RunId) -> Option<ApiLineCount> {
         self.counted().live.get(&run)?.lines
     }
 
@@ -63,7 +64,7 @@ impl LineCounts {
         next
     }
 
-    fn keep(&self, run: RunId, is_over: bool, lines: Option<LineCount>) {
+    fn keep(&self, run: RunId, is_over: bool, lines: Option<ApiLineCount>) {
         let mut counted = self.counted();
         match is_over {
             true => {
@@ -85,7 +86,7 @@ impl LineCounts {
 
 impl Watch {
     /// What a run has changed, as far as it is known; if it is over and was not counted, it will be.
-    pub(crate) fn lines(&self, run: RunId, is_over: bool) -> Option<LineCount> {
+    pub(crate) fn lines(&self, run: RunId, is_over: bool) -> Option<ApiLineCount> {
         if !is_over {
             return self.lines.live(run);
         }

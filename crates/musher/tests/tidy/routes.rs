@@ -1,6 +1,6 @@
 //! A route is found by its address: it stands in the folder, or in the file, of the noun that its path begins with.
 
-use crate::{files, none, numbered, read, root};
+use crate::{files, none, numbered, read, root, shown};
 
 /// A part of a path that is a noun of its own below another.
 const NESTED: &[(&str, &str)] = &[("/runs/{run}/asks/", "asks")];
@@ -41,4 +41,39 @@ fn the_noun_of_a_path_is_its_first_word() {
     assert_eq!(noun("/stories/{story}/merge"), "stories");
     assert_eq!(noun("/runs/{run}/asks/{ask}/answer"), "asks");
     assert_eq!(noun("/feed"), "feed");
+}
+
+#[test]
+fn the_journal_and_the_bus_know_nothing_of_http() {
+    let source = root().join("crates/musher/src");
+    let mut paths = files(&source.join("journal"));
+    paths.extend(["journal.rs", "bus.rs"].map(|file| source.join(file)));
+    let mut broken = Vec::new();
+    for path in paths.iter().filter(|path| path.extension().is_some_and(|end| end == "rs")) {
+        for (number, line) in numbered(&read(path)) {
+            if ["utoipa", "axum", "musher_client"].iter().any(|name| line.contains(name)) {
+                broken.push(format!("{}:{number}: {}", shown(path), line.trim()));
+            }
+        }
+    }
+    none(broken);
+}
+
+/// What the client reads is what the server writes: no reply of the API has a second definition.
+#[test]
+fn no_type_of_the_api_that_the_client_reads_is_defined_by_the_server() {
+    let written = |folder: &str| {
+        let mut names = Vec::new();
+        for path in files(&root().join(folder)) {
+            for (_, line) in numbered(&read(&path)) {
+                let name = line.trim().strip_prefix("#[schema(as = ");
+                names.extend(name.and_then(|name| name.split(')').next()).map(str::to_owned));
+            }
+        }
+        names
+    };
+    let shared = written("crates/musher-client/src");
+    assert!(shared.len() > 20, "the types were not found: {shared:?}");
+    let twice = written("crates/musher/src").into_iter().filter(|name| shared.contains(name));
+    none(twice.map(|name| format!("`{name}` is a type of musher-client; use that")));
 }

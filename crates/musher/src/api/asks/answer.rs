@@ -90,7 +90,7 @@ impl TryFrom<AnswerBody> for Answer {
     description = "An answer carries as `shown` the digest of the ask that was on the screen. Without it, or with another one, it is refused with 428 `ask_not_shown` and the ask as it is now. An ask that is closed is refused with 409, and `ask.won` says who was first.",
     params(OfAsk, CommandHeaders),
     request_body = AnswerRequest,
-    responses((status = 200, body = CommandReceipt), (status = 202, body = CommandReceipt), ProblemReply)
+    responses((status = 200, body = musher_client::api::ApiReceipt), (status = 202, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn answer(
     State(api): State<Api>,

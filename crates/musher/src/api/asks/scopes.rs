@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use axum::http::StatusCode;
+use musher_client::api::ApiScope;
 use musher_core::{Approval, Ask, Rule, RuleScope, ToolKind, ToolRules, ToolUse, Verdict};
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::api::asks::AskReply;
 use crate::api::problem::ProblemReply;
@@ -13,17 +12,8 @@ use crate::api::problem::ProblemReply;
 /// Any folder will do: what is offered for a path is already seen from the working folder, or from the top of the disk.
 const FOLDER: &str = "/worktree/of/the/run";
 
-/// A rule that can be granted in answer to an ask.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub(in crate::api) struct ScopeNow {
-    #[schema(value_type = String)]
-    pub(in crate::api) rule: Rule,
-    /// What it means in a few words.
-    pub(in crate::api) label: String,
-}
-
 /// From the exact rule to the widest; nothing where no rule is safe.
-pub(in crate::api) fn of(body: Option<&Ask>, offered: Option<&Rule>) -> Vec<ScopeNow> {
+pub(in crate::api) fn of(body: Option<&Ask>, offered: Option<&Rule>) -> Vec<ApiScope> {
     let (Some(Ask::Approval(approval)), Some(offered)) = (body, offered) else {
         return Vec::new();
     };
@@ -31,7 +21,7 @@ pub(in crate::api) fn of(body: Option<&Ask>, offered: Option<&Rule>) -> Vec<Scop
     if scopes.iter().all(|scope| scope.rule != *offered) {
         scopes.insert(0, RuleScope { rule: offered.clone(), label: format!("`{offered}`") });
     }
-    let now = |RuleScope { rule, label }| ScopeNow { rule, label };
+    let now = |RuleScope { rule, label }| ApiScope { rule, label };
     scopes.into_iter().map(now).collect()
 }
 

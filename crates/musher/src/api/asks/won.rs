@@ -1,8 +1,6 @@
 //! Who or what answered an ask, for an answer that comes second.
 
 use musher_core::{Answer, AskId, ClosedBy, RunId, Sender};
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::super::Shared;
 use crate::journal::{AskPhase, AskView};
@@ -11,17 +9,14 @@ use crate::journal::{AskPhase, AskView};
 const WORDS: usize = 120;
 
 /// Who answered an ask, or what closed it, and with which answer.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone)]
 pub(crate) struct Won {
     /// As in the event `ask_closed`: `person`, `rule`, `deadline`, `agent` and so on.
-    #[schema(value_type = String)]
-    by: ClosedBy,
+    pub(super) by: ClosedBy,
     /// For people: the name of the browser or program, `the command line`, `a tool rule`, `the deadline`.
-    who: String,
+    pub(super) who: String,
     /// The answer, as far as it is known.
-    #[schema(value_type = Option<Object>)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<Answer>,
+    pub(super) answer: Option<Answer>,
 }
 
 impl Won {

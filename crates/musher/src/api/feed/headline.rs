@@ -1,12 +1,13 @@
 //! Headlines: the story, run or ask as it is now, sent again whenever a fact touched it.
 
+use musher_client::api::{ApiAsk, ApiRun, ApiStory};
 use serde::Serialize;
 
 use crate::api::Api;
 use crate::api::asks::AskReply;
-use crate::api::runs::RunNow;
-use crate::api::stories::with_lines;
-use crate::journal::{JournalError, StoryView};
+use crate::api::runs::run_now;
+use crate::api::stories::story_now;
+use crate::journal::JournalError;
 use crate::watch::frames;
 use crate::watch::touched::Touched;
 
@@ -14,9 +15,9 @@ use crate::watch::touched::Touched;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::api) enum Headline {
-    Story(Box<StoryView>),
-    Run(Box<RunNow>),
-    Ask(Box<AskReply>),
+    Story(Box<ApiStory>),
+    Run(Box<ApiRun>),
+    Ask(Box<ApiAsk>),
 }
 
 impl Headline {
@@ -38,14 +39,12 @@ pub(super) fn frame(
         if let Some(view) = api.views.run(run)? {
             // What a run does shows on its story too.
             touched.stories.insert(view.story.clone());
-            runs.push(Box::new(RunNow::new(view, api)));
+            runs.push(Box::new(run_now(view, api)));
         }
     }
     for story in &touched.stories {
         if let Some(whole) = api.views.story(story)? {
-            let mut story = whole.story;
-            with_lines(&mut story, api);
-            Headline::Story(Box::new(story)).frame(out);
+            Headline::Story(Box::new(story_now(whole.story, api))).frame(out);
         }
     }
     for run in runs {
@@ -53,7 +52,7 @@ pub(super) fn frame(
     }
     for (run, ask) in touched.asks {
         if let Some(ask) = api.views.ask(run, &ask)? {
-            Headline::Ask(Box::new(AskReply::read(ask, api))).frame(out);
+            Headline::Ask(Box::new(AskReply::read(ask, api).into())).frame(out);
         }
     }
     Ok(())

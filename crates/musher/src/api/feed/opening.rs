@@ -8,8 +8,8 @@ use musher_core::RunId;
 use super::super::Api;
 use super::super::asks::AskReply;
 use super::super::problem::ProblemReply;
-use super::super::runs::RunNow;
-use super::super::stories::with_lines;
+use super::super::runs::run_now;
+use super::super::stories::story_now;
 use crate::api::feed::headline::Headline;
 use crate::journal::{AskView, AsksQuery, StoriesQuery};
 use crate::watch::frames;
@@ -66,9 +66,8 @@ impl FeedOpening {
 async fn stories(api: &Api, before: Option<u64>, out: &mut Vec<u8>) -> Result<Stage, ProblemReply> {
     let query = StoriesQuery { before, limit: Some(HEADLINES_PER_READ), ..StoriesQuery::default() };
     let page = api.view(move |views| views.stories(&query)).await?;
-    for mut story in page.stories {
-        with_lines(&mut story, api);
-        Headline::Story(Box::new(story)).frame(out);
+    for story in page.stories {
+        Headline::Story(Box::new(story_now(story, api))).frame(out);
     }
     Ok(match page.next {
         Some(next) => Stage::Stories { before: Some(next) },
@@ -90,7 +89,7 @@ async fn runs(
     let shown = api.clone();
     let found = api.view(move |views| {
         let found = now.into_iter().filter_map(|run| views.run(run).transpose());
-        found.map(|run| Ok(RunNow::new(run?, &shown))).collect::<Result<Vec<_>, _>>()
+        found.map(|run| Ok(run_now(run?, &shown))).collect::<Result<Vec<_>, _>>()
     });
     for run in found.await? {
         Headline::Run(Box::new(run)).frame(out);
@@ -117,7 +116,7 @@ async fn asks(
     if let Some(ask) = left.pop_front() {
         let shared = api.clone();
         let ask = api.blocking(move || AskReply::read(ask, &shared)).await?;
-        Headline::Ask(Box::new(ask)).frame(out);
+        Headline::Ask(Box::new(ask.into())).frame(out);
     }
     Ok(match left.is_empty() {
         true => Stage::Done,

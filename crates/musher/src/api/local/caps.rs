@@ -36,7 +36,7 @@ fn given<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Er
         runs may still spend reach the cap, no queued run starts. A run that starts may spend what is left of the \
         day, or its own budget if that is less.",
     request_body = CapRequest,
-    responses((status = 200, body = CommandReceipt), ProblemReply)
+    responses((status = 200, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn cap(
     State(api): State<Api>,
@@ -59,5 +59,5 @@ pub(in crate::api) async fn cap(
     };
     api.blocking(write).await??;
     api.settings.enforce(&api.pool).await?;
-    Ok(CommandReceipt::Done)
+    Ok(CommandReceipt(musher_client::api::ApiReceipt::Done))
 }

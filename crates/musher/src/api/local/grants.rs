@@ -29,7 +29,7 @@ pub(in crate::api) struct RevokeRequest {
     summary = "Take a grant back",
     description = "Runs that have begun keep it; runs that begin from now on ask again.",
     request_body = RevokeRequest,
-    responses((status = 200, body = CommandReceipt), ProblemReply)
+    responses((status = 200, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn revoke(
     State(api): State<Api>,
@@ -39,7 +39,7 @@ pub(in crate::api) async fn revoke(
     let (settings, rule) = (api.settings.clone(), grant::rule(&rule)?);
     let missing = format!("{agent} was not granted `{rule}`");
     match api.blocking(move || settings.local().revoke(&agent, &rule)).await?? {
-        true => Ok(CommandReceipt::Done),
+        true => Ok(CommandReceipt(musher_client::api::ApiReceipt::Done)),
         false => Err(ProblemReply::new(
             StatusCode::NOT_FOUND,
             "no_such_grant",

@@ -7,6 +7,7 @@ use std::path::Path;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use musher_client::api::{ApiFileDiff, word};
 use musher_core::{Ask, Edit, EventKind, is_cut};
 use musher_runtime::Secrets;
 use serde::Serialize;
@@ -16,7 +17,7 @@ use crate::api::Api;
 use crate::api::asks::event;
 use crate::api::problem::ProblemReply;
 use crate::api::request::OfEvent;
-use crate::api::runs::file_diff::{Budget, Changes, FileDiffReply, effect};
+use crate::api::runs::file_diff::{Budget, Changes, effect};
 use beneath::{FileAtPath, Unread};
 use musher_git::FileStatus;
 
@@ -26,11 +27,11 @@ const MAX_CHANGE_LINES: usize = 2_000;
 const MAX_CHANGED_FILES: usize = 50;
 
 /// What an act changes in files.
-#[derive(Debug, Default, Serialize, ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
 #[schema(as = Change)]
 pub(in crate::api) struct FileChanges {
     /// File by file; absent when it changes none, or nobody can tell.
-    pub(in crate::api) change: Option<Vec<FileDiffReply>>,
+    pub(in crate::api) change: Option<Vec<ApiFileDiff>>,
     /// Why something of it is missing.
     pub(in crate::api) change_note: Option<String>,
 }
@@ -167,7 +168,7 @@ fn apply(text: &str, edit: &Edit, found: &FileAtPath) -> Result<String, Unread> 
 /// A change that is being put together.
 #[derive(Default)]
 struct Draft {
-    files: Vec<FileDiffReply>,
+    files: Vec<ApiFileDiff>,
     notes: Vec<String>,
     lines: usize,
     budget: Budget,
@@ -198,10 +199,10 @@ impl Draft {
             | FileStatus::Copied
             | FileStatus::TypeChanged => "100644",
         };
-        self.files.push(FileDiffReply {
+        self.files.push(ApiFileDiff {
             path: path.to_owned(),
             old_path: None,
-            status,
+            status: word(&status),
             old_mode: old_mode.to_owned(),
             new_mode: "100644".to_owned(),
             added: changes.added,

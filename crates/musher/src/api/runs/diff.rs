@@ -3,16 +3,16 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use musher_core::RunId;
+use musher_client::api::{ApiDiff, ApiSecretFound, ApiSince, word};
 use musher_core::pool::{Refusal, SecretPlace};
 use musher_os::untrusted::Unfit;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::api::Api;
 use crate::api::problem::ProblemReply;
 use crate::api::request::{OfRun, Params};
-use crate::api::runs::file_diff::{Budget, FileDiffReply};
+use crate::api::runs::file_diff::{Budget, of_git};
 use crate::journal::RunView;
 use crate::secrets;
 use crate::watch::changes::{ChangeEnds, ChangesError, Since, place};
@@ -29,7 +29,7 @@ const MAX_CONTEXT_LINES: u32 = 200_000;
 pub(in crate::api) struct DiffParams {
     /// Since when; since the branch left the project's own when left out.
     #[param(inline)]
-    since: Option<Since>,
+    since: Option<ApiSince>,
     /// `only` for every file with its numbers and without its lines.
     #[param(inline)]
     files: Option<FileDetail>,
@@ -46,40 +46,8 @@ pub(in crate::api) enum FileDetail {
     Only,
 }
 
-/// What a run's branch changes.
-#[derive(Debug, Serialize, ToSchema)]
-pub(in crate::api) struct DiffReply {
-    #[schema(value_type = String)]
-    run: RunId,
-    branch: String,
-    since: Since,
-    /// Whether what is not committed yet is in it, as long as the run has its worktree.
-    uncommitted: bool,
-    added: u64,
-    removed: u64,
-    files: Vec<FileDiffReply>,
-    /// Files or lines are missing, because there were too many.
-    truncated: bool,
-    /// Where the lines that were added hold secrets of the run or of the server; in the lines themselves they are hidden.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    secrets: Vec<SecretFound>,
-}
-
-/// A line that holds a secret.
-#[derive(Debug, Serialize, ToSchema)]
-struct SecretFound {
-    path: String,
-    /// The number of the line in the file as it is now.
-    line: u64,
-    /// What the secret goes by, such as its variable. Its value is never told.
-    name: String,
-}
-
-impl From<SecretPlace> for SecretFound {
-    fn from(place: SecretPlace) -> Self {
-        let SecretPlace { path, line, name } = place;
-        Self { path, line, name }
-    }
+fn secret_found(SecretPlace { path, line, name }: SecretPlace) -> ApiSecretFound {
+    ApiSecretFound { path, line, name }
 }
 
 #[utoipa::path(
@@ -89,15 +57,18 @@ impl From<SecretPlace> for SecretFound {
     operation_id = "diff",
     summary = "What a run's branch changes",
     params(OfRun, DiffParams),
-    responses((status = 200, body = DiffReply), ProblemReply)
+    responses((status = 200, body = ApiDiff), ProblemReply)
 )]
 pub(in crate::api) async fn diff(
     State(api): State<Api>,
     OfRun(name): OfRun,
     Params(params): Params<DiffParams>,
-) -> Result<Json<DiffReply>, ProblemReply> {
+) -> Result<Json<ApiDiff>, ProblemReply> {
     let run = api.run(&name).await?;
-    let since = params.since.unwrap_or(Since::Base);
+    let since = match params.since {
+        Some(ApiSince::Start) => Since::Start,
+        Some(ApiSince::Base) | None => Since::Base,
+    };
     let (branch, head) = place(&run)?;
     let (asked, of) = (run.clone(), branch.clone());
     let look = api.look_at(&run, async move |here| {
@@ -119,37 +90,34 @@ pub(in crate::api) async fn diff(
     let reply = move || {
         let places = secrets::find(&found, &secrets);
         secrets::hide(&mut found, &secrets);
-        let reply = DiffReply::new(&run, &branch, since, ends.uncommitted, found);
-        let secrets = places.into_iter().map(SecretFound::from).collect();
-        DiffReply { secrets, ..reply }
+        let reply = changes_now(&run, &branch, since, ends.uncommitted, found);
+        let secrets = places.into_iter().map(secret_found).collect();
+        ApiDiff { secrets, ..reply }
     };
     Ok(Json(api.blocking(reply).await?))
 }
 
-impl DiffReply {
-    fn new(
-        run: &RunView,
-        branch: &Branch,
-        since: Since,
-        uncommitted: bool,
-        diff: musher_git::GitDiff,
-    ) -> Self {
-        let mut budget = Budget::default();
-        Self {
-            run: run.id,
-            branch: branch.as_str().to_owned(),
-            since,
-            uncommitted,
-            added: diff.files.iter().map(|file| file.added).sum(),
-            removed: diff.files.iter().map(|file| file.removed).sum(),
-            truncated: diff.truncated,
-            secrets: Vec::new(),
-            files: diff
-                .files
-                .into_iter()
-                .map(|it| FileDiffReply::of_git(it, &mut budget))
-                .collect(),
-        }
+fn changes_now(
+    run: &RunView,
+    branch: &Branch,
+    since: Since,
+    uncommitted: bool,
+    diff: musher_git::GitDiff,
+) -> ApiDiff {
+    let mut budget = Budget::default();
+    ApiDiff {
+        run: run.id.to_string(),
+        branch: branch.as_str().to_owned(),
+        since: match since {
+            Since::Base => word(&ApiSince::Base),
+            Since::Start => word(&ApiSince::Start),
+        },
+        uncommitted,
+        added: diff.files.iter().map(|file| file.added).sum(),
+        removed: diff.files.iter().map(|file| file.removed).sum(),
+        truncated: diff.truncated,
+        secrets: Vec::new(),
+        files: diff.files.into_iter().map(|file| of_git(file, &mut budget)).collect(),
     }
 }
 

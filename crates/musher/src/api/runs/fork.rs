@@ -28,7 +28,7 @@ pub(in crate::api) struct ForkRequest {
     summary = "Continue a copy of a run",
     params(OfRun, CommandHeaders),
     request_body = ForkRequest,
-    responses((status = 201, body = CommandReceipt), ProblemReply)
+    responses((status = 201, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn fork(
     State(api): State<Api>,

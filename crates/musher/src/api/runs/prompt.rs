@@ -17,7 +17,7 @@ use crate::pool::Wish;
     summary = "Give an agent more to do",
     params(OfRun, CommandHeaders),
     request_body = MessageBody,
-    responses((status = 200, body = CommandReceipt), (status = 202, body = CommandReceipt), (status = 201, body = CommandReceipt), ProblemReply)
+    responses((status = 200, body = musher_client::api::ApiReceipt), (status = 202, body = musher_client::api::ApiReceipt), (status = 201, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn prompt(
     State(api): State<Api>,

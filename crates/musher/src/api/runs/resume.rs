@@ -17,7 +17,7 @@ use crate::pool::Wish;
     summary = "Continue a run that has ended",
     params(OfRun, CommandHeaders),
     request_body = PerhapsWords,
-    responses((status = 201, body = CommandReceipt), ProblemReply)
+    responses((status = 201, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn resume(
     State(api): State<Api>,

@@ -17,7 +17,7 @@ use crate::pool::Wish;
     summary = "Try a run again from its prompt",
     params(OfRun, CommandHeaders),
     request_body = Nothing,
-    responses((status = 201, body = CommandReceipt), ProblemReply)
+    responses((status = 201, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn retry(
     State(api): State<Api>,

@@ -17,7 +17,7 @@ use crate::pool::Wish;
     summary = "End a run gently",
     params(OfRun, CommandHeaders),
     request_body = Nothing,
-    responses((status = 200, body = CommandReceipt), (status = 202, body = CommandReceipt), ProblemReply)
+    responses((status = 200, body = musher_client::api::ApiReceipt), (status = 202, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn stop(
     State(api): State<Api>,

@@ -19,7 +19,7 @@ use crate::pool::Wish;
     description = "Refused with 409 when the agent was told already.",
     params(OfQueued, CommandHeaders),
     request_body = Nothing,
-    responses((status = 200, body = CommandReceipt), (status = 202, body = CommandReceipt), ProblemReply)
+    responses((status = 200, body = musher_client::api::ApiReceipt), (status = 202, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn take_back(
     State(api): State<Api>,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use musher_client::api::ApiQueuedMessage;
 use musher_core::RunPhaseKind;
 use musher_core::pool::TextKey;
 
@@ -61,14 +62,19 @@ fn in_the_way(slots: SlotCount, busy: Busy, agent: &str, story: &str) -> Option<
 
 /// The messages that the agent of a run was not told yet: those in its log, and those that are kept until it has a
 /// runner. This reads the journal.
-pub(super) fn queued(run: &RunView, api: &Api) -> Vec<QueuedPrompt> {
-    let mut queued = api.bus.queued(run.id);
+pub(super) fn queued(run: &RunView, api: &Api) -> Vec<ApiQueuedMessage> {
+    let kept = api.bus.queued(run.id).into_iter();
+    let told = |QueuedPrompt { id, text, at }| {
+        let id = id.as_str().to_owned();
+        ApiQueuedMessage { id, text, at }
+    };
+    let mut queued: Vec<ApiQueuedMessage> = kept.map(told).collect();
     for command in api.pool.unsaid(run.id) {
         let at = given_at(&command).unwrap_or(run.queued_at);
         let text = api.views.text(&TextKey::Message(command.clone()));
         // A text that cannot be read can be taken back all the same.
         let text = text.ok().flatten().unwrap_or_default();
-        queued.push(QueuedPrompt { id: command.as_str().into(), text: head(text), at });
+        queued.push(ApiQueuedMessage { id: command.as_str().to_owned(), text: head(text), at });
     }
     queued
 }

@@ -31,7 +31,7 @@ pub(in crate::api) struct AddRequest {
     summary = "Add a story",
     params(CommandHeaders),
     request_body = AddRequest,
-    responses((status = 201, body = CommandReceipt), ProblemReply)
+    responses((status = 201, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn add(
     State(api): State<Api>,

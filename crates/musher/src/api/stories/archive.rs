@@ -17,7 +17,7 @@ use crate::pool::Wish;
     summary = "Archive a story",
     params(OfStory, CommandHeaders),
     request_body = Nothing,
-    responses((status = 200, body = CommandReceipt), ProblemReply)
+    responses((status = 200, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn archive(
     State(api): State<Api>,

@@ -26,7 +26,7 @@ pub(in crate::api) struct EditRequest {
     summary = "Give a story another title or text",
     params(OfStory, CommandHeaders),
     request_body = EditRequest,
-    responses((status = 200, body = CommandReceipt), ProblemReply)
+    responses((status = 200, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn edit(
     State(api): State<Api>,

@@ -28,7 +28,7 @@ pub(in crate::api) struct MergeRequest {
     summary = "Merge a story",
     params(OfStory, CommandHeaders),
     request_body = MergeRequest,
-    responses((status = 200, body = CommandReceipt), (status = 202, body = CommandReceipt), ProblemReply)
+    responses((status = 200, body = musher_client::api::ApiReceipt), (status = 202, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn merge(
     State(api): State<Api>,

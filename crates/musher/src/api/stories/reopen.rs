@@ -17,7 +17,7 @@ use crate::pool::Wish;
     summary = "Take a story up again",
     params(OfStory, CommandHeaders),
     request_body = Nothing,
-    responses((status = 200, body = CommandReceipt), ProblemReply)
+    responses((status = 200, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn reopen(
     State(api): State<Api>,

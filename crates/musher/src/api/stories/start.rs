@@ -32,7 +32,7 @@ pub(in crate::api) struct StartRequest {
     summary = "Start a run on a story",
     params(OfStory, CommandHeaders),
     request_body = StartRequest,
-    responses((status = 201, body = CommandReceipt), ProblemReply)
+    responses((status = 201, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn start(
     State(api): State<Api>,

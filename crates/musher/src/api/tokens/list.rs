@@ -2,33 +2,12 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use serde::Serialize;
-use utoipa::ToSchema;
+use musher_client::api::{ApiToken, ApiTokens, word};
 
 use super::super::Api;
 use super::super::access::Bearer;
 use super::super::problem::ProblemReply;
-use super::TokenScope;
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(in crate::api) struct TokensReply {
-    /// In the order in which they were made. The one in the state directory is not among them.
-    tokens: Vec<TokenNow>,
-}
-
-/// A token; what it is, only its holder knows.
-#[derive(Debug, Serialize, ToSchema)]
-pub(in crate::api) struct TokenNow {
-    id: String,
-    name: String,
-    scope: TokenScope,
-    /// Unix milliseconds.
-    made_at: i64,
-    /// Unix milliseconds, to the minute.
-    last_used_at: Option<i64>,
-    /// Whether this request was made with it.
-    current: bool,
-}
+use super::scope_now;
 
 #[utoipa::path(
     get,
@@ -36,23 +15,23 @@ pub(in crate::api) struct TokenNow {
     tag = "access",
     operation_id = "tokens",
     summary = "The tokens that browsers and programs hold",
-    responses((status = 200, body = TokensReply), ProblemReply)
+    responses((status = 200, body = ApiTokens), ProblemReply)
 )]
 pub(in crate::api) async fn tokens(
     State(api): State<Api>,
     Extension(bearer): Extension<Bearer>,
-) -> Result<Json<TokensReply>, ProblemReply> {
+) -> Result<Json<ApiTokens>, ProblemReply> {
     let own = match bearer {
         Bearer::Holder { id, .. } => Some(id),
         Bearer::Owner | Bearer::Anybody => None,
     };
-    let tokens = api.access.tokens().list().into_iter().map(|held| TokenNow {
+    let tokens = api.access.tokens().list().into_iter().map(|held| ApiToken {
         current: own.as_deref() == Some(held.id.as_str()),
         id: held.id,
         name: held.name,
-        scope: held.scope.into(),
+        scope: word(&scope_now(held.scope)),
         made_at: held.made_at,
         last_used_at: held.last_used_at,
     });
-    Ok(Json(TokensReply { tokens: tokens.collect() }))
+    Ok(Json(ApiTokens { tokens: tokens.collect() }))
 }

@@ -15,7 +15,7 @@ use super::super::request::{ChangeRequest, OfToken};
     summary = "Take a token back",
     description = "A request with it gets 401 `token_revoked`, and its streams end.",
     params(("id" = String, Path, description = "A token's id, such as `t3`")),
-    responses((status = 200, body = CommandReceipt), ProblemReply)
+    responses((status = 200, body = musher_client::api::ApiReceipt), ProblemReply)
 )]
 pub(in crate::api) async fn revoke_token(
     State(api): State<Api>,
@@ -24,5 +24,5 @@ pub(in crate::api) async fn revoke_token(
 ) -> Result<CommandReceipt, ProblemReply> {
     let (tokens, now) = (api.access.tokens().clone(), (api.clock)());
     api.blocking(move || tokens.revoke(&id, now)).await??;
-    Ok(CommandReceipt::Done)
+    Ok(CommandReceipt(musher_client::api::ApiReceipt::Done))
 }

@@ -3,7 +3,7 @@
 use super::super::place::WorkLocation;
 use super::super::runners;
 use crate::diagnostics::{Diagnostic, unit};
-use musher_client::views::ApiProject;
+use musher_client::api::ApiProject;
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
 

@@ -6,7 +6,7 @@ use musher_runtime::now_ms;
 use super::super::place::PlaceArgs;
 use super::super::table::{TextTable, Tone};
 use super::super::{CliError, CliExit, age, out};
-use musher_client::views::{ApiGrant, ApiLocalSettings};
+use musher_client::api::{ApiGrant, ApiLocalSettings};
 
 #[derive(Debug, Args)]
 pub(super) struct GrantListArgs {

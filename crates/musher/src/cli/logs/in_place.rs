@@ -10,7 +10,7 @@ use super::super::asking::{Act, Asking};
 use super::super::place::WorkLocation;
 use super::super::terminal::{self, Typed};
 use super::super::{CliError, tell};
-use musher_client::views::{ApiAsk, ApiAsks};
+use musher_client::api::{ApiAsk, ApiAsks};
 
 /// The asks of one run, and the keyboard.
 #[derive(Debug)]

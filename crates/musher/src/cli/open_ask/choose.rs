@@ -1,7 +1,7 @@
 //! Which of the open asks a person means: by a short id, by a prefix, by the run, or all of them.
 
 use super::super::{CliError, ask};
-use musher_client::views::ApiAsk;
+use musher_client::api::ApiAsk;
 
 /// A short id has at least so many characters, so that a word that was mistyped hits nothing.
 const SHORTEST: usize = 4;

@@ -10,7 +10,7 @@ use super::super::text::plain;
 use super::super::{CliError, CliExit, ask, out, tell, terminal};
 use super::{Chosen, SeenAsk};
 use musher_client::Client;
-use musher_client::views::ApiReceipt;
+use musher_client::api::ApiReceipt;
 
 /// An answer to one ask, and how it is told that it was given.
 pub(crate) struct AnswerToSend {

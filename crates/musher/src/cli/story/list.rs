@@ -6,7 +6,7 @@ use musher_runtime::now_ms;
 use super::super::place::PlaceArgs;
 use super::super::table::TextTable;
 use super::super::{CliError, CliExit, age, money, out, state};
-use musher_client::views::{ApiStory, Stories};
+use musher_client::api::{ApiStory, Stories};
 
 #[derive(Debug, Args)]
 pub(super) struct StoryListArgs {

@@ -7,7 +7,7 @@ use musher_runtime::now_ms;
 use super::super::place::PlaceArgs;
 use super::super::text::{one_line, plain};
 use super::super::{CliError, CliExit, age, money, out, ps, state};
-use musher_client::views::{ApiStory, Runs};
+use musher_client::api::{ApiStoryWhole, Runs};
 
 #[derive(Debug, Args)]
 pub(super) struct StoryShowArgs {
@@ -26,7 +26,7 @@ impl StoryShowArgs {
             out::document(&reply.text())?;
             return Ok(CliExit::Completed);
         }
-        let story: ApiStory = reply.read()?;
+        let story: ApiStoryWhole = reply.read()?;
         let query = [("story", self.story.as_str()), ("limit", "20")];
         let page: Runs = client.read(&["runs"], &query).await?;
         let now = now_ms();
@@ -42,7 +42,7 @@ impl StoryShowArgs {
     }
 }
 
-fn text(story: &ApiStory, now: i64) -> String {
+fn text(ApiStoryWhole { story, text: words }: &ApiStoryWhole, now: i64) -> String {
     let (state, tone) = state::of_story(story);
     let style = tone.style();
     let title = one_line(story.title.as_deref().unwrap_or("(erased)"), 500);
@@ -55,7 +55,7 @@ fn text(story: &ApiStory, now: i64) -> String {
     if let Some(commit) = &story.merged {
         text += &format!(", merged as {}", plain(&commit.chars().take(12).collect::<String>()));
     }
-    match story.text.as_deref().map(plain) {
+    match words.as_deref().map(plain) {
         Some(words) if !words.trim().is_empty() => text + "\n\n" + words.trim_end(),
         Some(_) | None => text,
     }

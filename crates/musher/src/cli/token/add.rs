@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::place::PlaceArgs;
 use super::super::{CliError, CliExit, out, tell};
-use musher_client::views::ApiToken;
+use musher_client::api::ApiNewToken;
 
 #[derive(Debug, Args)]
 pub(super) struct TokenAddArgs {
@@ -44,8 +44,8 @@ impl TokenAddArgs {
             out::document(&reply.text())?;
             return Ok(CliExit::Completed);
         }
-        let made: ApiToken = reply.read()?;
-        out::line(&made.token.unwrap_or_default())?;
+        let made: ApiNewToken = reply.read()?;
+        out::line(&made.token)?;
         tell(&format!("This is token {}; it is shown only now.", made.id));
         Ok(CliExit::Completed)
     }

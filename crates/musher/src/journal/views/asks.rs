@@ -2,7 +2,6 @@
 
 use rusqlite::{OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use musher_core::{AgentName, AskId, ClosedBy, CommandId, RunId, Sender, StoryId};
 
@@ -10,7 +9,7 @@ use super::Filter;
 use crate::journal::{JournalError, Views, rows};
 
 /// Where an ask is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskPhase {
     /// It waits for a person.
@@ -24,36 +23,28 @@ pub enum AskPhase {
 }
 
 /// An ask. What it asks is told by the event `seq` of the run's log; the pool's own ask has none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskView {
-    #[schema(value_type = String)]
     pub run: RunId,
-    #[schema(value_type = String)]
     pub ask: AskId,
-    #[schema(value_type = String)]
     pub story: StoryId,
-    #[schema(value_type = String)]
     pub agent: AgentName,
     pub seq: Option<u64>,
     pub state: AskPhase,
     /// What closed it.
-    #[schema(value_type = Option<String>)]
     pub by: Option<ClosedBy>,
     /// The command that carries the answer.
-    #[schema(value_type = Option<String>)]
     pub command: Option<CommandId>,
     pub opened_at: i64,
     pub closed_at: Option<i64>,
     /// Who sent that answer.
-    #[serde(skip)]
     pub from: Option<Sender>,
     /// The event that tells how it was closed.
-    #[serde(skip)]
     pub closed_seq: Option<u64>,
 }
 
 /// Which asks are wanted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhichAsks {
     /// Those that are not closed.

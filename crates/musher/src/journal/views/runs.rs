@@ -2,7 +2,6 @@
 
 use rusqlite::{OptionalExtension, Row, Transaction};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use musher_core::pool::TextKey;
 use musher_core::{
@@ -17,13 +16,10 @@ use crate::journal::{JournalError, Views, lookup, rows};
 const PROMPT_HEAD: usize = 200;
 
 /// A run.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RunView {
-    #[schema(value_type = String)]
     pub id: RunId,
-    #[schema(value_type = String)]
     pub story: StoryId,
-    #[schema(value_type = String)]
     pub agent: AgentName,
     /// The title of the story; absent when it was erased.
     pub title: Option<String>,
@@ -31,31 +27,22 @@ pub struct RunView {
     /// `fresh`, `retry`, `resume`, `fork` or `restart`.
     pub kind: String,
     /// The run that it follows.
-    #[schema(value_type = Option<String>)]
     pub of: Option<RunId>,
     /// `main`, or `fork` if it stands beside the agent's run.
-    #[schema(value_type = String)]
     pub line: RunLine,
     /// `queued`, `preparing`, `starting`, `live`, `closing`, `finishing` or `over`.
-    #[schema(value_type = String)]
     pub phase: RunPhaseKind,
     /// `stop` or `kill`, if a person wants it to end.
-    #[schema(value_type = Option<String>)]
     pub wish: Option<EndWish>,
-    #[schema(value_type = Option<u32>)]
     pub slot: Option<SlotId>,
     /// The branch that it works on.
     pub branch: Option<String>,
     /// The commit that it began at.
     pub head: Option<String>,
-    #[schema(value_type = Option<String>)]
     pub session: Option<SessionId>,
-    #[schema(value_type = Option<String>)]
     pub outcome: Option<Outcome>,
-    #[schema(value_type = Option<Object>)]
     pub error: Option<ErrorInfo>,
     /// Why it has not begun, beside that all places are taken; it is told as its note.
-    #[serde(skip)]
     pub wait: Option<RunWait>,
     /// The commit in which its uncommitted work was kept.
     pub commit: Option<String>,
@@ -96,7 +83,7 @@ impl RunWait {
 }
 
 /// Which runs are wanted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhichRuns {
     /// Those that are not over, then page by page those that are.
@@ -119,11 +106,10 @@ pub struct RunsQuery {
 }
 
 /// A page of runs, the newest first.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RunsPage {
     pub runs: Vec<RunView>,
     /// What to give as `before` for the next page.
-    #[schema(value_type = Option<String>)]
     pub next: Option<RunId>,
 }
 

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Params, Row, Transaction};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use musher_core::{Ledger, Lineage, RunId, SessionId, Spend, StoryId, Tokens, Usd};
 
@@ -19,8 +18,7 @@ const SPEND: &str = "input, cache_read, cache_write_5m, cache_write_1h, cache_wr
 const USAGE: &str = "usage LEFT JOIN usage_marks ON usage_marks.fact = usage.fact";
 
 /// Tokens in disjoint buckets, and what they cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, ToSchema)]
-#[schema(as = Spent)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SpentView {
     pub input: u64,
     pub cache_read: u64,
@@ -40,7 +38,7 @@ pub struct SpentView {
 }
 
 /// By what usage is summed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UsageBy {
     Run,
@@ -64,8 +62,7 @@ impl UsageBy {
 }
 
 /// The sum for one run, story, agent, model or day.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[schema(as = UsageRow)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct UsageRowView {
     /// The run, story, agent or model, or the day as Unix milliseconds of its begin; absent for an unnamed model.
     pub key: Option<String>,

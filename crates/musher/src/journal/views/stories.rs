@@ -2,7 +2,6 @@
 
 use rusqlite::{OptionalExtension, Row, Transaction};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use musher_core::pool::TextKey;
 use musher_core::{AgentName, ErrorInfo, Outcome, RunId, RunPhaseKind, StoryId};
@@ -14,7 +13,7 @@ use crate::journal::{JournalError, Views, lookup, rows};
 const MAX_ERROR_CHARS: usize = 300;
 
 /// Where a story is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoryPhase {
     Open,
@@ -23,9 +22,8 @@ pub enum StoryPhase {
 }
 
 /// A story in a list.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StoryView {
-    #[schema(value_type = String)]
     pub id: StoryId,
     /// Its place in the order in which stories were added.
     pub n: u64,
@@ -40,51 +38,27 @@ pub struct StoryView {
     pub spent: SpentView,
     /// Its newest run.
     pub latest: Option<LatestRun>,
-    /// What would not merge into the project's branch now; absent when no conflict is known. The door fills it in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub conflict: Option<Conflict>,
     pub created_at: i64,
     pub updated_at: i64,
 }
 
-/// Files in which a story and the project's branch have changed the same lines.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Conflict {
-    pub files: Vec<String>,
-}
-
 /// The newest run of a story: enough for a board, which then needs no list of runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LatestRun {
-    #[schema(value_type = String)]
     pub run: RunId,
-    #[schema(value_type = String)]
     pub agent: AgentName,
-    #[schema(value_type = String)]
     pub phase: RunPhaseKind,
-    #[schema(value_type = Option<String>)]
     pub outcome: Option<Outcome>,
     pub ended_at: Option<i64>,
     /// Why it failed, on one line.
     pub error: Option<String>,
     pub parked: bool,
-    /// What it changed, as far as that was counted. The journal knows nothing of files, so the door fills it in.
-    pub lines: Option<LineCount>,
     /// Whether it had a worktree, without which it can have changed nothing.
-    #[serde(skip)]
     pub begun: bool,
 }
 
-/// How many lines were changed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
-pub struct LineCount {
-    pub added: u64,
-    pub removed: u64,
-}
-
 /// How many runs a story has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = StoryRuns)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoryRunsView {
     pub all: u64,
     /// Those that are not over.
@@ -92,16 +66,15 @@ pub struct StoryRunsView {
 }
 
 /// A story with its text.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StoryWhole {
-    #[serde(flatten)]
     pub story: StoryView,
     /// Absent when it was erased.
     pub text: Option<String>,
 }
 
 /// Which stories are wanted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhichStories {
     /// Those that are not archived.
@@ -121,7 +94,7 @@ pub struct StoriesQuery {
 }
 
 /// A page of stories, the newest first.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StoriesPage {
     pub stories: Vec<StoryView>,
     /// What to give as `before` for the next page.
@@ -180,7 +153,6 @@ fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<StoryView> {
         open_asks: number("open_asks")?,
         spent: spent::of_story(db, &id)?,
         latest: latest(db, &id)?,
-        conflict: None,
         id,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
@@ -201,7 +173,6 @@ fn latest(db: &Transaction<'_>, story: &StoryId) -> rusqlite::Result<Option<Late
             ended_at: row.get("ended_at")?,
             error: error.map(|error| one_line(&error.message)),
             parked: row.get("parked")?,
-            lines: None,
             begun: row.get("begun")?,
         })
     };

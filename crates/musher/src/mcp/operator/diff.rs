@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use super::OperatorTool;
 use super::name::RunPathName;
 use crate::mcp::api_client::ApiRequest;
-use musher_client::views::{ApiDiff, ApiFileDiff};
+use musher_client::api::{ApiDiff, ApiFileDiff, ApiLineKind};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -85,10 +85,10 @@ fn unified(file: &ApiFileDiff) -> String {
             hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines, hunk.section
         );
         for line in &hunk.lines {
-            let sign = match line.kind.as_str() {
-                "added" => '+',
-                "removed" => '-',
-                _ => ' ',
+            let sign = match line.kind {
+                ApiLineKind::Added => '+',
+                ApiLineKind::Removed => '-',
+                ApiLineKind::Context => ' ',
             };
             let _infallible = writeln!(text, "{sign}{}", line.text);
         }

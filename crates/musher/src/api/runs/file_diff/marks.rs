@@ -2,8 +2,7 @@
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::DiffLineReply;
-use musher_git::LineKind;
+use musher_client::api::{ApiDiffLine, ApiLineKind};
 
 /// Blocks of more lines are rewritten rather than corrected, and marks in them would only confuse.
 const MAX_MARKED_LINES: usize = 40;
@@ -23,12 +22,12 @@ impl Default for Budget {
 }
 
 /// Marks the words of every line that another one replaces.
-pub(super) fn mark(lines: &mut [DiffLineReply], budget: &mut Budget) {
+pub(super) fn mark(lines: &mut [ApiDiffLine], budget: &mut Budget) {
     let mut rest = lines;
     while !rest.is_empty() {
-        let context = leading(rest, LineKind::Context);
-        let removed = leading(&rest[context..], LineKind::Removed);
-        let added = leading(&rest[context + removed..], LineKind::Added);
+        let context = leading(rest, ApiLineKind::Context);
+        let removed = leading(&rest[context..], ApiLineKind::Removed);
+        let added = leading(&rest[context + removed..], ApiLineKind::Added);
         let (block, after) = rest.split_at_mut(context + removed + added);
         let (old, new) = block[context..].split_at_mut(removed);
         if (1..=MAX_MARKED_LINES).contains(&removed) && (1..=MAX_MARKED_LINES).contains(&added) {
@@ -40,11 +39,11 @@ pub(super) fn mark(lines: &mut [DiffLineReply], budget: &mut Budget) {
     }
 }
 
-fn leading(lines: &[DiffLineReply], kind: LineKind) -> usize {
+fn leading(lines: &[ApiDiffLine], kind: ApiLineKind) -> usize {
     lines.iter().take_while(|line| line.kind == kind).count()
 }
 
-fn pair(old: &mut DiffLineReply, new: &mut DiffLineReply, budget: &mut Budget) {
+fn pair(old: &mut ApiDiffLine, new: &mut ApiDiffLine, budget: &mut Budget) {
     let bytes = old.text.len() + new.text.len();
     if old.text.len() > MAX_MARKED_LINE_BYTES
         || new.text.len() > MAX_MARKED_LINE_BYTES
@@ -138,11 +137,12 @@ mod tests {
 
     use super::*;
 
-    fn marked(old: &[&str], new: &[&str]) -> Vec<DiffLineReply> {
-        let line = |kind| move |text: &&str| DiffLineReply::new(kind, (*text).to_owned(), false);
-        let removed = old.iter().map(line(LineKind::Removed));
-        let mut lines: Vec<DiffLineReply> =
-            removed.chain(new.iter().map(line(LineKind::Added))).collect();
+    fn marked(old: &[&str], new: &[&str]) -> Vec<ApiDiffLine> {
+        let line =
+            |kind| move |text: &&str| super::super::diff_line(kind, (*text).to_owned(), false);
+        let removed = old.iter().map(line(ApiLineKind::Removed));
+        let mut lines: Vec<ApiDiffLine> =
+            removed.chain(new.iter().map(line(ApiLineKind::Added))).collect();
         mark(&mut lines, &mut Budget::default());
         lines
     }

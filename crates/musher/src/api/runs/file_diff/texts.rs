@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 
-use super::{Budget, DiffHunk, DiffLineReply, marks};
-use musher_git::LineKind;
+use musher_client::api::{ApiHunk, ApiLineKind};
+
+use super::{Budget, diff_line, marks};
 
 /// Lines around each change.
 const CONTEXT: usize = 3;
@@ -18,7 +19,7 @@ const COMPARE_TIMEOUT: Duration = Duration::from_millis(500);
 pub(in crate::api) struct Changes {
     pub(in crate::api) added: u64,
     pub(in crate::api) removed: u64,
-    pub(in crate::api) hunks: Vec<DiffHunk>,
+    pub(in crate::api) hunks: Vec<ApiHunk>,
     /// Lines are missing, because there were too many.
     pub(in crate::api) truncated: bool,
 }
@@ -39,14 +40,16 @@ impl Changes {
         }
         let mut left = most;
         for group in group_diff_ops(ops, CONTEXT) {
-            let mut hunk = DiffHunk::around(&group);
+            let mut hunk = around(&group);
             for op in &group {
                 let (_, old, new) = op.as_tag_tuple();
                 match op {
-                    DiffOp::Equal { .. } => hunk.push(LineKind::Context, &before, old, &mut left),
+                    DiffOp::Equal { .. } => {
+                        push(&mut hunk, ApiLineKind::Context, &before, old, &mut left);
+                    }
                     DiffOp::Delete { .. } | DiffOp::Insert { .. } | DiffOp::Replace { .. } => {
-                        hunk.push(LineKind::Removed, &before, old, &mut left);
-                        hunk.push(LineKind::Added, &after, new, &mut left);
+                        push(&mut hunk, ApiLineKind::Removed, &before, old, &mut left);
+                        push(&mut hunk, ApiLineKind::Added, &after, new, &mut left);
                     }
                 }
             }
@@ -61,29 +64,27 @@ impl Changes {
     }
 }
 
-impl DiffHunk {
-    /// A hunk with the place of some changes, and without lines.
-    fn around(group: &[DiffOp]) -> Self {
-        let place = |range: fn(&DiffOp) -> Range<usize>| {
-            let start = group.first().map_or(0, |op| range(op).start);
-            let end = group.last().map_or(0, |op| range(op).end);
-            // Where there is no line, the one before is named.
-            let first = if start == end { start } else { start + 1 };
-            (first as u64, (end - start) as u64)
-        };
-        let (old_start, old_lines) = place(DiffOp::old_range);
-        let (new_start, new_lines) = place(DiffOp::new_range);
-        let section = String::new();
-        Self { old_start, old_lines, new_start, new_lines, section, lines: Vec::new() }
-    }
+/// A hunk with the place of some changes, and without lines.
+fn around(group: &[DiffOp]) -> ApiHunk {
+    let place = |range: fn(&DiffOp) -> Range<usize>| {
+        let start = group.first().map_or(0, |op| range(op).start);
+        let end = group.last().map_or(0, |op| range(op).end);
+        // Where there is no line, the one before is named.
+        let first = if start == end { start } else { start + 1 };
+        (first as u64, (end - start) as u64)
+    };
+    let (old_start, old_lines) = place(DiffOp::old_range);
+    let (new_start, new_lines) = place(DiffOp::new_range);
+    let section = String::new();
+    ApiHunk { old_start, old_lines, new_start, new_lines, section, lines: Vec::new() }
+}
 
-    fn push(&mut self, kind: LineKind, of: &[&str], range: Range<usize>, left: &mut usize) {
-        for line in of.get(range).unwrap_or_default().iter().take(*left) {
-            let whole = line.strip_suffix('\n');
-            let text = whole.unwrap_or(line).to_owned();
-            self.lines.push(DiffLineReply::new(kind, text, whole.is_none()));
-            *left -= 1;
-        }
+fn push(hunk: &mut ApiHunk, kind: ApiLineKind, of: &[&str], range: Range<usize>, left: &mut usize) {
+    for line in of.get(range).unwrap_or_default().iter().take(*left) {
+        let whole = line.strip_suffix('\n');
+        let text = whole.unwrap_or(line).to_owned();
+        hunk.lines.push(diff_line(kind, text, whole.is_none()));
+        *left -= 1;
     }
 }
 
@@ -112,7 +113,7 @@ mod tests {
             let start = if hunk.old_lines == 0 { first } else { first - 1 };
             out.extend(before[at..start].iter().copied());
             at = start + hunk.old_lines as usize;
-            for line in hunk.lines.iter().filter(|line| line.kind != LineKind::Removed) {
+            for line in hunk.lines.iter().filter(|line| line.kind != ApiLineKind::Removed) {
                 out.push_str(&line.text);
                 if !line.no_newline {
                     out.push('\n');

@@ -1,0 +1,125 @@
+//! Stories as the API tells them.
+
+use musher_core::RunPhaseKind;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::ApiSpent;
+
+/// A page of stories, the newest first.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = StoriesPage)]
+pub struct Stories {
+    #[schema(required)]
+    pub stories: Vec<ApiStory>,
+    /// What to give as `before` for the next page.
+    pub next: Option<u64>,
+}
+
+/// A story in a list.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = StoryView)]
+pub struct ApiStory {
+    #[schema(required)]
+    pub id: String,
+    /// Its place in the order in which stories were added.
+    #[schema(required)]
+    pub n: u64,
+    /// Absent when it was erased.
+    pub title: Option<String>,
+    #[schema(required, value_type = ApiStoryPhase)]
+    pub state: String,
+    /// The commit that its merge made.
+    pub merged: Option<String>,
+    #[schema(required)]
+    pub runs: ApiStoryRuns,
+    /// How many asks of its runs wait for a person.
+    #[schema(required)]
+    pub open_asks: u64,
+    #[schema(required)]
+    pub spent: ApiSpent,
+    /// Its newest run.
+    pub latest: Option<ApiLatestRun>,
+    /// What would not merge into the project's branch now; absent when no conflict is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<ApiConflict>,
+    #[schema(required)]
+    pub created_at: i64,
+    #[schema(required)]
+    pub updated_at: i64,
+}
+
+/// A story with its text.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = StoryWhole)]
+pub struct ApiStoryWhole {
+    #[serde(flatten)]
+    pub story: ApiStory,
+    /// Absent when it was erased.
+    pub text: Option<String>,
+}
+
+/// Where a story is. A newer server may know more words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = StoryPhase)]
+pub enum ApiStoryPhase {
+    Open,
+    Done,
+    Archived,
+}
+
+/// How many runs a story has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = StoryRuns)]
+pub struct ApiStoryRuns {
+    #[schema(required)]
+    pub all: u64,
+    /// Those that are not over.
+    #[schema(required)]
+    pub live: u64,
+}
+
+/// The newest run of a story: enough for a board, which then needs no list of runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = LatestRun)]
+pub struct ApiLatestRun {
+    #[schema(required)]
+    pub run: String,
+    #[schema(required)]
+    pub agent: String,
+    #[schema(required, value_type = String)]
+    pub phase: RunPhaseKind,
+    pub outcome: Option<String>,
+    pub ended_at: Option<i64>,
+    /// Why it failed, on one line.
+    pub error: Option<String>,
+    #[schema(required)]
+    pub parked: bool,
+    /// What it changed, as far as that was counted.
+    pub lines: Option<ApiLineCount>,
+}
+
+/// How many lines were changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = LineCount)]
+pub struct ApiLineCount {
+    #[schema(required)]
+    pub added: u64,
+    #[schema(required)]
+    pub removed: u64,
+}
+
+/// Files in which a story and the project's branch have changed the same lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = Conflict)]
+pub struct ApiConflict {
+    #[schema(required)]
+    pub files: Vec<String>,
+}
