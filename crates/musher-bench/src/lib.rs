@@ -9,6 +9,7 @@
 pub mod bench;
 pub mod callgrind;
 pub mod curves;
+pub mod downgrade;
 pub mod kept;
 pub mod load;
 pub mod machine;

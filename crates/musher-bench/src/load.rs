@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use crate::row::Row;
-use crate::setup::{self, Programs, Setup};
+use crate::setup::Setup;
 
 /// What there are many of.
 #[derive(Debug, Clone, Subcommand)]
@@ -61,11 +61,7 @@ impl Load {
 
 /// Whether agents go on and nobody loses anything beside subscribers that never read, with whatever build there is.
 pub async fn untimed(folder: Option<PathBuf>) -> anyhow::Result<ExitCode> {
-    let programs = Programs::built()?;
-    let folder = folder.unwrap_or_else(|| programs.bench.with_file_name("bench-state"));
-    std::fs::create_dir_all(&folder)?;
-    let setup = Setup { programs, folder, files: setup::open_many_files()?, ..Setup::default() };
-    let seen = subscribers::untimed(&setup).await?;
+    let seen = subscribers::untimed(&Setup::unmeasured(folder)?).await?;
     println!("{seen}");
     Ok(if seen.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 use musher_bench::bench::Bench;
 use musher_bench::callgrind::Callgrind;
 use musher_bench::curves::Curves;
+use musher_bench::downgrade::Downgrade;
 use musher_bench::kept::Kept;
 use musher_bench::load::{self, Load};
 use musher_bench::machine::Machine;
@@ -72,6 +73,7 @@ enum Other {
     Load(Load),
     /// Many agents and viewers at work for a while, under faults, with the promises checked all along.
     Soak(Soak),
+    Downgrade(Downgrade),
 }
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -80,6 +82,7 @@ async fn main() -> anyhow::Result<ExitCode> {
     match args.other {
         Some(Other::StandIn(stand_in)) => stand_in.play().await.map(|()| ExitCode::SUCCESS),
         Some(Other::Soak(soak)) => soak.run().await,
+        Some(Other::Downgrade(downgrade)) => downgrade.run().await,
         Some(Other::Curves(ref curves)) => {
             curves.draw(&ready(&args)?.0).await.map(|()| ExitCode::SUCCESS)
         }

@@ -20,6 +20,16 @@ pub struct Setup {
     pub files: usize,
 }
 
+impl Setup {
+    /// For what is not measured: the programs beside this one, for release or not, and a folder beside them if none is named.
+    pub fn unmeasured(folder: Option<PathBuf>) -> anyhow::Result<Self> {
+        let programs = Programs::built()?;
+        let folder = folder.unwrap_or_else(|| programs.bench.with_file_name("bench-state"));
+        std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        Ok(Self { programs, folder, files: open_many_files()?, ..Self::default() })
+    }
+}
+
 /// How much work a row makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Effort {

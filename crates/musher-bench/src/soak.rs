@@ -27,7 +27,7 @@ use anyhow::Context as _;
 use clap::Args;
 use tokio::task::JoinSet;
 
-use crate::setup::{self, Build, Programs, Setup};
+use crate::setup::{Build, Programs, Setup};
 use broken::Broken;
 use damage::Damage;
 use report::Report;
@@ -59,6 +59,9 @@ pub struct Soak {
     /// Takes the programs beside this one as they are.
     #[arg(long)]
     no_build: bool,
+    /// A musher of another build: every second server is one of it, and takes up what the other has begun.
+    #[arg(long, value_name = "FILE")]
+    other_build: Option<PathBuf>,
     /// Damages one thing on purpose, to see that it is noticed.
     #[arg(long = "break", value_name = "NAME", hide = true)]
     damage: Option<Damage>,
@@ -78,7 +81,7 @@ impl Soak {
         let seed = self.seed.unwrap_or_else(random);
         let again = self.again(time, seed);
         println!("{again}");
-        let world = World::open(&self.setup()?, seed, time, self.damage)?;
+        let world = World::open(&self.setup()?, seed, time, self.damage, self.other_build.clone())?;
         let mut report = Report::begin(Instant::now());
         let worked = self.work(&world, time).await;
         report.fill(&world);
@@ -106,27 +109,23 @@ impl Soak {
     }
 
     fn again(&self, time: Duration, seed: u64) -> String {
-        let Self { agents, viewers, kill_server_every, damage, .. } = self;
+        let Self { agents, viewers, kill_server_every, damage, other_build, .. } = self;
         let seconds = time.as_secs();
         let damage = damage.map(|damage| format!(" --break {}", damage.name()));
+        let other = other_build.as_ref().map(|file| format!(" --other-build {}", file.display()));
         format!(
             "musher-bench soak --seconds {seconds} --agents {agents} --viewers {viewers} \
-             --kill-server-every {kill_server_every} --seed {seed}{}",
-            damage.unwrap_or_default()
+             --kill-server-every {kill_server_every} --seed {seed}{}{}",
+            damage.unwrap_or_default(),
+            other.unwrap_or_default()
         )
     }
 
     fn setup(&self) -> anyhow::Result<Setup> {
-        let programs = match cfg!(debug_assertions) || self.no_build {
-            true => Programs::built()?,
-            false => Programs::find(Build::Now)?,
-        };
-        let folder = match &self.folder {
-            Some(folder) => folder.clone(),
-            None => programs.bench.with_file_name("bench-state"),
-        };
-        std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-        Ok(Setup { programs, folder, files: setup::open_many_files()?, ..Setup::default() })
+        if !cfg!(debug_assertions) && !self.no_build {
+            Programs::find(Build::Now)?;
+        }
+        Setup::unmeasured(self.folder.clone())
     }
 
     async fn work(&self, world: &Arc<World>, time: Duration) -> anyhow::Result<()> {

@@ -44,7 +44,7 @@ pub use rules::{
     path_fits,
 };
 pub use run::{
-    AskState, Doubt, EndWish, FirstPrompt, PastRun, Run, RunKind, RunLine, RunPhase, RunPlan,
+    AskState, Doubt, EndRequest, FirstPrompt, PastRun, Run, RunKind, RunLine, RunPhase, RunPlan,
     RunRef, SessionOpening, Wait, WorktreeStart,
 };
 pub use session::{Activity, McpState, ModelChange, RateLimit, SessionInfo};

@@ -23,13 +23,13 @@ use crate::{AgentName, Usd};
 pub use action::{Action, Assignment, PoolDecision, TextKey};
 pub use command::PoolCommand;
 pub use decide::decide;
-pub use fact::Fact;
+pub use fact::{Fact, JOURNAL_FORMAT};
 pub use input::{PoolInput, RunReport, SecretPlace, Undelivered, UndeliveredCode};
 pub use money::{DAY_MS, DaySpending, UnknownSpending};
 pub use refusal::{CommandReply, Refusal, RefusalClass};
 pub use state::{
     Delivery, DeliveryKind, GrantStep, KnownSession, Pair, Parked, PendingMerge, STATE_VERSION,
-    SecretCheck, SessionKey, Slot, State, Wear,
+    SecretScan, SessionKey, Slot, SlotCondition, State,
 };
 
 /// The ask of a run that was lost too often: may it be started again?

@@ -127,7 +127,7 @@ pub struct Run {
     pub phase: RunPhase,
     /// Whether a person wants it to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wish: Option<EndWish>,
+    pub wish: Option<EndRequest>,
     /// The session that its log named last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
@@ -291,7 +291,7 @@ pub enum WorktreeStart {
 /// That a person wants a run to end, and how; the later one is the stronger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum EndWish {
+pub enum EndRequest {
     Stop,
     Kill,
 }

@@ -8,6 +8,7 @@ mod error;
 mod file;
 mod fold;
 mod folder;
+mod format;
 mod identity;
 mod lookup;
 mod mark;
@@ -46,6 +47,8 @@ pub struct Journal {
     last: u64,
     /// The fact at which the last snapshot stands.
     snapshot: u64,
+    /// The format that a reader must know.
+    format: u32,
     ballast: ReservedSpace,
     identity: JournalIdentity,
     place: JournalFiles,
@@ -65,12 +68,13 @@ impl Journal {
         let read = || JournalError::database(path, "read");
         let (last, snapshot) = fold::ends(&db).map_err(read())?;
         let identity = JournalIdentity::establish(&db, path, last, claim)?;
+        let format = format::needed(&db).map_err(read())?.map_or(1, |needed| needed.format);
         batch::forget(&db, now).map_err(read())?;
         let place =
             JournalFiles::of(path, file::log(path)).map_err(JournalError::file(path, "look at"))?;
         let ballast = ReservedSpace::new(path.with_extension("ballast"), BALLAST);
         let (path, last_run) = (path.to_owned(), identity.given.run);
-        Ok(Self { path, db, last, snapshot, ballast, identity, place, last_run })
+        Ok(Self { path, db, last, snapshot, format, ballast, identity, place, last_run })
     }
 
     /// Whose runs are this journal's.
@@ -113,12 +117,15 @@ impl Journal {
         let transaction = begin.map_err(JournalError::database(&self.path, "write"))?;
         let (committed, snapshot) = (&mut self.last, &mut self.snapshot);
         let (identity, place, last) = (&self.identity, &self.place, *committed);
+        let needed = &mut self.format;
         Ok(JournalBatch {
             transaction,
             path: &self.path,
             last,
             committed,
             snapshot,
+            format: *needed,
+            needed,
             identity,
             place,
         })

@@ -67,6 +67,8 @@ pub(super) struct World {
     pub(super) worker_home: PathBuf,
     pub(super) server_log: PathBuf,
     top: PathBuf,
+    /// The musher of every second server, if it is not the one of the first.
+    other_build: Option<PathBuf>,
     place: Mutex<Option<Place>>,
     door: watch::Sender<Door>,
     phase: watch::Sender<Phase>,
@@ -85,6 +87,7 @@ impl World {
         seed: u64,
         time: Duration,
         damage: Option<Damage>,
+        other_build: Option<PathBuf>,
     ) -> anyhow::Result<Arc<Self>> {
         let place = Place::open_with(setup, AGENT)?;
         let door = door(&place, 1);
@@ -96,6 +99,7 @@ impl World {
             worker_home: place.worker_home(),
             server_log: place.server_log(),
             top: place.top().to_owned(),
+            other_build,
             place: Mutex::new(Some(place)),
             door: watch::Sender::new(door),
             phase: watch::Sender::new(Phase::Working),
@@ -225,10 +229,17 @@ impl World {
     pub(super) fn serve_again(&self) -> anyhow::Result<()> {
         let mut place = held(&self.place);
         let Some(place) = place.as_mut() else { return Ok(()) };
-        place.serve_again().map_err(|error| {
+        let life = self.door.borrow().life + 1;
+        let served = match self.other_build.as_deref().filter(|_| life.is_multiple_of(2)) {
+            Some(other) => {
+                self.count("servers of the other build");
+                place.serve_again_as(other)
+            }
+            None => place.serve_again(),
+        };
+        served.map_err(|error| {
             Broken::error(Promise::Server, format!("it did not start again: {error:#}"))
         })?;
-        let life = self.door.borrow().life + 1;
         self.door.send_replace(door(place, life));
         Ok(())
     }

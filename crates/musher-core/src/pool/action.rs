@@ -1,6 +1,6 @@
 //! What the pool decided: facts to commit, then actions to take, and what to tell whom.
 
-use crate::pool::{CommandReply, DeliveryKind, Fact, Refusal, Wear};
+use crate::pool::{CommandReply, DeliveryKind, Fact, Refusal, SlotCondition};
 use crate::{AgentName, BranchRef, CommandId, RunId, RunPlan, SlotId, StoryId, Usd, WorktreeStart};
 
 /// What follows from one input. The facts and the texts are committed together, before any action is taken and before
@@ -42,7 +42,7 @@ pub struct Assignment {
     pub slot: SlotId,
     pub branch: BranchRef,
     /// How far the slot has come, and so whether its setup is still to be run.
-    pub wear: Wear,
+    pub condition: SlotCondition,
     /// Prompts that were given before it began, in their order; they wait in it from its start.
     pub pending: Vec<CommandId>,
 }
@@ -59,7 +59,7 @@ pub enum Action {
         branch: BranchRef,
         start: WorktreeStart,
         /// A worktree in which nobody has been is taken away again if it cannot be made ready.
-        wear: Wear,
+        condition: SlotCondition,
     },
     /// Start the runner, or find the one that was started; ends in `RunnerUp`, `SpawnFailed` or `RunnerGone`.
     Spawn(Assignment),

@@ -1,11 +1,11 @@
 //! Folds a committed fact into the state. Facts are trusted, and one that does not fit changes nothing.
 
 use crate::pool::{
-    Delivery, DeliveryKind, Fact, GrantStep, KnownSession, Pair, Parked, PendingMerge, SecretCheck,
-    SessionKey, Slot, State, UndeliveredCode, Wear,
+    Delivery, DeliveryKind, Fact, GrantStep, KnownSession, Pair, Parked, PendingMerge, SecretScan,
+    SessionKey, Slot, SlotCondition, State, UndeliveredCode,
 };
 use crate::{
-    AskState, BranchRef, ClosedBy, CommandId, Doubt, EndWish, Outcome, Run, RunId, RunKind,
+    AskState, BranchRef, ClosedBy, CommandId, Doubt, EndRequest, Outcome, Run, RunId, RunKind,
     RunLine, RunPhase, RunPlan, Sender, SessionId, SlotId, Story, StoryId, StoryState,
     WorktreeStart,
 };
@@ -90,7 +90,7 @@ impl State {
                     | RunPhase::Closing { .. }
                     | RunPhase::Finishing { .. } => None,
                 });
-                self.wear(*run, Wear::Entered);
+                self.advance_slot(*run, SlotCondition::Entered);
             }
             Fact::RunnerLost { run } => {
                 self.move_on(*run, |phase| match phase {
@@ -102,7 +102,7 @@ impl State {
                     | RunPhase::Closing { .. }
                     | RunPhase::Finishing { .. } => None,
                 });
-                self.wear(*run, Wear::Entered);
+                self.advance_slot(*run, SlotCondition::Entered);
             }
             Fact::RunEnded { run, outcome, held, .. } => {
                 if let Some(held) = held {
@@ -123,7 +123,7 @@ impl State {
                 }
             }
             Fact::SessionSeen { run, session, .. } => self.see_session(*run, session),
-            Fact::SetupDone { run, .. } => self.wear(*run, Wear::SetUp),
+            Fact::SetupDone { run, .. } => self.advance_slot(*run, SlotCondition::SetUp),
             Fact::AskOpened { run, ask, .. } => {
                 if let Some(run) = self.runs.get_mut(run) {
                     run.asks.insert(ask.clone(), AskState::Open);
@@ -218,7 +218,7 @@ impl State {
     }
 
     /// A merge keeps the place that it got when it was asked for.
-    fn merge(&mut self, command: &CommandId, branch: BranchRef, check: SecretCheck) {
+    fn merge(&mut self, command: &CommandId, branch: BranchRef, check: SecretScan) {
         let n = match self.merges.get(command) {
             Some(merge) => merge.n,
             None => {
@@ -248,11 +248,11 @@ impl State {
         if let Some(story) = self.stories.get_mut(&story) {
             story.branches = story.branches.max(n);
         }
-        let wear = match (start, self.slots.get(&slot)) {
-            (WorktreeStart::Keep, Some(Slot::Held { wear, .. })) => *wear,
-            _ => Wear::New,
+        let condition = match (start, self.slots.get(&slot)) {
+            (WorktreeStart::Keep, Some(Slot::Held { condition, .. })) => *condition,
+            _ => SlotCondition::New,
         };
-        let held = Slot::Held { branch: BranchRef { story, n }, wear, busy: Some(id) };
+        let held = Slot::Held { branch: BranchRef { story, n }, condition, busy: Some(id) };
         self.slots.insert(slot, held);
     }
 
@@ -285,23 +285,24 @@ impl State {
     /// A slot stays with its story, unless no runner was ever in it.
     fn leave_slots(&mut self, run: RunId) {
         for slot in self.slots.values_mut() {
-            if let Slot::Held { branch, wear, busy } = slot
+            if let Slot::Held { branch, condition, busy } = slot
                 && *busy == Some(run)
             {
-                match wear {
-                    Wear::New => *slot = Slot::Leaving { branch: branch.clone() },
-                    Wear::Entered | Wear::SetUp => *busy = None,
+                match condition {
+                    SlotCondition::New => *slot = Slot::Leaving { branch: branch.clone() },
+                    SlotCondition::Entered | SlotCondition::SetUp => *busy = None,
                 }
             }
         }
     }
 
-    fn wear(&mut self, run: RunId, least: Wear) {
+    fn advance_slot(&mut self, run: RunId, least: SlotCondition) {
         let slot = self.runs.get(&run).and_then(|run| run.phase.slot());
-        if let Some(Slot::Held { wear, busy, .. }) = slot.and_then(|id| self.slots.get_mut(&id))
+        if let Some(Slot::Held { condition, busy, .. }) =
+            slot.and_then(|id| self.slots.get_mut(&id))
             && *busy == Some(run)
         {
-            *wear = (*wear).max(least);
+            *condition = (*condition).max(least);
         }
     }
 
@@ -331,12 +332,12 @@ impl State {
         self.deliveries.insert(command.clone(), delivery);
     }
 
-    fn wish(&mut self, id: RunId, command: &CommandId, wish: EndWish) {
+    fn wish(&mut self, id: RunId, command: &CommandId, wish: EndRequest) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         run.wish = run.wish.max(Some(wish));
         let kind = match wish {
-            EndWish::Stop => DeliveryKind::Stop,
-            EndWish::Kill => DeliveryKind::Kill,
+            EndRequest::Stop => DeliveryKind::Stop,
+            EndRequest::Kill => DeliveryKind::Kill,
         };
         match run.phase {
             RunPhase::Preparing { .. } | RunPhase::Starting { .. } | RunPhase::Live { .. } => {

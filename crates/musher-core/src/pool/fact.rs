@@ -5,11 +5,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::pool::{GrantStep, SecretCheck, UndeliveredCode, UnknownSpending};
+use crate::pool::{GrantStep, SecretScan, UndeliveredCode, UnknownSpending};
 use crate::{
-    AskId, ClosedBy, CommandId, EndWish, ErrorInfo, Outcome, RunId, RunPlan, Sender, SessionId,
+    AskId, ClosedBy, CommandId, EndRequest, ErrorInfo, Outcome, RunId, RunPlan, Sender, SessionId,
     SlotId, Spend, StoryId, Usd, Wait, WorktreeStart,
 };
+
+/// The newest format of the journal that this build writes and reads; see [`Fact::format`].
+pub const JOURNAL_FORMAT: u32 = 2;
 
 /// What the pool decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,8 +39,8 @@ pub enum Fact {
         story: StoryId,
         branch: u32,
         /// How the branch stands to secrets. The fact is put a second time when the branch was searched.
-        #[serde(default, skip_serializing_if = "SecretCheck::is_open")]
-        check: SecretCheck,
+        #[serde(default, skip_serializing_if = "SecretScan::is_open")]
+        check: SecretScan,
     },
     /// The story is done with it.
     StoryMerged {
@@ -210,7 +213,7 @@ pub enum Fact {
     EndWished {
         run: RunId,
         command: CommandId,
-        wish: EndWish,
+        wish: EndRequest,
     },
     CommandDelivered {
         run: RunId,
@@ -228,6 +231,12 @@ pub enum Fact {
 }
 
 impl Fact {
+    /// The format of the journal that a build must know to read it. A new kind of fact raises [`JOURNAL_FORMAT`]; a journal
+    /// needs the highest format of its facts, so that builds take turns at it until the first fact of a new kind.
+    pub fn format(&self) -> u32 {
+        if matches!(self, Self::TakeBackOffered { .. }) { 2 } else { 1 }
+    }
+
     /// The name of its kind, as it is written.
     pub fn name(&self) -> &'static str {
         match self {

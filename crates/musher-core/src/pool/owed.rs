@@ -1,6 +1,6 @@
 //! What a server that begins again must do: every action that has not been answered, from the state alone.
 
-use crate::pool::{Action, Assignment, DeliveryKind, SecretCheck, Slot, State, Wear};
+use crate::pool::{Action, Assignment, DeliveryKind, SecretScan, Slot, SlotCondition, State};
 use crate::{BranchRef, CommandId, Run, RunId, RunPhase, RunPlan, SlotId};
 
 /// More prompts than this do not go into the file that a runner is started with.
@@ -20,11 +20,11 @@ impl State {
         }
         for (command, merge) in self.merges_in_order() {
             match merge.check {
-                SecretCheck::Open => owed.push(Action::SearchSecrets {
+                SecretScan::Open => owed.push(Action::SearchSecrets {
                     command: command.clone(),
                     branch: merge.branch.clone(),
                 }),
-                SecretCheck::Clean | SecretCheck::Waived => owed.extend(self.merge_of(command)),
+                SecretScan::Clean | SecretScan::Waived => owed.extend(self.merge_of(command)),
             }
         }
         owed
@@ -45,14 +45,14 @@ impl State {
     pub(super) fn prepare_of(&self, id: RunId) -> Option<Action> {
         let run = self.runs.get(&id)?;
         let RunPhase::Preparing { slot, start } = run.phase else { return None };
-        let (branch, wear) = self.held(slot)?;
-        Some(Action::Prepare { run: id, plan: run.plan.clone(), slot, branch, start, wear })
+        let (branch, condition) = self.held(slot)?;
+        Some(Action::Prepare { run: id, plan: run.plan.clone(), slot, branch, start, condition })
     }
 
     /// To start a run's runner.
     pub(super) fn spawn(&self, id: RunId, slot: SlotId) -> Option<Action> {
         let Run { plan, budget, nonce, .. } = self.runs.get(&id)?;
-        let (branch, wear) = self.held(slot)?;
+        let (branch, condition) = self.held(slot)?;
         Some(Action::Spawn(Assignment {
             run: id,
             plan: plan.clone(),
@@ -60,7 +60,7 @@ impl State {
             nonce: nonce.clone(),
             slot,
             branch,
-            wear,
+            condition,
             pending: self.prompts_before(id),
         }))
     }
@@ -82,8 +82,8 @@ impl State {
     pub(super) fn merge_of(&self, command: &CommandId) -> Option<Action> {
         let (first, merge) = self.merges_in_order().into_iter().next()?;
         let may = match merge.check {
-            SecretCheck::Clean | SecretCheck::Waived => first == command,
-            SecretCheck::Open => false,
+            SecretScan::Clean | SecretScan::Waived => first == command,
+            SecretScan::Open => false,
         };
         may.then(|| Action::Merge { command: command.clone(), branch: merge.branch.clone() })
     }
@@ -110,9 +110,9 @@ impl State {
     }
 
     /// The branch that a slot holds, and how far the slot has come.
-    fn held(&self, slot: SlotId) -> Option<(BranchRef, Wear)> {
+    fn held(&self, slot: SlotId) -> Option<(BranchRef, SlotCondition)> {
         match self.slots.get(&slot) {
-            Some(Slot::Held { branch, wear, .. }) => Some((branch.clone(), *wear)),
+            Some(Slot::Held { branch, condition, .. }) => Some((branch.clone(), *condition)),
             Some(Slot::Free | Slot::Leaving { .. }) | None => None,
         }
     }

@@ -105,8 +105,8 @@ pub enum DeliveryKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingMerge {
     pub branch: BranchRef,
-    #[serde(default, skip_serializing_if = "SecretCheck::is_open")]
-    pub check: SecretCheck,
+    #[serde(default, skip_serializing_if = "SecretScan::is_open")]
+    pub check: SecretScan,
     /// Its place in the order in which merges were asked for.
     #[serde(default)]
     pub n: u64,
@@ -115,7 +115,7 @@ pub struct PendingMerge {
 /// Whether secrets in a branch keep it from being merged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SecretCheck {
+pub enum SecretScan {
     /// It is to be searched.
     #[default]
     Open,
@@ -125,7 +125,7 @@ pub enum SecretCheck {
     Waived,
 }
 
-impl SecretCheck {
+impl SecretScan {
     pub(super) fn is_open(&self) -> bool {
         *self == Self::Open
     }
@@ -140,7 +140,8 @@ pub enum Slot {
     /// It is a story's, between runs too.
     Held {
         branch: BranchRef,
-        wear: Wear,
+        #[serde(rename = "wear")]
+        condition: SlotCondition,
         /// The run that is in it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         busy: Option<RunId>,
@@ -152,7 +153,7 @@ pub enum Slot {
 /// How far a slot has come since it was given to its story.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wear {
+pub enum SlotCondition {
     /// No runner has been in it, so there is no work to lose.
     New,
     /// A runner has been in it.

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::asking::STRAY_INPUT_WINDOW;
 use super::diff::unified;
-use super::door::Web;
+use super::http_listener::Web;
 use super::signals::Signals;
 use super::terminal::Typed;
 use super::{CliError, CliExit, out, tell, terminal};

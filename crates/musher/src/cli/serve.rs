@@ -7,7 +7,7 @@ use clap::Args;
 use musher_runtime::Environment;
 use serde_json::json;
 
-use super::door::{self, BoundPort, EarlierPort, Web, broken, refused};
+use super::http_listener::{self, BoundPort, EarlierPort, Web, broken, refused};
 use super::signals::Signals;
 use super::{CliError, CliExit, tell};
 use crate::config::trust::{self, TrustState};
@@ -76,8 +76,8 @@ impl Serve {
         mut signals: Signals,
     ) -> Result<CliExit, CliError> {
         let found = match self.listen {
-            Some(at) => EarlierPort { listener: door::listen(at).await?, notice: None },
-            None => door::listen_again(project.server.listen, &home).await?,
+            Some(at) => EarlierPort { listener: http_listener::listen(at).await?, notice: None },
+            None => http_listener::listen_again(project.server.listen, &home).await?,
         };
         let started = tokio::select! {
             started = Supervisor::start(config) => started,

@@ -11,7 +11,7 @@ use super::identity::JournalIdentity;
 use super::lookup::{self, KEPT_MS};
 use super::mark::GivenNumbers;
 use super::place::JournalFiles;
-use super::{JournalError, KeptCommand, PastAsk, project, rows};
+use super::{JournalError, KeptCommand, PastAsk, format, project, rows};
 
 /// How many facts are folded at most when the server begins, and a batch more.
 const FACTS_PER_SNAPSHOT: u64 = 10_000;
@@ -51,6 +51,9 @@ pub struct JournalBatch<'journal> {
     pub(super) committed: &'journal mut u64,
     pub(super) snapshot: &'journal mut u64,
     pub(super) last: u64,
+    /// The format that the journal needs, and the one that it needs with this batch.
+    pub(super) needed: &'journal mut u32,
+    pub(super) format: u32,
     pub(super) identity: &'journal JournalIdentity,
     pub(super) place: &'journal JournalFiles,
 }
@@ -70,6 +73,10 @@ impl JournalBatch<'_> {
         for fact in &step.facts {
             self.last += 1;
             self.fact(self.last, step.at, by.as_deref(), fact)?;
+            if fact.format() > self.format {
+                self.format = fact.format();
+                format::raise(&self.transaction, self.format)?;
+            }
         }
         for (key, body) in &step.texts {
             let sql = "INSERT OR REPLACE INTO texts (key, body) VALUES (?1, ?2)";
@@ -114,7 +121,8 @@ impl JournalBatch<'_> {
 
     /// Makes everything durable, with a snapshot of the state if one is due, and returns the number of the last fact.
     pub fn commit(self, state: &State) -> Result<u64, JournalError> {
-        let Self { transaction, path, committed, snapshot, last, identity, place } = self;
+        let Self { transaction, path, committed, snapshot, last, needed, format, identity, place } =
+            self;
         let due = last.saturating_sub(*snapshot) >= FACTS_PER_SNAPSHOT;
         let commit = || {
             if due {
@@ -128,7 +136,7 @@ impl JournalBatch<'_> {
         if due {
             *snapshot = last;
         }
-        *committed = last;
+        (*committed, *needed) = (last, format);
         Ok(last)
     }
 

@@ -13,11 +13,14 @@ pub enum JournalError {
     )]
     NotAJournal { path: PathBuf, why: String },
     #[error(
-        "{path} was written by a newer Musher (version {found}, this one knows {known}); start that Musher again"
+        "{path} needs a newer Musher: it has format {found}, written by {by}, and this one, {ours}, reads up to format \
+         {known}; start the newer one again (builds that served here are kept in bin/ beside it)",
+        ours = super::format::OURS
     )]
-    Newer { path: PathBuf, found: i64, known: i64 },
+    Newer { path: PathBuf, found: i64, known: i64, by: String },
     #[error(
-        "fact {fact} in {path} cannot be read ({why}); a newer Musher may have written it, so start that one again"
+        "fact {fact} in {path} cannot be read ({why}); a newer Musher may have written it, so start that one again \
+         (builds that served here are kept in bin/ beside it)"
     )]
     UnreadableFact { path: PathBuf, fact: u64, why: String },
     #[error(

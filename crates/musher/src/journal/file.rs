@@ -6,11 +6,12 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use musher_core::pool::JOURNAL_FORMAT;
 use musher_os::untrusted::{self, Kind};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::JournalError;
+use super::{JournalError, format};
 
 /// "MUSH": how a journal is told from other databases.
 const APPLICATION: i64 = 0x4d55_5348;
@@ -92,11 +93,21 @@ fn check(db: &Connection, path: &Path) -> Result<(), JournalError> {
         let why = "it is the database of another program".into();
         return Err(JournalError::NotAJournal { path: path.into(), why });
     }
+    let newer = |found, known, by| Err(JournalError::Newer { path: path.into(), found, known, by });
     match number("user_version")? {
-        VERSION => Ok(()),
-        found if found > VERSION => {
-            Err(JournalError::Newer { path: path.into(), found, known: VERSION })
+        VERSION => {
+            let needed = format::needed(db).map_err(JournalError::database(path, "read"))?;
+            match needed {
+                Some(needed) if needed.format > JOURNAL_FORMAT => newer(
+                    needed.format.into(),
+                    JOURNAL_FORMAT.into(),
+                    format!("Musher {}", needed.by),
+                ),
+                Some(_) | None => Ok(()),
+            }
         }
+        // Nothing is known of its tables, so nobody is looked up in them.
+        found if found > VERSION => newer(found, VERSION, "another Musher".to_owned()),
         found => {
             let why = format!("there is no version {found} of the journal");
             Err(JournalError::NotAJournal { path: path.into(), why })

@@ -36,10 +36,14 @@ pub(super) fn word<T: Serialize>(value: &T) -> rusqlite::Result<String> {
     Ok(json(value)?.trim_matches('"').to_owned())
 }
 
+/// Reads what [`json`] wrote.
+pub(super) fn parsed<T: DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
+    serde_json::from_str(text).map_err(unreadable)
+}
+
 /// Reads a column that [`json`] wrote.
 pub(super) fn get_json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<T> {
-    let text: String = row.get(column)?;
-    serde_json::from_str(&text).map_err(unreadable)
+    parsed(&row.get::<_, String>(column)?)
 }
 
 /// The same for a column that may be empty.
@@ -48,7 +52,7 @@ pub(super) fn get_json_if_any<T: DeserializeOwned>(
     column: &str,
 ) -> rusqlite::Result<Option<T>> {
     let text: Option<String> = row.get(column)?;
-    text.map(|text| serde_json::from_str(&text).map_err(unreadable)).transpose()
+    text.map(|text| parsed(&text)).transpose()
 }
 
 /// Reads a column that holds an id or a word.

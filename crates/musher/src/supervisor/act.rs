@@ -49,8 +49,8 @@ impl Performer {
         let (span, began) = (span(&action), Instant::now());
         let done = async {
             match action {
-                Action::Prepare { run, plan, slot, branch, start, wear } => {
-                    self.prepare(run, &plan, (slot, branch, wear), start).await;
+                Action::Prepare { run, plan, slot, branch, start, condition } => {
+                    self.prepare(run, &plan, (slot, branch, condition), start).await;
                 }
                 Action::Spawn(assignment) => self.spawn(assignment).await,
                 Action::Deliver { run, command, kind } => self.deliver(run, command, kind),

@@ -3,10 +3,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use musher::journal::{Claim, Journal, JournalError, JournalFindings};
+use musher::journal::{Claim, DecidedStep, Journal, JournalError, JournalFindings};
 use musher::pool::Wish;
-use musher_core::pool::CommandReply;
+use musher_core::pool::{CommandReply, Fact};
+use musher_core::{CommandId, RunId};
 use proptest::prelude::*;
+use rusqlite::OptionalExtension as _;
 
 use crate::rig::{Home, NOON, story};
 
@@ -94,6 +96,48 @@ fn a_journal_of_a_newer_musher_is_left_alone() {
     home.back_door().pragma_update(None, "user_version", 2).unwrap();
     let error = refused_and_untouched(&home);
     assert!(matches!(error, JournalError::Newer { found: 2, known: 1, .. }), "{error}");
+}
+
+#[test]
+fn a_journal_that_needs_a_newer_format_is_left_alone_and_its_writer_is_named() {
+    let home = lived_in();
+    let sql = r#"INSERT INTO identity (key, body) VALUES ('format', '{"format":99,"by":"7.1.0"}')"#;
+    home.back_door().execute(sql, []).unwrap();
+    let said = refused_and_untouched(&home).to_string();
+    let ours = env!("CARGO_PKG_VERSION");
+    for part in ["needs a newer Musher", "format 99", "Musher 7.1.0", ours, "kept in bin/"] {
+        assert!(said.contains(part), "{part:?} in {said:?}");
+    }
+    home.back_door().execute("DELETE FROM identity WHERE key = 'format'", []).unwrap();
+    home.begin().end();
+}
+
+/// What the journal says that it needs.
+fn needed(home: &Home) -> Option<String> {
+    let sql = "SELECT body FROM identity WHERE key = 'format'";
+    home.back_door().query_row(sql, [], |row| row.get(0)).optional().unwrap()
+}
+
+#[test]
+fn a_journal_needs_a_newer_format_from_the_commit_of_its_first_new_fact_on() {
+    let home = lived_in();
+    assert_eq!(needed(&home), None, "every build can go on with it");
+    let (run, command) = (RunId::minted(1), CommandId::parse("c1").unwrap());
+    let fact = Fact::TakeBackOffered { run, command: command.clone(), prompt: command };
+    let mut journal = home.open();
+    let (state, _) = journal.load().unwrap();
+    let step = DecidedStep { at: NOON, facts: vec![fact], ..DecidedStep::default() };
+    let mut batch = journal.batch().unwrap();
+    batch.write(&step).unwrap();
+    drop(batch);
+    assert_eq!(needed(&home), None, "what was not committed is not needed");
+    let mut batch = journal.batch().unwrap();
+    batch.write(&step).unwrap();
+    batch.commit(&state).unwrap();
+    drop(journal);
+    let said = needed(&home).unwrap();
+    assert!(said.contains(r#""format":2"#) && said.contains(env!("CARGO_PKG_VERSION")), "{said}");
+    home.begin().end();
 }
 
 #[test]

@@ -18,8 +18,6 @@ const NO_RETRIES: &[(&str, &str)] = &[
     ("mcp/tool_server.rs", "it sends signs of life"),
     ("musher-log/lock.rs", "it waits for a moment; then the error is told"),
     ("musher-runtime/process/tree.rs", "it waits for the death of what it has killed"),
-    ("musher-runtime/script/play.rs", "a script says how long it sleeps"),
-    ("musher-runtime/session/driver.rs", "its timer rings at the next deadline"),
     ("musher-runtime/tools/commands.rs", "an agent waits for the output of its command"),
     ("runner/force.rs", "it waits for the death of what it has killed; then the error is told"),
     ("supervisor.rs", "it looks at the clock and at the journal"),

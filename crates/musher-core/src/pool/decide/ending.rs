@@ -4,17 +4,17 @@ use super::draft::Draft;
 use super::{answers, talk};
 use crate::pool::money::outstanding;
 use crate::pool::{
-    Action, CommandReply, DeliveryKind, Fact, Refusal, Slot, Undelivered, UndeliveredCode,
-    UnknownSpending, Wear,
+    Action, CommandReply, DeliveryKind, Fact, Refusal, Slot, SlotCondition, Undelivered,
+    UndeliveredCode, UnknownSpending,
 };
-use crate::{CommandId, Doubt, EndWish, ErrorInfo, Outcome, Run, RunId, RunPhase, SlotId};
+use crate::{CommandId, Doubt, EndRequest, ErrorInfo, Outcome, Run, RunId, RunPhase, SlotId};
 
 pub(super) fn stop(
     draft: &mut Draft<'_>,
     command: &CommandId,
     run: RunId,
 ) -> Result<CommandReply, Refusal> {
-    wish(draft, command, run, EndWish::Stop)
+    wish(draft, command, run, EndRequest::Stop)
 }
 
 pub(super) fn kill(
@@ -22,14 +22,14 @@ pub(super) fn kill(
     command: &CommandId,
     run: RunId,
 ) -> Result<CommandReply, Refusal> {
-    wish(draft, command, run, EndWish::Kill)
+    wish(draft, command, run, EndRequest::Kill)
 }
 
 fn wish(
     draft: &mut Draft<'_>,
     command: &CommandId,
     run: RunId,
-    wish: EndWish,
+    wish: EndRequest,
 ) -> Result<CommandReply, Refusal> {
     let found = draft.base.runs.get(&run).ok_or(Refusal::NoSuchRun { run })?;
     let wished = Fact::EndWished { run, command: command.clone(), wish };
@@ -44,8 +44,8 @@ fn wish(
             }
             draft.put(wished);
             let kind = match wish {
-                EndWish::Stop => DeliveryKind::Stop,
-                EndWish::Kill => DeliveryKind::Kill,
+                EndRequest::Stop => DeliveryKind::Stop,
+                EndRequest::Kill => DeliveryKind::Kill,
             };
             talk::hand_over(draft, run, found, command.clone(), kind);
             Ok(CommandReply::Offered)
@@ -62,9 +62,9 @@ fn wish(
 }
 
 /// Whether the run is already being told to end, as strongly or more so.
-fn is_under_way(draft: &Draft<'_>, run: RunId, wish: EndWish) -> bool {
+fn is_under_way(draft: &Draft<'_>, run: RunId, wish: EndRequest) -> bool {
     draft.base.deliveries_to(run).iter().any(|(_, delivery)| match delivery.kind {
-        DeliveryKind::Stop => wish == EndWish::Stop,
+        DeliveryKind::Stop => wish == EndRequest::Stop,
         DeliveryKind::Kill => true,
         DeliveryKind::Prompt
         | DeliveryKind::Steer
@@ -136,10 +136,10 @@ fn what_is_left(draft: &mut Draft<'_>, id: RunId, run: &Run) -> Option<Action> {
 /// A worktree in which no runner has been is not kept.
 fn give_back(draft: &mut Draft<'_>, slot: SlotId) -> Option<Action> {
     match draft.state().slots.get(&slot) {
-        Some(Slot::Held { branch, wear: Wear::New, .. }) => {
+        Some(Slot::Held { branch, condition: SlotCondition::New, .. }) => {
             Some(Action::Release { slot, branch: branch.clone() })
         }
-        Some(Slot::Held { wear: Wear::Entered | Wear::SetUp, .. })
+        Some(Slot::Held { condition: SlotCondition::Entered | SlotCondition::SetUp, .. })
         | Some(Slot::Free | Slot::Leaving { .. })
         | None => None,
     }

@@ -3,8 +3,8 @@
 use super::draft::Draft;
 use super::{restarts, texts};
 use crate::pool::{
-    Action, CommandReply, Fact, PendingMerge, Refusal, SecretCheck, SecretPlace, Slot, State,
-    TextKey, Wear,
+    Action, CommandReply, Fact, PendingMerge, Refusal, SecretPlace, SecretScan, Slot,
+    SlotCondition, State, TextKey,
 };
 use crate::{BranchRef, CommandId, RunId, Story, StoryId, StoryState};
 
@@ -105,11 +105,11 @@ pub(super) fn merge(
     unmerged(draft.base, &story)?;
     let n = chosen(draft.base, &story, branch)?;
     let (command, branch) = (command.clone(), BranchRef { story: story.clone(), n });
-    let check = if with_secrets { SecretCheck::Waived } else { SecretCheck::Open };
+    let check = if with_secrets { SecretScan::Waived } else { SecretScan::Open };
     draft.put(Fact::MergeStarted { command: command.clone(), story, branch: n, check });
     match check {
-        SecretCheck::Open => draft.act(Action::SearchSecrets { command, branch }),
-        SecretCheck::Clean | SecretCheck::Waived => merge_in_turn(draft, &command),
+        SecretScan::Open => draft.act(Action::SearchSecrets { command, branch }),
+        SecretScan::Clean | SecretScan::Waived => merge_in_turn(draft, &command),
     }
     Ok(CommandReply::Offered)
 }
@@ -122,7 +122,7 @@ pub(super) fn searched(
     result: Result<Vec<SecretPlace>, String>,
 ) {
     let branch = match draft.base.merges.get(command) {
-        Some(PendingMerge { branch, check: SecretCheck::Open, .. }) if branch.story == *story => {
+        Some(PendingMerge { branch, check: SecretScan::Open, .. }) if branch.story == *story => {
             branch.clone()
         }
         Some(_) | None => return,
@@ -130,7 +130,7 @@ pub(super) fn searched(
     let (command, story) = (command.clone(), story.clone());
     let refusal = match result {
         Ok(places) if places.is_empty() => {
-            let (n, check) = (branch.n, SecretCheck::Clean);
+            let (n, check) = (branch.n, SecretScan::Clean);
             draft.put(Fact::MergeStarted { command: command.clone(), story, branch: n, check });
             return merge_in_turn(draft, &command);
         }
@@ -225,8 +225,12 @@ fn unmerged(state: &State, story: &StoryId) -> Result<(), Refusal> {
 /// The branch to merge: the named one, or the only one.
 fn chosen(state: &State, story: &StoryId, branch: Option<u32>) -> Result<u32, Refusal> {
     let worked_on = |slot: &Slot| match slot {
-        Slot::Held { branch, wear: Wear::Entered | Wear::SetUp, .. } => Some(branch.n),
-        Slot::Held { wear: Wear::New, .. } | Slot::Free | Slot::Leaving { .. } => None,
+        Slot::Held { branch, condition: SlotCondition::Entered | SlotCondition::SetUp, .. } => {
+            Some(branch.n)
+        }
+        Slot::Held { condition: SlotCondition::New, .. } | Slot::Free | Slot::Leaving { .. } => {
+            None
+        }
     };
     let mut branches: Vec<u32> =
         state.slots_of(story).filter_map(|(_, slot)| worked_on(slot)).collect();

@@ -1,12 +1,14 @@
 //! What was written once can be read for ever: facts and snapshots as JSON.
 
+use std::collections::BTreeSet;
+
 use super::scene::{Scene, agent, run, seen, story};
 use crate::pool::{
-    Fact, GrantStep, PoolCommand, PoolInput, RunReport, SecretCheck, State, UndeliveredCode,
-    UnknownSpending,
+    Fact, GrantStep, JOURNAL_FORMAT, PoolCommand, PoolInput, RunReport, SecretScan, State,
+    UndeliveredCode, UnknownSpending,
 };
 use crate::{
-    Answer, AskId, ClosedBy, CommandId, EndWish, ErrorClass, ErrorInfo, FirstPrompt, Outcome,
+    Answer, AskId, ClosedBy, CommandId, EndRequest, ErrorClass, ErrorInfo, FirstPrompt, Outcome,
     RunKind, RunLine, RunPlan, RunRef, Sender, SessionId, SessionOpening, SlotId, Spend, Tokens,
     Usd, Wait, WorktreeStart,
 };
@@ -14,8 +16,10 @@ use crate::{
 /// One of each fact, as the first version wrote it. Lines are only ever added.
 const WRITTEN: &str = include_str!("../../../tests/fixtures/facts.jsonl");
 
+/// How many kinds of facts each format of the journal has. A new kind is a new format; lines are only ever added.
+const KINDS_BY_FORMAT: [(u32, usize); 2] = [(1, 33), (2, 34)];
 /// How many kinds of facts there are.
-pub(super) const KINDS: usize = 34;
+pub(super) const KINDS: usize = KINDS_BY_FORMAT[KINDS_BY_FORMAT.len() - 1].1;
 
 fn plan(kind: RunKind, words: FirstPrompt) -> RunPlan {
     RunPlan {
@@ -88,13 +92,13 @@ pub(super) fn samples() -> Vec<Fact> {
             command: command.clone(),
             story: s1.clone(),
             branch: 1,
-            check: SecretCheck::Open,
+            check: SecretScan::Open,
         },
         Fact::MergeStarted {
             command: command.clone(),
             story: s1.clone(),
             branch: 1,
-            check: SecretCheck::Clean,
+            check: SecretScan::Clean,
         },
         Fact::MergeFailed { command: command.clone(), story: s1.clone(), message: message.clone() },
         Fact::StoryMerged { command: command.clone(), story: s1.clone(), commit: "abc".into() },
@@ -165,7 +169,7 @@ pub(super) fn samples() -> Vec<Fact> {
         Fact::SteerOffered { run, command: command.clone() },
         Fact::TakeBackOffered { run, command: command.clone(), prompt: command.clone() },
         Fact::InterruptOffered { run, command: command.clone() },
-        Fact::EndWished { run, command: command.clone(), wish: EndWish::Kill },
+        Fact::EndWished { run, command: command.clone(), wish: EndRequest::Kill },
         Fact::CommandDelivered { run, command: command.clone() },
         Fact::CommandUndelivered { run, command: command.clone(), code, message },
         Fact::RunnerLost { run },
@@ -219,6 +223,19 @@ fn every_kind_of_fact_is_among_the_written_ones() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), KINDS, "one sample and one line of each kind: {names:?}");
+}
+
+#[test]
+fn every_kind_of_fact_says_which_format_of_the_journal_it_needs() {
+    assert_eq!(KINDS_BY_FORMAT[KINDS_BY_FORMAT.len() - 1].0, JOURNAL_FORMAT);
+    for (format, kinds) in KINDS_BY_FORMAT {
+        let known: BTreeSet<_> = samples()
+            .iter()
+            .filter(|fact| fact.format() <= format)
+            .map(|fact| fact.name())
+            .collect();
+        assert_eq!(known.len(), kinds, "format {format}: {known:?}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::pool::{
     UndeliveredCode,
 };
 use crate::{
-    Actor, CommandId, EndWish, Outcome, RunId, RunKind, RunLine, RunPhase, RunRef, SessionId,
+    Actor, CommandId, EndRequest, Outcome, RunId, RunKind, RunLine, RunPhase, RunRef, SessionId,
     SlotId, WorktreeStart,
 };
 
@@ -190,7 +190,7 @@ fn a_kill_goes_beyond_a_stop_and_a_second_stop_adds_nothing() {
     assert!(again.facts.is_empty() && again.actions.is_empty());
     let kill = scene.tell(PoolCommand::Kill { run: first });
     assert_eq!(handed(&kill.actions).len(), 1);
-    assert_eq!(scene.state.runs[&first].wish, Some(EndWish::Kill));
+    assert_eq!(scene.state.runs[&first].wish, Some(EndRequest::Kill));
     assert_eq!(scene.reply(PoolCommand::Stop { run: first }), Ok(CommandReply::Done));
     assert_eq!(scene.reply(prompt(first, "Wait.")), Err(Refusal::RunEnding { run: first }));
 }

@@ -7,7 +7,7 @@ use musher_web::WebFiles;
 use tempfile::TempDir;
 
 use super::super::CliError;
-use super::super::door::{self, BoundPort};
+use super::super::http_listener::{self, BoundPort};
 use crate::home::Home;
 use crate::journal::Claim;
 use crate::supervisor::{self, Supervisor, git_env};
@@ -49,7 +49,7 @@ impl DemoServer {
         let home = Home::open(&folder.path().join("state"), &repo)
             .map_err(|error| CliError::Unavailable(error.to_string()))?;
         let program = std::env::current_exe().map_err(|error| unmade(&error))?;
-        let listener = door::listen(project.server.listen).await?;
+        let listener = http_listener::listen(project.server.listen).await?;
         let (origins, announced) = (project.server.origins.clone(), home.clone());
         let config = supervisor::Config {
             repo,

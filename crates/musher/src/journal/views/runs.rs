@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use musher_core::pool::TextKey;
 use musher_core::{
-    AgentName, EndWish, ErrorInfo, FirstPrompt, Outcome, RunId, RunLine, RunPhaseKind, SessionId,
-    SlotId, StoryId, Wait,
+    AgentName, EndRequest, ErrorInfo, FirstPrompt, Outcome, RunId, RunLine, RunPhaseKind,
+    SessionId, SlotId, StoryId, Wait,
 };
 
 use super::{Filter, SpentView, spent};
@@ -33,7 +33,7 @@ pub struct RunView {
     /// `queued`, `preparing`, `starting`, `live`, `closing`, `finishing` or `over`.
     pub phase: RunPhaseKind,
     /// `stop` or `kill`, if a person wants it to end.
-    pub wish: Option<EndWish>,
+    pub wish: Option<EndRequest>,
     pub slot: Option<SlotId>,
     /// The branch that it works on.
     pub branch: Option<String>,

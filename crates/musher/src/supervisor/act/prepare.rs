@@ -2,7 +2,7 @@
 
 use super::Performer;
 use crate::supervisor::place::RunPlace;
-use musher_core::pool::{PoolInput, Wear};
+use musher_core::pool::{PoolInput, SlotCondition};
 use musher_core::{BranchRef, RunId, RunPlan, SlotId, WorktreeStart};
 use musher_os::fail;
 use tracing::error;
@@ -12,7 +12,7 @@ impl Performer {
         &self,
         run: RunId,
         plan: &RunPlan,
-        (slot, branch, wear): (SlotId, BranchRef, Wear),
+        (slot, branch, condition): (SlotId, BranchRef, SlotCondition),
         start: WorktreeStart,
     ) {
         fail::point("before_prepare");
@@ -20,7 +20,7 @@ impl Performer {
             RunPlace::Here(here) => match here.prepare(plan, slot, &branch, start).await {
                 Ok(head) => Ok(head),
                 Err(error) => {
-                    here.undo(slot, &branch, wear).await;
+                    here.undo(slot, &branch, condition).await;
                     Err(error)
                 }
             },

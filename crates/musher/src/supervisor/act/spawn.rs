@@ -14,7 +14,7 @@ impl Performer {
                 Ok(()) => Ok(()),
                 Err(error) => {
                     here.forget(run);
-                    here.undo(to.slot, &to.branch, to.wear).await;
+                    here.undo(to.slot, &to.branch, to.condition).await;
                     Err(error)
                 }
             },

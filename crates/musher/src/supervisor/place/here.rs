@@ -11,7 +11,7 @@ use crate::runner::spec::RunSpec;
 use crate::secrets;
 use crate::supervisor::SupervisorContext;
 use crate::supervisor::act::named;
-use musher_core::pool::{Assignment, Wear};
+use musher_core::pool::{Assignment, SlotCondition};
 use musher_core::{BranchRef, ErrorClass, ErrorInfo, RunId, RunPlan, SlotId, WorktreeStart};
 use musher_git::worktree::{Lane, SlotStart, WorktreeError, WorktreeSlots};
 use musher_git::{Author, Branch, Commit, RecoveryName};
@@ -80,7 +80,7 @@ impl Here {
         if begun(&folder) {
             return Ok(());
         }
-        let setup = self.remade().remove(&slot) || to.wear < Wear::SetUp;
+        let setup = self.remade().remove(&slot) || to.condition < SlotCondition::SetUp;
         let files = self.ground.files(&to.plan, &to.branch).await?;
         // Whoever looks for the run's processes looks for one mark, so a second try keeps the first one.
         let earlier = RunSpec::read(&folder).ok().map(|spec| spec.mark);
@@ -149,8 +149,13 @@ impl Here {
     }
 
     /// Takes away the worktree and the branch of a start that failed, if no runner was ever in them.
-    pub(in crate::supervisor) async fn undo(&self, slot: SlotId, branch: &BranchRef, wear: Wear) {
-        let (Wear::New, Ok(branch)) = (wear, named(branch)) else { return };
+    pub(in crate::supervisor) async fn undo(
+        &self,
+        slot: SlotId,
+        branch: &BranchRef,
+        condition: SlotCondition,
+    ) {
+        let (SlotCondition::New, Ok(branch)) = (condition, named(branch)) else { return };
         let undone =
             self.ground.slots.apart(Lane::Slot(slot), "undoing a start", async move |slots| {
                 slots.remove(slot, &RecoveryName::of(&branch)).await?;

@@ -1,4 +1,4 @@
-//! The HTTP door of a server: it is opened where it was asked for, and announced in the state directory.
+//! The listener of a server's HTTP API: bound where it was asked for, and announced in the state directory.
 
 use std::io::ErrorKind::AddrInUse;
 use std::net::SocketAddr;
