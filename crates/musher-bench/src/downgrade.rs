@@ -26,13 +26,15 @@ pub struct Downgrade {
 
 impl Downgrade {
     pub async fn run(self) -> anyhow::Result<ExitCode> {
+        // Servers are started in another folder.
+        let older = self.to.canonicalize().with_context(|| self.to.display().to_string())?;
         let mut place = Place::open(&Setup::unmeasured(None)?)?;
         let held = place.begin_held("[[work lines=3]]").await?;
         let runner = place.runner(&held.run)?;
         take_a_message_back(&place, &held).await?;
         place.kill_server()?;
         let before = facts(place.top())?;
-        let said = refused(&self.to, place.top())?;
+        let said = refused(&older, place.top())?;
         ensure!(facts(place.top())? == before, "the older build changed the facts");
         ensure!(place.runner(&held.run)? == runner, "the older build touched the agent");
         println!("the older build refuses: {}", said.trim());

@@ -18,7 +18,7 @@ mod viewers;
 mod work;
 mod world;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -81,7 +81,9 @@ impl Soak {
         let seed = self.seed.unwrap_or_else(random);
         let again = self.again(time, seed);
         println!("{again}");
-        let world = World::open(&self.setup()?, seed, time, self.damage, self.other_build.clone())?;
+        // Servers are started in another folder.
+        let other_build = self.other_build.as_deref().map(Path::canonicalize).transpose()?;
+        let world = World::open(&self.setup()?, seed, time, self.damage, other_build)?;
         let mut report = Report::begin(Instant::now());
         let worked = self.work(&world, time).await;
         report.fill(&world);
