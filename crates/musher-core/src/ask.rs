@@ -56,6 +56,9 @@ pub struct Approval {
     /// What the agent wants to do was too long to be told whole; all of it stands there in its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened: Option<RawRef>,
+    /// The agent takes yes or no and nothing else: what it would do cannot be changed by the answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub as_is: bool,
 }
 
 /// A lasting grant that the agent offers.

@@ -3,7 +3,11 @@
 mod generate;
 mod words;
 
-use crate::model::{Service, start};
+use std::path::Path;
+
+use musher_core::SessionId;
+
+use crate::model::{self, Service, start};
 use crate::{Capabilities, ModelService, ProjectFile, Runtime, Session, SessionSpec};
 
 /// What can be known of the service without speaking to it.
@@ -40,6 +44,10 @@ impl Runtime for Gemini {
     /// The loop is our own, and takes nothing from its folder by itself.
     fn project_files(&self) -> &'static [ProjectFile] {
         &[]
+    }
+
+    fn has_session(&self, folder: &Path, session: &SessionId) -> bool {
+        model::has_session(folder, session)
     }
 
     fn start(&self, spec: SessionSpec) -> Session {

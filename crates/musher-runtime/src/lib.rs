@@ -21,6 +21,10 @@ pub mod backend;
 #[cfg(feature = "claude-code")]
 pub mod claude_code;
 mod clock;
+#[cfg(feature = "codex")]
+pub mod codex;
+#[cfg(feature = "frames")]
+mod conversation;
 #[cfg(feature = "gemini")]
 pub mod gemini;
 mod json;
@@ -53,7 +57,7 @@ pub mod tools;
 
 pub use clock::now_ms;
 #[cfg(feature = "model")]
-pub use model::{ModelService, has_session};
+pub use model::ModelService;
 pub use musher_core::{self as core, Event, EventKind, Outcome};
 pub use once::{RunResult, run_once};
 pub use process::{

@@ -56,7 +56,7 @@ pub(crate) struct Service {
 }
 
 /// Whether a session of a runtime that keeps its own is in this folder.
-pub fn has_session(folder: &Path, session: &SessionId) -> bool {
+pub(crate) fn has_session(folder: &Path, session: &SessionId) -> bool {
     history::is_in(folder, session)
 }
 

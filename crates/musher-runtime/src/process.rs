@@ -8,6 +8,7 @@ mod cgroup;
 mod child;
 mod environment;
 mod framer;
+mod guard;
 mod linux;
 mod mark;
 mod memory;
@@ -42,6 +43,8 @@ pub(crate) use mark::{RunMark, is_mark};
 pub use memory::{TreeOf, memory};
 pub use other::OtherProcess;
 pub(crate) use program::folder;
+#[cfg(feature = "frames")]
+pub(crate) use program::start_error;
 pub use program::{ProgramError, find};
 pub use roots::reap_orphans;
 pub(crate) use sweep::sweep_own;
@@ -165,6 +168,8 @@ enum Control {
     CloseInput,
     End(Graces),
     Kill,
+    NoteChildren,
+    EndChildren,
 }
 
 /// A running process. Dropping it kills the tree.
@@ -256,6 +261,18 @@ impl ProcessControl {
     /// Ends it step by step: input closed, SIGTERM, SIGKILL, each to the whole tree.
     pub async fn end(&self, graces: Graces) {
         let _gone = self.control.send(Control::End(graces)).await;
+    }
+
+    /// Notes which processes it has started so far.
+    #[cfg(feature = "frames")]
+    pub(crate) async fn note_children(&self) {
+        let _gone = self.control.send(Control::NoteChildren).await;
+    }
+
+    /// Ends by force what it has started since they were noted.
+    #[cfg(feature = "frames")]
+    pub(crate) async fn end_children(&self) {
+        let _gone = self.control.send(Control::EndChildren).await;
     }
 
     /// Ends it by force, with its whole tree.

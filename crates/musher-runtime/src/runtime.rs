@@ -1,5 +1,9 @@
 //! The trait that every backend stands behind.
 
+use std::path::Path;
+
+use musher_core::SessionId;
+
 use crate::{ProjectFile, Session, SessionSpec};
 
 /// A kind of backend that can play an agent. Anybody may write one: see [`backend`](crate::backend).
@@ -32,6 +36,11 @@ pub trait Runtime: Send + Sync {
     /// Whether what it does is done by a model, so that work of which nobody told the usage has an unknown cost.
     fn asks_a_model(&self) -> bool {
         true
+    }
+
+    /// Whether it has left this session in a folder that a host gave it for that ([`SessionSpec::session_dir`]).
+    fn has_session(&self, _folder: &Path, _session: &SessionId) -> bool {
+        false
     }
 
     /// Starts a session and returns at once. What goes wrong, a missing program included, is told by the session's

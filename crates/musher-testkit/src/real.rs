@@ -2,21 +2,43 @@
 
 use std::path::PathBuf;
 
-/// The version that the recordings and the protocol notes were made with.
-const CLAUDE: &str = "claude-code-2.1.325/node_modules/@anthropic-ai/claude-code-linux-x64/claude";
+/// A real program that tests start, at the version with which the recordings and the protocol notes were made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RealProgram {
+    Claude,
+    Codex,
+}
 
-/// The pinned Claude Code, if it is installed.
-pub fn claude() -> Option<PathBuf> {
-    let path = cache()?.join(CLAUDE);
-    path.is_file().then_some(path)
+impl RealProgram {
+    /// Where it is, seen from the cache folder. `scripts/install-clis` has the same table.
+    fn path(self) -> &'static str {
+        match self {
+            Self::Claude => {
+                "claude-code-2.1.325/node_modules/@anthropic-ai/claude-code-linux-x64/claude"
+            }
+            Self::Codex => {
+                "codex-0.166.0/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
+            }
+        }
+    }
+
+    /// The program, if it is installed.
+    pub fn find(self) -> Option<PathBuf> {
+        cache().map(|cache| cache.join(self.path())).filter(|path| path.is_file())
+    }
+
+    /// The program; panics with what to do when it is absent.
+    pub fn require(self) -> PathBuf {
+        let place = cache().unwrap_or_default().join(self.path());
+        self.find().unwrap_or_else(|| {
+            panic!("{self:?} is not at {}: run scripts/install-clis", place.display())
+        })
+    }
 }
 
 /// The pinned Claude Code; panics with what to do when it is absent.
 pub fn require_claude() -> PathBuf {
-    let place = cache().unwrap_or_default().join(CLAUDE);
-    claude().unwrap_or_else(|| {
-        panic!("the pinned Claude Code is not at {}: run scripts/install-clis", place.display())
-    })
+    RealProgram::Claude.require()
 }
 
 /// The pinned official MCP client.

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use musher_runtime::anthropic::{self, Anthropic};
 use musher_runtime::claude_code::ClaudeCode;
+use musher_runtime::codex::Codex;
 use musher_runtime::gemini::{self, Gemini};
 use musher_runtime::openai::{self, OpenAi};
 use musher_runtime::script::Script;
@@ -13,6 +14,7 @@ use musher_runtime::{Environment, FileEffect, ModelService, ProjectFile, Runtime
 /// The names that can be used, and the wire formats of those that speak to a model themselves.
 pub const BUILT: &[(&str, &[&str])] = &[
     ("claude-code", &[]),
+    ("codex", &[]),
     ("openai", openai::ABOUT.wires),
     ("gemini", gemini::ABOUT.wires),
     ("anthropic", anthropic::ABOUT.wires),
@@ -21,14 +23,15 @@ pub const BUILT: &[(&str, &[&str])] = &[
 /// The runtimes that speak to a model themselves.
 pub const MODELS: &[(&str, ModelService)] =
     &[("openai", openai::ABOUT), ("gemini", gemini::ABOUT), ("anthropic", anthropic::ABOUT)];
-const TO_COME: &[&str] = &["codex", "gemini-cli", "acp", "terminal"];
+const TO_COME: &[&str] = &["gemini-cli", "acp", "terminal"];
 /// The runtimes that need a program on this machine, with its name.
-pub const PROGRAMS: &[(&str, &str)] = &[("claude-code", "claude")];
+pub const PROGRAMS: &[(&str, &str)] = &[("claude-code", "claude"), ("codex", "codex")];
 
 /// The version of a runtime's program that was tested.
 pub fn tested(runtime: &str) -> Option<&'static str> {
     match runtime {
         "claude-code" => Some(musher_runtime::claude_code::TESTED_VERSION),
+        "codex" => Some(musher_runtime::codex::TESTED_VERSION),
         _ => None,
     }
 }
@@ -54,6 +57,7 @@ impl NoRuntime {
 pub fn find(name: &str, environment: &Environment) -> Result<Box<dyn Runtime>, NoRuntime> {
     match name {
         "claude-code" => Ok(Box::new(ClaudeCode::default())),
+        "codex" => Ok(Box::new(Codex::default())),
         "openai" => Ok(Box::new(OpenAi::default())),
         "gemini" => Ok(Box::new(Gemini::default())),
         "anthropic" => Ok(Box::new(Anthropic::default())),

@@ -45,6 +45,7 @@ fn approval() -> Ask {
         always: vec![],
         human_only: false,
         shortened: None,
+        as_is: false,
     }))
 }
 

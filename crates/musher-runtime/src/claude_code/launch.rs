@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
-use musher_core::{ErrorClass, ErrorInfo, HintCode, SessionId};
+use musher_core::{ErrorClass, ErrorInfo, SessionId};
 use serde_json::{Value as Json, json};
 use tempfile::NamedTempFile;
 
@@ -136,18 +136,7 @@ pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Prepared
 }
 
 pub(super) fn start_error(error: &ProgramError) -> ErrorInfo {
-    let class =
-        if error.is_missing_program() { ErrorClass::Unavailable } else { ErrorClass::Config };
-    let info = ErrorInfo::new(class, error.to_string());
-    match error {
-        ProgramError::NotOnPath { .. } => info
-            .with_hint("npm install -g @anthropic-ai/claude-code")
-            .hinting(HintCode::NameProgram),
-        ProgramError::NoSuchProgram { .. }
-        | ProgramError::NotExecutable { .. }
-        | ProgramError::BadFolder { .. }
-        | ProgramError::Spawn { .. } => info,
-    }
+    process::start_error(error, "npm install -g @anthropic-ai/claude-code")
 }
 
 /// Values that come from outside stand behind an equals sign, so that none can become an option of its own.

@@ -2,7 +2,8 @@
 
 use musher_core::EventKind;
 
-use super::translate::{Translation, Translator};
+use super::translate::Translator;
+use crate::conversation::{Translate, Translation};
 use crate::process::Framer;
 use crate::session::Signal;
 

@@ -13,34 +13,22 @@ use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use musher_core::{
-    AskId, CallId, ErrorClass, ErrorInfo, EventKind, EventScope, ItemId, OutputStream, PromptId,
-    RawRef, Recent, SessionInfo, TurnEnded, TurnOutcome,
+    AskId, CallId, ErrorClass, ErrorInfo, EventKind, EventScope, ItemId, PromptId, RawRef, Recent,
+    SessionInfo, TurnEnded, TurnOutcome,
 };
-use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::control::{Control, ControlSubject, PermissionHook};
+use crate::conversation::{AgentFailure, AgentFrame, LineText, Translate, Translation, line_text};
 use crate::json;
 use crate::peer::{self, Id, Peer};
-use crate::process::{LineBody, OutputLine};
+use crate::process::{OutputLine, ProcessOutcome};
 use crate::session::{BackendOrder, Signal};
 
-/// A frame of unknown kind is kept whole up to this size.
-const NATIVE_KEPT: usize = 32 * 1024;
 /// Messages that can still be retracted.
 const RETRACTABLE: usize = 512;
 /// Messages that can be under way at the same time: the agent's own and those of its sub-agents.
 const UNDER_WAY: usize = 256;
-
-/// What a frame or an order led to.
-#[derive(Debug, Default)]
-pub(super) struct Translation {
-    pub(super) signals: Vec<Signal>,
-    /// After how many signals a frame ended, where there are several.
-    pub(super) ends: Vec<usize>,
-    /// Lines to write to the agent.
-    pub(super) replies: Vec<Bytes>,
-}
 
 /// The state of one conversation with the agent.
 #[derive(Debug, Default)]
@@ -69,46 +57,7 @@ pub(super) struct Translator {
     tasks: HashSet<String>,
     trouble: reason::TurnTrouble,
     calls: calls::UnbilledCalls,
-    /// The session to resume is unknown; these are the agent's words for it.
-    pub(super) unknown_session: Option<ErrorInfo>,
-    /// The work cannot go on.
-    pub(super) fatal: Option<ErrorInfo>,
-}
-
-/// Where the signals of one frame are gathered.
-struct Frame<'a> {
-    raw: RawRef,
-    text: &'a str,
-    step: Translation,
-}
-
-impl<'a> Frame<'a> {
-    fn event(&mut self, kind: EventKind) {
-        self.event_in(EventScope::Main, kind);
-    }
-
-    fn event_in(&mut self, scope: EventScope, kind: EventKind) {
-        self.step.signals.push(Signal::Event { kind, scope, raw: Some(self.raw) });
-    }
-
-    fn signal(&mut self, signal: Signal) {
-        self.step.signals.push(signal);
-    }
-
-    fn reply(&mut self, line: Option<Bytes>) {
-        self.step.replies.extend(line);
-    }
-
-    /// The frame as the shape that is expected; a frame of another shape becomes native.
-    fn read<T: Deserialize<'a>>(&self) -> Option<T> {
-        json::read(self.text)
-    }
-
-    fn native(&mut self, name: String) {
-        let short = self.text.len() <= NATIVE_KEPT;
-        let frame = short.then(|| json::read(self.text)).flatten();
-        self.event(EventKind::Native { name, frame });
-    }
+    pub(super) failure: Option<AgentFailure>,
 }
 
 impl Translator {
@@ -118,39 +67,13 @@ impl Translator {
         self.peer.request("initialize", initialize, ControlSubject::Initialize { hook })
     }
 
-    /// Whether the agent has said anything about a session.
-    pub(super) fn has_spoken(&self) -> bool {
-        self.spoke
-    }
-
-    /// Takes in one line, and adds what it leads to. Every line gives at least one signal.
-    pub(super) fn read(&mut self, line: &OutputLine, step: Translation) -> Translation {
-        let raw = RawRef::new(line.offset, line.len);
-        match &line.body {
-            LineBody::Whole(bytes) => self.read_line(raw, bytes, step),
-            LineBody::Shortened(short) => {
-                self.read_line(RawRef { shortened: true, ..raw }, short, step)
-            }
-            LineBody::Cut { head, tail } => self.unreadable(raw, head, tail, step),
-        }
-    }
-
-    fn read_line(&mut self, raw: RawRef, bytes: &[u8], step: Translation) -> Translation {
-        let Ok(text) = std::str::from_utf8(bytes) else { return unparsed_line(raw, bytes, step) };
-        if json::is_too_deep(text) {
-            let short = json::shorten(bytes).filter(|_| !raw.shortened);
-            if let Some(short) = short {
-                return self.read_line(RawRef { shortened: true, ..raw }, &short, step);
-            }
-            let (head, tail) = edges(bytes);
-            return self.unreadable(raw, head, tail, step);
-        }
+    fn read_text(&mut self, raw: RawRef, text: &str, step: Translation) -> Translation {
         let Some(kind) = json::text_in(text, "type") else {
-            return unparsed_line(raw, bytes, step);
+            return step.unparsed_bytes(raw, text.as_bytes());
         };
         let subtype = || json::text_in(text, "subtype");
         let before = step.signals.len();
-        let mut frame = Frame { raw, text, step };
+        let mut frame = AgentFrame { raw, text, step };
         let understood = match &*kind {
             "stream_event" => self.stream_event(&mut frame),
             "assistant" => self.assistant(&mut frame),
@@ -171,7 +94,7 @@ impl Translator {
         };
         if understood.is_none() || frame.step.signals.len() == before {
             if !json::is_whole(text) {
-                return unparsed_line(raw, bytes, frame.step);
+                return frame.step.unparsed_bytes(raw, text.as_bytes());
             }
             let name = match subtype() {
                 Some(subtype) => format!("{}/{}", &*kind, &*subtype),
@@ -184,16 +107,9 @@ impl Translator {
 
     /// A long line that is no JSON. If its edges say that it ends the turn, the turn has ended, or it never would; but
     /// nobody knows how, so it is not told as done.
-    fn unreadable(
-        &mut self,
-        raw: RawRef,
-        head: &[u8],
-        tail: &[u8],
-        step: Translation,
-    ) -> Translation {
-        let text = format!("{} … {}", String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
+    fn unreadable(&mut self, raw: RawRef, text: String, step: Translation) -> Translation {
         let ends = self.turn_open && text.contains(r#""type":"result""#);
-        let mut step = unparsed(raw, text, true, step);
+        let mut step = step.unparsed(raw, text, true);
         if ends {
             self.turn_open = false;
             let message = "the agent ended its turn with a message that cannot be read";
@@ -205,8 +121,40 @@ impl Translator {
         step
     }
 
-    /// Carries out an order.
-    pub(super) fn order(&mut self, order: BackendOrder) -> Translation {
+    fn user_message(&mut self, id: &PromptId, text: &str, priority: &str) -> Option<Bytes> {
+        self.own_prompts.insert(id.as_str().to_owned());
+        let line = peer::line(&json!({
+            "type": "user",
+            "message": { "role": "user", "content": text },
+            "parent_tool_use_id": null,
+            "session_id": "",
+            "uuid": id,
+            "priority": priority,
+        }));
+        if self.ready {
+            Some(line)
+        } else {
+            self.held.push(line);
+            None
+        }
+    }
+
+    /// What is known before the agent has said anything.
+    pub(super) fn opening(info: SessionInfo) -> Signal {
+        Signal::event(EventKind::SessionInfo(Box::new(info)))
+    }
+}
+
+impl Translate for Translator {
+    fn read(&mut self, line: &OutputLine, step: Translation) -> Translation {
+        match line_text(line) {
+            LineText::Text(raw, text) => self.read_text(raw, &text, step),
+            LineText::NoText(raw, bytes) => step.unparsed_bytes(raw, bytes),
+            LineText::Edges(raw, text) => self.unreadable(raw, text, step),
+        }
+    }
+
+    fn order(&mut self, order: BackendOrder) -> Translation {
         let mut step = Translation::default();
         match order {
             BackendOrder::Prompt { id, text } => {
@@ -245,47 +193,22 @@ impl Translator {
         step
     }
 
-    fn user_message(&mut self, id: &PromptId, text: &str, priority: &str) -> Option<Bytes> {
-        self.own_prompts.insert(id.as_str().to_owned());
-        let line = peer::line(&json!({
-            "type": "user",
-            "message": { "role": "user", "content": text },
-            "parent_tool_use_id": null,
-            "session_id": "",
-            "uuid": id,
-            "priority": priority,
-        }));
-        if self.ready {
-            Some(line)
-        } else {
-            self.held.push(line);
-            None
-        }
+    fn is_ready(&self) -> bool {
+        self.ready || self.spoke || self.failure.is_some()
     }
 
-    /// What is known before the agent has said anything.
-    pub(super) fn opening(info: SessionInfo) -> Signal {
-        Signal::event(EventKind::SessionInfo(Box::new(info)))
+    fn failure(&self) -> Option<&AgentFailure> {
+        self.failure.as_ref()
     }
-}
 
-fn unparsed_line(raw: RawRef, bytes: &[u8], step: Translation) -> Translation {
-    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(NATIVE_KEPT)]).into_owned();
-    unparsed(raw, text, bytes.len() > NATIVE_KEPT || raw.shortened, step)
-}
-
-/// The beginning and the end of a line, without what is between them.
-fn edges(bytes: &[u8]) -> (&[u8], &[u8]) {
-    let head = bytes.len().min(NATIVE_KEPT / 2);
-    let tail = bytes.len().saturating_sub(NATIVE_KEPT / 2).max(head);
-    (&bytes[..head], &bytes[tail..])
-}
-
-fn unparsed(raw: RawRef, text: String, truncated: bool, mut step: Translation) -> Translation {
-    let kind =
-        EventKind::Unparsed { stream: OutputStream::Stdout, text, bytes: raw.len, truncated };
-    step.signals.push(Signal::Event { kind, scope: EventScope::Main, raw: Some(raw) });
-    step
+    /// An option that the program does not take is the person's to correct.
+    fn exit_error(&self, exit: &ProcessOutcome) -> Option<ErrorInfo> {
+        let words = exit.stderr_tail.lines().next()?.strip_prefix("error: option ")?;
+        let at_once = !self.spoke && exit.code == Some(1);
+        at_once.then(|| {
+            ErrorInfo::new(ErrorClass::Config, format!("the agent refused its option {words}"))
+        })
+    }
 }
 
 /// Whose frame it is.

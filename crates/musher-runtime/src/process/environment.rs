@@ -133,6 +133,11 @@ impl Environment {
         all.into_iter().collect()
     }
 
+    /// A variable that was given for this agent, whatever the host has.
+    pub fn given(&self, name: &str) -> Option<&OsStr> {
+        self.set.get(OsStr::new(name)).map(OsString::as_os_str)
+    }
+
     /// A variable as the agent would see it.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.set

@@ -4,6 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "frames")]
+use musher_core::{ErrorClass, ErrorInfo, HintCode};
+
 /// Why a process could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
@@ -26,6 +29,21 @@ impl ProgramError {
             Self::NotOnPath { .. } | Self::NoSuchProgram { .. } => true,
             Self::NotExecutable { .. } | Self::BadFolder { .. } | Self::Spawn { .. } => false,
         }
+    }
+}
+
+/// Why a program could not be started, for the person; `install` is the command that installs it.
+#[cfg(feature = "frames")]
+pub(crate) fn start_error(error: &ProgramError, install: &str) -> ErrorInfo {
+    let class =
+        if error.is_missing_program() { ErrorClass::Unavailable } else { ErrorClass::Config };
+    let info = ErrorInfo::new(class, error.to_string());
+    match error {
+        ProgramError::NotOnPath { .. } => info.with_hint(install).hinting(HintCode::NameProgram),
+        ProgramError::NoSuchProgram { .. }
+        | ProgramError::NotExecutable { .. }
+        | ProgramError::BadFolder { .. }
+        | ProgramError::Spawn { .. } => info,
     }
 }
 

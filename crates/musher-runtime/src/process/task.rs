@@ -18,6 +18,7 @@ use tracing::{debug, warn};
 use super::cgroup::Cgroup;
 use super::child::AgentChild;
 use super::framer::{Framer, OutputLine};
+use super::guard::{self, Guard};
 use super::linux::ExitWatch;
 use super::tail::StreamTail;
 use super::tap::{Copying, Tap};
@@ -318,6 +319,15 @@ impl LinuxTask {
                 self.step = Step::Terminating { until: Instant::now() + GIVE_UP, sweeps: 1 };
             }
             Some(Control::Kill) => {}
+            Some(Control::NoteChildren) => {
+                guard::on_tree(&mut self.tree, ProcessTree::note).await;
+            }
+            Some(Control::EndChildren) => {
+                let survivors = guard::on_tree(&mut self.tree, ProcessTree::kill_unnoted).await;
+                if !survivors.is_empty() {
+                    warn!(pids = ?survivors, "tools of an agent outlived their turn");
+                }
+            }
             // Nobody holds the process any more: it ends at once.
             None => {
                 self.attended = false;
@@ -411,21 +421,9 @@ impl LinuxTask {
         }
     }
 
-    /// Kills the whole tree, off the runtime's threads because it reads all of `/proc`.
+    /// Kills the whole tree.
     async fn sweep(&mut self) -> Vec<i32> {
-        let Some(mut guard) = Guard::take(&mut self.tree) else {
-            return Vec::new();
-        };
-        let swept = tokio::task::spawn_blocking(move || {
-            let survivors = guard.0.as_mut().map(ProcessTree::kill).unwrap_or_default();
-            (guard.release(), survivors)
-        });
-        // Otherwise the runtime is shutting down, and the guard has ended the tree.
-        let swept =
-            swept.await.inspect_err(|cause| warn!(%cause, "sweep after an agent was cut short"));
-        let Ok((tree, survivors)) = swept else { return Vec::new() };
-        self.tree = tree;
-        survivors
+        guard::on_tree(&mut self.tree, ProcessTree::kill).await
     }
 }
 
@@ -436,27 +434,6 @@ impl Drop for LinuxTask {
         if let Some(mut tree) = self.tree.take().filter(|_| !exited) {
             tree.kill();
             let _already_waited = self.child.wait();
-        }
-    }
-}
-
-/// Kills the tree if it goes out of scope before it was handed on.
-struct Guard(Option<ProcessTree>);
-
-impl Guard {
-    fn take(tree: &mut Option<ProcessTree>) -> Option<Self> {
-        tree.take().map(|tree| Self(Some(tree)))
-    }
-
-    fn release(mut self) -> Option<ProcessTree> {
-        self.0.take()
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        if let Some(tree) = &mut self.0 {
-            tree.kill();
         }
     }
 }

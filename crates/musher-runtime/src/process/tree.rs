@@ -33,6 +33,8 @@ pub(super) struct ProcessTree {
     containment: Containment,
     /// Everything ever seen in it.
     seen: HashSet<ProcessIdentity>,
+    /// What lived when it was last noted.
+    noted: HashSet<ProcessIdentity>,
     /// What started before this cannot carry the mark, because whoever gives it away did not live.
     since: u64,
     /// What carries the marks of others. A thousand runs may end at once, and each looks at all processes.
@@ -52,7 +54,8 @@ impl ProcessTree {
         let me = table::entry(getpid().as_raw_nonzero().get());
         let since = me.map_or(0, |entry| entry.id.started);
         let (seen, elsewhere) = (HashSet::from([root]), HashSet::new());
-        Self { root, cgroup, mark, containment, seen, since, elsewhere }
+        let noted = HashSet::new();
+        Self { root, cgroup, mark, containment, seen, noted, since, elsewhere }
     }
 
     /// What is left of a tree whose root is gone: everything in its group or with its mark, and what descends from it.
@@ -63,9 +66,9 @@ impl ProcessTree {
     ) -> Self {
         // No process has this number, so nothing is taken for the agent itself.
         let root = ProcessIdentity { pid: 0, started: 0 };
-        let (seen, elsewhere) = (HashSet::new(), HashSet::new());
+        let (seen, elsewhere, noted) = (HashSet::new(), HashSet::new(), HashSet::new());
         // Whoever gave the mark away may have lived long before us.
-        Self { root, cgroup, mark, containment, seen, since: 0, elsewhere }
+        Self { root, cgroup, mark, containment, seen, noted, since: 0, elsewhere }
     }
 
     /// Sends a signal to all of the tree. Stopped processes are woken, or they would never act on it.
@@ -73,6 +76,29 @@ impl ProcessTree {
         for member in self.members() {
             send(member.id, signal);
             send(member.id, Signal::CONT);
+        }
+    }
+
+    /// Notes who lives now.
+    pub(super) fn note(&mut self) {
+        self.noted = self.members().iter().map(|member| member.id).collect();
+    }
+
+    /// Kills all who were not noted, except the agent itself; gives back who of them is still there.
+    pub(super) fn kill_unnoted(&mut self) -> Vec<i32> {
+        let deadline = Instant::now() + KILL_VERIFY_TIMEOUT;
+        loop {
+            let root = self.root;
+            let members = self.members();
+            let fresh = members.iter().filter(|m| m.id != root && !self.noted.contains(&m.id));
+            let fresh: Vec<ProcessIdentity> = fresh.map(|member| member.id).collect();
+            if fresh.is_empty() || Instant::now() > deadline {
+                return fresh.iter().map(|id| id.pid).collect();
+            }
+            // Stopped first: what is killed while its parent runs may be started again.
+            fresh.iter().for_each(|id| send(*id, Signal::STOP));
+            fresh.iter().for_each(|id| send(*id, Signal::KILL));
+            std::thread::sleep(KILL_POLL_INTERVAL);
         }
     }
 

@@ -344,6 +344,7 @@ impl Player {
                 always: Vec::new(),
                 human_only: false,
                 shortened: None,
+                as_is: false,
             })
             .await?;
         match approved {

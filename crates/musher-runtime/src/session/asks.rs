@@ -1,5 +1,7 @@
 //! The asks of a session: who may answer, until when, and who did.
 
+mod judge;
+
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -137,10 +139,6 @@ impl SessionAsks {
         }
     }
 
-    fn judge(&self, approval: &Approval, rules: &ToolRules) -> Verdict {
-        self.with_use(approval.into(), |wanted| rules.verdict(wanted))
-    }
-
     /// The rule that a person would grant by saying "always".
     fn proposal(&self, body: &Ask) -> Option<Rule> {
         let Ask::Approval(approval) = body else {
@@ -231,6 +229,10 @@ impl SessionAsks {
                 if approval.shortened.is_some() =>
             {
                 let why = "it is too long to be changed here; allow it as it is, or deny it";
+                return Err(CommandError::WrongAnswer { ask: ask.clone(), why });
+            }
+            (Ask::Approval(approval), Answer::Allow { input: Some(_) }) if approval.as_is => {
+                let why = "this agent takes yes or no only; allow it as it is, or deny it";
                 return Err(CommandError::WrongAnswer { ask: ask.clone(), why });
             }
             (Ask::Approval(approval), Answer::Allow { input: Some(changes) }) => {

@@ -161,5 +161,6 @@ pub(super) fn ask(changed: &[Changed], settings: ProjectFilesMode) -> Ask {
         // No rule and no default agrees to it.
         human_only: true,
         shortened: None,
+        as_is: false,
     }))
 }

@@ -2,6 +2,7 @@
 
 mod claude_real;
 mod claude_recorded;
+mod codex_real;
 mod models;
 mod script;
 mod suite;

@@ -7,7 +7,8 @@ use musher_runtime::gemini::Gemini;
 use musher_runtime::openai::OpenAi;
 use musher_runtime::{Environment, Runtime, SessionSpec};
 use musher_testkit::model::ModelServer;
-use musher_testkit::{programs, real};
+use musher_testkit::programs;
+use musher_testkit::real::{self, RealProgram};
 use tempfile::TempDir;
 
 use crate::story::{Ended, Story};
@@ -67,6 +68,43 @@ impl ClaudeRig {
     pub(crate) fn spec(&self, prompt: &str) -> SessionSpec {
         let mut spec = SessionSpec::new(prompt, self.place.work.path(), self.environment());
         spec.program = Some(real::require_claude());
+        spec
+    }
+}
+
+/// The real Codex against a scripted model.
+pub(crate) struct CodexRig {
+    pub(crate) place: Place,
+    pub(crate) server: ModelServer,
+}
+
+impl CodexRig {
+    pub(crate) async fn new() -> Self {
+        Self { place: Place::new(), server: ModelServer::start().await.unwrap() }
+    }
+
+    /// Where sessions are kept.
+    pub(crate) fn sessions(&self) -> PathBuf {
+        self.place.home.path().join("sessions")
+    }
+
+    pub(crate) fn spec(&self, prompt: &str) -> SessionSpec {
+        let environment = self.place.environment().set("SCRIPTED_KEY", "dummy-key-for-tests");
+        let mut spec = SessionSpec::new(prompt, self.place.work.path(), environment);
+        spec.program = Some(RealProgram::Codex.require());
+        spec.session_dir = Some(self.sessions());
+        let url = self.server.openai_url();
+        let provider = format!(
+            "model_providers.scripted={{name=\"Scripted\",base_url=\"{url}\",env_key=\"SCRIPTED_KEY\",wire_api=\"responses\",request_max_retries=1,stream_max_retries=1}}"
+        );
+        // A model that the program knows: of others it does not know which tools they take.
+        let settings = [
+            "model=\"gpt-5.5\"",
+            "model_provider=\"scripted\"",
+            &provider,
+            "features.plugins=false",
+        ];
+        spec.args = settings.iter().flat_map(|set| ["-c".to_owned(), (*set).to_owned()]).collect();
         spec
     }
 }

@@ -203,6 +203,7 @@ mod tests {
             always: Vec::new(),
             human_only: false,
             shortened: None,
+            as_is: false,
         };
         let shown = described(&Ask::Approval(Box::new(approval)));
         assert!(shown.contains("\n  > y"), "{shown}");

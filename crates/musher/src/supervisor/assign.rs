@@ -8,9 +8,7 @@ use musher_core::{
     AskDecision, BranchRef, ErrorClass, ErrorInfo, FirstPrompt, Lineage, RunId, RunPlan, SessionId,
     SessionOpening, StoryId, ToolRules, Usd,
 };
-use musher_runtime::{
-    AskPolicy, KeySource, SystemPrompt, control_group, find_program, has_session,
-};
+use musher_runtime::{AskPolicy, KeySource, SystemPrompt, control_group, find_program};
 
 use super::SupervisorContext;
 use crate::config::trust::AcceptedFiles;
@@ -30,7 +28,7 @@ impl SupervisorContext {
     pub(super) fn check(&self, plan: &RunPlan) -> Result<(), ErrorInfo> {
         let project = self.settings.project();
         let agent = seat(&project, plan)?;
-        runtimes::find(&agent.runtime, &self.environment)
+        let runtime = runtimes::find(&agent.runtime, &self.environment)
             .map_err(|error| config_error(error.to_string()).with_hint(error.hint()))?;
         let named = agent.program(self.git.root());
         let usual = runtimes::PROGRAMS.iter().find(|(runtime, _)| *runtime == agent.runtime);
@@ -43,7 +41,7 @@ impl SupervisorContext {
             })?;
         }
         let from_turn = matches!(plan.kind.opening(), SessionOpening::Fork { turn: Some(_), .. });
-        if from_turn && !runtimes::MODELS.iter().any(|(name, _)| *name == agent.runtime) {
+        if from_turn && !runtime.capabilities().turns {
             let message = format!("{} cannot continue from an earlier turn", agent.runtime);
             return Err(config_error(message).with_hint("fork the whole session"));
         }
@@ -188,12 +186,14 @@ impl SupervisorContext {
     /// Where a session is kept whose runtime leaves that to us: in the folder of this run, or where that one had it from.
     fn kept(&self, of: RunId, session: &SessionId) -> Option<PathBuf> {
         let folder = self.home.run(of);
+        let spec = RunSpec::read(&folder).ok()?;
         let own = sessions(&folder);
-        if has_session(&own, session) {
+        let runtime = runtimes::find(&spec.runtime, &self.environment).ok()?;
+        if runtime.has_session(&own, session) {
             return Some(own);
         }
         // It may have been lost before it came to its session.
-        RunSpec::read(&folder).ok()?.resume?.session_dir
+        spec.resume?.session_dir
     }
 
     /// The agent's rules, with what a person granted it since. A file of grants with a mistake in it grants nothing.

@@ -40,6 +40,7 @@ async fn opened(rig: &Rig, run: RunId, log: &mut Log, edits: Vec<Edit>) -> AskId
         always: Vec::new(),
         human_only: false,
         shortened: None,
+        as_is: false,
     }));
     log.append(EventKind::AskOpened {
         ask: ask.clone(),

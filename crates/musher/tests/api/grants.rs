@@ -24,6 +24,7 @@ async fn asks(rig: &Rig, rule: Option<&str>) -> (RunId, String) {
         always: vec![],
         human_only: false,
         shortened: None,
+        as_is: false,
     }));
     let ask: AskId = "a1".into();
     let rule: Option<Rule> = rule.map(|rule| rule.parse().unwrap());

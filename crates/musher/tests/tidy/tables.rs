@@ -3,7 +3,8 @@
 pub(crate) const VENDORS: &[&str] = &["claude", "anthropic", "codex", "openai", "gemini"];
 
 /// The folders of the vendors, each with a file of its name beside it.
-pub(crate) const VENDOR_FOLDERS: &[&str] = &["anthropic", "claude_code", "gemini", "openai"];
+pub(crate) const VENDOR_FOLDERS: &[&str] =
+    &["anthropic", "claude_code", "codex", "gemini", "openai"];
 
 /// Where a vendor may be named outside its own folder, and why.
 pub(crate) const VENDOR_EXCEPTIONS: &[Exception] = &[
@@ -15,6 +16,11 @@ pub(crate) const VENDOR_EXCEPTIONS: &[Exception] = &[
     Exception {
         file: "crates/musher-runtime/src/lib.rs",
         lines: Lines::Containing("pub mod anthropic;"),
+        reason: "a runtime's folder has to be declared",
+    },
+    Exception {
+        file: "crates/musher-runtime/src/lib.rs",
+        lines: Lines::Containing("pub mod codex;"),
         reason: "a runtime's folder has to be declared",
     },
     Exception {
@@ -72,10 +78,15 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("needles", &[]),
     ("process", &["process", "json", "task", "needles"]),
     ("session", &["session", "process", "task", "clock", "tools", "needles", API]),
-    ("peer", &["peer"]),
+    ("peer", &["peer", "json"]),
     ("prices", &[]),
     ("backend", &["session", "process"]),
-    ("claude_code", &["claude_code", "session", "process", "peer", "json", "prices", API]),
+    ("conversation", &["conversation", "session", "process", "json"]),
+    (
+        "claude_code",
+        &["claude_code", "conversation", "session", "process", "peer", "json", "prices", API],
+    ),
+    ("codex", &["codex", "conversation", "session", "process", "peer", "json", "prices", API]),
     ("script", &["script", "session", "process", "peer", API]),
     ("tools", &["tools", "process", "task", API]),
     ("model", &["model", "session", "process", "tools", "clock", "prices", API]),

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use musher_core::{EventKind, EventScope, Spend, Tokens, UsageReport};
 
 use super::super::frame::ApiUsage;
-use super::Frame;
+use super::AgentFrame;
 use crate::prices::Prices;
 
 /// An estimate of the bytes per token, for output whose tokens are not reported.
@@ -64,7 +64,7 @@ impl UnbilledCalls {
     }
 
     /// The main agent sends a request. A retry after a refusal is the same call.
-    pub(super) fn asked(&mut self, frame: &mut Frame<'_>, model: Option<String>) {
+    pub(super) fn asked(&mut self, frame: &mut AgentFrame<'_>, model: Option<String>) {
         if self.asked.is_none() {
             let id = self.mint();
             frame.event(EventKind::Usage(UsageReport::begun(&id, model)));
@@ -75,7 +75,7 @@ impl UnbilledCalls {
     /// A response begins, or a part arrives of one that is not streamed.
     pub(super) fn began(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut AgentFrame<'_>,
         owner: &EventScope,
         message: &str,
         model: &str,
@@ -93,7 +93,7 @@ impl UnbilledCalls {
     /// A whole response arrives at once.
     pub(super) fn came_whole(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut AgentFrame<'_>,
         owner: &EventScope,
         message: &str,
         model: &str,
@@ -111,7 +111,7 @@ impl UnbilledCalls {
 
     fn take_up(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut AgentFrame<'_>,
         owner: &EventScope,
         model: &str,
         usage: &ApiUsage,
@@ -148,7 +148,7 @@ impl UnbilledCalls {
     /// More usage of a response is reported, and perhaps its end.
     pub(super) fn used(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut AgentFrame<'_>,
         message: &str,
         usage: &ApiUsage,
         ended: bool,
@@ -161,7 +161,7 @@ impl UnbilledCalls {
         }
     }
 
-    fn break_off(&mut self, frame: &mut Frame<'_>) {
+    fn break_off(&mut self, frame: &mut AgentFrame<'_>) {
         let main = self.open.extract_if(.., |_, call| call.owner.is_main());
         self.broken.extend(main.map(|(_, call)| call));
         // A result may include the ones dropped here. Counting a call twice is better than not counting it.
@@ -172,7 +172,7 @@ impl UnbilledCalls {
     }
 
     /// A sub-agent starts.
-    pub(super) fn helper_began(&mut self, frame: &mut Frame<'_>, task: &str) {
+    pub(super) fn helper_began(&mut self, frame: &mut AgentFrame<'_>, task: &str) {
         if !self.helpers.contains_key(task) {
             let id = self.mint();
             frame.event_in(helper(task), EventKind::Usage(UsageReport::begun(&id, None)));
@@ -181,7 +181,7 @@ impl UnbilledCalls {
     }
 
     /// A sub-agent ends. One that was stopped may have had a call in progress.
-    pub(super) fn helper_ended(&mut self, frame: &mut Frame<'_>, task: &str, stopped: bool) {
+    pub(super) fn helper_ended(&mut self, frame: &mut AgentFrame<'_>, task: &str, stopped: bool) {
         let Some(id) = self.helpers.remove(task) else { return };
         let end = if stopped { End::Cut } else { End::Over };
         self.close(frame, end, |_, call| is_of(&call.owner, task));
@@ -196,7 +196,7 @@ impl UnbilledCalls {
     /// The turn ends with these totals; `aborted` means that it was interrupted. Sub-agents in the background go on.
     pub(super) fn turn_ended(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut AgentFrame<'_>,
         aborted: bool,
         totals: &[UsageReport],
     ) {
@@ -235,7 +235,7 @@ impl UnbilledCalls {
         }
     }
 
-    fn close(&mut self, frame: &mut Frame<'_>, end: End, which: impl Fn(&str, &Call) -> bool) {
+    fn close(&mut self, frame: &mut AgentFrame<'_>, end: End, which: impl Fn(&str, &Call) -> bool) {
         for (_, call) in self.open.extract_if(.., |message, call| which(message, call)) {
             if end == End::Over {
                 *self.ended.entry(call.model.clone()).or_default() += call.tokens.context();

@@ -11,14 +11,14 @@ use super::super::frame::{
 };
 use super::super::tools;
 use super::stream::item_id;
-use super::{Frame, Translator, scope};
+use super::{AgentFrame, Translator, scope};
 use crate::session::Signal;
 
 /// The model of messages that the program itself makes up.
 const SYNTHETIC: &str = "<synthetic>";
 
 impl Translator {
-    pub(super) fn assistant(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+    pub(super) fn assistant(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let mut said: Assistant<'_> = frame.read()?;
         let content = std::mem::take(&mut said.message.content);
         if matches!(content, Content::Odd) {
@@ -90,7 +90,7 @@ impl Translator {
 
     fn said(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut AgentFrame<'_>,
         said: &Assistant<'_>,
         owner: &EventScope,
         body: ItemBody,
@@ -120,13 +120,13 @@ impl Translator {
         }
     }
 
-    pub(super) fn retract(&mut self, frame: &mut Frame<'_>, messages: &[String], why: &str) {
+    pub(super) fn retract(&mut self, frame: &mut AgentFrame<'_>, messages: &[String], why: &str) {
         let items: Vec<_> =
             messages.iter().filter_map(|message| self.items.remove(message)).flatten().collect();
         frame.event(EventKind::ItemsRetracted { items, why: why.to_owned() });
     }
 
-    fn proposed(&mut self, frame: &mut Frame<'_>, owner: &EventScope, block: Block<'_>) {
+    fn proposed(&mut self, frame: &mut AgentFrame<'_>, owner: &EventScope, block: Block<'_>) {
         let name = block.name.into_owned();
         let call = CallId::new(block.id);
         let input = block.input;
@@ -150,7 +150,7 @@ impl Translator {
         frame.event_in(owner.clone(), EventKind::Tool(Box::new(update)));
     }
 
-    pub(super) fn user(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+    pub(super) fn user(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let told: User<'_> = frame.read()?;
         let content = told.message.content;
         if matches!(content, Content::Odd) {
@@ -199,7 +199,7 @@ impl Translator {
         Some(())
     }
 
-    pub(super) fn tool_progress(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+    pub(super) fn tool_progress(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let progress: Json = frame.read()?;
         let call = CallId::new(progress["tool_use_id"].as_str()?);
         let elapsed = progress["elapsed_time_seconds"].as_f64();
@@ -214,7 +214,7 @@ impl Translator {
 }
 
 /// A block as it came. Few are of a kind that nobody knows, so that for those the frame is read again.
-fn verbatim(frame: &Frame<'_>, nth: usize) -> Json {
+fn verbatim(frame: &AgentFrame<'_>, nth: usize) -> Json {
     let read: Option<Verbatim> = frame.read();
     let block = read.and_then(|read| read.message.content.into_iter().nth(nth));
     block.unwrap_or_default()

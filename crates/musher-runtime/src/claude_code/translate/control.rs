@@ -11,7 +11,7 @@ use super::super::frame::{
     CanUseTool, ControlRequest, ControlResponse, Elicitation, HookCallback, Initialized,
 };
 use super::super::{project, tools};
-use super::{Frame, Translator, scope};
+use super::{AgentFailure, AgentFrame, Translator, scope};
 use crate::json;
 use crate::peer::Id;
 use crate::session::{PermissionRequest, Signal};
@@ -37,7 +37,7 @@ pub(super) enum Shape {
 }
 
 impl Translator {
-    pub(super) fn control_request(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+    pub(super) fn control_request(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let ControlRequest { request_id, request } = frame.read()?;
         let name = name_of(&request_id);
         let id = self.peer.opened(request_id);
@@ -83,13 +83,19 @@ impl Translator {
     }
 
     /// What cannot be read is refused; the agent would wait for ever.
-    fn not_understood(&mut self, frame: &mut Frame<'_>, id: &Id) -> Option<()> {
+    fn not_understood(&mut self, frame: &mut AgentFrame<'_>, id: &Id) -> Option<()> {
         let refusal = self.peer.refuse(id, "Musher does not understand this request");
         frame.reply(refusal);
         None
     }
 
-    fn can_use_tool(&mut self, frame: &mut Frame<'_>, ask: AskId, id: Id, mut wanted: CanUseTool) {
+    fn can_use_tool(
+        &mut self,
+        frame: &mut AgentFrame<'_>,
+        ask: AskId,
+        id: Id,
+        mut wanted: CanUseTool,
+    ) {
         let kind = tools::kind(&wanted.tool_name);
         let shortened = Some(frame.raw).filter(|raw| raw.shortened);
         if shortened.is_some() {
@@ -125,6 +131,7 @@ impl Translator {
                     always: wanted.permission_suggestions.iter().filter_map(choice).collect(),
                     human_only: wanted.requires_user_interaction,
                     shortened,
+                    as_is: false,
                 };
                 (Ask::Approval(Box::new(approval)), Shape::Permission)
             }
@@ -137,7 +144,7 @@ impl Translator {
 
     /// The answer to a question names it in full, which nobody could who has seen a part of it. The agent is told so, and
     /// can ask again.
-    fn too_long_a_question(&mut self, frame: &mut Frame<'_>, id: &Id) {
+    fn too_long_a_question(&mut self, frame: &mut AgentFrame<'_>, id: &Id) {
         let bytes = frame.raw.len;
         let message = format!(
             "A question of {bytes} bytes cannot be put to a person. Ask again in fewer words."
@@ -154,7 +161,7 @@ impl Translator {
         });
     }
 
-    fn elicitation(&mut self, frame: &mut Frame<'_>, ask: AskId, id: Id, wanted: Elicitation) {
+    fn elicitation(&mut self, frame: &mut AgentFrame<'_>, ask: AskId, id: Id, wanted: Elicitation) {
         let body = Ask::Form {
             server: wanted.mcp_server_name.unwrap_or_default(),
             message: wanted.message.unwrap_or_default(),
@@ -167,7 +174,7 @@ impl Translator {
         frame.signal(Signal::AskOpened { ask, body, scope: owner, raw: Some(frame.raw) });
     }
 
-    pub(super) fn control_cancelled(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+    pub(super) fn control_cancelled(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let cancelled: Json = frame.read()?;
         let name = name_of(cancelled.get("request_id")?);
         self.permissions.remove(&name);
@@ -183,7 +190,7 @@ impl Translator {
     }
 
     /// An answer to a request of ours, or the echo of an answer of ours.
-    pub(super) fn control_response(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+    pub(super) fn control_response(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let ControlResponse { response } = frame.read()?;
         let Some(asked) = self.peer.answered(&response.request_id) else {
             frame.signal(Signal::Alive);
@@ -211,7 +218,7 @@ impl Translator {
                     let error =
                         ErrorInfo::new(ErrorClass::Policy, message).hinting(HintCode::DropRules);
                     frame.event(EventKind::Error { error: error.clone() });
-                    self.fatal = Some(error);
+                    self.failure = Some(AgentFailure::fatal(error));
                     return Some(());
                 }
                 self.ready = true;
@@ -246,7 +253,7 @@ fn name_of(id: &Json) -> String {
     id.as_str().map_or_else(|| format!("#{id}"), str::to_owned)
 }
 
-fn warn(frame: &mut Frame<'_>, what: &str, why: &str) {
+fn warn(frame: &mut AgentFrame<'_>, what: &str, why: &str) {
     frame.event(EventKind::Notice {
         level: Level::Warning,
         code: Some(format!("{what}_refused")),

@@ -7,18 +7,18 @@ use musher_core::{
 
 use super::super::frame::{ModelUsage, ResultFrame};
 use super::reason::{TurnTrouble, judge};
-use super::{Frame, Translator};
+use super::{AgentFailure, AgentFrame, Translator};
 use crate::json;
 
 impl Translator {
-    pub(super) fn result(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+    pub(super) fn result(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let result: ResultFrame<'_> = frame.read()?;
         if !self.spoke && self.is_unknown_session(&result) {
             let message = result.errors.first().cloned().unwrap_or_default();
             let error = ErrorInfo::new(ErrorClass::SessionNotFound, message)
                 .with_hint("start a new session, or name one that this configuration knows");
             frame.event(EventKind::Error { error: error.clone() });
-            self.unknown_session = Some(error);
+            self.failure = Some(AgentFailure::unknown_session(error));
             return Some(());
         }
         let reports = usage(&result);

@@ -3,7 +3,7 @@
 use musher_core::{Channel, Delta, ItemId};
 
 use super::super::frame::StreamEvent;
-use super::{Frame, Translator, scope};
+use super::{AgentFrame, Translator, scope};
 use crate::session::Signal;
 
 /// A message of which pieces arrive.
@@ -15,7 +15,7 @@ pub(super) struct Streaming {
 }
 
 impl Translator {
-    pub(super) fn stream_event(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+    pub(super) fn stream_event(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let event = StreamEvent::read(frame.text)?;
         let parent = event.parent_tool_use_id.as_deref();
         let owner = scope(parent, event.agent_id.as_deref(), event.subagent_type.as_deref());
@@ -75,7 +75,7 @@ impl Translator {
     }
 
     /// Counts a call to the model once, whether its message is streamed or comes whole.
-    pub(super) fn model_call(&mut self, frame: &mut Frame<'_>, message: &str) {
+    pub(super) fn model_call(&mut self, frame: &mut AgentFrame<'_>, message: &str) {
         if self.blocks.get(message).is_none() {
             self.blocks.add(message, 0);
             frame.signal(Signal::ModelCall);

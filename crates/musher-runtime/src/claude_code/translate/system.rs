@@ -9,11 +9,11 @@ use musher_core::{
 use serde_json::Value as Json;
 
 use super::super::frame::{InitFrame, RateLimitFrame, TaskFrame};
-use super::{Frame, Translator};
+use super::{AgentFrame, Translator};
 use crate::session::Signal;
 
 impl Translator {
-    pub(super) fn system(&mut self, frame: &mut Frame<'_>, subtype: &str) -> Option<()> {
+    pub(super) fn system(&mut self, frame: &mut AgentFrame<'_>, subtype: &str) -> Option<()> {
         match subtype {
             "init" => self.init(frame),
             "status" => self.status(frame),
@@ -83,7 +83,7 @@ impl Translator {
         }
     }
 
-    fn init(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+    fn init(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let init: InitFrame = frame.read()?;
         self.spoke = true;
         // It comes at the start of every turn, also of those that nobody asked for.
@@ -112,7 +112,7 @@ impl Translator {
     }
 
     /// What becomes of something that was said to the agent.
-    pub(super) fn command_lifecycle(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+    pub(super) fn command_lifecycle(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let value: Json = frame.read()?;
         let id = value["command_uuid"].as_str().filter(|id| self.own_prompts.contains(*id));
         match (id, value["state"].as_str()) {
@@ -127,7 +127,7 @@ impl Translator {
         Some(())
     }
 
-    fn status(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+    fn status(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let value: Json = frame.read()?;
         if let Some(mode) = value["permissionMode"].as_str() {
             frame.event(EventKind::SessionInfo(Box::new(SessionInfo {
@@ -150,7 +150,7 @@ impl Translator {
         Some(())
     }
 
-    fn api_retry(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+    fn api_retry(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let value: Json = frame.read()?;
         let number = |key: &str| value[key].as_u64().and_then(|n| u32::try_from(n).ok());
         let status = value["error_status"].as_u64().and_then(|n| u16::try_from(n).ok());
@@ -164,7 +164,7 @@ impl Translator {
         Some(())
     }
 
-    fn refusal_fallback(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+    fn refusal_fallback(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let value: Json = frame.read()?;
         let text = |key: &str| value[key].as_str().map(str::to_owned);
         if let Some(to) = text("fallback_model").or_else(|| text("model")) {
@@ -182,7 +182,7 @@ impl Translator {
         Some(())
     }
 
-    fn task(&mut self, frame: &mut Frame<'_>, subtype: &str) -> Option<()> {
+    fn task(&mut self, frame: &mut AgentFrame<'_>, subtype: &str) -> Option<()> {
         let task: TaskFrame = frame.read()?;
         let status =
             task.status.or_else(|| task.patch.as_ref().and_then(|patch| patch.status.clone()));
@@ -230,7 +230,7 @@ impl Translator {
     }
 
     /// The whole list of what runs in the background: what is missing from it has ended.
-    fn background_tasks(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+    fn background_tasks(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let value: Json = frame.read()?;
         let listed: HashSet<String> = value["tasks"]
             .as_array()?
@@ -260,7 +260,7 @@ impl Translator {
         Some(())
     }
 
-    pub(super) fn rate_limit(&mut self, frame: &mut Frame<'_>) -> Option<()> {
+    pub(super) fn rate_limit(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let RateLimitFrame { rate_limit_info: info } = frame.read()?;
         let exhausted = info.status == "rejected";
         self.trouble.limit_reached |= exhausted;
@@ -283,7 +283,7 @@ fn works_on(task_type: &str) -> bool {
 }
 
 /// How a hook of the person's own ended, and what it said.
-fn hook_response(frame: &mut Frame<'_>) -> Option<()> {
+fn hook_response(frame: &mut AgentFrame<'_>) -> Option<()> {
     let value: Json = frame.read()?;
     let text = |key: &str| value[key].as_str().map(str::trim).filter(|text| !text.is_empty());
     let outcome = text("outcome")?;
@@ -303,6 +303,6 @@ fn hook_response(frame: &mut Frame<'_>) -> Option<()> {
     Some(())
 }
 
-fn notice(frame: &mut Frame<'_>, level: Level, code: &str, text: String) {
+fn notice(frame: &mut AgentFrame<'_>, level: Level, code: &str, text: String) {
     frame.event(EventKind::Notice { level, code: Some(code.to_owned()), text });
 }

@@ -254,6 +254,7 @@ impl ModelAgent {
             always: Vec::new(),
             human_only: false,
             shortened: None,
+            as_is: false,
         }));
         desk.set(at, CallStage::Asked(PersonAsk::Approval(ask.clone())));
         self.open(ask, body).await

@@ -59,6 +59,7 @@ async fn ask(attempt: &Attempt, human_only: bool) {
         always: vec![],
         human_only,
         shortened: None,
+        as_is: false,
     }));
     let ask = Signal::AskOpened { ask: "a".into(), body, scope: EventScope::Main, raw: None };
     attempt.port.signals.send(vec![ask].into()).await.unwrap();

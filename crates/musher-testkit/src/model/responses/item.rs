@@ -16,7 +16,7 @@ pub(super) fn all(asked: &Asked, reply: &Reply) -> Vec<Value> {
 
 /// An item as it is when it is complete.
 pub(super) fn done(asked: &Asked, reply: &Reply, index: usize, block: &Block) -> Value {
-    let mut item = begun(reply, index, block);
+    let mut item = begun(asked, reply, index, block);
     match block {
         Block::Text(pieces) => {
             item["content"] = json!([part(reply, &pieces.concat())]);
@@ -33,7 +33,7 @@ pub(super) fn done(asked: &Asked, reply: &Reply, index: usize, block: &Block) ->
         }
         Block::Redacted => seal(asked, &mut item),
         Block::Tool(call) => {
-            item["arguments"] = arguments(call);
+            item[input_field(asked, call)] = arguments(call);
             item["status"] = json!(status(reply, index));
         }
     }
@@ -41,7 +41,7 @@ pub(super) fn done(asked: &Asked, reply: &Reply, index: usize, block: &Block) ->
 }
 
 /// An item as it is when it is announced.
-pub(super) fn begun(reply: &Reply, index: usize, block: &Block) -> Value {
+pub(super) fn begun(asked: &Asked, reply: &Reply, index: usize, block: &Block) -> Value {
     let id = id(reply, index, block);
     match block {
         Block::Text(_) => json!({
@@ -50,14 +50,18 @@ pub(super) fn begun(reply: &Reply, index: usize, block: &Block) -> Value {
         Block::Thinking(_) | Block::Redacted => {
             json!({"id": id, "type": "reasoning", "summary": []})
         }
-        Block::Tool(call) => json!({
-            "id": id,
-            "type": "function_call",
-            "status": "in_progress",
-            "arguments": "",
-            "call_id": call.id,
-            "name": call.name,
-        }),
+        Block::Tool(call) => {
+            let kind = if is_custom(asked, call) { "custom_tool_call" } else { "function_call" };
+            let mut item = json!({
+                "id": id,
+                "type": kind,
+                "status": "in_progress",
+                "call_id": call.id,
+                "name": call.name,
+            });
+            item[input_field(asked, call)] = json!("");
+            item
+        }
     }
 }
 
@@ -78,6 +82,17 @@ pub(super) fn part(reply: &Reply, text: &str) -> Value {
     } else {
         json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []})
     }
+}
+
+/// Whether the client offers the tool as one that takes a text and no JSON.
+pub(super) fn is_custom(asked: &Asked, call: &ToolCall) -> bool {
+    let tools = list(&asked.body["tools"]);
+    tools.iter().any(|tool| tool["type"] == "custom" && tool["name"] == call.name.as_str())
+}
+
+/// Where a call has what the tool is given.
+pub(super) fn input_field(asked: &Asked, call: &ToolCall) -> &'static str {
+    if is_custom(asked, call) { "input" } else { "arguments" }
 }
 
 pub(super) fn arguments(call: &ToolCall) -> Value {

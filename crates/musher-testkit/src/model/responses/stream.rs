@@ -73,7 +73,7 @@ impl Writer<'_> {
     }
 
     fn block(&mut self, index: usize, block: &Block) {
-        let item = item::begun(self.reply, index, block);
+        let item = item::begun(self.asked, self.reply, index, block);
         self.event("response.output_item.added", json!({"output_index": index, "item": item}));
         let id = item::id(self.reply, index, block);
         let broken = self.reply.breaks_in(index);
@@ -87,17 +87,19 @@ impl Writer<'_> {
                 if broken {
                     parts.truncate(parts.len().div_ceil(2));
                 }
+                let custom = item::is_custom(self.asked, call);
+                let name =
+                    if custom { "custom_tool_call_input" } else { "function_call_arguments" };
                 for part in parts {
                     self.delta(
-                        "response.function_call_arguments.delta",
+                        &format!("response.{name}.delta"),
                         json!({"item_id": id, "output_index": index, "delta": part}),
                     );
                 }
                 if !broken {
-                    self.event(
-                        "response.function_call_arguments.done",
-                        json!({"item_id": id, "output_index": index, "name": call.name, "arguments": arguments}),
-                    );
+                    let mut data = json!({"item_id": id, "output_index": index, "name": call.name});
+                    data[item::input_field(self.asked, call)] = json!(arguments);
+                    self.event(&format!("response.{name}.done"), data);
                 }
             }
         }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Scene;
 use crate::model::conversation::Offer;
-use crate::model::reply::ToolCall;
+use crate::model::reply::{Input, ToolCall};
 
 /// An argument: the names that clients have for it, and what it is.
 type Argument<'a> = (&'a [&'a str], Value);
@@ -31,15 +31,25 @@ impl Scene<'_> {
     }
 
     pub(super) fn read(&self, path: &str) -> ToolCall {
+        if self.patches() {
+            return self.run(&format!("cat {path}"));
+        }
         self.hand(&["Read", "read_file", "read"], &[(PATH, json!(path))])
     }
 
     pub(super) fn write(&self, path: &str, content: &str) -> ToolCall {
+        if self.patches() {
+            return patch(&format!("*** Add File: {path}\n{}", prefixed('+', content)));
+        }
         let names = ["Write", "write_file", "write"];
         self.hand(&names, &[(PATH, json!(path)), (&["content", "text"], json!(content))])
     }
 
     pub(super) fn edit(&self, path: &str, old: &str, new: &str) -> ToolCall {
+        if self.patches() {
+            let (old, new) = (prefixed('-', old), prefixed('+', new));
+            return patch(&format!("*** Update File: {path}\n@@\n{old}{new}"));
+        }
         let arguments: [Argument<'_>; 3] = [
             (PATH, json!(path)),
             (&["old_string", "old_text", "old"], json!(old)),
@@ -52,6 +62,11 @@ impl Scene<'_> {
     pub(super) fn finish_work(&self, summary: &str) -> Option<ToolCall> {
         self.conversation.offer("finish")?;
         Some(self.hand(&["finish"], &[(&["summary", "result", "message"], json!(summary))]))
+    }
+
+    /// Whether files are changed by patches alone.
+    fn patches(&self) -> bool {
+        self.conversation.offer("apply_patch").is_some()
     }
 
     /// The first tool of these names that is on offer, or the first name if none is.
@@ -77,6 +92,18 @@ impl Scene<'_> {
             _ => json!(name),
         }
     }
+}
+
+/// A patch, which is a text and no JSON.
+fn patch(body: &str) -> ToolCall {
+    let mut call = ToolCall::new("apply_patch", Value::Null);
+    call.input = Input::Broken(format!("*** Begin Patch\n{body}*** End Patch"));
+    call
+}
+
+/// Each line behind a sign.
+fn prefixed(sign: char, text: &str) -> String {
+    text.lines().map(|line| format!("{sign}{line}\n")).collect()
 }
 
 /// The properties in a tool's schema, if it names any.

@@ -90,6 +90,11 @@ fn question(scene: &Scene<'_>) -> ToolCall {
         let question = json!({"text": text, "options": options, "multi": multi});
         return ToolCall::new("ask_person", json!({"questions": [question]}));
     }
+    if scene.conversation.offer("request_user_input").is_some() {
+        let question =
+            json!({"id": "colour", "header": "Colour", "question": text, "options": options});
+        return ToolCall::new("request_user_input", json!({"questions": [question]}));
+    }
     ToolCall::new(
         "AskUserQuestion",
         json!({"questions": [{
@@ -128,6 +133,15 @@ fn todo(scene: &Scene<'_>) -> Option<ToolCall> {
                 entry("Check it", "Checking it", "pending"),
             ]}),
         ));
+    }
+    if scene.conversation.offer("update_plan").is_some() {
+        let step = |text: &str, status: &str| json!({"step": text, "status": status});
+        let steps = [
+            step("Look around", "completed"),
+            step("Write the file", "in_progress"),
+            step("Check it", "pending"),
+        ];
+        return Some(ToolCall::new("update_plan", json!({"plan": steps})));
     }
     if scene.conversation.offer("plan").is_some() {
         let step = |text: &str, status: &str| json!({"text": text, "status": status});

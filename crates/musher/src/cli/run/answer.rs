@@ -158,6 +158,7 @@ mod tests {
             always: Vec::new(),
             human_only: false,
             shortened: None,
+            as_is: false,
         }))
     }
 

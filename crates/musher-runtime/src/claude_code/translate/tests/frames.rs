@@ -407,7 +407,7 @@ fn rules_that_cannot_be_kept_end_the_work() {
         let step =
             one(&mut translator, json!({ "type": "control_response", "response": response }));
         assert!(step.replies.is_empty(), "the prompt was sent without the hook");
-        assert_eq!(translator.fatal.unwrap().class, ErrorClass::Policy);
+        assert_eq!(translator.failure.unwrap().error.class, ErrorClass::Policy);
     }
 }
 

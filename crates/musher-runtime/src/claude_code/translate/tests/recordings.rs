@@ -83,7 +83,8 @@ fn each_turn_of_a_recording_starts_once_and_ends_once() {
             }
         }
         let results = frames(&bytes).iter().filter(|frame| frame["type"] == "result").count();
-        let unknown = usize::from(translator.unknown_session.is_some());
+        let unknown =
+            usize::from(translator.failure.as_ref().is_some_and(|failure| failure.unknown_session));
         assert_eq!(ends + unknown, results, "{name}: one end for each result");
     }
 }

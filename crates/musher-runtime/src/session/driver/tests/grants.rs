@@ -17,6 +17,7 @@ fn command(line: &str, human_only: bool) -> Ask {
         always: vec![],
         human_only,
         shortened: None,
+        as_is: false,
     }))
 }
 

@@ -1,0 +1,112 @@
+//! One line of an agent as a frame: what is read of it, and what becomes of one that cannot be read.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use musher_core::{EventKind, EventScope, Level, OutputStream, RawRef};
+use serde::Deserialize;
+
+use super::Translation;
+use crate::json;
+use crate::process::{LineBody, OutputLine};
+use crate::session::Signal;
+
+/// A frame of unknown kind is kept whole up to this size.
+const MAX_NATIVE_FRAME_BYTES: usize = 32 * 1024;
+
+/// Where the signals of one frame are gathered.
+pub(crate) struct AgentFrame<'a> {
+    pub(crate) raw: RawRef,
+    pub(crate) text: &'a str,
+    pub(crate) step: Translation,
+}
+
+impl<'a> AgentFrame<'a> {
+    pub(crate) fn event(&mut self, kind: EventKind) {
+        self.event_in(EventScope::Main, kind);
+    }
+
+    pub(crate) fn event_in(&mut self, scope: EventScope, kind: EventKind) {
+        self.step.signals.push(Signal::Event { kind, scope, raw: Some(self.raw) });
+    }
+
+    pub(crate) fn notice(&mut self, level: Level, code: &str, text: impl Into<String>) {
+        let code = Some(code.to_owned());
+        self.event(EventKind::Notice { level, code, text: text.into() });
+    }
+
+    pub(crate) fn signal(&mut self, signal: Signal) {
+        self.step.signals.push(signal);
+    }
+
+    pub(crate) fn reply(&mut self, line: Option<Bytes>) {
+        self.step.replies.extend(line);
+    }
+
+    /// The frame as the shape that is expected; a frame of another shape becomes native.
+    pub(crate) fn read<T: Deserialize<'a>>(&self) -> Option<T> {
+        json::read(self.text)
+    }
+
+    pub(crate) fn native(&mut self, name: String) {
+        let short = self.text.len() <= MAX_NATIVE_FRAME_BYTES;
+        let frame = short.then(|| json::read(self.text)).flatten();
+        self.event(EventKind::Native { name, frame });
+    }
+}
+
+/// What can be read of a line.
+pub(crate) enum LineText<'a> {
+    Text(RawRef, Cow<'a, str>),
+    /// It is no text, or nothing that could be JSON.
+    NoText(RawRef, &'a [u8]),
+    /// It was too long, or nested too deep, and is no JSON that could be shortened: its beginning and its end.
+    Edges(RawRef, String),
+}
+
+/// The text of a line. Where it is too long or nested too deep, long texts and deep values of it are cut.
+pub(crate) fn line_text(line: &OutputLine) -> LineText<'_> {
+    let raw = RawRef::new(line.offset, line.len);
+    match &line.body {
+        LineBody::Whole(bytes) => text(raw, bytes),
+        LineBody::Shortened(short) => text(RawRef { shortened: true, ..raw }, short),
+        LineBody::Cut { head, tail } => LineText::Edges(raw, joined(head, tail)),
+    }
+}
+
+fn text(raw: RawRef, bytes: &[u8]) -> LineText<'_> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return LineText::NoText(raw, bytes) };
+    if !json::is_too_deep(text) {
+        return LineText::Text(raw, text.into());
+    }
+    let short = json::shorten(bytes).filter(|_| !raw.shortened);
+    match short.and_then(|short| String::from_utf8(short).ok()) {
+        Some(short) => LineText::Text(RawRef { shortened: true, ..raw }, short.into()),
+        None => {
+            let head = bytes.len().min(MAX_NATIVE_FRAME_BYTES / 2);
+            let tail = bytes.len().saturating_sub(MAX_NATIVE_FRAME_BYTES / 2).max(head);
+            LineText::Edges(raw, joined(&bytes[..head], &bytes[tail..]))
+        }
+    }
+}
+
+fn joined(head: &[u8], tail: &[u8]) -> String {
+    format!("{} … {}", String::from_utf8_lossy(head), String::from_utf8_lossy(tail))
+}
+
+impl Translation {
+    /// Adds a line that could not be read as a frame.
+    pub(crate) fn unparsed_bytes(self, raw: RawRef, bytes: &[u8]) -> Self {
+        let kept = &bytes[..bytes.len().min(MAX_NATIVE_FRAME_BYTES)];
+        let truncated = bytes.len() > MAX_NATIVE_FRAME_BYTES || raw.shortened;
+        self.unparsed(raw, String::from_utf8_lossy(kept).into_owned(), truncated)
+    }
+
+    /// The same, with what is shown of it.
+    pub(crate) fn unparsed(mut self, raw: RawRef, text: String, truncated: bool) -> Self {
+        let stream = OutputStream::Stdout;
+        let kind = EventKind::Unparsed { stream, text, bytes: raw.len, truncated };
+        self.signals.push(Signal::Event { kind, scope: EventScope::Main, raw: Some(raw) });
+        self
+    }
+}
