@@ -114,7 +114,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// A request's id as a name; `0` and `"0"` are two.
+/// A request's id as a name that can stand in an address; `0` and `"0"` are two.
 pub(crate) fn name_of(id: &Json) -> String {
-    id.as_str().map_or_else(|| format!("#{id}"), str::to_owned)
+    id.as_str().map_or_else(|| format!("request-{id}"), str::to_owned)
 }

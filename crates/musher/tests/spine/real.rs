@@ -1,9 +1,9 @@
-//! The real Claude Code through the whole stack, by the command line alone.
+//! The real Claude Code and the real Codex through the whole stack, by the command line alone.
 
 use std::time::{Duration, Instant};
 
 use musher_testkit::model::ModelServer;
-use musher_testkit::real::require_claude;
+use musher_testkit::real::{RealProgram, require_claude};
 
 use crate::rig::{PATIENCE, Project};
 
@@ -25,10 +25,39 @@ pub(crate) fn project(model: &ModelServer) -> Project {
     project
 }
 
+/// A project whose agent is the real Codex.
+pub(crate) fn codex_project(model: &ModelServer) -> Project {
+    let program = RealProgram::Codex.require();
+    let provider = format!(
+        r#"model_providers.scripted={{name="Scripted",base_url="{}",env_key="SCRIPTED_KEY",wire_api="responses"}}"#,
+        model.openai_url()
+    );
+    let settings =
+        ["model=\"gpt-5.5\"", "model_provider=\"scripted\"", &provider, "features.plugins=false"];
+    let args: Vec<String> =
+        settings.iter().flat_map(|set| ["'-c'".to_owned(), format!("'{set}'")]).collect();
+    let mut project = Project::new(&format!(
+        "[[agent]]\nname = 'coder'\nruntime = 'codex'\ncommand = '{}'\nargs = [{}]\nprompt = '{{{{ story.text }}}}'\ncontinue_prompt = '[[scn:text]] go on'\nenv = {{ SCRIPTED_KEY = {{ from = 'SCRIPTED_KEY' }} }}\nrules = {{ ask = ['execute'] }}\n",
+        program.display(),
+        args.join(", ")
+    ));
+    project.vars = vec![("SCRIPTED_KEY".to_owned(), "dummy-key-for-tests".to_owned())];
+    project
+}
+
 #[tokio::test]
 async fn the_real_agent_is_approved_outlives_its_server_and_its_work_is_shown_and_merged() {
     let model = ModelServer::start().await.unwrap();
-    let project = project(&model);
+    goes_through(project(&model)).await;
+}
+
+#[tokio::test]
+async fn the_real_codex_is_approved_outlives_its_server_and_its_work_is_shown_and_merged() {
+    let model = ModelServer::start().await.unwrap();
+    goes_through(codex_project(&model)).await;
+}
+
+async fn goes_through(project: Project) {
     let server = project.serve().await;
     // The command takes long enough for the server to die in the middle of the turn.
     let text = "[[scn:bash cmd=\"echo begun > begun.txt; while [ ! -e go ]; do sleep 0.05; done; echo hi > out.txt\"]] go";

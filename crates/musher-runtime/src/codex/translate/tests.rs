@@ -150,7 +150,7 @@ fn a_request_that_is_settled_elsewhere_is_taken_back() {
     let step = one(&mut translator, notice("serverRequest/resolved", json!({ "requestId": 0 })));
     assert!(matches!(step.signals[..], [Signal::AskWithdrawn { .. }]), "{step:?}");
     let late = Answer::Allow { input: None };
-    let step = translator.order(BackendOrder::Answer { ask: "#0".into(), answer: late });
+    let step = translator.order(BackendOrder::Answer { ask: "request-0".into(), answer: late });
     assert!(step.replies.is_empty(), "nobody waits for it");
 }
 

@@ -60,6 +60,10 @@ pub(super) fn begun(asked: &Asked, reply: &Reply, index: usize, block: &Block) -
                 "name": call.name,
             });
             item[input_field(asked, call)] = json!("");
+            if let Some((namespace, tool)) = namespaced(asked, call) {
+                item["namespace"] = json!(namespace);
+                item["name"] = json!(tool);
+            }
             item
         }
     }
@@ -88,6 +92,12 @@ pub(super) fn part(reply: &Reply, text: &str) -> Value {
 pub(super) fn is_custom(asked: &Asked, call: &ToolCall) -> bool {
     let tools = list(&asked.body["tools"]);
     tools.iter().any(|tool| tool["type"] == "custom" && tool["name"] == call.name.as_str())
+}
+
+/// The tool server and the tool, for clients that keep the tools of servers apart and let the model search for them.
+fn namespaced<'a>(asked: &Asked, call: &'a ToolCall) -> Option<(&'a str, &'a str)> {
+    let searched = list(&asked.body["tools"]).iter().any(|tool| tool["type"] == "tool_search");
+    call.name.rsplit_once("__").filter(|(server, _)| searched && server.starts_with("mcp__"))
 }
 
 /// Where a call has what the tool is given.

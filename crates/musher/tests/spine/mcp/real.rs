@@ -1,15 +1,44 @@
-//! The real Claude Code calls the tools of its run.
+//! The real Claude Code and the real Codex call the tools of their runs.
 
 use musher_core::{EventKind, ToolPhase};
 use serde_json::json;
 
 use super::agent::Endpoint;
 use crate::real;
+use crate::rig::Project;
 
 #[tokio::test]
 async fn the_real_agent_uses_the_tools_of_its_run_without_asking_and_sees_no_others() {
     let model = musher_testkit::model::ModelServer::start().await.unwrap();
     let project = real::project(&model);
+    let secret = uses_the_tools_of_its_run(&project, ("Bash", "command")).await;
+
+    // What the agent knew is worth nothing once its run has ended.
+    let copies = std::fs::read_dir(project.state().join("bin")).unwrap().flatten();
+    let program = copies.map(|copy| copy.path().join("musher")).find(|path| path.exists()).unwrap();
+    let late = Endpoint {
+        command: program.display().to_string(),
+        args: ["mcp".into(), "--run".into(), project.run_folder("r1").display().to_string()]
+            .to_vec(),
+        env: [("MUSHER_RUN_SECRET".into(), secret.unwrap())].into(),
+    };
+    let why = late.refusal().await;
+    assert!(why.contains("is over or not under way"), "{why}");
+}
+
+#[tokio::test]
+async fn the_real_codex_uses_the_tools_of_its_run_without_asking_and_sees_no_others() {
+    let model = musher_testkit::model::ModelServer::start().await.unwrap();
+    let project = real::codex_project(&model);
+    let secret = uses_the_tools_of_its_run(&project, ("exec_command", "cmd")).await;
+    assert_eq!(secret, None, "its own sandbox hides other processes from its commands");
+}
+
+/// Plays the scene; gives the secret by which the tools are reached, if a command of the agent could see it.
+async fn uses_the_tools_of_its_run(
+    project: &Project,
+    (shell, command): (&str, &str),
+) -> Option<String> {
     let server = project.serve().await;
     let script = project.home().join("script.json");
     let call = |name: &str, input| json!({ "tools": [{ "name": name, "input": input }] });
@@ -17,14 +46,14 @@ async fn the_real_agent_uses_the_tools_of_its_run_without_asking_and_sees_no_oth
     // agent tells how its tools are reached.
     let folder = project.run_folder("r1").display().to_string();
     let keep = format!(
-        "for p in /proc/[0-9]*; do if tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q 'mcp --run {folder}'; then tr '\\0' '\\n' < $p/environ | grep MUSHER_RUN_SECRET >> secret.txt; fi; done; true"
+        "touch secret.txt; for p in /proc/[0-9]*; do if tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q 'mcp --run {folder}'; then tr '\\0' '\\n' < $p/environ | grep MUSHER_RUN_SECRET >> secret.txt; fi; done; true"
     );
     let steps = json!([
         call("mcp__musher__story", json!({})),
         call("mcp__musher__plan", json!({ "steps": [{ "text": "look", "status": "completed" }] })),
         call("mcp__musher__report_progress", json!({ "text": "half way" })),
         call("mcp__musher__list_stories", json!({})),
-        call("Bash", json!({ "command": keep, "description": "look" })),
+        call(shell, json!({ command: keep, "description": "look" })),
         call("mcp__musher__ask_person", json!({ "questions": [{ "text": "Which colour?" }] })),
         call("mcp__musher__finish", json!({ "summary": "all done" })),
     ]);
@@ -62,7 +91,9 @@ async fn the_real_agent_uses_the_tools_of_its_run_without_asking_and_sees_no_oth
     let (phase, story) = output("mcp__musher__story");
     assert_eq!(phase, ToolPhase::Completed, "{story}");
     assert!(story.contains("the words of the story"), "{story}");
-    assert_eq!(output("mcp__musher__list_stories").0, ToolPhase::Failed);
+    // Some agents tell of a call of a tool that they do not have, some do not.
+    let refused = events.iter().any(|event| matches!(&event.kind, EventKind::Tool(update) if update.name.as_deref() == Some("mcp__musher__list_stories")));
+    assert!(!refused || output("mcp__musher__list_stories").0 == ToolPhase::Failed);
     let (phase, answer) = output("mcp__musher__ask_person");
     assert!(phase == ToolPhase::Completed && answer.contains("Blue"), "{answer}");
     let said: Vec<(&str, &str)> = events
@@ -78,17 +109,7 @@ async fn the_real_agent_uses_the_tools_of_its_run_without_asking_and_sees_no_oth
     assert_eq!(said, [("progress", "half way"), ("summary", "all done")]);
     assert_eq!(project.left(), Vec::<i32>::new());
 
-    // What the agent knew is worth nothing once its run has ended.
     let known = project.git(&["show", "musher/s1/1:secret.txt"]);
-    let secret = known.lines().find_map(|line| line.strip_prefix("MUSHER_RUN_SECRET=")).unwrap();
-    let copies = std::fs::read_dir(project.state().join("bin")).unwrap().flatten();
-    let program = copies.map(|copy| copy.path().join("musher")).find(|path| path.exists()).unwrap();
-    let late = Endpoint {
-        command: program.display().to_string(),
-        args: ["mcp".into(), "--run".into(), project.run_folder(&run).display().to_string()]
-            .to_vec(),
-        env: [("MUSHER_RUN_SECRET".into(), secret.to_owned())].into(),
-    };
-    let why = late.refusal().await;
-    assert!(why.contains("is over or not under way"), "{why}");
+    let secret = known.lines().find_map(|line| line.strip_prefix("MUSHER_RUN_SECRET="));
+    secret.map(str::to_owned)
 }
