@@ -46,6 +46,7 @@ const QUIET: &[&str] = &[
 ];
 
 /// A permission mode: when it asks, and what its own sandbox lets it do, in its own words.
+#[derive(Debug)]
 pub(super) struct CodexMode {
     pub(super) name: &'static str,
     pub(super) policy: &'static str,
@@ -54,13 +55,14 @@ pub(super) struct CodexMode {
 }
 
 const WORKSPACE: (&str, &str) = ("workspace-write", "workspaceWrite");
+const READ_ONLY: (&str, &str) = ("read-only", "readOnly");
 
 /// The modes, the usual one first.
 pub(super) const MODES: [CodexMode; 5] = [
     CodexMode { name: "untrusted", policy: "untrusted", sandbox: WORKSPACE },
     CodexMode { name: "on-request", policy: "on-request", sandbox: WORKSPACE },
     CodexMode { name: "never", policy: "never", sandbox: WORKSPACE },
-    CodexMode { name: "read-only", policy: "on-request", sandbox: ("read-only", "readOnly") },
+    CodexMode { name: "read-only", policy: "on-request", sandbox: READ_ONLY },
     CodexMode {
         name: "full-access",
         policy: "never",
@@ -123,10 +125,13 @@ fn arguments(attempt: &Attempt) -> Vec<OsString> {
     let mut args: Vec<OsString> = vec!["app-server".into()];
     let mut set = |setting: &str| args.extend(["-c".into(), setting.into()]);
     QUIET.iter().for_each(|setting| set(setting));
-    if attempt.settings == ProjectFilesMode::Loaded {
-        // By itself it takes every project for untrusted, and leaves its settings out.
-        let folder = json!(attempt.spec.cwd.to_string_lossy());
-        set(&format!("projects={{{folder}={{trust_level=\"trusted\"}}}}"));
+    match attempt.settings {
+        ProjectFilesMode::Loaded => {
+            let folder = json!(attempt.spec.cwd.to_string_lossy());
+            set(&format!("projects={{{folder}={{trust_level=\"trusted\"}}}}"));
+        }
+        // Skills of a project are loaded whether it is trusted or not.
+        ProjectFilesMode::LeftOut => set("skills.include_instructions=false"),
     }
     args.extend(attempt.spec.args.iter().map(Into::into));
     args
@@ -171,7 +176,12 @@ fn opening(attempt: &Attempt, home: &CodexHome) -> Opening {
     let mut thread = json!({
         "cwd": spec.cwd,
         "approvalPolicy": mode.policy,
-        "sandbox": mode.sandbox.0,
+        "sandbox": match attempt.settings {
+            ProjectFilesMode::Loaded => mode.sandbox.0,
+            // A thread that begins with the right to write makes its project a trusted one, whose settings, hooks and tool
+            // servers are loaded. The right comes with the first turn.
+            ProjectFilesMode::LeftOut => READ_ONLY.0,
+        },
         "config": { "mcp_servers": tool_servers(spec) },
     });
     if let Some(model) = &spec.model {
@@ -191,6 +201,7 @@ fn opening(attempt: &Attempt, home: &CodexHome) -> Opening {
     Opening {
         kind,
         thread,
+        mode,
         plan: name == Some(PLAN),
         lineage: spec.resume.as_ref().map(|resume| resume.lineage.clone()).unwrap_or_default(),
         effort: spec.model_options.effort.clone(),

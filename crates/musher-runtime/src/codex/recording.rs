@@ -3,6 +3,7 @@
 use musher_core::{EventKind, Lineage, SessionInfo};
 use serde_json::json;
 
+use super::launch::MODES;
 use super::translate::{CodexTranslator, Login, Opening, OpeningKind};
 use crate::conversation::{Translate, Translation};
 use crate::process::Framer;
@@ -26,6 +27,7 @@ pub(super) fn unopened() -> CodexTranslator {
     CodexTranslator::new(Opening {
         kind: OpeningKind::Start,
         thread: json!({}),
+        mode: &MODES[0],
         plan: false,
         effort: None,
         login: Login::Done,

@@ -16,7 +16,7 @@ use musher_core::{
 use serde_json::{Value as Json, json};
 
 use super::frame::{CodexHello, LimitWindow, ServerState, ThreadOpened};
-use super::launch::{self, PLAN};
+use super::launch::{self, CodexMode, PLAN};
 use crate::conversation::{
     AgentFailure, AgentFrame, LineText, ToolProcesses, Translate, Translation, line_text,
 };
@@ -32,6 +32,7 @@ pub(super) struct Opening {
     pub(super) kind: OpeningKind,
     /// What is asked of the thread.
     pub(super) thread: Json,
+    pub(super) mode: &'static CodexMode,
     pub(super) plan: bool,
     pub(super) effort: Option<String>,
     pub(super) login: Login,
@@ -342,6 +343,7 @@ impl CodexTranslator {
             "threadId": thread,
             "clientUserMessageId": id,
             "input": [{ "type": "text", "text": text }],
+            "sandboxPolicy": { "type": self.opening.mode.sandbox.1 },
         });
         if let Some(effort) = &self.opening.effort {
             params["effort"] = effort.clone().into();
@@ -371,6 +373,7 @@ impl CodexTranslator {
         let planned = std::mem::replace(&mut self.opening.plan, name == PLAN);
         let mut more = match launch::mode(&name) {
             Some(mode) => {
+                self.opening.mode = mode;
                 json!({ "approvalPolicy": mode.policy, "sandboxPolicy": { "type": mode.sandbox.1 } })
             }
             None if name == PLAN => json!({}),

@@ -1,6 +1,7 @@
 //! The real Codex on a scripted model: every way a turn can go, and the bill for it.
 
 mod failures;
+mod project;
 mod tools;
 mod turns;
 
