@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 
 use super::control::PermissionHook;
 use super::project;
-use crate::process::{self, Errors, Launch, ProgramError, StdinMode};
+use crate::process::{self, Launch, ProgramError};
 use crate::session::{Attempt, ProjectFilesMode};
 use crate::{McpServer, McpTransport, SessionSpec, SystemPrompt};
 
@@ -120,18 +120,8 @@ pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Prepared
         let (name, value) = project::INSTRUCTIONS;
         env.push((name.into(), value.into()));
     }
-    let launch = Launch {
-        program,
-        args: arguments(attempt, session, mcp_file.as_ref().map(NamedTempFile::path)),
-        cwd: spec.cwd.clone(),
-        env,
-        mark: attempt.mark.clone(),
-        containment: spec.containment,
-        stdin: StdinMode::Piped,
-        stderr: Errors::Tail,
-        weights: attempt.weights.clone(),
-        tap: attempt.tap.clone(),
-    };
+    let args = arguments(attempt, session, mcp_file.as_ref().map(NamedTempFile::path));
+    let launch = attempt.launch(program, args, env);
     Ok(PreparedLaunch { launch, mcp_file })
 }
 

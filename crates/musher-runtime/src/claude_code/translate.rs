@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use bytes::Bytes;
 use musher_core::{
     AskId, CallId, ErrorClass, ErrorInfo, EventKind, EventScope, ItemId, PromptId, RawRef, Recent,
-    SessionInfo, TurnEnded, TurnOutcome,
+    SessionInfo,
 };
 use serde_json::{Value as Json, json};
 
@@ -105,20 +105,13 @@ impl Translator {
         frame.step
     }
 
-    /// A long line that is no JSON. If its edges say that it ends the turn, the turn has ended, or it never would; but
-    /// nobody knows how, so it is not told as done.
+    /// A long line that is no JSON. Its edges may say that it ends the turn.
     fn unreadable(&mut self, raw: RawRef, text: String, step: Translation) -> Translation {
-        let ends = self.turn_open && text.contains(r#""type":"result""#);
-        let mut step = step.unparsed(raw, text, true);
-        if ends {
-            self.turn_open = false;
-            let message = "the agent ended its turn with a message that cannot be read";
-            let error = ErrorInfo::new(ErrorClass::Protocol, message);
-            let ended = TurnEnded::synthesised(TurnOutcome::Failed, Some(error));
-            let kind = EventKind::TurnEnded(Box::new(ended));
-            step.signals.push(Signal::Event { kind, scope: EventScope::Main, raw: Some(raw) });
+        if !self.turn_open || !text.contains(r#""type":"result""#) {
+            return step.unparsed(raw, text, true);
         }
-        step
+        self.turn_open = false;
+        step.unreadable_end(raw, text)
     }
 
     fn user_message(&mut self, id: &PromptId, text: &str, priority: &str) -> Option<Bytes> {

@@ -18,6 +18,7 @@ pub(super) const VARIABLE: &str = "CODEX_HOME";
 const FOLDER: &str = "codex";
 const LOGIN: &str = "auth.json";
 const SESSIONS: &str = "sessions";
+const SCRATCH: &str = "scratch";
 /// How deep sessions are filed: by year, month and day.
 const MAX_SESSION_DEPTH: usize = 4;
 
@@ -27,6 +28,8 @@ pub(super) struct CodexHome {
     pub(super) path: PathBuf,
     /// Whether a login is in it.
     pub(super) logged_in: bool,
+    /// Its own folder for temporary files. In the shared one its sandbox leaves empty folders such as `.git` when it is killed.
+    pub(super) scratch: Option<PathBuf>,
     _temporary: Option<TempDir>,
 }
 
@@ -39,7 +42,7 @@ pub(super) fn prepare(attempt: &Attempt) -> Result<CodexHome, ErrorInfo> {
     if let Some(own) = spec.environment.given(VARIABLE) {
         let path = PathBuf::from(own);
         let logged_in = path.join(LOGIN).exists();
-        return Ok(CodexHome { path, logged_in, _temporary: None });
+        return Ok(CodexHome { path, logged_in, scratch: None, _temporary: None });
     }
     let (path, temporary) = match &spec.session_dir {
         Some(folder) => (folder.join(FOLDER), None),
@@ -50,7 +53,8 @@ pub(super) fn prepare(attempt: &Attempt) -> Result<CodexHome, ErrorInfo> {
             (folder.path().to_owned(), Some(folder))
         }
     };
-    let make = DirBuilder::new().recursive(true).mode(0o700).create(&path);
+    let scratch = path.join(SCRATCH);
+    let make = DirBuilder::new().recursive(true).mode(0o700).create(&scratch);
     make.map_err(|error| unusable(&path, &error))?;
     let logged_in = lend_login(&path, attempt).map_err(|error| unusable(&path, &error))?;
     if let Some(session) = &attempt.resume {
@@ -60,7 +64,7 @@ pub(super) fn prepare(attempt: &Attempt) -> Result<CodexHome, ErrorInfo> {
             bring(&earlier, &path, session.as_str()).map_err(|error| unusable(&path, &error))?;
         }
     }
-    Ok(CodexHome { path, logged_in, _temporary: temporary })
+    Ok(CodexHome { path, logged_in, scratch: Some(scratch), _temporary: temporary })
 }
 
 /// Whether the record of a session is in the folder that a host keeps for it.

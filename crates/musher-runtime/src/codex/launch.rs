@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 use super::home::{self, CodexHome};
 use super::translate::{CodexTranslator, Login, Opening, OpeningKind};
 use crate::conversation::Conversation;
-use crate::process::{self, Errors, Launch, Process, ProgramError, StdinMode};
+use crate::process::{self, Launch, Process, ProgramError};
 use crate::session::{Attempt, BackendEnd, ProjectFilesMode};
 use crate::{McpTransport, SessionSpec, SystemPrompt};
 
@@ -72,6 +72,17 @@ pub(super) const MODES: [CodexMode; 5] = [
 /// The mode in which it plans and asks questions, and changes nothing.
 pub(super) const PLAN: &str = "plan";
 
+impl CodexMode {
+    /// What its sandbox lets it do, as a turn is told. With a folder of its own for temporary files it does not need the shared one.
+    pub(super) fn sandbox_policy(&self, own_scratch: bool) -> Json {
+        let mut policy = json!({ "type": self.sandbox.1 });
+        if self.sandbox == WORKSPACE {
+            policy["excludeSlashTmp"] = own_scratch.into();
+        }
+        policy
+    }
+}
+
 /// The mode of this name.
 pub(super) fn mode(name: &str) -> Option<&'static CodexMode> {
     MODES.iter().find(|mode| mode.name == name)
@@ -107,18 +118,11 @@ fn launch(attempt: &Attempt, home: &CodexHome) -> Result<Launch, ErrorInfo> {
     let mut env = attempt.env.to_vec();
     env.retain(|(name, _)| name != home::VARIABLE);
     env.push((home::VARIABLE.into(), home.path.clone().into()));
-    Ok(Launch {
-        program: without_wrapper(program),
-        args: arguments(attempt),
-        cwd: spec.cwd.clone(),
-        env,
-        mark: attempt.mark.clone(),
-        containment: spec.containment,
-        stdin: StdinMode::Piped,
-        stderr: Errors::Tail,
-        weights: attempt.weights.clone(),
-        tap: attempt.tap.clone(),
-    })
+    if let Some(scratch) = &home.scratch {
+        env.retain(|(name, _)| name != "TMPDIR");
+        env.push(("TMPDIR".into(), scratch.clone().into()));
+    }
+    Ok(attempt.launch(without_wrapper(program), arguments(attempt), env))
 }
 
 fn arguments(attempt: &Attempt) -> Vec<OsString> {
@@ -202,6 +206,7 @@ fn opening(attempt: &Attempt, home: &CodexHome) -> Opening {
         kind,
         thread,
         mode,
+        own_scratch: home.scratch.is_some(),
         plan: name == Some(PLAN),
         lineage: spec.resume.as_ref().map(|resume| resume.lineage.clone()).unwrap_or_default(),
         effort: spec.model_options.effort.clone(),

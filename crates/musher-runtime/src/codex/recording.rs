@@ -28,6 +28,7 @@ pub(super) fn unopened() -> CodexTranslator {
         kind: OpeningKind::Start,
         thread: json!({}),
         mode: &MODES[0],
+        own_scratch: false,
         plan: false,
         effort: None,
         login: Login::Done,

@@ -33,6 +33,8 @@ pub(super) struct Opening {
     /// What is asked of the thread.
     pub(super) thread: Json,
     pub(super) mode: &'static CodexMode,
+    /// Temporary files have a folder of their own.
+    pub(super) own_scratch: bool,
     pub(super) plan: bool,
     pub(super) effort: Option<String>,
     pub(super) login: Login,
@@ -343,7 +345,7 @@ impl CodexTranslator {
             "threadId": thread,
             "clientUserMessageId": id,
             "input": [{ "type": "text", "text": text }],
-            "sandboxPolicy": { "type": self.opening.mode.sandbox.1 },
+            "sandboxPolicy": self.opening.mode.sandbox_policy(self.opening.own_scratch),
         });
         if let Some(effort) = &self.opening.effort {
             params["effort"] = effort.clone().into();
@@ -374,7 +376,8 @@ impl CodexTranslator {
         let mut more = match launch::mode(&name) {
             Some(mode) => {
                 self.opening.mode = mode;
-                json!({ "approvalPolicy": mode.policy, "sandboxPolicy": { "type": mode.sandbox.1 } })
+                let sandbox = mode.sandbox_policy(self.opening.own_scratch);
+                json!({ "approvalPolicy": mode.policy, "sandboxPolicy": sandbox })
             }
             None if name == PLAN => json!({}),
             None => json!({ "approvalPolicy": name }),

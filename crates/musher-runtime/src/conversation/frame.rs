@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use musher_core::{EventKind, EventScope, Level, OutputStream, RawRef};
+use musher_core::{
+    ErrorClass, ErrorInfo, EventKind, EventScope, Level, OutputStream, RawRef, TurnEnded,
+    TurnOutcome,
+};
 use serde::Deserialize;
 
 use super::Translation;
@@ -102,7 +105,19 @@ impl Translation {
         self.unparsed(raw, String::from_utf8_lossy(kept).into_owned(), truncated)
     }
 
-    /// The same, with what is shown of it.
+    /// Adds a line that ended the turn and cannot be read. The turn has ended, or it never would; but nobody knows how, so it
+    /// is not told as done.
+    pub(crate) fn unreadable_end(self, raw: RawRef, text: String) -> Self {
+        let mut step = self.unparsed(raw, text, true);
+        let message = "the agent ended its turn with a message that cannot be read";
+        let error = ErrorInfo::new(ErrorClass::Protocol, message);
+        let ended = TurnEnded::synthesised(TurnOutcome::Failed, Some(error));
+        let kind = EventKind::TurnEnded(Box::new(ended));
+        step.signals.push(Signal::Event { kind, scope: EventScope::Main, raw: Some(raw) });
+        step
+    }
+
+    /// Adds a line that could not be read as a frame, with what is shown of it.
     pub(crate) fn unparsed(mut self, raw: RawRef, text: String, truncated: bool) -> Self {
         let stream = OutputStream::Stdout;
         let kind = EventKind::Unparsed { stream, text, bytes: raw.len, truncated };

@@ -43,19 +43,28 @@ impl Attempt {
         program: impl Into<PathBuf>,
         args: Vec<OsString>,
     ) -> Result<Process, ProgramError> {
-        Process::start(Launch {
-            program: program.into(),
+        Process::start(self.launch(program.into(), args, self.env.to_vec())).await
+    }
+
+    /// A program as the agent, with these arguments and variables.
+    pub(crate) fn launch(
+        &self,
+        program: PathBuf,
+        args: Vec<OsString>,
+        env: Vec<(OsString, OsString)>,
+    ) -> Launch {
+        Launch {
+            program,
             args,
             cwd: self.spec.cwd.clone(),
-            env: self.env.to_vec(),
+            env,
             mark: self.mark.clone(),
             containment: self.spec.containment,
             stdin: StdinMode::Piped,
             stderr: Errors::Tail,
             weights: self.weights.clone(),
             tap: self.tap.clone(),
-        })
-        .await
+        }
     }
 
     /// Keeps a secret that the backend came to know out of every event and of the copy of the agent's output. Call it

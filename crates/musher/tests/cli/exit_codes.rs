@@ -23,8 +23,12 @@ fn refused(args: &[&str], code: i32, says: &[&str]) {
 
 #[test]
 fn two_is_for_what_a_person_must_correct() {
-    refused(&["--runtime", "weird", "go"], 2, &["no runtime `weird`", "claude-code, openai"]);
-    refused(&["--runtime", "codex", "go"], 2, &["`codex` is planned"]);
+    refused(
+        &["--runtime", "weird", "go"],
+        2,
+        &["no runtime `weird`", "claude-code, codex, openai"],
+    );
+    refused(&["--runtime", "acp", "go"], 2, &["`acp` is planned"]);
     refused(&["--runtime", "script", ""], 2, &["prompt is empty"]);
     refused(&["--runtime", "script", "-C", "/no/such", "go"], 2, &["/no/such"]);
     refused(&["--runtime", "script", "--program", "/no/such.toml", "go"], 2, &["/no/such.toml"]);

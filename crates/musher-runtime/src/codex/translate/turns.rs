@@ -95,25 +95,18 @@ impl CodexTranslator {
         frame.event(EventKind::TurnEnded(Box::new(ended)));
     }
 
-    /// A line that is too long to be read and no JSON that could be shortened. If it ended the turn, the turn has ended, or it
-    /// never would; but nobody knows how, so it is not told as done.
+    /// A line that is too long to be read and no JSON that could be shortened. Its edges may say that it ends the turn.
     pub(super) fn unreadable(
         &mut self,
         raw: RawRef,
         text: String,
         step: Translation,
     ) -> Translation {
-        let ends = self.turn.is_some() && text.contains(r#""method":"turn/completed""#);
-        let mut step = step.unparsed(raw, text, true);
-        if ends {
-            self.turn = None;
-            let message = "the agent ended its turn with a message that cannot be read";
-            let error = ErrorInfo::new(ErrorClass::Protocol, message);
-            let ended = TurnEnded::synthesised(TurnOutcome::Failed, Some(error));
-            let kind = EventKind::TurnEnded(Box::new(ended));
-            step.signals.push(Signal::Event { kind, scope: EventScope::Main, raw: Some(raw) });
+        if self.turn.is_none() || !text.contains(r#""method":"turn/completed""#) {
+            return step.unparsed(raw, text, true);
         }
-        step
+        self.turn = None;
+        step.unreadable_end(raw, text)
     }
 
     pub(super) fn status_changed(

@@ -56,6 +56,26 @@ async fn a_program_that_is_killed_is_lost_and_its_call_is_not_free() {
 }
 
 #[tokio::test]
+async fn a_sandbox_that_is_killed_leaves_nothing_in_the_folder_for_temporary_files_that_all_share()
+{
+    let shared = || {
+        let names = [".git", ".codex", ".agents", ".aws"];
+        let there = |name: &&str| std::env::temp_dir().join(name).exists();
+        names.into_iter().filter(there).collect::<Vec<_>>()
+    };
+    let before = shared();
+    let rig = CodexRig::new().await;
+    let mut spec = rig.spec("[[scn:bash_sleep s=300]] go");
+    spec.permission_mode = Some("never".into());
+    let mut story = begin(spec);
+    story.until_tool(musher_runtime::core::ToolPhase::Proposed).await;
+    story.until_sleeping().await;
+    kill_all(story.processes());
+    story.end().await;
+    assert_eq!(shared(), before);
+}
+
+#[tokio::test]
 async fn noise_before_the_handshake_and_unknown_requests_are_borne() {
     let rig = CodexRig::new().await;
     let real = rig.spec("[[scn:text]] go").program.unwrap();

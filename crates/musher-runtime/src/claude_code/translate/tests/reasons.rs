@@ -1,6 +1,6 @@
 //! Every reason that the agent documents for the end of a turn, and reasons that nobody has heard of.
 
-use musher_core::TurnOutcome;
+use musher_core::{TurnEnded, TurnOutcome};
 use serde_json::json;
 
 use super::frames::ready;
