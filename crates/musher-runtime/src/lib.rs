@@ -24,9 +24,17 @@ mod clock;
 #[cfg(feature = "codex")]
 pub mod codex;
 #[cfg(feature = "frames")]
+#[cfg_attr(
+    not(all(feature = "claude-code", feature = "codex")),
+    expect(dead_code, reason = "each program uses a part of what they share")
+)]
 mod conversation;
 #[cfg(feature = "gemini")]
 pub mod gemini;
+#[cfg_attr(
+    all(feature = "frames", not(feature = "claude-code")),
+    expect(dead_code, unused_imports, reason = "each program uses a part of what they share")
+)]
 mod json;
 #[cfg(feature = "model")]
 #[cfg_attr(
@@ -39,6 +47,10 @@ mod once;
 #[cfg(feature = "openai")]
 pub mod openai;
 #[cfg(feature = "frames")]
+#[cfg_attr(
+    not(feature = "claude-code"),
+    expect(dead_code, reason = "each program uses a part of what they share")
+)]
 mod peer;
 #[cfg(feature = "prices")]
 #[cfg_attr(

@@ -4,6 +4,7 @@
 //! ours. Ids may be any JSON value and may start at 0; each request is answered at most once. The peer is pure: it
 //! says what to write and is told what was read.
 
+#[cfg(any(test, feature = "json-rpc"))]
 pub(crate) mod json_rpc;
 
 use std::collections::HashMap;

@@ -168,7 +168,9 @@ enum Control {
     CloseInput,
     End(Graces),
     Kill,
+    #[cfg(feature = "frames")]
     NoteChildren,
+    #[cfg(feature = "frames")]
     EndChildren,
 }
 

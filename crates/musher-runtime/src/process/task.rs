@@ -319,9 +319,11 @@ impl LinuxTask {
                 self.step = Step::Terminating { until: Instant::now() + GIVE_UP, sweeps: 1 };
             }
             Some(Control::Kill) => {}
+            #[cfg(feature = "frames")]
             Some(Control::NoteChildren) => {
                 guard::on_tree(&mut self.tree, ProcessTree::note).await;
             }
+            #[cfg(feature = "frames")]
             Some(Control::EndChildren) => {
                 let survivors = guard::on_tree(&mut self.tree, ProcessTree::kill_unnoted).await;
                 if !survivors.is_empty() {

@@ -34,6 +34,7 @@ pub(super) struct ProcessTree {
     /// Everything ever seen in it.
     seen: HashSet<ProcessIdentity>,
     /// What lived when it was last noted.
+    #[cfg(feature = "frames")]
     noted: HashSet<ProcessIdentity>,
     /// What started before this cannot carry the mark, because whoever gives it away did not live.
     since: u64,
@@ -54,8 +55,17 @@ impl ProcessTree {
         let me = table::entry(getpid().as_raw_nonzero().get());
         let since = me.map_or(0, |entry| entry.id.started);
         let (seen, elsewhere) = (HashSet::from([root]), HashSet::new());
-        let noted = HashSet::new();
-        Self { root, cgroup, mark, containment, seen, noted, since, elsewhere }
+        Self {
+            root,
+            cgroup,
+            mark,
+            containment,
+            seen,
+            #[cfg(feature = "frames")]
+            noted: HashSet::new(),
+            since,
+            elsewhere,
+        }
     }
 
     /// What is left of a tree whose root is gone: everything in its group or with its mark, and what descends from it.
@@ -66,9 +76,18 @@ impl ProcessTree {
     ) -> Self {
         // No process has this number, so nothing is taken for the agent itself.
         let root = ProcessIdentity { pid: 0, started: 0 };
-        let (seen, elsewhere, noted) = (HashSet::new(), HashSet::new(), HashSet::new());
-        // Whoever gave the mark away may have lived long before us.
-        Self { root, cgroup, mark, containment, seen, noted, since: 0, elsewhere }
+        Self {
+            root,
+            cgroup,
+            mark,
+            containment,
+            seen: HashSet::new(),
+            #[cfg(feature = "frames")]
+            noted: HashSet::new(),
+            // Whoever gave the mark away may have lived long before us.
+            since: 0,
+            elsewhere: HashSet::new(),
+        }
     }
 
     /// Sends a signal to all of the tree. Stopped processes are woken, or they would never act on it.
@@ -80,11 +99,13 @@ impl ProcessTree {
     }
 
     /// Notes who lives now.
+    #[cfg(feature = "frames")]
     pub(super) fn note(&mut self) {
         self.noted = self.members().iter().map(|member| member.id).collect();
     }
 
     /// Kills all who were not noted, except the agent itself; gives back who of them is still there.
+    #[cfg(feature = "frames")]
     pub(super) fn kill_unnoted(&mut self) -> Vec<i32> {
         let deadline = Instant::now() + KILL_VERIFY_TIMEOUT;
         loop {
