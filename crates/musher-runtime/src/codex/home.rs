@@ -28,7 +28,7 @@ pub(super) struct CodexHome {
     pub(super) path: PathBuf,
     /// Whether a login is in it.
     pub(super) logged_in: bool,
-    /// Its own folder for temporary files. In the shared one its sandbox leaves empty folders such as `.git` when it is killed.
+    /// Its own folder for temporary files. In the shared one its sandbox was seen to leave empty folders such as `.git`.
     pub(super) scratch: Option<PathBuf>,
     _temporary: Option<TempDir>,
 }

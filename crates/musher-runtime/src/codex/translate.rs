@@ -460,7 +460,7 @@ impl Translate for CodexTranslator {
                 self.on_thread("thread/settings/update", more, Subject::SetModel(model))
             }
             BackendOrder::SetMode { mode } => self.set_mode(mode),
-            // It asks for itself what it must ask for; the input is closed by whoever holds the process.
+            // Codex sends its own approval requests, and the conversation closes the input.
             BackendOrder::Permission { .. } | BackendOrder::Close => None,
         };
         step.replies.extend(line);

@@ -58,7 +58,7 @@ impl CodexTranslator {
                 return Some(());
             }
             "agentMessage" | "reasoning" | "plan" => {
-                // A turn goes on with a call of which nothing was told yet.
+                // After a steer the turn continues with a call that was not announced.
                 self.calls.begin(frame, &scope, self.model.as_deref());
                 let reasoning = item.kind == "reasoning";
                 let open = OpenText { scope, reasoning, text: String::new() };

@@ -56,8 +56,7 @@ async fn a_program_that_is_killed_is_lost_and_its_call_is_not_free() {
 }
 
 #[tokio::test]
-async fn a_sandbox_that_is_killed_leaves_nothing_in_the_folder_for_temporary_files_that_all_share()
-{
+async fn a_killed_sandbox_leaves_nothing_in_the_shared_temporary_folder() {
     let shared = || {
         let names = [".git", ".codex", ".agents", ".aws"];
         let there = |name: &&str| std::env::temp_dir().join(name).exists();
