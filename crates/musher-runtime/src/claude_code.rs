@@ -12,6 +12,7 @@ mod recording;
 mod tools;
 mod translate;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::session::{self, BackendProfile};
@@ -19,6 +20,7 @@ use crate::{Capabilities, ProjectFile, Runtime, Session, SessionSpec};
 
 pub use recording::Recording;
 
+const NAME: &str = "claude-code";
 /// The version that this runtime was proved against.
 pub const TESTED_VERSION: &str = "2.1.325";
 
@@ -28,7 +30,7 @@ pub struct ClaudeCode {}
 
 impl Runtime for ClaudeCode {
     fn name(&self) -> &'static str {
-        "claude-code"
+        NAME
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -41,13 +43,11 @@ impl Runtime for ClaudeCode {
 
     fn start(&self, spec: SessionSpec) -> Session {
         let profile = BackendProfile {
-            name: self.name(),
-            capabilities: self.capabilities(),
             variables: launch::VARIABLES,
             chosen: launch::CHOSEN,
             banned: launch::BANNED,
-            files: project::FILES,
-            asks_a_model: true,
+            files: Cow::Borrowed(project::FILES),
+            ..BackendProfile::new(NAME, self.capabilities())
         };
         session::start(profile, spec, Arc::new(|attempt| Box::pin(backend::run(attempt))))
     }

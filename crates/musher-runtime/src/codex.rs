@@ -9,6 +9,7 @@ mod project;
 mod recording;
 mod translate;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use crate::{Capabilities, ProjectFile, Runtime, Session, SessionSpec};
 
 pub use recording::CodexRecording;
 
+const NAME: &str = "codex";
 /// The version that this runtime was proved against.
 pub const TESTED_VERSION: &str = "0.166.0";
 
@@ -28,7 +30,7 @@ pub struct Codex {}
 
 impl Runtime for Codex {
     fn name(&self) -> &'static str {
-        "codex"
+        NAME
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -48,8 +50,8 @@ impl Runtime for Codex {
         let profile = BackendProfile {
             variables: launch::VARIABLES,
             banned: launch::BANNED,
-            files: project::FILES,
-            ..BackendProfile::new(self.name(), self.capabilities())
+            files: Cow::Borrowed(project::FILES),
+            ..BackendProfile::new(NAME, self.capabilities())
         };
         session::start(profile, spec, Arc::new(|attempt| Box::pin(launch::run(attempt))))
     }

@@ -15,6 +15,8 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("musher-runtime runs on Linux; on Windows use WSL2");
 
+#[cfg(feature = "acp")]
+pub mod acp;
 #[cfg(feature = "anthropic")]
 pub mod anthropic;
 pub mod backend;

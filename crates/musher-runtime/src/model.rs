@@ -65,15 +65,10 @@ type MakeWire = fn() -> Box<dyn wire::Wire>;
 /// Starts a session with a model of this service.
 pub(crate) fn start(service: &'static Service, mut spec: SessionSpec) -> Session {
     let profile = BackendProfile {
-        name: service.name,
-        capabilities: Capabilities::ALL,
-        // The key is for us; what the model runs does not need it.
-        variables: &[],
-        chosen: &[],
         banned: service.banned,
-        // Our own loop reads no file unless the model asks for it.
-        files: &[],
-        asks_a_model: true,
+        // No variables: the key is for us, and what the model runs does not need it. No files: our own loop reads none
+        // unless the model asks for it.
+        ..BackendProfile::new(service.name, Capabilities::ALL)
     };
     if spec.model_options.key.is_none() {
         let is_set =

@@ -6,6 +6,7 @@
 mod look;
 mod walk;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -24,29 +25,29 @@ pub enum FileEffect {
 }
 
 /// Files of a folder that mean something to a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectFile {
     /// As in tool rules, seen from the folder. What is executed begins with a name, so that it can be looked for; behind
     /// `**/` it is looked for in every folder.
-    pub pattern: &'static str,
+    pub pattern: Cow<'static, str>,
     pub effect: FileEffect,
 }
 
 impl ProjectFile {
     /// A file that the program runs, or that names what it runs.
     pub const fn executes(pattern: &'static str) -> Self {
-        Self { pattern, effect: FileEffect::Executes }
+        Self { pattern: Cow::Borrowed(pattern), effect: FileEffect::Executes }
     }
 
     /// A file that the program takes for instructions.
     pub const fn obeys(pattern: &'static str) -> Self {
-        Self { pattern, effect: FileEffect::Obeys }
+        Self { pattern: Cow::Borrowed(pattern), effect: FileEffect::Obeys }
     }
 
     /// The files of this kind in any folder, as a pattern of a tool rule.
     pub fn anywhere(&self) -> String {
         match self.is_anywhere() {
-            true => self.pattern.to_owned(),
+            true => self.pattern.clone().into_owned(),
             false => format!("**/{}", self.pattern),
         }
     }
@@ -56,8 +57,8 @@ impl ProjectFile {
     }
 
     /// The names before the first wildcard, seen from the top or from any folder.
-    fn root(&self) -> &'static str {
-        let pattern = self.pattern.strip_prefix(ANYWHERE).unwrap_or(self.pattern);
+    fn root(&self) -> &str {
+        let pattern = self.pattern.strip_prefix(ANYWHERE).unwrap_or(&self.pattern);
         let wild = pattern.find(['*', '?']).unwrap_or(pattern.len());
         match wild == pattern.len() {
             true => pattern,
@@ -88,7 +89,7 @@ pub fn effect_of(files: &[ProjectFile], path: &str) -> Option<FileEffect> {
 }
 
 /// The top-level names under which the files are that would be executed.
-pub fn executed_roots(files: &[ProjectFile]) -> Vec<&'static str> {
+pub fn executed_roots(files: &[ProjectFile]) -> Vec<&str> {
     let executed = files.iter().filter(|file| file.effect == FileEffect::Executes);
     let mut roots: Vec<&str> =
         executed.map(|file| file.root().split('/').next().unwrap_or_default()).collect();
@@ -238,7 +239,7 @@ impl Snapshot {
 /// Whether a program would execute what is at a path of its folder, or something stands where such files would be.
 pub fn is_executed(files: &[ProjectFile], path: &str) -> bool {
     let mut executed = files.iter().filter(|file| file.effect == FileEffect::Executes);
-    executed.any(|file| path_fits(file.pattern, path) || file.is_below(path))
+    executed.any(|file| path_fits(&file.pattern, path) || file.is_below(path))
 }
 
 /// What is found in the place of a file.

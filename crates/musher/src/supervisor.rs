@@ -146,7 +146,7 @@ impl Supervisor {
             copy: paths("copy", &project.worktree.copy)?,
         };
         let slots = WorktreeSlots::new(git.clone(), &home.worktrees(), files)?;
-        let settings = ServerSettings::begin(git.root(), home.path(), runtimes::BUILT, project)?;
+        let settings = ServerSettings::begin(git.root(), home.path(), runtimes::built(), project)?;
         let settings = Arc::new(settings);
         let program = home.binary(&program)?;
         let mut notices = strays::settle(&home, &mut journal).await?;

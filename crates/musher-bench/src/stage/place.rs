@@ -84,7 +84,7 @@ impl Place {
         git(&repo, &["commit", "-qm", "first"])?;
         let state = top.path().join("state");
         std::fs::create_dir_all(&state)?;
-        let project = config::load(&repo, runtimes::BUILT).map_err(|e| anyhow::anyhow!("{e}"))?;
+        let project = config::load(&repo, runtimes::built()).map_err(|e| anyhow::anyhow!("{e}"))?;
         config::trust::grant(&state, &project)?;
         let musher = setup.programs.musher.clone();
         let (server, address, token) = serve(&musher, top.path())?;

@@ -46,8 +46,7 @@ pub(super) struct Translator {
     own_prompts: HashSet<String>,
     /// How many blocks of a message were seen, by message.
     blocks: Recent<u64, UNDER_WAY>,
-    /// The message that is being streamed, by the call it belongs to.
-    streaming: HashMap<Option<String>, stream::Streaming>,
+    streaming: stream::StreamingMessages,
     /// The content that a frame brought, for retraction.
     items: Recent<Vec<ItemId>, RETRACTABLE>,
     /// Plans that were proposed, by call: the approval does not repeat them.

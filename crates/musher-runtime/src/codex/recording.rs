@@ -41,11 +41,14 @@ impl CodexRecording {
     /// Takes the next bytes of the output, and adds what its whole lines say.
     pub fn read(&mut self, bytes: &[u8], said: &mut Vec<EventKind>) {
         self.framer.buffer().extend_from_slice(bytes);
+        // Lines that come together are read together, as those of a live agent are.
+        let mut step = Translation::default();
         while let Some(line) = self.framer.next_line() {
-            for signal in self.translator.read(&line, Translation::default()).signals {
-                if let Signal::Event { kind, .. } = signal {
-                    said.push(kind);
-                }
+            step = self.translator.read(&line, step);
+        }
+        for signal in step.signals {
+            if let Signal::Event { kind, .. } = signal {
+                said.push(kind);
             }
         }
     }

@@ -9,7 +9,7 @@ use musher_core::{
 };
 use serde::Deserialize;
 
-use super::Translation;
+use super::{ToolProcesses, Translation};
 use crate::json;
 use crate::process::{LineBody, OutputLine};
 use crate::session::Signal;
@@ -44,6 +44,15 @@ impl<'a> AgentFrame<'a> {
 
     pub(crate) fn reply(&mut self, line: Option<Bytes>) {
         self.step.replies.extend(line);
+    }
+
+    /// Adds what something else led to.
+    pub(crate) fn add(&mut self, other: Translation) {
+        self.step.signals.extend(other.signals);
+        self.step.replies.extend(other.replies);
+        if other.tools != ToolProcesses::Left {
+            self.step.tools = other.tools;
+        }
     }
 
     /// The frame as the shape that is expected; a frame of another shape becomes native.

@@ -64,6 +64,11 @@ impl RpcParams<'_> {
         json::read_piece(self.0.as_ref()?)
     }
 
+    /// The same for a shape that borrows from the line.
+    pub(crate) fn read_here<'a, T: Deserialize<'a>>(&'a self) -> Option<T> {
+        json::read(self.0.as_ref()?.as_raw_str())
+    }
+
     /// The text under a name of it.
     pub(crate) fn text(&self, name: &str) -> Option<JsonText<'_>> {
         json::text_in(self.0.as_ref()?.as_raw_str(), name)
@@ -77,6 +82,9 @@ pub(crate) struct RpcError {
     pub(crate) code: i64,
     #[serde(default)]
     pub(crate) message: String,
+    /// What it says beyond that, in the vendor's own shape.
+    #[serde(default)]
+    pub(crate) data: Option<Json>,
 }
 
 #[derive(Deserialize)]

@@ -35,7 +35,7 @@ impl Snapshot {
     }
 }
 
-fn names_of(file: &ProjectFile) -> Vec<&'static str> {
+fn names_of(file: &ProjectFile) -> Vec<&str> {
     file.root().split('/').collect()
 }
 

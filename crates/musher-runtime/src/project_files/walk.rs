@@ -27,11 +27,7 @@ const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 const IGNORES: &str = ".gitignore";
 
 /// Adds what lies by one of these ways of names in any folder.
-pub(super) fn everywhere(
-    look: &mut ProjectScan<'_>,
-    top: &OwnedFd,
-    wanted: Vec<Vec<&'static str>>,
-) {
+pub(super) fn everywhere(look: &mut ProjectScan<'_>, top: &OwnedFd, wanted: Vec<Vec<&str>>) {
     let is_repository = statat(top, ".git", AtFlags::SYMLINK_NOFOLLOW).is_ok();
     let mut walk = Walk { look, top, wanted, is_repository, way: Way::of(top), folders: 0 };
     walk.through(top, "", &Ignored::default(), 0);
@@ -40,7 +36,7 @@ pub(super) fn everywhere(
 struct Walk<'a, 'b> {
     look: &'a mut ProjectScan<'b>,
     top: &'a OwnedFd,
-    wanted: Vec<Vec<&'static str>>,
+    wanted: Vec<Vec<&'a str>>,
     is_repository: bool,
     way: Way,
     folders: usize,

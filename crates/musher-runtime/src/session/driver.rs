@@ -9,6 +9,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -52,10 +53,10 @@ const LINGERING_AGENT_TIMEOUT: Duration = Duration::from_secs(30);
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What the driver must know of a runtime.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BackendProfile {
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub capabilities: Capabilities,
     /// The vendor's documented variables, which pass by themselves.
     pub variables: &'static [&'static str],
@@ -64,21 +65,21 @@ pub struct BackendProfile {
     /// Variables that never pass.
     pub banned: &'static [&'static str],
     /// What the program takes from the folder it works in.
-    pub files: &'static [ProjectFile],
+    pub files: Cow<'static, [ProjectFile]>,
     /// Its calls are those of a model, so that one of which nobody says a word has an unknown cost.
     pub asks_a_model: bool,
 }
 
 impl BackendProfile {
     /// A runtime that takes no variables and no files, and whose work is done by a model.
-    pub const fn new(name: &'static str, capabilities: Capabilities) -> Self {
+    pub fn new(name: impl Into<Cow<'static, str>>, capabilities: Capabilities) -> Self {
         Self {
-            name,
+            name: name.into(),
             capabilities,
             variables: &[],
             chosen: &[],
             banned: &[],
-            files: &[],
+            files: Cow::Borrowed(&[]),
             asks_a_model: true,
         }
     }
@@ -283,7 +284,7 @@ impl Driver {
                 Wake::Signals(Some(batch)) => self.hear(batch),
                 Wake::Signals(None) => {
                     let ended = (&mut running.backend).await.unwrap_or_else(|panic| {
-                        error!(runtime = self.profile.name, "runtime broke");
+                        error!(runtime = %self.profile.name, "runtime broke");
                         let message = format!("the runtime broke: {panic}");
                         BackendEnd::failed(ErrorInfo::new(ErrorClass::Internal, message))
                     });

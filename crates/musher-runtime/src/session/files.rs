@@ -1,5 +1,6 @@
 //! The files in an agent's folder that its program would execute: looked at before each start, and again before each prompt.
 
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,8 @@ use super::port::{Attempt, BackendEnd, ProjectFilesMode, StartStep};
 use super::spec::SessionSpec;
 use crate::{Changed, FileEffect, ProjectFile, Snapshot};
 
+type ProjectFiles = Cow<'static, [ProjectFile]>;
+
 /// What the tool is called that such an ask is about.
 const TOOL: &str = "changed project files";
 /// How long the files may take to be looked at before a start.
@@ -22,9 +25,9 @@ const FILE_SCAN_TIMEOUT: Duration = Duration::from_secs(60);
 /// The same backend, with an eye on the files that its program would execute; the rules protect them.
 pub(super) fn guard(backend: Backend, spec: &mut SessionSpec, profile: &BackendProfile) -> Backend {
     protect(spec, profile);
-    match profile.files {
-        [] => backend,
-        files => before(backend, files),
+    match profile.files.is_empty() {
+        true => backend,
+        false => before(backend, profile.files.clone()),
     }
 }
 
@@ -39,11 +42,11 @@ fn protect(spec: &mut SessionSpec, profile: &BackendProfile) {
 }
 
 /// The same backend, started with the files of the folder loaded or left out, as a person has agreed.
-fn before(backend: Backend, files: &'static [ProjectFile]) -> Backend {
+fn before(backend: Backend, files: ProjectFiles) -> Backend {
     Arc::new(move |mut attempt| {
-        let backend = backend.clone();
+        let (backend, files) = (backend.clone(), files.clone());
         let all: Pin<Box<dyn Future<Output = BackendEnd> + Send>> = Box::pin(async move {
-            let Some(seen) = settle(&attempt, files).await else { return BackendEnd::default() };
+            let Some(seen) = settle(&attempt, &files).await else { return BackendEnd::default() };
             if let StartStep::Seen { settings, .. } = &seen {
                 attempt.settings = *settings;
             }
@@ -56,7 +59,7 @@ fn before(backend: Backend, files: &'static [ProjectFile]) -> Backend {
 }
 
 /// Decides with what the agent is started; nothing if it is not to be started any more.
-async fn settle(attempt: &Attempt, files: &'static [ProjectFile]) -> Option<StartStep> {
+async fn settle(attempt: &Attempt, files: &ProjectFiles) -> Option<StartStep> {
     let trust = &attempt.spec.project;
     let left_out = |files: Snapshot, why: &str| {
         let names: Vec<&str> = files.files().map(|(path, _)| path).collect();
@@ -100,9 +103,9 @@ async fn settle(attempt: &Attempt, files: &'static [ProjectFile]) -> Option<Star
     }
 }
 
-async fn look(attempt: &Attempt, files: &'static [ProjectFile]) -> Snapshot {
-    let folder = attempt.spec.cwd.clone();
-    let looking = tokio::task::spawn_blocking(move || Snapshot::of_folder(&folder, files));
+async fn look(attempt: &Attempt, files: &ProjectFiles) -> Snapshot {
+    let (folder, files) = (attempt.spec.cwd.clone(), files.clone());
+    let looking = tokio::task::spawn_blocking(move || Snapshot::of_folder(&folder, &files));
     match tokio::time::timeout(FILE_SCAN_TIMEOUT, looking).await {
         Ok(Ok(Ok(seen))) => seen,
         // A folder that cannot be opened lets no agent start in it either.

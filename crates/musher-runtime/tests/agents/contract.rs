@@ -1,5 +1,7 @@
 //! What every runtime must pass. Each runtime brings its own way to play the same few scenes.
 
+mod acp_matrix_real;
+mod acp_real;
 mod claude_real;
 mod claude_recorded;
 mod codex_real;

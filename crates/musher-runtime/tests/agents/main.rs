@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "the rig passes on the PATH of the machine")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing among many")]
 
+mod acp_real;
 mod codex_real;
 mod contract;
 mod keeping;

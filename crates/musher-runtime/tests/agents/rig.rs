@@ -1,5 +1,7 @@
 //! A place to run agents in: a fresh home, a fresh folder, and a scripted model on loopback.
 
+mod acp;
+
 use std::path::{Path, PathBuf};
 
 use musher_runtime::anthropic::Anthropic;
@@ -12,6 +14,8 @@ use musher_testkit::real::{self, RealProgram};
 use tempfile::TempDir;
 
 use crate::story::{Ended, Story};
+
+pub(crate) use acp::{AcpAgent, AcpRig};
 
 /// A folder to work in and the variables that every program needs.
 pub(crate) struct Place {

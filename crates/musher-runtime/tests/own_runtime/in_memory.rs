@@ -30,7 +30,7 @@ impl Runtime for Echo {
     }
 
     fn start(&self, spec: SessionSpec) -> Session {
-        let mut profile = BackendProfile::new(self.name(), self.capabilities());
+        let mut profile = BackendProfile::new("echo", self.capabilities());
         profile.asks_a_model = self.asks_a_model();
         start_session(profile, spec, Arc::new(|attempt| Box::pin(converse(attempt))))
     }

@@ -32,7 +32,7 @@ impl Runtime for Shell {
     }
 
     fn start(&self, spec: SessionSpec) -> Session {
-        let profile = BackendProfile::new(self.name(), self.capabilities());
+        let profile = BackendProfile::new("shell", self.capabilities());
         start_session(profile, spec, Arc::new(|attempt| Box::pin(converse(attempt))))
     }
 }

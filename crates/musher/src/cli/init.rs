@@ -34,7 +34,7 @@ impl InitArgs {
         let branch = default_branch(&place, &repo).await;
         write(&path, &draft(&found, branch.as_deref()))?;
         // What we wrote ourselves needs nobody's consent.
-        let project = config::load(&repo, runtimes::BUILT)?;
+        let project = config::load(&repo, runtimes::built())?;
         let home = Home::open(&state, &repo)?;
         trust::grant(home.path(), &project)?;
         match place.json() {
@@ -55,7 +55,7 @@ fn already_there(path: &Path) -> CliError {
 /// What on this machine can play an agent.
 fn agents(place: &WorkLocation) -> Vec<Detected> {
     let path = place.environment.get("PATH").unwrap_or_default();
-    let mut found = detect(path, runtimes::PROGRAMS);
+    let mut found = detect(path, runtimes::programs());
     for agent in &mut found {
         if let Means::Program { path, version } = &mut agent.means {
             *version = version_of(path);

@@ -153,7 +153,7 @@ impl Serve {
     fn config(&self) -> Result<supervisor::Config, CliError> {
         let environment = Environment::of_this_process();
         let repo = home::repository_around(&self.repo).map_err(|error| refused(&error))?;
-        let project = config::load(&repo, runtimes::BUILT)
+        let project = config::load(&repo, runtimes::built())
             .map_err(|errors| CliError::user(errors.to_string()))?;
         let state = match &self.state {
             Some(state) => state.clone(),

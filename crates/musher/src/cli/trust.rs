@@ -31,7 +31,7 @@ impl TrustArgs {
     pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let (repo, state) = (place.repo()?, place.state()?);
-        let project = config::load(&repo, runtimes::BUILT)?;
+        let project = config::load(&repo, runtimes::built())?;
         let known = known(&state, &project)?;
         let files = BranchFiles::look(&place, &repo, &state, &project).await?;
         if !self.show && known != Known::Trusted {

@@ -20,7 +20,7 @@ const LIMITS: ContentLimits = ContentLimits {
 pub(super) async fn executed_files(
     git: &Git,
     commit: &Commit,
-    files: &'static [ProjectFile],
+    files: &[ProjectFile],
 ) -> Result<Snapshot, GitError> {
     static LAST: LastExecuted = LastExecuted(Mutex::new(Vec::new()));
     if let Some(found) = LAST.find(commit, files) {
@@ -93,23 +93,23 @@ pub(super) async fn obeyed_files(
 /// What was found in the last commits that were looked at, the newest last. The name of a commit stands for its contents in
 /// whatever repository it is.
 #[derive(Debug)]
-struct LastExecuted(Mutex<Vec<(Commit, &'static [ProjectFile], Snapshot)>>);
+struct LastExecuted(Mutex<Vec<(Commit, Vec<ProjectFile>, Snapshot)>>);
 
 impl LastExecuted {
     /// One for each runtime, twice over.
     const MAX_COMMITS: usize = 8;
 
-    fn find(&self, commit: &Commit, files: &'static [ProjectFile]) -> Option<Snapshot> {
+    fn find(&self, commit: &Commit, files: &[ProjectFile]) -> Option<Snapshot> {
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut last = last.iter();
-        last.find(|it| it.0 == *commit && std::ptr::eq(it.1, files)).map(|it| it.2.clone())
+        last.find(|it| it.0 == *commit && it.1 == files).map(|it| it.2.clone())
     }
 
-    fn add(&self, commit: &Commit, files: &'static [ProjectFile], found: &Snapshot) {
+    fn add(&self, commit: &Commit, files: &[ProjectFile], found: &Snapshot) {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if last.len() == Self::MAX_COMMITS {
             last.remove(0);
         }
-        last.push((commit.clone(), files, found.clone()));
+        last.push((commit.clone(), files.to_vec(), found.clone()));
     }
 }

@@ -16,13 +16,14 @@ use musher_git::{Branch, Commit, Git, GitError};
 pub(crate) async fn executed(
     git: &Git,
     commit: &Commit,
-    files: &'static [ProjectFile],
+    files: &[ProjectFile],
     copied: &[PathBuf],
 ) -> Result<Snapshot, GitError> {
     let mut snapshot = executed_files(git, commit, files).await?;
     if !files.is_empty() && !copied.is_empty() {
         let (root, copied) = (git.root().to_owned(), copied.to_vec());
-        let looked = tokio::task::spawn_blocking(move || Snapshot::of_folder(&root, files));
+        let files = files.to_vec();
+        let looked = tokio::task::spawn_blocking(move || Snapshot::of_folder(&root, &files));
         // A checkout that cannot be read has nothing to be copied from.
         if let Ok(Ok(checkout)) = looked.await {
             snapshot.overlay(&checkout, |path| {

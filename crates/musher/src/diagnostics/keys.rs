@@ -139,7 +139,7 @@ mod tests {
         let text = format!("[[agent]]\nname = 'a'\nruntime = '{name}'\n{agent}\n");
         std::fs::write(repo.path().join(config::PROJECT_FILE), text).unwrap();
         std::fs::write(repo.path().join("there"), "secret-in-a-file").unwrap();
-        let project = config::load(repo.path(), runtimes::BUILT).unwrap();
+        let project = config::load(repo.path(), runtimes::built()).unwrap();
         let site = DiagnosticContext {
             repo: Ok(repo.path().to_owned()),
             state: Err(DiagnosticTrouble { says: String::new(), fix: String::new() }),

@@ -55,7 +55,7 @@ impl Need {
             program: usual(runtime),
             key: KeyNeed::default(),
         };
-        runtimes::BUILT.iter().map(move |(runtime, _)| need(runtime))
+        runtimes::built().iter().map(move |(runtime, _)| need(runtime))
     }
 
     /// Whether it speaks to a model, so that it needs a key and no program.
@@ -154,7 +154,7 @@ pub(super) fn wanted(site: &DiagnosticContext, project: Option<&ProjectConfig>) 
 }
 
 fn usual(runtime: &str) -> Option<PathBuf> {
-    let known = runtimes::PROGRAMS.iter().find(|(known, _)| *known == runtime);
+    let known = runtimes::programs().iter().find(|(known, _)| *known == runtime);
     known.map(|(_, program)| PathBuf::from(program))
 }
 
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn every_runtime_that_needs_a_program_has_a_tested_version() {
-        for (runtime, _) in runtimes::PROGRAMS {
+        for (runtime, _) in runtimes::programs() {
             assert!(runtimes::tested(runtime).is_some(), "{runtime}");
         }
     }

@@ -30,7 +30,7 @@ pub(super) async fn diagnose(site: &DiagnosticContext) -> (Option<ProjectConfig>
         diagnostics.push(Diagnostic::warn("project file", says, "make one with `musher init`"));
         return (None, diagnostics);
     }
-    match config::load(repo, runtimes::BUILT) {
+    match config::load(repo, runtimes::built()) {
         Ok(project) => {
             diagnostics.push(Diagnostic::ok("project file", team(&project)));
             diagnostics.push(trusted(site, &project));

@@ -31,7 +31,7 @@ impl SupervisorContext {
         let runtime = runtimes::find(&agent.runtime, &self.environment)
             .map_err(|error| config_error(error.to_string()).with_hint(error.hint()))?;
         let named = agent.program(self.git.root());
-        let usual = runtimes::PROGRAMS.iter().find(|(runtime, _)| *runtime == agent.runtime);
+        let usual = runtimes::programs().iter().find(|(runtime, _)| *runtime == agent.runtime);
         let program = named.or_else(|| usual.map(|(_, program)| program.into()));
         // A script is read by the runner, not started.
         if let Some(program) = program.filter(|_| usual.is_some()) {
@@ -155,13 +155,13 @@ impl SupervisorContext {
         let project = self.settings.project();
         let runtime = runtimes::find(&seat(&project, plan)?.runtime, &self.environment)
             .map_err(|error| config_error(error.to_string()).with_hint(error.hint()))?;
-        let files = runtime.project_files();
+        let files = runtime.project_files().to_vec();
         if files.is_empty() {
             return Ok(FilesSpec::default());
         }
         let internal = |error: String| ErrorInfo::new(ErrorClass::Internal, error);
         let (base, branch) = (self.base.clone(), branch.to_string());
-        let copied = project.worktree.copy.clone();
+        let (copied, wanted) = (project.worktree.copy.clone(), files.clone());
         let look = async move |slots: WorktreeSlots| {
             let git = slots.git();
             let branch = Branch::new(branch).map_err(GitError::from)?;
@@ -170,7 +170,7 @@ impl SupervisorContext {
                 Some(tip) => git.merge_base(&base, &tip).await?,
                 None => base,
             };
-            Ok::<_, WorktreeError>(executed(git, &left, files, &copied).await?)
+            Ok::<_, WorktreeError>(executed(git, &left, &wanted, &copied).await?)
         };
         let looked = self.slots.apart(Lane::Repository, "the look at project files", look);
         let base = looked.await.map_err(|error| internal(error.to_string()))?;
@@ -179,7 +179,7 @@ impl SupervisorContext {
         let accepted = accepted
             .map_err(|error| internal(error.to_string()))?
             .map_err(|error| config_error(error.to_string()))?;
-        let trusted = accepted.states.iter().map(|state| state.only(files).without_texts());
+        let trusted = accepted.states.iter().map(|state| state.only(&files).without_texts());
         Ok(FilesSpec { base, trusted: trusted.collect() })
     }
 

@@ -213,7 +213,7 @@ impl Project {
     /// Says that the project file may do what it can do.
     pub(crate) fn trust(&self) {
         std::fs::create_dir_all(self.state()).unwrap();
-        let project = config::load(&self.repo(), runtimes::BUILT).unwrap();
+        let project = config::load(&self.repo(), runtimes::built()).unwrap();
         let trust = config::trust::trusted(&self.state(), &project).unwrap();
         if trust != config::trust::TrustState::Trusted {
             config::trust::grant(&self.state(), &project).unwrap();

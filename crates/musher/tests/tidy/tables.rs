@@ -3,8 +3,15 @@
 pub(crate) const VENDORS: &[&str] = &["claude", "anthropic", "codex", "openai", "gemini"];
 
 /// The folders of the vendors, each with a file of its name beside it.
-pub(crate) const VENDOR_FOLDERS: &[&str] =
-    &["anthropic", "claude_code", "codex", "gemini", "openai"];
+pub(crate) const VENDOR_FOLDERS: &[&str] = &[
+    "acp/presets",
+    "acp/translate/tests",
+    "anthropic",
+    "claude_code",
+    "codex",
+    "gemini",
+    "openai",
+];
 
 /// Where a vendor may be named outside its own folder, and why.
 pub(crate) const VENDOR_EXCEPTIONS: &[Exception] = &[

@@ -13,19 +13,19 @@ pub(in super::super) struct StreamEvent<'a> {
     pub(in super::super) subagent_type: Option<JsonText<'a>>,
 }
 
-/// Its kind tells which of the fields are there.
+/// Its kind tells which of the fields are there. Those that few lines have are apart, so that the others are short to move.
 #[derive(Debug, Deserialize)]
 pub(in super::super) struct StreamPart<'a> {
     #[serde(rename = "type", borrow)]
     pub(in super::super) kind: JsonText<'a>,
     pub(in super::super) index: Option<u64>,
     #[serde(default, deserialize_with = "lenient")]
-    pub(in super::super) message: Option<StartedMessage>,
+    pub(in super::super) message: Option<Box<StartedMessage>>,
     #[serde(default, deserialize_with = "lenient")]
     pub(in super::super) content_block: Option<BlockStart>,
     pub(in super::super) delta: Option<BlockDelta<'a>>,
     #[serde(default, deserialize_with = "lenient")]
-    pub(in super::super) usage: Option<ApiUsage>,
+    pub(in super::super) usage: Option<Box<ApiUsage>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -105,9 +105,9 @@ impl<'a> StreamPart<'a> {
             "type" => once(&mut kind, plain.text()?),
             "index" => once(&mut index, plain.count()?),
             "delta" => once(&mut delta, BlockDelta::read_plain(plain)?),
-            "message" => once(&mut message, StartedMessage::read_plain(plain)?),
+            "message" => once(&mut message, Box::new(StartedMessage::read_plain(plain)?)),
             "content_block" => once(&mut content_block, BlockStart::read_plain(plain)?),
-            "usage" => once(&mut usage, ApiUsage::read_plain(plain)?),
+            "usage" => once(&mut usage, Box::new(ApiUsage::read_plain(plain)?)),
             _ => plain.skip(),
         })?;
         Some(Self { kind: kind?, index, message, content_block, delta, usage })

@@ -67,7 +67,7 @@ impl Driver {
     /// Whether the files have changed since they were last agreed to; then a person is asked first.
     pub(super) fn files_have_changed(&mut self) -> bool {
         let Some((known, settings)) = &self.watched.seen else { return false };
-        let files: &[ProjectFile] = self.profile.files;
+        let files: &[ProjectFile] = &self.profile.files;
         // A folder that is gone holds nothing that could be run.
         let now = Snapshot::of_folder(&self.spec.cwd, files).unwrap_or_else(|cause| {
             warn!(folder = %self.spec.cwd.display(), %cause, "folder of an agent could not be looked through");

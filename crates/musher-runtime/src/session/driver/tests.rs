@@ -30,12 +30,12 @@ where
     R: Future<Output = BackendEnd> + Send + 'static,
 {
     let profile = BackendProfile {
-        name: "played",
+        name: "played".into(),
         capabilities: Capabilities::ALL,
         variables: &[],
         chosen: &[],
         banned: &[],
-        files: &[],
+        files: [].as_slice().into(),
         asks_a_model: true,
     };
     start(profile, spec, Arc::new(move |attempt| Box::pin(backend(attempt))))
@@ -322,12 +322,12 @@ async fn an_idle_session_lingers_for_another_prompt_and_then_ends() {
 #[test]
 fn a_clouds_credentials_pass_only_when_that_cloud_is_chosen() {
     let profile = BackendProfile {
-        name: "played",
+        name: "played".into(),
         capabilities: Capabilities::ALL,
         variables: &["USE_CLOUD"],
         chosen: &[("USE_CLOUD", &["CLOUD_*"])],
         banned: &[],
-        files: &[],
+        files: [].as_slice().into(),
         asks_a_model: true,
     };
     for (chosen, expected) in [(None, 0), (Some(""), 1), (Some("1"), 2)] {
@@ -336,7 +336,7 @@ fn a_clouds_credentials_pass_only_when_that_cloud_is_chosen() {
         let uses = chosen.map(|value| ("USE_CLOUD".into(), value.into()));
         spec.environment = Environment::from_vars(vars.into_iter().chain(uses));
         let backend: Backend = Arc::new(|_| Box::pin(async { BackendEnd::default() }));
-        let driver = Driver::new(profile, spec, backend, CancellationToken::new());
+        let driver = Driver::new(profile.clone(), spec, backend, CancellationToken::new());
         assert_eq!(driver.env.len(), expected, "{chosen:?}");
     }
 }

@@ -9,7 +9,9 @@ use crate::model::reply::{Input, ToolCall};
 /// An argument: the names that clients have for it, and what it is.
 type Argument<'a> = (&'a [&'a str], Value);
 
-const PATH: &[&str] = &["file_path", "path", "filename", "file"];
+const PATH: &[&str] = &["file_path", "filePath", "path", "filename", "file"];
+/// Those names by which a path from the root is meant.
+const FROM_ROOT: &[&str] = &["file_path", "filePath"];
 
 impl Scene<'_> {
     /// Runs a command in a shell.
@@ -76,13 +78,14 @@ impl Scene<'_> {
         let properties = offer.and_then(properties);
         let input = arguments.iter().filter_map(|(keys, value)| {
             let (key, value) = fill(properties, keys, value)?;
-            let value = if key == PATH[0] { self.absolute(&value) } else { value };
+            let rooted = FROM_ROOT.contains(&key.as_str());
+            let value = if rooted { self.absolute(&value) } else { value };
             Some((key, value))
         });
         ToolCall::new(name, Value::Object(input.collect()))
     }
 
-    /// A path from the root: the clients that call it `file_path` demand it, the others have no use for it.
+    /// A path from the root: the clients that call it a file path demand it, the others have no use for it.
     fn absolute(&self, path: &Value) -> Value {
         let name = path.as_str().unwrap_or_default();
         match self.conversation.folder() {

@@ -44,7 +44,7 @@ impl DemoServer {
         Git::init(&repo, &git_env(&environment), "Begin")
             .await
             .map_err(|error| CliError::Unavailable(error.to_string()))?;
-        let project = config::load(&repo, runtimes::BUILT)
+        let project = config::load(&repo, runtimes::built())
             .map_err(|errors| CliError::Unavailable(errors.to_string()))?;
         let home = Home::open(&folder.path().join("state"), &repo)
             .map_err(|error| CliError::Unavailable(error.to_string()))?;

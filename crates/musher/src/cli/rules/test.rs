@@ -39,7 +39,7 @@ impl Test {
     pub(super) fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.clone().place();
         let (repo, state) = (place.repo()?, place.state()?);
-        let project = config::load(&repo, runtimes::BUILT)?;
+        let project = config::load(&repo, runtimes::built())?;
         let local = LocalFile::new(&state).read()?;
         let agents: Vec<&AgentConfig> = match &self.agent {
             None => project.agents.iter().collect(),

@@ -21,12 +21,12 @@ fn writing(folder: &Path, spec: SessionSpec) -> Session {
 
 fn writing_with(folder: &Path, spec: SessionSpec, outcome: TurnOutcome) -> Session {
     let profile = BackendProfile {
-        name: "played",
+        name: "played".into(),
         capabilities: Capabilities::ALL,
         variables: &[],
         chosen: &[],
         banned: &[],
-        files: FILES,
+        files: FILES.into(),
         asks_a_model: true,
     };
     let place = folder.to_owned();

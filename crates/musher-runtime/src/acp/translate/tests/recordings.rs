@@ -1,0 +1,176 @@
+//! Every recording: a snapshot of what it means, and invariants that no snapshot can hide.
+
+use std::path::{Path, PathBuf};
+
+use super::super::super::preset::all;
+use super::*;
+
+/// Messages of the recordings that have no words here, on purpose: what only their vendor knows, files of a client (one recorder
+/// offered them), and replies to requests that
+/// only the recorder made.
+const NATIVE: &[&str] =
+    &["response", "_auth/status_update", "fs/read_text_file", "fs/write_text_file"];
+
+struct Recording {
+    name: String,
+    frames: Vec<Json>,
+    said: Vec<Json>,
+}
+
+fn lines(path: &Path) -> Vec<Json> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn recordings() -> Vec<Recording> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/acp");
+    let mut found: Vec<Recording> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| !path.to_string_lossy().ends_with(".stdin.jsonl"))
+        .map(|path| Recording {
+            name: path.file_stem().unwrap().to_string_lossy().into_owned(),
+            frames: lines(&path),
+            said: lines(&path.with_extension("stdin.jsonl")),
+        })
+        .collect();
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    assert_eq!(found.len(), 22);
+    found
+}
+
+impl Recording {
+    fn preset(&self) -> AcpPreset {
+        let (name, _) = self.name.split_once('.').unwrap();
+        let preset = all().iter().find(|preset| preset.name == name).unwrap();
+        AcpPreset::clone(preset)
+    }
+
+    fn requests(&self, method: &str) -> Vec<&Json> {
+        let said = self.said.iter().filter(|line| line["method"] == method);
+        said.map(|line| &line["params"]).collect()
+    }
+
+    /// What the recorder said, said to a translator that reads what the agent replied.
+    fn play(&self) -> Vec<Translation> {
+        let mut translator = unopened(self.preset());
+        if let Some(loaded) = self.requests("session/load").first() {
+            let session = loaded["sessionId"].as_str().unwrap();
+            translator.opening.open_as = OpenAs::Resume(SessionId::new(session));
+        }
+        translator.hello();
+        for (at, prompt) in self.requests("session/prompt").into_iter().enumerate() {
+            let text = prompt["prompt"][0]["text"].as_str().unwrap().to_owned();
+            translator.order(BackendOrder::Prompt { id: format!("p{at}").as_str().into(), text });
+        }
+        let first = self.frames[0]["id"].as_i64().unwrap();
+        let mut answers = self.said.iter().filter(|line| line.get("method").is_none());
+        let mut steps = Vec::new();
+        for frame in &self.frames {
+            let mut frame = frame.clone();
+            if frame.get("method").is_none() {
+                // The recorder's requests had ids of its own; in their order they are ours too.
+                frame["id"] = (frame["id"].as_i64().unwrap() - first).into();
+            }
+            let step = one(&mut translator, frame);
+            let asked = step.signals.iter().find_map(|signal| match signal {
+                Signal::AskOpened { ask, .. } => Some(ask.clone()),
+                _ => None,
+            });
+            steps.push(step);
+            if let Some(ask) = asked
+                && let Some(said) = answers.next()
+            {
+                let option = said["result"]["outcome"]["optionId"].as_str().unwrap_or_default();
+                let answer = match option.contains("allow") || option.contains("proceed") {
+                    true => Answer::Allow { input: None },
+                    false => Answer::Deny { reason: "No.".into() },
+                };
+                let step = translator.order(BackendOrder::Answer { ask, answer });
+                assert_eq!(written(&step), std::slice::from_ref(said), "{}", self.name);
+            }
+        }
+        steps
+    }
+}
+
+#[test]
+fn every_recording_means_what_it_meant() {
+    for recording in recordings() {
+        let steps = recording.play();
+        let text: Vec<String> = steps.iter().flat_map(|step| &step.signals).map(show).collect();
+        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(recording.name, text.join("\n"));
+        });
+    }
+}
+
+/// A signal as a line that can be read in a snapshot.
+fn show(signal: &Signal) -> String {
+    let text = match signal {
+        Signal::Event { kind, .. } => serde_json::to_string(kind).unwrap(),
+        Signal::AskOpened { ask, body, .. } => {
+            format!("ask opened {ask} {}", serde_json::to_string(body).unwrap())
+        }
+        other => format!("{other:?}"),
+    };
+    let cut = text.floor_char_boundary(400);
+    if text.len() > 400 { format!("{}… ({} bytes)", &text[..cut], text.len()) } else { text }
+}
+
+#[test]
+fn no_frame_of_a_recording_is_lost() {
+    for recording in recordings() {
+        let (name, steps) = (&recording.name, recording.play());
+        assert!(steps.iter().all(|step| !step.signals.is_empty()), "{name}: a frame gave nothing");
+        for event in events(&steps) {
+            match event {
+                EventKind::Unparsed { .. } => panic!("{name}: a frame was not understood"),
+                EventKind::Native { name: native, .. } => {
+                    assert!(NATIVE.contains(&native.as_str()), "{name}: {native} has no words");
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn each_turn_of_a_recording_starts_once_and_ends_once() {
+    for recording in recordings() {
+        let (name, steps) = (&recording.name, recording.play());
+        let mut open = false;
+        for event in events(&steps) {
+            match event {
+                EventKind::TurnStarted { .. } => {
+                    assert!(!std::mem::replace(&mut open, true), "{name}: a turn in a turn");
+                }
+                EventKind::TurnEnded(_) => {
+                    assert!(std::mem::replace(&mut open, false), "{name}: an end without a turn");
+                }
+                _ => {}
+            }
+        }
+        assert!(!open, "{name}: a turn has no end");
+    }
+}
+
+#[test]
+fn what_a_loaded_session_repeats_is_not_told_again() {
+    let mut seen = 0;
+    for recording in recordings() {
+        if recording.requests("session/load").is_empty() {
+            continue;
+        }
+        let repeats = recording
+            .frames
+            .iter()
+            .any(|frame| frame["params"]["update"]["sessionUpdate"] == "user_message_chunk");
+        let steps = recording.play();
+        let told = events(&steps).into_iter();
+        let texts = told.filter(|event| matches!(event, EventKind::ItemDone { .. })).count();
+        assert!(texts <= 1, "{}: only the new answer is told", recording.name);
+        seen += usize::from(repeats);
+    }
+    assert_eq!(seen, 2, "two recordings repeat an earlier session");
+}

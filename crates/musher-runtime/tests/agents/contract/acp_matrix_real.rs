@@ -1,0 +1,59 @@
+//! The whole contract with every real ACP agent: `scripts/prove agents`. The check takes a few clauses of it.
+
+use musher_runtime::core::SessionId;
+use musher_runtime::{ResumeFrom, Runtime, SessionSpec};
+
+use super::{Scene, Subject};
+use crate::rig::{AcpAgent, AcpRig};
+
+impl Subject for AcpRig {
+    fn runtime(&self) -> Box<dyn Runtime> {
+        Box::new(self.agent.runtime())
+    }
+
+    fn spec(&self, scene: Scene) -> SessionSpec {
+        match scene {
+            Scene::Text | Scene::TwoPrompts => Self::spec(self, "[[scn:text]] go"),
+            Scene::Approval => Self::spec(self, "[[scn:bash]] go"),
+            Scene::Question => Self::spec(self, "[[scn:ask]] go"),
+            // Some run commands in a terminal that takes what is in it along when it is closed.
+            Scene::Hang | Scene::Interruptible => {
+                self.unasked(r#"[[scn:bash cmd="nohup sleep 300"]] go"#)
+            }
+            Scene::ManyCalls => self.unasked("[[scn:endless]] go"),
+        }
+    }
+
+    fn unknown_session(&self) -> SessionSpec {
+        let mut spec = Self::spec(self, "[[scn:text]] go");
+        let id = match self.agent {
+            AcpAgent::OpenCode => "ses_e186e379dffewA5WCY5678uS0C",
+            _ => "00000000-0000-4000-8000-000000000000",
+        };
+        spec.resume = Some(ResumeFrom::of(SessionId::new(id)));
+        spec
+    }
+}
+
+macro_rules! agents {
+    ($($module:ident = $agent:ident),* $(,)?) => {$(
+        mod $module {
+            use crate::rig::{AcpAgent, AcpRig};
+
+            async fn subject() -> AcpRig {
+                AcpRig::new(AcpAgent::$agent).await
+            }
+
+            crate::contract::every_clause!();
+        }
+    )*};
+}
+
+agents! {
+    gemini_cli = GeminiCli,
+    opencode = OpenCode,
+    codex_acp = CodexAcp,
+    copilot = Copilot,
+    qwen = Qwen,
+    claude_acp = ClaudeAcp,
+}
