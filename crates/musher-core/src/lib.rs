@@ -47,7 +47,7 @@ pub use run::{
     AskState, Doubt, EndRequest, FirstPrompt, PastRun, Run, RunKind, RunLine, RunPhase, RunPlan,
     RunRef, SessionOpening, Wait, WorktreeStart,
 };
-pub use session::{Activity, McpState, ModelChange, RateLimit, SessionInfo};
+pub use session::{Activity, McpState, ModelChange, RateLimit, SessionChange, SessionInfo};
 pub use story::{BranchRef, Story, StoryState};
 pub use tool::{Edit, Executor, ToolKind, ToolOutput, ToolPhase, ToolUpdate};
 pub use usage::{

@@ -31,6 +31,16 @@ pub struct SessionInfo {
     pub forked_from: Option<SessionId>,
 }
 
+/// What a person changes of a session that is at work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum SessionChange {
+    /// The model, from the next model call on.
+    Model { model: String },
+    /// The agent's own permission mode, in its own words.
+    Mode { mode: String },
+}
+
 /// The state of one tool server that was passed in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpState {

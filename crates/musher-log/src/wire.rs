@@ -2,7 +2,9 @@
 //!
 //! Fields and variants are only ever added; a reader skips what it does not know.
 
-use musher_core::{Answer, AskId, Channel, CommandId, EventScope, ItemId, PromptId, RunId, Who};
+use musher_core::{
+    Answer, AskId, Channel, CommandId, EventScope, ItemId, PromptId, RunId, SessionChange, Who,
+};
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol. A server drives runners of its own and of the previous version.
@@ -45,6 +47,10 @@ pub enum RunCommand {
         who: Option<Who>,
     },
     Interrupt,
+    /// Change the model or the mode; a runner takes it if its first word says so.
+    Change {
+        change: SessionChange,
+    },
     Stop,
     Kill,
 }
@@ -58,7 +64,8 @@ impl RunCommand {
             | Self::Steer { .. }
             | Self::TakeBack { .. }
             | Self::Answer { .. }
-            | Self::Interrupt => false,
+            | Self::Interrupt
+            | Self::Change { .. } => false,
         }
     }
 }
@@ -75,6 +82,9 @@ pub enum FromRunner {
         /// It can take a prompt back, which the first runners could not.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         takes_back: bool,
+        /// It can change the model and the mode of its session, which the first runners could not.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        changes: bool,
     },
     /// The last word on a command: it is durable and done, or it was refused.
     Reply {

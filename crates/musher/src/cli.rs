@@ -23,6 +23,8 @@ mod kill;
 mod logs;
 mod mcp;
 mod merge;
+mod mode;
+mod model;
 mod money;
 mod open;
 mod open_ask;
@@ -110,6 +112,10 @@ enum Verb {
     Steer(steer::Steer),
     /// End the running turn and keep the session.
     Interrupt(interrupt::Interrupt),
+    /// Change the model of a live run.
+    Model(model::ModelArgs),
+    /// Change the permission mode of a live run.
+    Mode(mode::ModeArgs),
     /// Stop runs.
     Stop(stop::StopArgs),
     /// Kill runs at once.
@@ -180,6 +186,8 @@ impl Verb {
             | Self::TakeBack(_)
             | Self::Steer(_)
             | Self::Interrupt(_)
+            | Self::Model(_)
+            | Self::Mode(_)
             | Self::Stop(_)
             | Self::Kill(_)
             | Self::Resume(_)
@@ -222,6 +230,8 @@ impl Cli {
             Verb::TakeBack(take_back) => take_back.run().await,
             Verb::Steer(steer) => steer.run().await,
             Verb::Interrupt(interrupt) => interrupt.run().await,
+            Verb::Model(model) => model.run().await,
+            Verb::Mode(mode) => mode.run().await,
             Verb::Stop(stop) => stop.run().await,
             Verb::Kill(kill) => kill.run().await,
             Verb::Resume(resume) => resume.run().await,

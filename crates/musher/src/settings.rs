@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use musher_core::pool::{PoolLimits, Seat, Team};
+use musher_runtime::{Capabilities, Environment};
 use tokio::sync::watch;
 
 use crate::config::local::{LocalCaps, LocalFile};
 use crate::config::trust::{self, Powers, TrustError, TrustState};
 use crate::config::{self, AgentConfig, ConfigErrors, ConfigState, Known, ProjectConfig};
 use crate::pool::{PoolError, PoolHandle};
+use crate::runtimes;
 
 /// The settings of one server. What changes takes effect for what starts afterwards; active runs keep what they started with.
 #[derive(Debug)]
@@ -128,12 +130,6 @@ impl ServerSettings {
         pool.set_team(self.team()).await
     }
 
-    /// Whether the sessions of a runtime can be gone on with from the end of any turn: those of models are ours, those
-    /// of programs are theirs.
-    pub(crate) fn rewinds(&self, runtime: &str) -> bool {
-        self.runtimes.iter().any(|(name, wires)| *name == runtime && !wires.is_empty())
-    }
-
     /// The team as it is in force.
     pub fn team(&self) -> Team {
         let project = self.project();
@@ -141,7 +137,7 @@ impl ServerSettings {
             name: agent.name.clone(),
             model: agent.model.clone(),
             budget: agent.limits.budget,
-            turns: self.rewinds(&agent.runtime),
+            turns: capabilities(&agent.runtime).turns,
         };
         let limits = PoolLimits {
             runs: project.limits.runs,
@@ -179,4 +175,10 @@ impl ServerSettings {
         ];
         keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
     }
+}
+
+/// What the runtime of this name says that it can do; one that there is not can do nothing.
+pub(crate) fn capabilities(runtime: &str) -> Capabilities {
+    let found = runtimes::find(runtime, &Environment::default());
+    found.map(|runtime| runtime.capabilities()).unwrap_or_default()
 }

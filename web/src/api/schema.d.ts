@@ -464,6 +464,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run}/mode": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Change the permission mode of a live run */
+        post: operations["mode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Change the model of a live run */
+        post: operations["model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run}/outline": {
         parameters: {
             query?: never;
@@ -1368,6 +1402,14 @@ export interface components {
             /** @description `true` to merge a branch though secrets were found in what it adds. */
             with_secrets?: boolean | null;
         };
+        ModeRequest: {
+            /** @description The mode, in the words of the agent's runtime. */
+            mode: string;
+        };
+        ModelRequest: {
+            /** @description The model, by the name that the agent's runtime knows. */
+            model: string;
+        };
         /** @description The body of a command that says nothing beyond its path. */
         Nothing: Record<string, never>;
         /** @description A loss that was found when a server started. */
@@ -1519,6 +1561,7 @@ export interface components {
             agent: string;
             /** @description The branch that it works on. */
             branch?: string | null;
+            can?: components["schemas"]["RunPowers"] | null;
             /** @description The commit in which its uncommitted work was kept. */
             commit?: string | null;
             /** Format: int64 */
@@ -1578,6 +1621,17 @@ export interface components {
             wish?: string | null;
             /** @description Its folder on the server's machine, as long as it is there with what the run made of it. */
             worktree?: string | null;
+        };
+        /** @description What can be asked of the runtime that a run has. */
+        RunPowers: {
+            /** @description End the running turn and keep the session. */
+            interrupt: boolean;
+            /** @description Change the permission mode. */
+            mode: boolean;
+            /** @description Change the model. */
+            model: boolean;
+            /** @description Take a message into the running turn. */
+            steer: boolean;
         };
         /** @description A page of runs: those that are not over, then those that are, each the newest first. */
         RunsReply: {
@@ -2750,6 +2804,102 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Nothing"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    mode: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your own: sending the same request with it again does it once */
+                "idempotency-key"?: string;
+                /** @description `wait=N`: reply after so many seconds at the latest (10 when left out, and at most) */
+                prefer?: string;
+            };
+            path: {
+                /** @description A run's id (`r12`), or `STORY` or `STORY:AGENT` for the latest run there */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModeRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    model: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your own: sending the same request with it again does it once */
+                "idempotency-key"?: string;
+                /** @description `wait=N`: reply after so many seconds at the latest (10 when left out, and at most) */
+                prefer?: string;
+            };
+            path: {
+                /** @description A run's id (`r12`), or `STORY` or `STORY:AGENT` for the latest run there */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModelRequest"];
             };
         };
         responses: {

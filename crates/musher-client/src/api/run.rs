@@ -85,12 +85,35 @@ pub struct ApiRun {
     /// can be taken back until then.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queued: Vec<ApiQueuedMessage>,
+    /// What can be asked of its runtime while the run is active; absent when it is over or its agent is not on the team
+    /// any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub can: Option<ApiRunPowers>,
 }
 
 impl ApiRun {
     pub fn is_over(&self) -> bool {
         self.phase.is_over()
     }
+}
+
+/// What can be asked of the runtime that a run has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = RunPowers)]
+pub struct ApiRunPowers {
+    /// Take a message into the running turn.
+    #[schema(required)]
+    pub steer: bool,
+    /// End the running turn and keep the session.
+    #[schema(required)]
+    pub interrupt: bool,
+    /// Change the model.
+    #[schema(required)]
+    pub model: bool,
+    /// Change the permission mode.
+    #[schema(required)]
+    pub mode: bool,
 }
 
 /// A message that an agent was not told yet.

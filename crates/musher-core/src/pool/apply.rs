@@ -166,6 +166,9 @@ impl State {
             Fact::InterruptOffered { run, command } => {
                 self.offer(*run, command, DeliveryKind::Interrupt);
             }
+            Fact::ChangeOffered { run, command, change } => {
+                self.offer(*run, command, DeliveryKind::Change { change: change.clone() });
+            }
             Fact::EndWished { run, command, wish } => self.wish(*run, command, *wish),
             Fact::CommandDelivered { command, .. } | Fact::CommandUndelivered { command, .. } => {
                 self.deliveries.remove(command);

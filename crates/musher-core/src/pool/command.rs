@@ -1,6 +1,8 @@
 //! What people and programs may ask of the pool; each command may be refused.
 
-use crate::{AgentName, Answer, AskId, CommandId, PastRun, RunId, RunRef, ShownAsk, StoryId};
+use crate::{
+    AgentName, Answer, AskId, CommandId, PastRun, RunId, RunRef, SessionChange, ShownAsk, StoryId,
+};
 
 /// A wish about stories or runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +58,11 @@ pub enum PoolCommand {
     },
     Interrupt {
         run: RunId,
+    },
+    /// Change the model or the mode of a live run.
+    Change {
+        run: RunId,
+        change: SessionChange,
     },
     Stop {
         run: RunId,

@@ -80,6 +80,7 @@ fn obey(
         PoolCommand::Steer { run, text } => talk::steer(draft, id, run, text),
         PoolCommand::TakeBack { run, prompt } => talk::take_back(draft, id, run, prompt),
         PoolCommand::Interrupt { run } => talk::interrupt(draft, id, run),
+        PoolCommand::Change { run, change } => talk::change(draft, id, run, change),
         PoolCommand::Stop { run } => ending::stop(draft, id, run),
         PoolCommand::Kill { run } => ending::kill(draft, id, run),
         PoolCommand::Answer { run, ask, answer, seen } => {

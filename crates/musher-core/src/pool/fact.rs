@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::pool::{GrantStep, SecretScan, UndeliveredCode, UnknownSpending};
 use crate::{
-    AskId, ClosedBy, CommandId, EndRequest, ErrorInfo, Outcome, RunId, RunPlan, Sender, SessionId,
-    SlotId, Spend, StoryId, Usd, Wait, WorktreeStart,
+    AskId, ClosedBy, CommandId, EndRequest, ErrorInfo, Outcome, RunId, RunPlan, Sender,
+    SessionChange, SessionId, SlotId, Spend, StoryId, Usd, Wait, WorktreeStart,
 };
 
 /// The newest format of the journal that this build writes and reads; see [`Fact::format`].
-pub const JOURNAL_FORMAT: u32 = 2;
+pub const JOURNAL_FORMAT: u32 = 3;
 
 /// What the pool decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -209,6 +209,11 @@ pub enum Fact {
         run: RunId,
         command: CommandId,
     },
+    ChangeOffered {
+        run: RunId,
+        command: CommandId,
+        change: SessionChange,
+    },
     /// A person wants the run to end.
     EndWished {
         run: RunId,
@@ -234,7 +239,13 @@ impl Fact {
     /// The format of the journal that a build must know to read it. A new kind of fact raises [`JOURNAL_FORMAT`]; a journal
     /// needs the highest format of its facts, so that builds take turns at it until the first fact of a new kind.
     pub fn format(&self) -> u32 {
-        if matches!(self, Self::TakeBackOffered { .. }) { 2 } else { 1 }
+        if matches!(self, Self::ChangeOffered { .. }) {
+            3
+        } else if matches!(self, Self::TakeBackOffered { .. }) {
+            2
+        } else {
+            1
+        }
     }
 
     /// The name of its kind, as it is written.
@@ -270,6 +281,7 @@ impl Fact {
             Self::SteerOffered { .. } => "steer_offered",
             Self::TakeBackOffered { .. } => "take_back_offered",
             Self::InterruptOffered { .. } => "interrupt_offered",
+            Self::ChangeOffered { .. } => "change_offered",
             Self::EndWished { .. } => "end_wished",
             Self::CommandDelivered { .. } => "command_delivered",
             Self::CommandUndelivered { .. } => "command_undelivered",
@@ -302,6 +314,7 @@ impl Fact {
             | Self::SteerOffered { run, .. }
             | Self::TakeBackOffered { run, .. }
             | Self::InterruptOffered { run, .. }
+            | Self::ChangeOffered { run, .. }
             | Self::EndWished { run, .. }
             | Self::CommandDelivered { run, .. }
             | Self::CommandUndelivered { run, .. } => Some(*run),
@@ -350,6 +363,7 @@ impl Fact {
             | Self::SteerOffered { .. }
             | Self::TakeBackOffered { .. }
             | Self::InterruptOffered { .. }
+            | Self::ChangeOffered { .. }
             | Self::EndWished { .. }
             | Self::CommandDelivered { .. }
             | Self::CommandUndelivered { .. }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::pool::{SecretPlace, UndeliveredCode};
-use crate::{AgentName, AskId, BranchRef, ClosedBy, RunId, StoryId};
+use crate::{AgentName, AskId, BranchRef, ClosedBy, RunId, SessionChange, StoryId};
 
 /// A command was taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +94,8 @@ pub enum Refusal {
     LocalFileUnwritten { message: String },
     #[error("run {run} did not take it: {message}")]
     Undelivered { run: RunId, why: UndeliveredCode, message: String },
+    #[error("run {run} was not changed: {message}")]
+    Unchanged { run: RunId, change: SessionChange, message: String },
 }
 
 /// Who must do what about a refusal.
@@ -146,6 +148,7 @@ impl Refusal {
             Self::TooManyGrants { .. } => "too_many_grants",
             Self::LocalFileUnwritten { .. } => "local_file_unwritten",
             Self::Undelivered { .. } => "undelivered",
+            Self::Unchanged { .. } => "unchanged",
         }
     }
 
@@ -175,7 +178,8 @@ impl Refusal {
             | Self::AskClosed { .. }
             | Self::LocalFileBroken { .. }
             | Self::TooManyGrants { .. }
-            | Self::Undelivered { .. } => RefusalClass::Conflict,
+            | Self::Undelivered { .. }
+            | Self::Unchanged { .. } => RefusalClass::Conflict,
             Self::AskNotShown { .. } => RefusalClass::Unseen,
             Self::WhichBranch { .. }
             | Self::BadText { .. }
@@ -254,6 +258,15 @@ impl Refusal {
                 }
                 UndeliveredCode::Unfit => "send what the run can take".into(),
                 UndeliveredCode::Failed => "send it again".into(),
+            },
+            Self::Unchanged { run, change, .. } => match change {
+                SessionChange::Model { .. } => {
+                    format!("stop run {run}, and start one with that model (--model)")
+                }
+                SessionChange::Mode { .. } => format!(
+                    "stop run {run}, set `permission_mode` of its agent in the project file, and \
+                     resume it"
+                ),
             },
         }
     }

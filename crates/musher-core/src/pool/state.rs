@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::pool::DaySpending;
 use crate::{
-    AgentName, AskId, BranchRef, CommandId, Run, RunId, RunLine, RunPlan, SessionId, SlotId, Story,
-    StoryId, Who,
+    AgentName, AskId, BranchRef, CommandId, Run, RunId, RunLine, RunPlan, SessionChange, SessionId,
+    SlotId, Story, StoryId, Who,
 };
 
 /// The shape of [`State`] as snapshots write it. A snapshot of another version is not read: the facts are folded again.
@@ -97,6 +97,9 @@ pub enum DeliveryKind {
         prompt: CommandId,
     },
     Interrupt,
+    Change {
+        change: SessionChange,
+    },
     Stop,
     Kill,
 }

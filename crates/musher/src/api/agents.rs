@@ -13,6 +13,7 @@ use super::Api;
 use super::problem::ProblemReply;
 use crate::diagnostics::{Need, Program};
 use crate::journal::{RunView, RunsQuery, WhichRuns};
+use crate::settings::capabilities;
 use crate::watch::programs::FitnessNow;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -92,7 +93,7 @@ pub(super) async fn agents(State(api): State<Api>) -> Result<Json<AgentsReply>, 
             program: place.map(|place| place.to_string_lossy().into_owned()),
             version,
             health: Health { state: fitness.into(), detail: says, fix },
-            forks_turns: api.settings.rewinds(&agent.runtime),
+            forks_turns: capabilities(&agent.runtime).turns,
             runs: own.map(|run| AtWork::new(run, &memory)).collect(),
         });
     }

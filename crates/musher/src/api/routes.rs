@@ -66,6 +66,8 @@ fn commands() -> OpenApiRouter<Api> {
         .routes(routes!(runs::steer::steer))
         .routes(routes!(runs::take_back::take_back))
         .routes(routes!(runs::interrupt::interrupt))
+        .routes(routes!(runs::model::model))
+        .routes(routes!(runs::mode::mode))
         .routes(routes!(runs::stop::stop))
         .routes(routes!(runs::kill::kill))
         .routes(routes!(runs::retry::retry))

@@ -9,6 +9,8 @@ pub(super) mod follow;
 pub(super) mod fork;
 pub(super) mod interrupt;
 pub(super) mod kill;
+pub(super) mod mode;
+pub(super) mod model;
 pub(super) mod outline;
 pub(super) mod prompt;
 pub(super) mod raw;
@@ -23,7 +25,7 @@ mod waits;
 
 use axum::Json;
 use axum::extract::State;
-use musher_client::api::{ApiRun, Runs, word};
+use musher_client::api::{ApiRun, ApiRunPowers, Runs, word};
 use musher_core::{AgentName, RunId, StoryId};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -33,6 +35,7 @@ use super::problem::ProblemReply;
 use super::request::{OfRun, Params};
 use super::usage::spent_now;
 use crate::journal::{RunView, RunWait, RunsQuery, WhichRuns};
+use crate::settings::capabilities;
 use crate::watch::lines::has_begun;
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -82,6 +85,7 @@ pub(super) fn run_now(run: RunView, api: &Api) -> ApiRun {
     let lines = has_begun(&run).then(|| api.lines(run.id, is_over)).flatten();
     let quiet_since = waits::quiet_since(&run, note.as_ref(), api);
     let queued = if is_over { Vec::new() } else { waits::queued(&run, api) };
+    let can = if is_over { None } else { powers(&run.agent, api) };
     ApiRun {
         id: run.id.to_string(),
         story: run.story.into(),
@@ -114,7 +118,20 @@ pub(super) fn run_now(run: RunView, api: &Api) -> ApiRun {
         lines,
         quiet_since,
         queued,
+        can,
     }
+}
+
+/// What can be asked of the runtime of this agent.
+fn powers(agent: &AgentName, api: &Api) -> Option<ApiRunPowers> {
+    let project = api.settings.project();
+    let can = capabilities(&project.agent(agent.as_str())?.runtime);
+    Some(ApiRunPowers {
+        steer: can.steer,
+        interrupt: can.interrupt,
+        model: can.set_model,
+        mode: can.set_mode,
+    })
 }
 
 #[utoipa::path(

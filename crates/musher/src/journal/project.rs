@@ -132,6 +132,7 @@ pub(super) fn project(db: &Connection, id: u64, at: i64, fact: &Fact) -> rusqlit
         | Fact::SteerOffered { .. }
         | Fact::TakeBackOffered { .. }
         | Fact::InterruptOffered { .. }
+        | Fact::ChangeOffered { .. }
         | Fact::CommandDelivered { .. }
         | Fact::CommandUndelivered { .. }
         | Fact::SlotReleased { .. } => Ok(()),

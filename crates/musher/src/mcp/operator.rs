@@ -90,6 +90,7 @@ static TABLE: &[Row] = &[
     row::<diff::ReadDiff>(),
     row::<asks::ListAsks>(),
     row::<asks::AnswerAsk>(),
+    row::<runs::ChangeModel>(),
 ];
 
 impl ToolHost for Operator {

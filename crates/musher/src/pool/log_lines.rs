@@ -3,7 +3,7 @@
 use tracing::{debug, error, info, warn};
 
 use musher_core::pool::{Fact, Pair, RESTART_WINDOW_MS, State};
-use musher_core::{AgentName, CommandId, Outcome, RunId, RunKind, RunPlan, StoryId};
+use musher_core::{AgentName, CommandId, Outcome, RunId, RunKind, RunPlan, SessionChange, StoryId};
 
 use super::{PoolError, RunName, Wish};
 
@@ -52,6 +52,7 @@ impl FactLine {
             | Fact::SteerOffered { .. }
             | Fact::TakeBackOffered { .. }
             | Fact::InterruptOffered { .. }
+            | Fact::ChangeOffered { .. }
             | Fact::CommandDelivered { .. }
             | Fact::SlotReleased { .. } => tracing::enabled!(tracing::Level::DEBUG),
         };
@@ -146,6 +147,7 @@ impl FactLine {
             | Fact::SteerOffered { .. }
             | Fact::TakeBackOffered { .. }
             | Fact::InterruptOffered { .. }
+            | Fact::ChangeOffered { .. }
             | Fact::CommandDelivered { .. } => tell!(debug, "fact", fact = self.fact.name()),
         }
     }
@@ -194,6 +196,12 @@ impl CommandLine {
             Wish::Steer { run, .. } => ("steer", Some(run), None, None),
             Wish::TakeBack { run, .. } => ("take_back", Some(run), None, None),
             Wish::Interrupt { run } => ("interrupt", Some(run), None, None),
+            Wish::Change { run, change: SessionChange::Model { .. } } => {
+                ("model", Some(run), None, None)
+            }
+            Wish::Change { run, change: SessionChange::Mode { .. } } => {
+                ("mode", Some(run), None, None)
+            }
             Wish::Stop { run } => ("stop", Some(run), None, None),
             Wish::Kill { run } => ("kill", Some(run), None, None),
             Wish::Answer { run, .. } => ("answer", Some(run), None, None),

@@ -1,7 +1,9 @@
 //! What a door wishes for, and how the runs that it names are found.
 
 use musher_core::pool::{PoolCommand, Refusal, State};
-use musher_core::{AgentName, Answer, AskId, CommandId, PastRun, RunId, RunRef, ShownAsk, StoryId};
+use musher_core::{
+    AgentName, Answer, AskId, CommandId, PastRun, RunId, RunRef, SessionChange, ShownAsk, StoryId,
+};
 
 use crate::journal::{JournalBatch, JournalError, PastAsk};
 
@@ -78,6 +80,10 @@ pub enum Wish {
     Interrupt {
         run: RunName,
     },
+    Change {
+        run: RunName,
+        change: SessionChange,
+    },
     Stop {
         run: RunName,
     },
@@ -120,6 +126,7 @@ impl Wish {
             | Self::Steer { .. }
             | Self::TakeBack { .. }
             | Self::Interrupt { .. }
+            | Self::Change { .. }
             | Self::Answer { .. }
             | Self::Resume { .. }
             | Self::Retry { .. }
@@ -176,6 +183,7 @@ pub(super) fn resolve(
             PoolCommand::TakeBack { run: find.run(run)?.id(), prompt }
         }
         Wish::Interrupt { run } => PoolCommand::Interrupt { run: find.run(run)?.id() },
+        Wish::Change { run, change } => PoolCommand::Change { run: find.run(run)?.id(), change },
         Wish::Stop { run } => PoolCommand::Stop { run: find.run(run)?.id() },
         Wish::Kill { run } => PoolCommand::Kill { run: find.run(run)?.id() },
         Wish::Answer { run, ask, answer, seen } => {

@@ -111,8 +111,13 @@ async fn serve(stream: UnixStream, tools: OwnTools) {
     let (read, mut write) = stream.into_split();
     // It is no run of a server, so the number says nothing; a bridge does not look at it.
     let run = RunId::minted(1);
-    let hello =
-        FromRunner::Hello { protocol: PROTOCOL, run, pid: std::process::id(), takes_back: true };
+    let hello = FromRunner::Hello {
+        protocol: PROTOCOL,
+        run,
+        pid: std::process::id(),
+        takes_back: true,
+        changes: true,
+    };
     if say(&mut write, &hello).await.is_err() {
         return;
     }

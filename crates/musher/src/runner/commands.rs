@@ -1,6 +1,6 @@
 //! What is said over the control socket, as the session hears it.
 
-use musher_core::CommandId;
+use musher_core::{CommandId, SessionChange};
 use musher_log::wire::{CommandRefused, RunCommand};
 use musher_runtime::{CommandError, SessionCommand};
 
@@ -14,13 +14,19 @@ pub(super) fn for_session(command: RunCommand, id: &CommandId) -> SessionCommand
             SessionCommand::Answer { ask, answer, command: Some(id.clone()), who }
         }
         RunCommand::Interrupt => SessionCommand::Interrupt,
+        RunCommand::Change { change: SessionChange::Model { model } } => {
+            SessionCommand::SetModel { model }
+        }
+        RunCommand::Change { change: SessionChange::Mode { mode } } => {
+            SessionCommand::SetMode { mode }
+        }
         RunCommand::Stop => SessionCommand::Stop,
         RunCommand::Kill => SessionCommand::Kill,
     }
 }
 
-/// Why the session did not carry it out, with a code that stays.
-pub(super) fn refused(error: &CommandError) -> CommandRefused {
+/// Why the session of this runtime did not carry it out, with a code that stays.
+pub(super) fn refused(error: &CommandError, runtime: &str) -> CommandRefused {
     let code = match error {
         CommandError::Ended => "run_ended",
         CommandError::NotWaiting => "not_waiting",
@@ -33,5 +39,17 @@ pub(super) fn refused(error: &CommandError) -> CommandRefused {
         CommandError::BadPrompt(_) => "bad_prompt",
         CommandError::Busy => "busy",
     };
-    CommandRefused { code: code.into(), message: error.to_string() }
+    let message = match error {
+        CommandError::Unsupported(what) => format!("the runtime `{runtime}` cannot {what}"),
+        CommandError::Ended
+        | CommandError::NotWaiting
+        | CommandError::NoSuchAsk(_)
+        | CommandError::AskClosed { .. }
+        | CommandError::WrongAnswer { .. }
+        | CommandError::Forbidden(_)
+        | CommandError::NoTurn
+        | CommandError::BadPrompt(_)
+        | CommandError::Busy => error.to_string(),
+    };
+    CommandRefused { code: code.into(), message }
 }

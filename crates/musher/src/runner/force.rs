@@ -34,7 +34,8 @@ impl EndDeadlines {
             | RunCommand::Steer { .. }
             | RunCommand::TakeBack { .. }
             | RunCommand::Answer { .. }
-            | RunCommand::Interrupt => None,
+            | RunCommand::Interrupt
+            | RunCommand::Change { .. } => None,
         }
     }
 }

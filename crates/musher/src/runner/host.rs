@@ -118,6 +118,8 @@ impl Times {
 struct Hosting {
     session: Session,
     handle: SessionHandle,
+    /// The name of the runtime, for what is said about it.
+    runtime: String,
     keeping: Keeping,
     deltas: Deltas,
     door: SocketContext,
@@ -139,6 +141,7 @@ impl Hosting {
         let (paused, paused_out) = watch::channel(None);
         Self {
             handle: session.handle(),
+            runtime: spec.runtime.clone(),
             session,
             keeping,
             deltas: Deltas::default(),
@@ -173,6 +176,7 @@ impl Hosting {
         let commands = std::mem::replace(&mut self.commands, mpsc::channel(1).1);
         let obeying = socket::obey(
             self.handle.clone(),
+            self.runtime.clone(),
             commands,
             self.wanted.clone(),
             self.ending.clone(),

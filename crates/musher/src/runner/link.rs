@@ -36,6 +36,8 @@ pub struct Link {
     pub protocol: u32,
     /// Whether it can take a prompt back.
     pub takes_back: bool,
+    /// Whether it can change the model and the mode of its session.
+    pub changes: bool,
 }
 
 impl Link {
@@ -54,12 +56,14 @@ impl Link {
             pid: 0,
             protocol: 0,
             takes_back: false,
+            changes: false,
         };
         let hello = tokio::time::timeout(HELLO_TIMEOUT, link.next()).await;
         match hello.map_err(|_| io::ErrorKind::TimedOut.into()).and_then(|said| said) {
-            Ok(Some(FromRunner::Hello { protocol, pid, takes_back, .. })) => {
+            Ok(Some(FromRunner::Hello { protocol, pid, takes_back, changes, .. })) => {
                 link.pid = pid;
                 link.takes_back = takes_back;
+                link.changes = changes;
                 link.protocol = protocol;
                 Ok(link)
             }

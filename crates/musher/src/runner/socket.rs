@@ -50,6 +50,7 @@ pub(super) async fn serve(stream: UnixStream, door: SocketContext) {
         run: door.run,
         pid: std::process::id(),
         takes_back: true,
+        changes: true,
     };
     if say(&mut write, &hello).await.is_err() {
         return;
@@ -181,6 +182,7 @@ pub(super) async fn next_line<R: AsyncBufReadExt + Unpin>(
 /// one before it to be durable: a stop must get through while the disk is full.
 pub(super) async fn obey(
     session: SessionHandle,
+    runtime: String,
     mut commands: mpsc::Receiver<SocketCommand>,
     wanted: watch::Sender<u64>,
     ending: watch::Sender<bool>,
@@ -200,7 +202,7 @@ pub(super) async fn obey(
                 }
                 let taken = taken
                     .map(|seq| if ends { 0 } else { seq })
-                    .map_err(|why| commands::refused(&why));
+                    .map_err(|why| commands::refused(&why, &runtime));
                 if order.len() >= REMEMBERED
                     && let Some(oldest) = order.pop_front()
                 {
@@ -260,7 +262,15 @@ mod tests {
         let (ask, asked) = mpsc::channel(8);
         let tasks = TaskTracker::new();
         let (wanted, ending) = (watch::channel(0).0, watch::channel(false).0);
-        tasks.spawn(obey(session.handle(), asked, wanted, ending, durable, tasks.clone()));
+        tasks.spawn(obey(
+            session.handle(),
+            "script".to_owned(),
+            asked,
+            wanted,
+            ending,
+            durable,
+            tasks.clone(),
+        ));
         let send = |id: &str, command: RunCommand| {
             let (reply, answered) = oneshot::channel();
             ask.try_send((id.parse().unwrap(), command, reply)).unwrap();

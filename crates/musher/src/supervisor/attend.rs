@@ -281,13 +281,12 @@ impl Attendant {
 
     /// A newer runner is listed and can be stopped; what else our words mean to it nobody here knows.
     async fn fits(&self, link: Option<&Link>, id: &CommandId, command: &RunCommand) -> bool {
-        let older = matches!(command, RunCommand::TakeBack { .. })
-            && link.is_some_and(|link| !link.takes_back);
+        let lacking = link.and_then(|link| lacks(link, command));
         let newer = link.is_some_and(|link| link.protocol > PROTOCOL) && !command.ends();
-        let message = match (older, newer) {
-            (false, false) => return true,
+        let message = match (lacking, newer) {
+            (None, false) => return true,
             (_, true) => "its runner is of a newer musher; use that one, or stop the run",
-            (true, false) => "its runner is of an older musher, which takes no prompt back",
+            (Some(lacking), false) => lacking,
         };
         let message = message.to_owned();
         let result = Err(Undelivered { code: UndeliveredCode::Unfit, message });
@@ -428,6 +427,25 @@ impl Attendant {
             debug!(run.id = %self.run, cause = %error, "the pool is gone and hears nothing");
         }
     }
+}
+
+/// Why a runner of an older build cannot take a command.
+fn lacks(link: &Link, command: &RunCommand) -> Option<&'static str> {
+    let (can, message) = match command {
+        RunCommand::TakeBack { .. } => {
+            (link.takes_back, "its runner is of an older musher, which takes no prompt back")
+        }
+        RunCommand::Change { .. } => {
+            (link.changes, "its runner is of an older musher, which changes no live session")
+        }
+        RunCommand::Prompt { .. }
+        | RunCommand::Steer { .. }
+        | RunCommand::Answer { .. }
+        | RunCommand::Interrupt
+        | RunCommand::Stop
+        | RunCommand::Kill => return None,
+    };
+    (!can).then_some(message)
 }
 
 async fn next(link: &mut Option<Link>) -> Option<FromRunner> {

@@ -41,6 +41,7 @@ impl Touched {
             | Fact::SteerOffered { run, .. }
             | Fact::TakeBackOffered { run, .. }
             | Fact::InterruptOffered { run, .. }
+            | Fact::ChangeOffered { run, .. }
             | Fact::EndWished { run, .. }
             | Fact::CommandDelivered { run, .. }
             | Fact::CommandUndelivered { run, .. } => {

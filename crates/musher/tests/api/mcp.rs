@@ -49,7 +49,7 @@ async fn an_assistant_discovers_lists_and_calls_without_a_session() {
     assert!(versions.contains("2025-11-25") && versions.contains("2026-07-28"), "{found:#}");
     let listed = last(&rig.send(message("tools/list", &json!({}))).await);
     assert_eq!(listed["result"]["resultType"], "complete", "{listed:#}");
-    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 15);
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 16);
     let added = call(&rig, "add_story", json!({ "title": "Work", "id": "mine" })).await;
     assert_eq!(added["structuredContent"], json!({ "status": "added", "story": "mine" }));
     let story = call(&rig, "read_story", json!({ "story": "mine" })).await;
@@ -65,6 +65,10 @@ async fn a_refusal_of_the_pool_reaches_the_model_with_its_way_out() {
     let text = none["content"][0]["text"].as_str().unwrap();
     assert!(none["isError"] == true && text.contains("none"), "{none:#}");
     let run = rig.live().await;
+    let blank = json!({ "run": run.to_string(), "model": "two words" });
+    let blank = call(&rig, "change_model", blank).await;
+    let text = blank["content"][0]["text"].as_str().unwrap();
+    assert!(blank["isError"] == true && text.contains("the model must be"), "{blank:#}");
     let asked =
         json!({ "run": run.to_string(), "ask": "a", "answer": { "decision": "allow_always" } });
     assert_eq!(call(&rig, "answer_ask", asked).await["isError"], true);
@@ -216,9 +220,9 @@ async fn abandoned_sessions_close_the_door_for_nobody() {
     assert_eq!(tools(&rig, TOKEN, &again).await.status, StatusCode::OK);
     // Nobody else notices, with a session or without one.
     let heard = last(&tools(&rig, &other, &theirs).await);
-    assert_eq!(heard["result"]["tools"].as_array().unwrap().len(), 15, "{heard:#}");
+    assert_eq!(heard["result"]["tools"].as_array().unwrap().len(), 16, "{heard:#}");
     let listed = last(&rig.send(message("tools/list", &json!({}))).await);
-    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 15);
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 16);
 }
 
 #[tokio::test]

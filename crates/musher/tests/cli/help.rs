@@ -22,6 +22,8 @@ const VERBS: &[&str] = &[
     "take-back",
     "steer",
     "interrupt",
+    "model",
+    "mode",
     "stop",
     "kill",
     "resume",

@@ -17,6 +17,8 @@ fn six_is_for_a_server_that_does_not_run_and_the_fix_is_to_start_one() {
         &["take-back", "r1", "abcd"],
         &["steer", "r1", "x"],
         &["interrupt", "r1"],
+        &["model", "r1", "x"],
+        &["mode", "r1", "x"],
         &["stop", "r1"],
         &["kill", "r1"],
         &["resume", "r1"],

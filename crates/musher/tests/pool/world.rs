@@ -5,8 +5,8 @@ use musher_core::pool::{
     Action, Assignment, PoolInput, RESTART_ASK, Refusal, RunReport, Undelivered, UndeliveredCode,
 };
 use musher_core::{
-    Answer, AskId, BranchRef, ClosedBy, Outcome, RunId, RunPhase, SlotId, Spend, StoryId, Tokens,
-    Usd,
+    Answer, AskId, BranchRef, ClosedBy, Outcome, RunId, RunPhase, SessionChange, SlotId, Spend,
+    StoryId, Tokens, Usd,
 };
 
 use crate::rig::{Rig, add, agent, seen, start};
@@ -177,7 +177,8 @@ impl World {
             12 => Wish::Steer { run, text: "left".into() },
             13 => Wish::Stop { run },
             14 => Wish::Kill { run },
-            15 => Wish::Interrupt { run },
+            15 if dice.below(2) == 0 => Wish::Interrupt { run },
+            15 => Wish::Change { run, change: SessionChange::Mode { mode: "plan".into() } },
             16 => Wish::Resume { run, text },
             17 => Wish::Retry { run },
             18 => Wish::Fork { run, text, turn: None },

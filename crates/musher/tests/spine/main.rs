@@ -11,6 +11,7 @@
 mod asks;
 mod bills;
 mod caps;
+mod changes;
 mod crowd;
 mod dice;
 mod disk;

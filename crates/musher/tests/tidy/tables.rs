@@ -113,7 +113,7 @@ pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
     ("bus", &["runner"]),
     ("journal", &["journal"]),
     ("pool", &["pool", "journal"]),
-    ("settings", &["config", "pool"]),
+    ("settings", &["config", "pool", "runtimes"]),
     ("secrets", &["runner"]),
     ("watch", &["watch", "bus", "diagnostics", "journal", "pool", "runner"]),
     (

@@ -7,6 +7,8 @@ import { say } from "../../ui/toast";
 export interface Deed {
   id: string;
   words: string;
+  /** The same in the list of all actions, where the words alone do not say of what. */
+  full?: string;
   keys: string;
   danger?: boolean;
   question: Question;
@@ -87,6 +89,7 @@ export function runDeeds(run: Run, story: Story | undefined, go: (path: string) 
           ),
       },
     });
+    if (run.phase === "live") deeds.push(...changes(run));
   } else if (story?.state === "open") {
     deeds.push({
       id: "resume",
@@ -149,6 +152,50 @@ export function runDeeds(run: Run, story: Story | undefined, go: (path: string) 
             "Forked.",
             go,
           ),
+      },
+    });
+  }
+  return deeds;
+}
+
+/** What can be changed of a live run. The log says when the agent has taken it. */
+function changes(run: Run): Deed[] {
+  const params = { path: { run: run.id } };
+  const deeds: Deed[] = [];
+  if (run.can?.model) {
+    deeds.push({
+      id: "model",
+      words: "Change model",
+      full: "Change the model of the run…",
+      keys: "r m",
+      question: {
+        title: `Change the model of ${run.id}`,
+        about: "Takes effect at the next model call, for this run only.",
+        yes: "Change model",
+        words: { label: "Model", needed: true },
+        run: async (model) => {
+          await take(api.POST("/api/v1/runs/{run}/model", { params, body: { model } }));
+          say("Model change sent.");
+        },
+      },
+    });
+  }
+  if (run.can?.mode) {
+    deeds.push({
+      id: "mode",
+      words: "Change mode",
+      full: "Change the permission mode of the run…",
+      keys: "r o",
+      question: {
+        title: `Change the permission mode of ${run.id}`,
+        about:
+          "Sets the agent's own permission mode, in its own words, for this run only. Tool rules still apply.",
+        yes: "Change mode",
+        words: { label: "Mode", needed: true },
+        run: async (mode) => {
+          await take(api.POST("/api/v1/runs/{run}/mode", { params, body: { mode } }));
+          say("Mode change sent.");
+        },
       },
     });
   }

@@ -47,7 +47,7 @@ export function Frame({ story, runs, run, children, foot }: Props) {
   ];
   const act = (deed: Deed) => ({
     id: `${own.includes(deed) ? "run" : "story"}.${deed.id}`,
-    words: own.includes(deed) ? `${deed.words} the run…` : `${deed.words}: the story…`,
+    words: deed.full ?? (own.includes(deed) ? `${deed.words} the run…` : `${deed.words}: the story…`),
     keys: [deed.keys],
     run: () => setQuestion(deed.question),
   });

@@ -102,6 +102,7 @@ pub(super) fn granted(
             | DeliveryKind::Steer
             | DeliveryKind::TakeBack { .. }
             | DeliveryKind::Interrupt
+            | DeliveryKind::Change { .. }
             | DeliveryKind::Stop
             | DeliveryKind::Kill => return,
         },

@@ -70,7 +70,8 @@ fn is_under_way(draft: &Draft<'_>, run: RunId, wish: EndRequest) -> bool {
         | DeliveryKind::Steer
         | DeliveryKind::Answer { .. }
         | DeliveryKind::TakeBack { .. }
-        | DeliveryKind::Interrupt => false,
+        | DeliveryKind::Interrupt
+        | DeliveryKind::Change { .. } => false,
     })
 }
 
@@ -164,7 +165,8 @@ fn settle_all(draft: &mut Draft<'_>, run: RunId) {
             DeliveryKind::Prompt
             | DeliveryKind::Steer
             | DeliveryKind::TakeBack { .. }
-            | DeliveryKind::Interrupt => {
+            | DeliveryKind::Interrupt
+            | DeliveryKind::Change { .. } => {
                 talk::settled(draft, run, &command, Err(ended()));
             }
             // What was wished for has come about.

@@ -1,11 +1,11 @@
-//! What is said to a run: prompts, steers and interrupts, and what the runner made of them.
+//! What is said to a run: prompts, steers, interrupts and changes, and what the runner made of them.
 
 use super::draft::Draft;
 use super::{answers, starts, texts};
 use crate::pool::{
     Action, CommandReply, DeliveryKind, Fact, Refusal, TextKey, Undelivered, UndeliveredCode,
 };
-use crate::{CommandId, Run, RunId, RunPhase, RunRef};
+use crate::{CommandId, Run, RunId, RunPhase, RunRef, SessionChange};
 
 /// A prompt to a run; to one that is over, in a new run that resumes its session.
 pub(super) fn prompt(
@@ -77,17 +77,39 @@ pub(super) fn interrupt(
     command: &CommandId,
     run: RunId,
 ) -> Result<CommandReply, Refusal> {
-    let (found, command) = (listener(draft, run)?, command.clone());
-    match found.phase {
-        RunPhase::Queued | RunPhase::Preparing { .. } => return Err(Refusal::NotStarted { run }),
-        RunPhase::Starting { .. }
-        | RunPhase::Live { .. }
-        | RunPhase::Closing { .. }
-        | RunPhase::Finishing { .. } => {}
-    }
+    let (found, command) = (begun_listener(draft, run)?, command.clone());
     draft.put(Fact::InterruptOffered { run, command: command.clone() });
     hand_over(draft, run, found, command, DeliveryKind::Interrupt);
     Ok(CommandReply::Offered)
+}
+
+/// A change of the session. Whether its runtime can do that, the runner knows.
+pub(super) fn change(
+    draft: &mut Draft<'_>,
+    command: &CommandId,
+    run: RunId,
+    change: SessionChange,
+) -> Result<CommandReply, Refusal> {
+    let change = match change {
+        SessionChange::Model { model } => SessionChange::Model { model: texts::model(model)? },
+        SessionChange::Mode { mode } => SessionChange::Mode { mode: texts::mode(mode)? },
+    };
+    let (found, command) = (begun_listener(draft, run)?, command.clone());
+    draft.put(Fact::ChangeOffered { run, command: command.clone(), change: change.clone() });
+    hand_over(draft, run, found, command, DeliveryKind::Change { change });
+    Ok(CommandReply::Offered)
+}
+
+/// A run that listens, and whose runner was told to start.
+fn begun_listener<'a>(draft: &Draft<'a>, run: RunId) -> Result<&'a Run, Refusal> {
+    let found = listener(draft, run)?;
+    match found.phase {
+        RunPhase::Queued | RunPhase::Preparing { .. } => Err(Refusal::NotStarted { run }),
+        RunPhase::Starting { .. }
+        | RunPhase::Live { .. }
+        | RunPhase::Closing { .. }
+        | RunPhase::Finishing { .. } => Ok(found),
+    }
 }
 
 /// A run that still listens, or will.
@@ -137,6 +159,7 @@ pub(super) fn delivered(
         | DeliveryKind::Steer
         | DeliveryKind::TakeBack { .. }
         | DeliveryKind::Interrupt
+        | DeliveryKind::Change { .. }
         | DeliveryKind::Stop
         | DeliveryKind::Kill => settled(draft, run, command, result),
     }
@@ -156,9 +179,27 @@ pub(super) fn settled(
             draft.settle(command, Ok(CommandReply::Sent));
         }
         Err(Undelivered { code, message }) => {
-            let refusal = Refusal::Undelivered { run, why: code, message: message.clone() };
+            let refusal = refusal(draft, run, command, code, &message);
             draft.put(Fact::CommandUndelivered { run, command: id, code, message });
             draft.settle(command, Err(refusal));
         }
+    }
+}
+
+/// What the sender of a command hears that the run did not take.
+fn refusal(
+    draft: &Draft<'_>,
+    run: RunId,
+    command: &CommandId,
+    code: UndeliveredCode,
+    message: &str,
+) -> Refusal {
+    let kind = draft.base.deliveries.get(command).map(|delivery| &delivery.kind);
+    let message = message.to_owned();
+    match (kind, code) {
+        (Some(DeliveryKind::Change { change }), UndeliveredCode::Unfit) => {
+            Refusal::Unchanged { run, change: change.clone(), message }
+        }
+        _ => Refusal::Undelivered { run, why: code, message },
     }
 }

@@ -6,8 +6,8 @@ use crate::pool::Refusal;
 const MAX_TEXT_BYTES: usize = 256 * 1024;
 /// The longest title, in characters.
 const MAX_TITLE_CHARS: usize = 200;
-/// The longest name of a model, in bytes.
-const MAX_MODEL_NAME_BYTES: usize = 128;
+/// The longest name of a model or of a mode, in bytes.
+const MAX_NAME_BYTES: usize = 128;
 
 /// A title without the blanks around it.
 pub(super) fn title(text: &str) -> Result<String, Refusal> {
@@ -50,12 +50,21 @@ pub(super) fn prompt(prompt: String) -> Result<String, Refusal> {
 
 /// The name of a model, which is passed on as one argument.
 pub(super) fn model(model: String) -> Result<String, Refusal> {
+    name("model", model)
+}
+
+/// The name of a permission mode, which is passed on as one argument.
+pub(super) fn mode(mode: String) -> Result<String, Refusal> {
+    name("mode", mode)
+}
+
+fn name(what: &str, name: String) -> Result<String, Refusal> {
     let plain = |c: char| !c.is_control() && !c.is_whitespace();
-    if model.is_empty() || model.len() > MAX_MODEL_NAME_BYTES || !model.chars().all(plain) {
-        let why = format!("must be 1 to {MAX_MODEL_NAME_BYTES} bytes without blanks");
-        return Err(bad("model", &why));
+    if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.chars().all(plain) {
+        let why = format!("must be 1 to {MAX_NAME_BYTES} bytes without blanks");
+        return Err(bad(what, &why));
     }
-    Ok(model)
+    Ok(name)
 }
 
 fn bad(what: &str, why: &str) -> Refusal {

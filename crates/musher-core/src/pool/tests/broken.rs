@@ -163,6 +163,7 @@ fn spoken_to(input: &PoolInput) -> Option<RunId> {
         | PoolCommand::Steer { run, .. }
         | PoolCommand::TakeBack { run, .. }
         | PoolCommand::Interrupt { run }
+        | PoolCommand::Change { run, .. }
         | PoolCommand::Answer { run, .. } => Some(*run),
         _ => None,
     }

@@ -9,15 +9,15 @@ use crate::pool::{
 };
 use crate::{
     Answer, AskId, ClosedBy, CommandId, EndRequest, ErrorClass, ErrorInfo, FirstPrompt, Outcome,
-    RunKind, RunLine, RunPlan, RunRef, Sender, SessionId, SessionOpening, SlotId, Spend, Tokens,
-    Usd, Wait, WorktreeStart,
+    RunKind, RunLine, RunPlan, RunRef, Sender, SessionChange, SessionId, SessionOpening, SlotId,
+    Spend, Tokens, Usd, Wait, WorktreeStart,
 };
 
 /// One of each fact, as the first version wrote it. Lines are only ever added.
 const WRITTEN: &str = include_str!("../../../tests/fixtures/facts.jsonl");
 
 /// How many kinds of facts each format of the journal has. A new kind is a new format; lines are only ever added.
-const KINDS_BY_FORMAT: [(u32, usize); 2] = [(1, 33), (2, 34)];
+const KINDS_BY_FORMAT: [(u32, usize); 3] = [(1, 33), (2, 34), (3, 35)];
 /// How many kinds of facts there are.
 pub(super) const KINDS: usize = KINDS_BY_FORMAT[KINDS_BY_FORMAT.len() - 1].1;
 
@@ -169,6 +169,16 @@ pub(super) fn samples() -> Vec<Fact> {
         Fact::SteerOffered { run, command: command.clone() },
         Fact::TakeBackOffered { run, command: command.clone(), prompt: command.clone() },
         Fact::InterruptOffered { run, command: command.clone() },
+        Fact::ChangeOffered {
+            run,
+            command: command.clone(),
+            change: SessionChange::Model { model: "big".into() },
+        },
+        Fact::ChangeOffered {
+            run,
+            command: command.clone(),
+            change: SessionChange::Mode { mode: "plan".into() },
+        },
         Fact::EndWished { run, command: command.clone(), wish: EndRequest::Kill },
         Fact::CommandDelivered { run, command: command.clone() },
         Fact::CommandUndelivered { run, command: command.clone(), code, message },

@@ -9,7 +9,7 @@ use crate::pool::{
 };
 use crate::{
     Actor, Answer, AskId, BranchRef, ClosedBy, CommandId, ErrorClass, ErrorInfo, FirstPrompt,
-    Outcome, PastRun, RunPhase, RunRef, SessionId, SlotId, Usd,
+    Outcome, PastRun, RunPhase, RunRef, SessionChange, SessionId, SlotId, Usd,
 };
 
 /// Where the run `r1` of `ada` on `s1` is. The columns of the table, in their order.
@@ -134,6 +134,7 @@ fn inputs(at: At) -> Vec<PoolInput> {
         PoolCommand::Steer { run, text: text() },
         PoolCommand::TakeBack { run, prompt: CommandId::parse("said").unwrap() },
         PoolCommand::Interrupt { run },
+        PoolCommand::Change { run, change: SessionChange::Model { model: "big".into() } },
         PoolCommand::Stop { run },
         PoolCommand::Kill { run },
         PoolCommand::Answer {

@@ -3,11 +3,11 @@
 use super::scene::{Scene, ended, run};
 use crate::pool::{
     Action, CommandReply, DeliveryKind, Fact, PoolCommand, PoolInput, Refusal, RunReport, TextKey,
-    UndeliveredCode,
+    Undelivered, UndeliveredCode,
 };
 use crate::{
-    Actor, CommandId, EndRequest, Outcome, RunId, RunKind, RunLine, RunPhase, RunRef, SessionId,
-    SlotId, WorktreeStart,
+    Actor, CommandId, EndRequest, Outcome, RunId, RunKind, RunLine, RunPhase, RunRef,
+    SessionChange, SessionId, SlotId, WorktreeStart,
 };
 
 fn prompt(run: RunId, text: &str) -> PoolCommand {
@@ -237,4 +237,25 @@ fn what_is_said_before_the_start_goes_with_it_and_only_the_runner_gives_it_back_
     assert_eq!(to.pending.as_slice(), std::slice::from_ref(&one));
     assert_eq!(scene.state.owed(), decision.actions);
     assert_eq!(scene.reply(back(&one)), Ok(CommandReply::Offered), "the runner may have it");
+}
+
+#[test]
+fn a_change_that_the_runtime_cannot_make_is_refused_with_what_to_do_instead() {
+    let mut scene = Scene::with_story();
+    let first = scene.live("s1", "ada");
+    let change = |model: &str| PoolCommand::Change {
+        run: RunId::minted(1),
+        change: SessionChange::Model { model: model.into() },
+    };
+    for bad in ["", "two words", "a\u{1b}b", &"x".repeat(129)] {
+        assert!(matches!(scene.reply(change(bad)), Err(Refusal::BadText { .. })), "{bad:?}");
+    }
+    let decision = scene.tell(change("big"));
+    assert_eq!(handed(&decision.actions).len(), 1);
+    let (command, message) = (scene.last_command(), "the runtime `x` cannot".to_owned());
+    let result = Err(Undelivered { code: UndeliveredCode::Unfit, message: message.clone() });
+    let decision = scene.put(PoolInput::Delivered { run: first, command, result });
+    let [(_, Err(refusal))] = &decision.settled[..] else { panic!("{decision:?}") };
+    assert_eq!(refusal.to_string(), format!("run r1 was not changed: {message}"));
+    assert!(refusal.hint().contains("--model"), "{}", refusal.hint());
 }

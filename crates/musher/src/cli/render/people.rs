@@ -36,6 +36,8 @@ pub(crate) struct People {
     /// The name and subject of calls that are not done.
     tools: HashMap<CallId, (String, String)>,
     model: Option<String>,
+    /// The agent's own permission mode, once it was told.
+    mode: Option<String>,
     /// A turn is under way.
     working: bool,
     /// What is asked and not closed yet, in a few words.
@@ -157,7 +159,13 @@ impl People {
                     self.model.clone_from(&info.model);
                     self.lines.wait(if self.working { "thinking" } else { "starting" });
                 }
-                Ok(())
+                let Some(mode) = &info.permission_mode else { return Ok(()) };
+                match self.mode.replace(mode.clone()) {
+                    Some(before) if before != *mode => {
+                        self.lines.line(&format!("{DIM}mode is now {}{DIM:#}", plain(mode)))
+                    }
+                    Some(_) | None => Ok(()),
+                }
             }
             EventKind::TurnStarted { .. } => {
                 self.working = true;

@@ -151,3 +151,22 @@ impl OperatorTool for StopRun {
         ApiRequest::command(["runs", self.run.as_str(), "stop"], json!({}))
     }
 }
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ChangeModel {
+    run: RunPathName,
+    /// The model, by the name that the agent's runtime knows.
+    model: String,
+}
+
+impl OperatorTool for ChangeModel {
+    const NAME: &'static str = "change_model";
+    const ABOUT: &'static str =
+        "Change the model of a live run, from its next model call on. Not every runtime can.";
+    const KIND: ToolKind = ToolKind::Other;
+
+    fn wanted(self) -> ApiRequest {
+        ApiRequest::command(["runs", self.run.as_str(), "model"], json!({ "model": self.model }))
+    }
+}

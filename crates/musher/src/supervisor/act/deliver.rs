@@ -32,6 +32,7 @@ impl Performer {
                 RunCommand::TakeBack { prompt: prompt.as_str().into() }
             }
             DeliveryKind::Interrupt => RunCommand::Interrupt,
+            DeliveryKind::Change { change } => RunCommand::Change { change },
             DeliveryKind::Stop => RunCommand::Stop,
             DeliveryKind::Kill => RunCommand::Kill,
         })

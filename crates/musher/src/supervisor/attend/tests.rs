@@ -68,7 +68,8 @@ async fn what_a_runner_replied_before_its_end_is_heard_before_the_end_that_the_l
         line.push(b'\n');
         write.write_all(&line).await.unwrap();
     };
-    say(FromRunner::Hello { protocol: PROTOCOL, run, pid: 1, takes_back: true }).await;
+    say(FromRunner::Hello { protocol: PROTOCOL, run, pid: 1, takes_back: true, changes: true })
+        .await;
     // A prompt that waits goes when the end is read, and so tells that it was.
     let (prompt, text, origin) = (Some("p".into()), "more".into(), Origin::Prompt);
     append(&mut writer, EventKind::UserMessage { prompt, text, origin });

@@ -55,6 +55,9 @@ export function note(event: RunEvent): Told | null {
       return told(`task ${string("phase")}`, words, { tone, minor: event.phase === "progress" });
     }
     case "session_info":
+      // What comes with the mode alone is a change of it.
+      if (typeof event.permission_mode === "string" && event.runtime === undefined)
+        return told("mode", event.permission_mode);
       return told("session", info(event), { minor: true });
     case "session_state":
       return told("state", string("state"), { minor: true });

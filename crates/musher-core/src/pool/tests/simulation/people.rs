@@ -6,7 +6,8 @@ use super::world::World;
 use crate::pool::tests::scene::{Scene, agent};
 use crate::pool::{PoolCommand, RESTART_ASK};
 use crate::{
-    Actor, Answer, AskDigest, AskId, CommandId, PastRun, RunId, RunRef, ShownAsk, StoryId, Via, Who,
+    Actor, Answer, AskDigest, AskId, CommandId, PastRun, RunId, RunRef, SessionChange, ShownAsk,
+    StoryId, Via, Who,
 };
 
 /// Something that a person might want now.
@@ -56,7 +57,11 @@ pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Pool
             PoolCommand::Prompt { run, text: text() }
         }
         61..64 => PoolCommand::Steer { run: dice.pick(&runs)?, text: text() },
-        64..66 => PoolCommand::Interrupt { run: dice.pick(&runs)? },
+        64 => PoolCommand::Interrupt { run: dice.pick(&runs)? },
+        65 => {
+            let change = SessionChange::Mode { mode: "plan".into() };
+            PoolCommand::Change { run: dice.pick(&runs)?, change }
+        }
         66 => {
             let offered: Vec<CommandId> = scene.state.deliveries.keys().cloned().collect();
             let prompt = dice.pick(&offered)?;

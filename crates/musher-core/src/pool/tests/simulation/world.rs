@@ -276,8 +276,12 @@ impl Runner {
                 self.log.push(RunReport::Taken { command: command.clone() });
             }
             // Whether the agent has heard it by then is up to the runner.
-            DeliveryKind::TakeBack { .. } if fails => return refused(UndeliveredCode::Unfit),
-            DeliveryKind::TakeBack { .. } | DeliveryKind::Interrupt => {}
+            DeliveryKind::TakeBack { .. } | DeliveryKind::Change { .. } if fails => {
+                return refused(UndeliveredCode::Unfit);
+            }
+            DeliveryKind::TakeBack { .. }
+            | DeliveryKind::Interrupt
+            | DeliveryKind::Change { .. } => {}
         }
         Ok(Ok(()))
     }

@@ -3,7 +3,7 @@
 use crate::pool::{PoolCommand, PoolInput, RunReport};
 
 /// How many rows there are.
-pub(super) const ROWS: usize = 37;
+pub(super) const ROWS: usize = 38;
 
 /// The name of a row and its cells, in the order of the columns.
 pub(super) fn row(input: &PoolInput) -> (&'static str, [&'static str; 9]) {
@@ -175,6 +175,20 @@ fn command_row(command: &PoolCommand) -> (&'static str, [&'static str; 9]) {
                 "not_started",
                 "offered: interrupt_offered",
                 "offered: interrupt_offered > deliver",
+                "run_ending",
+                "run_ending",
+                "run_ending",
+                "no_such_run",
+            ],
+        ),
+        PoolCommand::Change { .. } => (
+            "change",
+            [
+                "no_such_run",
+                "not_started",
+                "not_started",
+                "offered: change_offered",
+                "offered: change_offered > deliver",
                 "run_ending",
                 "run_ending",
                 "run_ending",
