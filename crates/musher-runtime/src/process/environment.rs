@@ -13,8 +13,6 @@ const BASE: &[&str] = &[
     "LANG",
     "LANGUAGE",
     "LC_*",
-    "TERM",
-    "COLORTERM",
     "TZ",
     "TMPDIR",
     "XDG_*",
@@ -43,6 +41,10 @@ const BASE: &[&str] = &[
     "DBUS_SESSION_BUS_ADDRESS",
     "WSL_DISTRO_NAME",
 ];
+
+/// What keeps an agent's tools from printing colours: their output is read by a model, and shown in a transcript. What is
+/// given or passed on by name goes before it.
+const PLAIN_OUTPUT: &[(&str, &str)] = &[("NO_COLOR", "1"), ("TERM", "dumb")];
 
 /// Words in a variable's name that say its value is a secret.
 const SECRET_WORDS: &[&str] = &[
@@ -154,13 +156,13 @@ impl Environment {
                     || self.pass.iter().any(|pattern| fits(pattern, name))
             })
         };
-        let mut chosen: BTreeMap<&OsString, &OsString> =
-            self.available.iter().filter(|(name, _)| passes(name)).collect();
-        chosen.extend(&self.set);
+        let mut chosen: BTreeMap<OsString, OsString> =
+            PLAIN_OUTPUT.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let passed = self.available.iter().filter(|(name, _)| passes(name)).chain(&self.set);
+        chosen.extend(passed.map(|(name, value)| (name.clone(), value.clone())));
         chosen
             .into_iter()
             .filter(|(name, _)| !banned.iter().any(|banned| name.as_os_str() == OsStr::new(banned)))
-            .map(|(name, value)| (name.clone(), value.clone()))
             .collect()
     }
 }
@@ -224,7 +226,7 @@ mod tests {
         let env = host().pass("NESTED").set("NESTED", "2").set("GIVEN", "y");
         assert_eq!(
             names(&env.select(&["VENDOR_KEY"], &["NESTED"])),
-            ["GIVEN", "LC_ALL", "PATH", "VENDOR_KEY"]
+            ["GIVEN", "LC_ALL", "NO_COLOR", "PATH", "TERM", "VENDOR_KEY"]
         );
     }
 

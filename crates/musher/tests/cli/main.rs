@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the command is started as a shell would start it")]
 
 mod answers;
+mod colours;
 mod doctor;
 mod exit_codes;
 mod help;
