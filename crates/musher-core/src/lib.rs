@@ -11,6 +11,7 @@ mod error;
 mod event;
 mod id;
 mod item;
+mod options;
 mod outcome;
 mod phase_kind;
 pub mod pool;
@@ -36,6 +37,7 @@ pub use id::{
     SlotId, StoryId, TaskId, TokenId,
 };
 pub use item::{ItemBody, Level, Origin, OutputStream, PlanEntry, TaskPhase, TaskUpdate};
+pub use options::{RunOptions, Variables};
 pub use outcome::{Outcome, SessionEnded, SessionOrigin, Trigger, TurnEnded, TurnOutcome};
 pub use phase_kind::RunPhaseKind;
 pub use recent::Recent;

@@ -39,6 +39,7 @@ mod retry;
 mod rules;
 mod run;
 mod run_name;
+mod run_options;
 mod runner;
 mod runners;
 mod serve;

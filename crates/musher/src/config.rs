@@ -28,7 +28,7 @@ pub use dead::{DeadAt, dead_rules};
 pub use model::ModelChoice;
 pub use nearest::nearest;
 pub use problem::{ConfigErrors, ConfigProblem, TextSpan};
-pub use template::{DEFAULT_CONTINUE_PROMPT, DEFAULT_PROMPT, Template, TemplateError};
+pub use template::{DEFAULT_CONTINUE_PROMPT, DEFAULT_PROMPT, Template, TemplateError, fill_in};
 
 /// Where the project file is, as seen from the repository.
 pub const PROJECT_FILE: &str = ".musher/project.toml";

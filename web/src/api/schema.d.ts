@@ -686,7 +686,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Give a story another title or text */
+        /** Give a story another title, text or context */
         patch: operations["edit"];
         trace?: never;
     };
@@ -932,6 +932,10 @@ export interface components {
             through: number;
         };
         AddRequest: {
+            /** @description Values for `set.NAME` in the templates of agents. */
+            context?: {
+                [key: string]: string;
+            };
             /** @description An id of your own; one is made when left out. */
             id?: string | null;
             /** @description What is wanted, with its acceptance. */
@@ -1178,6 +1182,10 @@ export interface components {
             uncommitted: boolean;
         };
         EditRequest: {
+            /** @description All values for `set.NAME` in the templates of agents, instead of those before. */
+            context?: {
+                [key: string]: string;
+            } | null;
             text?: string | null;
             title?: string | null;
         };
@@ -1745,10 +1753,28 @@ export interface components {
         StartRequest: {
             /** @description The first of the team when left out. */
             agent?: string | null;
+            /** @description How hard the model thinks, for runtimes that speak to one themselves. */
+            effort?: string | null;
+            /** @description Another permission mode than the agent's own, in the words of its runtime. */
+            mode?: string | null;
             /** @description Another model than the agent's own. */
             model?: string | null;
             /** @description What to do; the story says it when left out. */
             prompt?: string | null;
+            /** @description Tool rules beside the agent's own; deny beats everything. */
+            rules?: components["schemas"]["StartRules"];
+            /** @description Values for `set.NAME` in the agent's templates, over those of the story. */
+            set?: {
+                [key: string]: string;
+            };
+            /** @description Instructions after the agent's own. */
+            system_prompt?: string | null;
+        };
+        /** @description Tool rules as in the project file. */
+        StartRules: {
+            allow?: string[];
+            ask?: string[];
+            deny?: string[];
         };
         /**
          * @description How a thing stands.
@@ -1808,6 +1834,10 @@ export interface components {
         };
         /** @description A story with its text. */
         StoryWhole: components["schemas"]["StoryView"] & {
+            /** @description What templates of agents can use as `set.NAME`. */
+            context?: {
+                [key: string]: string;
+            };
             /** @description Absent when it was erased. */
             text?: string | null;
         };

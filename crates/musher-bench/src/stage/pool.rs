@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use musher::journal::Journal;
 use musher::pool::{AcceptedCommand, Pool, PoolHandle, Wish};
 use musher_core::pool::{CommandReply, PoolInput, PoolLimits, RunReport, Seat, Team};
-use musher_core::{Actor, AgentName, CommandId, Outcome, RunId, StoryId};
+use musher_core::{Actor, AgentName, CommandId, Outcome, RunId, RunOptions, StoryId, Variables};
 use musher_runtime::now_ms;
 
 /// A pool at work. It is closed with [`Deciding::close`].
@@ -44,7 +44,8 @@ impl Deciding {
 /// Adds a story; when this returns, that is durable.
 pub async fn add(handle: &PoolHandle, name: &str) -> anyhow::Result<StoryId> {
     let text = "Something is to be done, and this is how one sees that it is.".to_owned();
-    let wish = Wish::AddStory { id: Some(StoryId::parse(name)?), title: name.to_owned(), text };
+    let (id, context) = (Some(StoryId::parse(name)?), Variables::new());
+    let wish = Wish::AddStory { id, title: name.to_owned(), text, context };
     let reply = wished(handle, wish, &format!("add-{name}")).await?;
     let CommandReply::Story(story) = reply else {
         bail!("a story was added, and {reply:?} was said");
@@ -54,7 +55,13 @@ pub async fn add(handle: &PoolHandle, name: &str) -> anyhow::Result<StoryId> {
 
 /// A run from its start to its end, as the journal knows it.
 pub async fn live(handle: &PoolHandle, story: &StoryId) -> anyhow::Result<RunId> {
-    let wish = Wish::StartRun { story: story.clone(), agent: None, model: None, prompt: None };
+    let wish = Wish::StartRun {
+        story: story.clone(),
+        agent: None,
+        model: None,
+        prompt: None,
+        options: RunOptions::default(),
+    };
     let reply = wished(handle, wish, &format!("start-{story}")).await?;
     let CommandReply::Run(run) = reply else {
         bail!("a run was started, and {reply:?} was said");

@@ -1,5 +1,7 @@
 //! Stories as the API tells them.
 
+use std::collections::BTreeMap;
+
 use musher_core::RunPhaseKind;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -59,6 +61,9 @@ pub struct ApiStoryWhole {
     pub story: ApiStory,
     /// Absent when it was erased.
     pub text: Option<String>,
+    /// What templates of agents can use as `set.NAME`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub context: BTreeMap<String, String>,
 }
 
 /// Where a story is. A newer server may know more words.

@@ -22,8 +22,12 @@ pub struct PoolDecision {
 pub enum TextKey {
     StoryTitle(StoryId),
     StoryText(StoryId),
+    /// The story's own variables, as JSON.
+    StoryContext(StoryId),
     /// The first prompt of a run.
     Prompt(RunId),
+    /// The [`RunOptions`](crate::RunOptions) of a run and of those that follow it, as JSON.
+    Options(RunId),
     /// The text of a prompt or steer that is delivered to a run.
     Message(CommandId),
     /// An [`Answer`](crate::Answer) as JSON.

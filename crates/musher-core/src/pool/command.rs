@@ -1,7 +1,8 @@
 //! What people and programs may ask of the pool; each command may be refused.
 
 use crate::{
-    AgentName, Answer, AskId, CommandId, PastRun, RunId, RunRef, SessionChange, ShownAsk, StoryId,
+    AgentName, Answer, AskId, CommandId, PastRun, RunId, RunOptions, RunRef, SessionChange,
+    ShownAsk, StoryId, Variables,
 };
 
 /// A wish about stories or runs.
@@ -12,11 +13,13 @@ pub enum PoolCommand {
         id: Option<StoryId>,
         title: String,
         text: String,
+        context: Variables,
     },
     EditStory {
         story: StoryId,
         title: Option<String>,
         text: Option<String>,
+        context: Option<Variables>,
     },
     /// The story is done.
     FinishStory {
@@ -41,6 +44,7 @@ pub enum PoolCommand {
         model: Option<String>,
         /// What to do; else the story says it.
         prompt: Option<String>,
+        options: RunOptions,
     },
     /// An ended run is gone on with in a new run that resumes its session.
     Prompt {

@@ -65,16 +65,20 @@ fn obey(
         return Ok(CommandReply::Offered);
     }
     match command {
-        PoolCommand::AddStory { id, title, text } => stories::add(draft, id, &title, text),
-        PoolCommand::EditStory { story, title, text } => stories::edit(draft, story, title, text),
+        PoolCommand::AddStory { id, title, text, context } => {
+            stories::add(draft, id, &title, text, &context)
+        }
+        PoolCommand::EditStory { story, title, text, context } => {
+            stories::edit(draft, story, title, text, context)
+        }
         PoolCommand::FinishStory { story } => stories::finish(draft, story),
         PoolCommand::ReopenStory { story } => stories::reopen(draft, story),
         PoolCommand::ArchiveStory { story } => stories::archive(draft, story),
         PoolCommand::MergeStory { story, branch, with_secrets } => {
             stories::merge(draft, id, story, branch, with_secrets)
         }
-        PoolCommand::StartRun { story, agent, model, prompt } => {
-            starts::start(draft, id, starts::WantedStart { story, agent, model, prompt })
+        PoolCommand::StartRun { story, agent, model, prompt, options } => {
+            starts::start(draft, id, starts::WantedStart { story, agent, model, prompt, options })
         }
         PoolCommand::Prompt { run, text } => talk::prompt(draft, id, run, text),
         PoolCommand::Steer { run, text } => talk::steer(draft, id, run, text),

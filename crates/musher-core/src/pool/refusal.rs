@@ -263,10 +263,9 @@ impl Refusal {
                 SessionChange::Model { .. } => {
                     format!("stop run {run}, and start one with that model (--model)")
                 }
-                SessionChange::Mode { .. } => format!(
-                    "stop run {run}, set `permission_mode` of its agent in the project file, and \
-                     resume it"
-                ),
+                SessionChange::Mode { .. } => {
+                    format!("stop run {run}, and start one with that mode (--mode)")
+                }
             },
         }
     }

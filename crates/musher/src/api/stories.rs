@@ -71,7 +71,11 @@ pub(super) async fn story(
     let wanted = story.clone();
     let found = api.view(move |views| views.story(&wanted)).await?;
     let found = found.ok_or(Refusal::NoSuchStory { story })?;
-    Ok(Json(ApiStoryWhole { story: story_now(found.story, &api), text: found.text }))
+    Ok(Json(ApiStoryWhole {
+        story: story_now(found.story, &api),
+        text: found.text,
+        context: found.context,
+    }))
 }
 
 /// The story with what the journal does not know: what its newest run has changed, and whether that would merge.

@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 use anstyle::AnsiColor;
 use clap::Args;
 use musher_core::pool::CommandReply;
-use musher_core::{Actor, AgentName, CommandId, Outcome, RunId, ShownAsk, StoryId, Usd, Via, Who};
+use musher_core::{
+    Actor, AgentName, CommandId, Outcome, RunId, RunOptions, ShownAsk, StoryId, Usd, Variables,
+    Via, Who,
+};
 use uuid::Uuid;
 
 use super::asking::STRAY_INPUT_WINDOW;
@@ -99,7 +102,12 @@ struct Show {
 impl Show {
     async fn play(&mut self, stays: bool) -> Result<CliExit, CliError> {
         for (title, agent, colour) in STORIES {
-            let add = Wish::AddStory { id: None, title: (*title).into(), text: String::new() };
+            let add = Wish::AddStory {
+                id: None,
+                title: (*title).into(),
+                text: String::new(),
+                context: Variables::new(),
+            };
             let CommandReply::Story(story) = self.wish(add).await? else { return Err(odd()) };
             let name: AgentName =
                 agent.parse().map_err(|error| CliError::user(format!("{error}")))?;
@@ -108,6 +116,7 @@ impl Show {
                 agent: Some(name),
                 model: None,
                 prompt: None,
+                options: RunOptions::default(),
             };
             let CommandReply::Run(run) = self.wish(start).await? else { return Err(odd()) };
             out::line(&format!("  {story}  {title:<26} {run} by {agent}"))?;

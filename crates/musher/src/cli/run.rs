@@ -8,13 +8,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use musher_core::{Rule, SessionId, ToolRules, Usd};
+use musher_core::{SessionId, ToolRules, Usd};
 use musher_runtime::{
     AskPolicy, Containment, Environment, Host, ProjectFile, ProjectTrust, ResumeFrom, RunLimits,
-    SessionSpec, Snapshot, Sweep,
+    SessionSpec, Snapshot, Sweep, SystemPrompt,
 };
 
 use super::render::{JsonRenderer, People, View};
+use super::run_options::RunOptionArgs;
 use super::{CliError, CliExit, terminal};
 use crate::config::trust::AcceptedFiles;
 use crate::home;
@@ -50,9 +51,6 @@ pub(crate) struct RunArgs {
     /// The wire format, for runtimes that speak to a model themselves and know several, such as `chat`.
     #[arg(long, value_name = "NAME")]
     wire: Option<String>,
-    /// The agent's own permission mode, in its own words.
-    #[arg(long, value_name = "MODE")]
-    permission_mode: Option<String>,
     /// Continue an earlier session.
     #[arg(long, value_name = "SESSION")]
     resume: Option<String>,
@@ -77,15 +75,8 @@ pub(crate) struct RunArgs {
     /// Deny approvals and questions that wait for longer than this.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     ask_deadline: Option<Duration>,
-    /// Let the agent use a tool without asking, such as `edit(src/**)` or `execute(git *)`.
-    #[arg(long, value_name = "RULE")]
-    allow: Vec<Rule>,
-    /// Ask before the agent uses a tool.
-    #[arg(long, value_name = "RULE")]
-    ask: Vec<Rule>,
-    /// Never let the agent use a tool.
-    #[arg(long, value_name = "RULE")]
-    deny: Vec<Rule>,
+    #[command(flatten)]
+    options: RunOptionArgs,
     /// Trust the folder's own settings, such as hooks and tool servers.
     #[arg(long)]
     trust_files: bool,
@@ -100,7 +91,16 @@ impl RunArgs {
         let runtime = runtimes::find(&self.runtime, &environment)
             .map_err(|error| CliError::hinted(error.to_string(), error.hint()))?;
         let attended = !self.json && terminal::can_ask() && !self.reads_stdin();
-        let prompt = prompt::read(self.prompt.clone(), self.file.as_deref())?;
+        let options = self.options.read()?;
+        let prompt = prompt::read(self.prompt.clone(), self.file.as_deref(), &options.set)?;
+        if options.effort.is_some()
+            && !runtimes::MODELS.iter().any(|(name, _)| *name == self.runtime)
+        {
+            return Err(CliError::hinted(
+                format!("the runtime `{}` takes no --effort", self.runtime),
+                "leave it out, or use a runtime that speaks to a model itself",
+            ));
+        }
         let sessions = runtimes::sessions(&environment);
         let project = self.project(runtime.project_files(), &environment);
         let mut spec = SessionSpec::new(prompt.clone(), self.cwd.clone(), environment);
@@ -110,9 +110,10 @@ impl RunArgs {
         spec.model = self.model;
         spec.model_options.wire = self.wire;
         spec.program = self.program.map(absolute);
-        spec.permission_mode = self.permission_mode;
-        spec.rules =
-            ToolRules { allow: self.allow, ask: self.ask, deny: self.deny, ..ToolRules::default() };
+        spec.rules = options.rules(&ToolRules::default());
+        spec.permission_mode = options.mode;
+        spec.model_options.effort = options.effort;
+        spec.system_prompt = options.system_prompt.map(SystemPrompt::Append);
         spec.limits = RunLimits {
             max_turns: self.max_turns,
             budget: self.budget,

@@ -2,10 +2,11 @@
 
 use clap::Args;
 use musher_core::{AgentName, StoryId};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::logs;
 use super::place::PlaceArgs;
+use super::run_options::RunOptionArgs;
 use super::{CliError, CliExit, receipt, words};
 use musher_client::api::ApiReceipt;
 
@@ -21,6 +22,8 @@ pub(crate) struct StartArgs {
     /// Use another model than the agent's own.
     #[arg(short, long)]
     model: Option<String>,
+    #[command(flatten)]
+    options: RunOptionArgs,
     /// Follow the run until it ends.
     #[arg(short, long)]
     follow: bool,
@@ -32,7 +35,7 @@ impl StartArgs {
     pub(crate) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let prompt = self.prompt.map(|text| words::read("prompt", Some(text), None)).transpose()?;
-        let mut body = Map::new();
+        let mut body = self.options.fields()?;
         let mut put = |name: &str, value: Option<String>| {
             if let Some(value) = value {
                 body.insert(name.into(), value.into());

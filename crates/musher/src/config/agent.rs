@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::model::ModelChoice;
 use super::template::{self, Template, TemplateError};
-use musher_core::{AgentName, ToolRules};
+use musher_core::{AgentName, ToolRules, Variables};
 use musher_runtime::{AskPolicy, RunLimits, SystemPrompt};
 
 /// One agent, with every default filled in.
@@ -59,6 +59,8 @@ pub struct TemplateContext<'a> {
     pub worktree: &'a str,
     pub branch: &'a str,
     pub base_branch: &'a str,
+    /// What the story and the start say.
+    pub set: &'a Variables,
 }
 
 /// The story as a template sees it.
@@ -109,6 +111,11 @@ impl AgentConfig {
             continue_prompt: fill("continue_prompt", &self.continue_prompt)?,
             args: self.args.iter().map(|arg| fill("args", arg)).collect::<Result<_, _>>()?,
         })
+    }
+
+    /// Whether everything that has blanks can be filled in with these variables of a story and a start.
+    pub fn try_out(&self, set: &Variables) -> Result<(), TemplateError> {
+        self.render(&template::sample(set)).map(|_| ())
     }
 
     /// The program to run: a bare name is looked up on `PATH`, a path starts at the repository.

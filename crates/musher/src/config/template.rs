@@ -1,10 +1,11 @@
 //! Prompts with blanks: a small part of Jinja, checked when the file is read.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use minijinja::machinery::{Token, tokenize};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, filters, syntax::SyntaxConfig};
-use musher_core::AgentName;
+use musher_core::{AgentName, Variables};
 
 use super::agent::TemplateContext;
 use super::nearest;
@@ -22,7 +23,10 @@ committed for you at the end. When you are done, say in a few sentences what you
 /// What an agent is told when it goes on with an earlier session and nothing else is said.
 pub const DEFAULT_CONTINUE_PROMPT: &str = "Continue where you left off.";
 
-/// Every name that a template may use.
+/// What the names begin with that a story or a start gives values to.
+const OWN: &str = "set";
+
+/// Every name that a template may use, beside those that a story or a start gives values to.
 pub(super) const VARIABLES: &[&str] = &[
     "story.id",
     "story.title",
@@ -92,9 +96,9 @@ pub(super) struct TemplateFault {
 impl Template {
     /// Checks a text for the grammar and for names that there are not.
     pub(super) fn check(text: &str) -> Result<Self, Vec<TemplateFault>> {
-        let mut faults = scan(text);
+        let Scan { mut faults, own, .. } = scan(text, VARIABLES);
         if faults.is_empty() {
-            faults.extend(try_out(text));
+            faults.extend(try_out(text, &own));
         }
         match faults.is_empty() {
             true => Ok(Self { text: text.to_owned() }),
@@ -114,20 +118,50 @@ impl Template {
 
     /// Fills in the blanks, or says on which line and why not.
     pub(super) fn render(&self, values: &Value) -> Result<String, (usize, String)> {
-        fill(&self.text, values).map_err(|error| (error.line().unwrap_or(1), in_words(&error)))
+        fill(&self.text, values).map_err(|error| {
+            let is_undefined = error.kind() == minijinja::ErrorKind::UndefinedError;
+            let missing = is_undefined.then(|| missing(&self.text, values)).flatten();
+            (error.line().unwrap_or(1), missing.unwrap_or_else(|| in_words(&error)))
+        })
     }
+}
+
+/// Fills in a text in which only the given variables may stand; the error says what is wrong with it.
+pub fn fill_in(text: &str, set: &Variables) -> Result<String, String> {
+    let values = minijinja::context! { set => set };
+    let Scan { faults, .. } = scan(text, &[]);
+    if let Some(TemplateFault { wrong: Wrong { message, fix }, .. }) = faults.into_iter().next() {
+        return Err(fix.map_or(message.clone(), |fix| format!("{message}; {fix}")));
+    }
+    let said = Template::built_in(text).render(&values);
+    said.map_err(|(line, cause)| format!("line {line} cannot be filled in: {cause}"))
+}
+
+/// The first variable of a template that has no value, in words, with the one that was likely meant.
+fn missing(text: &str, values: &Value) -> Option<String> {
+    let set = values.get_attr(OWN).ok()?;
+    let given = |name: &str| set.get_attr(name).is_ok_and(|value| !value.is_undefined());
+    let own = scan(text, VARIABLES).own;
+    let name = own.iter().find(|name| !given(name))?;
+    let known: Vec<String> = set.try_iter().ok()?.map(|key| key.to_string()).collect();
+    let instead = match nearest(name, known.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{OWN}.{near}`?"),
+        None => format!("give it with --set {name}=VALUE, or in the story's context"),
+    };
+    Some(format!("there is no variable `{OWN}.{name}`; {instead}"))
 }
 
 /// What a template sees.
 pub(super) fn values(context: &TemplateContext<'_>, agent: [&str; 3]) -> Value {
     let [name, role, model] = agent;
-    let TemplateContext { story, worktree, branch, base_branch } = *context;
+    let TemplateContext { story, worktree, branch, base_branch, set } = *context;
     minijinja::context! {
         story => minijinja::context! { id => story.id, title => story.title, text => story.text },
         worktree => worktree,
         branch => branch,
         base_branch => base_branch,
         agent => minijinja::context! { name => name, role => role, model => model },
+        set => set,
     }
 }
 
@@ -155,16 +189,23 @@ fn in_words(error: &minijinja::Error) -> String {
     }
 }
 
-/// Fills in sample values, which finds what no scan of words can.
-fn try_out(text: &str) -> Option<TemplateFault> {
+/// Sample values, with these of a story's or a start's own.
+pub(super) fn sample(set: &Variables) -> TemplateContext<'_> {
     let story =
         super::TemplateStory { id: "sample-1", title: "A sample", text: "What is to be done." };
-    let sample = TemplateContext {
+    TemplateContext {
         story,
         worktree: "/sample",
         branch: "musher/sample-1/1",
         base_branch: "main",
-    };
+        set,
+    }
+}
+
+/// Fills in sample values, which finds what no scan of words can.
+fn try_out(text: &str, own: &BTreeSet<String>) -> Option<TemplateFault> {
+    let set = own.iter().map(|name| (name.clone(), "a value".to_owned())).collect();
+    let sample = sample(&set);
     let error = fill(text, &values(&sample, ["sample", "coder", "model"])).err()?;
     let line = error.line().unwrap_or(1);
     let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
@@ -175,9 +216,9 @@ fn try_out(text: &str) -> Option<TemplateFault> {
     Some(TemplateFault { span: start + blank..start + rest.len(), wrong })
 }
 
-/// Goes through the words of every tag.
-fn scan(text: &str) -> Vec<TemplateFault> {
-    let mut scan = Scan::default();
+/// Goes through the words of every tag, in which these names may stand.
+fn scan<'t>(text: &'t str, names: &'static [&'static str]) -> Scan<'t> {
+    let mut scan = Scan { names, ..Scan::default() };
     for token in tokenize(text, false, SyntaxConfig::default()) {
         match token {
             Ok((token, span)) => {
@@ -191,11 +232,14 @@ fn scan(text: &str) -> Vec<TemplateFault> {
             break;
         }
     }
-    scan.faults
+    scan
 }
 
 #[derive(Debug, Default)]
 struct Scan<'t> {
+    names: &'static [&'static str],
+    /// The names that a story or a start must give values to, without what they begin with.
+    own: BTreeSet<String>,
     /// The words of the tag that is open.
     tag: Vec<(Token<'t>, Range<usize>)>,
     branches: usize,
@@ -312,10 +356,16 @@ impl<'t> Scan<'t> {
         if matches!(rest.get(used), Some((Token::ParenOpen, _))) {
             let wrong = Wrong::new(format!("templates have no function `{}`", shown(&name)));
             self.fault(span, wrong);
-        } else if !VARIABLES.contains(&name.as_str()) {
-            let fix = match nearest(&name, VARIABLES.iter().copied()) {
+        } else if let Some(own) = name.strip_prefix("set.").filter(|own| !own.contains('.')) {
+            let has_default =
+                matches!(&rest[used..], [(Token::Pipe, _), (Token::Ident("default"), _), ..]);
+            if !has_default {
+                self.own.insert(own.to_owned());
+            }
+        } else if !self.names.contains(&name.as_str()) {
+            let fix = match nearest(&name, self.names.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are {}", VARIABLES.join(", ")),
+                None => format!("there are {}", [self.names, &["set.NAME"]].concat().join(", ")),
             };
             let wrong = Wrong::new(format!("there is no variable `{}`", shown(&name)));
             self.fault(span, wrong.with_fix(fix));

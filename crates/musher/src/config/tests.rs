@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use musher_core::{AskDecision, Usd};
+use musher_core::{AskDecision, Usd, Variables};
 use musher_runtime::{AskPolicy, KeySource, SystemPrompt};
 
 use super::*;
@@ -87,6 +87,7 @@ const CONTEXT: TemplateContext<'static> = TemplateContext {
     worktree: "/w",
     branch: "musher/s-1/1",
     base_branch: "main",
+    set: &Variables::new(),
 };
 
 /// A repository with this project file.

@@ -89,7 +89,9 @@ pub(super) fn text_key(key: &TextKey) -> String {
     match key {
         TextKey::StoryTitle(story) => format!("story_title:{story}"),
         TextKey::StoryText(story) => format!("story_text:{story}"),
+        TextKey::StoryContext(story) => format!("story_context:{story}"),
         TextKey::Prompt(run) => format!("prompt:{run}"),
+        TextKey::Options(run) => format!("options:{run}"),
         TextKey::Message(command) => format!("message:{command}"),
         TextKey::Answer(command) => format!("answer:{command}"),
     }

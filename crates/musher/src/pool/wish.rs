@@ -2,7 +2,8 @@
 
 use musher_core::pool::{PoolCommand, Refusal, State};
 use musher_core::{
-    AgentName, Answer, AskId, CommandId, PastRun, RunId, RunRef, SessionChange, ShownAsk, StoryId,
+    AgentName, Answer, AskId, CommandId, PastRun, RunId, RunOptions, RunRef, SessionChange,
+    ShownAsk, StoryId, Variables,
 };
 
 use crate::journal::{JournalBatch, JournalError, PastAsk};
@@ -39,11 +40,13 @@ pub enum Wish {
         id: Option<StoryId>,
         title: String,
         text: String,
+        context: Variables,
     },
     EditStory {
         story: StoryId,
         title: Option<String>,
         text: Option<String>,
+        context: Option<Variables>,
     },
     FinishStory {
         story: StoryId,
@@ -64,6 +67,7 @@ pub enum Wish {
         agent: Option<AgentName>,
         model: Option<String>,
         prompt: Option<String>,
+        options: RunOptions,
     },
     Prompt {
         run: RunName,
@@ -166,16 +170,20 @@ pub(super) fn resolve(
 ) -> Result<PoolCommand, Unresolved> {
     let find = Finder { state, journal };
     Ok(match wish {
-        Wish::AddStory { id, title, text } => PoolCommand::AddStory { id, title, text },
-        Wish::EditStory { story, title, text } => PoolCommand::EditStory { story, title, text },
+        Wish::AddStory { id, title, text, context } => {
+            PoolCommand::AddStory { id, title, text, context }
+        }
+        Wish::EditStory { story, title, text, context } => {
+            PoolCommand::EditStory { story, title, text, context }
+        }
         Wish::FinishStory { story } => PoolCommand::FinishStory { story },
         Wish::ReopenStory { story } => PoolCommand::ReopenStory { story },
         Wish::ArchiveStory { story } => PoolCommand::ArchiveStory { story },
         Wish::MergeStory { story, branch, with_secrets } => {
             PoolCommand::MergeStory { story, branch, with_secrets }
         }
-        Wish::StartRun { story, agent, model, prompt } => {
-            PoolCommand::StartRun { story, agent, model, prompt }
+        Wish::StartRun { story, agent, model, prompt, options } => {
+            PoolCommand::StartRun { story, agent, model, prompt, options }
         }
         Wish::Prompt { run, text } => PoolCommand::Prompt { run: find.run(run)?, text },
         Wish::Steer { run, text } => PoolCommand::Steer { run: find.run(run)?.id(), text },

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use musher_core::pool::{Assignment, TextKey};
 use musher_core::{
-    AskDecision, BranchRef, ErrorClass, ErrorInfo, FirstPrompt, Lineage, RunId, RunPlan, SessionId,
-    SessionOpening, StoryId, ToolRules, Usd,
+    AskDecision, BranchRef, ErrorClass, ErrorInfo, FirstPrompt, Lineage, RunId, RunOptions,
+    RunPlan, SessionId, SessionOpening, StoryId, ToolRules, Usd, Variables,
 };
 use musher_runtime::{AskPolicy, KeySource, SystemPrompt, control_group, find_program};
+use serde::de::DeserializeOwned;
 
 use super::SupervisorContext;
 use crate::config::trust::AcceptedFiles;
@@ -72,6 +73,9 @@ impl SupervisorContext {
         let agent = seat(&project, plan)?;
         let told = self.story(&plan.story)?;
         let (branch, base) = (branch.to_string(), self.base.to_string());
+        let options = self.options(*run)?;
+        let mut set = self.context(&plan.story)?;
+        set.extend(options.set.clone());
         let rendered = agent
             .render(&config::TemplateContext {
                 story: config::TemplateStory {
@@ -82,6 +86,7 @@ impl SupervisorContext {
                 worktree: &worktree.to_string_lossy(),
                 branch: &branch,
                 base_branch: &base,
+                set: &set,
             })
             .map_err(|error| config_error(error.to_string()))?;
         let unsaid = self.unsaid(&plan.kind)?;
@@ -122,14 +127,14 @@ impl SupervisorContext {
             pending: [unsaid.pending, self.offered(pending)?].concat(),
             cwd: worktree,
             model,
-            model_options: model_options(agent, self.git.root()),
-            system_prompt: rendered.system_prompt.map(|words| match words {
-                SystemPrompt::Append(text) => SystemWords::Append(text),
-                SystemPrompt::Replace(text) => SystemWords::Replace(text),
-            }),
-            rules: self.rules(agent),
+            model_options: ModelSpec {
+                effort: options.effort.clone().or_else(|| agent.model_choice.effort.clone()),
+                ..model_options(agent, self.git.root())
+            },
+            system_prompt: instructions(rendered.system_prompt, options.system_prompt.clone()),
+            rules: self.rules(agent, &options),
             files,
-            permission_mode: agent.permission_mode.clone(),
+            permission_mode: options.mode.clone().or_else(|| agent.permission_mode.clone()),
             bounds: bounds(agent, *budget),
             resume: resume.map(|(session, fork, turn)| Resuming {
                 session_dir: plan.kind.of().and_then(|of| self.kept(of, &session)),
@@ -196,14 +201,27 @@ impl SupervisorContext {
         spec.resume?.session_dir
     }
 
-    /// The agent's rules, with what a person granted it since. A file of grants with a mistake in it grants nothing.
-    fn rules(&self, agent: &AgentConfig) -> ToolRules {
+    /// The agent's rules with those of the run, and what a person granted the agent since. A file of grants with a mistake
+    /// in it grants nothing.
+    fn rules(&self, agent: &AgentConfig, options: &RunOptions) -> ToolRules {
         let granted = self.settings.local().read().map(|local| local.granted(&agent.name));
         let granted = granted.unwrap_or_else(|error| {
             tracing::warn!(agent = %agent.name, cause = %error, "saved permissions cannot be read; none is given");
             Default::default()
         });
-        ToolRules { granted, ..agent.rules.clone() }
+        ToolRules { granted, ..options.rules(&agent.rules) }
+    }
+
+    /// What the run was started with, or one that it follows.
+    fn options(&self, run: RunId) -> Result<RunOptions, ErrorInfo> {
+        let kept = self.views.options(run).map_err(|error| broken(&error))?;
+        kept.map_or_else(|| Ok(RunOptions::default()), |kept| unwritten("options", &kept))
+    }
+
+    /// The variables of a story.
+    fn context(&self, story: &StoryId) -> Result<Variables, ErrorInfo> {
+        let kept = self.text(&TextKey::StoryContext(story.clone()))?;
+        kept.map_or_else(|| Ok(Variables::new()), |kept| unwritten("context", &kept))
     }
 
     fn story(&self, story: &StoryId) -> Result<Told, ErrorInfo> {
@@ -232,6 +250,27 @@ fn seat<'a>(project: &'a ProjectConfig, plan: &RunPlan) -> Result<&'a AgentConfi
 struct Told {
     title: String,
     text: String,
+}
+
+/// Reads what the pool has written as JSON.
+fn unwritten<T: DeserializeOwned>(what: &str, kept: &str) -> Result<T, ErrorInfo> {
+    serde_json::from_str(kept).map_err(|error| {
+        let message = format!("the {what} in the journal cannot be read: {error}");
+        ErrorInfo::new(ErrorClass::Internal, message)
+    })
+}
+
+/// The agent's instructions with those of the run after them.
+fn instructions(agent: Option<SystemPrompt>, own: Option<String>) -> Option<SystemWords> {
+    let with = |text: String| match &own {
+        Some(own) => format!("{text}\n\n{own}"),
+        None => text,
+    };
+    match agent {
+        Some(SystemPrompt::Append(text)) => Some(SystemWords::Append(with(text))),
+        Some(SystemPrompt::Replace(text)) => Some(SystemWords::Replace(with(text))),
+        None => own.map(SystemWords::Append),
+    }
 }
 
 fn broken(error: &JournalError) -> ErrorInfo {

@@ -34,6 +34,44 @@ fn a_prompt_comes_from_the_argument_a_file_or_standard_input() {
 }
 
 #[test]
+fn with_variables_the_prompt_is_a_template_and_without_them_it_is_said_as_it_is() {
+    let place = Place::new();
+    let script = place.script(ECHO);
+    let base = ["run", "--runtime", "script", "--program", &script];
+    let run = |more: &[&str]| place.run(&[&base[..], more].concat());
+    let ran = run(&["--set", "ticket=T-42", "Fix {{ set.ticket }}."]);
+    assert!(ran.out.contains("You said: Fix T-42."), "{ran:?}");
+    let ran = run(&["Write {{ set.ticket }}."]);
+    assert!(ran.out.contains("You said: Write {{ set.ticket }}."), "{ran:?}");
+    for (prompt, part) in [
+        ("{{ set.tikcet }}", "did you mean `set.ticket`?"),
+        ("{{ story.title }}", "there is no variable `story.title`"),
+        ("{{ set.ticket", "cannot be filled in"),
+    ] {
+        let ran = run(&["--set", "ticket=1", prompt]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.err.contains(part), "{prompt}: {}", ran.err);
+    }
+    let ran = run(&["--effort", "high", "Go."]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("`script` takes no --effort"), "{}", ran.err);
+}
+
+#[test]
+fn instructions_of_a_run_reach_the_agents_program() {
+    let place = Place::new();
+    let program = place.program("head -n 1 > \"$HOME/first\"; exit 1");
+    let words = place.home.path().join("words.md");
+    std::fs::write(&words, "From a file.").unwrap();
+    let file = format!("@{}", words.display());
+    for (given, said) in [("Be brief.", "Be brief."), (file.as_str(), "From a file.")] {
+        place.run(&["run", "--program", &program, "--system-prompt", given, "Go."]);
+        let first = std::fs::read_to_string(place.home.path().join("first")).unwrap();
+        assert!(first.contains(said), "{first}");
+    }
+}
+
+#[test]
 fn a_prompt_of_a_megabyte_is_taken_and_one_with_a_nul_is_refused() {
     let place = Place::new();
     let script = place.script(ECHO);

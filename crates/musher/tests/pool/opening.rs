@@ -232,7 +232,12 @@ fn a_journal_that_lost_its_end_is_noticed_by_its_mark_and_gives_no_number_again(
     let mut rig = home.begin();
     rig.add_story("one");
     let early = (fs::read(home.journal()).unwrap(), fs::read(home.log()).unwrap());
-    let counted = || Wish::AddStory { id: None, title: "Counted".into(), text: "x".into() };
+    let counted = || Wish::AddStory {
+        id: None,
+        title: "Counted".into(),
+        text: "x".into(),
+        context: Default::default(),
+    };
     assert_eq!(rig.reply(counted()), Ok(CommandReply::Story(story("s1"))));
     rig.end();
     let before = home.open();

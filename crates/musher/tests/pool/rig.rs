@@ -199,12 +199,23 @@ pub(crate) fn command(id: &str) -> CommandId {
 }
 
 pub(crate) fn add(id: &str) -> Wish {
-    Wish::AddStory { id: Some(story(id)), title: format!("Title of {id}"), text: "Text.".into() }
+    Wish::AddStory {
+        id: Some(story(id)),
+        title: format!("Title of {id}"),
+        text: "Text.".into(),
+        context: Default::default(),
+    }
 }
 
 pub(crate) fn start(story: &StoryId, name: &str) -> Wish {
     let agent = Some(agent(name));
-    Wish::StartRun { story: story.clone(), agent, model: None, prompt: None }
+    Wish::StartRun {
+        story: story.clone(),
+        agent,
+        model: None,
+        prompt: None,
+        options: Default::default(),
+    }
 }
 
 pub(crate) fn prompt(run: RunId, text: &str) -> Wish {

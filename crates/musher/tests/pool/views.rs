@@ -231,6 +231,7 @@ fn the_texts_of_people_are_beside_the_facts_and_never_in_them() {
         agent: None,
         model: None,
         prompt: Some("A secret plan.".into()),
+        options: Default::default(),
     };
     let Ok(CommandReply::Run(run)) = rig.reply(wish) else { panic!() };
     let text = |key: TextKey| views.text(&key).unwrap();

@@ -167,7 +167,12 @@ impl World {
                 self.stories += 1;
                 add(&format!("story-{}", self.stories))
             }
-            2 => Wish::EditStory { story: subject, title: Some("New".into()), text: None },
+            2 => Wish::EditStory {
+                story: subject,
+                title: Some("New".into()),
+                text: None,
+                context: None,
+            },
             3 => Wish::FinishStory { story: subject },
             4 => Wish::ReopenStory { story: subject },
             5 => Wish::ArchiveStory { story: subject },

@@ -33,6 +33,7 @@ mod memory;
 mod merges;
 mod models;
 mod money;
+mod options;
 mod ports;
 mod project_files;
 mod queued;

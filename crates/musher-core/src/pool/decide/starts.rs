@@ -4,8 +4,8 @@ use super::draft::Draft;
 use super::{restarts, stories, texts};
 use crate::pool::{CommandReply, Fact, Pair, Refusal, Seat, Slot, Team, TextKey};
 use crate::{
-    AgentName, CommandId, FirstPrompt, PastRun, RunId, RunKind, RunLine, RunPhase, RunPlan, RunRef,
-    SessionId, SlotId, StoryId,
+    AgentName, CommandId, FirstPrompt, PastRun, RunId, RunKind, RunLine, RunOptions, RunPhase,
+    RunPlan, RunRef, SessionId, SlotId, StoryId,
 };
 
 /// What a start asks for.
@@ -14,6 +14,7 @@ pub(super) struct WantedStart {
     pub(super) agent: Option<AgentName>,
     pub(super) model: Option<String>,
     pub(super) prompt: Option<String>,
+    pub(super) options: RunOptions,
 }
 
 pub(super) fn start(
@@ -21,7 +22,7 @@ pub(super) fn start(
     command: &CommandId,
     wanted: WantedStart,
 ) -> Result<CommandReply, Refusal> {
-    let WantedStart { story, agent, model, prompt } = wanted;
+    let WantedStart { story, agent, model, prompt, options } = wanted;
     stories::takes_runs(draft.base, &story)?;
     let seat = match agent {
         Some(agent) => seat(draft.team, &agent)?,
@@ -32,12 +33,17 @@ pub(super) fn start(
         None => seat.model.clone(),
     };
     let prompt = prompt.map(texts::prompt).transpose()?;
+    let options = texts::options(options)?;
     let pair = Pair { story, agent: seat.name.clone() };
     alone(draft, &pair)?;
     let words = if prompt.is_some() { FirstPrompt::Own } else { FirstPrompt::Story };
     let Pair { story, agent } = pair;
     let (kind, line, slot) = (RunKind::Fresh, RunLine::Main, None);
     let plan = RunPlan { story, agent, model, kind, line, words, slot };
+    if let Some(options) = options {
+        let run = draft.next_run();
+        draft.keep_text(TextKey::Options(run), options);
+    }
     Ok(queue(draft, command, plan, prompt))
 }
 

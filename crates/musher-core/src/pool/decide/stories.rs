@@ -6,16 +6,18 @@ use crate::pool::{
     Action, CommandReply, Fact, PendingMerge, Refusal, SecretPlace, SecretScan, Slot,
     SlotCondition, State, TextKey,
 };
-use crate::{BranchRef, CommandId, RunId, Story, StoryId, StoryState};
+use crate::{BranchRef, CommandId, RunId, Story, StoryId, StoryState, Variables};
 
 pub(super) fn add(
     draft: &mut Draft<'_>,
     id: Option<StoryId>,
     title: &str,
     text: String,
+    context: &Variables,
 ) -> Result<CommandReply, Refusal> {
     let title = texts::title(title)?;
     let text = texts::text("text", text)?;
+    let context = if context.is_empty() { None } else { Some(texts::context(context)?) };
     let story = match id {
         // A person who types it could not say which is meant.
         Some(story) if RunId::parse(story.as_str()).is_ok() => {
@@ -28,6 +30,9 @@ pub(super) fn add(
     };
     draft.keep_text(TextKey::StoryTitle(story.clone()), title);
     draft.keep_text(TextKey::StoryText(story.clone()), text);
+    if let Some(context) = context {
+        draft.keep_text(TextKey::StoryContext(story.clone()), context);
+    }
     draft.put(Fact::StoryAdded { story: story.clone() });
     Ok(CommandReply::Story(story))
 }
@@ -37,11 +42,13 @@ pub(super) fn edit(
     story: StoryId,
     title: Option<String>,
     text: Option<String>,
+    context: Option<Variables>,
 ) -> Result<CommandReply, Refusal> {
     find(draft.base, &story)?;
     let title = title.map(|title| texts::title(&title)).transpose()?;
     let text = text.map(|text| texts::text("text", text)).transpose()?;
-    if title.is_none() && text.is_none() {
+    let context = context.map(|context| texts::context(&context)).transpose()?;
+    if title.is_none() && text.is_none() && context.is_none() {
         return Ok(CommandReply::Done);
     }
     if let Some(title) = title {
@@ -49,6 +56,9 @@ pub(super) fn edit(
     }
     if let Some(text) = text {
         draft.keep_text(TextKey::StoryText(story.clone()), text);
+    }
+    if let Some(context) = context {
+        draft.keep_text(TextKey::StoryContext(story.clone()), context);
     }
     draft.put(Fact::StoryEdited { story });
     Ok(CommandReply::Done)

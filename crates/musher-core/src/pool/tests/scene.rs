@@ -80,7 +80,7 @@ impl Scene {
 
     pub(super) fn add_story(&mut self) -> Result<CommandReply, Refusal> {
         let (title, text) = ("Paint the door".into(), "Red.".into());
-        self.reply(PoolCommand::AddStory { id: None, title, text })
+        self.reply(PoolCommand::AddStory { id: None, title, text, context: Default::default() })
     }
 
     pub(super) fn hear(&mut self, run: RunId, seq: u64, what: RunReport) -> PoolDecision {
@@ -161,7 +161,13 @@ pub(super) fn run(n: u64) -> RunId {
 }
 
 pub(super) fn start(on: &str, by: &str) -> PoolCommand {
-    PoolCommand::StartRun { story: story(on), agent: Some(agent(by)), model: None, prompt: None }
+    PoolCommand::StartRun {
+        story: story(on),
+        agent: Some(agent(by)),
+        model: None,
+        prompt: None,
+        options: Default::default(),
+    }
 }
 
 pub(super) fn ended(outcome: Outcome) -> RunReport {

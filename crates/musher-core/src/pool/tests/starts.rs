@@ -1,8 +1,11 @@
 //! Promise 5: one run for a story and an agent, and nothing left of a start that fails.
 
 use super::scene::{Scene, agent, start};
-use crate::pool::{Action, CommandReply, Fact, PoolCommand, PoolInput, Refusal, Slot};
-use crate::{Actor, CommandId, ErrorClass, ErrorInfo, Outcome, RunPhase, SlotId, WorktreeStart};
+use crate::pool::{Action, CommandReply, Fact, PoolCommand, PoolInput, Refusal, Slot, TextKey};
+use crate::{
+    Actor, CommandId, ErrorClass, ErrorInfo, Outcome, RunId, RunOptions, RunPhase, SlotId,
+    WorktreeStart,
+};
 
 #[test]
 fn promise_5_a_thousand_double_starts_give_one_run_and_a_clear_refusal_each() {
@@ -74,6 +77,7 @@ fn a_start_without_an_agent_takes_the_first_of_the_team() {
         agent: None,
         model: Some("big".into()),
         prompt: None,
+        options: Default::default(),
     };
     let Ok(CommandReply::Run(run)) = scene.reply(command) else { panic!() };
     let plan = &scene.state.runs[&run].plan;
@@ -90,7 +94,7 @@ fn a_worktree_is_kept_from_run_to_run_and_recycled_after_the_story_is_archived()
         action,
         Action::Prepare { slot: SlotId(1), start: WorktreeStart::Keep, branch, .. } if branch.n == 1
     )));
-    let second = crate::RunId::minted(2);
+    let second = RunId::minted(2);
     scene.go_live(second);
     scene.end(second, Outcome::Completed);
     let archived = scene.tell(PoolCommand::ArchiveStory { story: super::scene::story("s1") });
@@ -129,4 +133,46 @@ fn an_agent_that_left_the_team_fails_its_waiting_runs_rather_than_let_them_hang(
     };
     assert_eq!(*ended, run);
     assert_eq!(error.message, "agent bob is not in the project file any more");
+}
+
+#[test]
+fn what_a_start_gives_its_run_is_kept_beside_the_facts_and_never_in_them() {
+    let mut scene = Scene::with_story();
+    let with = |options| PoolCommand::StartRun {
+        story: super::scene::story("s1"),
+        agent: None,
+        model: None,
+        prompt: None,
+        options,
+    };
+    let set = |name: &str, value: String| RunOptions {
+        set: [(name.to_owned(), value)].into(),
+        ..RunOptions::default()
+    };
+    let rules = vec!["execute".parse().unwrap(); 257];
+    for bad in [
+        set("2nd", "x".into()),
+        set("a-b", "x".into()),
+        set("", "x".into()),
+        set("a", "\0".into()),
+        set("a", "x".repeat(16 * 1024 + 1)),
+        RunOptions { mode: Some("two words".into()), ..RunOptions::default() },
+        RunOptions { effort: Some(String::new()), ..RunOptions::default() },
+        RunOptions { system_prompt: Some(" ".into()), ..RunOptions::default() },
+        RunOptions { deny: rules, ..RunOptions::default() },
+    ] {
+        assert!(matches!(scene.reply(with(bad)), Err(Refusal::BadText { .. })));
+    }
+    let options = RunOptions {
+        system_prompt: Some("A private rule.".into()),
+        ..set("ticket", "T-42".into())
+    };
+    let decision = scene.tell(with(options.clone()));
+    let [(TextKey::Options(kept_under), kept)] = &decision.texts[..] else {
+        panic!("{decision:?}")
+    };
+    assert_eq!(*kept_under, RunId::minted(1));
+    assert_eq!(serde_json::from_str::<RunOptions>(kept).unwrap(), options);
+    let facts = serde_json::to_string(&decision.facts).unwrap();
+    assert!(!facts.contains("private") && !facts.contains("T-42"), "{facts}");
 }

@@ -7,7 +7,12 @@ use crate::pool::{
 use crate::{BranchRef, Outcome, RunRef, StoryId, StoryState};
 
 fn add(id: Option<&str>, title: &str, text: &str) -> PoolCommand {
-    PoolCommand::AddStory { id: id.map(story), title: title.into(), text: text.into() }
+    PoolCommand::AddStory {
+        id: id.map(story),
+        title: title.into(),
+        text: text.into(),
+        context: Default::default(),
+    }
 }
 
 fn archive(id: &str) -> PoolCommand {
@@ -57,7 +62,13 @@ fn texts_from_people_are_checked_and_titles_trimmed() {
     }
     for (model, prompt) in [(None, Some(" ")), (Some(""), None), (Some("a b"), None)] {
         let (model, prompt) = (model.map(str::to_owned), prompt.map(str::to_owned));
-        let command = PoolCommand::StartRun { story: story("s1"), agent: None, model, prompt };
+        let command = PoolCommand::StartRun {
+            story: story("s1"),
+            agent: None,
+            model,
+            prompt,
+            options: Default::default(),
+        };
         assert_eq!(scene.reply(command).unwrap_err().code(), "bad_text");
     }
 }

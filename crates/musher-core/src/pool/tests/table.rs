@@ -123,8 +123,13 @@ fn inputs(at: At) -> Vec<PoolInput> {
     let ask = || AskId::new("a1");
     let error = || ErrorInfo::new(ErrorClass::Internal, "broken");
     let commands = [
-        PoolCommand::AddStory { id: None, title: text(), text: text() },
-        PoolCommand::EditStory { story: s1(), title: None, text: Some(text()) },
+        PoolCommand::AddStory {
+            id: None,
+            title: text(),
+            text: text(),
+            context: Default::default(),
+        },
+        PoolCommand::EditStory { story: s1(), title: None, text: Some(text()), context: None },
         PoolCommand::FinishStory { story: s1() },
         PoolCommand::ReopenStory { story: s1() },
         PoolCommand::ArchiveStory { story: s1() },

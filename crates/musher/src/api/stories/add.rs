@@ -1,7 +1,7 @@
 //! `POST /stories`: adds a story.
 
 use axum::extract::State;
-use musher_core::StoryId;
+use musher_core::{StoryId, Variables};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -21,6 +21,10 @@ pub(in crate::api) struct AddRequest {
     title: String,
     /// What is wanted, with its acceptance.
     text: Option<String>,
+    /// Values for `set.NAME` in the templates of agents.
+    #[serde(default)]
+    #[schema(value_type = HashMap<String, String>)]
+    context: Variables,
 }
 
 #[utoipa::path(
@@ -37,7 +41,7 @@ pub(in crate::api) async fn add(
     State(api): State<Api>,
     ChangeRequest { body, terms }: ChangeRequest<AddRequest>,
 ) -> Result<CommandReceipt, ProblemReply> {
-    let AddRequest { id, title, text } = body;
+    let AddRequest { id, title, text, context } = body;
     let text = text.unwrap_or_default();
-    api.wish(Wish::AddStory { id, title, text }, terms).await
+    api.wish(Wish::AddStory { id, title, text, context }, terms).await
 }

@@ -1,6 +1,7 @@
-//! `PATCH /stories/{story}`: gives a story another title or text.
+//! `PATCH /stories/{story}`: gives a story another title, text or context.
 
 use axum::extract::State;
+use musher_core::Variables;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -16,6 +17,9 @@ use crate::pool::Wish;
 pub(in crate::api) struct EditRequest {
     title: Option<String>,
     text: Option<String>,
+    /// All values for `set.NAME` in the templates of agents, instead of those before.
+    #[schema(value_type = Option<HashMap<String, String>>)]
+    context: Option<Variables>,
 }
 
 #[utoipa::path(
@@ -23,7 +27,7 @@ pub(in crate::api) struct EditRequest {
     path = "/stories/{story}",
     tag = "stories",
     operation_id = "edit",
-    summary = "Give a story another title or text",
+    summary = "Give a story another title, text or context",
     params(OfStory, CommandHeaders),
     request_body = EditRequest,
     responses((status = 200, body = musher_client::api::ApiReceipt), ProblemReply)
@@ -33,6 +37,6 @@ pub(in crate::api) async fn edit(
     OfStory(story): OfStory,
     ChangeRequest { body, terms }: ChangeRequest<EditRequest>,
 ) -> Result<CommandReceipt, ProblemReply> {
-    let EditRequest { title, text } = body;
-    api.wish(Wish::EditStory { story, title, text }, terms).await
+    let EditRequest { title, text, context } = body;
+    api.wish(Wish::EditStory { story, title, text, context }, terms).await
 }

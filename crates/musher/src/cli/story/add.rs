@@ -7,6 +7,7 @@ use musher_core::StoryId;
 use serde_json::json;
 
 use super::super::place::PlaceArgs;
+use super::super::run_options::{variable, variables};
 use super::super::{CliError, CliExit, receipt, words};
 
 #[derive(Debug, Args)]
@@ -25,6 +26,9 @@ pub(super) struct StoryAddArgs {
     /// Its id; the next free one if left out.
     #[arg(long, value_name = "ID")]
     id: Option<StoryId>,
+    /// A value for `{{ set.KEY }}` in the prompts of agents; may be given several times.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = variable)]
+    context: Vec<(String, String)>,
     #[command(flatten)]
     place: PlaceArgs,
 }
@@ -40,6 +44,10 @@ impl StoryAddArgs {
         let mut body = json!({ "title": self.title, "text": text });
         if let (Some(id), Some(fields)) = (&self.id, body.as_object_mut()) {
             fields.insert("id".into(), json!(id));
+        }
+        let context = variables(self.context)?;
+        if let (false, Some(fields)) = (context.is_empty(), body.as_object_mut()) {
+            fields.insert("context".into(), json!(context));
         }
         let reply = place.client()?.post(&["stories"], &body).await?;
         receipt::told(&place, &reply, "the story is added")

@@ -1,12 +1,13 @@
-//! `musher story edit`: changes a story's title or text.
+//! `musher story edit`: changes a story's title, text or context.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use musher_core::StoryId;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::super::place::PlaceArgs;
+use super::super::run_options::{variable, variables};
 use super::super::{CliError, CliExit, receipt, words};
 
 #[derive(Debug, Args)]
@@ -14,7 +15,7 @@ pub(super) struct StoryEditArgs {
     /// The story's id.
     story: StoryId,
     /// The new title.
-    #[arg(long, required_unless_present_any = ["text", "file"])]
+    #[arg(long, required_unless_present_any = ["text", "file", "context"])]
     title: Option<String>,
     /// The new text; `-` reads it from standard input.
     #[arg(short, long, value_name = "TEXT", conflicts_with = "file")]
@@ -22,6 +23,9 @@ pub(super) struct StoryEditArgs {
     /// Read the new text from a file.
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
+    /// A value for `{{ set.KEY }}` in the prompts of agents; those that are given replace all earlier ones.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = variable)]
+    context: Vec<(String, String)>,
     #[command(flatten)]
     place: PlaceArgs,
 }
@@ -36,6 +40,9 @@ impl StoryEditArgs {
         if self.text.is_some() || self.file.is_some() {
             let text = words::read("text", self.text, self.file.as_deref())?;
             body.insert("text".into(), text.into());
+        }
+        if !self.context.is_empty() {
+            body.insert("context".into(), json!(variables(self.context)?));
         }
         let path = ["stories", self.story.as_str()];
         let reply = place.client()?.patch(&path, &Json::Object(body)).await?;

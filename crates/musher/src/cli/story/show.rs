@@ -42,7 +42,7 @@ impl StoryShowArgs {
     }
 }
 
-fn text(ApiStoryWhole { story, text: words }: &ApiStoryWhole, now: i64) -> String {
+fn text(ApiStoryWhole { story, text: words, context }: &ApiStoryWhole, now: i64) -> String {
     let (state, tone) = state::of_story(story);
     let style = tone.style();
     let title = one_line(story.title.as_deref().unwrap_or("(erased)"), 500);
@@ -54,6 +54,9 @@ fn text(ApiStoryWhole { story, text: words }: &ApiStoryWhole, now: i64) -> Strin
     );
     if let Some(commit) = &story.merged {
         text += &format!(", merged as {}", plain(&commit.chars().take(12).collect::<String>()));
+    }
+    for (name, value) in context {
+        text += &format!("\n  {} = {}", plain(name), one_line(value, 500));
     }
     match words.as_deref().map(plain) {
         Some(words) if !words.trim().is_empty() => text + "\n\n" + words.trim_end(),

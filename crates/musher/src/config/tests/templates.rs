@@ -142,3 +142,32 @@ fn a_value_that_does_not_fit_is_named_with_the_agent_the_key_and_the_line() {
     assert_eq!((error.field, error.line), ("prompt", 2));
     assert!(error.to_string().starts_with("agent coder: line 2 of its prompt"), "{error}");
 }
+
+#[test]
+fn a_storys_own_variables_are_filled_in_and_one_without_a_value_is_named_with_the_nearest() {
+    let project = good(format!(
+        "{LEAST}prompt = 'a {{{{ set.ticket }}}}'\ncontinue_prompt = '{{{{ set.who | default(\"x\") }}}}'\n"
+    ));
+    let agent = &project.agents[0];
+    let render = |names: &[&str]| {
+        let set = names.iter().map(|name| ((*name).to_owned(), "{{ 1 }}".to_owned())).collect();
+        agent.render(&TemplateContext { set: &set, ..CONTEXT })
+    };
+    let rendered = render(&["ticket"]).unwrap();
+    assert_eq!((rendered.prompt.as_str(), rendered.continue_prompt.as_str()), ("a {{ 1 }}", "x"));
+    let said = render(&[]).unwrap_err().to_string();
+    assert!(said.contains("no variable `set.ticket`; give it with --set ticket=VALUE"), "{said}");
+    let said = render(&["tiket", "other"]).unwrap_err().to_string();
+    assert!(
+        said.ends_with("there is no variable `set.ticket`; did you mean `set.tiket`?"),
+        "{said}"
+    );
+    for (prompt, part) in [
+        ("'{{ set }}'", "there is no variable `set`"),
+        ("'{{ set.a.b }}'", "there is no variable `set.a.b`"),
+        ("'{{ sets.a }}'", "there is no variable `sets.a`"),
+    ] {
+        let said = complaints(prompt).join("\n");
+        assert!(said.contains(part), "{prompt}: {said}");
+    }
+}

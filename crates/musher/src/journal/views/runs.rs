@@ -248,6 +248,22 @@ fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<RunView> {
     })
 }
 
+impl Views {
+    /// The options that a run was started with, as they were written, or those of the run that it follows.
+    pub fn options(&self, run: RunId) -> Result<Option<String>, JournalError> {
+        let sql = "WITH RECURSIVE followed (id, of) AS (
+                SELECT id, of FROM runs WHERE id = ?1
+                UNION ALL SELECT runs.id, runs.of FROM runs JOIN followed ON runs.id = followed.of
+            )
+            SELECT body FROM followed JOIN texts ON texts.key = 'options:r' || followed.id
+            ORDER BY followed.id DESC LIMIT 1";
+        self.read(|db| {
+            let mut sql = db.prepare_cached(sql)?;
+            sql.query_row([rows::run_number(run)], |row| row.get(0)).optional()
+        })
+    }
+}
+
 fn prompt(db: &Transaction<'_>, row: &Row<'_>, run: RunId) -> rusqlite::Result<Option<String>> {
     let kept_under = match rows::get_json(row, "words")? {
         FirstPrompt::Own => run,

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, Row, Transaction};
 use serde::{Deserialize, Serialize};
 
 use musher_core::pool::TextKey;
-use musher_core::{AgentName, ErrorInfo, Outcome, RunId, RunPhaseKind, StoryId};
+use musher_core::{AgentName, ErrorInfo, Outcome, RunId, RunPhaseKind, StoryId, Variables};
 
 use super::{Filter, SpentView, spent};
 use crate::journal::{JournalError, Views, lookup, rows};
@@ -71,6 +71,8 @@ pub struct StoryWhole {
     pub story: StoryView,
     /// Absent when it was erased.
     pub text: Option<String>,
+    /// What templates can use as `set.NAME`.
+    pub context: Variables,
 }
 
 /// Which stories are wanted.
@@ -136,7 +138,9 @@ impl Views {
             let found = sql.query_row([story.as_str()], |row| read(db, row)).optional()?;
             let Some(view) = found else { return Ok(None) };
             let text = lookup::text(db, &TextKey::StoryText(story.clone()))?;
-            Ok(Some(StoryWhole { story: view, text }))
+            let context = lookup::text(db, &TextKey::StoryContext(story.clone()))?;
+            let context = context.and_then(|kept| serde_json::from_str(&kept).ok());
+            Ok(Some(StoryWhole { story: view, text, context: context.unwrap_or_default() }))
         })
     }
 }

@@ -23,10 +23,21 @@ async fn live(journal: Journal) -> (PoolHandle, RunId) {
     let limits = PoolLimits { runs: 1, runs_per_agent: 1, runs_per_story: 1, day_usd: None };
     let team = Team { agents: vec![seat], limits };
     let (pool, _thread) = Pool::start(journal, team, || 1, drop).unwrap();
-    let story = Wish::AddStory { id: None, title: "x".into(), text: String::new() };
+    let story = Wish::AddStory {
+        id: None,
+        title: "x".into(),
+        text: String::new(),
+        context: Default::default(),
+    };
     pool.command(story, command("c1"), Actor::POOL, None).await.unwrap();
     let story = "s1".parse().unwrap();
-    let start = Wish::StartRun { story, agent: None, model: None, prompt: None };
+    let start = Wish::StartRun {
+        story,
+        agent: None,
+        model: None,
+        prompt: None,
+        options: Default::default(),
+    };
     pool.command(start, command("c2"), Actor::POOL, None).await.unwrap();
     let run = RunId::minted(1);
     pool.tell(PoolInput::Prepared { run, head: "0".repeat(40) }).await.unwrap();

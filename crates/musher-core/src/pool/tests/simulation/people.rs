@@ -23,7 +23,12 @@ pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Pool
     let text = || "Go on.".to_owned();
     // Nobody can work on nothing, and what waits for a person is looked at first.
     if stories.is_empty() {
-        return Some(PoolCommand::AddStory { id: None, title: text(), text: text() });
+        return Some(PoolCommand::AddStory {
+            id: None,
+            title: text(),
+            text: text(),
+            context: Default::default(),
+        });
     }
     if dice.chance(40)
         && let Some(command) = answer(scene, world, dice)
@@ -37,10 +42,18 @@ pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Pool
         return start(&stories, dice);
     }
     let command = match dice.below(100) {
-        0 => PoolCommand::AddStory { id: None, title: text(), text: text() },
-        1 => {
-            PoolCommand::EditStory { story: dice.pick(&stories)?, title: None, text: Some(text()) }
-        }
+        0 => PoolCommand::AddStory {
+            id: None,
+            title: text(),
+            text: text(),
+            context: Default::default(),
+        },
+        1 => PoolCommand::EditStory {
+            story: dice.pick(&stories)?,
+            title: None,
+            text: Some(text()),
+            context: None,
+        },
         2..4 => PoolCommand::FinishStory { story: dice.pick(&stories)? },
         4..8 => PoolCommand::ReopenStory { story: dice.pick(&stories)? },
         8..10 => PoolCommand::ArchiveStory { story: dice.pick(&stories)? },
@@ -91,6 +104,7 @@ fn start(stories: &[StoryId], dice: &mut Dice) -> Option<PoolCommand> {
         agent: dice.pick(&[Some(agent("ada")), Some(agent("bob")), None])?,
         model: None,
         prompt: dice.chance(50).then(|| "Go on.".to_owned()),
+        options: Default::default(),
     })
 }
 
