@@ -22,7 +22,7 @@ pub use money::{
 pub use project::{
     ApiCounts, ApiDay, ApiLimits, ApiNewToken, ApiProject, ApiToken, ApiTokenScope, ApiTokens,
 };
-pub use run::{ApiQueuedMessage, ApiRun, ApiRunPowers, Runs};
+pub use run::{ApiContextUsed, ApiQueuedMessage, ApiRun, ApiRunPowers, ApiSessionStatus, Runs};
 pub use story::{
     ApiConflict, ApiLatestRun, ApiLineCount, ApiStory, ApiStoryPhase, ApiStoryRuns, ApiStoryWhole,
     Stories,

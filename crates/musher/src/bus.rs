@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use musher_core::{PromptId, RunId};
+use musher_core::{ContextWindow, PromptId, RunId};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{broadcast, watch};
@@ -58,7 +58,21 @@ struct Topic {
     wanted: watch::Sender<bool>,
     note: Option<String>,
     queued: Vec<QueuedPrompt>,
+    status: SessionStatus,
     watch: Option<WatchId>,
+}
+
+/// How the session of a run stands, as its log tells it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionStatus {
+    /// The model that is in use, once the runtime has told it.
+    pub model: Option<String>,
+    /// The agent's own permission mode, once the runtime has told it.
+    pub mode: Option<String>,
+    /// Whether a turn is under way.
+    pub in_turn: bool,
+    /// How much of the model's window is used, if the runtime tells it.
+    pub context: Option<ContextWindow>,
 }
 
 /// A prompt that waits for the end of the turn.
@@ -154,6 +168,16 @@ impl Bus {
         self.topics().topic(run, &folder).queued = queued;
     }
 
+    /// How the session of a live run stands.
+    pub fn status(&self, run: RunId) -> SessionStatus {
+        self.topics().by_run.get(&run).map(|topic| topic.status.clone()).unwrap_or_default()
+    }
+
+    pub fn set_status(&self, run: RunId, status: SessionStatus) {
+        let folder = self.folder(run);
+        self.topics().topic(run, &folder).status = status;
+    }
+
     fn topics(&self) -> MutexGuard<'_, Topics> {
         self.shared.topics()
     }
@@ -182,6 +206,7 @@ impl Topics {
                 wanted: watch::channel(false).0,
                 note: None,
                 queued: Vec::new(),
+                status: SessionStatus::default(),
                 watch,
             }
         })

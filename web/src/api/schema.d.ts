@@ -1126,6 +1126,16 @@ export interface components {
         Conflict: {
             files: string[];
         };
+        /** @description How much of a model's window is used, in tokens. */
+        ContextUsed: {
+            /** Format: int64 */
+            used: number;
+            /**
+             * Format: int64
+             * @description The whole window, if it is known.
+             */
+            window?: number | null;
+        };
         /** @description How much there is at this moment. */
         Counts: {
             /** @description Asks that wait for a person. */
@@ -1622,6 +1632,7 @@ export interface components {
             spent: components["schemas"]["Spent"];
             /** Format: int64 */
             started_at?: number | null;
+            status?: components["schemas"]["SessionStatus"] | null;
             story: string;
             /** @description The title of the story; absent when it was erased. */
             title?: string | null;
@@ -1688,6 +1699,16 @@ export interface components {
             /** @description What the secret goes by, such as its variable. Its value is never told. */
             name: string;
             path: string;
+        };
+        /** @description How the session of a live run stands, as its log tells it. */
+        SessionStatus: {
+            /** @description `running` in a turn, `needs_you` while an ask waits for a person, else `idle`. */
+            activity: string;
+            context?: components["schemas"]["ContextUsed"] | null;
+            /** @description The agent's own permission mode; absent until the runtime tells it. */
+            mode?: string | null;
+            /** @description The model in use, which may have been changed since the start; absent until the runtime tells it. */
+            model?: string | null;
         };
         /**
          * @description What the changes are counted from.

@@ -1,6 +1,6 @@
 //! Runs as the API tells them.
 
-use musher_core::{ErrorInfo, RunPhaseKind};
+use musher_core::{Activity, ErrorInfo, RunPhaseKind};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -89,12 +89,42 @@ pub struct ApiRun {
     /// any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub can: Option<ApiRunPowers>,
+    /// How its session stands at this moment; absent unless it is live.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<ApiSessionStatus>,
 }
 
 impl ApiRun {
     pub fn is_over(&self) -> bool {
         self.phase.is_over()
     }
+}
+
+/// How the session of a live run stands, as its log tells it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = SessionStatus)]
+pub struct ApiSessionStatus {
+    /// `running` in a turn, `needs_you` while an ask waits for a person, else `idle`.
+    #[schema(required, value_type = String)]
+    pub activity: Option<Activity>,
+    /// The model in use, which may have been changed since the start; absent until the runtime tells it.
+    pub model: Option<String>,
+    /// The agent's own permission mode; absent until the runtime tells it.
+    pub mode: Option<String>,
+    /// How much of the model's window is used; absent when the runtime does not tell it.
+    pub context: Option<ApiContextUsed>,
+}
+
+/// How much of a model's window is used, in tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = ContextUsed)]
+pub struct ApiContextUsed {
+    #[schema(required)]
+    pub used: u64,
+    /// The whole window, if it is known.
+    pub window: Option<u64>,
 }
 
 /// What can be asked of the runtime that a run has.

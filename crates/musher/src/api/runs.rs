@@ -25,8 +25,8 @@ mod waits;
 
 use axum::Json;
 use axum::extract::State;
-use musher_client::api::{ApiRun, ApiRunPowers, Runs, word};
-use musher_core::{AgentName, RunId, StoryId};
+use musher_client::api::{ApiContextUsed, ApiRun, ApiRunPowers, ApiSessionStatus, Runs, word};
+use musher_core::{Activity, AgentName, ContextWindow, RunId, RunPhaseKind, StoryId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -34,6 +34,7 @@ use super::Api;
 use super::problem::ProblemReply;
 use super::request::{OfRun, Params};
 use super::usage::spent_now;
+use crate::bus::SessionStatus;
 use crate::journal::{RunView, RunWait, RunsQuery, WhichRuns};
 use crate::settings::capabilities;
 use crate::watch::lines::has_begun;
@@ -86,6 +87,7 @@ pub(super) fn run_now(run: RunView, api: &Api) -> ApiRun {
     let quiet_since = waits::quiet_since(&run, note.as_ref(), api);
     let queued = if is_over { Vec::new() } else { waits::queued(&run, api) };
     let can = if is_over { None } else { powers(&run.agent, api) };
+    let status = status(&run, api);
     ApiRun {
         id: run.id.to_string(),
         story: run.story.into(),
@@ -119,7 +121,23 @@ pub(super) fn run_now(run: RunView, api: &Api) -> ApiRun {
         quiet_since,
         queued,
         can,
+        status,
     }
+}
+
+/// How the session of a live run stands.
+fn status(run: &RunView, api: &Api) -> Option<ApiSessionStatus> {
+    if run.phase != RunPhaseKind::Live {
+        return None;
+    }
+    let SessionStatus { model, mode, in_turn, context } = api.bus.status(run.id);
+    let activity = match (run.open_asks, in_turn) {
+        (0, true) => Activity::Running,
+        (0, false) => Activity::Idle,
+        (_, _) => Activity::NeedsYou,
+    };
+    let context = context.map(|ContextWindow { used, window }| ApiContextUsed { used, window });
+    Some(ApiSessionStatus { activity: Some(activity), model, mode, context })
 }
 
 /// What can be asked of the runtime of this agent.

@@ -1,6 +1,7 @@
 //! `musher show`: everything about one run.
 
 use clap::Args;
+use musher_core::Activity;
 use musher_runtime::now_ms;
 
 use super::place::PlaceArgs;
@@ -8,7 +9,7 @@ use super::run_name::RunNameArg;
 use super::text::{one_line, plain, wrapped};
 use super::{CliError, CliExit, age, ask, money, out, state, terminal};
 use crate::secrets;
-use musher_client::api::{ApiAsks, ApiRun};
+use musher_client::api::{ApiAsks, ApiContextUsed, ApiRun};
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
@@ -57,7 +58,11 @@ fn text(run: &ApiRun, now: i64, width: Option<usize>) -> String {
     };
     line("story", Some(run.story.clone()));
     line("agent", Some(run.agent.clone()));
-    line("model", run.model.clone());
+    let status = run.status.clone().unwrap_or_default();
+    line("model", status.model.or_else(|| run.model.clone()));
+    line("mode", status.mode);
+    line("activity", status.activity.map(in_words).map(ToOwned::to_owned));
+    line("context", status.context.map(context));
     line("kind", run.of.as_ref().map(|of| format!("{} of {of}", run.kind)));
     line("branch", run.branch.clone());
     line("worktree", run.worktree.clone());
@@ -81,6 +86,21 @@ fn text(run: &ApiRun, now: i64, width: Option<usize>) -> String {
     line("error", run.error.as_ref().map(ToString::to_string));
     line("fix", run.error.as_ref().and_then(|error| error.hint.clone()));
     text
+}
+
+fn in_words(activity: Activity) -> &'static str {
+    match activity {
+        Activity::Running => "in a turn",
+        Activity::Idle => "idle",
+        Activity::NeedsYou => "waits for you",
+    }
+}
+
+fn context(ApiContextUsed { used, window }: ApiContextUsed) -> String {
+    match window {
+        Some(window) => format!("{} of {} tokens", money::tokens(used), money::tokens(window)),
+        None => format!("{} tokens", money::tokens(used)),
+    }
 }
 
 fn short(commit: &str) -> String {

@@ -370,10 +370,14 @@ impl Attendant {
                 self.apart(move || Listening::piece(run, listening, &logs)).await;
             self.over |= listening.ear.over;
             let queued = listening.ear.queued_if_new();
+            let status = listening.ear.status_if_new();
             self.listening = Some(listening);
             let Piece { heard, more } = piece?;
             if let Some(queued) = queued {
                 self.bus.set_queued(self.run, queued);
+            }
+            if let Some(status) = status {
+                self.bus.set_status(self.run, status);
             }
             for (seq, what) in heard {
                 // A log that has lost what was heard of it may end with a number that was heard before.

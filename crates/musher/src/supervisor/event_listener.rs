@@ -3,7 +3,7 @@
 use musher_core::pool::RunReport;
 use musher_core::{CommandId, Event, EventKind, Ledger, Lineage, Origin, RunId, SessionId};
 
-use crate::bus::QueuedPrompt;
+use crate::bus::{QueuedPrompt, SessionStatus};
 use musher_log::Kinds;
 
 /// Listens to one run.
@@ -17,6 +17,9 @@ pub(super) struct EventListener {
     /// Prompts that wait for the end of the turn, and whether they are others than when they were asked for.
     queued: Vec<QueuedPrompt>,
     queue_changed: bool,
+    /// How the session stands, and what was last asked for of that.
+    status: SessionStatus,
+    told: SessionStatus,
     /// The end was heard.
     pub(super) over: bool,
 }
@@ -31,6 +34,8 @@ impl EventListener {
             "ask_closed",
             "user_message",
             "turn_started",
+            "turn_ended",
+            "model_changed",
             "prompt_withdrawn",
             "usage",
             "session_ended",
@@ -42,6 +47,8 @@ impl EventListener {
             session: None,
             queued: Vec::new(),
             queue_changed: false,
+            status: SessionStatus::default(),
+            told: SessionStatus::default(),
             over: false,
         }
     }
@@ -49,6 +56,34 @@ impl EventListener {
     /// The prompts that wait, if they are others than before.
     pub(super) fn queued_if_new(&mut self) -> Option<Vec<QueuedPrompt>> {
         std::mem::take(&mut self.queue_changed).then(|| self.queued.clone())
+    }
+
+    /// How the session stands, if that is otherwise than before.
+    pub(super) fn status_if_new(&mut self) -> Option<SessionStatus> {
+        let is_new = self.told != self.status;
+        self.told.clone_from(&self.status);
+        is_new.then(|| self.status.clone())
+    }
+
+    /// Notes how the session stands. What helpers of the agent do is not its own.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a few kinds tell how a session stands")]
+    fn note_status(&mut self, event: &Event) {
+        if !event.scope.is_main() {
+            return;
+        }
+        let status = &mut self.status;
+        match &event.kind {
+            EventKind::SessionInfo(info) => {
+                status.model = info.model.clone().or(status.model.take());
+                status.mode = info.permission_mode.clone().or(status.mode.take());
+            }
+            EventKind::ModelChanged { to, .. } => status.model = Some(to.clone()),
+            EventKind::TurnStarted { .. } => status.in_turn = true,
+            EventKind::TurnEnded(_) => status.in_turn = false,
+            EventKind::Usage(report) => status.context = report.context.or(status.context),
+            EventKind::SessionEnded(_) => *status = SessionStatus::default(),
+            _ => {}
+        }
     }
 
     /// Notes which prompts wait for the end of the turn.
@@ -81,6 +116,7 @@ impl EventListener {
             .inspect_err(|error| tracing::warn!(run.id = %self.run, cause = %error, "event cannot be read, left out"))
             .ok()?;
         self.note_queue(&event);
+        self.note_status(&event);
         let heard = match event.kind {
             EventKind::SessionInfo(info) => {
                 let session =

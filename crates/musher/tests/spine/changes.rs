@@ -71,12 +71,20 @@ async fn the_model_and_the_mode_of_a_live_run_change_and_its_log_tells_it() {
     let sent = server.post(&format!("/runs/{run}/mode"), &json!({ "mode": "acceptEdits" })).await;
     assert_eq!(sent["status"], "sent");
     until("the mode is changed", || mode_of(&project, &run).filter(|it| it == "acceptEdits")).await;
+    let now =
+        server.until(&run, |view| view["status"]["mode"] == "acceptEdits").await["status"].clone();
+    assert_eq!((&now["activity"], &now["model"]), (&json!("running"), &json!("other-model")));
+    let shown = project.cli(&["show", &run]).await;
+    for part in ["model     other-model", "mode      acceptEdits", "activity  in a turn"] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
     let logs = project.cli(&["logs", &run]).await;
     assert!(logs.contains("model is now other-model"), "{logs}");
     assert!(logs.contains("mode is now acceptEdits"), "{logs}");
 
     project.cli(&["stop", &run]).await;
-    assert_eq!(server.until_over(&run).await.get("can"), None, "nothing can be asked of it");
+    let over = server.until_over(&run).await;
+    assert_eq!((over.get("can"), over.get("status")), (None, None), "nothing can be asked of it");
     // A later run has what it is started with, not what an earlier one was changed to.
     server.post(&format!("/runs/{run}/resume"), &json!({ "text": "[[work lines=1]]" })).await;
     server.until_over("r2").await;
@@ -131,4 +139,22 @@ async fn a_change_of_a_run_that_is_not_live_and_a_name_that_is_none_are_refused_
         let interrupt = refused(&project, &["interrupt", &run]).await;
         assert_eq!(said, interrupt, "as for every other command to it");
     }
+}
+
+#[tokio::test]
+async fn a_run_says_whether_it_works_waits_for_a_person_or_is_idle() {
+    let project = Project::new(&crate::rig::WORKERS.replace("env =", "linger = '1h'\nenv ="));
+    let server = project.serve().await;
+    let (_, run) = server.begin("[[work ask=\"make all\" lines=1]]").await;
+    server.until_ask(&run).await;
+    assert_eq!(server.run(&run).await["status"]["activity"], "needs_you");
+    assert!(project.cli(&["show", &run]).await.contains("activity  waits for you"));
+    project.cli(&["approve", &run]).await;
+    server.until(&run, |view| view["status"]["activity"] == "idle").await;
+    // A server that begins anew learns it from the log.
+    server.kill();
+    let server = project.serve().await;
+    let view = server.until(&run, |view| view["status"]["activity"] == "idle").await;
+    assert!(view["status"]["model"].is_string(), "{view:#}");
+    project.cli(&["kill", &run]).await;
 }
