@@ -5,6 +5,7 @@ pub mod diff;
 pub mod fan_out;
 pub mod first_byte;
 pub mod ingest;
+pub mod ingest_rpc;
 pub mod journal;
 pub mod latency;
 pub mod memory_history;
@@ -25,6 +26,7 @@ use crate::row::{Needs, Row};
 
 pub const ROWS: &[&Row] = &[
     &ingest::ROW,
+    &ingest_rpc::ROW,
     &latency::ROW,
     &replay::ROW,
     &fan_out::ROW,

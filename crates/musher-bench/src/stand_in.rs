@@ -1,6 +1,6 @@
 //! The baselines that are processes of their own, as what they are compared with is. Each ends with its input.
 
-mod drive;
+pub mod drive;
 pub mod feed;
 mod files;
 mod follow;

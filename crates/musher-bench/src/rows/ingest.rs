@@ -146,7 +146,7 @@ fn parse_piped(setup: &Setup, path: &Path, lines: u64) -> anyhow::Result<Spent> 
 }
 
 /// The same lines from memory, on one core: the seconds.
-fn parse_in_memory(path: PathBuf) -> anyhow::Result<f64> {
+pub(super) fn parse_in_memory(path: PathBuf) -> anyhow::Result<f64> {
     on_one_core(move || {
         let bytes = std::fs::read(path)?;
         let began = Instant::now();

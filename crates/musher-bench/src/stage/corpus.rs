@@ -29,6 +29,17 @@ impl Corpus {
         Self::repeated(&frames, bytes)
     }
 
+    /// What agents of a protocol tell without being asked, over and over: the other frames reply to requests that nobody makes
+    /// here.
+    pub fn notices(recordings: &str, bytes: usize) -> anyhow::Result<Self> {
+        let mut frames = frames_in(recordings)?;
+        frames.retain(|line| {
+            let frame: Json = serde_json::from_slice(line).unwrap_or_default();
+            frame.get("method").is_some() && frame.get("id").is_none()
+        });
+        Self::repeated(&frames, bytes)
+    }
+
     /// Messages of one text each, so many bytes a line.
     pub fn of_size(size: usize, bytes: usize) -> anyhow::Result<Self> {
         let frame = |text: &str| {
@@ -96,7 +107,17 @@ fn renew(frame: &mut [u8], repetition: u32) {
 
 /// Every frame of the recordings that the runtime is tested with. The ones that begin a session come first.
 fn recorded() -> anyhow::Result<Vec<Vec<u8>>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../musher-runtime/tests/data/claude");
+    let mut frames = frames_in("claude")?;
+    let begins = |line: &Vec<u8>| memchr::memmem::find(line, br#""subtype":"init""#).is_some();
+    let first = frames.iter().position(begins).context("no recording begins a session")?;
+    frames.rotate_left(first);
+    Ok(frames)
+}
+
+/// Every frame of these recordings.
+fn frames_in(recordings: &str) -> anyhow::Result<Vec<Vec<u8>>> {
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../musher-runtime/tests/data").join(recordings);
     let mut paths: Vec<PathBuf> = std::fs::read_dir(&folder)
         .with_context(|| folder.display().to_string())?
         .map(|entry| entry.map(|entry| entry.path()))
@@ -114,9 +135,6 @@ fn recorded() -> anyhow::Result<Vec<Vec<u8>>> {
         let whole = lines.filter(|line| serde_json::from_slice::<Json>(line).is_ok());
         frames.extend(whole.map(<[u8]>::to_vec));
     }
-    let begins = |line: &Vec<u8>| memchr::memmem::find(line, br#""subtype":"init""#).is_some();
-    let first = frames.iter().position(begins).context("no recording begins a session")?;
-    frames.rotate_left(first);
     Ok(frames)
 }
 
