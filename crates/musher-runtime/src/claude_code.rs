@@ -16,13 +16,21 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::session::{self, BackendProfile};
-use crate::{Capabilities, ProjectFile, Runtime, Session, SessionSpec};
+use crate::{Capabilities, ProgramLogin, ProjectFile, Runtime, Session, SessionSpec};
 
 pub use recording::Recording;
 
 const NAME: &str = "claude-code";
 /// The version that this runtime was proved against.
 pub const TESTED_VERSION: &str = "2.1.325";
+/// The command that installs it.
+pub const INSTALL: &str = "npm install -g @anthropic-ai/claude-code";
+/// How a person logs in, and by what one is.
+pub const LOGIN: ProgramLogin = ProgramLogin {
+    command: "claude auth login",
+    file: Some(".claude/.credentials.json"),
+    variables: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+};
 
 /// Claude Code, found as `claude` on `PATH` unless the session names a program.
 #[derive(Debug, Clone, Copy, Default)]

@@ -16,13 +16,21 @@ use std::sync::Arc;
 use musher_core::SessionId;
 
 use crate::session::{self, BackendProfile};
-use crate::{Capabilities, ProjectFile, Runtime, Session, SessionSpec};
+use crate::{Capabilities, ProgramLogin, ProjectFile, Runtime, Session, SessionSpec};
 
 pub use recording::CodexRecording;
 
 const NAME: &str = "codex";
 /// The version that this runtime was proved against.
 pub const TESTED_VERSION: &str = "0.166.0";
+/// The command that installs it.
+pub const INSTALL: &str = "npm install -g @openai/codex";
+/// How a person logs in, and by what one is.
+pub const LOGIN: ProgramLogin = ProgramLogin {
+    command: "codex login",
+    file: Some(".codex/auth.json"),
+    variables: &["OPENAI_API_KEY", "CODEX_API_KEY"],
+};
 
 /// Codex, found as `codex` on `PATH` unless the session names a program.
 #[derive(Debug, Clone, Copy, Default)]

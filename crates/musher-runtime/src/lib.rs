@@ -83,7 +83,7 @@ pub use project_files::{
     Changed, FileEffect, FoundFile, MAX_PROJECT_FILE_SIZE_BYTES, ProjectFile, ProjectTrust,
     SeenFile, Snapshot, effect_of, executed_below, executed_roots, is_executed,
 };
-pub use runtime::{Capabilities, Runtime};
+pub use runtime::{Capabilities, ProgramLogin, Runtime};
 pub use session::{
     AskPolicy, CommandError, HostAsk, Keeper, KeySource, McpServer, McpTransport, ModelOptions,
     PendingPrompt, Remark, ResumeFrom, RunLimits, Secrets, Session, SessionCommand, SessionHandle,

@@ -48,6 +48,16 @@ pub trait Runtime: Send + Sync {
     fn start(&self, spec: SessionSpec) -> Session;
 }
 
+/// How a person logs into a program, and by what it is known that one is. Nothing of it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProgramLogin {
+    pub command: &'static str,
+    /// The file of the login, seen from the home folder.
+    pub file: Option<&'static str>,
+    /// Variables of which one is enough.
+    pub variables: &'static [&'static str],
+}
+
 /// The powers of a runtime, as data. A power that comes later is one that a runtime lacks until it says otherwise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]

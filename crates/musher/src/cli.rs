@@ -1,6 +1,7 @@
 //! The command line: one verb, one file.
 
 mod age;
+mod agents;
 mod answer;
 mod approve;
 mod ask;
@@ -153,6 +154,8 @@ enum Verb {
     Wait(wait::WaitArgs),
     /// Serve Musher's tools to an assistant over standard input and output (MCP).
     Mcp(mcp::Mcp),
+    /// Show the agents on this machine, and what each still needs.
+    Agents(agents::AgentsArgs),
     /// Check this machine and project, and suggest fixes.
     Doctor(doctor::DoctorArgs),
 }
@@ -207,6 +210,7 @@ impl Verb {
             | Self::Usage(_)
             | Self::Wait(_)
             | Self::Mcp(_)
+            | Self::Agents(_)
             | Self::Doctor(_) => Builder::new_current_thread(),
         }
     }
@@ -251,6 +255,7 @@ impl Cli {
             Verb::Usage(usage) => usage.run().await,
             Verb::Wait(wait) => wait.run().await,
             Verb::Mcp(mcp) => mcp.run().await,
+            Verb::Agents(agents) => agents.run().await,
             Verb::Doctor(doctor) => doctor.run().await,
         }
     }

@@ -5,12 +5,12 @@ use std::sync::{Arc, LazyLock};
 
 use musher_runtime::acp::{self, Acp, AcpPreset};
 use musher_runtime::anthropic::{self, Anthropic};
-use musher_runtime::claude_code::ClaudeCode;
-use musher_runtime::codex::Codex;
+use musher_runtime::claude_code::{self, ClaudeCode};
+use musher_runtime::codex::{self, Codex};
 use musher_runtime::gemini::{self, Gemini};
 use musher_runtime::openai::{self, OpenAi};
 use musher_runtime::script::Script;
-use musher_runtime::{Environment, FileEffect, ModelService, ProjectFile, Runtime};
+use musher_runtime::{Environment, FileEffect, ModelService, ProgramLogin, ProjectFile, Runtime};
 
 /// A name that can be used, and the wire formats of one that speaks to a model itself.
 pub type KnownRuntime = (&'static str, &'static [&'static str]);
@@ -60,9 +60,44 @@ pub fn preset(name: &str) -> Option<&'static Arc<AcpPreset>> {
 /// The version of a runtime's program that was tested.
 pub fn tested(runtime: &str) -> Option<&'static str> {
     match runtime {
-        "claude-code" => Some(musher_runtime::claude_code::TESTED_VERSION),
-        "codex" => Some(musher_runtime::codex::TESTED_VERSION),
+        "claude-code" => Some(claude_code::TESTED_VERSION),
+        "codex" => Some(codex::TESTED_VERSION),
         name => preset(name)?.tested.as_deref(),
+    }
+}
+
+/// What a person must do for a runtime's program, in commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramCare {
+    pub install: Option<String>,
+    pub login: Option<String>,
+    /// The file of the login, seen from the home folder.
+    pub login_file: Option<String>,
+    /// Variables of which one stands for a login.
+    pub keys: Vec<String>,
+}
+
+/// What a person must do for a runtime's program.
+pub fn care(runtime: &str) -> Option<ProgramCare> {
+    let own = |install: &str, login: ProgramLogin| ProgramCare {
+        install: Some(install.to_owned()),
+        login: Some(login.command.to_owned()),
+        login_file: login.file.map(str::to_owned),
+        keys: login.variables.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    match runtime {
+        "claude-code" => Some(own(claude_code::INSTALL, claude_code::LOGIN)),
+        "codex" => Some(own(codex::INSTALL, codex::LOGIN)),
+        name => {
+            let preset = preset(name)?;
+            let is_key = |name: &&String| name.ends_with("_KEY") || name.ends_with("_TOKEN");
+            Some(ProgramCare {
+                install: preset.install.clone(),
+                login: preset.login.clone(),
+                login_file: preset.login_file.clone(),
+                keys: preset.variables.iter().filter(is_key).cloned().collect(),
+            })
+        }
     }
 }
 
@@ -138,3 +173,6 @@ fn kept(environment: &Environment, name: &str) -> Option<PathBuf> {
     let home = || Some(PathBuf::from(environment.get("HOME")?).join(".local/state"));
     Some(state.or_else(home)?.join("musher").join(name))
 }
+
+#[cfg(test)]
+mod tests;

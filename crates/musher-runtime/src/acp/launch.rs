@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-use musher_core::{ErrorClass, ErrorInfo, SessionInfo};
+use musher_core::{ErrorClass, ErrorInfo, HintCode, SessionInfo};
 use serde_json::{Value as Json, json};
 
 use super::preset::AcpPreset;
@@ -75,9 +75,8 @@ fn launch(
         .or((!preset.program.is_empty()).then(|| Path::new(&preset.program)));
     let Some(program) = named else {
         let message = "the runtime `acp` needs the program of the agent";
-        let hint =
-            "set `program`, and in `args` what makes it speak ACP; or name a preset as the runtime";
-        return Err(ErrorInfo::new(ErrorClass::Config, message).with_hint(hint));
+        let error = ErrorInfo::new(ErrorClass::Config, message);
+        return Err(error.hinting(HintCode::NameProgram));
     };
     let search =
         attempt.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());

@@ -126,7 +126,7 @@ pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Prepared
 }
 
 pub(super) fn start_error(error: &ProgramError) -> ErrorInfo {
-    process::start_error(error, "npm install -g @anthropic-ai/claude-code")
+    process::start_error(error, super::INSTALL)
 }
 
 /// Values that come from outside stand behind an equals sign, so that none can become an option of its own.

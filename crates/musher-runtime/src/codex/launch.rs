@@ -157,7 +157,7 @@ fn without_wrapper(program: PathBuf) -> PathBuf {
 }
 
 fn start_error(error: &ProgramError) -> ErrorInfo {
-    process::start_error(error, "npm install -g @openai/codex")
+    process::start_error(error, super::INSTALL)
 }
 
 /// Refuses a mode that it does not have.

@@ -117,3 +117,29 @@ async fn any_program_that_speaks_acp_is_driven_without_a_preset() {
     let error = ended.end.error.unwrap();
     assert!(error.message.contains("needs the program"), "{error}");
 }
+
+mod matrix {
+    use musher_runtime::ResumeFrom;
+    use musher_runtime::core::SessionOrigin;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_session_is_forked_by_those_that_can() {
+        for agent in [AcpAgent::OpenCode, AcpAgent::ClaudeAcp] {
+            let rig = AcpRig::new(agent).await;
+            let first = begin(&rig, rig.spec("[[scn:text]] go")).end().await;
+            let session = first.end.session.clone().unwrap();
+            let mut spec = rig.spec("[[scn:echo]] go");
+            spec.resume = Some(ResumeFrom { fork: true, ..ResumeFrom::of(session.clone()) });
+            let second = begin(&rig, spec).end().await;
+            assert_eq!(second.end.outcome, Outcome::Completed, "{agent:?}: {}", second.text());
+            assert_eq!(second.end.origin, SessionOrigin::Forked, "{agent:?}");
+            assert_ne!(
+                second.end.session,
+                Some(session),
+                "{agent:?}: the earlier one is left alone"
+            );
+        }
+    }
+}

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::problem::ProblemReply;
-use crate::diagnostics::{Diagnostic, DiagnosticVerdict, Need, Program, unit};
+use crate::diagnostics::{Diagnostic, DiagnosticVerdict, Fitness, Need, Program, unit};
 use crate::watch::programs::FitnessNow;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -73,13 +73,20 @@ pub(super) async fn checks(State(api): State<Api>) -> Result<Json<ChecksReply>, 
         !usual.is_of_a_model() || own.iter().all(|need| need.runtime != usual.runtime)
     };
     let mut needs: Vec<Need> = Need::usual_ones().filter(missed).collect();
+    let named: Vec<String> = own.iter().map(|need| need.runtime.clone()).collect();
     for need in own {
         if !needs.contains(&need) {
             needs.push(need);
         }
     }
-    let programs = join_all(needs.into_iter().map(|need| api.program(need))).await;
-    let runtimes = programs.into_iter().map(RuntimeNow::from).collect();
+    // Of the many agents that a machine may have, those that it has are told, and those that the team names.
+    let looks = needs.into_iter().map(async |need| {
+        let extra = need.is_extra() && !named.contains(&need.runtime);
+        (extra, api.program(need).await)
+    });
+    let programs = join_all(looks).await.into_iter();
+    let there = programs.filter(|(extra, it)| !extra || it.fitness != Fitness::Missing);
+    let runtimes = there.map(|(_, program)| RuntimeNow::from(program)).collect();
     Ok(Json(ChecksReply { checks, runtimes }))
 }
 

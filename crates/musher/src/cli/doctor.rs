@@ -38,7 +38,7 @@ impl DoctorArgs {
 }
 
 /// Where is looked.
-fn site(place: &WorkLocation) -> DiagnosticContext {
+pub(super) fn site(place: &WorkLocation) -> DiagnosticContext {
     let trouble = |error: CliError| {
         let fix = error.hint().unwrap_or_default().to_owned();
         DiagnosticTrouble { says: error.to_string(), fix }

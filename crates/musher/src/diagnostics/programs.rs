@@ -63,6 +63,11 @@ impl Need {
         runtimes::MODELS.iter().any(|(name, _)| *name == self.runtime)
     }
 
+    /// Whether nobody misses it: one of many agents that a machine may have.
+    pub(crate) fn is_extra(&self) -> bool {
+        runtimes::preset(&self.runtime).is_some() && self.program == usual(&self.runtime)
+    }
+
     /// Looks for the program. This reads files, so it blocks for a moment.
     pub(crate) fn look(&self, site: &DiagnosticContext) -> Program {
         let runtime = &self.runtime;
@@ -92,8 +97,12 @@ impl Need {
                 Program { version, ..self.found(Some(place), fitness, says, fix) }
             }
             Err(error) => {
-                let fix =
-                    format!("install what plays {runtime}, or give its agents another command");
+                let install = runtimes::care(runtime).and_then(|care| care.install);
+                let install = install.map_or_else(
+                    || format!("install what plays {runtime}"),
+                    |install| format!("install it with `{install}`"),
+                );
+                let fix = format!("{install}, or give its agents another command");
                 self.found(None, Fitness::Missing, format!("{runtime}: {error}"), Some(fix))
             }
         }
@@ -150,7 +159,13 @@ pub(super) fn wanted(site: &DiagnosticContext, project: Option<&ProjectConfig>) 
         }
         (None, _) | (_, Err(_)) => needs.extend(Need::usual_ones()),
     }
-    needs.iter().filter(|need| need.program.is_some()).map(|need| need.look(site)).collect()
+    let all_missed = project.is_some();
+    let programs = needs.iter().filter(|need| need.program.is_some());
+    let looked = programs.map(|need| (all_missed || !need.is_extra(), need.look(site)));
+    looked
+        .filter(|(missed, it)| *missed || it.fitness != Fitness::Missing)
+        .map(|(_, it)| it)
+        .collect()
 }
 
 fn usual(runtime: &str) -> Option<PathBuf> {
@@ -202,9 +217,10 @@ mod tests {
     }
 
     #[test]
-    fn every_runtime_that_needs_a_program_has_a_tested_version() {
+    fn every_runtime_that_was_run_with_its_program_has_a_tested_version() {
         for (runtime, _) in runtimes::programs() {
-            assert!(runtimes::tested(runtime).is_some(), "{runtime}");
+            let known = runtimes::preset(runtime).is_none_or(|preset| preset.is_tested());
+            assert_eq!(runtimes::tested(runtime).is_some(), known, "{runtime}");
         }
     }
 }

@@ -47,6 +47,7 @@ const VERBS: &[&str] = &[
     "merge",
     "usage",
     "wait",
+    "agents",
     "doctor",
 ];
 

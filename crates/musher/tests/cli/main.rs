@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "the command is started as a shell would start it")]
 
+mod agents;
 mod answers;
 mod colours;
 mod doctor;

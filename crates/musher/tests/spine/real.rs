@@ -1,5 +1,7 @@
 //! The real Claude Code and the real Codex through the whole stack, by the command line alone.
 
+mod team;
+
 use std::time::{Duration, Instant};
 
 use musher_testkit::model::ModelServer;

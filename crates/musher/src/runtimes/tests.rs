@@ -1,0 +1,79 @@
+//! The tables of what each runtime can do, in the documents that people read.
+
+use std::path::{Path, PathBuf};
+
+use musher_runtime::Capabilities;
+
+use super::*;
+
+const BEGIN: &str =
+    "<!-- The table is written from the runtimes themselves; a test says how. -->\n";
+const END: &str = "<!-- The end of the table. -->";
+
+type Power = (&'static str, fn(&Capabilities) -> bool);
+
+/// What is told of a runtime, in the words of the documents.
+const POWERS: &[Power] = &[
+    ("approvals", |it| it.approvals),
+    ("questions", |it| it.questions),
+    ("interrupt", |it| it.interrupt),
+    ("message in mid-turn", |it| it.steer),
+    ("resume", |it| it.resume),
+    ("fork", |it| it.fork),
+    ("fork from a turn", |it| it.turns),
+    ("live model", |it| it.set_model),
+    ("live mode", |it| it.set_mode),
+    ("tokens", |it| it.usage),
+    ("cost", |it| it.cost),
+];
+
+fn table(names: &[&str]) -> String {
+    let mut lines = vec![
+        format!(
+            "| runtime | {} |",
+            POWERS.iter().map(|power| power.0).collect::<Vec<_>>().join(" | ")
+        ),
+        format!("|---|{}", "---|".repeat(POWERS.len())),
+    ];
+    for name in names {
+        let can = find(name, &Environment::default()).unwrap().capabilities();
+        let marks = POWERS.iter().map(|(_, has)| if has(&can) { "yes" } else { "–" });
+        let untested = preset(name).is_some_and(|preset| !preset.is_tested());
+        let note = if untested { " (untested)" } else { "" };
+        lines.push(format!("| `{name}`{note} | {} |", marks.collect::<Vec<_>>().join(" | ")));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn check(file: &Path, names: &[&str]) {
+    let text = std::fs::read_to_string(file).unwrap();
+    let place = file.display();
+    let (before, rest) = text.split_once(BEGIN).unwrap_or_else(|| panic!("{place} has no table"));
+    let (there, after) = rest.split_once(END).unwrap_or_else(|| panic!("{place} has no end"));
+    let wanted = format!("\n{}\n", table(names));
+    if there == wanted {
+        return;
+    }
+    let fresh = format!("{before}{BEGIN}{wanted}{END}{after}");
+    let beside = file.with_extension("md.new");
+    std::fs::write(&beside, fresh).unwrap();
+    panic!("the table in {place} is out of date: `mv {} {place}`", beside.display());
+}
+
+#[test]
+fn the_tables_in_the_documents_are_what_the_runtimes_say() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let all: Vec<&str> = built().iter().map(|(name, _)| *name).collect();
+    let tested = |name: &&str| preset(name).is_none_or(|preset| preset.is_tested());
+    let tested: Vec<&str> = all.iter().copied().filter(tested).collect();
+    check(&root.join("docs/runtimes.md"), &all);
+    check(&root.join("README.md"), &tested);
+}
+
+#[test]
+fn every_runtime_with_a_program_says_how_it_is_installed() {
+    for (runtime, _) in programs() {
+        let care = care(runtime).unwrap_or_else(|| panic!("{runtime}"));
+        assert!(care.install.is_some(), "{runtime}");
+    }
+}
