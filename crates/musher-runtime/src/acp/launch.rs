@@ -75,7 +75,8 @@ fn launch(
         .or((!preset.program.is_empty()).then(|| Path::new(&preset.program)));
     let Some(program) = named else {
         let message = "the runtime `acp` needs the program of the agent";
-        let error = ErrorInfo::new(ErrorClass::Config, message);
+        let error = ErrorInfo::new(ErrorClass::Config, message)
+            .with_hint("name an agent that is known by name as the runtime");
         return Err(error.hinting(HintCode::NameProgram));
     };
     let search =

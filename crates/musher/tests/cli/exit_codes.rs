@@ -28,7 +28,8 @@ fn two_is_for_what_a_person_must_correct() {
         2,
         &["no runtime `weird`", "claude-code, codex, openai"],
     );
-    refused(&["--runtime", "acp", "go"], 2, &["`acp` is planned"]);
+    refused(&["--runtime", "terminal", "go"], 2, &["`terminal` is planned"]);
+    refused(&["--runtime", "acp", "go"], 2, &["needs the program", "--program"]);
     refused(&["--runtime", "script", ""], 2, &["prompt is empty"]);
     refused(&["--runtime", "script", "-C", "/no/such", "go"], 2, &["/no/such"]);
     refused(&["--runtime", "script", "--program", "/no/such.toml", "go"], 2, &["/no/such.toml"]);

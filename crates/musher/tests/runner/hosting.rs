@@ -49,7 +49,7 @@ async fn two_runners_in_one_folder_are_one_run() {
 #[tokio::test]
 async fn a_run_that_cannot_begin_still_has_a_log_that_says_why() {
     let mut rig = Rig::script("");
-    rig.spec.runtime = "acp".into();
+    rig.spec.runtime = "terminal".into();
     rig.launch();
     rig.until_free().await;
     let end = rig.outcome().unwrap();
