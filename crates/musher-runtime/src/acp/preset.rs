@@ -73,8 +73,19 @@ pub enum AcpUsage {
     Total,
     /// The reply to a prompt has the tokens of all its calls by model, in `_meta.quota`.
     Quota,
-    /// A piece of text has those of one call in `_meta.usage`.
+    /// A piece of text has those of one call in `_meta.usage`. Calls beside the conversation are in none: what is told is
+    /// counted, and the cost is unknown.
     Chunks,
+}
+
+impl AcpUsage {
+    /// Whether more is used than is told.
+    pub(super) fn is_partial(self) -> bool {
+        match self {
+            Self::Unknown | Self::Part | Self::Chunks => true,
+            Self::Turn | Self::Total | Self::Quota => false,
+        }
+    }
 }
 
 /// What an agent can do beyond what every agent can.
@@ -166,7 +177,7 @@ impl AcpPreset {
             set_model: self.powers.set_model,
             set_mode: self.powers.set_mode,
             partial_text: true,
-            usage: !matches!(self.usage, AcpUsage::Unknown | AcpUsage::Part),
+            usage: !self.usage.is_partial(),
             cost: self.powers.cost,
         }
     }

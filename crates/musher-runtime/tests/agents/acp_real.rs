@@ -31,7 +31,7 @@ fn the_powers_of_each_agent_are_what_was_seen_of_it() {
         (AcpAgent::OpenCode, of_all(|it| (it.resume, it.fork) = (true, true))),
         (AcpAgent::CodexAcp, of_all(|it| it.resume = true)),
         (AcpAgent::Copilot, of_all(|it| (it.resume, it.usage) = (true, true))),
-        (AcpAgent::Qwen, of_all(|it| (it.resume, it.usage) = (true, true))),
+        (AcpAgent::Qwen, of_all(|it| it.resume = true)),
         (
             AcpAgent::ClaudeAcp,
             of_all(|it| {

@@ -147,7 +147,7 @@ impl AcpTranslator {
             return;
         }
         let alone = spent.len() == 1;
-        let part = self.preset.usage == AcpUsage::Part;
+        let part = self.preset.usage.is_partial();
         for (at, PromptSpend { model, tokens, estimated }) in spent.into_iter().enumerate() {
             let id = if at == 0 { id.clone() } else { format!("{id}-{}", at + 1) };
             let mut priced = Spend::costing(tokens, price(model.as_deref(), &tokens));

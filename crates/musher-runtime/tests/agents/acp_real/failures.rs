@@ -81,23 +81,33 @@ mod matrix {
     ];
 
     /// Each agent says it in its own words, if at all: what matters is that it is told as a failure, and at no cost.
-    #[tokio::test]
-    async fn no_agent_tells_a_refused_request_as_completed() {
-        for agent in ALL {
-            for scene in ["auth", "err status=429 n=0"] {
-                let rig = AcpRig::new(agent).await;
-                let mut spec = rig.spec(&format!("[[scn:{scene}]] go"));
-                spec.limits.wall_clock = Some(std::time::Duration::from_secs(30));
-                let ended = begin(&rig, spec).end().await;
-                assert_ne!(
-                    ended.end.outcome,
-                    Outcome::Completed,
-                    "{agent:?} {scene}: {}",
-                    ended.text()
-                );
-                assert_eq!(ended.end.usage.output, 0, "{agent:?} {scene}");
-            }
+    async fn is_no_success(agent: AcpAgent) {
+        for scene in ["auth", "err status=429 n=0"] {
+            let rig = AcpRig::new(agent).await;
+            let mut spec = rig.spec(&format!("[[scn:{scene}]] go"));
+            spec.limits.wall_clock = Some(std::time::Duration::from_secs(30));
+            let ended = begin(&rig, spec).end().await;
+            assert_ne!(ended.end.outcome, Outcome::Completed, "{scene}: {}", ended.text());
+            assert_eq!(ended.end.usage.output, 0, "{scene}");
         }
+    }
+
+    macro_rules! refused {
+        ($($test:ident = $agent:ident),* $(,)?) => {$(
+            #[tokio::test]
+            async fn $test() {
+                is_no_success(AcpAgent::$agent).await;
+            }
+        )*};
+    }
+
+    refused! {
+        a_refused_request_of_gemini_cli_is_a_failure = GeminiCli,
+        a_refused_request_of_opencode_is_a_failure = OpenCode,
+        a_refused_request_of_codex_acp_is_a_failure = CodexAcp,
+        a_refused_request_of_copilot_is_a_failure = Copilot,
+        a_refused_request_of_qwen_is_a_failure = Qwen,
+        a_refused_request_of_claude_acp_is_a_failure = ClaudeAcp,
     }
 
     /// Some ask again, some give up; what was cut off is never free.

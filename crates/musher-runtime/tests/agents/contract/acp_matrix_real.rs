@@ -14,6 +14,10 @@ impl Subject for AcpRig {
     fn spec(&self, scene: Scene) -> SessionSpec {
         match scene {
             Scene::Text | Scene::TwoPrompts => Self::spec(self, "[[scn:text]] go"),
+            // It asks before changes, and refuses commands by itself.
+            Scene::Approval if self.agent == AcpAgent::CodexAcp => {
+                Self::spec(self, "[[scn:write path=a.txt content=hello]] go")
+            }
             Scene::Approval => Self::spec(self, "[[scn:bash]] go"),
             Scene::Question => Self::spec(self, "[[scn:ask]] go"),
             // Some run commands in a terminal that takes what is in it along when it is closed.

@@ -110,6 +110,7 @@ pub(crate) async fn an_ask_is_closed_when_the_session_is_stopped(subject: &dyn S
 pub(crate) async fn a_rule_settles_an_ask_without_a_person(subject: &dyn Subject) {
     let mut spec = subject.spec(Scene::Approval);
     spec.rules.allow.push("execute".parse().unwrap());
+    spec.rules.allow.push("edit".parse().unwrap());
     let ended = Story::begin(subject.runtime().as_ref(), spec).end().await;
     assert_eq!(ended.end.outcome, Outcome::Completed, "{}", ended.text());
     assert!(ended.closed_asks().values().all(|by| *by == ClosedBy::Rule), "{}", ended.text());

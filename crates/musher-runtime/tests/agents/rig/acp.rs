@@ -136,8 +136,7 @@ impl AcpRig {
                 // Its own choice asks the model whether to ask.
                 spec.permission_mode = Some("default".into());
             }
-            AcpAgent::CodexAcp => spec.permission_mode = Some("auto".into()),
-            AcpAgent::OpenCode | AcpAgent::Copilot | AcpAgent::ClaudeAcp => {}
+            AcpAgent::CodexAcp | AcpAgent::OpenCode | AcpAgent::Copilot | AcpAgent::ClaudeAcp => {}
         }
         spec
     }
