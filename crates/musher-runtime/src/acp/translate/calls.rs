@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use super::super::frame::{TurnUsage, UsageFrame};
 use super::super::preset::AcpUsage;
 use super::super::presets::PRICES;
-use super::{AcpTranslator, AgentFrame, RpcParams, Signal};
+use super::{AcpTranslator, AgentFrame, RpcError, RpcParams, Signal};
 use crate::json::{self, RawJson};
 use crate::prices::Prices;
 
@@ -104,6 +104,15 @@ impl AcpTranslator {
             None => frame.signal(Signal::Alive),
         }
         Some(())
+    }
+
+    /// Whether an agent that always tells what a prompt has used says that it was nothing.
+    pub(super) fn used_nothing(&self, result: &Result<RpcParams<'_>, RpcError>) -> bool {
+        let Ok(told) = result else { return false };
+        let told: Json = told.read().unwrap_or_default();
+        let now = serde_json::from_value::<TurnUsage>(told["usage"].clone()).ok();
+        self.preset.usage == AcpUsage::Total
+            && now.is_none_or(|now| of_turn(&now) == self.calls.total_before)
     }
 
     /// What one call has used, where a vendor tells it with a piece of text.

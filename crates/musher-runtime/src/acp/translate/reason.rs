@@ -57,6 +57,14 @@ pub(super) fn classified(preset: &AcpPreset, error: &RpcError) -> ErrorInfo {
     hinted(preset, info)
 }
 
+/// An error that an agent has told in words, as if it were an answer of its model.
+pub(super) fn words_alone(preset: &AcpPreset, words: &str) -> ErrorInfo {
+    let from = words.rfind("Error:").unwrap_or_default();
+    let message = format!("the agent made no model call, and said: {}", &words[from..]);
+    let class = class_of(0, status_in(&message), &message);
+    hinted(preset, ErrorInfo::new(class, message))
+}
+
 /// An error before the session is open.
 pub(super) fn startup(preset: &AcpPreset, error: &RpcError) -> ErrorInfo {
     let info = classified(preset, error);

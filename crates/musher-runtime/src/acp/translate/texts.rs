@@ -98,6 +98,12 @@ impl AcpTranslator {
         Some(())
     }
 
+    /// What is being said, or was said last in this turn.
+    pub(super) fn last_words(&self) -> &str {
+        let open = self.texts.open.as_ref().map(|open| open.text.as_str());
+        open.or_else(|| self.turn.as_ref()?.said.as_deref()).unwrap_or_default()
+    }
+
     /// The message ends: something else begins.
     pub(super) fn close_text(&mut self, frame: &mut AgentFrame<'_>) {
         self.end_text(frame, false);

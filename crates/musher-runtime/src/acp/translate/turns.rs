@@ -78,6 +78,14 @@ impl AcpTranslator {
                 (outcome, Some(error))
             }
         };
+        let (outcome, error) = match outcome == TurnOutcome::Completed && self.used_nothing(result)
+        {
+            false => (outcome, error),
+            // Some tell a request that was refused in words alone, and end the turn as if it were done.
+            true => {
+                (TurnOutcome::Failed, Some(reason::words_alone(&self.preset, self.last_words())))
+            }
+        };
         self.end_text(frame, outcome != TurnOutcome::Completed);
         self.close_tools(frame);
         for (ask, open) in self.asks.drain() {
