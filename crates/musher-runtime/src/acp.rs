@@ -14,7 +14,9 @@ use std::sync::Arc;
 use crate::session::{self, BackendProfile};
 use crate::{Capabilities, ProjectFile, Runtime, Session, SessionSpec};
 
-pub use preset::{AcpPowers, AcpPreset, AcpUsage, LaunchExtra, PresetError, all as presets};
+pub use preset::{
+    AcpPowers, AcpPreset, AcpUsage, LaunchExtra, PresetError, all as presets, named as preset,
+};
 pub use recording::AcpRecording;
 
 /// An agent that speaks ACP. Without a preset it is whatever program the session names.

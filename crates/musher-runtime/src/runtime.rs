@@ -72,6 +72,8 @@ pub struct Capabilities {
     pub questions: bool,
     pub set_model: bool,
     pub set_mode: bool,
+    /// It takes a word for how hard its model is to think ([`crate::ModelOptions::effort`]).
+    pub effort: bool,
     pub partial_text: bool,
     pub usage: bool,
     pub cost: bool,
@@ -89,6 +91,7 @@ impl Capabilities {
         questions: true,
         set_model: true,
         set_mode: true,
+        effort: true,
         partial_text: true,
         usage: true,
         cost: true,

@@ -49,7 +49,7 @@ impl Runtime for Script {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { set_mode: false, turns: false, ..Capabilities::ALL }
+        Capabilities { set_mode: false, effort: false, turns: false, ..Capabilities::ALL }
     }
 
     /// A script takes nothing from its folder but what it says itself.

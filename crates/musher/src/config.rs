@@ -12,6 +12,7 @@ mod problem;
 mod raw;
 mod reader;
 mod resolve;
+mod runtime;
 mod source;
 mod template;
 pub mod trust;
@@ -22,6 +23,11 @@ mod tests;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use musher_runtime::acp::AcpPreset;
+
+use crate::runtimes::KnownRuntime;
 
 pub use agent::{AgentConfig, EnvSource, Rendered, SystemTemplate, TemplateContext, TemplateStory};
 pub use dead::{DeadAt, dead_rules};
@@ -33,9 +39,6 @@ pub use template::{DEFAULT_CONTINUE_PROMPT, DEFAULT_PROMPT, Template, TemplateEr
 /// Where the project file is, as seen from the repository.
 pub const PROJECT_FILE: &str = ".musher/project.toml";
 
-/// The name of a runtime, and the wire formats that it has if it speaks to a model itself.
-pub type Known<'a> = (&'a str, &'a [&'a str]);
-
 /// A project file that holds no mistake, with every default filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProjectConfig {
@@ -45,6 +48,8 @@ pub struct ProjectConfig {
     pub auto_commit: bool,
     /// At least one; the first is the default.
     pub agents: Vec<AgentConfig>,
+    /// Agents that speak ACP and that the project itself brings.
+    pub runtimes: Vec<Arc<AcpPreset>>,
     pub worktree: WorktreeConfig,
     pub limits: LimitsConfig,
     pub server: ListenConfig,
@@ -107,7 +112,7 @@ pub struct ConfigState {
 }
 
 /// Looks at the project file of a repository; `runtimes` are those that an agent may name.
-pub fn look(repo: &Path, runtimes: &[Known<'_>]) -> ConfigState {
+pub fn look(repo: &Path, runtimes: &[KnownRuntime<'_>]) -> ConfigState {
     match file::project(repo) {
         Ok(source) => {
             ConfigState { project: resolved(&source, repo, runtimes), text: Some(source.text) }
@@ -117,14 +122,14 @@ pub fn look(repo: &Path, runtimes: &[Known<'_>]) -> ConfigState {
 }
 
 /// Reads the project file of a repository; `runtimes` are those that an agent may name.
-pub fn load(repo: &Path, runtimes: &[Known<'_>]) -> Result<ProjectConfig, ConfigErrors> {
+pub fn load(repo: &Path, runtimes: &[KnownRuntime<'_>]) -> Result<ProjectConfig, ConfigErrors> {
     resolved(&file::project(repo)?, repo, runtimes)
 }
 
 fn resolved(
     source: &source::Source,
     repo: &Path,
-    runtimes: &[Known<'_>],
+    runtimes: &[KnownRuntime<'_>],
 ) -> Result<ProjectConfig, ConfigErrors> {
     let (raw, mut problems) = raw::read(source);
     let project = raw.and_then(|raw| resolve::resolve(&raw, source, repo, runtimes, &mut problems));

@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use musher_core::pool::{PoolLimits, Seat, Team};
-use musher_runtime::{Capabilities, Environment};
 use tokio::sync::watch;
 
 use crate::config::local::{LocalCaps, LocalFile};
 use crate::config::trust::{self, Powers, TrustError, TrustState};
-use crate::config::{self, AgentConfig, ConfigErrors, ConfigState, Known, ProjectConfig};
+use crate::config::{self, AgentConfig, ConfigErrors, ConfigState, ProjectConfig};
 use crate::pool::{PoolError, PoolHandle};
-use crate::runtimes;
+use crate::runtimes::KnownRuntime;
 
 /// The settings of one server. What changes takes effect for what starts afterwards; active runs keep what they started with.
 #[derive(Debug)]
@@ -19,7 +18,7 @@ pub struct ServerSettings {
     repo: PathBuf,
     state: PathBuf,
     /// The runtimes that an agent may name.
-    runtimes: &'static [Known<'static>],
+    runtimes: &'static [KnownRuntime<'static>],
     local: LocalFile,
     caps: Mutex<LocalCaps>,
     /// The project file as the server began with it: some of it cannot be changed under a server.
@@ -63,7 +62,7 @@ impl ServerSettings {
     pub fn begin(
         repo: &Path,
         state: &Path,
-        runtimes: &'static [Known<'static>],
+        runtimes: &'static [KnownRuntime<'static>],
         project: ProjectConfig,
     ) -> Result<Self, ConfigErrors> {
         let local = LocalFile::new(state);
@@ -137,7 +136,7 @@ impl ServerSettings {
             name: agent.name.clone(),
             model: agent.model.clone(),
             budget: agent.limits.budget,
-            turns: capabilities(&agent.runtime).turns,
+            turns: agent.capabilities().turns,
         };
         let limits = PoolLimits {
             runs: project.limits.runs,
@@ -175,10 +174,4 @@ impl ServerSettings {
         ];
         keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
     }
-}
-
-/// What the runtime of this name says that it can do; one that there is not can do nothing.
-pub(crate) fn capabilities(runtime: &str) -> Capabilities {
-    let found = runtimes::find(runtime, &Environment::default());
-    found.map(|runtime| runtime.capabilities()).unwrap_or_default()
 }

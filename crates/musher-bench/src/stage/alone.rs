@@ -153,6 +153,7 @@ fn spec(top: &Path, agent: PathBuf) -> anyhow::Result<RunSpec> {
         mark: format!("bench-{}", std::process::id()),
         group: None,
         runtime: "claude-code".into(),
+        preset: None,
         prompt: "go".into(),
         pending: Vec::new(),
         cwd: top.to_owned(),
@@ -162,6 +163,7 @@ fn spec(top: &Path, agent: PathBuf) -> anyhow::Result<RunSpec> {
         // What is asked for in a recording is granted, so that nothing waits for a person.
         rules: ToolRules { allow: vec!["*".parse()?], ..ToolRules::default() },
         files: FilesSpec::default(),
+        protected: Some(musher::runtimes::executed_anywhere(&[])),
         permission_mode: None,
         bounds: RunBounds { linger_ms: 3_600_000, ..RunBounds::default() },
         resume: None,

@@ -14,7 +14,7 @@ const ANY: &str = "acp";
 const MAX_NAME_LEN: usize = 40;
 
 /// One agent that speaks ACP.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AcpPreset {
     /// Its name as a runtime.
@@ -51,7 +51,7 @@ pub struct AcpPreset {
 }
 
 /// More arguments and variables for a start.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LaunchExtra {
     pub args: Vec<String>,
@@ -59,7 +59,7 @@ pub struct LaunchExtra {
 }
 
 /// How an agent tells what a prompt has used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AcpUsage {
     /// It does not: the cost of every prompt is unknown.
@@ -89,7 +89,7 @@ impl AcpUsage {
 }
 
 /// What an agent can do beyond what every agent can.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AcpPowers {
     pub resume: bool,
@@ -98,6 +98,7 @@ pub struct AcpPowers {
     pub questions: bool,
     pub set_model: bool,
     pub set_mode: bool,
+    pub effort: bool,
     pub cost: bool,
 }
 
@@ -118,9 +119,15 @@ pub enum PresetError {
 pub fn all() -> &'static [Arc<AcpPreset>] {
     static PRESETS: LazyLock<Vec<Arc<AcpPreset>>> = LazyLock::new(|| {
         // A test reads every file; one that cannot be read is a runtime that is not there.
-        SHIPPED.iter().filter_map(|text| AcpPreset::read(text).ok()).map(Arc::new).collect()
+        SHIPPED.iter().filter_map(|(_, text)| AcpPreset::read(text).ok()).map(Arc::new).collect()
     });
     &PRESETS
+}
+
+/// The preset of this name that Musher brings. No other one is read: a runner needs one, and there are many runners.
+pub fn named(name: &str) -> Option<Arc<AcpPreset>> {
+    let (_, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
+    AcpPreset::read(text).ok().map(Arc::new)
 }
 
 impl AcpPreset {
@@ -141,6 +148,7 @@ impl AcpPreset {
             questions: true,
             set_model: true,
             set_mode: true,
+            effort: true,
             cost: true,
         };
         Self { name: ANY.to_owned(), usage: AcpUsage::Turn, powers, ..Self::default() }
@@ -176,6 +184,7 @@ impl AcpPreset {
             questions: self.powers.questions,
             set_model: self.powers.set_model,
             set_mode: self.powers.set_mode,
+            effort: self.powers.effort,
             partial_text: true,
             usage: !self.usage.is_partial(),
             cost: self.powers.cost,
@@ -199,8 +208,10 @@ mod tests {
 
     #[test]
     fn every_preset_that_is_shipped_can_be_read_and_has_its_own_name() {
-        for text in SHIPPED {
-            AcpPreset::read(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        for (name, text) in SHIPPED {
+            let preset = AcpPreset::read(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            assert_eq!(&preset.name, name);
+            assert_eq!(named(name).as_deref(), Some(&preset));
         }
         let mut names: Vec<&str> = all().iter().map(|preset| preset.name.as_str()).collect();
         assert_eq!(names.len(), SHIPPED.len());
@@ -225,8 +236,8 @@ mod tests {
     #[test]
     fn a_preset_that_was_never_run_claims_nothing_beyond_the_protocol() {
         for preset in all().iter().filter(|preset| !preset.is_tested()) {
-            let AcpPowers { resume, fork, questions, cost, .. } = preset.powers;
-            assert!(!(resume || fork || questions || cost), "{}", preset.name);
+            let AcpPowers { resume, fork, questions, effort, cost, .. } = preset.powers;
+            assert!(!(resume || fork || questions || effort || cost), "{}", preset.name);
             assert_eq!(preset.usage, AcpUsage::Unknown, "{}", preset.name);
         }
     }

@@ -1,11 +1,11 @@
 //! The agents that are known by name, and what of theirs is known beyond one preset. Only here and in `presets/` they are named.
 
 macro_rules! shipped {
-    ($($name:literal),* $(,)?) => { &[$(include_str!(concat!("presets/", $name, ".toml"))),*] };
+    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("presets/", $name, ".toml")))),*] };
 }
 
 /// Adding one is adding a file, and its name here.
-pub(super) const SHIPPED: &[&str] = shipped![
+pub(super) const SHIPPED: &[(&str, &str)] = shipped![
     "amp-acp",
     "auggie",
     "claude-acp",

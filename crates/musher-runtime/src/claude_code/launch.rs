@@ -156,6 +156,9 @@ fn arguments(attempt: &Attempt, session: &SessionId, mcp_file: Option<&Path>) ->
     if let Some(model) = &spec.model {
         option("model", model);
     }
+    if let Some(effort) = &spec.model_options.effort {
+        option("effort", effort);
+    }
     if let Some(mode) = &spec.permission_mode {
         option("permission-mode", mode);
     }

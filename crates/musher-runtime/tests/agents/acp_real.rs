@@ -2,6 +2,7 @@
 
 mod bills;
 mod failures;
+mod matrix_effort;
 mod project;
 
 use musher_runtime::acp::{Acp, AcpPreset};
@@ -29,14 +30,14 @@ fn the_powers_of_each_agent_are_what_was_seen_of_it() {
     for (agent, expected) in [
         (AcpAgent::GeminiCli, of_all(|it| it.usage = true)),
         (AcpAgent::OpenCode, of_all(|it| (it.resume, it.fork) = (true, true))),
-        (AcpAgent::CodexAcp, of_all(|it| it.resume = true)),
+        (AcpAgent::CodexAcp, of_all(|it| (it.resume, it.effort) = (true, true))),
         (AcpAgent::Copilot, of_all(|it| (it.resume, it.usage) = (true, true))),
         (AcpAgent::Qwen, of_all(|it| it.resume = true)),
         (
             AcpAgent::ClaudeAcp,
             of_all(|it| {
                 (it.resume, it.fork, it.questions) = (true, true, true);
-                (it.usage, it.cost) = (true, true);
+                (it.usage, it.cost, it.effort) = (true, true, true);
             }),
         ),
     ] {

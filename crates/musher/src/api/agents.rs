@@ -13,7 +13,6 @@ use super::Api;
 use super::problem::ProblemReply;
 use crate::diagnostics::{Need, Program};
 use crate::journal::{RunView, RunsQuery, WhichRuns};
-use crate::settings::capabilities;
 use crate::watch::programs::FitnessNow;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -93,7 +92,7 @@ pub(super) async fn agents(State(api): State<Api>) -> Result<Json<AgentsReply>, 
             program: place.map(|place| place.to_string_lossy().into_owned()),
             version,
             health: Health { state: fitness.into(), detail: says, fix },
-            forks_turns: capabilities(&agent.runtime).turns,
+            forks_turns: agent.capabilities().turns,
             runs: own.map(|run| AtWork::new(run, &memory)).collect(),
         });
     }

@@ -21,6 +21,7 @@ use crate::api::runs::change::FileChanges;
 use crate::journal::{AskPhase, AskView, AsksQuery, JournalError, WhichAsks};
 use crate::pool::RunName;
 use crate::runner::RunLogs;
+use crate::runtimes;
 use crate::secrets;
 use musher_log::{Cursor, LogError, LogRead, lines};
 
@@ -200,7 +201,9 @@ fn foreseen(edits: &[Edit], run: RunId, api: &Shared) -> FileChanges {
         Ok(spec) => {
             let token = Some(api.access.owner_token());
             let secrets = secrets::of_runs(&api.checked.environment, token, api.bus.logs(), &[run]);
-            FileChanges::foreseen(edits, &spec.cwd, &secrets)
+            let project = api.settings.project();
+            let files = runtimes::project_files(&project.runtimes);
+            FileChanges::foreseen(edits, &spec.cwd, &files, &secrets)
         }
         Err(error) => FileChanges { change: None, change_note: Some(error.to_string()) },
     }

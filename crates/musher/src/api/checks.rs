@@ -73,6 +73,7 @@ pub(super) async fn checks(State(api): State<Api>) -> Result<Json<ChecksReply>, 
         !usual.is_of_a_model() || own.iter().all(|need| need.runtime != usual.runtime)
     };
     let mut needs: Vec<Need> = Need::usual_ones().filter(missed).collect();
+    needs.extend(project.runtimes.iter().map(Need::of_own));
     let named: Vec<String> = own.iter().map(|need| need.runtime.clone()).collect();
     for need in own {
         if !needs.contains(&need) {

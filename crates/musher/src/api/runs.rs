@@ -36,7 +36,6 @@ use super::request::{OfRun, Params};
 use super::usage::spent_now;
 use crate::bus::SessionStatus;
 use crate::journal::{RunView, RunWait, RunsQuery, WhichRuns};
-use crate::settings::capabilities;
 use crate::watch::lines::has_begun;
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -143,7 +142,7 @@ fn status(run: &RunView, api: &Api) -> Option<ApiSessionStatus> {
 /// What can be asked of the runtime of this agent.
 fn powers(agent: &AgentName, api: &Api) -> Option<ApiRunPowers> {
     let project = api.settings.project();
-    let can = capabilities(&project.agent(agent.as_str())?.runtime);
+    let can = project.agent(agent.as_str())?.capabilities();
     Some(ApiRunPowers {
         steer: can.steer,
         interrupt: can.interrupt,

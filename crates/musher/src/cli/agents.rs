@@ -8,6 +8,7 @@ use super::doctor::site;
 use super::place::PlaceArgs;
 use super::table::{TextTable, Tone};
 use super::{CliError, CliExit, out};
+use crate::config;
 use crate::diagnostics::{DiagnosticContext, Fitness, Need, Program};
 use crate::runtimes::{self, ProgramCare};
 
@@ -24,7 +25,7 @@ pub(crate) struct AgentsArgs {
 struct AgentRow {
     program: Program,
     state: AgentState,
-    tested: Option<&'static str>,
+    tested: Option<String>,
     login: Login,
     /// The one command that mends what is missing.
     fix: Option<String>,
@@ -72,15 +73,20 @@ impl AgentsArgs {
     }
 }
 
-/// Each runtime that is played by a program, or by a model whose key is here.
+/// Each runtime that is played by a program, or by a model whose key is here; those that the project brings come last.
 fn rows(site: &DiagnosticContext) -> Vec<AgentRow> {
     let needs = Need::usual_ones().filter(|need| need.program.is_some() || need.is_of_a_model());
+    // What is wrong with a project file is for `doctor` to say.
+    let project = site.repo.as_ref().ok();
+    let project = project.and_then(|repo| config::load(repo, runtimes::built()).ok());
+    let own = project.map(|project| project.runtimes).unwrap_or_default();
+    let needs = needs.chain(own.iter().map(Need::of_own));
     needs.map(|need| row(&need, site)).collect()
 }
 
 fn row(need: &Need, site: &DiagnosticContext) -> AgentRow {
     let program = need.look(site);
-    let tested = runtimes::tested(&need.runtime);
+    let tested = need.tested();
     if need.is_of_a_model() {
         let has_key = program.fitness == Fitness::Ok;
         let (state, login) = match has_key {
@@ -90,12 +96,12 @@ fn row(need: &Need, site: &DiagnosticContext) -> AgentRow {
         let fix = program.fix.clone();
         return AgentRow { program, state, tested, login, fix };
     }
-    let care = runtimes::care(&need.runtime);
+    let care = need.care();
     let login = care.as_ref().map_or(Login::Unknown, |care| login(care, &site.environment));
     let installs = || {
         let install = care.as_ref()?.install.clone()?;
         // A package of npm can be had in the version that was tested.
-        let tested = tested.filter(|_| install.starts_with("npm install"));
+        let tested = tested.as_ref().filter(|_| install.starts_with("npm install"));
         Some(tested.map_or_else(|| install.clone(), |version| format!("{install}@{version}")))
     };
     let (state, fix) = match (program.fitness, &login) {
@@ -158,7 +164,7 @@ impl AgentRow {
             Login::Unknown => "-".to_owned(),
         };
         let fix = self.fix.as_deref().unwrap_or("-").to_owned();
-        let tested = self.tested.unwrap_or("-").to_owned();
+        let tested = self.tested.as_deref().unwrap_or("-").to_owned();
         let runtime = self.program.runtime.clone();
         table.row(tone, [state.to_owned(), runtime, version, tested, login, fix]);
     }

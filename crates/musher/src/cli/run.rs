@@ -93,12 +93,10 @@ impl RunArgs {
         let attended = !self.json && terminal::can_ask() && !self.reads_stdin();
         let options = self.options.read()?;
         let prompt = prompt::read(self.prompt.clone(), self.file.as_deref(), &options.set)?;
-        if options.effort.is_some()
-            && !runtimes::MODELS.iter().any(|(name, _)| *name == self.runtime)
-        {
+        if options.effort.is_some() && !runtime.capabilities().effort {
             return Err(CliError::hinted(
                 format!("the runtime `{}` takes no --effort", self.runtime),
-                "leave it out, or use a runtime that speaks to a model itself",
+                "leave it out, or use another runtime",
             ));
         }
         let sessions = runtimes::sessions(&environment);
@@ -106,7 +104,7 @@ impl RunArgs {
         let mut spec = SessionSpec::new(prompt.clone(), self.cwd.clone(), environment);
         spec.session_dir = sessions;
         spec.project = project;
-        spec.protected = runtimes::executed_anywhere();
+        spec.protected = runtimes::executed_anywhere(&[]);
         spec.model = self.model;
         spec.model_options.wire = self.wire;
         spec.program = self.program.map(absolute);

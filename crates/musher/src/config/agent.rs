@@ -2,18 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::model::ModelChoice;
 use super::template::{self, Template, TemplateError};
 use musher_core::{AgentName, ToolRules, Variables};
-use musher_runtime::{AskPolicy, RunLimits, SystemPrompt};
+use musher_runtime::acp::AcpPreset;
+use musher_runtime::{AskPolicy, Capabilities, Environment, RunLimits, Runtime, SystemPrompt};
+
+use crate::runtimes::{self, NoRuntime};
 
 /// One agent, with every default filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentConfig {
     pub name: AgentName,
     pub runtime: String,
+    /// What the project says of the runtime, if it is none that Musher brings.
+    pub preset: Option<Arc<AcpPreset>>,
     pub model: Option<String>,
     pub role: Option<String>,
     pub prompt: Template,
@@ -118,9 +124,22 @@ impl AgentConfig {
         self.render(&template::sample(set)).map(|_| ())
     }
 
+    /// What plays it.
+    pub fn played_by(&self, environment: &Environment) -> Result<Box<dyn Runtime>, NoRuntime> {
+        runtimes::choose(&self.runtime, self.preset.as_ref(), environment)
+    }
+
+    /// What its runtime says that it can do; one that there is not can do nothing.
+    pub fn capabilities(&self) -> Capabilities {
+        let played = self.played_by(&Environment::default());
+        played.map(|runtime| runtime.capabilities()).unwrap_or_default()
+    }
+
     /// The program to run: a bare name is looked up on `PATH`, a path starts at the repository.
     pub fn program(&self, repo: &Path) -> Option<PathBuf> {
-        let command = self.command.as_deref()?;
+        let own = self.preset.as_ref().map(|preset| preset.program.as_str());
+        // Only a path depends on the repository; a name is the runtime's own affair.
+        let command = self.command.as_deref().or(own.filter(|program| program.contains('/')))?;
         Some(match command.contains('/') {
             true => repo.join(command),
             false => PathBuf::from(command),

@@ -10,7 +10,7 @@ pub(super) struct KeyTable {
 
 pub(super) const TOP: KeyTable = KeyTable {
     name: "the project file",
-    keys: &["base_branch", "auto_commit", "agent", "worktree", "limits", "server"],
+    keys: &["base_branch", "auto_commit", "agent", "runtime", "worktree", "limits", "server"],
 };
 
 pub(super) const AGENT: KeyTable = KeyTable {
@@ -51,18 +51,37 @@ pub(super) const AGENT: KeyTable = KeyTable {
     ],
 };
 
+/// An agent's program that speaks ACP. What was tested is for Musher alone to say.
+pub(super) const RUNTIME: KeyTable = KeyTable {
+    name: "[[runtime]]",
+    keys: &[
+        "name",
+        "program",
+        "args",
+        "env",
+        "variables",
+        "trusted",
+        "leaves_out",
+        "install",
+        "login",
+        "login_file",
+        "executes",
+        "obeys",
+        "usage",
+        "powers",
+    ],
+};
+
+pub(super) const LAUNCH: KeyTable = KeyTable { name: "this table", keys: &["args", "env"] };
+
+pub(super) const POWERS: KeyTable = KeyTable {
+    name: "powers",
+    keys: &["resume", "fork", "approvals", "questions", "set_model", "set_mode", "effort", "cost"],
+};
+
 /// Those of an agent that are for runtimes which speak to a model themselves.
-pub(super) const MODEL: &[&str] = &[
-    "base_url",
-    "wire",
-    "key",
-    "headers",
-    "temperature",
-    "effort",
-    "max_output",
-    "window",
-    "prices",
-];
+pub(super) const MODEL: &[&str] =
+    &["base_url", "wire", "key", "headers", "temperature", "max_output", "window", "prices"];
 
 pub(super) const KEY: KeyTable = KeyTable { name: "key", keys: &["env", "file", "command"] };
 

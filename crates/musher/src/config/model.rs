@@ -11,6 +11,7 @@ use super::agent::EnvSource;
 use super::raw::Variable;
 use super::reader::{At, TableFields, ValueReader, Wrong, shown};
 use super::{PROJECT_FILE, keys, value};
+use crate::runtimes::KnownRuntime;
 
 /// What an agent says about its model. What is left out is the runtime's own choice.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -111,13 +112,18 @@ fn headers(
     found
 }
 
-/// Makes a choice of what is written. `wires` are the formats of the agent's runtime, none if it speaks to no model
-/// itself, and nothing if the runtime is unknown.
+/// Makes a choice of what is written; nothing is known of a runtime whose name is wrong.
 pub(super) fn resolve(
     raw: &RawModel,
-    wires: Option<&[&str]>,
+    runtime: Option<KnownRuntime<'_>>,
     reader: &mut ValueReader<'_>,
 ) -> ModelChoice {
+    let wires = runtime.map(|runtime| runtime.wires);
+    if let (Some(KnownRuntime { effort: false, name, .. }), Some(effort)) = (runtime, &raw.effort) {
+        let wrong = Wrong::new(format!("the runtime `{}` takes no `effort`", shown(name)));
+        let fix = "leave it out, or give the agent another runtime";
+        reader.wrong(effort.span.clone(), wrong.with_fix(fix));
+    }
     if let (Some([]), Some((key, span))) = (wires, &raw.first) {
         let wrong = Wrong::new(format!("`{key}` is for runtimes that speak to a model themselves"));
         let fix = "leave it out, or give the agent such a runtime";

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use musher_runtime::acp::AcpPreset;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -10,7 +11,7 @@ use super::model::{self, RawModel};
 use super::problem::{ConfigProblem, Problems};
 use super::reader::{At, TableFields, ValueReader, Wrong, shown};
 use super::source::Source;
-use super::value;
+use super::{runtime, value};
 
 /// Past the first few, mistakes of grammar follow from each other.
 const MAX_GRAMMAR_PROBLEMS: usize = 10;
@@ -21,6 +22,7 @@ pub(super) struct RawProject {
     pub(super) base_branch: Option<At<String>>,
     pub(super) auto_commit: Option<bool>,
     pub(super) agents: Vec<RawAgent>,
+    pub(super) runtimes: Vec<At<AcpPreset>>,
     pub(super) worktree: RawWorktree,
     pub(super) limits: RawLimits,
     pub(super) server: RawServer,
@@ -151,6 +153,8 @@ fn project(reader: &mut ValueReader<'_>, top: &TableFields<'_, '_>) -> RawProjec
     }
     let agents = reader.tables(top, "agent", keys::AGENT);
     let agents = agents.iter().map(|fields| agent(reader, fields)).collect();
+    let runtimes = reader.tables(top, "runtime", keys::RUNTIME);
+    let runtimes = runtimes.iter().filter_map(|fields| runtime::read(reader, fields)).collect();
     let worktree = reader.table(top, "worktree", keys::WORKTREE).map(|fields| RawWorktree {
         setup: reader.texts(&fields, "setup"),
         copy: reader.texts(&fields, "copy"),
@@ -169,6 +173,7 @@ fn project(reader: &mut ValueReader<'_>, top: &TableFields<'_, '_>) -> RawProjec
         base_branch,
         auto_commit,
         agents,
+        runtimes,
         worktree: worktree.unwrap_or_default(),
         limits: limits.unwrap_or_default(),
         server: server.unwrap_or_default(),
@@ -211,7 +216,10 @@ fn agent(reader: &mut ValueReader<'_>, fields: &TableFields<'_, '_>) -> RawAgent
     }
 }
 
-fn env(reader: &mut ValueReader<'_>, fields: &TableFields<'_, '_>) -> Vec<(At<String>, Variable)> {
+pub(super) fn env(
+    reader: &mut ValueReader<'_>,
+    fields: &TableFields<'_, '_>,
+) -> Vec<(At<String>, Variable)> {
     let Some((table, _)) = reader.plain_table(fields, "env") else { return Vec::new() };
     let mut found = Vec::new();
     for (key, value) in table {

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use musher_core::{AgentName, AskDecision, IdError, Rule, ToolRules, Usd};
 use musher_runtime::AskPolicy;
+use musher_runtime::acp::AcpPreset;
 use sha2::{Digest, Sha256};
 
 use super::agent::{AgentConfig, EnvSource, SystemTemplate};
@@ -15,9 +17,10 @@ use super::reader::{At, ValueReader, Wrong, shown};
 use super::source::{Source, offset_in_raw};
 use super::template::{DEFAULT_CONTINUE_PROMPT, DEFAULT_PROMPT, Template, TemplateFault};
 use super::{
-    Known, LimitsConfig, ListenConfig, ProjectConfig, WorktreeConfig, file, model, nearest, raw,
+    LimitsConfig, ListenConfig, ProjectConfig, WorktreeConfig, file, model, nearest, raw, runtime,
     value,
 };
+use crate::runtimes::KnownRuntime;
 
 /// How long an ask waits before the person is reminded of it, where nothing else is said.
 const ASK_REMINDER: Duration = Duration::from_secs(10 * 60);
@@ -29,12 +32,13 @@ pub(super) fn resolve(
     raw: &raw::RawProject,
     source: &Source,
     repo: &Path,
-    runtimes: &[Known<'_>],
+    runtimes: &[KnownRuntime<'_>],
     problems: &mut Problems,
 ) -> Option<ProjectConfig> {
     let reader = ValueReader { source, problems: std::mem::take(problems) };
     let hash = Sha256::new_with_prefix(source.text.as_bytes());
-    let mut resolver = Resolver { reader, repo, runtimes, hash, names: BTreeMap::new() };
+    let (names, own) = (BTreeMap::new(), Vec::new());
+    let mut resolver = Resolver { reader, repo, runtimes, own, hash, names };
     let project = resolver.project(raw);
     *problems = resolver.reader.problems;
     project
@@ -49,7 +53,9 @@ enum Mode {
 struct Resolver<'a> {
     reader: ValueReader<'a>,
     repo: &'a Path,
-    runtimes: &'a [Known<'a>],
+    runtimes: &'a [KnownRuntime<'a>],
+    /// Those that the project brings.
+    own: Vec<Arc<AcpPreset>>,
     /// Of the project file and all prompt files read so far.
     hash: Sha256,
     /// The names given so far, and where.
@@ -60,6 +66,7 @@ impl Resolver<'_> {
     fn project(&mut self, raw: &raw::RawProject) -> Option<ProjectConfig> {
         let defaults = LimitsConfig::default();
         let base_branch = self.given(raw.base_branch.as_ref(), value::branch);
+        self.own = runtime::resolve(&raw.runtimes, self.runtimes, &mut self.reader);
         let agents: Vec<Option<AgentConfig>> =
             raw.agents.iter().map(|raw| self.agent(raw)).collect();
         let worktree = WorktreeConfig {
@@ -78,6 +85,7 @@ impl Resolver<'_> {
             base_branch,
             auto_commit: raw.auto_commit.unwrap_or(true),
             agents: agents.into_iter().collect::<Option<_>>()?,
+            runtimes: std::mem::take(&mut self.own),
             worktree,
             limits: LimitsConfig {
                 runs: raw.limits.runs.unwrap_or(defaults.runs),
@@ -91,8 +99,15 @@ impl Resolver<'_> {
 
     fn agent(&mut self, raw: &raw::RawAgent) -> Option<AgentConfig> {
         let name = self.name(raw);
-        let runtimes = self.runtimes;
-        let runtime = self.given(raw.runtime.as_ref(), |text| runtime(text, runtimes));
+        let own = self.own.clone();
+        let known: Vec<KnownRuntime<'_>> = self
+            .runtimes
+            .iter()
+            .copied()
+            .chain(own.iter().map(|own| KnownRuntime::of(own)))
+            .collect();
+        let named = raw.runtime.as_ref();
+        let runtime = named.and_then(|name| self.reader.parse(name, |text| find(text, &known)));
         let model = self.given(raw.model.as_ref(), value::word);
         let role = self.given(raw.role.as_ref(), value::not_blank);
         let prompt = self.either(raw.prompt.as_ref(), raw.prompt_file.as_ref(), "prompt");
@@ -125,12 +140,13 @@ impl Resolver<'_> {
         let env = env.collect();
         let permission_mode = self.given(raw.permission_mode.as_ref(), value::word);
         let linger = self.given(raw.linger.as_ref(), value::time_or_none);
-        let known = runtimes.iter().find(|(name, _)| Some(*name) == runtime.as_deref());
-        let wires = known.map(|(_, wires)| *wires);
-        let model_choice = model::resolve(&raw.model_choice, wires, &mut self.reader);
+        let model_choice = model::resolve(&raw.model_choice, runtime, &mut self.reader);
+        let runtime = runtime.map(|runtime| runtime.name.to_owned());
+        let preset = own.iter().find(|own| Some(&own.name) == runtime.as_ref()).cloned();
         Some(AgentConfig {
             name: name?,
             runtime: runtime?,
+            preset,
             model,
             role,
             prompt: prompt.unwrap_or_else(|| Some(Template::built_in(DEFAULT_PROMPT)))?,
@@ -281,14 +297,14 @@ impl Resolver<'_> {
     }
 }
 
-fn runtime(text: &str, runtimes: &[Known<'_>]) -> Result<String, Wrong> {
-    let runtimes: Vec<&str> = runtimes.iter().map(|(name, _)| *name).collect();
-    if runtimes.contains(&text) {
-        return Ok(text.to_owned());
+fn find<'k>(text: &str, known: &[KnownRuntime<'k>]) -> Result<KnownRuntime<'k>, Wrong> {
+    if let Some(found) = known.iter().find(|known| known.name == text) {
+        return Ok(*found);
     }
-    let fix = match nearest(text, runtimes.iter().copied()) {
+    let names: Vec<&str> = known.iter().map(|known| known.name).collect();
+    let fix = match nearest(text, names.iter().copied()) {
         Some(near) => format!("did you mean \"{near}\"?"),
-        None => format!("use one of {}", runtimes.join(", ")),
+        None => format!("use one of {}", names.join(", ")),
     };
     Err(Wrong::new(format!("there is no runtime `{}`", shown(text))).with_fix(fix))
 }

@@ -10,12 +10,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use musher_core::{AskDecision, Usd, Variables};
+use musher_runtime::acp::AcpUsage;
 use musher_runtime::{AskPolicy, KeySource, SystemPrompt};
 
 use super::*;
 
-const RUNTIMES: &[Known<'static>] =
-    &[("script", &[]), ("terminal", &[]), ("fake-code", &[]), ("fake-model", &["plain", "chat"])];
+const RUNTIMES: &[KnownRuntime<'static>] = &[
+    KnownRuntime { name: "script", wires: &[], effort: false },
+    KnownRuntime { name: "terminal", wires: &[], effort: false },
+    KnownRuntime { name: "fake-code", wires: &[], effort: true },
+    KnownRuntime { name: "fake-model", wires: &["plain", "chat"], effort: true },
+];
 
 /// The least that a project needs.
 const LEAST: &str = "[[agent]]\nname = \"coder\"\nruntime = \"script\"\n";
@@ -107,6 +112,46 @@ fn load_text(text: impl AsRef<[u8]>) -> Result<ProjectConfig, ConfigErrors> {
 
 fn good(text: impl AsRef<[u8]>) -> ProjectConfig {
     load_text(text).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// A project whose agent is played by a runtime that the project brings.
+const OWN: &str = r#"
+[[runtime]]
+name = "ours"
+program = "tools/ours"
+args = ["acp"]
+env = { QUIET = "1" }
+variables = ["OURS_KEY", "OURS_*"]
+trusted = { args = ["--trust"] }
+leaves_out = { env = { BARE = "1" } }
+install = "npm install -g ours"
+login = "ours login"
+login_file = ".ours/login"
+executes = [".ours/**"]
+obeys = ["**/OURS.md"]
+usage = "quota"
+powers = { resume = true, effort = true }
+
+[[agent]]
+name = "coder"
+runtime = "ours"
+effort = "high"
+"#;
+
+#[test]
+fn a_project_brings_an_agent_that_speaks_acp_under_a_name_of_its_own() {
+    let project = good(OWN);
+    let [preset] = &project.runtimes[..] else { panic!("{:?}", project.runtimes) };
+    assert_eq!((preset.name.as_str(), preset.program.as_str()), ("ours", "tools/ours"));
+    assert_eq!((&preset.args[..], &preset.env["QUIET"]), (&["acp".to_owned()][..], &"1".into()));
+    assert_eq!(preset.trusted.args, ["--trust"]);
+    assert_eq!(preset.leaves_out.as_ref().unwrap().env["BARE"], "1");
+    assert_eq!((preset.usage, preset.tested.as_ref()), (AcpUsage::Quota, None));
+    assert!(preset.powers.resume && preset.powers.effort && !preset.powers.fork);
+    let agent = &project.agents[0];
+    assert_eq!(agent.preset.as_ref(), Some(preset));
+    assert_eq!(agent.program(Path::new("/repo")), Some("/repo/tools/ours".into()));
+    assert_eq!(agent.model_choice.effort.as_deref(), Some("high"));
 }
 
 #[test]

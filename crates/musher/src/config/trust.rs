@@ -7,9 +7,11 @@ mod files;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use musher_core::{AskDecision, Rule};
 use musher_os::untrusted;
+use musher_runtime::acp::{AcpPowers, AcpPreset, LaunchExtra};
 use musher_runtime::{AskPolicy, KeySource};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -57,6 +59,9 @@ pub enum TrustError {
 #[serde(deny_unknown_fields)]
 pub struct Powers {
     agents: BTreeMap<String, AgentPowers>,
+    /// What the project says of runtimes of its own: they are programs too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    runtimes: Vec<Arc<AcpPreset>>,
     setup: Vec<String>,
     copy: Vec<PathBuf>,
     keep: Vec<PathBuf>,
@@ -139,6 +144,7 @@ impl Powers {
         let agents = project.agents.iter();
         Self {
             agents: agents.map(|agent| (agent.name.to_string(), AgentPowers::of(agent))).collect(),
+            runtimes: sorted_by_name(&project.runtimes),
             setup: project.worktree.setup.clone(),
             copy: sorted(&project.worktree.copy),
             keep: sorted(&project.worktree.keep),
@@ -157,6 +163,10 @@ impl Powers {
         let mut lines = Vec::new();
         for (name, agent) in &self.agents {
             lines.extend(agent.lines().into_iter().map(|line| format!("agent {name}: {line}")));
+        }
+        for preset in &self.runtimes {
+            let name = &preset.name;
+            lines.extend(preset_lines(preset).iter().map(|line| format!("runtime {name}: {line}")));
         }
         for (number, command) in (1..).zip(&self.setup) {
             lines.push(format!("worktree: setup {number} {command:?}"));
@@ -241,6 +251,55 @@ impl AgentPowers {
         }
         lines
     }
+}
+
+fn sorted_by_name(presets: &[Arc<AcpPreset>]) -> Vec<Arc<AcpPreset>> {
+    let mut presets = presets.to_vec();
+    presets.sort_by(|one, other| one.name.cmp(&other.name));
+    presets
+}
+
+/// One line for everything of a runtime that runs, or that decides what may run unasked.
+fn preset_lines(preset: &AcpPreset) -> Vec<String> {
+    let mut lines = vec![format!("program {:?}", preset.program)];
+    let nothing = LaunchExtra::default();
+    let leaves_out = preset.leaves_out.as_ref().unwrap_or(&nothing);
+    let starts: [(&str, &[String], &BTreeMap<String, String>); 3] = [
+        ("", &preset.args, &preset.env),
+        ("in a trusted folder: ", &preset.trusted.args, &preset.trusted.env),
+        ("with project files left out: ", &leaves_out.args, &leaves_out.env),
+    ];
+    for (when, args, env) in starts {
+        for (number, arg) in (1..).zip(args) {
+            lines.push(format!("{when}argument {number} {arg:?}"));
+        }
+        lines.extend(env.iter().map(|(name, value)| format!("{when}env {name} = {value:?}")));
+    }
+    lines.extend(preset.variables.iter().map(|name| format!("passes {name}")));
+    lines.extend(preset.executes.iter().map(|pattern| format!("executes {pattern:?}")));
+    lines.extend(preset.obeys.iter().map(|pattern| format!("obeys {pattern:?}")));
+    if preset.leaves_out.is_some() {
+        lines.push("can leave out the project files that it executes".to_owned());
+    }
+    lines.push(format!("usage {:?}", preset.usage).to_lowercase());
+    let AcpPowers { resume, fork, approvals, questions, set_model, set_mode, effort, cost } =
+        preset.powers;
+    for (power, it_can) in [
+        ("resume", resume),
+        ("fork", fork),
+        ("approvals", approvals),
+        ("questions", questions),
+        ("set_model", set_model),
+        ("set_mode", set_mode),
+        ("effort", effort),
+        ("cost", cost),
+    ] {
+        lines.extend(it_can.then(|| format!("can {power}")));
+    }
+    lines.extend(preset.login_file.iter().map(|file| format!("login in {file:?}")));
+    lines.extend(preset.install.iter().map(|command| format!("is installed by {command:?}")));
+    lines.extend(preset.login.iter().map(|command| format!("is logged in by {command:?}")));
+    lines
 }
 
 fn sorted<T: Clone + Ord>(list: &[T]) -> Vec<T> {

@@ -41,7 +41,8 @@ pub(crate) async fn executed_in_base(
 ) -> Result<Snapshot, GitError> {
     match base(git, project).await? {
         Some(commit) => {
-            executed(git, &commit, runtimes::project_files(), &project.worktree.copy).await
+            let files = runtimes::project_files(&project.runtimes);
+            executed(git, &commit, &files, &project.worktree.copy).await
         }
         None => Ok(Snapshot::default()),
     }
@@ -53,7 +54,9 @@ pub(crate) async fn obeyed_in_base(
     project: &ProjectConfig,
 ) -> Result<Vec<String>, GitError> {
     match base(git, project).await? {
-        Some(commit) => obeyed_files(git, &commit, runtimes::project_files()).await,
+        Some(commit) => {
+            obeyed_files(git, &commit, &runtimes::project_files(&project.runtimes)).await
+        }
         None => Ok(Vec::new()),
     }
 }

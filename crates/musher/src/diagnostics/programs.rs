@@ -1,7 +1,9 @@
 //! The programs that play agents: whether they are there, and whether their version is one that was tested.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use musher_runtime::acp::AcpPreset;
 use musher_runtime::find_program;
 
 use super::DiagnosticContext;
@@ -9,7 +11,7 @@ use super::diagnostic::{Diagnostic, DiagnosticVerdict};
 use super::keys::KeyNeed;
 use super::version::version_of;
 use crate::config::{AgentConfig, ProjectConfig};
-use crate::runtimes;
+use crate::runtimes::{self, ProgramCare};
 
 /// Whether a program can play its part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub(crate) struct Program {
 pub(crate) struct Need {
     pub(crate) runtime: String,
     pub(crate) program: Option<PathBuf>,
+    /// What the project says of the runtime, if it is none that Musher brings.
+    own: Option<Arc<AcpPreset>>,
     key: KeyNeed,
 }
 
@@ -44,18 +48,30 @@ impl Need {
     pub(crate) fn of(agent: &AgentConfig, repo: &Path) -> Self {
         // Without the `.` that people write, so that two ways to name a file are one.
         let named = agent.program(repo).map(|program| program.components().collect());
-        let program = named.or_else(|| usual(&agent.runtime));
-        Self { runtime: agent.runtime.clone(), program, key: KeyNeed::of(agent) }
+        let own = agent.preset.clone();
+        let program = named.or_else(|| runtimes::program(&agent.runtime, own.as_ref()));
+        Self { runtime: agent.runtime.clone(), program, own, key: KeyNeed::of(agent) }
+    }
+
+    /// What a runtime needs that the project brings.
+    pub(crate) fn of_own(preset: &Arc<AcpPreset>) -> Self {
+        Self {
+            runtime: preset.name.clone(),
+            program: Some(preset.program.as_str().into()),
+            own: Some(preset.clone()),
+            key: KeyNeed::default(),
+        }
     }
 
     /// What each runtime needs when its agents name nothing else.
     pub(crate) fn usual_ones() -> impl Iterator<Item = Self> {
         let need = |runtime: &str| Self {
             runtime: runtime.into(),
-            program: usual(runtime),
+            program: runtimes::program(runtime, None),
+            own: None,
             key: KeyNeed::default(),
         };
-        runtimes::built().iter().map(move |(runtime, _)| need(runtime))
+        runtimes::built().iter().map(move |known| need(known.name))
     }
 
     /// Whether it speaks to a model, so that it needs a key and no program.
@@ -65,7 +81,27 @@ impl Need {
 
     /// Whether nobody misses it: one of many agents that a machine may have.
     pub(crate) fn is_extra(&self) -> bool {
-        runtimes::preset(&self.runtime).is_some() && self.program == usual(&self.runtime)
+        self.own.is_none() && runtimes::preset(&self.runtime).is_some() && self.is_usual()
+    }
+
+    fn is_usual(&self) -> bool {
+        self.program == runtimes::program(&self.runtime, None)
+    }
+
+    /// What a person must do for the program.
+    pub(crate) fn care(&self) -> Option<ProgramCare> {
+        match &self.own {
+            Some(preset) => Some(ProgramCare::of(preset)),
+            None => runtimes::care(&self.runtime),
+        }
+    }
+
+    /// The version of the program that was tested; of one that the project brings, none was.
+    pub(crate) fn tested(&self) -> Option<String> {
+        match &self.own {
+            Some(_) => None,
+            None => runtimes::tested(&self.runtime),
+        }
     }
 
     /// Looks for the program. This reads files, so it blocks for a moment.
@@ -75,7 +111,7 @@ impl Need {
             return self.without_program(site);
         };
         // Whatever is no program of its own is read by the runner.
-        if usual(runtime).is_none() {
+        if runtimes::program(runtime, self.own.as_ref()).is_none() {
             let shown = program.display();
             return match program.is_file() {
                 true => {
@@ -93,11 +129,11 @@ impl Need {
             Ok(place) => {
                 let version = version_of(&place);
                 let (fitness, says, fix) =
-                    judge(runtime, &place, version.as_deref(), runtimes::tested(runtime));
+                    judge(runtime, &place, version.as_deref(), self.tested().as_deref());
                 Program { version, ..self.found(Some(place), fitness, says, fix) }
             }
             Err(error) => {
-                let install = runtimes::care(runtime).and_then(|care| care.install);
+                let install = self.care().and_then(|care| care.install);
                 let install = install.map_or_else(
                     || format!("install what plays {runtime}"),
                     |install| format!("install it with `{install}`"),
@@ -166,11 +202,6 @@ pub(super) fn wanted(site: &DiagnosticContext, project: Option<&ProjectConfig>) 
         .filter(|(missed, it)| *missed || it.fitness != Fitness::Missing)
         .map(|(_, it)| it)
         .collect()
-}
-
-fn usual(runtime: &str) -> Option<PathBuf> {
-    let known = runtimes::programs().iter().find(|(known, _)| *known == runtime);
-    known.map(|(_, program)| PathBuf::from(program))
 }
 
 fn judge(

@@ -41,8 +41,9 @@ pub fn close_dead(folder: &Path, ours: impl Fn(&RunSpec) -> bool) -> Result<(), 
             }
         };
         // A runtime that this build does not know may ask one.
-        asks_a_model = runtimes::find(&spec.runtime, &Environment::default())
-            .map_or(true, |runtime| runtime.asks_a_model());
+        asks_a_model =
+            runtimes::choose(&spec.runtime, spec.preset.as_ref(), &Environment::default())
+                .map_or(true, |runtime| runtime.asks_a_model());
         lineage = spec.resume.map(|resume| resume.lineage).unwrap_or_default();
         if !left.is_empty() {
             message = format!("{message}, and processes {left:?} could not be ended");

@@ -79,11 +79,13 @@ pub async fn host(
         let endpoint = tools.endpoint(path).map_err(|error| error.to_string())?;
         session.mcp_servers.push(endpoint);
         session.tools = Some(tools.in_process());
-        session.protected = runtimes::executed_anywhere();
+        // Only an older build has not said: to know it takes the presets of every runtime.
+        session.protected =
+            spec.protected.clone().unwrap_or_else(|| runtimes::executed_anywhere(&[]));
         session.keeper = Some(Keeper { raw: raw_in, durable: watched });
         session.session_dir = Some(sessions(path));
-        let runtime =
-            runtimes::find(&spec.runtime, &environment).map_err(|error| error.to_string())?;
+        let runtime = runtimes::choose(&spec.runtime, spec.preset.as_ref(), &environment)
+            .map_err(|error| error.to_string())?;
         Ok(runtime.start(session))
     });
     let keeping = Keeping::new(writer, RawWriter::new(path), durable, now);

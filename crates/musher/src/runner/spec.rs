@@ -4,12 +4,14 @@ mod model;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use musher_core::{
     AgentName, AskDecision, Lineage, PromptId, RunId, SessionId, StoryId, ToolRules, Usd,
 };
 use musher_os::untrusted;
+use musher_runtime::acp::AcpPreset;
 use musher_runtime::{
     AskPolicy, Containment, Environment, Host, PendingPrompt, ProjectTrust, ResumeFrom, RunLimits,
     SessionSpec, Snapshot, Sweep, SystemPrompt,
@@ -50,6 +52,9 @@ pub struct RunSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<PathBuf>,
     pub runtime: String,
+    /// What the project says of the runtime, if it is none that Musher brings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<Arc<AcpPreset>>,
     pub prompt: String,
     /// Prompts that an earlier run took and did not begin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -67,6 +72,10 @@ pub struct RunSpec {
     /// What is agreed to of the files in the worktree that the agent's program would execute.
     #[serde(default, skip_serializing_if = "FilesSpec::is_empty")]
     pub files: FilesSpec,
+    /// Patterns of the files that some agent's program would execute: nobody edits them without being asked. Runs of older
+    /// builds do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protected: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
     #[serde(default)]

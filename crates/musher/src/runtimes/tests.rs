@@ -23,6 +23,7 @@ const POWERS: &[Power] = &[
     ("fork from a turn", |it| it.turns),
     ("live model", |it| it.set_model),
     ("live mode", |it| it.set_mode),
+    ("effort", |it| it.effort),
     ("tokens", |it| it.usage),
     ("cost", |it| it.cost),
 ];
@@ -63,7 +64,7 @@ fn check(file: &Path, names: &[&str]) {
 #[test]
 fn the_tables_in_the_documents_are_what_the_runtimes_say() {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let all: Vec<&str> = built().iter().map(|(name, _)| *name).collect();
+    let all: Vec<&str> = built().iter().map(|known| known.name).collect();
     let tested = |name: &&str| preset(name).is_none_or(|preset| preset.is_tested());
     let tested: Vec<&str> = all.iter().copied().filter(tested).collect();
     check(&root.join("docs/runtimes.md"), &all);

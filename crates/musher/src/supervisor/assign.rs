@@ -29,11 +29,12 @@ impl SupervisorContext {
     pub(super) fn check(&self, plan: &RunPlan) -> Result<(), ErrorInfo> {
         let project = self.settings.project();
         let agent = seat(&project, plan)?;
-        let runtime = runtimes::find(&agent.runtime, &self.environment)
+        let runtime = agent
+            .played_by(&self.environment)
             .map_err(|error| config_error(error.to_string()).with_hint(error.hint()))?;
         let named = agent.program(self.git.root());
-        let usual = runtimes::programs().iter().find(|(runtime, _)| *runtime == agent.runtime);
-        let program = named.or_else(|| usual.map(|(_, program)| program.into()));
+        let usual = runtimes::program(&agent.runtime, agent.preset.as_ref());
+        let program = named.or_else(|| usual.clone());
         // A script is read by the runner, not started.
         if let Some(program) = program.filter(|_| usual.is_some()) {
             find_program(&program, self.environment.get("PATH")).map_err(|error| {
@@ -123,6 +124,7 @@ impl SupervisorContext {
             group: control_group(&mark),
             mark,
             runtime: agent.runtime.clone(),
+            preset: agent.preset.clone(),
             prompt,
             pending: [unsaid.pending, self.offered(pending)?].concat(),
             cwd: worktree,
@@ -134,6 +136,7 @@ impl SupervisorContext {
             system_prompt: instructions(rendered.system_prompt, options.system_prompt.clone()),
             rules: self.rules(agent, &options),
             files,
+            protected: Some(runtimes::executed_anywhere(&project.runtimes)),
             permission_mode: options.mode.clone().or_else(|| agent.permission_mode.clone()),
             bounds: bounds(agent, *budget),
             resume: resume.map(|(session, fork, turn)| Resuming {
@@ -158,7 +161,8 @@ impl SupervisorContext {
         branch: &BranchRef,
     ) -> Result<FilesSpec, ErrorInfo> {
         let project = self.settings.project();
-        let runtime = runtimes::find(&seat(&project, plan)?.runtime, &self.environment)
+        let runtime = seat(&project, plan)?
+            .played_by(&self.environment)
             .map_err(|error| config_error(error.to_string()).with_hint(error.hint()))?;
         let files = runtime.project_files().to_vec();
         if files.is_empty() {
@@ -193,7 +197,8 @@ impl SupervisorContext {
         let folder = self.home.run(of);
         let spec = RunSpec::read(&folder).ok()?;
         let own = sessions(&folder);
-        let runtime = runtimes::find(&spec.runtime, &self.environment).ok()?;
+        let runtime =
+            runtimes::choose(&spec.runtime, spec.preset.as_ref(), &self.environment).ok()?;
         if runtime.has_session(&own, session) {
             return Some(own);
         }

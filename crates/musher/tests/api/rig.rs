@@ -16,6 +16,7 @@ use musher::diagnostics;
 use musher::home::{AccessToken, Home, TokenStore};
 use musher::journal::{Journal, Views};
 use musher::pool::{Pool, PoolHandle};
+use musher::runtimes::KnownRuntime;
 use musher::settings::ServerSettings;
 use musher::watch::WatchContext;
 use musher_core::pool::{PoolInput, PoolLimits, RunReport, Seat, Team};
@@ -31,6 +32,10 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
+
+/// All that the project of these tests needs.
+const SCRIPT: &[KnownRuntime<'static>] =
+    &[KnownRuntime { name: "script", wires: &[], effort: false }];
 
 pub(crate) const HOST: &str = "127.0.0.1:7070";
 pub(crate) const TOKEN: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -78,7 +83,7 @@ impl Rig {
         }
         let repo = repo.canonicalize().unwrap();
         let home = Home::open(&top.path().join("state"), &repo).unwrap();
-        let project = config::load(&repo, &[("script", &[])]).unwrap();
+        let project = config::load(&repo, SCRIPT).unwrap();
         let path = std::env::var_os("PATH").unwrap_or_default();
         let env = GitEnv::new([("PATH".into(), path.clone()), ("HOME".into(), top.path().into())])
             .with("GIT_CONFIG_NOSYSTEM", "1");
@@ -97,8 +102,7 @@ impl Rig {
         let limits = PoolLimits { runs: 64, runs_per_agent: 64, runs_per_story: 8, day_usd: None };
         let team = Team { agents: vec![seat, other], limits };
         let (pool, _thread) = Pool::start(journal, team, now, drop).unwrap();
-        let settings =
-            ServerSettings::begin(&repo, home.path(), &[("script", &[])], project).unwrap();
+        let settings = ServerSettings::begin(&repo, home.path(), SCRIPT, project).unwrap();
         let settings = Arc::new(settings);
         let bus = Bus::start(home.runs());
         let closing = CancellationToken::new();

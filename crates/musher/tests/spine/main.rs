@@ -34,6 +34,7 @@ mod merges;
 mod models;
 mod money;
 mod options;
+mod own_runtime;
 mod ports;
 mod project_files;
 mod queued;

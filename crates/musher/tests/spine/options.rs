@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::rig::Project;
 
 /// Workers whose prompt has blanks for a story's and a start's own variables.
-const FILLED: &str = "[[agent]]\nname = 'worker'\nruntime = 'claude-code'\ncommand = '@WORKER@'\nprompt = '{{ story.text }} {{ set.ticket }} {{ set.who | default(\"nobody\") }}'\nsystem_prompt = 'Be brief.'\npermission_mode = 'default'\nrules = { ask = ['execute'], deny = ['fetch'] }\nenv = { WORKER_HOME = '@HOME@' }\n";
+const FILLED: &str = "[[agent]]\nname = 'worker'\nruntime = 'claude-code'\ncommand = '@WORKER@'\nprompt = '{{ story.text }} {{ set.ticket }} {{ set.who | default(\"nobody\") }}'\nsystem_prompt = 'Be brief.'\npermission_mode = 'default'\nrules = { ask = ['execute'], deny = ['fetch'] }\nenv = { WORKER_HOME = '@HOME@' }\n[[agent]]\nname = 'player'\nruntime = 'script'\n";
 
 async fn refused(project: &Project, args: &[&str]) -> String {
     let state = project.state().display().to_string();
@@ -31,6 +31,7 @@ async fn a_start_gives_one_run_more_than_its_agent_has_and_what_follows_it_keeps
     let file = format!("@{}", words.display());
     project.cli(&["story", "add", "Work", "--text", "[[work lines=1]]"]).await;
     let start = ["start", "s1", "--system-prompt", &file, "--mode", "plan", "--set", "ticket=T-42"];
+    let start = [&start[..], &["--effort", "high"]].concat();
     let more = ["--allow", "execute", "--ask", "edit", "--deny", "read(**/.env)", "--model", "big"];
     project.cli(&[&start[..], &more].concat()).await;
     server.until_over("r1").await;
@@ -42,6 +43,7 @@ async fn a_start_gives_one_run_more_than_its_agent_has_and_what_follows_it_keeps
         (spec.permission_mode.as_deref(), spec.model.as_deref()),
         (Some("plan"), Some("big"))
     );
+    assert_eq!(spec.model_options.effort.as_deref(), Some("high"));
     assert_eq!(spec.rules.allow, rules(&["execute"]));
     assert_eq!(spec.rules.ask, rules(&["edit"]), "what is allowed in the same words is not asked");
     assert_eq!(spec.rules.deny, rules(&["read(**/.env)", "fetch"]));
@@ -110,7 +112,7 @@ async fn a_variable_without_a_value_is_refused_by_name_with_the_nearest_before_a
         (&["--set", "ticket=1", "--system-prompt", " "], "the system prompt is empty"),
         (&["--set", "ticket=1", "--system-prompt", "@/no/such"], "/no/such"),
         (&["--set", "ticket=1", "--deny", "execute("], "no closing parenthesis"),
-        (&["--set", "ticket=1", "--effort", "high"], "takes no effort"),
+        (&["player", "--set", "ticket=1", "--effort", "high"], "takes no effort"),
     ] {
         let said = refused(&project, &[&["start", "s1"], args].concat()).await;
         assert!(said.contains(part), "{args:?}: {said}");

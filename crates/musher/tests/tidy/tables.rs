@@ -103,7 +103,7 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
 ];
 /// Which modules of musher a part may name. The command line is the top and may name all.
 pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
-    ("config", &["config"]),
+    ("config", &["config", "runtimes"]),
     ("home", &["home"]),
     ("runtimes", &[]),
     ("logging", &["logging"]),

@@ -170,3 +170,14 @@ async fn model_and_mode_are_changed_while_it_lives() {
     let last = rig.server.requests().last().unwrap().json();
     assert_eq!(last["model"], "gpt-5.4");
 }
+
+#[tokio::test]
+async fn the_effort_of_the_session_reaches_the_model() {
+    let rig = CodexRig::new().await;
+    let mut spec = rig.spec("[[scn:text]] go");
+    spec.model_options.effort = Some("low".into());
+    let ended = begin(spec).end().await;
+    assert_eq!(ended.end.outcome, Outcome::Completed, "{}", ended.text());
+    let last = rig.server.requests().last().unwrap().json();
+    assert_eq!(last["reasoning"]["effort"], "low");
+}

@@ -111,3 +111,15 @@ async fn a_session_that_was_killed_in_a_tool_is_lost_and_can_be_resumed() {
     assert_eq!(resumed.end.outcome, Outcome::Completed, "{}", resumed.text());
     assert!(resumed.response().contains("2 user text(s)"), "{}", resumed.response());
 }
+
+#[tokio::test]
+async fn the_effort_of_the_session_reaches_the_model() {
+    let rig = ClaudeRig::new().await;
+    let mut spec = rig.spec("[[scn:text]] go");
+    spec.model_options.effort = Some("low".into());
+    let ended = begin(spec).end().await;
+    assert_eq!(ended.end.outcome, Outcome::Completed, "{}", ended.text());
+    let requests = rig.server.requests();
+    let told = requests.iter().any(|request| request.json()["output_config"]["effort"] == "low");
+    assert!(told, "the effort did not reach the model");
+}

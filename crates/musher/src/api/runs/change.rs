@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use musher_client::api::{ApiFileDiff, word};
 use musher_core::{Ask, Edit, EventKind, is_cut};
-use musher_runtime::Secrets;
+use musher_runtime::{ProjectFile, Secrets};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -18,6 +18,7 @@ use crate::api::asks::event;
 use crate::api::problem::ProblemReply;
 use crate::api::request::OfEvent;
 use crate::api::runs::file_diff::{Budget, Changes, effect};
+use crate::runtimes;
 use beneath::{FileAtPath, Unread};
 use musher_git::FileStatus;
 
@@ -52,7 +53,9 @@ pub(in crate::api) async fn event_change(
     let (id, shared) = (api.run(&run).await?.id, api.clone());
     let found = api.blocking(move || {
         let event = event(shared.bus.logs(), id, seq)?;
-        Ok(event.map(|event| FileChanges::said(&edits(event.kind))))
+        let project = shared.settings.project();
+        let files = runtimes::project_files(&project.runtimes);
+        Ok(event.map(|event| FileChanges::said(&edits(event.kind), &files)))
     });
     let found = found.await?.map_err(|error| ProblemReply::from(&error))?;
     found.map(Json).ok_or_else(|| {
@@ -76,8 +79,8 @@ fn edits(kind: EventKind) -> Vec<Edit> {
 
 impl FileChanges {
     /// What edits say of themselves, without a look at the files.
-    fn said(edits: &[Edit]) -> Self {
-        let mut draft = Draft::default();
+    fn said(edits: &[Edit], files: &[ProjectFile]) -> Self {
+        let mut draft = Draft::of(files);
         for edit in edits {
             let old = edit.old.as_deref().unwrap_or_default();
             if is_cut(old) || is_cut(&edit.new) {
@@ -91,8 +94,13 @@ impl FileChanges {
     }
 
     /// What edits would make of the files in a worktree as they are now. This blocks for a moment.
-    pub(in crate::api) fn foreseen(edits: &[Edit], worktree: &Path, secrets: &Secrets) -> Self {
-        let mut draft = Draft::default();
+    pub(in crate::api) fn foreseen(
+        edits: &[Edit],
+        worktree: &Path,
+        files: &[ProjectFile],
+        secrets: &Secrets,
+    ) -> Self {
+        let mut draft = Draft::of(files);
         let mut paths: Vec<&str> = Vec::new();
         for edit in edits {
             if !paths.contains(&edit.path.as_str()) {
@@ -166,15 +174,21 @@ fn apply(text: &str, edit: &Edit, found: &FileAtPath) -> Result<String, Unread> 
 }
 
 /// A change that is being put together.
-#[derive(Default)]
-struct Draft {
+struct Draft<'a> {
+    /// What agents' programs take from a repository.
+    taken: &'a [ProjectFile],
     files: Vec<ApiFileDiff>,
     notes: Vec<String>,
     lines: usize,
     budget: Budget,
 }
 
-impl Draft {
+impl<'a> Draft<'a> {
+    fn of(taken: &'a [ProjectFile]) -> Self {
+        let budget = Budget::default();
+        Self { taken, files: Vec::new(), notes: Vec::new(), lines: 0, budget }
+    }
+
     fn note(&mut self, path: &str, why: impl AsRef<str>) {
         if self.notes.len() < MAX_CHANGED_FILES {
             self.notes.push(format!("{path}: {}", why.as_ref()));
@@ -208,7 +222,7 @@ impl Draft {
             added: changes.added,
             removed: changes.removed,
             binary: false,
-            effect: effect(path),
+            effect: effect(self.taken, path),
             hunks: changes.hunks,
         });
     }

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use musher_client::api::{ApiDiff, ApiSecretFound, ApiSince, word};
 use musher_core::pool::{Refusal, SecretPlace};
 use musher_os::untrusted::Unfit;
+use musher_runtime::ProjectFile;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -14,6 +15,7 @@ use crate::api::problem::ProblemReply;
 use crate::api::request::{OfRun, Params};
 use crate::api::runs::file_diff::{Budget, of_git};
 use crate::journal::RunView;
+use crate::runtimes;
 use crate::secrets;
 use crate::watch::changes::{ChangeEnds, ChangesError, Since, place};
 use musher_git::worktree::WorktreeError;
@@ -87,10 +89,12 @@ pub(in crate::api) async fn diff(
     });
     let (ends, mut found) = look.await?;
     let secrets = api.secrets(&[run.id]).await?;
+    let project = api.settings.project();
     let reply = move || {
         let places = secrets::find(&found, &secrets);
         secrets::hide(&mut found, &secrets);
-        let reply = changes_now(&run, &branch, since, ends.uncommitted, found);
+        let files = runtimes::project_files(&project.runtimes);
+        let reply = changes_now(&run, &branch, since, ends.uncommitted, found, &files);
         let secrets = places.into_iter().map(secret_found).collect();
         ApiDiff { secrets, ..reply }
     };
@@ -103,6 +107,7 @@ fn changes_now(
     since: Since,
     uncommitted: bool,
     diff: musher_git::GitDiff,
+    taken: &[ProjectFile],
 ) -> ApiDiff {
     let mut budget = Budget::default();
     ApiDiff {
@@ -117,7 +122,7 @@ fn changes_now(
         removed: diff.files.iter().map(|file| file.removed).sum(),
         truncated: diff.truncated,
         secrets: Vec::new(),
-        files: diff.files.into_iter().map(|file| of_git(file, &mut budget)).collect(),
+        files: diff.files.into_iter().map(|file| of_git(file, taken, &mut budget)).collect(),
     }
 }
 

@@ -4,9 +4,7 @@ mod marks;
 mod texts;
 
 use musher_client::api::{ApiDiffLine, ApiFileDiff, ApiHunk, ApiLineKind, word};
-use musher_runtime::effect_of;
-
-use crate::runtimes;
+use musher_runtime::{ProjectFile, effect_of};
 
 pub(in crate::api) use marks::Budget;
 pub(in crate::api) use texts::Changes;
@@ -32,10 +30,14 @@ fn line_kind(kind: musher_git::LineKind) -> ApiLineKind {
 }
 
 /// What git says of one file, with its words marked as far as the budget goes.
-pub(in crate::api) fn of_git(file: musher_git::GitFileDiff, budget: &mut Budget) -> ApiFileDiff {
+pub(in crate::api) fn of_git(
+    file: musher_git::GitFileDiff,
+    files: &[ProjectFile],
+    budget: &mut Budget,
+) -> ApiFileDiff {
     let (path, old_path) = (file.path.to_string(), file.old_path.map(|path| path.to_string()));
     ApiFileDiff {
-        effect: effect(&path).or_else(|| effect(old_path.as_deref()?)),
+        effect: effect(files, &path).or_else(|| effect(files, old_path.as_deref()?)),
         path,
         old_path,
         status: word(&file.status),
@@ -49,8 +51,8 @@ pub(in crate::api) fn of_git(file: musher_git::GitFileDiff, budget: &mut Budget)
 }
 
 /// What agents' programs do with the file at this path.
-pub(in crate::api) fn effect(path: &str) -> Option<String> {
-    effect_of(runtimes::project_files(), path).as_ref().map(word)
+pub(in crate::api) fn effect(files: &[ProjectFile], path: &str) -> Option<String> {
+    effect_of(files, path).as_ref().map(word)
 }
 
 fn hunk_now(hunk: musher_git::GitHunk, budget: &mut Budget) -> ApiHunk {

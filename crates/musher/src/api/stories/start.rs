@@ -12,7 +12,6 @@ use crate::api::document::CommandHeaders;
 use crate::api::problem::ProblemReply;
 use crate::api::request::{ChangeRequest, OfStory};
 use crate::pool::Wish;
-use crate::runtimes;
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -89,13 +88,12 @@ impl Api {
             None => project.agents.first(),
         };
         let Some(agent) = named else { return Ok(()) };
-        let speaks_to_a_model = runtimes::MODELS.iter().any(|(name, _)| *name == agent.runtime);
-        if options.effort.is_some() && !speaks_to_a_model {
+        if options.effort.is_some() && !agent.capabilities().effort {
             return Err(ProblemReply::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "no_effort",
                 format!("the runtime `{}` of agent {} takes no effort", agent.runtime, agent.name),
-                "leave it out, or start an agent whose runtime speaks to a model itself",
+                "leave it out, or start an agent of another runtime",
             ));
         }
         let wanted = story.clone();

@@ -49,7 +49,7 @@ impl Test {
                 CliError::hinted(format!("there is no agent `{}`", visible(name)), hint)
             })?],
         };
-        let protected: Vec<Rule> = runtimes::executed_anywhere()
+        let protected: Vec<Rule> = runtimes::executed_anywhere(&project.runtimes)
             .iter()
             .filter_map(|pattern| format!("edit({pattern})").parse().ok())
             .collect();

@@ -8,6 +8,7 @@ use musher_runtime::AskPolicy;
 
 use super::*;
 use crate::config::{ConfigErrors, PROJECT_FILE, ProjectConfig, keys, load};
+use crate::runtimes::KnownRuntime;
 
 fn loaded(text: &str) -> Result<ProjectConfig, ConfigErrors> {
     let repo = tempfile::tempdir().unwrap();
@@ -16,7 +17,9 @@ fn loaded(text: &str) -> Result<ProjectConfig, ConfigErrors> {
     fs::write(repo.path().join(PROJECT_FILE), text).unwrap();
     fs::write(folder.join("prompt.md"), "Do {{ story.title }}.").unwrap();
     fs::write(folder.join("system.md"), "You are {{ agent.name }}.").unwrap();
-    load(repo.path(), &[("script", &[]), ("one", &["chat"]), ("Two.X", &[]), ("NAME", &[])])
+    let known = |name, wires| KnownRuntime { name, wires, effort: true };
+    let names = ["script", "Two.X", "NAME"].map(|name| known(name, &[]));
+    load(repo.path(), &[&names[..], &[known("one", &["chat"])]].concat())
 }
 
 fn found(runtime: &str) -> Detected {

@@ -24,6 +24,7 @@ fn every_key_is_in_the_reference_and_every_key_of_the_reference_is_known() {
     for (heading, table) in [
         ("The top of the file", keys::TOP),
         ("`[[agent]]`", keys::AGENT),
+        ("`[[runtime]]`", keys::RUNTIME),
         ("`rules`", keys::RULES),
         ("`[worktree]`", keys::WORKTREE),
         ("`[limits]`", keys::LIMITS),
@@ -70,8 +71,9 @@ fn every_example_of_the_reference_is_a_good_file() {
         fs::write(folder.path().join(".musher/review.md"), "Review {{ branch }}.").unwrap();
         // The reference names real runtimes, of which this module knows nothing.
         let named = example.lines().filter_map(|line| line.strip_prefix("runtime = \""));
-        let known = named.map(|rest| (rest.trim_end_matches('"'), &["chat"][..]));
-        load(folder.path(), &known.collect::<Vec<Known<'_>>>())
-            .unwrap_or_else(|errors| panic!("{errors}"));
+        let own = |name: &&str| example.contains(&format!("[[runtime]]\nname = \"{name}\""));
+        let known = named.map(|rest| rest.trim_end_matches('"')).filter(|name| !own(name));
+        let known = known.map(|name| KnownRuntime { name, wires: &["chat"], effort: true });
+        load(folder.path(), &known.collect::<Vec<_>>()).unwrap_or_else(|errors| panic!("{errors}"));
     }
 }

@@ -221,3 +221,38 @@ fn more_mistakes_than_help_are_counted() {
     assert_eq!(errors.problems.len() + errors.more, 1000);
     assert!(errors.to_string().ends_with(&format!("and {} more", errors.more)));
 }
+
+#[test]
+fn every_mistake_of_a_runtime_is_named_with_what_to_write() {
+    let of_table = |table: &str| {
+        let errors = load_text(format!("{LEAST}[[runtime]]\n{table}\n")).expect_err(table);
+        assert_eq!(errors.problems.len(), 1, "{table}: {errors}");
+        errors.to_string()
+    };
+    const GOOD: &str = "name = \"ours\"\nprogram = \"ours\"\n";
+    for (line, parts) in [
+        ("tested = \"1.0\"", &["[[runtime]] has no key `tested`"][..]),
+        ("args = \"acp\"", &["must be a list of strings"]),
+        ("env = { A = { from = \"B\" } }", &["plain values", "`variables`"]),
+        ("variables = [\"A B\"]", &["`A B` is not a name for a variable"]),
+        ("trusted = { arg = [\"x\"] }", &["has no key `arg`", "did you mean `args`?"]),
+        ("login = \" \"", &["this is empty"]),
+        ("usage = \"turns\"", &["is not one of unknown, part", "did you mean \"turn\"?"]),
+        ("powers = { fly = true }", &["powers has no key `fly`"]),
+        ("powers = { fork = 1 }", &["must be true or false"]),
+    ] {
+        says(&of_table(&format!("{GOOD}{line}")), parts);
+    }
+    says(&of_table("name = \"ours\""), &["has no `program`", "speaks ACP"]);
+    says(&of_table("program = \"ours\""), &["has no `name`", "such as name ="]);
+    says(&of_table("name = \"Ours\"\nprogram = \"ours\""), &["is no name for a runtime"]);
+    says(&of_table("name = \"script\"\nprogram = \"x\""), &["that Musher brings"]);
+    says(&of_table(&format!("{GOOD}[[runtime]]\n{GOOD}")), &["two runtimes called `ours`"]);
+    let nearly = "[[agent]]\nname = \"a\"\nruntime = \"our\"\n[[runtime]]\n";
+    let errors = load_text(format!("{nearly}{GOOD}")).expect_err(nearly);
+    says(&errors.to_string(), &["there is no runtime `our`", "did you mean \"ours\"?"]);
+    says(
+        &complaint("effort = \"high\""),
+        &["the runtime `script` takes no `effort`", "another runtime"],
+    );
+}

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 use crate::config::{PROJECT_FILE, load};
+use crate::runtimes::KnownRuntime;
 
 const BASE: &str = r#"
 [[agent]]
@@ -31,7 +32,8 @@ fn project(text: &str) -> ProjectConfig {
     let repo = tempfile::tempdir().unwrap();
     fs::create_dir(repo.path().join(".musher")).unwrap();
     fs::write(repo.path().join(PROJECT_FILE), text).unwrap();
-    load(repo.path(), &[("script", &[]), ("other", &[]), ("model", &["plain"])])
+    let known = |name, wires| KnownRuntime { name, wires, effort: true };
+    load(repo.path(), &[known("script", &[]), known("other", &[]), known("model", &["plain"])])
         .unwrap_or_else(|errors| panic!("{errors}"))
 }
 
