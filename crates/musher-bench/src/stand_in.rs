@@ -9,6 +9,7 @@ mod hub;
 mod naive;
 mod parse;
 mod relay;
+pub mod rpc;
 mod spin;
 pub mod tick;
 
@@ -80,6 +81,13 @@ pub enum StandIn {
     },
     /// Follows the logs of runs, and tells how late their lines are.
     Follow { folders: Vec<PathBuf> },
+    /// An agent that speaks JSON-RPC and makes many calls.
+    Rpc {
+        #[arg(long, value_enum)]
+        speech: rpc::RpcSpeech,
+        #[arg(long)]
+        calls: usize,
+    },
     /// An agent that prints a file.
     Feed {
         #[arg(long)]
@@ -104,6 +112,7 @@ impl StandIn {
             Self::Tell { to, folders } => relay::tell(&to, &folders),
             Self::Drive { file, folder } => drive::play(&file, &folder),
             Self::Follow { folders } => follow::play(&folders),
+            Self::Rpc { speech, calls } => rpc::play(speech, calls),
             Self::Feed { file, folder } => feed::play(&file, &folder),
         }
     }

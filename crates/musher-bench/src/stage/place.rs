@@ -53,6 +53,11 @@ impl Place {
         Self::with_files(setup, agent, 0)
     }
 
+    /// The same with an agent of another runtime.
+    pub fn with_runtime(setup: &Setup, runtime: &str, agent: &Path) -> anyhow::Result<Self> {
+        Self::with_all(setup, (runtime, agent), 0, "")
+    }
+
     /// The same with so many files in its repository.
     pub fn with_files(setup: &Setup, agent: &Path, files: u64) -> anyhow::Result<Self> {
         Self::with_settings(setup, agent, files, "")
@@ -65,6 +70,15 @@ impl Place {
         files: u64,
         more: &str,
     ) -> anyhow::Result<Self> {
+        Self::with_all(setup, ("claude-code", agent), files, more)
+    }
+
+    fn with_all(
+        setup: &Setup,
+        (runtime, agent): (&str, &Path),
+        files: u64,
+        more: &str,
+    ) -> anyhow::Result<Self> {
         let top = TempDir::new_in(&setup.folder)?;
         let repo = top.path().join("repo");
         std::fs::create_dir_all(repo.join(".musher"))?;
@@ -73,7 +87,7 @@ impl Place {
         let agent = agent.display();
         let more = more.replace("@HOME@", &home.display().to_string());
         let text = format!(
-            "[[agent]]\nname = 'worker'\nruntime = 'claude-code'\ncommand = '{agent}'\n\
+            "[[agent]]\nname = 'worker'\nruntime = '{runtime}'\ncommand = '{agent}'\n\
              prompt = '{{{{ story.text }}}}'\n{more}\
              [limits]\nruns = 1000\nruns_per_agent = 1000\nruns_per_story = 8\n"
         );

@@ -12,7 +12,8 @@ mod tools;
 use musher_runtime::claude_code::{ClaudeCode, TESTED_VERSION};
 use musher_runtime::core::{EventKind, Outcome, ToolPhase, Usd};
 use musher_runtime::{
-    CancellationToken, McpServer, McpTransport, SessionSpec, SystemPrompt, run_once,
+    CancellationToken, Capabilities, McpServer, McpTransport, Runtime as _, SessionSpec,
+    SystemPrompt, run_once,
 };
 use musher_testkit::model::Usage;
 
@@ -27,6 +28,18 @@ fn begin(spec: SessionSpec) -> Story {
 fn trusted(mut spec: SessionSpec) -> SessionSpec {
     spec.permission_mode = Some("bypassPermissions".into());
     spec
+}
+
+/// What it can do, by hand: each power has its scene here or in the contract. Going on from an earlier turn is absent, because
+/// a session can be taken up at its end alone (`--resume ID`).
+#[test]
+fn its_powers_are_what_was_seen_of_it() {
+    let mut all = Capabilities::default();
+    (all.resume, all.fork, all.steer, all.interrupt) = (true, true, true, true);
+    (all.approvals, all.questions, all.partial_text) = (true, true, true);
+    (all.set_model, all.set_mode, all.effort) = (true, true, true);
+    (all.usage, all.cost) = (true, true);
+    assert_eq!(ClaudeCode::default().capabilities(), all);
 }
 
 /// What the run says it used is what the server says it gave, to the token.
