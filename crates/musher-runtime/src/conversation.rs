@@ -1,6 +1,8 @@
 //! The loop around every agent that is a program: its lines go to a translator, and what the driver wants goes to the program.
 
 mod frame;
+#[cfg(feature = "json-rpc")]
+mod json_rpc;
 
 use std::pin::pin;
 use std::time::Duration;
@@ -12,6 +14,8 @@ use crate::process::{OutputLine, Process, ProcessControl, ProcessOutcome, Proces
 use crate::session::{Attempt, BackendEnd, BackendOrder, FrameBatch, LADDER, Signal};
 
 pub(crate) use frame::{AgentFrame, LineText, line_text};
+#[cfg(feature = "json-rpc")]
+pub(crate) use json_rpc::{RpcHandler, read_message};
 
 /// How long a program may take until it answers for the first time. Most need a second; a loaded machine needs more.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(60);

@@ -2,6 +2,7 @@
 
 mod asks;
 mod calls;
+mod messages;
 mod opening;
 mod reason;
 mod texts;
@@ -21,11 +22,11 @@ use serde_json::Value as Json;
 use super::frame::{NoticeFrame, PlanFrame, PlanLine, SettingsUpdate};
 use super::preset::AcpPreset;
 use crate::conversation::{
-    AgentFailure, AgentFrame, LineText, ToolProcesses, Translate, Translation, line_text,
+    AgentFailure, AgentFrame, ToolProcesses, Translate, Translation, read_message,
 };
 use crate::json::{self, JsonText, RawJson};
-use crate::peer::json_rpc::{self, JsonRpc, Message, RpcError, RpcParams};
-use crate::peer::{self, Peer};
+use crate::peer::Peer;
+use crate::peer::json_rpc::{JsonRpc, RpcError, RpcParams};
 use crate::process::OutputLine;
 use crate::session::{BackendOrder, Signal};
 
@@ -137,24 +138,6 @@ impl AcpTranslator {
         }
     }
 
-    fn notified(
-        &mut self,
-        frame: &mut AgentFrame<'_>,
-        method: &str,
-        params: &RpcParams<'_>,
-    ) -> Option<()> {
-        match method {
-            "session/update" => self.updated(frame, params),
-            "$/cancel_request" => self.withdrawn(frame, params),
-            // What the vendor adds under its own name is nobody's business here.
-            "elicitation/complete" => {
-                frame.signal(Signal::Alive);
-                Some(())
-            }
-            _ => None,
-        }
-    }
-
     fn updated(&mut self, frame: &mut AgentFrame<'_>, params: &RpcParams<'_>) -> Option<()> {
         let UpdateFrame { session_id, update } = params.read_here()?;
         // A session that is loaded tells its whole history first, which is in an earlier log.
@@ -212,47 +195,6 @@ impl AcpTranslator {
         }
     }
 
-    fn answered(
-        &mut self,
-        frame: &mut AgentFrame<'_>,
-        subject: Subject,
-        result: Result<RpcParams<'_>, RpcError>,
-    ) -> Option<()> {
-        match (subject, result) {
-            (Subject::Initialize, Ok(told)) => self.initialized(frame, &told),
-            (Subject::Initialize, Err(error)) => {
-                let error = reason::startup(&self.preset, &error);
-                self.fail(frame, error);
-                Some(())
-            }
-            (Subject::Session, Ok(told)) => self.session_opened(frame, &told),
-            (Subject::Session, Err(error)) => {
-                self.no_session(frame, &error);
-                Some(())
-            }
-            (Subject::FirstSetting(setting), Ok(_)) => {
-                self.changed(frame, setting);
-                self.one_setting_less(frame);
-                Some(())
-            }
-            (Subject::FirstSetting(setting), Err(error)) => {
-                let error = reason::setting(&self.preset, &setting, &error);
-                self.fail(frame, error);
-                Some(())
-            }
-            (Subject::Setting(setting), Ok(_)) => {
-                self.changed(frame, setting);
-                Some(())
-            }
-            (Subject::Setting(setting), Err(error)) => {
-                let text = format!("the agent refused {}: {}", setting.words(), error.message);
-                frame.notice(Level::Warning, "setting_refused", text);
-                Some(())
-            }
-            (Subject::Prompt, result) => self.turn_over(frame, &result),
-        }
-    }
-
     /// The program is of no use any more.
     fn fail(&mut self, frame: &mut AgentFrame<'_>, error: ErrorInfo) {
         frame.event(EventKind::Error { error: error.clone() });
@@ -269,43 +211,7 @@ impl AcpTranslator {
 
 impl Translate for AcpTranslator {
     fn read(&mut self, line: &OutputLine, step: Translation) -> Translation {
-        let (raw, text) = match line_text(line) {
-            LineText::Text(raw, text) => (raw, text),
-            LineText::NoText(raw, bytes) => return step.unparsed_bytes(raw, bytes),
-            LineText::Edges(raw, text) => return self.unreadable(raw, text, step),
-        };
-        let Some(message) = Message::read(&text) else {
-            return step.unparsed_bytes(raw, text.as_bytes());
-        };
-        let before = step.signals.len();
-        let mut frame = AgentFrame { raw, text: &text, step };
-        let (name, understood) = match message {
-            Message::Notification { method, params } => {
-                let understood = self.notified(&mut frame, &method, &params);
-                (method.to_string(), understood)
-            }
-            Message::Request { id, method, params } => {
-                let understood = self.asked(&mut frame, &id, &method, &params);
-                if understood.is_none() {
-                    // A request without a reply would block the agent for ever.
-                    frame.reply(Some(peer::line(&json_rpc::unknown_method(&id, &method))));
-                }
-                (method.to_string(), understood)
-            }
-            Message::Response { id, result } => match self.peer.answered(&id) {
-                Some(subject) => {
-                    ("response".to_owned(), self.answered(&mut frame, subject, result))
-                }
-                None => ("response".to_owned(), None),
-            },
-        };
-        if understood.is_none() || frame.step.signals.len() == before {
-            if !json::is_whole(&text) {
-                return frame.step.unparsed_bytes(raw, text.as_bytes());
-            }
-            frame.native(name);
-        }
-        frame.step
+        read_message(self, line, step)
     }
 
     fn order(&mut self, order: BackendOrder) -> Translation {

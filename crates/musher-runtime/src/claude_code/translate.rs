@@ -71,8 +71,7 @@ impl Translator {
             return step.unparsed_bytes(raw, text.as_bytes());
         };
         let subtype = || json::text_in(text, "subtype");
-        let before = step.signals.len();
-        let mut frame = AgentFrame { raw, text, step };
+        let mut frame = AgentFrame::new(raw, text, step);
         let understood = match &*kind {
             "stream_event" => self.stream_event(&mut frame),
             "assistant" => self.assistant(&mut frame),
@@ -91,17 +90,10 @@ impl Translator {
             }
             _ => None,
         };
-        if understood.is_none() || frame.step.signals.len() == before {
-            if !json::is_whole(text) {
-                return frame.step.unparsed_bytes(raw, text.as_bytes());
-            }
-            let name = match subtype() {
-                Some(subtype) => format!("{}/{}", &*kind, &*subtype),
-                None => kind.to_string(),
-            };
-            frame.native(name);
-        }
-        frame.step
+        frame.finish(understood, || match subtype() {
+            Some(subtype) => format!("{}/{}", &*kind, &*subtype),
+            None => kind.to_string(),
+        })
     }
 
     /// A long line that is no JSON. Its edges may say that it ends the turn.

@@ -4,24 +4,24 @@ mod asks;
 mod calls;
 mod edits;
 mod items;
+mod messages;
 mod reason;
 mod turns;
 
 use std::collections::{HashMap, HashSet};
 
 use musher_core::{
-    AskId, Channel, ErrorClass, ErrorInfo, EventKind, EventScope, Level, Lineage, McpState,
-    ModelChange, PromptId, SessionId, SessionInfo,
+    AskId, ErrorClass, ErrorInfo, EventKind, EventScope, Level, Lineage, McpState, PromptId,
+    SessionId, SessionInfo,
 };
 use serde_json::{Value as Json, json};
 
 use super::frame::{CodexHello, LimitWindow, ServerState, ThreadOpened};
 use super::launch::{self, CodexMode, PLAN};
 use crate::conversation::{
-    AgentFailure, AgentFrame, LineText, ToolProcesses, Translate, Translation, line_text,
+    AgentFailure, AgentFrame, ToolProcesses, Translate, Translation, read_message,
 };
-use crate::json;
-use crate::peer::json_rpc::{self, JsonRpc, Message, RpcError, RpcParams};
+use crate::peer::json_rpc::{self, JsonRpc, RpcError, RpcParams};
 use crate::peer::{self, Peer};
 use crate::process::OutputLine;
 use crate::session::{BackendOrder, Signal};
@@ -136,110 +136,6 @@ impl CodexTranslator {
             }
             Some(_) | None => EventScope::Main,
         }
-    }
-
-    fn notified(
-        &mut self,
-        frame: &mut AgentFrame<'_>,
-        method: &str,
-        params: &RpcParams<'_>,
-    ) -> Option<()> {
-        let scope = self.scope(params);
-        match method {
-            "turn/started" => self.turn_started(frame, &scope, params),
-            "turn/completed" => self.turn_completed(frame, &scope, params),
-            "item/started" => self.item_started(frame, scope, params),
-            "item/completed" => self.item_completed(frame, scope, params),
-            "item/agentMessage/delta" | "item/plan/delta" => {
-                self.text_delta(frame, scope, params, Channel::Text)
-            }
-            "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta" => {
-                self.text_delta(frame, scope, params, Channel::Reasoning)
-            }
-            "item/commandExecution/outputDelta" => {
-                self.text_delta(frame, scope, params, Channel::ToolOutput)
-            }
-            "turn/plan/updated" => Self::plan_updated(frame, scope, params),
-            "thread/tokenUsage/updated" => self.tokens_used(frame, &scope, params),
-            "thread/status/changed" => Self::status_changed(frame, &scope, params),
-            "account/rateLimits/updated" => self.limits_changed(frame, params),
-            "error" => self.failed(frame, &scope, params),
-            "serverRequest/resolved" => self.resolved(frame, params),
-            "mcpServer/startupStatus/updated" => self.server_changed(frame, params),
-            "warning" | "guardianWarning" | "configWarning" | "deprecationNotice" => {
-                let text = ["message", "summary"].iter().find_map(|name| params.text(name))?;
-                let level =
-                    if method == "deprecationNotice" { Level::Info } else { Level::Warning };
-                frame.notice(level, method, text.to_string());
-                Some(())
-            }
-            "model/rerouted" => {
-                let to = params.text("toModel")?.to_string();
-                let from = params.text("fromModel").map(|from| from.to_string());
-                self.model = Some(to.clone());
-                self.calls.model_changed();
-                frame.event(EventKind::ModelChanged { from, to, why: ModelChange::Refusal });
-                Some(())
-            }
-            // What they tell is told by others, or is nobody's business here.
-            "thread/started"
-            | "thread/goal/cleared"
-            | "thread/name/updated"
-            | "thread/readState/changed"
-            | "thread/settings/updated"
-            | "remoteControl/status/changed"
-            | "skills/changed"
-            | "item/reasoning/summaryPartAdded"
-            | "item/mcpToolCall/progress" => {
-                frame.signal(Signal::Alive);
-                Some(())
-            }
-            _ => None,
-        }
-    }
-
-    fn answered(
-        &mut self,
-        frame: &mut AgentFrame<'_>,
-        subject: Subject,
-        result: Result<RpcParams<'_>, RpcError>,
-    ) -> Option<()> {
-        match (subject, result) {
-            (Subject::Initialize, Ok(told)) => self.initialized(frame, &told),
-            (Subject::Login, Ok(_)) => self.open_thread(frame),
-            (Subject::Thread, Ok(told)) => return self.thread_opened(frame, &told),
-            (Subject::Thread, Err(error)) => self.no_thread(frame, &error),
-            (Subject::Initialize, Err(error)) => {
-                self.fail(frame, ErrorInfo::new(ErrorClass::Protocol, error.message));
-            }
-            (Subject::Login, Err(error)) => {
-                self.fail(frame, ErrorInfo::new(ErrorClass::Auth, error.message));
-            }
-            (Subject::Turn, Err(error)) => self.turn_refused(frame, &error),
-            (Subject::Steer(prompt), Err(error)) => {
-                frame.signal(Signal::NotTaken { prompt });
-                let text = format!("the agent did not take the message: {}", error.message);
-                frame.notice(Level::Warning, "not_taken", text);
-            }
-            (Subject::SetModel(model), Ok(_)) => {
-                let from = self.model.replace(model.clone());
-                self.calls.model_changed();
-                let why = ModelChange::Person;
-                frame.event(EventKind::ModelChanged { from, to: model, why });
-            }
-            (Subject::SetMode(mode), Ok(_)) => {
-                let info = SessionInfo { permission_mode: Some(mode), ..SessionInfo::default() };
-                frame.event(EventKind::SessionInfo(Box::new(info)));
-            }
-            (Subject::Interrupt, Err(error)) => refused(frame, "interrupt", &error),
-            (Subject::SetModel(_), Err(error)) => refused(frame, "set_model", &error),
-            (Subject::SetMode(_), Err(error)) => refused(frame, "set_mode", &error),
-            (Subject::Aside, Err(error)) => refused(frame, "request", &error),
-            (Subject::Turn | Subject::Steer(_) | Subject::Interrupt | Subject::Aside, Ok(_)) => {
-                frame.signal(Signal::Alive);
-            }
-        }
-        Some(())
     }
 
     fn initialized(&mut self, frame: &mut AgentFrame<'_>, told: &RpcParams<'_>) {
@@ -392,43 +288,7 @@ impl CodexTranslator {
 
 impl Translate for CodexTranslator {
     fn read(&mut self, line: &OutputLine, step: Translation) -> Translation {
-        let (raw, text) = match line_text(line) {
-            LineText::Text(raw, text) => (raw, text),
-            LineText::NoText(raw, bytes) => return step.unparsed_bytes(raw, bytes),
-            LineText::Edges(raw, text) => return self.unreadable(raw, text, step),
-        };
-        let Some(message) = Message::read(&text) else {
-            return step.unparsed_bytes(raw, text.as_bytes());
-        };
-        let before = step.signals.len();
-        let mut frame = AgentFrame { raw, text: &text, step };
-        let (name, understood) = match message {
-            Message::Notification { method, params } => {
-                let understood = self.notified(&mut frame, &method, &params);
-                (method.to_string(), understood)
-            }
-            Message::Request { id, method, params } => {
-                let understood = self.asked(&mut frame, &id, &method, &params);
-                if understood.is_none() {
-                    // A request without a reply would block the agent for ever.
-                    frame.reply(Some(peer::line(&json_rpc::unknown_method(&id, &method))));
-                }
-                (method.to_string(), understood)
-            }
-            Message::Response { id, result } => match self.peer.answered(&id) {
-                Some(subject) => {
-                    ("response".to_owned(), self.answered(&mut frame, subject, result))
-                }
-                None => ("response".to_owned(), None),
-            },
-        };
-        if understood.is_none() || frame.step.signals.len() == before {
-            if !json::is_whole(&text) {
-                return frame.step.unparsed_bytes(raw, text.as_bytes());
-            }
-            frame.native(name);
-        }
-        frame.step
+        read_message(self, line, step)
     }
 
     fn order(&mut self, order: BackendOrder) -> Translation {

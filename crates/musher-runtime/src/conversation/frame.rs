@@ -22,9 +22,31 @@ pub(crate) struct AgentFrame<'a> {
     pub(crate) raw: RawRef,
     pub(crate) text: &'a str,
     pub(crate) step: Translation,
+    /// How many signals earlier frames have left.
+    before: usize,
 }
 
 impl<'a> AgentFrame<'a> {
+    pub(crate) fn new(raw: RawRef, text: &'a str, step: Translation) -> Self {
+        let before = step.signals.len();
+        Self { raw, text, step, before }
+    }
+
+    /// All that was gathered. A frame that was not understood, or led to nothing, is told as it is, under its name.
+    pub(crate) fn finish(
+        mut self,
+        understood: Option<()>,
+        name: impl FnOnce() -> String,
+    ) -> Translation {
+        if understood.is_none() || self.step.signals.len() == self.before {
+            if !json::is_whole(self.text) {
+                return self.step.unparsed_bytes(self.raw, self.text.as_bytes());
+            }
+            self.native(name());
+        }
+        self.step
+    }
+
     pub(crate) fn event(&mut self, kind: EventKind) {
         self.event_in(EventScope::Main, kind);
     }
@@ -60,7 +82,7 @@ impl<'a> AgentFrame<'a> {
         json::read(self.text)
     }
 
-    pub(crate) fn native(&mut self, name: String) {
+    fn native(&mut self, name: String) {
         let short = self.text.len() <= MAX_NATIVE_FRAME_BYTES;
         let frame = short.then(|| json::read(self.text)).flatten();
         self.event(EventKind::Native { name, frame });

@@ -88,7 +88,8 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("peer", &["peer", "json"]),
     ("prices", &[]),
     ("backend", &["session", "process"]),
-    ("conversation", &["conversation", "session", "process", "json"]),
+    ("conversation", &["conversation", "session", "process", "peer", "json"]),
+    ("acp", &["acp", "conversation", "session", "process", "peer", "json", "prices", API]),
     (
         "claude_code",
         &["claude_code", "conversation", "session", "process", "peer", "json", "prices", API],

@@ -17,12 +17,12 @@ const ALLOW_ALWAYS: &str = "allow_always";
 #[derive(Debug)]
 pub(super) struct AcpAsk {
     id: Id,
-    shape: Shape,
+    shape: AcpShape,
 }
 
 /// In which shape the answer is expected.
 #[derive(Debug)]
-enum Shape {
+pub(super) enum AcpShape {
     /// One of these options, for a call.
     Options {
         call: String,
@@ -35,8 +35,8 @@ impl AcpAsk {
     /// The reply that gives the request up.
     pub(super) fn cancelled(self, peer: &mut Peer<JsonRpc, Subject>) -> Option<Bytes> {
         let result = match self.shape {
-            Shape::Options { .. } => cancelled(),
-            Shape::Form => json!({ "action": "cancel" }),
+            AcpShape::Options { .. } => cancelled(),
+            AcpShape::Form => json!({ "action": "cancel" }),
         };
         peer.answer(&self.id, result)
     }
@@ -48,51 +48,32 @@ impl AcpAsk {
 }
 
 impl AcpTranslator {
-    /// A request of the program. Nothing if it is not known: then it is refused.
-    pub(super) fn asked(
-        &mut self,
-        frame: &mut AgentFrame<'_>,
-        id: &Json,
-        method: &str,
-        params: &RpcParams<'_>,
-    ) -> Option<()> {
-        match method {
-            "session/request_permission" => self.permission(frame, id, params),
-            "elicitation/create" => self.form(frame, id, params),
-            _ => None,
-        }
-    }
-
     /// For some agents this is the first that is told of a tool.
-    fn permission(
+    pub(super) fn permission(
         &mut self,
         frame: &mut AgentFrame<'_>,
-        id: &Json,
         params: &RpcParams<'_>,
-    ) -> Option<()> {
+    ) -> Option<(Ask, AcpShape)> {
         let PermissionFrame { tool_call, options } = params.read()?;
         let (call, title) = (tool_call.tool_call_id.clone(), tool_call.title.clone());
         let tool = self.tool(frame, EventScope::Main, tool_call);
         let approval = approval(frame, &call, tool, title.as_deref(), &options);
-        let body = Ask::Approval(Box::new(approval));
-        self.open(frame, id, body, Shape::Options { call, options });
-        Some(())
+        Some((Ask::Approval(Box::new(approval)), AcpShape::Options { call, options }))
     }
 
-    fn form(
+    pub(super) fn form(&self, params: &RpcParams<'_>) -> Option<(Ask, AcpShape)> {
+        let FormFrame { message, requested_schema: schema, url } = params.read()?;
+        let server = self.preset.name.clone();
+        Some((Ask::Form { server, message, schema, url }, AcpShape::Form))
+    }
+
+    pub(super) fn open(
         &mut self,
         frame: &mut AgentFrame<'_>,
         id: &Json,
-        params: &RpcParams<'_>,
-    ) -> Option<()> {
-        let FormFrame { message, requested_schema: schema, url } = params.read()?;
-        let server = self.preset.name.clone();
-        let body = Ask::Form { server, message, schema, url };
-        self.open(frame, id, body, Shape::Form);
-        Some(())
-    }
-
-    fn open(&mut self, frame: &mut AgentFrame<'_>, id: &Json, body: Ask, shape: Shape) {
+        body: Ask,
+        shape: AcpShape,
+    ) {
         let ask = AskId::new(name_of(id));
         let id = self.peer.opened(id.clone());
         self.asks.insert(ask.clone(), AcpAsk { id, shape });
@@ -124,8 +105,8 @@ impl AcpTranslator {
         let Some(AcpAsk { id, shape }) = self.asks.remove(ask) else { return step };
         let interrupts = matches!(answer, Answer::DenyAndInterrupt { .. });
         let result = match shape {
-            Shape::Form => form(answer),
-            Shape::Options { call, options } => {
+            AcpShape::Form => form(answer),
+            AcpShape::Options { call, options } => {
                 let chosen = choose(&options, &answer);
                 if let Answer::Deny { reason } | Answer::DenyAndInterrupt { reason } = &answer {
                     self.tool_denied(&call, reason);

@@ -1,8 +1,6 @@
 //! Turns: a prompt begins one, and its reply ends it.
 
-use musher_core::{
-    ErrorClass, ErrorInfo, EventKind, HintCode, RawRef, Trigger, TurnEnded, TurnOutcome,
-};
+use musher_core::{ErrorClass, ErrorInfo, EventKind, HintCode, Trigger, TurnEnded, TurnOutcome};
 use serde_json::{Value as Json, json};
 
 use super::{
@@ -114,20 +112,6 @@ impl AcpTranslator {
         let next = self.next_prompt();
         frame.add(next);
         Some(())
-    }
-
-    /// A line that is too long to be read and no JSON that could be shortened. Its edges may say that it ends the turn.
-    pub(super) fn unreadable(
-        &mut self,
-        raw: RawRef,
-        text: String,
-        step: Translation,
-    ) -> Translation {
-        if self.turn.is_none() || !text.contains(r#""stopReason""#) {
-            return step.unparsed(raw, text, true);
-        }
-        self.turn = None;
-        step.unreadable_end(raw, text)
     }
 }
 

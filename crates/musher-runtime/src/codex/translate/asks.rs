@@ -17,12 +17,12 @@ use crate::peer::json_rpc::name_of;
 #[derive(Debug)]
 pub(super) struct CodexAsk {
     id: Id,
-    shape: Shape,
+    shape: CodexShape,
 }
 
 /// In which shape the answer is expected.
 #[derive(Debug)]
-enum Shape {
+pub(super) enum CodexShape {
     /// A command or a change.
     Decision,
     /// The permissions that are wanted.
@@ -34,34 +34,30 @@ enum Shape {
 }
 
 impl CodexTranslator {
-    /// A request of the program. Nothing if it is not known: then it is refused.
-    pub(super) fn asked(
-        &mut self,
-        frame: &mut AgentFrame<'_>,
-        id: &Json,
+    /// What a request wants of a person. Nothing if it is not known.
+    pub(super) fn wanted(
+        &self,
+        frame: &AgentFrame<'_>,
         method: &str,
         params: &RpcParams<'_>,
-    ) -> Option<()> {
-        let scope = self.scope(params);
-        let (body, shape) = match method {
-            "item/commandExecution/requestApproval" => self.command(frame, params)?,
-            "item/fileChange/requestApproval" => self.change(frame, params)?,
-            "item/permissions/requestApproval" => Self::permissions(frame, params)?,
-            "item/tool/requestUserInput" => Self::questions(params)?,
-            "mcpServer/elicitation/request" => Self::elicitation(frame, params)?,
-            _ => return None,
-        };
-        self.open(frame, id, scope, body, shape);
-        Some(())
+    ) -> Option<(Ask, CodexShape)> {
+        match method {
+            "item/commandExecution/requestApproval" => Self::command(frame, params),
+            "item/fileChange/requestApproval" => self.change(frame, params),
+            "item/permissions/requestApproval" => Self::permissions(frame, params),
+            "item/tool/requestUserInput" => Self::questions(params),
+            "mcpServer/elicitation/request" => Self::elicitation(frame, params),
+            _ => None,
+        }
     }
 
-    fn open(
+    pub(super) fn open(
         &mut self,
         frame: &mut AgentFrame<'_>,
         id: &Json,
         scope: EventScope,
         body: Ask,
-        shape: Shape,
+        shape: CodexShape,
     ) {
         let ask = AskId::new(name_of(id));
         let id = self.peer.opened(id.clone());
@@ -69,7 +65,7 @@ impl CodexTranslator {
         frame.signal(Signal::AskOpened { ask, body, scope, raw: Some(frame.raw) });
     }
 
-    fn command(&self, frame: &AgentFrame<'_>, params: &RpcParams<'_>) -> Option<(Ask, Shape)> {
+    fn command(frame: &AgentFrame<'_>, params: &RpcParams<'_>) -> Option<(Ask, CodexShape)> {
         let wanted: ApprovalRequest = params.read()?;
         if let Some(network) = &wanted.network_approval_context {
             let host = network["host"].as_str().map(str::to_owned);
@@ -77,7 +73,7 @@ impl CodexTranslator {
                 subject: host,
                 ..approval(frame, "network", ToolKind::Fetch, &wanted, network.clone())
             };
-            return Some((Ask::Approval(Box::new(approval)), Shape::Decision));
+            return Some((Ask::Approval(Box::new(approval)), CodexShape::Decision));
         }
         let command = command(wanted.command.as_deref()?);
         let input = json!({ "command": command, "cwd": wanted.cwd });
@@ -87,10 +83,10 @@ impl CodexTranslator {
             always: offer("this command"),
             ..approval(frame, "shell", ToolKind::Execute, &wanted, input)
         };
-        Some((Ask::Approval(Box::new(approval)), Shape::Decision))
+        Some((Ask::Approval(Box::new(approval)), CodexShape::Decision))
     }
 
-    fn change(&self, frame: &AgentFrame<'_>, params: &RpcParams<'_>) -> Option<(Ask, Shape)> {
+    fn change(&self, frame: &AgentFrame<'_>, params: &RpcParams<'_>) -> Option<(Ask, CodexShape)> {
         let wanted: ApprovalRequest = params.read()?;
         let changes =
             self.items.patches.get(&wanted.item_id).map(Vec::as_slice).unwrap_or_default();
@@ -103,30 +99,30 @@ impl CodexTranslator {
             always: offer("changes of these files"),
             ..approval(frame, "apply_patch", ToolKind::Edit, &wanted, input)
         };
-        Some((Ask::Approval(Box::new(approval)), Shape::Decision))
+        Some((Ask::Approval(Box::new(approval)), CodexShape::Decision))
     }
 
-    fn permissions(frame: &AgentFrame<'_>, params: &RpcParams<'_>) -> Option<(Ask, Shape)> {
+    fn permissions(frame: &AgentFrame<'_>, params: &RpcParams<'_>) -> Option<(Ask, CodexShape)> {
         let mut wanted: ApprovalRequest = params.read()?;
         let permissions = wanted.permissions.take()?;
         let approval = Approval {
             always: offer("these permissions"),
             ..approval(frame, "permissions", ToolKind::Other, &wanted, permissions.clone())
         };
-        Some((Ask::Approval(Box::new(approval)), Shape::Permissions(permissions)))
+        Some((Ask::Approval(Box::new(approval)), CodexShape::Permissions(permissions)))
     }
 
-    fn questions(params: &RpcParams<'_>) -> Option<(Ask, Shape)> {
+    fn questions(params: &RpcParams<'_>) -> Option<(Ask, CodexShape)> {
         let UserInputRequest { questions } = params.read()?;
         if questions.is_empty() {
             return None;
         }
         let names = questions.iter().map(|question| question.id.clone()).collect();
         let questions = questions.into_iter().map(question).collect();
-        Some((Ask::Question { questions }, Shape::Questions(names)))
+        Some((Ask::Question { questions }, CodexShape::Questions(names)))
     }
 
-    fn elicitation(frame: &AgentFrame<'_>, params: &RpcParams<'_>) -> Option<(Ask, Shape)> {
+    fn elicitation(frame: &AgentFrame<'_>, params: &RpcParams<'_>) -> Option<(Ask, CodexShape)> {
         let wanted: ElicitationRequest = params.read()?;
         let kind = wanted.meta.as_ref().and_then(|meta| meta["codex_approval_kind"].as_str());
         let message = wanted.message.unwrap_or_default();
@@ -137,10 +133,10 @@ impl CodexTranslator {
             let request = ApprovalRequest { reason: Some(message), ..ApprovalRequest::default() };
             let input = meta.get("tool_params").cloned().unwrap_or(Json::Null);
             let approval = approval(frame, &name, ToolKind::Mcp, &request, input);
-            return Some((Ask::Approval(Box::new(approval)), Shape::Form));
+            return Some((Ask::Approval(Box::new(approval)), CodexShape::Form));
         }
         let (server, schema, url) = (wanted.server_name, wanted.requested_schema, wanted.url);
-        Some((Ask::Form { server, message, schema, url }, Shape::Form))
+        Some((Ask::Form { server, message, schema, url }, CodexShape::Form))
     }
 
     /// A request is settled. If nobody here has answered it, the program has taken it back.
@@ -165,10 +161,10 @@ impl CodexTranslator {
     pub(super) fn answer(&mut self, ask: &AskId, answer: Answer) -> Option<Bytes> {
         let CodexAsk { id, shape } = self.asks.remove(ask)?;
         let result = match shape {
-            Shape::Decision => json!({ "decision": decision(&answer) }),
-            Shape::Permissions(wanted) => permissions(&answer, &wanted),
-            Shape::Questions(names) => json!({ "answers": answers(&names, answer) }),
-            Shape::Form => form(answer),
+            CodexShape::Decision => json!({ "decision": decision(&answer) }),
+            CodexShape::Permissions(wanted) => permissions(&answer, &wanted),
+            CodexShape::Questions(names) => json!({ "answers": answers(&names, answer) }),
+            CodexShape::Form => form(answer),
         };
         self.peer.answer(&id, result)
     }

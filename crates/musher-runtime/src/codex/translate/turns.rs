@@ -1,16 +1,14 @@
 //! Turns: their beginning, their end and how it is to be told, and the state of the thread.
 
 use musher_core::{
-    Activity, ErrorClass, ErrorInfo, EventKind, EventScope, RateLimit, RawRef, Trigger, TurnEnded,
+    Activity, ErrorClass, ErrorInfo, EventKind, EventScope, RateLimit, Trigger, TurnEnded,
     TurnOutcome,
 };
 use serde_json::{Value as Json, json};
 
 use super::super::frame::{ErrorNotice, LimitWindow, RateLimitNotice, TurnNotice};
 use super::reason;
-use super::{
-    AgentFrame, CodexTranslator, RpcError, RpcParams, Signal, Subject, ToolProcesses, Translation,
-};
+use super::{AgentFrame, CodexTranslator, RpcError, RpcParams, Signal, Subject, ToolProcesses};
 
 /// A turn under way.
 #[derive(Debug)]
@@ -93,20 +91,6 @@ impl CodexTranslator {
         self.turn = None;
         let ended = TurnEnded::synthesised(TurnOutcome::Failed, Some(error));
         frame.event(EventKind::TurnEnded(Box::new(ended)));
-    }
-
-    /// A line that is too long to be read and no JSON that could be shortened. Its edges may say that it ends the turn.
-    pub(super) fn unreadable(
-        &mut self,
-        raw: RawRef,
-        text: String,
-        step: Translation,
-    ) -> Translation {
-        if self.turn.is_none() || !text.contains(r#""method":"turn/completed""#) {
-            return step.unparsed(raw, text, true);
-        }
-        self.turn = None;
-        step.unreadable_end(raw, text)
     }
 
     pub(super) fn status_changed(
