@@ -9,12 +9,11 @@ mod texts;
 mod tools;
 mod turns;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use musher_core::{
-    AskId, ErrorInfo, EventKind, EventScope, Level, Lineage, PlanEntry, PromptId, SessionId,
-    SessionInfo,
+    ErrorInfo, EventKind, EventScope, Level, Lineage, PlanEntry, PromptId, SessionId, SessionInfo,
 };
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -22,7 +21,7 @@ use serde_json::Value as Json;
 use super::frame::{NoticeFrame, PlanFrame, PlanLine, SettingsUpdate};
 use super::preset::AcpPreset;
 use crate::conversation::{
-    AgentFailure, AgentFrame, ToolProcesses, Translate, Translation, read_message,
+    AgentAsks, AgentFailure, AgentFrame, ToolProcesses, Translate, Translation, read_message,
 };
 use crate::json::{self, JsonText, RawJson};
 use crate::peer::Peer;
@@ -101,7 +100,7 @@ pub(super) struct AcpTranslator {
     choices: opening::Choices,
     texts: texts::OpenTexts,
     tools: tools::OpenTools,
-    asks: HashMap<AskId, asks::AcpAsk>,
+    asks: AgentAsks<asks::AcpShape>,
     calls: calls::PromptBook,
     failure: Option<AgentFailure>,
 }
@@ -131,7 +130,7 @@ impl AcpTranslator {
             choices: opening::Choices::default(),
             texts: texts::OpenTexts::default(),
             tools: tools::OpenTools::default(),
-            asks: HashMap::new(),
+            asks: AgentAsks::default(),
             calls: calls::PromptBook::resuming(&opening.lineage),
             failure: None,
             opening,

@@ -13,13 +13,15 @@ use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use musher_core::{
-    AskId, CallId, ErrorClass, ErrorInfo, EventKind, EventScope, ItemId, PromptId, RawRef, Recent,
+    CallId, ErrorClass, ErrorInfo, EventKind, EventScope, ItemId, PromptId, RawRef, Recent,
     SessionInfo,
 };
 use serde_json::{Value as Json, json};
 
 use super::control::{Control, ControlSubject, PermissionHook};
-use crate::conversation::{AgentFailure, AgentFrame, LineText, Translate, Translation, line_text};
+use crate::conversation::{
+    AgentAsks, AgentFailure, AgentFrame, LineText, Translate, Translation, line_text,
+};
 use crate::json;
 use crate::peer::{self, Id, Peer};
 use crate::process::{OutputLine, ProcessOutcome};
@@ -51,7 +53,7 @@ pub(super) struct Translator {
     items: Recent<Vec<ItemId>, RETRACTABLE>,
     /// Plans that were proposed, by call: the approval does not repeat them.
     plans: HashMap<CallId, String>,
-    asks: HashMap<AskId, control::OpenAsk>,
+    asks: AgentAsks<control::KeptAsk>,
     permissions: HashMap<String, Id>,
     tasks: HashSet<String>,
     trouble: reason::TurnTrouble,

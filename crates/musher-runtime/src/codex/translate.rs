@@ -8,18 +8,18 @@ mod messages;
 mod reason;
 mod turns;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use musher_core::{
-    AskId, ErrorClass, ErrorInfo, EventKind, EventScope, Level, Lineage, McpState, PromptId,
-    SessionId, SessionInfo,
+    ErrorClass, ErrorInfo, EventKind, EventScope, Level, Lineage, McpState, PromptId, SessionId,
+    SessionInfo,
 };
 use serde_json::{Value as Json, json};
 
 use super::frame::{CodexHello, LimitWindow, ServerState, ThreadOpened};
 use super::launch::{self, CodexMode, PLAN};
 use crate::conversation::{
-    AgentFailure, AgentFrame, ToolProcesses, Translate, Translation, read_message,
+    AgentAsks, AgentFailure, AgentFrame, ToolProcesses, Translate, Translation, read_message,
 };
 use crate::peer::json_rpc::{self, JsonRpc, RpcError, RpcParams};
 use crate::peer::{self, Peer};
@@ -86,7 +86,7 @@ pub(super) struct CodexTranslator {
     own_prompts: HashSet<String>,
     model: Option<String>,
     items: items::OpenItems,
-    asks: HashMap<AskId, asks::CodexAsk>,
+    asks: AgentAsks<asks::CodexShape>,
     calls: calls::CallBook,
     servers: Vec<McpState>,
     limits: [Option<LimitWindow>; 2],
@@ -105,7 +105,7 @@ impl CodexTranslator {
             held: Vec::new(),
             own_prompts: HashSet::new(),
             items: items::OpenItems::default(),
-            asks: HashMap::new(),
+            asks: AgentAsks::default(),
             calls: calls::CallBook::default(),
             servers: Vec::new(),
             limits: [None, None],

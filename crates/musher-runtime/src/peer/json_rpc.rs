@@ -73,6 +73,11 @@ impl RpcParams<'_> {
     pub(crate) fn text(&self, name: &str) -> Option<JsonText<'_>> {
         json::text_in(self.0.as_ref()?.as_raw_str(), name)
     }
+
+    /// The name of the request that it is about.
+    pub(crate) fn request_name(&self) -> Option<String> {
+        self.read::<Json>()?.get("requestId").map(name_of)
+    }
 }
 
 /// Why a request of ours failed.

@@ -1,24 +1,14 @@
 //! What an agent asks a person: leave to use a tool, and forms; and how it wants them answered.
 
-use bytes::Bytes;
 use musher_core::{Answer, Approval, Ask, AskId, CallId, EventKind, EventScope, GrantOffer, Level};
 use serde_json::{Value as Json, json};
 
 use super::super::frame::{FormFrame, PermissionFrame, PermissionOption};
 use super::tools::OpenTool;
-use super::{AcpTranslator, AgentFrame, JsonRpc, Peer, RpcParams, Signal, Subject, Translation};
-use crate::peer::Id;
-use crate::peer::json_rpc::name_of;
+use super::{AcpTranslator, AgentFrame, RpcParams, Signal, Translation};
 
 /// The option that lasts.
 const ALLOW_ALWAYS: &str = "allow_always";
-
-/// What must be kept of an ask to answer it.
-#[derive(Debug)]
-pub(super) struct AcpAsk {
-    id: Id,
-    shape: AcpShape,
-}
 
 /// In which shape the answer is expected.
 #[derive(Debug)]
@@ -31,19 +21,13 @@ pub(super) enum AcpShape {
     Form,
 }
 
-impl AcpAsk {
-    /// The reply that gives the request up.
-    pub(super) fn cancelled(self, peer: &mut Peer<JsonRpc, Subject>) -> Option<Bytes> {
-        let result = match self.shape {
-            AcpShape::Options { .. } => cancelled(),
-            AcpShape::Form => json!({ "action": "cancel" }),
-        };
-        peer.answer(&self.id, result)
-    }
-
-    /// Nobody waits for the reply any more.
-    pub(super) fn forgotten(self, peer: &mut Peer<JsonRpc, Subject>) {
-        peer.withdrawn(&self.id);
+impl AcpShape {
+    /// The result that gives the request up.
+    pub(super) fn cancelled(&self) -> Json {
+        match self {
+            Self::Options { .. } => cancelled(),
+            Self::Form => json!({ "action": "cancel" }),
+        }
     }
 }
 
@@ -67,42 +51,10 @@ impl AcpTranslator {
         Some((Ask::Form { server, message, schema, url }, AcpShape::Form))
     }
 
-    pub(super) fn open(
-        &mut self,
-        frame: &mut AgentFrame<'_>,
-        id: &Json,
-        body: Ask,
-        shape: AcpShape,
-    ) {
-        let ask = AskId::new(name_of(id));
-        let id = self.peer.opened(id.clone());
-        self.asks.insert(ask.clone(), AcpAsk { id, shape });
-        let raw = Some(frame.raw);
-        frame.signal(Signal::AskOpened { ask, body, scope: EventScope::Main, raw });
-    }
-
-    /// The agent takes a request back.
-    pub(super) fn withdrawn(
-        &mut self,
-        frame: &mut AgentFrame<'_>,
-        params: &RpcParams<'_>,
-    ) -> Option<()> {
-        let told: Json = params.read()?;
-        let ask = AskId::new(name_of(told.get("requestId")?));
-        match self.asks.remove(&ask) {
-            Some(open) => {
-                open.forgotten(&mut self.peer);
-                frame.signal(Signal::AskWithdrawn { ask });
-            }
-            None => frame.signal(Signal::Alive),
-        }
-        Some(())
-    }
-
     /// The line that answers an ask; nothing if the program has taken it back.
     pub(super) fn answer(&mut self, ask: &AskId, answer: Answer) -> Translation {
         let mut step = Translation::default();
-        let Some(AcpAsk { id, shape }) = self.asks.remove(ask) else { return step };
+        let Some((id, shape)) = self.asks.take(ask) else { return step };
         let interrupts = matches!(answer, Answer::DenyAndInterrupt { .. });
         let result = match shape {
             AcpShape::Form => form(answer),

@@ -1,11 +1,11 @@
 //! Which message is which: what the program tells, asks and answers.
 
-use musher_core::Level;
+use musher_core::{AskId, EventScope, Level};
 use serde_json::Value as Json;
 
 use super::{AcpTranslator, Subject, reason};
 use crate::conversation::{AgentFrame, RpcHandler};
-use crate::peer::json_rpc::{RpcError, RpcParams};
+use crate::peer::json_rpc::{RpcError, RpcParams, name_of};
 use crate::session::Signal;
 
 impl RpcHandler for AcpTranslator {
@@ -17,7 +17,11 @@ impl RpcHandler for AcpTranslator {
     ) -> Option<()> {
         match method {
             "session/update" => self.updated(frame, params),
-            "$/cancel_request" => self.withdrawn(frame, params),
+            "$/cancel_request" => {
+                let ask = AskId::new(params.request_name()?);
+                self.asks.withdraw(frame, &mut self.peer, ask);
+                Some(())
+            }
             // What the vendor adds under its own name is nobody's business here.
             "elicitation/complete" => {
                 frame.signal(Signal::Alive);
@@ -34,12 +38,13 @@ impl RpcHandler for AcpTranslator {
         method: &str,
         params: &RpcParams<'_>,
     ) -> Option<()> {
-        let (body, shape) = match method {
+        let wanted = match method {
             "session/request_permission" => self.permission(frame, params)?,
             "elicitation/create" => self.form(params)?,
             _ => return None,
         };
-        self.open(frame, id, body, shape);
+        let request = (AskId::new(name_of(id)), self.peer.opened(id.clone()));
+        self.asks.open(frame, EventScope::Main, request, wanted);
         Some(())
     }
 

@@ -4,7 +4,7 @@
 mod recordings;
 mod talk;
 
-use musher_core::{Answer, ErrorClass, TurnOutcome};
+use musher_core::{Answer, AskId, ErrorClass, TurnOutcome};
 use serde_json::json;
 
 use super::super::recording::unopened;

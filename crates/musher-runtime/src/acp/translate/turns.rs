@@ -50,9 +50,8 @@ impl AcpTranslator {
         };
         let params = json!({ "sessionId": session });
         step.replies.push(peer::line(&json_rpc::notification("session/cancel", Some(params))));
-        let open: Vec<_> = self.asks.drain().collect();
-        for (ask, open) in open {
-            step.replies.extend(open.cancelled(&mut self.peer));
+        for (ask, (id, shape)) in self.asks.take_all() {
+            step.replies.extend(self.peer.answer(&id, shape.cancelled()));
             step.signals.push(Signal::AskWithdrawn { ask });
         }
         step
@@ -86,10 +85,7 @@ impl AcpTranslator {
         };
         self.end_text(frame, outcome != TurnOutcome::Completed);
         self.close_tools(frame);
-        for (ask, open) in self.asks.drain() {
-            open.forgotten(&mut self.peer);
-            frame.signal(Signal::AskWithdrawn { ask });
-        }
+        self.asks.withdraw_all(frame, &mut self.peer);
         self.prompt_over(frame, result.as_ref().ok(), outcome, error.as_ref());
         let turn = self.turn.take();
         if outcome == TurnOutcome::Interrupted {

@@ -5,18 +5,18 @@ use musher_core::{Answer, AskId, QuestionReply, merged};
 use serde_json::{Value as Json, json};
 
 use super::Translator;
-use super::control::{OpenAsk, Shape, for_this_session};
+use super::control::{KeptAsk, Shape, for_this_session};
 use crate::session::PermissionVerdict;
 
 impl Translator {
     /// The line that answers an ask; nothing if the agent has taken it back.
     pub(super) fn answer(&mut self, ask: &AskId, answer: Answer) -> Option<Bytes> {
-        let open = self.asks.remove(ask)?;
-        let result = match open.shape {
+        let (id, kept) = self.asks.take(ask)?;
+        let result = match kept.shape {
             Shape::Form => form(answer),
-            Shape::Permission | Shape::Questions(_) => permission(&open, answer),
+            Shape::Permission | Shape::Questions(_) => permission(&kept, answer),
         };
-        self.peer.answer(&open.id, result)
+        self.peer.answer(&id, result)
     }
 
     /// The line that lets a tool call pass or not.
@@ -44,7 +44,7 @@ impl Translator {
     }
 }
 
-fn permission(open: &OpenAsk, answer: Answer) -> Json {
+fn permission(open: &KeptAsk, answer: Answer) -> Json {
     match answer {
         Answer::Allow { input } => allowed(open, input.as_ref()),
         Answer::AllowAlways { .. } => {
@@ -65,7 +65,7 @@ fn permission(open: &OpenAsk, answer: Answer) -> Json {
 }
 
 /// A yes. Older versions want the input back; where it is not at hand, the agent takes what it has asked about.
-fn allowed(open: &OpenAsk, changes: Option<&Json>) -> Json {
+fn allowed(open: &KeptAsk, changes: Option<&Json>) -> Json {
     match &open.input {
         Some(wanted) => {
             json!({ "behavior": "allow", "updatedInput": merged(wanted, changes) })

@@ -1,8 +1,8 @@
 //! Requests that go both ways: approvals, questions, plans, permissions, and the answers to our own requests.
 
 use musher_core::{
-    Approval, Ask, AskId, CallId, ErrorClass, ErrorInfo, EventKind, GrantOffer, HintCode, Level,
-    ModelChange, Question, QuestionOption, SessionInfo, ToolKind, is_cut,
+    Approval, Ask, AskId, CallId, ErrorClass, ErrorInfo, EventKind, EventScope, GrantOffer,
+    HintCode, Level, ModelChange, Question, QuestionOption, SessionInfo, ToolKind, is_cut,
 };
 use serde_json::{Value as Json, json};
 
@@ -18,8 +18,7 @@ use crate::session::{PermissionRequest, Signal};
 
 /// What must be kept of an ask to answer it.
 #[derive(Debug)]
-pub(super) struct OpenAsk {
-    pub(super) id: Id,
+pub(super) struct KeptAsk {
     /// What the agent wants to do, as it must be said back to it. It is absent when it was too long to be kept; then the
     /// agent does what it wanted without being told again.
     pub(super) input: Option<Json>,
@@ -138,8 +137,8 @@ impl Translator {
         };
         let suggestions = wanted.permission_suggestions;
         let input = Some(wanted.input).filter(|_| shortened.is_none());
-        self.asks.insert(ask.clone(), OpenAsk { id, input, suggestions, shape });
-        frame.signal(Signal::AskOpened { ask, body, scope: owner, raw: Some(frame.raw) });
+        let kept = KeptAsk { input, suggestions, shape };
+        self.asks.open(frame, owner, (ask, id), (body, kept));
     }
 
     /// The answer to a question names it in full, which nobody could who has seen a part of it. The agent is told so, and
@@ -168,24 +167,15 @@ impl Translator {
             schema: wanted.requested_schema,
             url: wanted.url,
         };
-        let open = OpenAsk { id, input: None, suggestions: Vec::new(), shape: Shape::Form };
-        self.asks.insert(ask.clone(), open);
-        let owner = musher_core::EventScope::Main;
-        frame.signal(Signal::AskOpened { ask, body, scope: owner, raw: Some(frame.raw) });
+        let kept = KeptAsk { input: None, suggestions: Vec::new(), shape: Shape::Form };
+        self.asks.open(frame, EventScope::Main, (ask, id), (body, kept));
     }
 
     pub(super) fn control_cancelled(&mut self, frame: &mut AgentFrame<'_>) -> Option<()> {
         let cancelled: Json = frame.read()?;
         let name = name_of(cancelled.get("request_id")?);
         self.permissions.remove(&name);
-        let ask = AskId::new(name);
-        match self.asks.remove(&ask) {
-            Some(open) => {
-                self.peer.withdrawn(&open.id);
-                frame.signal(Signal::AskWithdrawn { ask });
-            }
-            None => frame.signal(Signal::Alive),
-        }
+        self.asks.withdraw(frame, &mut self.peer, AskId::new(name));
         Some(())
     }
 

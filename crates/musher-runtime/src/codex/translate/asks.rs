@@ -2,23 +2,14 @@
 
 use bytes::Bytes;
 use musher_core::{
-    Answer, Approval, Ask, AskId, CallId, EventScope, GrantOffer, Question, QuestionOption,
-    QuestionReply, ToolKind,
+    Answer, Approval, Ask, AskId, CallId, GrantOffer, Question, QuestionOption, QuestionReply,
+    ToolKind,
 };
 use serde_json::{Map, Value as Json, json};
 
 use super::super::frame::{ApprovalRequest, ElicitationRequest, UserInputRequest, UserQuestion};
 use super::items::command;
-use super::{AgentFrame, CodexTranslator, RpcParams, Signal, edits};
-use crate::peer::Id;
-use crate::peer::json_rpc::name_of;
-
-/// What must be kept of an ask to answer it.
-#[derive(Debug)]
-pub(super) struct CodexAsk {
-    id: Id,
-    shape: CodexShape,
-}
+use super::{AgentFrame, CodexTranslator, RpcParams, edits};
 
 /// In which shape the answer is expected.
 #[derive(Debug)]
@@ -49,20 +40,6 @@ impl CodexTranslator {
             "mcpServer/elicitation/request" => Self::elicitation(frame, params),
             _ => None,
         }
-    }
-
-    pub(super) fn open(
-        &mut self,
-        frame: &mut AgentFrame<'_>,
-        id: &Json,
-        scope: EventScope,
-        body: Ask,
-        shape: CodexShape,
-    ) {
-        let ask = AskId::new(name_of(id));
-        let id = self.peer.opened(id.clone());
-        self.asks.insert(ask.clone(), CodexAsk { id, shape });
-        frame.signal(Signal::AskOpened { ask, body, scope, raw: Some(frame.raw) });
     }
 
     fn command(frame: &AgentFrame<'_>, params: &RpcParams<'_>) -> Option<(Ask, CodexShape)> {
@@ -139,27 +116,9 @@ impl CodexTranslator {
         Some((Ask::Form { server, message, schema, url }, CodexShape::Form))
     }
 
-    /// A request is settled. If nobody here has answered it, the program has taken it back.
-    pub(super) fn resolved(
-        &mut self,
-        frame: &mut AgentFrame<'_>,
-        params: &RpcParams<'_>,
-    ) -> Option<()> {
-        let told: Json = params.read()?;
-        let ask = AskId::new(name_of(told.get("requestId")?));
-        match self.asks.remove(&ask) {
-            Some(open) => {
-                self.peer.withdrawn(&open.id);
-                frame.signal(Signal::AskWithdrawn { ask });
-            }
-            None => frame.signal(Signal::Alive),
-        }
-        Some(())
-    }
-
     /// The line that answers an ask; nothing if the program has taken it back.
     pub(super) fn answer(&mut self, ask: &AskId, answer: Answer) -> Option<Bytes> {
-        let CodexAsk { id, shape } = self.asks.remove(ask)?;
+        let (id, shape) = self.asks.take(ask)?;
         let result = match shape {
             CodexShape::Decision => json!({ "decision": decision(&answer) }),
             CodexShape::Permissions(wanted) => permissions(&answer, &wanted),

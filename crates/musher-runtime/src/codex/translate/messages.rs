@@ -1,11 +1,13 @@
 //! Which message is which: what the program tells, asks and answers.
 
-use musher_core::{Channel, ErrorClass, ErrorInfo, EventKind, Level, ModelChange, SessionInfo};
+use musher_core::{
+    AskId, Channel, ErrorClass, ErrorInfo, EventKind, Level, ModelChange, SessionInfo,
+};
 use serde_json::Value as Json;
 
 use super::{CodexTranslator, Subject, refused};
 use crate::conversation::{AgentFrame, RpcHandler};
-use crate::peer::json_rpc::{RpcError, RpcParams};
+use crate::peer::json_rpc::{RpcError, RpcParams, name_of};
 use crate::session::Signal;
 
 impl RpcHandler for CodexTranslator {
@@ -35,7 +37,11 @@ impl RpcHandler for CodexTranslator {
             "thread/status/changed" => Self::status_changed(frame, &scope, params),
             "account/rateLimits/updated" => self.limits_changed(frame, params),
             "error" => self.failed(frame, &scope, params),
-            "serverRequest/resolved" => self.resolved(frame, params),
+            "serverRequest/resolved" => {
+                let ask = AskId::new(params.request_name()?);
+                self.asks.withdraw(frame, &mut self.peer, ask);
+                Some(())
+            }
             "mcpServer/startupStatus/updated" => self.server_changed(frame, params),
             "warning" | "guardianWarning" | "configWarning" | "deprecationNotice" => {
                 let text = ["message", "summary"].iter().find_map(|name| params.text(name))?;
@@ -77,8 +83,9 @@ impl RpcHandler for CodexTranslator {
         params: &RpcParams<'_>,
     ) -> Option<()> {
         let scope = self.scope(params);
-        let (body, shape) = self.wanted(frame, method, params)?;
-        self.open(frame, id, scope, body, shape);
+        let wanted = self.wanted(frame, method, params)?;
+        let request = (AskId::new(name_of(id)), self.peer.opened(id.clone()));
+        self.asks.open(frame, scope, request, wanted);
         Some(())
     }
 
