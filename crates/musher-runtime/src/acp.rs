@@ -17,7 +17,7 @@ use crate::{Capabilities, ProjectFile, Runtime, Session, SessionSpec};
 pub use preset::{
     AcpPowers, AcpPreset, AcpUsage, LaunchExtra, PresetError, all as presets, named as preset,
 };
-pub use recording::AcpRecording;
+pub use recording::recording;
 
 /// An agent that speaks ACP. Without a preset it is whatever program the session names.
 #[derive(Debug, Clone)]

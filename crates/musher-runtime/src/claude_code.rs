@@ -8,17 +8,15 @@ mod control;
 mod frame;
 mod launch;
 mod project;
-mod recording;
 mod tools;
 mod translate;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::conversation::Recording;
 use crate::session::{self, BackendProfile};
 use crate::{Capabilities, ProgramLogin, ProjectFile, Runtime, Session, SessionSpec};
-
-pub use recording::Recording;
 
 const NAME: &str = "claude-code";
 /// The version that this runtime was proved against.
@@ -59,4 +57,9 @@ impl Runtime for ClaudeCode {
         };
         session::start(profile, spec, Arc::new(|attempt| Box::pin(backend::run(attempt))))
     }
+}
+
+/// Reads what Claude Code has printed, from its beginning.
+pub fn recording() -> Recording {
+    Recording::of(translate::Translator::default())
 }

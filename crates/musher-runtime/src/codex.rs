@@ -18,7 +18,7 @@ use musher_core::SessionId;
 use crate::session::{self, BackendProfile};
 use crate::{Capabilities, ProgramLogin, ProjectFile, Runtime, Session, SessionSpec};
 
-pub use recording::CodexRecording;
+pub use recording::recording;
 
 const NAME: &str = "codex";
 /// The version that this runtime was proved against.

@@ -4,7 +4,9 @@ mod asks;
 mod frame;
 #[cfg(feature = "json-rpc")]
 mod json_rpc;
+mod recording;
 
+use std::fmt::Debug;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -18,6 +20,7 @@ pub(crate) use asks::AgentAsks;
 pub(crate) use frame::{AgentFrame, LineText, line_text};
 #[cfg(feature = "json-rpc")]
 pub(crate) use json_rpc::{RpcHandler, read_message};
+pub use recording::Recording;
 
 /// How long a program may take until it answers for the first time. Most need a second; a loaded machine needs more.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -46,7 +49,7 @@ pub(crate) enum ToolProcesses {
 }
 
 /// Turns a program's lines into signals, and orders into lines. It is pure: it touches no process and no clock.
-pub(crate) trait Translate {
+pub(crate) trait Translate: Debug {
     /// Takes in one line, and adds what it leads to. Every line gives at least one signal.
     fn read(&mut self, line: &OutputLine, step: Translation) -> Translation;
 

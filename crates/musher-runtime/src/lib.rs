@@ -70,6 +70,8 @@ mod task;
 pub mod tools;
 
 pub use clock::now_ms;
+#[cfg(feature = "frames")]
+pub use conversation::Recording;
 #[cfg(feature = "model")]
 pub use model::ModelService;
 pub use musher_core::{self as core, Event, EventKind, Outcome};

@@ -6,9 +6,7 @@ use anyhow::ensure;
 use musher_core::{Event, EventKind, EventScope};
 use musher_log::raw::RawWriter;
 use musher_log::{Lock, Writer};
-use musher_runtime::acp::AcpRecording;
-use musher_runtime::claude_code::Recording;
-use musher_runtime::codex::CodexRecording;
+use musher_runtime::{Recording, acp, claude_code, codex};
 
 /// How much comes at once, and how many events are written at once.
 const PIECE: usize = 32 * 1024;
@@ -24,26 +22,12 @@ pub enum Protocol {
     Acp,
 }
 
-enum Reader {
-    Stream(Recording),
-    Codex(CodexRecording),
-    Acp(AcpRecording),
-}
-
-impl Reader {
-    fn of(protocol: Protocol) -> Self {
-        match protocol {
-            Protocol::Stream => Self::Stream(Recording::default()),
-            Protocol::Codex => Self::Codex(CodexRecording::default()),
-            Protocol::Acp => Self::Acp(AcpRecording::default()),
-        }
-    }
-
-    fn read(&mut self, bytes: &[u8], said: &mut Vec<EventKind>) {
+impl Protocol {
+    fn recording(self) -> Recording {
         match self {
-            Self::Stream(recording) => recording.read(bytes, said),
-            Self::Codex(recording) => recording.read(bytes, said),
-            Self::Acp(recording) => recording.read(bytes, said),
+            Self::Stream => claude_code::recording(),
+            Self::Codex => codex::recording(),
+            Self::Acp => acp::recording(),
         }
     }
 }
@@ -57,7 +41,7 @@ pub fn take_in(file: &Path, folder: &Path, protocol: Protocol) -> anyhow::Result
     let corpus = std::fs::read(file)?;
     let mut writer = Writer::create(Lock::take(folder)?, "r1")?;
     let mut raw = RawWriter::new(folder);
-    let (mut recording, mut said, mut batch) = (Reader::of(protocol), Vec::new(), Vec::new());
+    let (mut recording, mut said, mut batch) = (protocol.recording(), Vec::new(), Vec::new());
     for piece in corpus.chunks(PIECE) {
         raw.push(piece)?;
         recording.read(piece, &mut said);

@@ -1,24 +1,14 @@
-//! Reads what an ACP agent printed without the agent: for recordings, and to measure what reading costs.
+//! A translator without its agent, for what was recorded.
 
-use musher_core::{EventKind, Lineage, SessionInfo};
+use musher_core::{Lineage, SessionInfo};
 
 use super::preset::AcpPreset;
 use super::translate::{AcpOpening, AcpTranslator, OpenAs};
-use crate::conversation::{Translate, Translation};
-use crate::process::Framer;
-use crate::session::Signal;
+use crate::conversation::Recording;
 
-/// Turns recorded output into what was said in it. It asks, answers and decides nothing.
-#[derive(Debug)]
-pub struct AcpRecording {
-    framer: Framer,
-    translator: AcpTranslator,
-}
-
-impl Default for AcpRecording {
-    fn default() -> Self {
-        Self { framer: Framer::default(), translator: unopened(AcpPreset::any()) }
-    }
+/// Reads what an ACP agent has printed, from its beginning.
+pub fn recording() -> Recording {
+    Recording::of(unopened(AcpPreset::any()))
 }
 
 /// A translator that has not been told what to ask of a session.
@@ -35,21 +25,4 @@ pub(super) fn unopened(preset: AcpPreset) -> AcpTranslator {
         info: SessionInfo::default(),
     };
     AcpTranslator::new(preset.into(), opening)
-}
-
-impl AcpRecording {
-    /// Takes the next bytes of the output, and adds what its whole lines say.
-    pub fn read(&mut self, bytes: &[u8], said: &mut Vec<EventKind>) {
-        self.framer.buffer().extend_from_slice(bytes);
-        // Lines that come together are read together, as those of a live agent are.
-        let mut step = Translation::default();
-        while let Some(line) = self.framer.next_line() {
-            step = self.translator.read(&line, step);
-        }
-        for signal in step.signals {
-            if let Signal::Event { kind, .. } = signal {
-                said.push(kind);
-            }
-        }
-    }
 }

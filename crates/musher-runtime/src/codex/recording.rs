@@ -1,25 +1,15 @@
-//! Reads what Codex printed without Codex: for recordings, and to measure what reading costs.
+//! A translator without its agent, for what was recorded.
 
-use musher_core::{EventKind, Lineage, SessionInfo};
+use musher_core::{Lineage, SessionInfo};
 use serde_json::json;
 
 use super::launch::MODES;
 use super::translate::{CodexTranslator, Login, Opening, OpeningKind};
-use crate::conversation::{Translate, Translation};
-use crate::process::Framer;
-use crate::session::Signal;
+use crate::conversation::Recording;
 
-/// Turns recorded output into what was said in it. It asks, answers and decides nothing.
-#[derive(Debug)]
-pub struct CodexRecording {
-    framer: Framer,
-    translator: CodexTranslator,
-}
-
-impl Default for CodexRecording {
-    fn default() -> Self {
-        Self { framer: Framer::default(), translator: unopened() }
-    }
+/// Reads what Codex has printed, from its beginning.
+pub fn recording() -> Recording {
+    Recording::of(unopened())
 }
 
 /// A translator that has not been told what to ask of a thread.
@@ -35,21 +25,4 @@ pub(super) fn unopened() -> CodexTranslator {
         lineage: Lineage::default(),
         info: SessionInfo::default(),
     })
-}
-
-impl CodexRecording {
-    /// Takes the next bytes of the output, and adds what its whole lines say.
-    pub fn read(&mut self, bytes: &[u8], said: &mut Vec<EventKind>) {
-        self.framer.buffer().extend_from_slice(bytes);
-        // Lines that come together are read together, as those of a live agent are.
-        let mut step = Translation::default();
-        while let Some(line) = self.framer.next_line() {
-            step = self.translator.read(&line, step);
-        }
-        for signal in step.signals {
-            if let Signal::Event { kind, .. } = signal {
-                said.push(kind);
-            }
-        }
-    }
 }

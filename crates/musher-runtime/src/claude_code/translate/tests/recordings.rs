@@ -7,6 +7,7 @@ use musher_core::{CallId, Ledger, Lineage, ToolPhase, Usd};
 use proptest::prelude::*;
 
 use super::*;
+use crate::claude_code::recording;
 
 /// Frames of the recordings that have no words here, on purpose.
 const NATIVE: &[&str] = &["system/ui_invalidate"];
@@ -31,6 +32,20 @@ fn recordings() -> Vec<(String, Vec<u8>)> {
 fn frames(bytes: &[u8]) -> Vec<Json> {
     let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
     lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+}
+
+#[test]
+fn a_recording_is_read_alike_however_it_is_cut() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/claude/text.jsonl");
+    let bytes = std::fs::read(path).unwrap();
+    let read = |piece: usize| {
+        let (mut recording, mut said) = (recording(), Vec::new());
+        bytes.chunks(piece).for_each(|piece| recording.read(piece, &mut said));
+        said
+    };
+    let whole = read(bytes.len());
+    assert!(whole.iter().any(|kind| matches!(kind, EventKind::TurnEnded(_))), "{whole:?}");
+    assert_eq!(read(7), whole);
 }
 
 #[test]
