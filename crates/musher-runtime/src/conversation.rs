@@ -1,6 +1,8 @@
 //! The loop around every agent that is a program: its lines go to a translator, and what the driver wants goes to the program.
 
 mod asks;
+#[cfg(test)]
+pub(crate) mod feeding;
 mod frame;
 #[cfg(feature = "json-rpc")]
 mod json_rpc;

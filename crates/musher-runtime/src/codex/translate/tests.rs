@@ -7,7 +7,7 @@ use musher_core::{Answer, Ask, TurnOutcome};
 
 use super::super::recording::unopened;
 use super::*;
-use crate::process::Framer;
+use crate::conversation::feeding::{events, feed, one};
 
 /// A translator that has said hello and waits with a prompt.
 fn greeted() -> CodexTranslator {
@@ -15,30 +15,6 @@ fn greeted() -> CodexTranslator {
     translator.hello();
     translator.order(BackendOrder::Prompt { id: "p1".into(), text: "Go.".into() });
     translator
-}
-
-/// Feeds bytes as the process would, and gathers what came of each line.
-fn feed(translator: &mut CodexTranslator, bytes: &[u8]) -> Vec<Translation> {
-    let mut framer = Framer::default();
-    framer.buffer().extend_from_slice(bytes);
-    let mut lines: Vec<OutputLine> = std::iter::from_fn(|| framer.next_line()).collect();
-    lines.extend(framer.finish());
-    lines.iter().map(|line| translator.read(line, Translation::default())).collect()
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "frames are written where they are fed")]
-fn one(translator: &mut CodexTranslator, frame: Json) -> Translation {
-    feed(translator, frame.to_string().as_bytes()).pop().unwrap()
-}
-
-fn events(steps: &[Translation]) -> Vec<&EventKind> {
-    fn event(signal: &Signal) -> Option<&EventKind> {
-        match signal {
-            Signal::Event { kind, .. } => Some(kind),
-            _ => None,
-        }
-    }
-    steps.iter().flat_map(|step| &step.signals).filter_map(event).collect()
 }
 
 /// A translator in a turn of the thread `t`.

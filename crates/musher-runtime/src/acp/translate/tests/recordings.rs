@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::super::super::preset::all;
 use super::*;
+use crate::conversation::feeding::{
+    assert_none_is_lost, assert_turns_are_whole, frames, recorded, show, signals,
+};
 
 /// Messages of the recordings that have no words here, on purpose: what only their vendor knows, files of a client (one recorder
 /// offered them), and replies to requests that
@@ -17,24 +20,13 @@ struct Recording {
     said: Vec<Json>,
 }
 
-fn lines(path: &Path) -> Vec<Json> {
-    let text = std::fs::read_to_string(path).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 fn recordings() -> Vec<Recording> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/acp");
-    let mut found: Vec<Recording> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| !path.to_string_lossy().ends_with(".stdin.jsonl"))
-        .map(|path| Recording {
-            name: path.file_stem().unwrap().to_string_lossy().into_owned(),
-            frames: lines(&path),
-            said: lines(&path.with_extension("stdin.jsonl")),
-        })
-        .collect();
-    found.sort_by(|one, other| one.name.cmp(&other.name));
+    let read = |path: &Path| frames(&std::fs::read(path).unwrap());
+    let recording = |(name, path): (String, PathBuf)| {
+        let said = read(&path.with_extension("stdin.jsonl"));
+        Recording { name, frames: read(&path), said }
+    };
+    let found: Vec<Recording> = recorded("acp").into_iter().map(recording).collect();
     assert_eq!(found.len(), 22);
     found
 }
@@ -98,60 +90,24 @@ impl Recording {
 fn every_recording_means_what_it_meant() {
     for recording in recordings() {
         let steps = recording.play();
-        let text: Vec<String> = steps.iter().flat_map(|step| &step.signals).map(show).collect();
+        let text: Vec<String> = signals(&steps).map(show).collect();
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!(recording.name, text.join("\n"));
         });
     }
 }
 
-/// A signal as a line that can be read in a snapshot.
-fn show(signal: &Signal) -> String {
-    let text = match signal {
-        Signal::Event { kind, .. } => serde_json::to_string(kind).unwrap(),
-        Signal::AskOpened { ask, body, .. } => {
-            format!("ask opened {ask} {}", serde_json::to_string(body).unwrap())
-        }
-        other => format!("{other:?}"),
-    };
-    let cut = text.floor_char_boundary(400);
-    if text.len() > 400 { format!("{}… ({} bytes)", &text[..cut], text.len()) } else { text }
-}
-
 #[test]
 fn no_frame_of_a_recording_is_lost() {
     for recording in recordings() {
-        let (name, steps) = (&recording.name, recording.play());
-        assert!(steps.iter().all(|step| !step.signals.is_empty()), "{name}: a frame gave nothing");
-        for event in events(&steps) {
-            match event {
-                EventKind::Unparsed { .. } => panic!("{name}: a frame was not understood"),
-                EventKind::Native { name: native, .. } => {
-                    assert!(NATIVE.contains(&native.as_str()), "{name}: {native} has no words");
-                }
-                _ => {}
-            }
-        }
+        assert_none_is_lost(&recording.name, &recording.play(), NATIVE);
     }
 }
 
 #[test]
 fn each_turn_of_a_recording_starts_once_and_ends_once() {
     for recording in recordings() {
-        let (name, steps) = (&recording.name, recording.play());
-        let mut open = false;
-        for event in events(&steps) {
-            match event {
-                EventKind::TurnStarted { .. } => {
-                    assert!(!std::mem::replace(&mut open, true), "{name}: a turn in a turn");
-                }
-                EventKind::TurnEnded(_) => {
-                    assert!(std::mem::replace(&mut open, false), "{name}: an end without a turn");
-                }
-                _ => {}
-            }
-        }
-        assert!(!open, "{name}: a turn has no end");
+        assert_turns_are_whole(&recording.name, &recording.play());
     }
 }
 

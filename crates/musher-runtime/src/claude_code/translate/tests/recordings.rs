@@ -8,30 +8,16 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::claude_code::recording;
+use crate::conversation::feeding::{assert_none_is_lost, frames, recorded};
 
 /// Frames of the recordings that have no words here, on purpose.
 const NATIVE: &[&str] = &["system/ui_invalidate"];
 
 fn recordings() -> Vec<(String, Vec<u8>)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/claude");
-    let mut found: Vec<(String, Vec<u8>)> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|e| e == "jsonl"))
-        .filter(|path| !path.to_string_lossy().ends_with(".stdin.jsonl"))
-        .map(|path| {
-            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            (name, std::fs::read(path).unwrap())
-        })
-        .collect();
-    found.sort();
+    let read = |(name, path)| (name, std::fs::read::<PathBuf>(path).unwrap());
+    let found: Vec<(String, Vec<u8>)> = recorded("claude").into_iter().map(read).collect();
     assert!(found.len() > 50);
     found
-}
-
-fn frames(bytes: &[u8]) -> Vec<Json> {
-    let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-    lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
 }
 
 #[test]
@@ -64,16 +50,7 @@ fn no_frame_of_a_recording_is_lost() {
     for (name, bytes) in recordings() {
         let steps = feed(&mut Translator::default(), &bytes);
         assert_eq!(steps.len(), frames(&bytes).len(), "{name}");
-        assert!(steps.iter().all(|step| !step.signals.is_empty()), "{name}: a frame gave nothing");
-        for event in events(&steps) {
-            match event {
-                EventKind::Unparsed { .. } => panic!("{name}: a frame was not understood"),
-                EventKind::Native { name: native, .. } => {
-                    assert!(NATIVE.contains(&native.as_str()), "{name}: {native} has no words");
-                }
-                _ => {}
-            }
-        }
+        assert_none_is_lost(&name, &steps, NATIVE);
     }
 }
 

@@ -5,23 +5,17 @@ use std::path::PathBuf;
 use musher_core::{Ledger, Tokens};
 
 use super::*;
+use crate::conversation::feeding::{
+    assert_none_is_lost, assert_turns_are_whole, frames, recorded, show, signals,
+};
 
 /// Frames of the recordings that have no words here, on purpose: replies to requests that only the recorder made.
 const NATIVE: &[&str] = &["response", "turn/diff/updated"];
 
 fn recordings() -> Vec<(String, Vec<Json>)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/codex");
-    let mut found: Vec<(String, Vec<Json>)> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| !path.to_string_lossy().ends_with(".stdin.jsonl"))
-        .map(|path| {
-            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            let text = std::fs::read_to_string(path).unwrap();
-            (name, text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
-        })
-        .collect();
-    found.sort_by(|one, other| one.0.cmp(&other.0));
+    let read = |path: PathBuf| frames(&std::fs::read(path).unwrap());
+    let recording = |(name, path)| (name, read(path));
+    let found: Vec<(String, Vec<Json>)> = recorded("codex").into_iter().map(recording).collect();
     assert_eq!(found.len(), 7);
     found
 }
@@ -49,24 +43,11 @@ fn played(frames: &[Json]) -> Vec<Translation> {
 fn every_recording_means_what_it_meant() {
     for (name, frames) in recordings() {
         let steps = played(&frames);
-        let text: Vec<String> = steps.iter().flat_map(|step| &step.signals).map(show).collect();
+        let text: Vec<String> = signals(&steps).map(show).collect();
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!(name, text.join("\n"));
         });
     }
-}
-
-/// A signal as a line that can be read in a snapshot.
-fn show(signal: &Signal) -> String {
-    let text = match signal {
-        Signal::Event { kind, .. } => serde_json::to_string(kind).unwrap(),
-        Signal::AskOpened { ask, body, .. } => {
-            format!("ask opened {ask} {}", serde_json::to_string(body).unwrap())
-        }
-        other => format!("{other:?}"),
-    };
-    let cut = text.floor_char_boundary(400);
-    if text.len() > 400 { format!("{}… ({} bytes)", &text[..cut], text.len()) } else { text }
 }
 
 #[test]
@@ -74,36 +55,14 @@ fn no_frame_of_a_recording_is_lost() {
     for (name, frames) in recordings() {
         let steps = played(&frames);
         assert_eq!(steps.len(), frames.len(), "{name}");
-        assert!(steps.iter().all(|step| !step.signals.is_empty()), "{name}: a frame gave nothing");
-        for event in events(&steps) {
-            match event {
-                EventKind::Unparsed { .. } => panic!("{name}: a frame was not understood"),
-                EventKind::Native { name: native, .. } => {
-                    assert!(NATIVE.contains(&native.as_str()), "{name}: {native} has no words");
-                }
-                _ => {}
-            }
-        }
+        assert_none_is_lost(&name, &steps, NATIVE);
     }
 }
 
 #[test]
 fn each_turn_of_a_recording_starts_once_and_ends_once() {
     for (name, frames) in recordings() {
-        let steps = played(&frames);
-        let mut open = false;
-        for event in events(&steps) {
-            match event {
-                EventKind::TurnStarted { .. } => {
-                    assert!(!std::mem::replace(&mut open, true), "{name}: a turn in a turn");
-                }
-                EventKind::TurnEnded(_) => {
-                    assert!(std::mem::replace(&mut open, false), "{name}: an end without a turn");
-                }
-                _ => {}
-            }
-        }
-        assert!(!open, "{name}: a turn has no end");
+        assert_turns_are_whole(&name, &played(&frames));
     }
 }
 
