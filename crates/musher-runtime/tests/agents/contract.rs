@@ -36,6 +36,10 @@ pub(crate) trait Subject {
     fn spec(&self, scene: Scene) -> SessionSpec;
     /// A session that nobody knows.
     fn unknown_session(&self) -> SessionSpec;
+    /// Whether it says which model it asks. If not, nobody knows what its tokens cost.
+    fn names_its_model(&self) -> bool {
+        true
+    }
 }
 
 /// One test for each clause, for the subject of the module that calls it.

@@ -20,9 +20,10 @@ impl Subject for AcpRig {
             }
             Scene::Approval => Self::spec(self, "[[scn:bash]] go"),
             Scene::Question => Self::spec(self, "[[scn:ask]] go"),
-            // Some run commands in a terminal that takes what is in it along when it is closed.
+            // Some end what they have started when they are killed, by its terminal or by its parent. What has a session of its
+            // own is left, and without that the clauses about the whole tree would prove nothing.
             Scene::Hang | Scene::Interruptible => {
-                self.unasked(r#"[[scn:bash cmd="nohup sleep 300"]] go"#)
+                self.unasked(r#"[[scn:bash cmd="setsid --fork sleep 300; sleep 300"]] go"#)
             }
             Scene::ManyCalls => self.unasked("[[scn:endless]] go"),
         }
@@ -36,6 +37,11 @@ impl Subject for AcpRig {
         };
         spec.resume = Some(ResumeFrom::of(SessionId::new(id)));
         spec
+    }
+
+    /// Copilot lists its models after a login alone; of a model that a variable names it says nothing.
+    fn names_its_model(&self) -> bool {
+        self.agent != AcpAgent::Copilot
     }
 }
 
