@@ -9,10 +9,15 @@ use crate::conversation::feeding::{
 };
 
 /// Messages of the recordings that have no words here, on purpose: what only their vendor knows, files of a client (one recorder
-/// offered them), and replies to requests that
-/// only the recorder made.
-const NATIVE: &[&str] =
-    &["response", "_auth/status_update", "fs/read_text_file", "fs/write_text_file"];
+/// offered them), and replies to requests that only the recorder made.
+const NATIVE: &[&str] = &[
+    "response",
+    "_auth/status_update",
+    "craft/drainMidTurnQueue",
+    "fs/read_text_file",
+    "fs/write_text_file",
+    "qwen/notify/session/mode-update",
+];
 
 struct Recording {
     name: String,
@@ -27,7 +32,7 @@ fn recordings() -> Vec<Recording> {
         Recording { name, frames: read(&path), said }
     };
     let found: Vec<Recording> = recorded("acp").into_iter().map(recording).collect();
-    assert_eq!(found.len(), 22);
+    assert_eq!(found.len(), 30);
     found
 }
 
@@ -50,13 +55,16 @@ impl Recording {
             let session = loaded["sessionId"].as_str().unwrap();
             translator.opening.open_as = OpenAs::Resume(SessionId::new(session));
         }
+        if let Some(set) = self.requests("session/set_mode").first() {
+            translator.opening.mode = set["modeId"].as_str().map(str::to_owned);
+        }
         translator.hello();
         for (at, prompt) in self.requests("session/prompt").into_iter().enumerate() {
             let text = prompt["prompt"][0]["text"].as_str().unwrap().to_owned();
             translator.order(BackendOrder::Prompt { id: format!("p{at}").as_str().into(), text });
         }
         let first = self.frames[0]["id"].as_i64().unwrap();
-        let mut answers = self.said.iter().filter(|line| line.get("method").is_none());
+        let mut answers = self.said.iter().filter(|line| line.get("result").is_some());
         let mut steps = Vec::new();
         for frame in &self.frames {
             let mut frame = frame.clone();
