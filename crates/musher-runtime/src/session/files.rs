@@ -33,7 +33,8 @@ pub(super) fn guard(backend: Backend, spec: &mut SessionSpec, profile: &BackendP
 
 fn protect(spec: &mut SessionSpec, profile: &BackendProfile) {
     let own = profile.files.iter().filter(|file| file.effect == FileEffect::Executes);
-    let patterns = own.map(ProjectFile::anywhere).chain(spec.protected.iter().cloned());
+    let protected = std::mem::take(&mut spec.protected);
+    let patterns = own.map(ProjectFile::anywhere).chain(protected);
     for rule in patterns.filter_map(|pattern| format!("edit({pattern})").parse::<Rule>().ok()) {
         if !spec.rules.protected.contains(&rule) {
             spec.rules.protected.push(rule);

@@ -67,7 +67,7 @@ pub async fn host(
     // A folder that is no run's is left as it is. What counts is the spec as it is once nobody else can begin.
     RunSpec::read(path)?;
     let lock = Lock::take(path)?;
-    let spec = RunSpec::read(path)?;
+    let mut spec = RunSpec::read(path)?;
     let listener = folder.listen().map_err(bad_folder)?;
     let writer = Writer::create(lock, &spec.run.to_string())?;
     ready();
@@ -81,7 +81,7 @@ pub async fn host(
         session.tools = Some(tools.in_process());
         // Only an older build has not said: to know it takes the presets of every runtime.
         session.protected =
-            spec.protected.clone().unwrap_or_else(|| runtimes::executed_anywhere(&[]));
+            spec.protected.take().unwrap_or_else(|| runtimes::executed_anywhere(&[]));
         session.keeper = Some(Keeper { raw: raw_in, durable: watched });
         session.session_dir = Some(sessions(path));
         let runtime = runtimes::choose(&spec.runtime, spec.preset.as_ref(), &environment)

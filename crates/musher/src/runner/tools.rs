@@ -4,7 +4,7 @@
 //! --run`, which connects to the control socket and shows the run's secret; from then on the connection speaks MCP.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use musher_runtime::tools::{Hosts, RunTools, ToolHost};
 use musher_runtime::{McpServer, McpTransport, SessionHandle};
@@ -85,9 +85,27 @@ impl PreparedTools {
 
     /// The tools of a session that has begun.
     pub(super) fn open(self, session: SessionHandle) -> OwnTools {
-        let tools = Hosts::default().and(self.story).and(RunTools::default());
-        let door = ToolServer::new(Own::new(tools, session), INSTRUCTIONS);
+        let door = Arc::new(ToolDoor { story: self.story, session, server: OnceLock::new() });
         OwnTools { secret: self.secret, door, closing: CancellationToken::new() }
+    }
+}
+
+/// The server of the tools. It is made for the first who comes: many agents never use one, and what it tells of its tools
+/// takes room in every runner.
+#[derive(Debug)]
+struct ToolDoor {
+    story: RunStory,
+    session: SessionHandle,
+    server: OnceLock<ToolServer>,
+}
+
+impl ToolDoor {
+    fn server(&self) -> ToolServer {
+        let make = || {
+            let tools = Hosts::default().and(self.story.clone()).and(RunTools::default());
+            ToolServer::new(Own::new(tools, self.session.clone()), INSTRUCTIONS)
+        };
+        self.server.get_or_init(make).clone()
     }
 }
 
@@ -95,7 +113,7 @@ impl PreparedTools {
 #[derive(Debug, Clone)]
 pub(super) struct OwnTools {
     secret: Secret,
-    door: ToolServer,
+    door: Arc<ToolDoor>,
     closing: CancellationToken,
 }
 
@@ -112,7 +130,7 @@ impl OwnTools {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        mcp::serve(self.door.clone(), read, write, &self.closing).await;
+        mcp::serve(self.door.server(), read, write, &self.closing).await;
     }
 
     /// The run is over: whoever is connected is let go, and nobody comes in any more.
