@@ -17,7 +17,8 @@ pub struct Memory {
     pub rss: u64,
     /// Shared pages are divided among those who share them.
     pub pss: u64,
-    /// What no other process shares and no file holds.
+    /// What no other process shares and no file holds. The pages of a program that was just copied are not its own, though the
+    /// kernel calls them private and dirty until they are written.
     pub private: u64,
 }
 
@@ -31,7 +32,7 @@ impl Memory {
             let number = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
             number.with_context(|| format!("{path} has no {name}"))
         };
-        Ok(Self { rss: field("Rss")?, pss: field("Pss")?, private: field("Private_Dirty")? })
+        Ok(Self { rss: field("Rss")?, pss: field("Pss")?, private: field("Pss_Anon")? })
     }
 
     /// The memory of a process that has come to rest.
