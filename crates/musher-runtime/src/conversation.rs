@@ -1,6 +1,6 @@
 //! The loop around every agent that is a program: its lines go to a translator, and what the driver wants goes to the program.
 
-mod asks;
+pub(crate) mod asks;
 #[cfg(test)]
 pub(crate) mod feeding;
 mod frame;
@@ -18,7 +18,6 @@ use musher_core::{ErrorClass, ErrorInfo, EventKind};
 use crate::process::{OutputLine, Process, ProcessControl, ProcessOutcome, ProcessRead, Weight};
 use crate::session::{Attempt, BackendEnd, BackendOrder, FrameBatch, LADDER, Signal};
 
-pub(crate) use asks::AgentAsks;
 pub(crate) use frame::{AgentFrame, LineText, line_text};
 #[cfg(feature = "json-rpc")]
 pub(crate) use json_rpc::{RpcHandler, read_message};

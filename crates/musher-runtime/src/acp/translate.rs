@@ -20,8 +20,9 @@ use serde_json::Value as Json;
 
 use super::frame::{NoticeFrame, PlanFrame, PlanLine, SettingsUpdate};
 use super::preset::AcpPreset;
+use crate::conversation::asks::AgentAsks;
 use crate::conversation::{
-    AgentAsks, AgentFailure, AgentFrame, ToolProcesses, Translate, Translation, read_message,
+    AgentFailure, AgentFrame, ToolProcesses, Translate, Translation, read_message,
 };
 use crate::json::{self, JsonText, RawJson};
 use crate::peer::Peer;

@@ -19,9 +19,8 @@ use musher_core::{
 use serde_json::{Value as Json, json};
 
 use super::control::{Control, ControlSubject, PermissionHook};
-use crate::conversation::{
-    AgentAsks, AgentFailure, AgentFrame, LineText, Translate, Translation, line_text,
-};
+use crate::conversation::asks::AgentAsks;
+use crate::conversation::{AgentFailure, AgentFrame, LineText, Translate, Translation, line_text};
 use crate::json;
 use crate::peer::{self, Id, Peer};
 use crate::process::{OutputLine, ProcessOutcome};

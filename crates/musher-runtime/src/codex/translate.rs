@@ -18,8 +18,9 @@ use serde_json::{Value as Json, json};
 
 use super::frame::{CodexHello, LimitWindow, ServerState, ThreadOpened};
 use super::launch::{self, CodexMode, PLAN};
+use crate::conversation::asks::AgentAsks;
 use crate::conversation::{
-    AgentAsks, AgentFailure, AgentFrame, ToolProcesses, Translate, Translation, read_message,
+    AgentFailure, AgentFrame, ToolProcesses, Translate, Translation, read_message,
 };
 use crate::peer::json_rpc::{self, JsonRpc, RpcError, RpcParams};
 use crate::peer::{self, Peer};

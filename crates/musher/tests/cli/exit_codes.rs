@@ -23,11 +23,7 @@ fn refused(args: &[&str], code: i32, says: &[&str]) {
 
 #[test]
 fn two_is_for_what_a_person_must_correct() {
-    refused(
-        &["--runtime", "weird", "go"],
-        2,
-        &["no runtime `weird`", "claude-code, codex, openai"],
-    );
+    refused(&["--runtime", "weird", "go"], 2, &["no runtime `weird`", "claude-code, ", " codex, "]);
     refused(&["--runtime", "terminal", "go"], 2, &["`terminal` is planned"]);
     refused(&["--runtime", "acp", "go"], 2, &["needs the program", "--program"]);
     refused(&["--runtime", "script", ""], 2, &["prompt is empty"]);

@@ -269,6 +269,15 @@ fn no_part_of_musher_imports_one_that_stands_above_or_beside_it() {
 fn check_imports(package: &str, table: &[(&str, &[&str])]) {
     let source = root().join("crates").join(package).join("src");
     let mut broken = Vec::new();
+    for entry in fs::read_dir(&source).unwrap().flatten() {
+        let path = entry.path();
+        let part = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        // The command line is the top.
+        let is_top = ["lib", "main", "cli"].contains(&part.as_str());
+        if !is_top && !table.iter().any(|(known, _)| *known == part) {
+            broken.push(format!("{}: it has no row of what it may use", shown(&path)));
+        }
+    }
     for (part, allowed) in table {
         let mut paths = files(&source.join(part));
         paths.push(source.join(part).with_extension("rs"));

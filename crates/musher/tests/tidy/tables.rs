@@ -83,6 +83,11 @@ pub(crate) enum Lines {
 pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("json", &[]),
     ("needles", &[]),
+    ("clock", &[]),
+    ("task", &[]),
+    ("runtime", &[API]),
+    ("once", &[API]),
+    ("project_files", &["project_files"]),
     ("process", &["process", "json", "task", "needles"]),
     ("session", &["session", "process", "task", "clock", "tools", "needles", API]),
     ("peer", &["peer", "json"]),
