@@ -269,7 +269,7 @@ fn no_part_of_musher_imports_one_that_stands_above_or_beside_it() {
 fn check_imports(package: &str, table: &[(&str, &[&str])]) {
     let source = root().join("crates").join(package).join("src");
     let mut broken = Vec::new();
-    for entry in fs::read_dir(&source).unwrap().flatten() {
+    for entry in fs::read_dir(&source).expect("a crate has sources").flatten() {
         let path = entry.path();
         let part = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         // The command line is the top.
