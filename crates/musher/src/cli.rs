@@ -68,7 +68,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use exit::{CliError, CliExit};
 use musher_os::tuning::share_heaps;
-use runner::RunnerArgs;
+pub use runner::RunnerArgs;
 use terminal::tell;
 use tokio::runtime::Builder;
 
@@ -216,9 +216,23 @@ impl Verb {
     }
 }
 
-impl Cli {
-    async fn run(self) -> Result<CliExit, CliError> {
-        match self.verb {
+/// How long work that nobody waits for may go on when the program ends.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
+
+// Neither of the two that follow is merged into `main`, for a frame takes all its memory at once.
+/// Hosts the run that a runner is for.
+#[inline(never)]
+pub fn host(runner: RunnerArgs) -> ExitCode {
+    work(Builder::new_current_thread(), true, Box::pin(runner.run()))
+}
+
+/// Runs the verb that the command line names and gives the exit code that tells how it went.
+#[inline(never)]
+pub fn any_verb() -> ExitCode {
+    let matches = help::grouped(Cli::command()).get_matches();
+    let Cli { verb } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    work(verb.runtime(), verb.hosts_an_agent(), async {
+        match verb {
             Verb::Run(run) => run.run().await,
             Verb::Demo(demo) => demo.run().await,
             Verb::Serve(serve) => serve.run().await,
@@ -258,32 +272,7 @@ impl Cli {
             Verb::Agents(agents) => agents.run().await,
             Verb::Doctor(doctor) => doctor.run().await,
         }
-    }
-}
-
-/// How long work that nobody waits for may go on when the program ends.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// Runs the verb that the command line names and gives the exit code that tells how it went.
-pub fn main() -> ExitCode {
-    // There may be a thousand runners, and the whole command line takes more memory than the rest of one.
-    match RunnerArgs::among(std::env::args_os()) {
-        Some(runner) => host(runner),
-        None => any_verb(),
-    }
-}
-
-// Neither is merged into its caller, for a frame takes all its memory at once.
-#[inline(never)]
-fn host(runner: RunnerArgs) -> ExitCode {
-    work(Builder::new_current_thread(), true, Box::pin(runner.run()))
-}
-
-#[inline(never)]
-fn any_verb() -> ExitCode {
-    let matches = help::grouped(Cli::command()).get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    work(cli.verb.runtime(), cli.verb.hosts_an_agent(), cli.run())
+    })
 }
 
 fn work(

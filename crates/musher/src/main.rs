@@ -2,6 +2,12 @@
 
 use std::process::ExitCode;
 
+use musher::cli::{self, RunnerArgs};
+
 fn main() -> ExitCode {
-    musher::cli::main()
+    // There may be a thousand runners, and the whole command line takes more memory than the rest of one.
+    match RunnerArgs::among(std::env::args_os()) {
+        Some(runner) => cli::host(runner),
+        None => cli::any_verb(),
+    }
 }

@@ -14,14 +14,14 @@ use crate::runner::{self, launch};
 
 /// Hosts one run; the server starts it.
 #[derive(Debug, Args)]
-pub(super) struct RunnerArgs {
+pub struct RunnerArgs {
     /// The run's folder.
     folder: PathBuf,
 }
 
 impl RunnerArgs {
     /// The runner that arguments ask for, if they are just those by which a server starts one.
-    pub(super) fn among(args: impl Iterator<Item = OsString>) -> Option<Self> {
+    pub fn among(args: impl Iterator<Item = OsString>) -> Option<Self> {
         let args: Vec<OsString> = args.skip(1).take(3).collect();
         let [verb, folder] = &args[..] else { return None };
         // A folder has its whole path, so that it is no option.
