@@ -147,7 +147,7 @@ impl Rounds {
         self.act(owed);
         let mut wakes = vec![Wake::World(PoolInput::Begun)];
         loop {
-            match self.round(std::mem::take(&mut wakes)) {
+            match self.round(wakes) {
                 Ok(Flow::On) => {}
                 Ok(Flow::End) => break,
                 Err(error) => {
@@ -156,37 +156,65 @@ impl Rounds {
                     break;
                 }
             }
-            wakes = match self.next() {
-                Some(wakes) => wakes,
-                None => break,
-            };
+            wakes = std::mem::take(&mut self.held);
+            match wakes.is_empty() {
+                true => match self.wakes.blocking_recv() {
+                    Some(wake) => wakes.push(wake),
+                    None => break,
+                },
+                // The next server hears all of it again.
+                false if self.wakes.is_closed() => break,
+                false => std::thread::sleep(FULL_DISK_RETRY_DELAY),
+            }
+            // When very much is held, whoever sends more has to wait.
+            while wakes.len() < MAX_ROUND_INPUTS
+                && let Ok(wake) = self.wakes.try_recv()
+            {
+                wakes.push(wake);
+            }
         }
         drop(guard);
     }
 
-    /// What the next round is about; nothing when everybody who could send something is gone.
-    fn next(&mut self) -> Option<Vec<Wake>> {
-        let mut wakes = std::mem::take(&mut self.held);
-        match wakes.is_empty() {
-            true => wakes.push(self.wakes.blocking_recv()?),
-            // The next server hears all of it again.
-            false if self.wakes.is_closed() => return None,
-            false => std::thread::sleep(FULL_DISK_RETRY_DELAY),
-        }
-        // When very much is held, whoever sends more has to wait.
-        while wakes.len() < MAX_ROUND_INPUTS
-            && let Ok(wake) = self.wakes.try_recv()
-        {
-            wakes.push(wake);
-        }
-        Some(wakes)
-    }
-
+    /// Decides all that came, one arm for each kind of message, commits it at once, and tells of it.
     fn round(&mut self, wakes: Vec<Wake>) -> Result<Flow, JournalError> {
         let mut outcome = Outcome::default();
         let (began, inputs) = (Instant::now(), wakes.len());
         let mut wakes = wakes.into_iter();
-        let decided = self.decide(&mut wakes, &mut outcome);
+        let mut decide_all = || -> Result<u64, JournalError> {
+            let mut batch = self.journal.batch()?;
+            let (state, team) = (&mut self.state, &mut self.team);
+            let mut decider = Decider { state, team, outcome: &mut outcome };
+            for wake in wakes.by_ref() {
+                let now = (self.now)();
+                match wake {
+                    Wake::Wish { said, answer } => {
+                        let ending = said.wish.ends_a_run().then(|| said.clone());
+                        let asker = Asker { answer, ending };
+                        match decider.wish(said, now, &mut batch) {
+                            Ok(word) => decider.outcome.answers.push((asker, word)),
+                            Err(error) => {
+                                decider.outcome.unanswered.push(asker);
+                                return Err(error);
+                            }
+                        }
+                    }
+                    Wake::World(input) => {
+                        decider.outcome.world.push(Wake::World(input.clone()));
+                        decider.decide(input, None, now, &mut batch)?;
+                    }
+                    Wake::Team(team) => {
+                        decider.outcome.world.push(Wake::Team(team.clone()));
+                        *decider.team = team;
+                        decider.decide(PoolInput::Begun, None, now, &mut batch)?;
+                    }
+                    Wake::Look(look) => decider.outcome.looks.push(look),
+                    Wake::Close => decider.outcome.closing = true,
+                }
+            }
+            batch.commit(&self.state)
+        };
+        let decided = decide_all();
         let took = began.elapsed();
         if took > SLOW_ROUND {
             let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
@@ -197,20 +225,6 @@ impl Rounds {
             Err(error @ JournalError::NoRoom { .. }) => self.put_off(outcome, wakes, &error),
             Err(error) => Err(error),
         }
-    }
-
-    fn decide(
-        &mut self,
-        wakes: &mut impl Iterator<Item = Wake>,
-        outcome: &mut Outcome,
-    ) -> Result<u64, JournalError> {
-        let mut batch = self.journal.batch()?;
-        let (state, team, now) = (&mut self.state, &mut self.team, &*self.now);
-        let mut decider = Decider { state, team, now, outcome };
-        for wake in wakes {
-            decider.hear(wake, &mut batch)?;
-        }
-        batch.commit(&self.state)
     }
 
     /// The disk is full, so the round never was: wishes are refused, and what happened in the world is heard again. The
@@ -312,7 +326,10 @@ impl Rounds {
             let _left = answer.send(result);
         }
         for (command, word) in settled {
-            self.waiting.settle(&command, &word);
+            for waiter in self.waiting.take(&command) {
+                // A waiter that left does not want to know.
+                let _left = waiter.send(word.clone().map_err(PoolError::Refused));
+            }
         }
         for StateQuery(look) in looks {
             look(&self.state);
@@ -348,40 +365,10 @@ impl Drop for PanicGuard {
 struct Decider<'a> {
     state: &'a mut State,
     team: &'a mut Team,
-    now: &'a dyn Fn() -> i64,
     outcome: &'a mut Outcome,
 }
 
 impl Decider<'_> {
-    fn hear(&mut self, wake: Wake, batch: &mut JournalBatch<'_>) -> Result<(), JournalError> {
-        let now = (self.now)();
-        match wake {
-            Wake::Wish { said, answer } => {
-                let ending = said.wish.ends_a_run().then(|| said.clone());
-                let asker = Asker { answer, ending };
-                match self.wish(said, now, batch) {
-                    Ok(word) => self.outcome.answers.push((asker, word)),
-                    Err(error) => {
-                        self.outcome.unanswered.push(asker);
-                        return Err(error);
-                    }
-                }
-            }
-            Wake::World(input) => {
-                self.outcome.world.push(Wake::World(input.clone()));
-                self.decide(input, None, now, batch)?;
-            }
-            Wake::Team(team) => {
-                self.outcome.world.push(Wake::Team(team.clone()));
-                *self.team = team;
-                self.decide(PoolInput::Begun, None, now, batch)?;
-            }
-            Wake::Look(look) => self.outcome.looks.push(look),
-            Wake::Close => self.outcome.closing = true,
-        }
-        Ok(())
-    }
-
     fn wish(
         &mut self,
         SaidWish { id, by, wish, idempotency }: SaidWish,

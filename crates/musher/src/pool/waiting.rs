@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 
 use musher_core::CommandId;
-use musher_core::pool::{CommandReply, Refusal};
+use musher_core::pool::CommandReply;
 
 use super::PoolError;
 
-type Waiter = oneshot::Sender<Result<CommandReply, PoolError>>;
+pub(super) type Waiter = oneshot::Sender<Result<CommandReply, PoolError>>;
 
 /// Who waits for what. One command may have been sent several times.
 #[derive(Debug, Default)]
@@ -31,11 +31,8 @@ impl Waiting {
         last_word
     }
 
-    /// The last word is spoken.
-    pub(super) fn settle(&mut self, command: &CommandId, word: &Result<CommandReply, Refusal>) {
-        for waiter in self.by_command.remove(command).unwrap_or_default() {
-            // A waiter that left does not want to know.
-            let _left = waiter.send(word.clone().map_err(PoolError::Refused));
-        }
+    /// Those who waited for the last word on a command, which is spoken now.
+    pub(super) fn take(&mut self, command: &CommandId) -> Vec<Waiter> {
+        self.by_command.remove(command).unwrap_or_default()
     }
 }
