@@ -62,41 +62,36 @@ impl JournalBatch<'_> {
     /// Writes what was decided about one input.
     pub fn write(&mut self, step: &DecidedStep) -> Result<(), JournalError> {
         let path = self.path;
-        self.write_all(step).map_err(JournalError::database(path, "write"))
-    }
-
-    fn write_all(&mut self, step: &DecidedStep) -> rusqlite::Result<()> {
-        let by = match &step.by {
-            Some(by) if !step.facts.is_empty() => Some(rows::json(by)?),
-            Some(_) | None => None,
-        };
-        for fact in &step.facts {
-            self.last += 1;
-            self.fact(self.last, step.at, by.as_deref(), fact)?;
-            if fact.format() > self.format {
-                self.format = fact.format();
-                format::raise(&self.transaction, self.format)?;
+        let mut write = || -> rusqlite::Result<()> {
+            let by = match &step.by {
+                Some(by) if !step.facts.is_empty() => Some(rows::json(by)?),
+                Some(_) | None => None,
+            };
+            for fact in &step.facts {
+                self.last += 1;
+                let sql = "INSERT INTO facts (id, at, body, actor) VALUES (?1, ?2, ?3, ?4)";
+                self.run(sql, params![rows::whole(self.last), step.at, rows::json(fact)?, by])?;
+                project::project(&self.transaction, self.last, step.at, fact)?;
+                if fact.format() > self.format {
+                    self.format = fact.format();
+                    format::raise(&self.transaction, self.format)?;
+                }
             }
-        }
-        for (key, body) in &step.texts {
-            let sql = "INSERT OR REPLACE INTO texts (key, body) VALUES (?1, ?2)";
-            self.run(sql, params![rows::text_key(key), body])?;
-        }
-        if let Some(kept) = &step.kept {
-            self.keep(step.at, kept)?;
-        }
-        for (command, reply) in &step.settled {
-            let sql = "UPDATE idempotency SET reply = ?2, settled = 1
-                WHERE command = ?1 AND settled = 0";
-            self.run(sql, params![command.as_str(), rows::json(reply)?])?;
-        }
-        Ok(())
-    }
-
-    fn fact(&self, id: u64, at: i64, by: Option<&str>, fact: &Fact) -> rusqlite::Result<()> {
-        let sql = "INSERT INTO facts (id, at, body, actor) VALUES (?1, ?2, ?3, ?4)";
-        self.run(sql, params![rows::whole(id), at, rows::json(fact)?, by])?;
-        project::project(&self.transaction, id, at, fact)
+            for (key, body) in &step.texts {
+                let sql = "INSERT OR REPLACE INTO texts (key, body) VALUES (?1, ?2)";
+                self.run(sql, params![rows::text_key(key), body])?;
+            }
+            if let Some(kept) = &step.kept {
+                self.keep(step.at, kept)?;
+            }
+            for (command, reply) in &step.settled {
+                let sql = "UPDATE idempotency SET reply = ?2, settled = 1
+                    WHERE command = ?1 AND settled = 0";
+                self.run(sql, params![command.as_str(), rows::json(reply)?])?;
+            }
+            Ok(())
+        };
+        write().map_err(JournalError::database(path, "write"))
     }
 
     fn keep(&self, at: i64, kept: &KeptReply) -> rusqlite::Result<()> {
