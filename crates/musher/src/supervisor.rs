@@ -155,7 +155,7 @@ impl Supervisor {
         let (views, owner, moved) =
             (journal.views(), journal.owner().clone(), journal.findings().moved);
         let bus = Bus::start(home.runs());
-        let (sender, mut actions) = mpsc::channel::<Vec<Action>>(ACTIONS);
+        let (sender, actions) = mpsc::channel::<Vec<Action>>(ACTIONS);
         let hand_on = move |batch: Vec<Action>| {
             if let Err(unsent) = sender.blocking_send(batch) {
                 // Nobody acts any more when the server is ending; what is owed is done by the next one.
@@ -191,27 +191,7 @@ impl Supervisor {
         let performer = Performer { ground: ground.clone(), attendants, place };
         tasks.spawn(stop.clone().run_until_cancelled_owned(each_day(ground.clone())));
         tasks.spawn(stop.clone().run_until_cancelled_owned(watch_journal(ground.clone())));
-        let (acting, ended) = (tasks.clone(), stop.clone());
-        tasks.spawn(async move {
-            while let Some(batch) = tokio::select! {
-                batch = actions.recv() => batch,
-                () = ended.cancelled() => None,
-            } {
-                for action in batch {
-                    if Performer::keeps_order(&action) {
-                        performer.act(action).await;
-                        continue;
-                    }
-                    let (performer, ended) = (performer.clone(), ended.clone());
-                    acting.spawn(async move {
-                        tokio::select! {
-                            () = performer.act(action) => {}
-                            () = ended.cancelled() => {}
-                        }
-                    });
-                }
-            }
-        });
+        tasks.spawn(performer.act(actions, tasks.clone(), stop.clone()));
         Ok(Self { ground, tasks, stop, thread, notices, _lock: lock })
     }
 

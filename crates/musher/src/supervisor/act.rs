@@ -20,6 +20,9 @@ use super::place::RunPlace;
 use musher_core::pool::{Action, PoolInput};
 use musher_core::{BranchRef, ErrorClass, ErrorInfo};
 use musher_git::Branch;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tracing::{Instrument, Span, debug, info_span, warn};
 
 pub(super) use close::{TRIES, log_lost};
@@ -39,38 +42,48 @@ pub(super) struct Performer {
 }
 
 impl Performer {
-    /// Whether an action is done at once and in its place among others: what is said to a run keeps its order.
-    pub(super) fn keeps_order(action: &Action) -> bool {
-        matches!(action, Action::Deliver { .. })
-    }
-
-    /// Takes an action; one arm for each, and one file.
-    pub(super) async fn act(&self, action: Action) {
-        let (span, began) = (span(&action), Instant::now());
-        let done = async {
-            match action {
-                Action::Prepare { run, plan, slot, branch, start, condition } => {
-                    self.prepare(run, &plan, (slot, branch, condition), start).await;
+    /// Takes actions until the server ends; one arm for each, and one file. What is said to a run keeps its order, and
+    /// everything else is done side by side.
+    pub(super) async fn act(
+        self,
+        mut actions: mpsc::Receiver<Vec<Action>>,
+        tasks: TaskTracker,
+        ended: CancellationToken,
+    ) {
+        while let Some(Some(batch)) = ended.run_until_cancelled(actions.recv()).await {
+            for action in batch {
+                let (span, in_order) = (span(&action), matches!(action, Action::Deliver { .. }));
+                let this = self.clone();
+                let taken = async move {
+                    match action {
+                        Action::Prepare { run, plan, slot, branch, start, condition } => {
+                            this.prepare(run, &plan, (slot, branch, condition), start).await;
+                        }
+                        Action::Spawn(assignment) => this.spawn(assignment).await,
+                        Action::Deliver { run, command, kind } => this.deliver(run, command, kind),
+                        Action::Grant { run, command, agent, story } => {
+                            this.grant(run, command, agent, story).await;
+                        }
+                        Action::CloseLog { run } => this.close(run).await,
+                        Action::Finish { run, slot, branch } => {
+                            this.finish(run, slot, branch).await;
+                        }
+                        Action::Release { slot, branch } => this.release(slot, branch).await,
+                        Action::SearchSecrets { command, branch } => {
+                            this.search(command, branch).await;
+                        }
+                        Action::Merge { command, branch } => this.merge(command, branch).await,
+                    }
+                };
+                let taken = timed(taken).instrument(span);
+                match in_order {
+                    true => taken.await,
+                    false => {
+                        tasks.spawn(ended.clone().run_until_cancelled_owned(taken));
+                    }
                 }
-                Action::Spawn(assignment) => self.spawn(assignment).await,
-                Action::Deliver { run, command, kind } => self.deliver(run, command, kind),
-                Action::Grant { run, command, agent, story } => {
-                    self.grant(run, command, agent, story).await;
-                }
-                Action::CloseLog { run } => self.close(run).await,
-                Action::Finish { run, slot, branch } => self.finish(run, slot, branch).await,
-                Action::Release { slot, branch } => self.release(slot, branch).await,
-                Action::SearchSecrets { command, branch } => self.search(command, branch).await,
-                Action::Merge { command, branch } => self.merge(command, branch).await,
             }
-        };
-        done.instrument(span.clone()).await;
-        let took = began.elapsed();
-        let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        span.in_scope(|| match took > SLOW_ACTION {
-            true => warn!(ms, "action was slow"),
-            false => debug!(ms, "action done"),
-        });
+        }
     }
 
     async fn tell(&self, input: PoolInput) {
@@ -78,6 +91,18 @@ impl Performer {
             // A pool that is gone takes the server with it.
             debug!(cause = %error, "the pool is gone and hears nothing");
         }
+    }
+}
+
+/// Takes an action, and tells how long it took.
+async fn timed(action: impl Future<Output = ()>) {
+    let began = Instant::now();
+    action.await;
+    let took = began.elapsed();
+    let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    match took > SLOW_ACTION {
+        true => warn!(ms, "action was slow"),
+        false => debug!(ms, "action done"),
     }
 }
 
