@@ -99,11 +99,9 @@ impl Attendants {
         });
     }
 
-    /// Hands a command to whoever attends the run. One that is not attended gets it when it is, by what the pool owes.
-    pub(super) fn deliver(&self, run: RunId, id: CommandId, command: RunCommand) {
-        if let Some(mailbox) = self.mailboxes().get(&run) {
-            mailbox.post((id, command));
-        }
+    /// Where commands for a run are put, if somebody attends it.
+    pub(super) fn mailbox(&self, run: RunId) -> Option<Mailbox> {
+        self.mailboxes().get(&run).cloned()
     }
 
     fn mailboxes(&self) -> MutexGuard<'_, HashMap<RunId, Mailbox>> {

@@ -1,4 +1,4 @@
-//! Hands a command to whoever attends the run.
+//! Hands a command to whoever attends its run.
 
 use super::Performer;
 use musher_core::pool::{DeliveryKind, TextKey};
@@ -8,34 +8,34 @@ use musher_os::fail;
 use tracing::warn;
 
 impl Performer {
-    /// A command whose text nobody can read is not left on its way for ever.
+    /// Puts a command with its text into the mailbox of its run. One whose text nobody can read is not left on its way for
+    /// ever.
     pub(super) fn deliver(&self, run: RunId, command: CommandId, kind: DeliveryKind) {
         fail::point("before_deliver");
-        match self.with_text(&command, kind) {
-            Ok(wish) => self.attendants.deliver(run, command, wish),
-            Err(why) => {
+        let message = || self.written(&TextKey::Message(command.clone()));
+        let wish = match kind {
+            DeliveryKind::Prompt => message().map(|text| RunCommand::Prompt { text }),
+            DeliveryKind::Steer => message().map(|text| RunCommand::Steer { text }),
+            DeliveryKind::Answer { ask, who } => {
+                self.answer(&command).map(|answer| RunCommand::Answer { ask, answer, who })
+            }
+            DeliveryKind::TakeBack { prompt } => {
+                Ok(RunCommand::TakeBack { prompt: prompt.as_str().into() })
+            }
+            DeliveryKind::Interrupt => Ok(RunCommand::Interrupt),
+            DeliveryKind::Change { change } => Ok(RunCommand::Change { change }),
+            DeliveryKind::Stop => Ok(RunCommand::Stop),
+            DeliveryKind::Kill => Ok(RunCommand::Kill),
+        };
+        match (wish, self.attendants.mailbox(run)) {
+            (Ok(wish), Some(mailbox)) => mailbox.post((command, wish)),
+            // A run that is not attended gets it when it is, by what the pool owes.
+            (Ok(_), None) => {}
+            (Err(why), _) => {
                 warn!(command.id = %command, cause = why, "command cannot be delivered");
                 self.attendants.refuse(run, command, why);
             }
         }
-    }
-
-    fn with_text(&self, command: &CommandId, kind: DeliveryKind) -> Result<RunCommand, String> {
-        let message = || self.written(&TextKey::Message(command.clone()));
-        Ok(match kind {
-            DeliveryKind::Prompt => RunCommand::Prompt { text: message()? },
-            DeliveryKind::Steer => RunCommand::Steer { text: message()? },
-            DeliveryKind::Answer { ask, who } => {
-                RunCommand::Answer { ask, answer: self.answer(command)?, who }
-            }
-            DeliveryKind::TakeBack { prompt } => {
-                RunCommand::TakeBack { prompt: prompt.as_str().into() }
-            }
-            DeliveryKind::Interrupt => RunCommand::Interrupt,
-            DeliveryKind::Change { change } => RunCommand::Change { change },
-            DeliveryKind::Stop => RunCommand::Stop,
-            DeliveryKind::Kill => RunCommand::Kill,
-        })
     }
 
     /// The answer that came with a command.

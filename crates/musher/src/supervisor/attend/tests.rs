@@ -88,7 +88,7 @@ async fn what_a_runner_replied_before_its_end_is_heard_before_the_end_that_the_l
     let interrupt = Wish::Interrupt { run: RunName::Id(run) };
     let offered = pool.command(interrupt, command("c3"), Actor::POOL, None).await.unwrap();
     let AcceptedCommand::Pending(pending) = offered else { panic!("{offered:?}") };
-    attendants.deliver(run, command("c3"), RunCommand::Interrupt);
+    attendants.mailbox(run).unwrap().post((command("c3"), RunCommand::Interrupt));
     let told = BufReader::new(read).lines().next_line().await.unwrap().unwrap();
     let told: ToRunner = serde_json::from_str(&told).unwrap();
     assert_eq!(told, ToRunner::Command { id: command("c3"), command: RunCommand::Interrupt });
