@@ -57,63 +57,92 @@ pub(super) async fn serve(stream: UnixStream, door: SocketContext) {
     }
     let mut paused = door.paused.clone();
     let mut read = BufReader::new(read);
-    let reading = async {
-        let mut line = Vec::new();
-        let mut first = true;
-        while let Ok(true) = next_line(&mut read, &mut line).await {
-            match serde_json::from_slice::<ToRunner>(&line) {
-                // Nothing long was said yet, so no line is cut in two when the language changes.
-                Ok(ToRunner::Tools { secret }) if first => return Some(secret),
-                Ok(message) => take(message, &door, &lines).await,
-                Err(_) => {}
-            }
-            first = false;
-            line.clear();
-            line.shrink_to(KEPT);
-        }
-        None
-    };
-    let writing = async {
-        let mut told_paused = false;
-        loop {
-            let why = paused.borrow_and_update().clone();
-            if (why.is_some() || told_paused)
-                && say(&mut write, &FromRunner::Paused { why: why.clone() }).await.is_err()
-            {
-                return;
-            }
-            told_paused = why.is_some();
-            loop {
-                tokio::select! {
-                    said = waiting.recv() => {
-                        let Some(said) = said else { return };
-                        if say(&mut write, &said).await.is_err() {
-                            return;
-                        }
-                    }
-                    changed = paused.changed() => match changed {
-                        Ok(()) => break,
-                        // The runner is ending; what it has said already is still handed on.
-                        Err(_) => {
-                            while let Ok(said) = waiting.try_recv() {
-                                if say(&mut write, &said).await.is_err() {
-                                    return;
-                                }
-                            }
-                            return;
-                        }
-                    },
-                }
-            }
-        }
-    };
     // Neither waits for the other: whoever does not listen can still speak.
     let secret = tokio::select! {
-        secret = reading => secret,
-        () = writing => None,
+        secret = hear(&mut read, &door, &lines) => secret,
+        () = speak(&mut write, &mut waiting, &mut paused) => None,
     };
     if let Some(secret) = secret {
         bridged(&secret, &door.tools, read, write).await;
+    }
+}
+
+/// Hears what comes over a connection, one arm for each message, until it closes or somebody shows the secret of the
+/// run's own tools.
+async fn hear(
+    read: &mut BufReader<OwnedReadHalf>,
+    door: &SocketContext,
+    lines: &mpsc::Sender<FromRunner>,
+) -> Option<String> {
+    let mut line = Vec::new();
+    let mut first = true;
+    while let Ok(true) = next_line(read, &mut line).await {
+        match serde_json::from_slice::<ToRunner>(&line) {
+            // Nothing long was said yet, so no line is cut in two when the language changes.
+            Ok(ToRunner::Tools { secret }) if first => return Some(secret),
+            // It comes too late on a connection that is used already.
+            Ok(ToRunner::Tools { .. }) | Err(_) => {}
+            Ok(ToRunner::Watch) => {
+                // The runner is ending, and the connection ends with it.
+                let _ending = door.watchers.send(lines.clone()).await;
+            }
+            Ok(ToRunner::Command { id, command }) => {
+                let (reply, answered) = oneshot::channel();
+                if door.commands.send((id.clone(), command, reply)).await.is_ok() {
+                    let lines = lines.clone();
+                    door.replies.spawn(async move {
+                        if let Ok(refused) = answered.await {
+                            // Whoever asked may be gone, and may ask again.
+                            let _gone = lines.send(FromRunner::Reply { id, refused }).await;
+                        }
+                    });
+                }
+            }
+        }
+        first = false;
+        line.clear();
+        line.shrink_to(KEPT);
+    }
+    None
+}
+
+/// Says over a connection what waits for its reader, and whether the run waits for room on the disk.
+async fn speak(
+    write: &mut OwnedWriteHalf,
+    waiting: &mut mpsc::Receiver<FromRunner>,
+    paused: &mut watch::Receiver<Option<String>>,
+) {
+    let mut told_paused = false;
+    loop {
+        let why = paused.borrow_and_update().clone();
+        if (why.is_some() || told_paused)
+            && say(write, &FromRunner::Paused { why: why.clone() }).await.is_err()
+        {
+            return;
+        }
+        told_paused = why.is_some();
+        loop {
+            tokio::select! {
+                said = waiting.recv() => {
+                    let Some(said) = said else { return };
+                    if say(write, &said).await.is_err() {
+                        return;
+                    }
+                }
+                changed = paused.changed() => match changed {
+                    Ok(()) => break,
+                    // The runner is ending; what it has said already is still handed on.
+                    Err(_) => {
+                        while let Ok(said) = waiting.try_recv() {
+                            if say(write, &said).await.is_err() {
+                                return;
+                            }
+                        }
+                        return;
+                    }
+                },
+            }
+        }
     }
 }
 
@@ -131,30 +160,6 @@ pub(super) async fn bridged(
     });
     if say(&mut write, &FromRunner::Tools { refused }).await.is_ok() && admitted {
         tools.serve(read, write).await;
-    }
-}
-
-async fn take(message: ToRunner, door: &SocketContext, lines: &mpsc::Sender<FromRunner>) {
-    match message {
-        // It comes too late on a connection that is used already.
-        ToRunner::Tools { .. } => {}
-        ToRunner::Watch => {
-            // The runner is ending, and the connection ends with it.
-            let _ending = door.watchers.send(lines.clone()).await;
-        }
-        ToRunner::Command { id, command } => {
-            let (reply, answered) = oneshot::channel();
-            if door.commands.send((id.clone(), command, reply)).await.is_err() {
-                return;
-            }
-            let lines = lines.clone();
-            door.replies.spawn(async move {
-                if let Ok(refused) = answered.await {
-                    // Whoever asked may be gone, and may ask again.
-                    let _gone = lines.send(FromRunner::Reply { id, refused }).await;
-                }
-            });
-        }
     }
 }
 
