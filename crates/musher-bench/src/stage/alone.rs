@@ -52,7 +52,8 @@ impl Alone {
         let spec = spec(top.path(), agent)?;
         std::fs::write(run.join("spec.json"), serde_json::to_vec(&spec)?)?;
         let (musher, folder) = (setup.programs.musher.clone(), run.clone());
-        on_one_core(move || Ok(launch::launch(&musher, &folder, &[])?))?;
+        let patience = launch::RUNNER_START_TIMEOUT;
+        on_one_core(move || Ok(launch::launch(patience, &musher, &folder, &[])?))?;
         let name = format!("runner {}", run.display());
         let mut left = left_below(top.path())?;
         left.retain(|left| left.line.ends_with(&name));

@@ -30,7 +30,7 @@ const THRIFT: (&str, &str) =
     ("GLIBC_TUNABLES", "glibc.malloc.trim_threshold=131072:glibc.malloc.arena_max=1");
 
 /// How long a runner may take to begin.
-const RUNNER_START_TIMEOUT: Duration = Duration::from_secs(20);
+pub const RUNNER_START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The runners that this process has started and not yet waited for.
 static STARTED: Mutex<Vec<Started>> = Mutex::new(Vec::new());
@@ -92,25 +92,16 @@ pub enum LaunchError {
     Silent(Duration),
 }
 
-/// Starts the runner of the run in this folder, with these variables beside our own, and waits until the run is begun.
-/// It blocks.
+/// Starts the runner of the run in this folder, with these variables beside our own, and waits until the run is begun, for
+/// as long as `patience` lasts. It blocks.
 ///
 /// The runner is a child of this process only in name: it makes a session of its own, and when this process dies it
 /// goes on.
-pub fn launch(
-    program: &Path,
-    folder: &Path,
-    vars: &[(OsString, OsString)],
-) -> Result<(), LaunchError> {
-    launch_within(RUNNER_START_TIMEOUT, program, folder, vars)
-}
-
-/// The same with another patience.
 #[expect(
     clippy::disallowed_methods,
     reason = "a runner must outlive us, so it cannot be a contained process of the runtime library"
 )]
-pub fn launch_within(
+pub fn launch(
     patience: Duration,
     program: &Path,
     folder: &Path,

@@ -200,7 +200,7 @@ async fn a_runner_that_does_not_begin_in_time_is_not_left_behind() {
     std::fs::set_permissions(&slow, std::fs::Permissions::from_mode(0o755)).unwrap();
     let patience = Duration::from_millis(500);
     let run = rig.run();
-    let refused = musher::runner::launch::launch_within(patience, &slow, &run, &[]).unwrap_err();
+    let refused = musher::runner::launch::launch(patience, &slow, &run, &[]).unwrap_err();
     assert!(refused.to_string().contains("did not begin"), "{refused}");
     let pid = std::fs::read_to_string(run.join("pid")).unwrap();
     assert!(!std::path::Path::new(&format!("/proc/{}", pid.trim())).exists(), "it lives on");

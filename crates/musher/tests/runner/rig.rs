@@ -75,7 +75,7 @@ impl Rig {
     /// Starts the runner as the server does.
     pub(crate) fn launch(&self) {
         self.write_spec();
-        launch::launch(program(), &self.run(), &[]).unwrap();
+        launch::launch(launch::RUNNER_START_TIMEOUT, program(), &self.run(), &[]).unwrap();
     }
 
     pub(crate) async fn link(&self) -> Link {

@@ -93,7 +93,8 @@ impl Here {
                 .map_err(|error| ErrorInfo::new(ErrorClass::Internal, error.to_string()))?;
             write_whole(&folder.join("spec.json"), &text).map_err(|error| unwritten(&error))?;
             fail::point("before_spawn");
-            match launch::launch(&ground.program, &folder, &ground.runner_vars) {
+            let patience = launch::RUNNER_START_TIMEOUT;
+            match launch::launch(patience, &ground.program, &folder, &ground.runner_vars) {
                 Ok(()) => Ok(()),
                 Err(error) if begun(&folder) => {
                     warn!(cause = %error, "another runner was faster and hosts the run");
