@@ -12,6 +12,7 @@ mod options;
 mod outbound;
 mod output_batch;
 mod port;
+mod profile;
 mod redact;
 mod setup;
 mod spec;
@@ -23,7 +24,7 @@ use musher_core::{
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub use driver::{Backend, BackendProfile, start};
+pub use driver::start;
 pub use ending::LADDER;
 pub use options::{KeySource, ModelOptions};
 use output_batch::OutputBatch;
@@ -31,6 +32,7 @@ pub use port::{
     Attempt, BackendEnd, BackendOrder, BeforeStart, FrameBatch, PermissionRequest,
     PermissionVerdict, Port, ProjectFilesMode, Signal,
 };
+pub use profile::{Backend, BackendProfile};
 pub use redact::Secrets;
 pub use spec::{
     AskPolicy, Keeper, McpServer, McpTransport, PendingPrompt, ResumeFrom, RunLimits, SessionSpec,

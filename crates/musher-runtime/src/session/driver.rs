@@ -9,9 +9,8 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,12 +29,13 @@ use super::ending::{self, Ending};
 use super::limits::Clocks;
 use super::outbound::Outbound;
 use super::port::{Attempt, BackendEnd, BackendOrder, FrameBatch, Port, ProjectFilesMode};
+use super::profile::{Backend, BackendProfile};
 use super::redact::Redactor;
 use super::spec;
 use super::turns::SessionTurns;
 use super::{OutputBatch, Request, Session, SessionOutput, SessionSpec};
+use crate::clock;
 use crate::process::{RunMark, Tap, Weights};
-use crate::{Capabilities, ProjectFile, clock};
 use files::WatchedFiles;
 use hosted::Hosted;
 use state::DriverState;
@@ -51,43 +51,6 @@ const REQUESTS: usize = 64;
 const LINGERING_AGENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// An agent that has closed its output has this long to leave.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// What the driver must know of a runtime.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct BackendProfile {
-    pub name: Cow<'static, str>,
-    pub capabilities: Capabilities,
-    /// The vendor's documented variables, which pass by themselves.
-    pub variables: &'static [&'static str],
-    /// More of them, which pass only when the variable before them is set.
-    pub chosen: &'static [(&'static str, &'static [&'static str])],
-    /// Variables that never pass.
-    pub banned: &'static [&'static str],
-    /// What the program takes from the folder it works in.
-    pub files: Cow<'static, [ProjectFile]>,
-    /// Its calls are those of a model, so that one of which nobody says a word has an unknown cost.
-    pub asks_a_model: bool,
-}
-
-impl BackendProfile {
-    /// A runtime that takes no variables and no files, and whose work is done by a model.
-    pub fn new(name: impl Into<Cow<'static, str>>, capabilities: Capabilities) -> Self {
-        Self {
-            name: name.into(),
-            capabilities,
-            variables: &[],
-            chosen: &[],
-            banned: &[],
-            files: Cow::Borrowed(&[]),
-            asks_a_model: true,
-        }
-    }
-}
-
-/// A runtime's own side: runs one attempt to its end.
-pub type Backend =
-    Arc<dyn Fn(Attempt) -> Pin<Box<dyn Future<Output = BackendEnd> + Send>> + Send + Sync>;
 
 /// Starts a session of a runtime: the driver, and behind it the backend. Needs a tokio runtime.
 pub fn start(profile: BackendProfile, mut session_spec: SessionSpec, backend: Backend) -> Session {
@@ -235,16 +198,7 @@ impl Driver {
         let mut running = self.attempt(resume);
         self.send_prompt(super::mint_prompt(), self.spec.prompt.clone());
         self.hold_pending();
-        if let Some(mode) =
-            self.spec.permission_mode.as_deref().filter(|_| !self.profile.capabilities.set_mode)
-        {
-            let text = format!(
-                "{} has no permission modes, so `{mode}` changes nothing",
-                self.profile.name
-            );
-            let code = Some("no_permission_modes".into());
-            self.emit(EventKind::Notice { level: Level::Warning, code, text });
-        }
+        self.warn_of_a_useless_mode();
         let mut listening = true;
         let mut commanded = true;
         let mut timer = pin!(tokio::time::sleep(Duration::ZERO));
@@ -279,7 +233,11 @@ impl Driver {
                     listening = false;
                     self.kill.cancel();
                 }
-                Wake::Request(Some(request)) => self.requested(request),
+                Wake::Request(Some(Request::Command(command, reply))) => {
+                    // An error means that the caller has gone.
+                    let _gone = reply.send(self.obey(command).map(|()| self.seq));
+                }
+                Wake::Request(Some(Request::Ask(body, reply))) => self.asked_by_host(body, reply),
                 Wake::Request(None) => commanded = false,
                 Wake::Signals(Some(batch)) => self.hear(batch),
                 Wake::Signals(None) => {
@@ -299,6 +257,19 @@ impl Driver {
                 }
                 Wake::Deadline => self.deadline_passed(),
             }
+        }
+    }
+
+    fn warn_of_a_useless_mode(&mut self) {
+        if let Some(mode) =
+            self.spec.permission_mode.as_deref().filter(|_| !self.profile.capabilities.set_mode)
+        {
+            let text = format!(
+                "{} has no permission modes, so `{mode}` changes nothing",
+                self.profile.name
+            );
+            let code = Some("no_permission_modes".into());
+            self.emit(EventKind::Notice { level: Level::Warning, code, text });
         }
     }
 

@@ -10,8 +10,8 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tracing::warn;
 
-use super::driver::{Backend, BackendProfile};
 use super::port::{Attempt, BackendEnd, ProjectFilesMode, StartStep};
+use super::profile::{Backend, BackendProfile};
 use super::spec::SessionSpec;
 use crate::{Changed, FileEffect, ProjectFile, Snapshot};
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use musher_core::{ErrorClass, ErrorInfo, EventKind, HintCode, Level};
 
-use super::driver::Backend;
 use super::port::{Attempt, BackendEnd, FrameBatch, Signal};
+use super::profile::Backend;
 use crate::process::{
     Errors, Launch, LineBody, OutputLine, Process, ProcessOutcome, Said, StdinMode, Weight,
 };

@@ -13,8 +13,8 @@ use musher_core::{
 
 use tokio::sync::{mpsc, watch};
 
-use super::driver::BackendProfile;
 use super::options::ModelOptions;
+use super::profile::BackendProfile;
 use crate::ProjectTrust;
 use crate::process::{self, Containment, Environment};
 use crate::tools::ToolHost;

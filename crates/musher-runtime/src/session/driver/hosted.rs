@@ -6,7 +6,7 @@ use musher_core::{Answer, Ask, AskId, ClosedBy, EventKind, EventScope, Level};
 use tokio::sync::oneshot;
 
 use super::super::port::BackendOrder;
-use super::super::{CommandError, HostAsk, Remark, Request};
+use super::super::{CommandError, HostAsk, Remark};
 use super::Driver;
 
 /// Asks of the host that may be open at once; an agent that asks more has lost its way.
@@ -41,21 +41,18 @@ impl Hosted {
 }
 
 impl Driver {
-    pub(super) fn requested(&mut self, request: Request) {
-        match request {
-            Request::Command(command, reply) => {
-                // An error means that the caller has gone.
-                let _gone = reply.send(self.obey(command).map(|()| self.seq));
-            }
-            Request::Ask(body, reply) => {
-                let asked = self.ask_for_host(body);
-                let ask = asked.as_ref().ok().map(|asked| asked.ask.clone());
-                if reply.send(asked).is_err()
-                    && let Some(ask) = ask
-                {
-                    self.withdraw(ask);
-                }
-            }
+    /// Takes an ask of the host's own. One whose asker is gone already is taken back.
+    pub(super) fn asked_by_host(
+        &mut self,
+        body: Ask,
+        reply: oneshot::Sender<Result<HostAsk, CommandError>>,
+    ) {
+        let asked = self.ask_for_host(body);
+        let ask = asked.as_ref().ok().map(|asked| asked.ask.clone());
+        if reply.send(asked).is_err()
+            && let Some(ask) = ask
+        {
+            self.withdraw(ask);
         }
     }
 

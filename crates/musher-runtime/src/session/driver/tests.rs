@@ -17,7 +17,7 @@ use musher_core::{
 use super::super::port::Signal;
 use super::*;
 use crate::session::{AskPolicy, CommandError, PendingPrompt, SessionCommand};
-use crate::{Environment, SessionHandle, SessionOutput};
+use crate::{Capabilities, Environment, SessionHandle, SessionOutput};
 
 fn spec() -> SessionSpec {
     SessionSpec::new("go", "/tmp", Environment::default())
