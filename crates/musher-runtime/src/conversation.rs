@@ -37,6 +37,12 @@ pub(crate) struct Translation {
     pub(crate) tools: ToolProcesses,
 }
 
+impl From<Vec<Signal>> for Translation {
+    fn from(signals: Vec<Signal>) -> Self {
+        Self { signals, ..Self::default() }
+    }
+}
+
 /// What is to become of the processes that the program has started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum ToolProcesses {
@@ -143,7 +149,7 @@ impl<T: Translate> Conversation<T> {
                     self.read(lines, weight).await;
                 }
                 Wake::Heard(Some(ProcessRead::Closed)) => {
-                    self.tell(vec![Signal::OutputClosed], None).await;
+                    self.carry_out(vec![Signal::OutputClosed].into(), None).await;
                 }
                 Wake::Heard(Some(ProcessRead::Ended(exit))) => return self.ended(exit),
                 // The process task ends only after it has said so, or with the whole program.
@@ -175,7 +181,7 @@ impl<T: Translate> Conversation<T> {
             .with_hint("start its program by hand and see what it waits for")
             .with_code("no_handshake");
         self.mute = Some(AgentFailure::fatal(error.clone()));
-        self.tell(vec![Signal::event(EventKind::Error { error })], None).await;
+        self.carry_out(vec![Signal::event(EventKind::Error { error })].into(), None).await;
         self.end().await;
     }
 
@@ -192,6 +198,7 @@ impl<T: Translate> Conversation<T> {
         }
     }
 
+    /// Writes to the program what a line or an order led to, and tells the driver of it.
     async fn carry_out(&mut self, step: Translation, weight: Option<Weight>) {
         for reply in step.replies {
             self.control.write(reply).await;
@@ -201,17 +208,10 @@ impl<T: Translate> Conversation<T> {
             ToolProcesses::Noted => self.control.note_children().await,
             ToolProcesses::Ended => self.control.end_children().await,
         }
-        if !step.signals.is_empty() {
-            let batch = FrameBatch { signals: step.signals, ends: step.ends, weight };
-            self.pass_on(batch).await;
+        if step.signals.is_empty() {
+            return;
         }
-    }
-
-    async fn tell(&mut self, signals: Vec<Signal>, weight: Option<Weight>) {
-        self.pass_on(FrameBatch { weight, ..FrameBatch::from(signals) }).await;
-    }
-
-    async fn pass_on(&mut self, batch: FrameBatch) {
+        let batch = FrameBatch { signals: step.signals, ends: step.ends, weight };
         let port = &self.attempt.port;
         let told = (port.kill.is_cancelled() && !self.killing)
             || (port.end.is_cancelled() && !self.ending);

@@ -67,36 +67,6 @@ impl Translator {
         self.peer.request("initialize", initialize, ControlSubject::Initialize { hook })
     }
 
-    fn read_text(&mut self, raw: RawRef, text: &str, step: Translation) -> Translation {
-        let Some(kind) = json::text_in(text, "type") else {
-            return step.unparsed_bytes(raw, text.as_bytes());
-        };
-        let subtype = || json::text_in(text, "subtype");
-        let mut frame = AgentFrame::new(raw, text, step);
-        let understood = match &*kind {
-            "stream_event" => self.stream_event(&mut frame),
-            "assistant" => self.assistant(&mut frame),
-            "user" => self.user(&mut frame),
-            "result" => self.result(&mut frame),
-            "system" => self.system(&mut frame, &subtype().unwrap_or_default()),
-            "rate_limit_event" => self.rate_limit(&mut frame),
-            "tool_progress" => self.tool_progress(&mut frame),
-            "control_request" => self.control_request(&mut frame),
-            "control_response" => self.control_response(&mut frame),
-            "control_cancel_request" => self.control_cancelled(&mut frame),
-            "command_lifecycle" => self.command_lifecycle(&mut frame),
-            "keep_alive" => {
-                frame.signal(Signal::Alive);
-                Some(())
-            }
-            _ => None,
-        };
-        frame.finish(understood, || match subtype() {
-            Some(subtype) => format!("{}/{}", &*kind, &*subtype),
-            None => kind.to_string(),
-        })
-    }
-
     /// A long line that is no JSON. Its edges may say that it ends the turn.
     fn unreadable(&mut self, raw: RawRef, text: String, step: Translation) -> Translation {
         if !self.turn_open || !text.contains(r#""type":"result""#) {
@@ -132,11 +102,38 @@ impl Translator {
 
 impl Translate for Translator {
     fn read(&mut self, line: &OutputLine, step: Translation) -> Translation {
-        match line_text(line) {
-            LineText::Text(raw, text) => self.read_text(raw, &text, step),
-            LineText::NoText(raw, bytes) => step.unparsed_bytes(raw, bytes),
-            LineText::Edges(raw, text) => self.unreadable(raw, text, step),
-        }
+        let (raw, text) = match line_text(line) {
+            LineText::Text(raw, text) => (raw, text),
+            LineText::NoText(raw, bytes) => return step.unparsed_bytes(raw, bytes),
+            LineText::Edges(raw, text) => return self.unreadable(raw, text, step),
+        };
+        let Some(kind) = json::text_in(&text, "type") else {
+            return step.unparsed_bytes(raw, text.as_bytes());
+        };
+        let subtype = || json::text_in(&text, "subtype");
+        let mut frame = AgentFrame::new(raw, &text, step);
+        let understood = match &*kind {
+            "stream_event" => self.stream_event(&mut frame),
+            "assistant" => self.assistant(&mut frame),
+            "user" => self.user(&mut frame),
+            "result" => self.result(&mut frame),
+            "system" => self.system(&mut frame, &subtype().unwrap_or_default()),
+            "rate_limit_event" => self.rate_limit(&mut frame),
+            "tool_progress" => self.tool_progress(&mut frame),
+            "control_request" => self.control_request(&mut frame),
+            "control_response" => self.control_response(&mut frame),
+            "control_cancel_request" => self.control_cancelled(&mut frame),
+            "command_lifecycle" => self.command_lifecycle(&mut frame),
+            "keep_alive" => {
+                frame.signal(Signal::Alive);
+                Some(())
+            }
+            _ => None,
+        };
+        frame.finish(understood, || match subtype() {
+            Some(subtype) => format!("{}/{}", &*kind, &*subtype),
+            None => kind.to_string(),
+        })
     }
 
     fn order(&mut self, order: BackendOrder) -> Translation {
