@@ -19,6 +19,16 @@ pub(crate) struct AnswerToSend {
     pub(crate) done: String,
 }
 
+impl AnswerToSend {
+    /// The path and the body of the request, with the digest of the ask that was shown.
+    fn request(&self, seen: &SeenAsk) -> ([&str; 5], Json) {
+        let Chosen { ask, .. } = &self.chosen;
+        let shown = seen.shown.as_ref().unwrap_or(&ask.digest);
+        let body = json!({ "answer": self.answer, "shown": shown });
+        (["runs", &ask.run, "asks", &ask.ask, "answer"], body)
+    }
+}
+
 /// Shows what is answered, and sends the answers; `verb` says what a yes would do.
 pub(crate) async fn send(
     place: &WorkLocation,
@@ -43,7 +53,10 @@ pub(crate) async fn send(
         return Ok(CliExit::Stopped);
     }
     match given.as_slice() {
-        [only] => told(place, &post(client, seen, only).await?, &only.done),
+        [only] => {
+            let (path, body) = only.request(seen);
+            told(place, &client.post(&path, &body).await?, &only.done)
+        }
         several => all(place, client, seen, several).await,
     }
 }
@@ -68,17 +81,6 @@ async fn confirmed(verb: &str, count: usize) -> Result<bool, CliError> {
     Ok(matches!(line.trim(), "y" | "yes" | "Y"))
 }
 
-async fn post(
-    client: &Client,
-    seen: &SeenAsk,
-    given: &AnswerToSend,
-) -> Result<musher_client::Document, CliError> {
-    let Chosen { ask, .. } = &given.chosen;
-    let path = ["runs", &ask.run, "asks", &ask.ask, "answer"];
-    let shown = seen.shown.as_ref().unwrap_or(&ask.digest);
-    Ok(client.post(&path, &json!({ "answer": given.answer, "shown": shown })).await?)
-}
-
 /// Answers one after another; one that is refused is told, and does not keep back the others.
 async fn all(
     place: &WorkLocation,
@@ -90,7 +92,8 @@ async fn all(
     let mut answers = Vec::new();
     for it in given {
         let Chosen { ask, .. } = &it.chosen;
-        match post(client, seen, it).await {
+        let (path, body) = it.request(seen);
+        match client.post(&path, &body).await.map_err(CliError::from) {
             Ok(reply) if place.json() => {
                 let mut receipt: Json = reply.read()?;
                 receipt["run"] = ask.run.clone().into();
