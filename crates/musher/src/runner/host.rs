@@ -26,6 +26,7 @@ use super::tools::{OwnTools, PreparedTools};
 use crate::runtimes;
 use keeping::Keeping;
 use musher_log::raw::RawWriter;
+use musher_os::tuning::give_back_memory;
 use musher_log::{Lock, LockError, LogError, Writer};
 
 /// Events that are written with one call, at most.
@@ -132,6 +133,8 @@ struct Hosting {
     ending: watch::Sender<bool>,
     /// The number up to which somebody waits for durability.
     wanted: watch::Sender<u64>,
+    /// What the start took and left was given back.
+    settled: bool,
     /// The session has ended; only its last words are still to be written.
     over: bool,
 }
@@ -160,6 +163,7 @@ impl Hosting {
             paused,
             ending: watch::channel(false).0,
             wanted: watch::channel(0).0,
+            settled: false,
             over: false,
         }
     }
@@ -239,6 +243,7 @@ impl Hosting {
                     self.do_what_is_due(&mut times, paused)?;
                     if times.look_at <= Instant::now() {
                         times.look_at = Instant::now() + FOLDER_CHECK_INTERVAL;
+                        self.settle();
                         if folder.is_deleted() {
                             warn!("folder of the run was deleted, so the run ends");
                             // Nobody can find this run any more, to read it or to stop it.
@@ -300,6 +305,13 @@ impl Hosting {
             times.flush_at = now + DELTA_INTERVAL;
         }
         Ok(())
+    }
+
+    /// Gives back what only the start needed: a tenth of what a runner has, and there may be a thousand of them.
+    fn settle(&mut self) {
+        if !std::mem::replace(&mut self.settled, true) {
+            give_back_memory();
+        }
     }
 
     /// Takes what the session says, and all that it has said already.
