@@ -6,6 +6,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use musher_sandbox::ConfinedCommand;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Child;
@@ -84,10 +85,7 @@ pub(super) struct GitOutput {
 
 impl Call {
     pub(super) fn new(program: &Path, env: &GitEnv, folder: &Path) -> Self {
-        let mut args = vec!["--no-pager".into(), "--literal-pathspecs".into()];
-        for setting in ALWAYS {
-            args.extend(["-c".into(), setting.into()]);
-        }
+        let args = Self::always();
         let fixed = [
             ("LC_ALL", "C"),
             ("GIT_TERMINAL_PROMPT", "0"),
@@ -115,6 +113,22 @@ impl Call {
             cut: false,
             fine: &[0],
         }
+    }
+
+    /// A call inside of a sandbox, whose command this is; the last `own` arguments are those of git.
+    pub(super) fn confined(command: &ConfinedCommand, own: usize, env: &GitEnv) -> Self {
+        let call = Self::new(&command.program, env, Path::new("/"));
+        let args = command.plain_args();
+        Self { verb: args.len().saturating_sub(own), args, ..call }
+    }
+
+    /// What every call is told before its subcommand.
+    pub(super) fn always() -> Vec<OsString> {
+        let mut args = vec!["--no-pager".into(), "--literal-pathspecs".into()];
+        for setting in ALWAYS {
+            args.extend(["-c".into(), setting.into()]);
+        }
+        args
     }
 
     /// A setting of git for this call, before the subcommand.

@@ -87,6 +87,17 @@ impl Setting {
         self.key == key && self.value.as_deref() == Some(value)
     }
 
+    /// Whether it says that objects are fetched when they are needed.
+    pub(super) fn is_partial_clone(&self) -> bool {
+        let promisor = self.key.starts_with(b"remote.") && self.key.ends_with(b".promisor");
+        self.key == b"extensions.partialclone" || promisor
+    }
+
+    /// The value of a setting, if this is it and has one.
+    pub(super) fn value_of(&self, key: &[u8]) -> Option<&[u8]> {
+        self.value.as_deref().filter(|_| self.key == key)
+    }
+
     pub(super) fn is_extension(&self) -> bool {
         self.key.starts_with(b"extensions.")
     }

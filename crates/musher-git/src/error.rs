@@ -81,6 +81,12 @@ pub enum GitError {
     Unexpected { what: &'static str, said: String },
     #[error("the merge of {tip} into {branch} was made but is not as it should be: {why}")]
     Unverified { branch: Branch, tip: Commit, why: String },
+    #[error(
+        "this repository cannot be shown to a sandbox: {why}; set profile = \"off\" for agents that work on it"
+    )]
+    Unenclosable { why: &'static str },
+    #[error("git cannot be run in a sandbox: {why}")]
+    Sandbox { why: String },
     #[error(transparent)]
     Unfit(#[from] Unfit),
     #[error(

@@ -8,6 +8,7 @@ mod call;
 mod config;
 mod contents;
 mod diff;
+mod enclosed;
 mod env;
 mod error;
 mod head;

@@ -415,7 +415,7 @@ fn joined(paths: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Puts an index in the place of another as git does: through the lock, so that no process sees half of it.
-fn replace_index(from: &Path, to: &Path) -> Result<(), GitError> {
+pub(super) fn replace_index(from: &Path, to: &Path) -> Result<(), GitError> {
     let lock = to.with_extension("lock");
     copy_index(from, &lock)?;
     let settled = untrusted::open(&lock)?.sync_all();

@@ -10,6 +10,7 @@ mod prepare;
 mod reconcile;
 mod release;
 mod remove;
+mod sandboxed;
 
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,7 @@ use crate::{
 pub use self::apart::Lane;
 pub use self::error::WorktreeError;
 pub use self::reconcile::Reconciled;
+pub use self::sandboxed::SandboxPlaces;
 
 /// What a slot starts from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +70,8 @@ pub struct WorktreeSlots {
     folder: PathBuf,
     files: SlotFiles,
     lanes: Lanes,
+    /// Absent where no agent is in a sandbox.
+    sandboxes: Option<SandboxPlaces>,
 }
 
 /// No HEAD that names a branch is longer.
@@ -80,7 +84,7 @@ impl WorktreeSlots {
         std::fs::create_dir_all(folder).map_err(unusable)?;
         // Git writes whole paths into its register, and compares them as text.
         let folder = folder.canonicalize().map_err(unusable)?;
-        Ok(Self { git, folder, files, lanes: Lanes::default() })
+        Ok(Self { git, folder, files, lanes: Lanes::default(), sandboxes: None })
     }
 
     /// The repository.
@@ -127,6 +131,7 @@ impl WorktreeSlots {
         author: &Author,
     ) -> Result<Option<Commit>, WorktreeError> {
         let _hold = self.hold(slot).await?;
+        self.bring_over(slot).await?;
         let checkout = self.checkout(slot)?;
         if self.git.is_torn(&checkout)
             && let Some(tip) = self.git.tip(branch).await?
@@ -175,6 +180,7 @@ impl WorktreeSlots {
         slot: SlotId,
         name: &RecoveryName,
     ) -> Result<Option<RecoveryRef>, WorktreeError> {
+        self.bring_over(slot).await?;
         let checkout = self.checkout(slot)?;
         let sight = self.git.sight(&checkout, Ignored::ByWorktree).await?;
         Ok(self.keep_all(&checkout, sight, name, None).await?.kept)
@@ -224,6 +230,7 @@ impl WorktreeSlots {
 
     /// A commit of everything in a slot, for a fork; nothing in the slot changes.
     pub async fn snapshot(&self, slot: SlotId) -> Result<Commit, WorktreeError> {
+        self.bring_over(slot).await?;
         Ok(self.git.snapshot(&self.checkout(slot)?, &self.files.copy).await?)
     }
 
@@ -234,6 +241,7 @@ impl WorktreeSlots {
         base: &Branch,
         limits: DiffLimits,
     ) -> Result<GitDiff, WorktreeError> {
+        self.bring_over(slot).await?;
         let checkout = self.checkout(slot)?;
         let base = self.git.resolve(base).await?;
         Ok(self.git.diff_worktree(&checkout, &base, &self.files.copy, limits).await?)

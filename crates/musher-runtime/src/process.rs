@@ -6,6 +6,7 @@
 
 mod cgroup;
 mod child;
+mod confined;
 mod environment;
 mod framer;
 mod guard;
@@ -25,6 +26,7 @@ mod tree;
 mod weight;
 
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -33,6 +35,7 @@ use bytes::Bytes;
 use cgroup::Cgroup;
 use tokio::sync::{mpsc, oneshot};
 
+pub(crate) use confined::Confinement;
 pub use environment::Environment;
 pub(crate) use environment::{SECRET_LEN, password_in, secrets};
 #[cfg(feature = "frames")]
@@ -103,6 +106,8 @@ pub(crate) struct Launch {
     pub(crate) weights: Weights,
     /// Where a copy of its output goes.
     pub(crate) tap: Option<Tap>,
+    /// The sandbox that it is started in, if it is.
+    pub(crate) confinement: Option<Confinement>,
 }
 
 /// Whether the process is spoken to.
@@ -206,7 +211,8 @@ impl Process {
             Sweep::WithoutGroup | Sweep::RootOnly => None,
         };
         let entrance = cgroup.as_ref().and_then(Cgroup::entrance);
-        let child = spawner::spawn(command.command, entrance).await.map_err(failed)?;
+        let start = spawner::Start { command: command.command, entrance, options: command.options };
+        let child = spawner::spawn(start).await.map_err(failed)?;
         let (lines, output) = mpsc::channel(READS);
         let (control, orders) = mpsc::channel(WRITES);
         let task = task::LinuxTask::new(child, cgroup, command.merged, launch, lines, orders)
@@ -285,23 +291,32 @@ impl ProcessControl {
 
 struct Prepared {
     command: std::process::Command,
+    /// What a sandbox is made of; the process must have it open.
+    options: Option<OwnedFd>,
     /// The reading end of the one pipe for both outputs, when they are merged.
     merged: Option<std::io::PipeReader>,
 }
 
 #[expect(clippy::disallowed_methods, reason = "this module is the owner of processes")]
 fn command(launch: &Launch) -> std::io::Result<Prepared> {
-    let mut command = std::process::Command::new(&launch.program);
-    command
-        .args(&launch.args)
-        .current_dir(&launch.cwd)
-        .env_clear()
-        .envs(launch.env.iter().map(|(key, value)| (key, value)))
-        .env(MARK, launch.mark.value())
-        .stdin(match launch.stdin {
-            StdinMode::Piped => Stdio::piped(),
-            StdinMode::Null => Stdio::null(),
-        });
+    let (mut command, options) = match &launch.confinement {
+        Some(confinement) => {
+            let confined = confinement.start(launch)?;
+            let mut command = std::process::Command::new(&confined.program);
+            command.args(confined.args).env_clear().envs(confined.env);
+            (command, Some(confined.options))
+        }
+        None => {
+            let mut command = std::process::Command::new(&launch.program);
+            let env = launch.env.iter().map(|(key, value)| (key, value));
+            command.args(&launch.args).env_clear().envs(env);
+            (command, None)
+        }
+    };
+    command.current_dir(&launch.cwd).env(MARK, launch.mark.value()).stdin(match launch.stdin {
+        StdinMode::Piped => Stdio::piped(),
+        StdinMode::Null => Stdio::null(),
+    });
     let merged = match launch.stderr {
         Errors::Tail => {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -313,7 +328,7 @@ fn command(launch: &Launch) -> std::io::Result<Prepared> {
             Some(reader)
         }
     };
-    Ok(Prepared { command, merged })
+    Ok(Prepared { command, options, merged })
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod grants;
 mod help;
 mod http_listener;
 mod init;
+pub mod inside;
 mod interrupt;
 mod kill;
 mod logs;

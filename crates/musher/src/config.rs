@@ -13,6 +13,7 @@ mod raw;
 mod reader;
 mod resolve;
 mod runtime;
+mod sandbox;
 mod source;
 mod template;
 pub mod trust;
@@ -34,6 +35,7 @@ pub use dead::{DeadAt, dead_rules};
 pub use model::ModelChoice;
 pub use nearest::nearest;
 pub use problem::{ConfigErrors, ConfigProblem, TextSpan};
+pub use sandbox::{SandboxCache, SandboxConfig, SandboxProfile};
 pub use template::{DEFAULT_CONTINUE_PROMPT, DEFAULT_PROMPT, Template, TemplateError, fill_in};
 
 /// Where the project file is, as seen from the repository.
@@ -51,6 +53,8 @@ pub struct ProjectConfig {
     /// Agents that speak ACP and that the project itself brings.
     pub runtimes: Vec<Arc<AcpPreset>>,
     pub worktree: WorktreeConfig,
+    /// The sandbox of agents that say nothing of their own.
+    pub sandbox: SandboxConfig,
     pub limits: LimitsConfig,
     pub server: ListenConfig,
     /// Sixty-four hex digits that change with the file and with every prompt file it names.

@@ -130,6 +130,11 @@ impl Home {
         self.runs().join(run.to_string())
     }
 
+    /// What sandboxes are made of, a folder for each slot.
+    pub fn sandboxes(&self) -> PathBuf {
+        self.path.join("sandboxes")
+    }
+
     pub fn worktrees(&self) -> PathBuf {
         self.path.join("worktrees")
     }

@@ -9,6 +9,7 @@ mod insist;
 mod mailbox;
 mod persist;
 mod place;
+mod sandbox;
 mod strays;
 mod unsaid;
 
@@ -37,7 +38,7 @@ use crate::pool::{Pool, PoolHandle, PoolStartError, RunName, Wish};
 use crate::runtimes;
 use crate::settings::ServerSettings;
 use crate::watch::WatchContext;
-use musher_git::worktree::{Lane, SlotFiles, WorktreeError, WorktreeSlots};
+use musher_git::worktree::{Lane, SandboxPlaces, SlotFiles, WorktreeError, WorktreeSlots};
 use musher_git::{Branch, DiffLimits, Git, GitDiff, GitEnv, GitError, RelPath};
 
 use act::Performer;
@@ -149,6 +150,10 @@ impl Supervisor {
         let settings = ServerSettings::begin(git.root(), home.path(), runtimes::built(), project)?;
         let settings = Arc::new(settings);
         let program = home.binary(&program)?;
+        let user =
+            environment.get("HOME").map(PathBuf::from).unwrap_or_else(|| "/nonexistent".into());
+        let (folder, helper) = (home.sandboxes(), program.clone());
+        let slots = slots.with_sandboxes(SandboxPlaces { folder, helper, home: user });
         let mut notices = strays::settle(&home, &mut journal).await?;
         home.tell(now_ms(), &notices)?;
         notices.extend(home.tell(now_ms(), &loosened(&settings.project()))?);

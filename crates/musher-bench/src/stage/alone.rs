@@ -172,6 +172,7 @@ fn spec(top: &Path, agent: PathBuf) -> anyhow::Result<RunSpec> {
         args: vec![],
         env: Default::default(),
         setup: vec![],
+        sandbox: None,
     })
 }
 

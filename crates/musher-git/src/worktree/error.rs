@@ -28,6 +28,8 @@ pub enum WorktreeError {
     Unfinished { slot: SlotId, branch: Branch, why: String, kept: Option<String> },
     #[error("{file} cannot be copied into the worktree: {why}; correct the list of files to copy")]
     Copy { file: RelPath, why: String },
+    #[error("no place for sandboxes is known")]
+    NoSandboxes,
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: std::io::Error },
 }
@@ -43,6 +45,7 @@ impl WorktreeError {
             | Self::NotHolding { .. }
             | Self::Unfinished { .. }
             | Self::Copy { .. }
+            | Self::NoSandboxes
             | Self::Io { .. } => false,
         }
     }

@@ -22,8 +22,10 @@ impl WorktreeSlots {
     ) -> Result<PreparedSlot, WorktreeError> {
         let hold = self.hold(slot).await?;
         if *start == SlotStart::Keep {
+            self.bring_over(slot).await?;
             return self.keep(slot, &hold, branch).await;
         }
+        self.close_sandbox(slot).await?;
         // What stands in the place of the slot is set aside; in the place of all slots it cannot be.
         let replaced = |why| WorktreeError::Replaced { slot, why };
         untrusted::folder(&self.folder).map_err(replaced)?;

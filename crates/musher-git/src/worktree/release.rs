@@ -13,6 +13,7 @@ impl WorktreeSlots {
         base: &Branch,
     ) -> Result<Option<RecoveryRef>, WorktreeError> {
         let hold = self.hold(slot).await?;
+        self.close_sandbox(slot).await?;
         let checkout = self.checkout(slot)?;
         if self.git.is_half_made(&checkout) {
             return Ok(None);

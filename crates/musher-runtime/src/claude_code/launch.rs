@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use musher_core::{ErrorClass, ErrorInfo, SessionId};
+use musher_sandbox::Mount;
 use serde_json::{Value as Json, json};
 use tempfile::NamedTempFile;
 
@@ -121,7 +122,10 @@ pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Prepared
         env.push((name.into(), value.into()));
     }
     let args = arguments(attempt, session, mcp_file.as_ref().map(NamedTempFile::path));
-    let launch = attempt.launch(program, args, env);
+    let mut launch = attempt.launch(program, args, env);
+    if let (Some(confinement), Some(file)) = (&mut launch.confinement, &mcp_file) {
+        confinement.show(Mount::read(file.path()));
+    }
     Ok(PreparedLaunch { launch, mcp_file })
 }
 

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use musher_core::{ErrorClass, ErrorInfo, SessionInfo};
+use musher_sandbox::Mount;
 use serde_json::{Map, Value as Json, json};
 
 use super::home::{self, CodexHome};
@@ -122,7 +123,12 @@ fn launch(attempt: &Attempt, home: &CodexHome) -> Result<Launch, ErrorInfo> {
         env.retain(|(name, _)| name != "TMPDIR");
         env.push(("TMPDIR".into(), scratch.clone().into()));
     }
-    Ok(attempt.launch(without_wrapper(program), arguments(attempt), env))
+    let mut launch = attempt.launch(without_wrapper(program), arguments(attempt), env);
+    if let Some(confinement) = &mut launch.confinement {
+        let own = [Some(&home.path), home.scratch.as_ref()];
+        own.into_iter().flatten().for_each(|path| confinement.show(Mount::write(path)));
+    }
+    Ok(launch)
 }
 
 fn arguments(attempt: &Attempt) -> Vec<OsString> {

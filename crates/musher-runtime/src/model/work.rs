@@ -34,8 +34,9 @@ pub(super) fn tools(attempt: &Attempt) -> Result<Vec<Arc<dyn ToolHost>>, ErrorIn
         Some(KeySource::File(_) | KeySource::Command(_)) | None => None,
     };
     let env = attempt.env.iter().filter(|(name, _)| Some(name.as_os_str()) != key).cloned();
+    let (mark, sandbox) = (&attempt.mark, spec.sandbox.clone());
     let commands =
-        CommandTools::in_session(&spec.cwd, env.collect(), &attempt.mark, spec.containment);
+        CommandTools::in_session(&spec.cwd, env.collect(), mark, spec.containment, sandbox);
     Ok(vec![Arc::new(files), Arc::new(commands), Arc::new(RunTools::default())])
 }
 

@@ -2,12 +2,12 @@
 
 use std::io::{self, ErrorKind, PipeReader, Read};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
+use std::process::{ChildStderr, ChildStdin, ChildStdout, ExitStatus};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use super::cgroup::CgroupEntry;
 use super::linux;
+use super::spawner::Start;
 
 /// A child of this process. It must be waited for.
 #[derive(Debug)]
@@ -21,8 +21,9 @@ pub(super) struct AgentChild {
 
 impl AgentChild {
     /// Starts a command in a session of its own and inside the group; it dies with the thread that calls this.
-    pub(super) fn spawn(mut command: Command, group: Option<CgroupEntry>) -> io::Result<Self> {
-        let (mut inside, group) = match group {
+    pub(super) fn spawn(start: Start) -> io::Result<Self> {
+        let Start { mut command, entrance, options } = start;
+        let (mut inside, group) = match entrance {
             Some(group) => {
                 let (inside, tell) = io::pipe()?;
                 rustix::io::ioctl_fionbio(&inside, true)?;
@@ -30,7 +31,7 @@ impl AgentChild {
             }
             None => (None, None),
         };
-        linux::isolate(&mut command, group);
+        linux::isolate(&mut command, group, options);
         let spawned = command.spawn();
         // The forked process writes the id before it exits, and `spawn` returns only after that exit.
         let inside = inside.as_mut().map_or(Ok(None), told)?;
@@ -104,11 +105,15 @@ fn told(inside: &mut PipeReader) -> io::Result<Option<Pid>> {
 #[cfg(test)]
 mod tests {
     use std::fs::File;
-    use std::process::Stdio;
+    use std::process::{Command, Stdio};
 
-    use super::super::cgroup::Cgroup;
+    use super::super::cgroup::{Cgroup, CgroupEntry};
     use super::super::mark::RunMark;
     use super::*;
+
+    fn start(command: Command, entrance: Option<CgroupEntry>) -> Start {
+        Start { command, entrance, options: None }
+    }
 
     #[expect(clippy::disallowed_methods, reason = "the module under test owns processes")]
     fn cat() -> Command {
@@ -132,13 +137,13 @@ mod tests {
     #[test]
     fn a_child_is_ours_and_in_its_group_whether_it_was_made_there_or_entered() {
         let Some(group) = group() else { return };
-        let made = AgentChild::spawn(cat(), group.entrance()).unwrap();
+        let made = AgentChild::spawn(start(cat(), group.entrance())).unwrap();
         assert_eq!(group.members(), [made.id()]);
         let processes = group.entrance().unwrap().processes;
         let no_group = CgroupEntry { processes, folder: File::open("/").unwrap() };
-        let entered = AgentChild::spawn(cat(), Some(no_group)).unwrap();
+        let entered = AgentChild::spawn(start(cat(), Some(no_group))).unwrap();
         assert!(group.members().contains(&entered.id()), "{:?}", group.members());
-        for child in [made, entered, AgentChild::spawn(cat(), None).unwrap()] {
+        for child in [made, entered, AgentChild::spawn(start(cat(), None)).unwrap()] {
             let stat = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
             let parent = format!("PPid:\t{}\n", std::process::id());
             assert!(stat.contains(&parent), "{stat}");
@@ -151,7 +156,8 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "the module under test owns processes")]
     fn a_program_that_cannot_be_started_says_why_and_leaves_no_child() {
         let Some(group) = group() else { return };
-        let error = AgentChild::spawn(Command::new("/no/such"), group.entrance()).unwrap_err();
+        let error =
+            AgentChild::spawn(start(Command::new("/no/such"), group.entrance())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
         assert_eq!(group.members(), [0; 0], "nor a dead one, which would still be listed");
     }

@@ -12,6 +12,7 @@ use std::process::Command;
 
 use super::cgroup::CgroupEntry;
 
+use rustix::io::FdFlags;
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, getppid, pidfd_open, set_parent_process_death_signal, setsid,
 };
@@ -19,14 +20,21 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 /// Gives the child a session of its own, puts it into the control group, and lets it die with us. If the child is not the
-/// process that was forked but one that was made inside the group, its id is written into the pipe.
-pub(super) fn isolate(command: &mut Command, group: Option<(CgroupEntry, PipeWriter)>) {
+/// process that was forked but one that was made inside the group, its id is written into the pipe. The descriptor stays open.
+pub(super) fn isolate(
+    command: &mut Command,
+    group: Option<(CgroupEntry, PipeWriter)>,
+    kept: Option<OwnedFd>,
+) {
     let parent = getpid();
     // SAFETY: the closure makes a few system calls and allocates nothing, as the time after fork demands.
     unsafe {
         command.pre_exec(move || {
             if let Some((group, inside)) = &group {
                 enter(group, inside);
+            }
+            if let Some(kept) = &kept {
+                rustix::io::fcntl_setfd(kept, FdFlags::empty())?;
             }
             setsid()?;
             set_parent_process_death_signal(Some(Signal::KILL))?;

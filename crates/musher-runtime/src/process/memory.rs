@@ -84,6 +84,7 @@ mod tests {
             stderr: Errors::WithOutput,
             weights: Weights::default(),
             tap: None,
+            confinement: None,
         };
         let process = Process::start(launch).await.unwrap();
         let own = [TreeOf { mark: mark.value(), group: None }];

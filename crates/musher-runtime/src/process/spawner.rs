@@ -1,5 +1,6 @@
 //! The thread that forks. A parent-death signal fires when the forking *thread* ends, so this one never does.
 
+use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
@@ -12,15 +13,21 @@ type Job = Box<dyn FnOnce() + Send>;
 
 static SPAWNER: OnceLock<Sender<Job>> = OnceLock::new();
 
-/// Starts the command from the thread that never ends. The child has its own session, is in the control group, and dies
+/// A process that is about to be started.
+pub(super) struct Start {
+    pub(super) command: Command,
+    /// The control group that it is to be in.
+    pub(super) entrance: Option<CgroupEntry>,
+    /// A descriptor that it keeps.
+    pub(super) options: Option<OwnedFd>,
+}
+
+/// Starts a process from the thread that never ends. The child has its own session, is in the control group, and dies
 /// with us.
-pub(super) async fn spawn(
-    command: Command,
-    group: Option<CgroupEntry>,
-) -> std::io::Result<AgentChild> {
+pub(super) async fn spawn(start: Start) -> std::io::Result<AgentChild> {
     let (reply, started) = tokio::sync::oneshot::channel();
     let job: Job = Box::new(move || {
-        let started = roots::begin(|| AgentChild::spawn(command, group));
+        let started = roots::begin(|| AgentChild::spawn(start));
         // When nobody waits any more, the child is ended on its way back.
         let _unwanted = reply.send(started.map(|child| Unclaimed(Some(child))));
     });

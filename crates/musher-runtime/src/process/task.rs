@@ -57,6 +57,8 @@ pub(super) struct LinuxTask {
     weights: Weights,
     orders: mpsc::Receiver<Control>,
     step: Step,
+    /// It is in a sandbox, which tells a signal that ended it by a code.
+    confined: bool,
 }
 
 /// Where the process is on its way out.
@@ -116,9 +118,15 @@ struct Status {
     signal: Option<i32>,
 }
 
-impl From<ExitStatus> for Status {
-    fn from(status: ExitStatus) -> Self {
-        Self { code: status.code(), signal: status.signal() }
+impl Status {
+    fn of(status: ExitStatus, confined: bool) -> Self {
+        match status.code() {
+            // As shells do, bubblewrap adds the number of the signal to this code.
+            Some(code) if confined && (129..=159).contains(&code) => {
+                Self { code: None, signal: Some(code - 128) }
+            }
+            code => Self { code, signal: status.signal() },
+        }
     }
 }
 
@@ -133,7 +141,8 @@ impl LinuxTask {
     ) -> io::Result<Self> {
         let pid = child.id();
         // From here on the tree is ended even when a step below fails.
-        let tree = ProcessTree::of(pid, cgroup, launch.mark, launch.containment);
+        let confined = launch.confinement.is_some();
+        let tree = ProcessTree::of(pid, cgroup, launch.mark, launch.containment, confined);
         let guard = Guard(Some(tree));
         let receiver = |fd: Option<OwnedFd>| fd.map(pipe::Receiver::from_owned_fd).transpose();
         let stdout = child.stdout.take().map(OwnedFd::from).or(merged.map(OwnedFd::from));
@@ -161,6 +170,7 @@ impl LinuxTask {
             weights: launch.weights,
             orders,
             step: Step::Running,
+            confined,
         })
     }
 
@@ -239,7 +249,7 @@ impl LinuxTask {
                 Wake::Wrote(written) => self.wrote(&written),
                 Wake::Exit => {
                     let status = match self.child.try_wait() {
-                        Ok(Some(status)) => status.into(),
+                        Ok(Some(status)) => Status::of(status, self.confined),
                         Ok(None) => continue,
                         // The host takes in all its children, so nobody can know how this one ended.
                         Err(error) => {

@@ -40,6 +40,7 @@ impl Agent {
             stderr: Errors::Tail,
             weights: Weights::default(),
             tap: None,
+            confinement: None,
         })
         .await
         .unwrap();
@@ -97,6 +98,7 @@ async fn a_start_that_nobody_waits_for_leaves_no_process_of_its_tree() {
         stderr: Errors::Tail,
         weights: Weights::default(),
         tap: None,
+        confinement: None,
     }));
     tokio::select! {
         biased;

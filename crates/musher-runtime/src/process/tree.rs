@@ -31,6 +31,8 @@ pub(super) struct ProcessTree {
     cgroup: Option<Cgroup>,
     mark: RunMark,
     containment: Containment,
+    /// The root is the outer part of a sandbox.
+    confined: bool,
     /// Everything ever seen in it.
     seen: HashSet<ProcessIdentity>,
     /// What lived when it was last noted.
@@ -49,6 +51,7 @@ impl ProcessTree {
         cgroup: Option<Cgroup>,
         mark: RunMark,
         containment: Containment,
+        confined: bool,
     ) -> Self {
         let started = table::entry(root).map_or(0, |entry| entry.id.started);
         let root = ProcessIdentity { pid: root, started };
@@ -60,6 +63,7 @@ impl ProcessTree {
             cgroup,
             mark,
             containment,
+            confined,
             seen,
             #[cfg(feature = "frames")]
             noted: HashSet::new(),
@@ -81,6 +85,7 @@ impl ProcessTree {
             cgroup,
             mark,
             containment,
+            confined: false,
             seen: HashSet::new(),
             #[cfg(feature = "frames")]
             noted: HashSet::new(),
@@ -92,7 +97,12 @@ impl ProcessTree {
 
     /// Sends a signal to all of the tree. Stopped processes are woken, or they would never act on it.
     pub(super) fn signal(&mut self, signal: Signal) {
+        let root = self.root.pid;
         for member in self.members() {
+            // The two processes that hold a sandbox take everything in it along, without a chance to tidy up.
+            if self.confined && (member.id.pid == root || member.parent == root) {
+                continue;
+            }
             send(member.id, signal);
             send(member.id, Signal::CONT);
         }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use musher_core::{
@@ -9,6 +10,7 @@ use musher_core::{
     HintCode, ItemBody, ItemId, Level, ModelChange, Question, QuestionOption, SessionId,
     SessionInfo, Spend, ToolKind, Trigger, TurnEnded, TurnOutcome, UsageReport,
 };
+use musher_sandbox::Sandbox;
 use uuid::Uuid;
 
 use super::format::{self, Scenario, ScriptStep};
@@ -388,6 +390,10 @@ impl Player {
 
     pub(super) fn containment(&self) -> Containment {
         self.attempt.spec.containment
+    }
+
+    pub(super) fn sandbox(&self) -> Option<Arc<Sandbox>> {
+        self.attempt.spec.sandbox.clone()
     }
 
     pub(super) fn survivors(&mut self, survivors: Vec<i32>) {

@@ -13,7 +13,7 @@ use super::files;
 use super::format::Tool;
 use super::play::{Player, StepBroken};
 use super::sessions::Keep;
-use crate::process::{Errors, Launch, LineBody, Process, Said, StdinMode, Weight};
+use crate::process::{Confinement, Errors, Launch, LineBody, Process, Said, StdinMode, Weight};
 use crate::session::{BackendOrder, FrameBatch, PermissionRequest, PermissionVerdict, Signal};
 
 /// How much of a command's output is kept.
@@ -176,6 +176,7 @@ impl Player {
             stderr: Errors::WithOutput,
             weights: self.weights(),
             tap: None,
+            confinement: self.sandbox().map(Confinement::of),
         };
         let mut process = match Process::start(launch).await {
             Ok(process) => process,

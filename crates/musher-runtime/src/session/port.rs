@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::SessionSpec;
 use crate::Snapshot;
 use crate::process::{
-    Errors, Launch, Process, ProgramError, RunMark, StdinMode, Tap, Weight, Weights,
+    Confinement, Errors, Launch, Process, ProgramError, RunMark, StdinMode, Tap, Weight, Weights,
 };
 
 /// One try at a session: what a backend is started with.
@@ -64,6 +64,7 @@ impl Attempt {
             stderr: Errors::Tail,
             weights: self.weights.clone(),
             tap: self.tap.clone(),
+            confinement: self.spec.sandbox.clone().map(Confinement::of),
         }
     }
 

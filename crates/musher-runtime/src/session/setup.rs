@@ -9,7 +9,8 @@ use musher_core::{ErrorClass, ErrorInfo, EventKind, HintCode, Level};
 use super::port::{Attempt, BackendEnd, FrameBatch, Signal};
 use super::profile::Backend;
 use crate::process::{
-    Errors, Launch, LineBody, OutputLine, Process, ProcessOutcome, Said, StdinMode, Weight,
+    Confinement, Errors, Launch, LineBody, OutputLine, Process, ProcessOutcome, Said, StdinMode,
+    Weight,
 };
 use crate::session::LADDER;
 
@@ -52,6 +53,7 @@ async fn run(attempt: &Attempt, command: &str) -> Result<(), BackendEnd> {
         stderr: Errors::WithOutput,
         weights: attempt.weights.clone(),
         tap: None,
+        confinement: attempt.spec.sandbox.clone().map(Confinement::of),
     };
     let failed = |why: String| {
         let message = format!("the setup command `{command}` {why}");

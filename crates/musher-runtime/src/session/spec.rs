@@ -11,6 +11,7 @@ use musher_core::{
     AskDecision, ErrorClass, ErrorInfo, Lineage, PromptId, SessionId, ToolRules, Usd,
 };
 
+use musher_sandbox::Sandbox;
 use tokio::sync::{mpsc, watch};
 
 use super::options::ModelOptions;
@@ -52,6 +53,8 @@ pub struct SessionSpec {
     /// How long an idle session waits for another prompt before it ends.
     pub linger: Duration,
     pub containment: Containment,
+    /// The sandbox of everything that is started for the agent; without it the agent has the rights of its user.
+    pub sandbox: Option<Arc<Sandbox>>,
     /// What every process of the session carries, for a host that may have to find them later; by default a new one.
     pub mark: Option<String>,
     pub keeper: Option<Keeper>,
@@ -101,6 +104,7 @@ impl SessionSpec {
             setup: Vec::new(),
             linger: Duration::ZERO,
             containment: Containment::default(),
+            sandbox: None,
             mark: None,
             keeper: None,
             model_options: ModelOptions::default(),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use musher_sandbox::Sandbox;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -14,8 +15,8 @@ use tokio_util::task::TaskTracker;
 use super::CallProgress;
 use super::kept::UnreadOutput;
 use crate::process::{
-    Containment, Errors, Graces, Host, Launch, Process, ProcessOutcome, ProgramError, RunMark,
-    Said, StdinMode, Tap, Weights, secrets,
+    Confinement, Containment, Errors, Graces, Host, Launch, Process, ProcessOutcome, ProgramError,
+    RunMark, Said, StdinMode, Tap, Weights, secrets,
 };
 
 /// Pieces of output that may wait to be kept; when full, the command waits.
@@ -36,6 +37,7 @@ pub(super) struct ShellContext {
     /// What all commands carry; each has a mark of its own inside it.
     pub(super) mark: RunMark,
     pub(super) containment: Containment,
+    pub(super) sandbox: Option<Arc<Sandbox>>,
     /// Cancelled when all commands must end.
     pub(super) gone: CancellationToken,
     pub(super) tasks: TaskTracker,
@@ -126,6 +128,7 @@ impl ShellContext {
             stdin: StdinMode::Null,
             stderr: Errors::WithOutput,
             weights: Weights::default(),
+            confinement: self.sandbox.clone().map(Confinement::of),
         };
         let (began, begin) = oneshot::channel();
         let (said, ended) = watch::channel(None);

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use musher_core::ToolKind;
+use musher_sandbox::Sandbox;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -93,9 +94,11 @@ pub struct CommandSpec {
     /// The mark of the run, so that its commands are found with it; by default a new one.
     pub mark: Option<String>,
     pub containment: Containment,
+    /// The sandbox that commands run in; without it they have the rights of the user.
+    pub sandbox: Option<Arc<Sandbox>>,
 }
 
-/// Runs commands in one folder, with the rights of the user. When it is closed or dropped, all of them end.
+/// Runs commands in one folder. When it is closed or dropped, all of them end.
 #[derive(Debug)]
 pub struct CommandTools {
     shop: ShellContext,
@@ -118,7 +121,7 @@ impl CommandTools {
         };
         let hidden: Vec<&str> = spec.hidden.iter().map(String::as_str).collect();
         let env = spec.environment.select(&[], &hidden);
-        Self::in_session(&spec.folder, env, &mark, spec.containment)
+        Self::in_session(&spec.folder, env, &mark, spec.containment, spec.sandbox)
     }
 
     /// The commands of a session: they have its variables, and are found by its mark.
@@ -127,6 +130,7 @@ impl CommandTools {
         env: Vec<(OsString, OsString)>,
         mark: &RunMark,
         containment: Containment,
+        sandbox: Option<Arc<Sandbox>>,
     ) -> Self {
         let gone = CancellationToken::new();
         let shop = ShellContext {
@@ -134,6 +138,7 @@ impl CommandTools {
             env,
             mark: mark.part(),
             containment,
+            sandbox,
             gone: gone.clone(),
             tasks: TaskTracker::new(),
         };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::model::ModelChoice;
+use super::sandbox::SandboxConfig;
 use super::template::{self, Template, TemplateError};
 use musher_core::{AgentName, ToolRules, Variables};
 use musher_runtime::acp::AcpPreset;
@@ -36,6 +37,7 @@ pub struct AgentConfig {
     /// After how long a person is reminded of an ask.
     pub ask_reminder: Option<Duration>,
     pub linger: Duration,
+    pub sandbox: SandboxConfig,
     pub model_choice: ModelChoice,
 }
 

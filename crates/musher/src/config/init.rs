@@ -192,6 +192,8 @@ inactivity = "15m"
 # wall_clock = "4h"
 # How long an idle session waits for another prompt. Default: "0s".
 # linger = "0s"
+# Its sandbox, where it differs from that of the project; the keys are those of [sandbox].
+# sandbox = { profile = "off" }
 
 "#;
 
@@ -207,6 +209,20 @@ const TABLES: &str = r#"[worktree]
 # copy = [".env"]
 # What stays when a worktree is used for another story, such as build caches. Default: nothing that git ignores.
 # keep = ["target"]
+
+[sandbox]
+# How far agents are confined: "off" (the rights of their user, the default) or "workspace" (a worktree, a home of their own, and
+# the programs of the machine; needs bubblewrap).
+# profile = "workspace"
+# More places that may be read or written: whole paths, or below `~/`. Default: none.
+# read = ["~/.config/tool"]
+# write = ["/srv/data"]
+# Caches of package managers that the sandboxes share: cargo, go, gradle, maven, npm, pip, pnpm, uv, yarn. Default: none.
+# caches = ["npm"]
+# Sandboxes and browsers inside may make namespaces of their own. Default: false.
+# nested = true
+# How many processes and threads there may be at once. Default: no limit.
+# processes = 4000
 
 [limits]
 # How many runs at the same time: in all, for each agent, for each story.

@@ -10,7 +10,16 @@ pub(super) struct KeyTable {
 
 pub(super) const TOP: KeyTable = KeyTable {
     name: "the project file",
-    keys: &["base_branch", "auto_commit", "agent", "runtime", "worktree", "limits", "server"],
+    keys: &[
+        "base_branch",
+        "auto_commit",
+        "agent",
+        "runtime",
+        "worktree",
+        "sandbox",
+        "limits",
+        "server",
+    ],
 };
 
 pub(super) const AGENT: KeyTable = KeyTable {
@@ -39,6 +48,7 @@ pub(super) const AGENT: KeyTable = KeyTable {
         "ask_reminder",
         "ask_default",
         "linger",
+        "sandbox",
         "base_url",
         "wire",
         "key",
@@ -91,6 +101,11 @@ pub(super) const VARIABLE: KeyTable = KeyTable { name: "a value with a source", 
 
 pub(super) const WORKTREE: KeyTable =
     KeyTable { name: "[worktree]", keys: &["setup", "copy", "keep"] };
+
+pub(super) const SANDBOX: KeyTable = KeyTable {
+    name: "[sandbox]",
+    keys: &["profile", "read", "write", "caches", "nested", "processes"],
+};
 
 pub(super) const LIMITS: KeyTable =
     KeyTable { name: "[limits]", keys: &["runs", "runs_per_agent", "runs_per_story"] };

@@ -10,6 +10,7 @@ use super::keys;
 use super::model::{self, RawModel};
 use super::problem::{ConfigProblem, Problems};
 use super::reader::{At, TableFields, ValueReader, Wrong, shown};
+use super::sandbox::{self, RawSandbox};
 use super::source::Source;
 use super::{runtime, value};
 
@@ -24,6 +25,7 @@ pub(super) struct RawProject {
     pub(super) agents: Vec<RawAgent>,
     pub(super) runtimes: Vec<At<AcpPreset>>,
     pub(super) worktree: RawWorktree,
+    pub(super) sandbox: Option<RawSandbox>,
     pub(super) limits: RawLimits,
     pub(super) server: RawServer,
 }
@@ -54,6 +56,7 @@ pub(super) struct RawAgent {
     pub(super) ask_reminder: Option<At<String>>,
     pub(super) ask_default: Option<At<String>>,
     pub(super) linger: Option<At<String>>,
+    pub(super) sandbox: Option<RawSandbox>,
     pub(super) model_choice: RawModel,
 }
 
@@ -160,6 +163,7 @@ fn project(reader: &mut ValueReader<'_>, top: &TableFields<'_, '_>) -> RawProjec
         copy: reader.texts(&fields, "copy"),
         keep: reader.texts(&fields, "keep"),
     });
+    let sandbox = sandbox::read(reader, top);
     let limits = reader.table(top, "limits", keys::LIMITS).map(|fields| RawLimits {
         runs: reader.count(&fields, "runs"),
         runs_per_agent: reader.count(&fields, "runs_per_agent"),
@@ -175,6 +179,7 @@ fn project(reader: &mut ValueReader<'_>, top: &TableFields<'_, '_>) -> RawProjec
         agents,
         runtimes,
         worktree: worktree.unwrap_or_default(),
+        sandbox,
         limits: limits.unwrap_or_default(),
         server: server.unwrap_or_default(),
     }
@@ -212,6 +217,7 @@ fn agent(reader: &mut ValueReader<'_>, fields: &TableFields<'_, '_>) -> RawAgent
         ask_reminder: reader.text(fields, "ask_reminder"),
         ask_default: reader.text(fields, "ask_default"),
         linger: reader.text(fields, "linger"),
+        sandbox: sandbox::read(reader, fields),
         model_choice: model::read(reader, fields),
     }
 }

@@ -17,8 +17,8 @@ use super::reader::{At, ValueReader, Wrong, shown};
 use super::source::{Source, offset_in_raw};
 use super::template::{DEFAULT_CONTINUE_PROMPT, DEFAULT_PROMPT, Template, TemplateFault};
 use super::{
-    LimitsConfig, ListenConfig, ProjectConfig, WorktreeConfig, file, model, nearest, raw, runtime,
-    value,
+    LimitsConfig, ListenConfig, ProjectConfig, SandboxConfig, WorktreeConfig, file, model, nearest,
+    raw, runtime, sandbox, value,
 };
 use crate::runtimes::KnownRuntime;
 
@@ -67,8 +67,10 @@ impl Resolver<'_> {
         let defaults = LimitsConfig::default();
         let base_branch = self.given(raw.base_branch.as_ref(), value::branch);
         self.own = runtime::resolve(&raw.runtimes, self.runtimes, &mut self.reader);
+        let nothing = SandboxConfig::default();
+        let sandbox = sandbox::resolve(raw.sandbox.as_ref(), &nothing, &mut self.reader);
         let agents: Vec<Option<AgentConfig>> =
-            raw.agents.iter().map(|raw| self.agent(raw)).collect();
+            raw.agents.iter().map(|raw| self.agent(raw, &sandbox)).collect();
         let worktree = WorktreeConfig {
             setup: self.all(&raw.worktree.setup, value::not_blank),
             copy: self.all(&raw.worktree.copy, value::work_path),
@@ -87,6 +89,7 @@ impl Resolver<'_> {
             agents: agents.into_iter().collect::<Option<_>>()?,
             runtimes: std::mem::take(&mut self.own),
             worktree,
+            sandbox,
             limits: LimitsConfig {
                 runs: raw.limits.runs.unwrap_or(defaults.runs),
                 runs_per_agent: raw.limits.runs_per_agent.unwrap_or(defaults.runs_per_agent),
@@ -97,7 +100,7 @@ impl Resolver<'_> {
         })
     }
 
-    fn agent(&mut self, raw: &raw::RawAgent) -> Option<AgentConfig> {
+    fn agent(&mut self, raw: &raw::RawAgent, project: &SandboxConfig) -> Option<AgentConfig> {
         let name = self.name(raw);
         let own = self.own.clone();
         let known: Vec<KnownRuntime<'_>> = self
@@ -140,6 +143,7 @@ impl Resolver<'_> {
         let env = env.collect();
         let permission_mode = self.given(raw.permission_mode.as_ref(), value::word);
         let linger = self.given(raw.linger.as_ref(), value::time_or_none);
+        let sandbox = sandbox::resolve(raw.sandbox.as_ref(), project, &mut self.reader);
         let model_choice = model::resolve(&raw.model_choice, runtime, &mut self.reader);
         let runtime = runtime.map(|runtime| runtime.name.to_owned());
         let preset = own.iter().find(|own| Some(&own.name) == runtime.as_ref()).cloned();
@@ -162,6 +166,7 @@ impl Resolver<'_> {
             asks,
             ask_reminder: ask_reminder.unwrap_or(Some(ASK_REMINDER)),
             linger: linger.unwrap_or_default(),
+            sandbox,
             model_choice,
         })
     }

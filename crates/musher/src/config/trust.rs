@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 
 use super::file::write_private;
 use super::resolve::hex;
-use super::{AgentConfig, EnvSource, ProjectConfig};
+use super::{AgentConfig, EnvSource, ProjectConfig, SandboxConfig, SandboxProfile};
 
 pub use files::AcceptedFiles;
 
@@ -87,6 +87,50 @@ struct AgentPowers {
     key: Option<KeyFrom>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     headers: BTreeMap<String, Source>,
+    /// What it may reach of the machine. Without one, it may reach what its user may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sandbox: Option<SandboxPowers>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SandboxPowers {
+    profile: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    read: Vec<PathBuf>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    write: Vec<PathBuf>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    caches: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    nested: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    processes: Option<u32>,
+}
+
+impl SandboxPowers {
+    fn of(sandbox: &SandboxConfig) -> Option<Self> {
+        (sandbox.profile != SandboxProfile::Off).then(|| Self {
+            profile: sandbox.profile.name().to_owned(),
+            read: sorted(&sandbox.read),
+            write: sorted(&sandbox.write),
+            caches: sorted(
+                &sandbox.caches.iter().map(|cache| cache.name.to_owned()).collect::<Vec<_>>(),
+            ),
+            nested: sandbox.nested,
+            processes: sandbox.processes,
+        })
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!("sandbox {}", self.profile)];
+        lines.extend(self.read.iter().map(|path| format!("sandbox: reads {path:?}")));
+        lines.extend(self.write.iter().map(|path| format!("sandbox: writes {path:?}")));
+        lines.extend(self.caches.iter().map(|cache| format!("sandbox: cache {cache}")));
+        lines.extend(self.nested.then(|| "sandbox: namespaces of its own".to_owned()));
+        lines.extend(self.processes.map(|most| format!("sandbox: at most {most} processes")));
+        lines
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,6 +255,7 @@ impl AgentPowers {
                 KeySource::Command(command) => KeyFrom::Command(command),
             }),
             headers: model.headers.iter().map(source).collect(),
+            sandbox: SandboxPowers::of(&agent.sandbox),
         }
     }
 
@@ -249,6 +294,7 @@ impl AgentPowers {
                 Source::From(from) => format!("header {name:?} from {from}"),
             });
         }
+        lines.extend(self.sandbox.iter().flat_map(SandboxPowers::lines));
         lines
     }
 }

@@ -10,6 +10,14 @@ use tokio::net::{UnixListener, UnixStream};
 /// The socket's name in the folder. Paths of sockets may have 107 bytes at most, so it is reached through the folder.
 const SOCKET: &str = "s";
 
+/// Where the run's own tools are found inside of a sandbox.
+pub(super) const TOOLS_INSIDE: &str = "/run/musher";
+
+/// The folder of the socket that is shown inside of a sandbox.
+pub(super) fn tools(folder: &Path) -> PathBuf {
+    folder.join("tools")
+}
+
 /// Where a run keeps its session, if its runtime leaves that to us.
 pub fn sessions(folder: &Path) -> PathBuf {
     folder.join("sessions")

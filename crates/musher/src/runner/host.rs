@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use super::deltas::Deltas;
-use super::folder::{RunFolder, sessions};
+use super::folder::{self, RunFolder, TOOLS_INSIDE, sessions};
 use super::hints;
 use super::socket::{self, SocketContext};
 use super::spec::{RunSpec, SpecError};
@@ -26,8 +26,9 @@ use super::tools::{OwnTools, PreparedTools};
 use crate::runtimes;
 use keeping::Keeping;
 use musher_log::raw::RawWriter;
-use musher_os::tuning::give_back_memory;
 use musher_log::{Lock, LockError, LogError, Writer};
+use musher_os::tuning::give_back_memory;
+use musher_sandbox::Mount;
 
 /// Events that are written with one call, at most.
 const BATCH: usize = 256;
@@ -70,6 +71,7 @@ pub async fn host(
     let lock = Lock::take(path)?;
     let mut spec = RunSpec::read(path)?;
     let listener = folder.listen().map_err(bad_folder)?;
+    let from_sandbox = open_sandbox_door(&mut spec, path).map_err(bad_folder)?;
     let writer = Writer::create(lock, &spec.run.to_string())?;
     ready();
     let (raw_in, raw) = mpsc::channel(RAW);
@@ -77,7 +79,8 @@ pub async fn host(
     let tools = PreparedTools::new(&spec).map_err(bad_folder)?;
     let session = spec.session(environment.clone()).map_err(|error| error.to_string());
     let session = session.and_then(|mut session| {
-        let endpoint = tools.endpoint(path).map_err(|error| error.to_string())?;
+        let reached_at = if spec.sandbox.is_some() { Path::new(TOOLS_INSIDE) } else { path };
+        let endpoint = tools.endpoint(reached_at).map_err(|error| error.to_string())?;
         session.mcp_servers.push(endpoint);
         session.tools = Some(tools.in_process());
         // Only an older build has not said: to know it takes the presets of every runtime.
@@ -93,12 +96,31 @@ pub async fn host(
     match session {
         Ok(session) => {
             let tools = tools.open(session.handle());
-            Hosting::new(&spec, session, keeping, tools).run(&folder, listener, raw).await?;
+            let listeners = Listeners { control: listener, sandbox: from_sandbox };
+            Hosting::new(&spec, session, keeping, tools).run(&folder, listeners, raw).await?;
         }
         Err(why) => keeping.refuse(why, now()).await?,
     }
     folder.close_door();
     Ok(())
+}
+
+/// Where connections come in.
+struct Listeners {
+    control: UnixListener,
+    /// Reached from inside of the sandbox, and good for the run's own tools alone.
+    sandbox: Option<UnixListener>,
+}
+
+/// Opens the socket that is shown inside of the sandbox, if the run has one. The control socket is not: whoever reaches it may
+/// answer what the agent asks.
+fn open_sandbox_door(spec: &mut RunSpec, path: &Path) -> io::Result<Option<UnixListener>> {
+    let Some(sandbox) = &mut spec.sandbox else { return Ok(None) };
+    let folder = std::path::absolute(folder::tools(path))?;
+    std::fs::create_dir_all(&folder)?;
+    let listener = RunFolder::open(&folder)?.listen()?;
+    sandbox.mounts.push(Mount::read(folder).at(TOOLS_INSIDE));
+    Ok(Some(listener))
 }
 
 /// When what is done now and then is to be done next.
@@ -171,9 +193,10 @@ impl Hosting {
     async fn run(
         mut self,
         folder: &RunFolder,
-        listener: UnixListener,
+        listeners: Listeners,
         mut raw: mpsc::Receiver<Bytes>,
     ) -> Result<(), HostError> {
+        let Listeners { control: listener, sandbox } = listeners;
         let mut terms = heeded(SignalKind::terminate());
         let mut interrupts = heeded(SignalKind::interrupt());
         let mut children = heeded(SignalKind::child());
@@ -191,6 +214,9 @@ impl Hosting {
         );
         let tasks = TaskTracker::new();
         tasks.spawn(obeying);
+        if let Some(listener) = sandbox {
+            tasks.spawn(socket::serve_sandbox(listener, self.door.clone(), tasks.clone()));
+        }
         let mut times = Times::from_now();
         let mut ends = 0;
         let mut timer = pin!(tokio::time::sleep_until(times.look_at));

@@ -1,14 +1,16 @@
 //! The runner's side of the control socket: takes commands, hands on replies and text in flight.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
 
 use musher_core::{CommandId, RunId};
 use musher_runtime::SessionHandle;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::task::TaskTracker;
+use tracing::warn;
 
 use super::tools::OwnTools;
 use super::{commands, folder};
@@ -20,6 +22,8 @@ use musher_log::wire::{
 const WAITING: usize = 256;
 /// What the buffer for lines keeps after a long one.
 const KEPT: usize = 64 * 1024;
+/// How long is waited when no connection can be taken.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(33);
 /// Commands whose replies are remembered, so that a repeated one has no second effect.
 const REMEMBERED: usize = 4096;
 
@@ -143,6 +147,44 @@ async fn speak(
                 },
             }
         }
+    }
+}
+
+/// Serves connections from inside of the sandbox, on which nothing but the run's own tools can be had.
+pub(super) async fn serve_sandbox(listener: UnixListener, door: SocketContext, over: TaskTracker) {
+    let mut attempt = 0_u32;
+    let SocketContext { run, tools, .. } = door;
+    while let Some(accepted) = tools.until_closed(listener.accept()).await {
+        match accepted {
+            Ok((stream, _)) => {
+                over.spawn(serve_tools(stream, run, tools.clone()));
+            }
+            Err(error) => {
+                attempt += 1;
+                if attempt.is_power_of_two() {
+                    warn!(attempt, cause = %error, "no connection of the sandbox can be taken, trying again");
+                }
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
+            }
+        }
+    }
+}
+
+async fn serve_tools(stream: UnixStream, run: RunId, tools: OwnTools) {
+    if !folder::is_trusted(&stream) {
+        return;
+    }
+    let (read, mut write) = stream.into_split();
+    let mut read = BufReader::new(read);
+    // Nothing is done for it but this, so that it is told of nothing else.
+    let (protocol, pid) = (PROTOCOL, std::process::id());
+    let hello = FromRunner::Hello { protocol, run, pid, takes_back: false, changes: false };
+    let mut line = Vec::new();
+    if say(&mut write, &hello).await.is_ok()
+        && let Ok(true) = next_line(&mut read, &mut line).await
+        && let Ok(ToRunner::Tools { secret }) = serde_json::from_slice(&line)
+    {
+        bridged(&secret, &tools, read, write).await;
     }
 }
 

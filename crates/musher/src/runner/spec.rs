@@ -16,6 +16,7 @@ use musher_runtime::{
     AskPolicy, Containment, Environment, Host, PendingPrompt, ProjectTrust, ResumeFrom, RunLimits,
     SessionSpec, Snapshot, Sweep, SystemPrompt,
 };
+use musher_sandbox::Sandbox;
 use serde::{Deserialize, Serialize};
 
 use super::hints::HOW_TO_AGREE;
@@ -90,6 +91,9 @@ pub struct RunSpec {
     pub env: BTreeMap<String, SpecEnvValue>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<String>,
+    /// The sandbox of everything that is started for the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Sandbox>,
 }
 
 /// The files that the agent's program would execute.
@@ -265,6 +269,7 @@ impl RunSpec {
         spec.setup.clone_from(&self.setup);
         spec.linger = Duration::from_millis(self.bounds.linger_ms);
         spec.mark = Some(self.mark.clone());
+        spec.sandbox = self.sandbox.clone().map(Arc::new);
         spec.containment = Containment { host: Host::Dedicated, sweep: Sweep::Tree };
         Ok(spec)
     }

@@ -133,6 +133,11 @@ impl OwnTools {
         mcp::serve(self.door.server(), read, write, &self.closing).await;
     }
 
+    /// What comes of this, unless the run is over first.
+    pub(super) async fn until_closed<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        self.closing.run_until_cancelled(work).await
+    }
+
     /// The run is over: whoever is connected is let go, and nobody comes in any more.
     pub(super) fn close(&self) {
         self.closing.cancel();

@@ -9,6 +9,7 @@ use musher_core::{
     RunPlan, SessionId, SessionOpening, StoryId, ToolRules, Usd, Variables,
 };
 use musher_runtime::{AskPolicy, KeySource, SystemPrompt, control_group, find_program};
+use musher_sandbox::Sandbox;
 use serde::de::DeserializeOwned;
 
 use super::SupervisorContext;
@@ -66,6 +67,7 @@ impl SupervisorContext {
         to: &Assignment,
         setup: bool,
         files: FilesSpec,
+        sandbox: Option<Sandbox>,
         mark: String,
     ) -> Result<RunSpec, ErrorInfo> {
         let Assignment { run, nonce, plan, budget, slot, branch, pending, .. } = to;
@@ -151,6 +153,7 @@ impl SupervisorContext {
             args: rendered.args,
             env: agent.env.iter().map(|(name, value)| (name.clone(), variable(value))).collect(),
             setup: if setup { project.worktree.setup.clone() } else { Vec::new() },
+            sandbox,
         })
     }
 
@@ -246,7 +249,10 @@ impl SupervisorContext {
 }
 
 /// The agent that a plan names, as it is today.
-fn seat<'a>(project: &'a ProjectConfig, plan: &RunPlan) -> Result<&'a AgentConfig, ErrorInfo> {
+pub(super) fn seat<'a>(
+    project: &'a ProjectConfig,
+    plan: &RunPlan,
+) -> Result<&'a AgentConfig, ErrorInfo> {
     project.agent(plan.agent.as_str()).ok_or_else(|| {
         config_error(format!("agent {} is not in the project file any more", plan.agent))
     })
@@ -282,7 +288,7 @@ fn broken(error: &JournalError) -> ErrorInfo {
     ErrorInfo::new(ErrorClass::Internal, error.to_string())
 }
 
-fn config_error(message: String) -> ErrorInfo {
+pub(super) fn config_error(message: String) -> ErrorInfo {
     ErrorInfo::new(ErrorClass::Config, message)
 }
 

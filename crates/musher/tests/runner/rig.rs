@@ -55,6 +55,7 @@ impl Rig {
             args: vec![],
             env: Default::default(),
             setup: vec![],
+            sandbox: None,
         };
         Self { folder, spec }
     }

@@ -164,9 +164,10 @@ pub(crate) const SHIPPED: &[(&str, &[&str])] = &[
     ("musher-core", &[]),
     ("musher-client", &["musher-core"]),
     ("musher-os", &[]),
-    ("musher-git", &["musher-core", "musher-os"]),
+    ("musher-sandbox", &[]),
+    ("musher-git", &["musher-core", "musher-os", "musher-sandbox"]),
     ("musher-log", &["musher-core", "musher-os"]),
-    ("musher-runtime", &["musher-core", "musher-os"]),
+    ("musher-runtime", &["musher-core", "musher-os", "musher-sandbox"]),
     ("musher-web", &[]),
     (
         "musher",
@@ -177,6 +178,7 @@ pub(crate) const SHIPPED: &[(&str, &[&str])] = &[
             "musher-log",
             "musher-os",
             "musher-runtime",
+            "musher-sandbox",
             "musher-web",
         ],
     ),
@@ -185,6 +187,7 @@ pub(crate) const SHIPPED: &[(&str, &[&str])] = &[
 pub(crate) const OF_THE_TOP: &[&str] =
     &["axum", "clap", "hyper", "reqwest", "rmcp", "rusqlite", "rustls", "utoipa"];
 /// The crates that must not know it, not even by way of others.
-pub(crate) const LEAVES: &[&str] = &["musher-core", "musher-os", "musher-git", "musher-log"];
+pub(crate) const LEAVES: &[&str] =
+    &["musher-core", "musher-os", "musher-sandbox", "musher-git", "musher-log"];
 /// The types that the crate shows to others.
 pub(crate) const API: &str = "(public types)";

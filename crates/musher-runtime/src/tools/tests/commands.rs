@@ -43,6 +43,7 @@ impl Shop {
             hidden: vec!["MODEL_KEY".into()],
             mark: Some(mark.clone()),
             containment,
+            sandbox: None,
         });
         Self { folder, tools, mark }
     }

@@ -163,6 +163,7 @@ impl From<WorktreeError> for ProblemReply {
             | WorktreeError::NotHolding { .. }
             | WorktreeError::Unfinished { .. }
             | WorktreeError::Copy { .. }
+            | WorktreeError::NoSandboxes
             | WorktreeError::Io { .. } => Self::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "worktree_unreadable",

@@ -82,13 +82,14 @@ impl Here {
         }
         let setup = self.remade().remove(&slot) || to.condition < SlotCondition::SetUp;
         let files = self.ground.files(&to.plan, &to.branch).await?;
+        let sandbox = self.ground.sandbox(&to.plan, slot).await?;
         // Whoever looks for the run's processes looks for one mark, so a second try keeps the first one.
         let earlier = RunSpec::read(&folder).ok().map(|spec| spec.mark);
         let mark = earlier.unwrap_or_else(|| self.ground.mark(to.nonce.as_deref()));
         let (ground, to, span) = (self.ground.clone(), to.clone(), Span::current());
         let launched = tokio::task::spawn_blocking(move || {
             let _in_span = span.enter();
-            let spec = ground.assign(&to, setup, files, mark)?;
+            let spec = ground.assign(&to, setup, files, sandbox, mark)?;
             let text = serde_json::to_vec_pretty(&spec)
                 .map_err(|error| ErrorInfo::new(ErrorClass::Internal, error.to_string()))?;
             write_whole(&folder.join("spec.json"), &text).map_err(|error| unwritten(&error))?;

@@ -1,0 +1,133 @@
+//! The sandboxes of slots: what they are made of, and how work comes out of them.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use musher_sandbox::{Sandbox, SandboxLimits, SandboxNetwork};
+use tracing::warn;
+
+use super::{SlotId, WorktreeError, WorktreeSlots};
+use crate::enclosed::{Enclosed, OwnBranch};
+use crate::{Branch, Checkout, CheckoutHead, RecoveryName};
+
+/// How many folders may be set aside for one slot.
+const MAX_SET_ASIDE: u32 = 1000;
+
+/// Where the sandboxes of slots are kept, and what they are made with.
+#[derive(Debug, Clone)]
+pub struct SandboxPlaces {
+    /// In it is one folder for each slot.
+    pub folder: PathBuf,
+    /// Musher's own program, the helper inside.
+    pub helper: PathBuf,
+    /// The home of the user.
+    pub home: PathBuf,
+}
+
+impl WorktreeSlots {
+    /// The same slots, whose agents may be in sandboxes.
+    #[must_use]
+    pub fn with_sandboxes(self, places: SandboxPlaces) -> Self {
+        Self { sandboxes: Some(places), ..self }
+    }
+
+    /// Makes the sandbox of a slot ready, with the repository as it is now. The home of an earlier run stays.
+    pub async fn enclose(&self, slot: SlotId) -> Result<Sandbox, WorktreeError> {
+        let places = self.places()?;
+        let own = self.bring_over(slot).await?;
+        let checkout = self.checkout(slot)?;
+        let enclosed = self.enclosed(places, slot, &checkout);
+        enclosed.make(&own).await?;
+        let sandbox = sandbox(places, slot, &enclosed);
+        for folder in [&sandbox.home, &sandbox.tmp] {
+            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            made.map_err(WorktreeError::io(folder))?;
+        }
+        Ok(sandbox)
+    }
+
+    /// Brings the commits that were made in the sandbox of a slot into the repository, if it has one. Branches of the agent's own
+    /// are kept on recovery refs, and given back.
+    pub(super) async fn bring_over(&self, slot: SlotId) -> Result<Vec<OwnBranch>, WorktreeError> {
+        let Some(places) = &self.sandboxes else { return Ok(Vec::new()) };
+        let Ok(checkout) = self.checkout(slot) else { return Ok(Vec::new()) };
+        let enclosed = self.enclosed(places, slot, &checkout);
+        if !enclosed.exists() {
+            return Ok(Vec::new());
+        }
+        let CheckoutHead::On { branch, .. } = self.git.head(&checkout).await? else {
+            return Ok(Vec::new());
+        };
+        let own = enclosed.bring(&sandbox(places, slot, &enclosed), &branch).await?;
+        for OwnBranch { branch: made, tip } in &own {
+            self.keep_commit(&recovery_name(&branch, made), tip, None).await?;
+        }
+        Ok(own)
+    }
+
+    /// The same before a slot is used for something else: what cannot be brought over is set aside, and its sandbox begins anew.
+    pub(super) async fn close_sandbox(&self, slot: SlotId) -> Result<(), WorktreeError> {
+        let Some(places) = &self.sandboxes else { return Ok(()) };
+        let folder = slot_folder(places, slot);
+        if folder.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        if let Err(error) = self.bring_over(slot).await {
+            let aside = (1..MAX_SET_ASIDE)
+                .map(|number| places.folder.join(format!("lost-{slot}-{number}")))
+                .find(|aside| aside.symlink_metadata().is_err())
+                .unwrap_or_else(|| folder.with_extension("lost"));
+            warn!(slot = slot.0, cause = %error, kept = %aside.display(), "commits of a sandbox cannot be brought over");
+            return fs::rename(&folder, aside).map_err(WorktreeError::io(&folder));
+        }
+        let gone = folder.clone();
+        let removed = tokio::task::spawn_blocking(move || fs::remove_dir_all(&gone)).await;
+        match removed.map_err(io::Error::other).and_then(|removed| removed) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(WorktreeError::io(&folder)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn places(&self) -> Result<&SandboxPlaces, WorktreeError> {
+        self.sandboxes.as_ref().ok_or(WorktreeError::NoSandboxes)
+    }
+
+    fn enclosed<'a>(
+        &'a self,
+        places: &SandboxPlaces,
+        slot: SlotId,
+        checkout: &'a Checkout,
+    ) -> Enclosed<'a> {
+        let folder = slot_folder(places, slot);
+        let (seen, folder) = (folder.join("seen"), folder.join("git"));
+        Enclosed { git: &self.git, checkout, folder, seen }
+    }
+}
+
+fn slot_folder(places: &SandboxPlaces, slot: SlotId) -> PathBuf {
+    places.folder.join(slot.to_string())
+}
+
+fn sandbox(places: &SandboxPlaces, slot: SlotId, enclosed: &Enclosed<'_>) -> Sandbox {
+    let folder: &Path = &slot_folder(places, slot);
+    Sandbox {
+        helper: places.helper.clone(),
+        home: folder.join("home"),
+        home_at: places.home.clone(),
+        tmp: folder.join("tmp"),
+        mounts: enclosed.mounts(),
+        nested: false,
+        network: SandboxNetwork::Host,
+        limits: SandboxLimits::default(),
+    }
+}
+
+/// Under which name a branch of an agent's own is kept.
+fn recovery_name(story: &Branch, made: &Branch) -> RecoveryName {
+    let both = RecoveryName::new(format!("{}-own-{}", story.as_str(), made.as_str()));
+    both.unwrap_or_else(|_| RecoveryName::of(made))
+}

@@ -1,0 +1,30 @@
+//! Confines a program: what it sees of the machine, and what it may ask of the kernel.
+//!
+//! bubblewrap makes namespaces in which only chosen places of the machine are there. Inside, a helper takes away what
+//! namespaces leave open (system calls, signals, abstract sockets, descriptors) and becomes the program. A sandbox that cannot be
+//! had is an error and never a weaker one.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("musher-sandbox runs on Linux; on Windows use WSL2");
+
+mod arguments;
+mod filter;
+mod inside;
+mod mount;
+mod probe;
+mod program;
+mod sandbox;
+mod system;
+
+pub use inside::{InsideOptions, become_program};
+pub use mount::{Mount, MountAccess};
+pub use probe::{SandboxProbe, SandboxUnavailable, in_memory, probe};
+pub use program::{program_mounts, toolchain_mounts};
+pub use sandbox::{
+    CommandMounts, ConfinedCommand, SANDBOX_GID, SANDBOX_UID, Sandbox, SandboxLimits,
+    SandboxNetwork,
+};
+pub use system::certificate_mounts;
+
+/// The verb of the helper, as the sandbox calls it.
+pub const INSIDE_VERB: &str = "inside";

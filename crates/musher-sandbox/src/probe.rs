@@ -1,0 +1,134 @@
+//! Whether this machine can make a sandbox, found out by making one.
+
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use crate::sandbox::{CommandMounts, Sandbox, SandboxLimits, SandboxNetwork};
+
+/// Where bubblewrap is looked for. `PATH` is not asked: whoever can change it could put another program there.
+const PLACES: &[&str] = &["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"];
+/// The bit that lets a program run with the rights of its owner.
+const SETUID: u32 = 0o4000;
+
+/// Why there is no sandbox.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxUnavailable {
+    #[error("bubblewrap (bwrap) is not installed")]
+    Missing,
+    #[error("{} is a setuid program, which is not used", .0.display())]
+    Setuid(PathBuf),
+    #[error("bubblewrap cannot make a sandbox on this machine: {0}")]
+    Refused(String),
+    #[error("the sandbox cannot be tried out: {0}")]
+    Untried(#[from] std::io::Error),
+}
+
+impl SandboxUnavailable {
+    /// What a person can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Missing => "install the package `bubblewrap`, or set profile = \"off\"",
+            Self::Setuid(_) => {
+                "install a bubblewrap without the setuid bit, or set profile = \"off\""
+            }
+            Self::Refused(_) => {
+                "allow user namespaces (docs/security.md says how), or set profile = \"off\""
+            }
+            Self::Untried(_) => "see that the folder for temporary files can be written",
+        }
+    }
+}
+
+/// What this machine has for sandboxes.
+#[derive(Debug)]
+pub struct SandboxProbe {
+    pub bubblewrap: Result<PathBuf, SandboxUnavailable>,
+    /// The version of Landlock, without which signals and abstract sockets are not confined.
+    pub landlock: Option<u32>,
+    pub superuser: bool,
+}
+
+/// bubblewrap, if it is there and fit to be used.
+pub(crate) fn bubblewrap() -> Result<PathBuf, SandboxUnavailable> {
+    for path in PLACES.iter().map(Path::new) {
+        let Ok(about) = path.metadata() else { continue };
+        if about.mode() & SETUID != 0 {
+            return Err(SandboxUnavailable::Setuid(path.to_owned()));
+        }
+        return Ok(path.to_owned());
+    }
+    Err(SandboxUnavailable::Missing)
+}
+
+/// Makes a sandbox around a program that does nothing, as it would be made around an agent. `scratch` is a private folder.
+pub fn probe(helper: &Path, scratch: &Path) -> SandboxProbe {
+    let landlock = landlock_version();
+    SandboxProbe {
+        bubblewrap: try_out(helper, scratch),
+        landlock,
+        superuser: crate::sandbox::is_superuser(),
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a program that does nothing, in a sandbox that dies with us"
+)]
+fn try_out(helper: &Path, scratch: &Path) -> Result<PathBuf, SandboxUnavailable> {
+    let bubblewrap = bubblewrap()?;
+    let (home, tmp) = (scratch.join("home"), scratch.join("tmp"));
+    for folder in [&home, &tmp] {
+        std::fs::create_dir_all(folder)?;
+    }
+    let sandbox = Sandbox {
+        helper: helper.to_owned(),
+        home_at: home.clone(),
+        home,
+        tmp,
+        mounts: Vec::new(),
+        nested: false,
+        network: SandboxNetwork::None,
+        limits: SandboxLimits::default(),
+    };
+    let more = CommandMounts::default();
+    let command = sandbox.command(Path::new("/usr/bin/true"), &[], Path::new("/"), &more)?;
+    let stdin = 0;
+    let tried = std::process::Command::new(&command.program)
+        .args(command.args(stdin))
+        .env_clear()
+        .stdin(Stdio::from(in_memory(&command.options)?))
+        .stdout(Stdio::null())
+        .output()?;
+    match tried.status.success() {
+        true => Ok(bubblewrap),
+        false => {
+            let said = String::from_utf8_lossy(&tried.stderr).trim().to_owned();
+            let said = if said.is_empty() { tried.status.to_string() } else { said };
+            Err(SandboxUnavailable::Refused(said))
+        }
+    }
+}
+
+/// A file in memory with these bytes, to be read from its beginning.
+pub fn in_memory(bytes: &[u8]) -> std::io::Result<OwnedFd> {
+    let file = rustix::fs::memfd_create("arguments", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let mut file = std::fs::File::from(file);
+    file.write_all(bytes)?;
+    std::io::Seek::rewind(&mut file)?;
+    Ok(file.into())
+}
+
+fn landlock_version() -> Option<u32> {
+    use landlock::{Access, AccessFs, Ruleset, RulesetAttr, Scope};
+    let has = |scope| Ruleset::default().scope(scope).and_then(|ruleset| ruleset.create()).is_ok();
+    let files = Ruleset::default().handle_access(AccessFs::from_all(landlock::ABI::V1));
+    let files = files.and_then(|ruleset| ruleset.create()).is_ok();
+    match (files, has(Scope::Signal)) {
+        (false, _) => None,
+        (true, false) => Some(1),
+        (true, true) => Some(6),
+    }
+}

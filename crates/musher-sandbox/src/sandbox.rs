@@ -1,0 +1,177 @@
+//! What a sandbox holds, and the command that starts a program in it.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::INSIDE_VERB;
+use crate::arguments::Arguments;
+use crate::mount::{Mount, MountAccess};
+use crate::probe::{self, SandboxUnavailable};
+use crate::system;
+
+/// Who a program is inside when the superuser starts it: as the superuser it would be refused by agents that take no risk, and no
+/// namespace of its own could be made in it.
+pub const SANDBOX_UID: u32 = 1000;
+pub const SANDBOX_GID: u32 = 1000;
+
+/// Where the sandbox of a run gets everything from. It is written into the spec of a run, so its form is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sandbox {
+    /// Musher's own program, which is the helper inside.
+    pub helper: PathBuf,
+    /// The private folder that is shown as the home of the user.
+    pub home: PathBuf,
+    /// Where that home is inside: at the path of the user's own, because sessions hold whole paths.
+    pub home_at: PathBuf,
+    /// The private folder that is shown as `/tmp`. A file system in memory would count as memory of the run.
+    pub tmp: PathBuf,
+    /// What else is there, in the order in which it is mounted.
+    pub mounts: Vec<Mount>,
+    /// The program may make namespaces of its own, for sandboxes and browsers inside.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nested: bool,
+    #[serde(default)]
+    pub network: SandboxNetwork,
+    #[serde(default)]
+    pub limits: SandboxLimits,
+}
+
+/// What a program can reach over the network.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxNetwork {
+    /// All that the machine can.
+    #[default]
+    Host,
+    /// Nothing but its own processes.
+    None,
+}
+
+/// How much of the machine a sandbox may take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxLimits {
+    /// Processes and threads at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u64>,
+}
+
+/// A command that starts a program in its sandbox.
+#[derive(Debug)]
+pub struct ConfinedCommand {
+    pub program: PathBuf,
+    /// What bubblewrap is told, to be read by it from a descriptor.
+    pub options: Vec<u8>,
+    /// What is started inside.
+    inside: Vec<OsString>,
+}
+
+impl ConfinedCommand {
+    /// The arguments of the process, if it can read its options from this descriptor.
+    pub fn args(&self, options_fd: i32) -> Vec<OsString> {
+        let options = ["--args".into(), options_fd.to_string().into(), "--".into()];
+        options.into_iter().chain(self.inside.iter().cloned()).collect()
+    }
+
+    /// The same with the options among the arguments, where whoever is inside may see them.
+    pub fn plain_args(&self) -> Vec<OsString> {
+        let options = self.options.split(|byte| *byte == 0).filter(|option| !option.is_empty());
+        let options = options.map(|option| OsStr::from_bytes(option).to_owned());
+        options.chain(["--".into()]).chain(self.inside.iter().cloned()).collect()
+    }
+}
+
+/// What of the machine a command needs beside the mounts of its sandbox.
+#[derive(Debug, Clone, Default)]
+pub struct CommandMounts {
+    /// Its program and its tools. What the sandbox itself mounts goes before them.
+    pub tools: Vec<Mount>,
+    /// Files that it is handed.
+    pub files: Vec<Mount>,
+}
+
+impl Sandbox {
+    /// The command that starts this program inside.
+    pub fn command(
+        &self,
+        program: &Path,
+        args: &[OsString],
+        cwd: &Path,
+        more: &CommandMounts,
+    ) -> Result<ConfinedCommand, SandboxUnavailable> {
+        let bubblewrap = probe::bubblewrap()?;
+        let mut arguments = Arguments::default();
+        self.namespaces(&mut arguments);
+        system::show(&mut arguments);
+        self.places(&mut arguments, more);
+        arguments.all(["--remount-ro", "/"]);
+        arguments.all([OsStr::new("--chdir"), cwd.as_os_str()]);
+        let mut inside: Vec<OsString> = vec![self.helper.clone().into(), INSIDE_VERB.into()];
+        if self.nested {
+            inside.push("--nested".into());
+        }
+        if let Some(processes) = self.limits.processes {
+            inside.push(format!("--processes={processes}").into());
+        }
+        inside.extend(["--".into(), program.into()]);
+        inside.extend(args.iter().cloned());
+        Ok(ConfinedCommand { program: bubblewrap, options: arguments.into_bytes(), inside })
+    }
+
+    fn namespaces(&self, arguments: &mut Arguments) {
+        arguments.all([
+            "--unshare-user",
+            "--unshare-pid",
+            "--unshare-ipc",
+            "--unshare-uts",
+            "--unshare-cgroup-try",
+            "--cap-drop",
+            "ALL",
+            "--die-with-parent",
+            "--new-session",
+        ]);
+        if !self.nested {
+            arguments.push("--disable-userns");
+        }
+        match self.network {
+            SandboxNetwork::Host => {}
+            SandboxNetwork::None => arguments.push("--unshare-net"),
+        }
+        if is_superuser() {
+            arguments.all(["--uid".to_owned(), SANDBOX_UID.to_string()]);
+            arguments.all(["--gid".to_owned(), SANDBOX_GID.to_string()]);
+        }
+    }
+
+    fn places(&self, arguments: &mut Arguments, more: &CommandMounts) {
+        arguments.all(["--proc", "/proc", "--dev", "/dev"]);
+        if is_superuser() {
+            // bubblewrap leaves it writable when nothing but the user inside keeps it from being written.
+            arguments.read_only(Path::new("/proc/sys"), Path::new("/proc/sys"));
+        }
+        arguments.writable(&self.tmp, Path::new("/tmp"));
+        arguments.all(["--tmpfs", "/run", "--tmpfs", "/var", "--dir", "/var/tmp"]);
+        arguments.writable(&self.home, &self.home_at);
+        arguments.read_only(&self.helper, &self.helper);
+        for mount in more.tools.iter().chain(&self.mounts).chain(&more.files) {
+            if mount.optional && !mount.source.exists() {
+                continue;
+            }
+            match mount.access {
+                MountAccess::Read => arguments.read_only(&mount.source, &mount.target),
+                MountAccess::Write => arguments.writable(&mount.source, &mount.target),
+            }
+        }
+    }
+
+    /// Whether a path of the machine is there inside.
+    pub fn shows(&self, path: &Path) -> bool {
+        system::is_shown(path) || self.mounts.iter().any(|mount| mount.shows(path))
+    }
+}
+
+pub(crate) fn is_superuser() -> bool {
+    rustix::process::geteuid().is_root()
+}

@@ -1,0 +1,143 @@
+//! What a project file says of the sandbox of its agents.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::keys;
+use super::reader::{At, TableFields, ValueReader, Wrong, shown};
+use super::value;
+
+/// How far an agent is confined.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SandboxProfile {
+    /// It has the rights of its user.
+    #[default]
+    Off,
+    /// It sees its worktree, a home of its own and the programs of the machine.
+    Workspace,
+}
+
+impl SandboxProfile {
+    const NAMES: &[(&str, Self)] = &[("off", Self::Off), ("workspace", Self::Workspace)];
+
+    /// As it is written in a project file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Workspace => "workspace",
+        }
+    }
+}
+
+/// The sandbox of an agent, with every default filled in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SandboxConfig {
+    pub profile: SandboxProfile,
+    /// More places of the machine that may be read.
+    pub read: Vec<PathBuf>,
+    /// More places of the machine that may be written.
+    pub write: Vec<PathBuf>,
+    /// Caches of package managers that the sandboxes of this project share.
+    pub caches: Vec<SandboxCache>,
+    /// Sandboxes and browsers may make namespaces of their own.
+    pub nested: bool,
+    /// Processes and threads at the same time.
+    pub processes: Option<u32>,
+}
+
+/// A cache of a package manager: what it is called here, and where it is below a home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SandboxCache {
+    pub name: &'static str,
+    pub folders: &'static [&'static str],
+}
+
+const CACHES: &[SandboxCache] = &[
+    SandboxCache { name: "cargo", folders: &[".cargo/registry", ".cargo/git"] },
+    SandboxCache { name: "go", folders: &["go/pkg/mod"] },
+    SandboxCache { name: "gradle", folders: &[".gradle/caches"] },
+    SandboxCache { name: "maven", folders: &[".m2/repository"] },
+    SandboxCache { name: "npm", folders: &[".npm"] },
+    SandboxCache { name: "pip", folders: &[".cache/pip"] },
+    SandboxCache { name: "pnpm", folders: &[".local/share/pnpm/store"] },
+    SandboxCache { name: "uv", folders: &[".cache/uv"] },
+    SandboxCache { name: "yarn", folders: &[".cache/yarn"] },
+];
+
+/// One `[sandbox]`, of a project or of an agent.
+#[derive(Debug, Default)]
+pub(super) struct RawSandbox {
+    profile: Option<At<String>>,
+    read: Vec<At<String>>,
+    write: Vec<At<String>>,
+    caches: Vec<At<String>>,
+    nested: Option<bool>,
+    processes: Option<u32>,
+}
+
+pub(super) fn read(
+    reader: &mut ValueReader<'_>,
+    fields: &TableFields<'_, '_>,
+) -> Option<RawSandbox> {
+    let fields = reader.table(fields, "sandbox", keys::SANDBOX)?;
+    Some(RawSandbox {
+        profile: reader.text(&fields, "profile"),
+        read: reader.texts(&fields, "read"),
+        write: reader.texts(&fields, "write"),
+        caches: reader.texts(&fields, "caches"),
+        nested: reader.flag(&fields, "nested"),
+        processes: reader.count(&fields, "processes"),
+    })
+}
+
+/// The sandbox that is meant: what an agent says goes before what the project says, and its lists are added to those.
+pub(super) fn resolve(
+    raw: Option<&RawSandbox>,
+    project: &SandboxConfig,
+    reader: &mut ValueReader<'_>,
+) -> SandboxConfig {
+    let Some(raw) = raw else { return project.clone() };
+    let mut all = |given: &[At<String>]| -> Vec<PathBuf> {
+        given.iter().filter_map(|given| reader.parse(given, place)).collect()
+    };
+    let (read, write) = (all(&raw.read), all(&raw.write));
+    let profile = raw.profile.as_ref();
+    let profile = profile
+        .and_then(|name| reader.parse(name, |text| value::choice(text, SandboxProfile::NAMES)));
+    let caches = raw.caches.iter().filter_map(|name| reader.parse(name, cache));
+    let caches: Vec<SandboxCache> = caches.collect();
+    SandboxConfig {
+        profile: profile.unwrap_or(project.profile),
+        read: [project.read.clone(), read].concat(),
+        write: [project.write.clone(), write].concat(),
+        caches: [project.caches.clone(), caches].concat(),
+        nested: raw.nested.unwrap_or(project.nested),
+        processes: raw.processes.or(project.processes),
+    }
+}
+
+fn cache(text: &str) -> Result<SandboxCache, Wrong> {
+    let choices: Vec<(&str, SandboxCache)> =
+        CACHES.iter().map(|cache| (cache.name, *cache)).collect();
+    value::choice(text, &choices)
+}
+
+/// A place of the machine: a whole path, or one below the home of the user.
+fn place(text: &str) -> Result<PathBuf, Wrong> {
+    let path = Path::new(text);
+    let below_home = text.strip_prefix("~/").is_some_and(|rest| !rest.trim().is_empty());
+    if text.chars().any(char::is_control) {
+        return Err(Wrong::new("a path may not hold control characters"));
+    }
+    if !path.is_absolute() && !below_home {
+        return Err(Wrong::new(format!("`{}` is no place of the machine", shown(text)))
+            .with_fix("write a whole path, or one that begins with `~/`"));
+    }
+    if path.components().any(|part| part == Component::ParentDir) {
+        return Err(Wrong::new("a path may not climb with `..`").with_fix("write where it leads"));
+    }
+    if path.components().count() < 2 {
+        return Err(Wrong::new("all of the machine would be no sandbox")
+            .with_fix("name what is needed, or set profile = \"off\""));
+    }
+    Ok(path.to_owned())
+}

@@ -1,0 +1,92 @@
+//! The sandbox of a run: what the project file says of it, as places of this machine.
+
+use std::path::{Path, PathBuf};
+
+use musher_core::{ErrorClass, ErrorInfo, RunPlan, SlotId};
+use musher_git::worktree::{Lane, WorktreeError, WorktreeSlots};
+use musher_sandbox::{Mount, Sandbox, SandboxLimits};
+
+use super::SupervisorContext;
+use super::assign::{config_error, seat};
+use crate::config::{SandboxConfig, SandboxProfile};
+
+impl SupervisorContext {
+    /// The sandbox of a run in this slot; none if its agent has the rights of its user.
+    pub(super) async fn sandbox(
+        &self,
+        plan: &RunPlan,
+        slot: SlotId,
+    ) -> Result<Option<Sandbox>, ErrorInfo> {
+        let project = self.settings.project();
+        let config = seat(&project, plan)?.sandbox.clone();
+        match config.profile {
+            SandboxProfile::Off => return Ok(None),
+            SandboxProfile::Workspace => {}
+        }
+        let state = self.home.path().to_owned();
+        let enclose = async move |slots: WorktreeSlots| slots.enclose(slot).await;
+        let enclosed = self.slots.apart(Lane::Slot(slot), "the sandbox", enclose).await;
+        let mut sandbox = enclosed.map_err(|error: WorktreeError| unmade(&error.to_string()))?;
+        let home = sandbox.home_at.clone();
+        self.check_places(&config, &home)?;
+        sandbox.mounts.extend(caches(&config, &state, &home).map_err(|error| unmade(&error))?);
+        let places = |list: &[PathBuf]| -> Vec<PathBuf> {
+            list.iter().map(|path| whole(path, &home)).collect()
+        };
+        sandbox.mounts.extend(places(&config.read).into_iter().map(Mount::read));
+        sandbox.mounts.extend(places(&config.write).into_iter().map(Mount::write));
+        sandbox.nested = config.nested;
+        sandbox.limits = SandboxLimits { processes: config.processes.map(u64::from) };
+        Ok(Some(sandbox))
+    }
+
+    /// Refuses places that would open the sandbox: whoever can write them, or read some of them, needs no way out.
+    fn check_places(&self, config: &SandboxConfig, home: &Path) -> Result<(), ErrorInfo> {
+        let kept = [self.home.path(), self.git.root(), home];
+        for path in config.read.iter().chain(&config.write).map(|path| whole(path, home)) {
+            let real = path.canonicalize().map_err(|error| {
+                let message = format!("the sandbox cannot be given {}: {error}", path.display());
+                config_error(message).with_hint("correct `read` or `write` of [sandbox]")
+            })?;
+            if let Some(kept) = kept.iter().find(|kept| kept.starts_with(&real)) {
+                let message = format!(
+                    "the sandbox cannot be given {}, which holds {}",
+                    path.display(),
+                    kept.display()
+                );
+                let hint = "name what the agent needs of it in `read` or `write` of [sandbox]";
+                return Err(config_error(message).with_hint(hint));
+            }
+            if real.starts_with(self.home.path()) {
+                let message =
+                    format!("the sandbox cannot be given {}: it is Musher's own", path.display());
+                return Err(config_error(message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A place as it was written, with the home of the user in it.
+fn whole(path: &Path, home: &Path) -> PathBuf {
+    path.strip_prefix("~").map_or_else(|_| path.to_owned(), |below| home.join(below))
+}
+
+/// The caches that all sandboxes of a project share. They are not the person's own: what an agent puts there is not built into
+/// what the person builds.
+fn caches(config: &SandboxConfig, state: &Path, home: &Path) -> Result<Vec<Mount>, String> {
+    let mut mounts = Vec::new();
+    for cache in &config.caches {
+        for folder in cache.folders {
+            let own = state.join("cache").join(cache.name).join(folder.replace('/', "-"));
+            std::fs::create_dir_all(&own)
+                .map_err(|error| format!("the cache {} cannot be made: {error}", own.display()))?;
+            mounts.push(Mount::write(own).at(home.join(folder)));
+        }
+    }
+    Ok(mounts)
+}
+
+fn unmade(why: &str) -> ErrorInfo {
+    ErrorInfo::new(ErrorClass::Config, format!("the sandbox cannot be made: {why}"))
+}
