@@ -11,7 +11,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use musher_os::untrusted;
+use musher_os::untrusted::{self, Kind};
 use musher_sandbox::{Mount, Sandbox, SandboxNetwork};
 
 use super::config::{Setting, SettingsTrust};
@@ -104,14 +104,21 @@ impl Enclosed<'_> {
     /// What the sandbox mounts so that git finds this folder in the place of the repository's own.
     pub(crate) fn mounts(&self) -> Vec<Mount> {
         let common = &self.git.inner.common;
-        let pointer = self.checkout.root().join(".git");
-        vec![
-            Mount::write(self.checkout.root()),
+        let root = self.checkout.root();
+        let mut mounts = vec![
+            Mount::write(root),
             // Git on this side follows it.
-            Mount::read(pointer),
+            Mount::read(root.join(".git")),
             Mount::write(&self.folder).at(common),
             Mount::read(common.join("objects")).at(common.join(SHARED)),
-        ]
+        ];
+        // A folder of which the person's editor runs things when it opens the worktree. Where there is none, nothing can stand in
+        // for it.
+        let editor = root.join(".vscode");
+        if matches!(untrusted::kind(&editor), Ok(Some(Kind::Folder))) {
+            mounts.push(Mount::read(editor));
+        }
+        mounts
     }
 
     /// The worktree's own entry, below the git folder.
@@ -238,7 +245,9 @@ impl Git {
     }
 }
 
-/// The sandbox in which git reads a folder that an agent could write: without a network, and with nothing but that.
-pub(crate) fn reading(sandbox: &Sandbox) -> Sandbox {
-    Sandbox { network: SandboxNetwork::None, ..sandbox.clone() }
+/// The sandbox in which git reads a folder that an agent could write: without a network, and with a home that is empty. In that of the
+/// agent, which may live, somebody could put links in the way of mounts.
+pub(crate) fn reading(sandbox: &Sandbox, scratch: &Path) -> Sandbox {
+    let (home, tmp) = (scratch.join("home"), scratch.join("tmp"));
+    Sandbox { home, tmp, network: SandboxNetwork::None, ..sandbox.clone() }
 }

@@ -20,6 +20,8 @@ pub enum SandboxUnavailable {
     Missing,
     #[error("{} is a setuid program, which is not used", .0.display())]
     Setuid(PathBuf),
+    #[error("a link is in the way of a mount: {}", .0.display())]
+    Link(PathBuf),
     #[error("bubblewrap cannot make a sandbox on this machine: {0}")]
     Refused(String),
     #[error("the sandbox cannot be tried out: {0}")]
@@ -34,6 +36,7 @@ impl SandboxUnavailable {
             Self::Setuid(_) => {
                 "install a bubblewrap without the setuid bit, or set profile = \"off\""
             }
+            Self::Link(_) => "remove it: a program in the sandbox has put it there",
             Self::Refused(_) => {
                 "allow user namespaces (docs/security.md says how), or set profile = \"off\""
             }

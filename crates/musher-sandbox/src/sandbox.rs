@@ -102,6 +102,7 @@ impl Sandbox {
         more: &CommandMounts,
     ) -> Result<ConfinedCommand, SandboxUnavailable> {
         let bubblewrap = probe::bubblewrap()?;
+        self.refuse_links(more)?;
         let mut arguments = Arguments::default();
         self.namespaces(&mut arguments);
         system::show(&mut arguments);
@@ -118,6 +119,25 @@ impl Sandbox {
         inside.extend(["--".into(), program.into()]);
         inside.extend(args.iter().cloned());
         Ok(ConfinedCommand { program: bubblewrap, options: arguments.into_bytes(), inside })
+    }
+
+    /// Refuses a link on the way to a mount: the program of an earlier start can write the folders that are shown as home and as
+    /// `/tmp`, and bubblewrap follows a link before the sandbox is closed.
+    fn refuse_links(&self, more: &CommandMounts) -> Result<(), SandboxUnavailable> {
+        let own = [(self.home_at.as_path(), &self.home), (Path::new("/tmp"), &self.tmp)];
+        for mount in more.tools.iter().chain(&self.mounts).chain(&more.files) {
+            for (at, folder) in &own {
+                let Ok(below) = mount.target.strip_prefix(at) else { continue };
+                let mut path = folder.to_path_buf();
+                for part in below.components() {
+                    path.push(part);
+                    if path.is_symlink() {
+                        return Err(SandboxUnavailable::Link(path));
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn namespaces(&self, arguments: &mut Arguments) {

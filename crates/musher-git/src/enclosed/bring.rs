@@ -2,14 +2,16 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::time::Duration;
 
+use musher_os::untrusted::{self, Kind, Unfit};
 use musher_sandbox::{CommandMounts, Sandbox};
 
 use super::{Enclosed, OwnBranch, reading};
 use crate::call::{Call, WRITE_CALL_TIMEOUT};
 use crate::config::SettingsTrust;
 use crate::error::GitError;
-use crate::shadow::{Index, Shadow};
+use crate::shadow::{Index, SHADOW_PREFIX, Shadow};
 use crate::snapshot::replace_index;
 use crate::{Branch, Commit, Expected};
 
@@ -17,6 +19,8 @@ use crate::{Branch, Commit, Expected};
 const MAX_PACK_BYTES: u64 = 256 << 20;
 /// As much is read of a list of branches.
 const MAX_LIST_BYTES: usize = 4 << 20;
+/// How long git may take to list them.
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 /// So many branches of an agent's own are looked at.
 const MAX_OWN_BRANCHES: usize = 1000;
 
@@ -28,7 +32,16 @@ impl Enclosed<'_> {
         sandbox: &Sandbox,
         branch: &Branch,
     ) -> Result<Vec<OwnBranch>, GitError> {
-        let inside = reading(sandbox);
+        self.refuse_odd(branch)?;
+        let scratch = &self.git.inner.scratch;
+        let scratch = tempfile::Builder::new()
+            .prefix(SHADOW_PREFIX)
+            .tempdir_in(scratch)
+            .map_err(GitError::io(scratch))?;
+        let inside = reading(sandbox, scratch.path());
+        for folder in [&inside.home, &inside.tmp] {
+            std::fs::create_dir(folder).map_err(GitError::io(folder))?;
+        }
         let ends = self.ends(&inside).await?;
         let seen = self.seen();
         let there = ends.iter().find(|end| end.branch == *branch).map(|end| end.tip.clone());
@@ -62,6 +75,18 @@ impl Enclosed<'_> {
         Ok(own)
     }
 
+    /// Refuses what would hold up git at once. Whatever else does is ended after a while.
+    fn refuse_odd(&self, branch: &Branch) -> Result<(), GitError> {
+        for name in ["HEAD", "config", "packed-refs", &branch.full()] {
+            let path = self.folder.join(name);
+            match untrusted::kind(&path)? {
+                None | Some(Kind::File | Kind::Folder) => {}
+                Some(kind) => return Err(Unfit::Odd { path, kind }.into()),
+            }
+        }
+        Ok(())
+    }
+
     /// A call of git inside.
     fn inside(&self, sandbox: &Sandbox, args: &[&str]) -> Result<Call, GitError> {
         let inner = &self.git.inner;
@@ -79,7 +104,8 @@ impl Enclosed<'_> {
         let list = ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"];
         let known = self.git.plain(&self.git.main()).args(list).run().await?.stdout;
         let known: HashSet<&[u8]> = known.split(|byte| *byte == b'\n').collect();
-        let list = self.inside(inside, &list)?.cut_at(MAX_LIST_BYTES).run().await?.stdout;
+        let list = self.inside(inside, &list)?.cut_at(MAX_LIST_BYTES).limit(LIST_TIMEOUT);
+        let list = list.run().await?.stdout;
         let list = list.split(|byte| *byte == b'\n').filter(|line| !known.contains(line));
         let list = list.take(MAX_OWN_BRANCHES).map(String::from_utf8_lossy);
         let list: Vec<_> = list.collect();
