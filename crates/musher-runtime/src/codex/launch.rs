@@ -57,6 +57,16 @@ pub(super) struct CodexMode {
 
 const WORKSPACE: (&str, &str) = ("workspace-write", "workspaceWrite");
 const READ_ONLY: (&str, &str) = ("read-only", "readOnly");
+const FULL_ACCESS: (&str, &str) = ("danger-full-access", "dangerFullAccess");
+
+/// What becomes of its own sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OwnSandbox {
+    /// It is in force; the folder for temporary files may be one of its own.
+    On { own_scratch: bool },
+    /// It is in one of ours, in which its own could not be made.
+    Off,
+}
 
 /// The modes, the usual one first.
 pub(super) const MODES: [CodexMode; 5] = [
@@ -64,23 +74,24 @@ pub(super) const MODES: [CodexMode; 5] = [
     CodexMode { name: "on-request", policy: "on-request", sandbox: WORKSPACE },
     CodexMode { name: "never", policy: "never", sandbox: WORKSPACE },
     CodexMode { name: "read-only", policy: "on-request", sandbox: READ_ONLY },
-    CodexMode {
-        name: "full-access",
-        policy: "never",
-        sandbox: ("danger-full-access", "dangerFullAccess"),
-    },
+    CodexMode { name: "full-access", policy: "never", sandbox: FULL_ACCESS },
 ];
 /// The mode in which it plans and asks questions, and changes nothing.
 pub(super) const PLAN: &str = "plan";
 
 impl CodexMode {
     /// What its sandbox lets it do, as a turn is told. With a folder of its own for temporary files it does not need the shared one.
-    pub(super) fn sandbox_policy(&self, own_scratch: bool) -> Json {
-        let mut policy = json!({ "type": self.sandbox.1 });
-        if self.sandbox == WORKSPACE {
-            policy["excludeSlashTmp"] = own_scratch.into();
+    pub(super) fn sandbox_policy(&self, own: OwnSandbox) -> Json {
+        match own {
+            OwnSandbox::On { own_scratch } if self.sandbox == WORKSPACE => {
+                json!({ "type": self.sandbox.1, "excludeSlashTmp": own_scratch })
+            }
+            // To look and change nothing is more than the sandbox around it holds.
+            OwnSandbox::Off if self.sandbox != READ_ONLY => {
+                json!({ "type": "externalSandbox", "networkAccess": "enabled" })
+            }
+            OwnSandbox::On { .. } | OwnSandbox::Off => json!({ "type": self.sandbox.1 }),
         }
-        policy
     }
 }
 
@@ -174,6 +185,14 @@ fn check_mode(spec: &SessionSpec) -> Result<(), ErrorInfo> {
             let hint = format!("use one of {}, {PLAN}", MODES.map(|mode| mode.name).join(", "));
             Err(ErrorInfo::new(ErrorClass::Config, message).with_hint(hint))
         }
+        Some(name)
+            if mode(name).is_some_and(|mode| mode.sandbox == READ_ONLY)
+                && spec.sandbox.as_ref().is_some_and(|sandbox| !sandbox.nested) =>
+        {
+            let message = "the permission mode `read-only` needs codex's own sandbox, which cannot be made inside of another";
+            let hint = "set nested = true in its sandbox, or use another mode";
+            Err(ErrorInfo::new(ErrorClass::Config, message).with_hint(hint))
+        }
         Some(_) | None => Ok(()),
     }
 }
@@ -187,6 +206,7 @@ fn opening(attempt: &Attempt, home: &CodexHome) -> Opening {
         "cwd": spec.cwd,
         "approvalPolicy": mode.policy,
         "sandbox": match attempt.settings {
+            ProjectFilesMode::Loaded if spec.sandbox.is_some() => FULL_ACCESS.0,
             ProjectFilesMode::Loaded => mode.sandbox.0,
             // A thread that begins with the right to write makes its project a trusted one, whose settings, hooks and tool
             // servers are loaded. The right comes with the first turn.
@@ -212,7 +232,10 @@ fn opening(attempt: &Attempt, home: &CodexHome) -> Opening {
         kind,
         thread,
         mode,
-        own_scratch: home.scratch.is_some(),
+        own_sandbox: match &spec.sandbox {
+            Some(_) => OwnSandbox::Off,
+            None => OwnSandbox::On { own_scratch: home.scratch.is_some() },
+        },
         plan: name == Some(PLAN),
         lineage: spec.resume.as_ref().map(|resume| resume.lineage.clone()).unwrap_or_default(),
         effort: spec.model_options.effort.clone(),

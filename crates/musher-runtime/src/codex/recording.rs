@@ -3,7 +3,7 @@
 use musher_core::{Lineage, SessionInfo};
 use serde_json::json;
 
-use super::launch::MODES;
+use super::launch::{MODES, OwnSandbox};
 use super::translate::{CodexTranslator, Login, Opening, OpeningKind};
 use crate::conversation::Recording;
 
@@ -18,7 +18,7 @@ pub(super) fn unopened() -> CodexTranslator {
         kind: OpeningKind::Start,
         thread: json!({}),
         mode: &MODES[0],
-        own_scratch: false,
+        own_sandbox: OwnSandbox::On { own_scratch: false },
         plan: false,
         effort: None,
         login: Login::Done,

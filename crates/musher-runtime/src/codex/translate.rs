@@ -17,7 +17,7 @@ use musher_core::{
 use serde_json::{Value as Json, json};
 
 use super::frame::{CodexHello, LimitWindow, ServerState, ThreadOpened};
-use super::launch::{self, CodexMode, PLAN};
+use super::launch::{self, CodexMode, OwnSandbox, PLAN};
 use crate::conversation::asks::AgentAsks;
 use crate::conversation::{
     AgentFailure, AgentFrame, ToolProcesses, Translate, Translation, read_message,
@@ -34,8 +34,7 @@ pub(super) struct Opening {
     /// What is asked of the thread.
     pub(super) thread: Json,
     pub(super) mode: &'static CodexMode,
-    /// Temporary files have a folder of their own.
-    pub(super) own_scratch: bool,
+    pub(super) own_sandbox: OwnSandbox,
     pub(super) plan: bool,
     pub(super) effort: Option<String>,
     pub(super) login: Login,
@@ -242,7 +241,7 @@ impl CodexTranslator {
             "threadId": thread,
             "clientUserMessageId": id,
             "input": [{ "type": "text", "text": text }],
-            "sandboxPolicy": self.opening.mode.sandbox_policy(self.opening.own_scratch),
+            "sandboxPolicy": self.opening.mode.sandbox_policy(self.opening.own_sandbox),
         });
         if let Some(effort) = &self.opening.effort {
             params["effort"] = effort.clone().into();
@@ -273,7 +272,7 @@ impl CodexTranslator {
         let mut more = match launch::mode(&name) {
             Some(mode) => {
                 self.opening.mode = mode;
-                let sandbox = mode.sandbox_policy(self.opening.own_scratch);
+                let sandbox = mode.sandbox_policy(self.opening.own_sandbox);
                 json!({ "approvalPolicy": mode.policy, "sandboxPolicy": sandbox })
             }
             None if name == PLAN => json!({}),

@@ -104,3 +104,24 @@ async fn goes_through(project: Project) {
     project.cli(&["merge", "s1"]).await;
     assert_eq!(std::fs::read_to_string(project.repo().join("out.txt")).unwrap(), "hi\n");
 }
+
+/// The same project with its agents in a sandbox.
+fn confined(project: Project) -> Project {
+    let file = project.repo().join(".musher/project.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{text}[sandbox]\nprofile = 'workspace'\n")).unwrap();
+    project.git(&["commit", "-qam", "confine"]);
+    project
+}
+
+#[tokio::test]
+async fn the_real_agent_does_all_that_in_a_sandbox_too() {
+    let model = ModelServer::start().await.unwrap();
+    goes_through(confined(project(&model))).await;
+}
+
+#[tokio::test]
+async fn the_real_codex_does_all_that_in_a_sandbox_too() {
+    let model = ModelServer::start().await.unwrap();
+    goes_through(confined(codex_project(&model))).await;
+}
