@@ -18,7 +18,7 @@ mod system;
 
 pub use inside::{InsideOptions, become_program};
 pub use mount::{Mount, MountAccess};
-pub use probe::{SandboxProbe, SandboxUnavailable, in_memory, probe};
+pub use probe::{SCOPES_SINCE, SandboxProbe, SandboxUnavailable, in_memory, probe};
 pub use program::{program_mounts, toolchain_mounts};
 pub use sandbox::{
     CommandMounts, ConfinedCommand, SANDBOX_GID, SANDBOX_UID, Sandbox, SandboxLimits,

@@ -10,6 +10,8 @@ use crate::sandbox::{CommandMounts, Sandbox, SandboxLimits, SandboxNetwork};
 
 /// Where bubblewrap is looked for. `PATH` is not asked: whoever can change it could put another program there.
 const PLACES: &[&str] = &["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"];
+/// The version of Landlock that confines signals and abstract sockets.
+pub const SCOPES_SINCE: u32 = 6;
 /// The bit that lets a program run with the rights of its owner.
 const SETUID: u32 = 0o4000;
 
@@ -125,13 +127,18 @@ pub fn in_memory(bytes: &[u8]) -> std::io::Result<OwnedFd> {
 }
 
 fn landlock_version() -> Option<u32> {
-    use landlock::{Access, AccessFs, Ruleset, RulesetAttr, Scope};
-    let has = |scope| Ruleset::default().scope(scope).and_then(|ruleset| ruleset.create()).is_ok();
-    let files = Ruleset::default().handle_access(AccessFs::from_all(landlock::ABI::V1));
-    let files = files.and_then(|ruleset| ruleset.create()).is_ok();
-    match (files, has(Scope::Signal)) {
+    use landlock::{
+        ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetError, Scope,
+    };
+    // What the kernel does not know is an error here, and is passed over only when a sandbox is made.
+    let strict = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    let is_there = |ruleset: Result<Ruleset, RulesetError>| {
+        ruleset.and_then(|ruleset| ruleset.create()).is_ok()
+    };
+    let files = is_there(strict().handle_access(AccessFs::from_all(ABI::V1)));
+    match (files, is_there(strict().scope(Scope::Signal))) {
         (false, _) => None,
         (true, false) => Some(1),
-        (true, true) => Some(6),
+        (true, true) => Some(SCOPES_SINCE),
     }
 }

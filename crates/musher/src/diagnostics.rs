@@ -8,6 +8,7 @@ mod machine;
 mod programs;
 mod project;
 mod rules;
+mod sandbox;
 pub(crate) mod unit;
 mod version;
 
@@ -57,6 +58,9 @@ impl DiagnosticContext {
         let machine = tokio::task::spawn_blocking(move || machine::diagnose(&site));
         let mut diagnostics = machine.await.unwrap_or_default();
         let (project, found) = project::diagnose(self).await;
+        let team = project.clone();
+        let confined = tokio::task::spawn_blocking(move || sandbox::diagnose(team.as_ref()));
+        diagnostics.extend(confined.await.unwrap_or_default());
         diagnostics.extend(found);
         diagnostics.extend(keys::diagnose(self, project.as_ref()));
         DiagnosticFindings { diagnostics, project }

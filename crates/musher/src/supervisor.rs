@@ -115,6 +115,8 @@ pub(crate) struct SupervisorContext {
     /// Whose runs are this server's.
     pub(crate) owner: Owner,
     runner_vars: Vec<(OsString, OsString)>,
+    /// A sandbox was made on this machine.
+    sandbox_tried: tokio::sync::Mutex<bool>,
 }
 
 /// A server at work, without its doors.
@@ -181,6 +183,7 @@ impl Supervisor {
             environment,
             owner,
             runner_vars,
+            sandbox_tried: tokio::sync::Mutex::default(),
         });
         if moved {
             ground.end_all().await;

@@ -15,7 +15,7 @@ const WATCHES: u64 = 8192;
 const GIB: u64 = 1 << 30;
 
 pub(super) fn diagnose(site: &DiagnosticContext) -> Vec<Diagnostic> {
-    let mut diagnostics = vec![control_group(), watches(), sqlite(), sandbox()];
+    let mut diagnostics = vec![control_group(), watches(), sqlite()];
     match &site.state {
         Ok(state) => diagnostics.extend(state_directory(state)),
         Err(trouble) => diagnostics.push(Diagnostic::bad("state", &trouble.says, &trouble.fix)),
@@ -85,14 +85,6 @@ fn judge_sqlite(number: i32, version: &str) -> Diagnostic {
             "build Musher with its own SQLite, 3.51.3 or newer",
         ),
     }
-}
-
-fn sandbox() -> Diagnostic {
-    Diagnostic::warn(
-        "sandbox",
-        "agents run with your own rights, so they can read the server's token and every file of yours",
-        "run Musher as a user of its own, or in a container",
-    )
 }
 
 fn state_directory(state: &Path) -> Vec<Diagnostic> {

@@ -23,6 +23,7 @@ impl SupervisorContext {
             SandboxProfile::Off => return Ok(None),
             SandboxProfile::Workspace => {}
         }
+        self.sandbox_can_be_had().await?;
         let state = self.home.path().to_owned();
         let enclose = async move |slots: WorktreeSlots| slots.enclose(slot).await;
         let enclosed = self.slots.apart(Lane::Slot(slot), "the sandbox", enclose).await;
@@ -38,6 +39,27 @@ impl SupervisorContext {
         sandbox.nested = config.nested;
         sandbox.limits = SandboxLimits { processes: config.processes.map(u64::from) };
         Ok(Some(sandbox))
+    }
+
+    /// Refuses a start where this machine cannot make a sandbox. It is tried out once; a failure is tried again, because it may have been
+    /// mended.
+    async fn sandbox_can_be_had(&self) -> Result<(), ErrorInfo> {
+        let mut tried = self.sandbox_tried.lock().await;
+        if *tried {
+            return Ok(());
+        }
+        let scratch = self.home.scratch().map_err(|error| unmade(&error.to_string()))?;
+        let helper = self.program.clone();
+        let probed = tokio::task::spawn_blocking(move || {
+            let scratch = tempfile::tempdir_in(scratch)?;
+            Ok::<_, std::io::Error>(musher_sandbox::probe(&helper, scratch.path()))
+        });
+        let probed = probed.await.map_err(std::io::Error::other).and_then(|probed| probed);
+        match probed.map_err(|error| unmade(&error.to_string()))?.bubblewrap {
+            Ok(_) => *tried = true,
+            Err(why) => return Err(unmade(&why.to_string()).with_hint(why.hint())),
+        }
+        Ok(())
     }
 
     /// Refuses places that would open the sandbox: whoever can write them, or read some of them, needs no way out.

@@ -1,6 +1,7 @@
 //! A machine in small: a person's home with secrets in it, a repository, a state directory, a process and sockets of the person's,
 //! and a sandbox beside them.
 
+use std::ffi::OsString;
 use std::fs;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -127,14 +128,23 @@ impl Lab {
     }
 
     pub(crate) fn inside_of(&self, sandbox: &Sandbox, line: &str) -> String {
+        self.inside_with(&self.arguments(sandbox, line))
+    }
+
+    /// The program and the arguments that run a line in a sandbox.
+    pub(crate) fn arguments(&self, sandbox: &Sandbox, line: &str) -> Vec<OsString> {
         let args = ["-c".into(), line.into()];
         let shell = Path::new("/bin/sh");
         let more = CommandMounts::default();
         let confined = sandbox.command(shell, &args, &self.worktree(), &more).unwrap();
+        std::iter::once(confined.program.clone().into()).chain(confined.plain_args()).collect()
+    }
+
+    pub(crate) fn inside_with(&self, arguments: &[OsString]) -> String {
         // A folder that somebody left open is passed on by bubblewrap.
         let open = "exec 7<\"$STATE\"; exec \"$@\"";
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", open, "sh"]).arg(&confined.program).args(confined.plain_args());
+        command.args(["-c", open, "sh"]).args(arguments);
         told(&self.run(command))
     }
 

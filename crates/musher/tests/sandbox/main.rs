@@ -9,6 +9,7 @@
 mod attempts;
 mod commits;
 mod lab;
+mod lines;
 mod more_attempts;
 mod users;
 mod works;

@@ -43,6 +43,7 @@ mod reload;
 mod resume_stream;
 mod rig;
 mod run_folder;
+mod sandbox;
 mod seat;
 mod secrets;
 mod server_log;

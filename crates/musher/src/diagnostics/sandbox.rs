@@ -1,0 +1,148 @@
+//! Whether agents are confined, whether this machine can do that, and what each of them sees of it.
+
+use musher_sandbox::{SandboxProbe, SandboxUnavailable, probe};
+
+use super::diagnostic::Diagnostic;
+use crate::config::{AgentConfig, ProjectConfig, SandboxConfig, SandboxProfile};
+
+const NAME: &str = "sandbox";
+
+/// It starts a program and waits for it, so it belongs on a thread that may block.
+pub(super) fn diagnose(project: Option<&ProjectConfig>) -> Vec<Diagnostic> {
+    let tried = match try_out() {
+        Ok(tried) => tried,
+        Err(error) => {
+            let says = format!("it cannot be tried out: {error}");
+            return vec![Diagnostic::warn(NAME, says, "see that temporary files can be written")];
+        }
+    };
+    judge(project.map_or(&[], |project| &project.agents), &tried)
+}
+
+fn try_out() -> std::io::Result<SandboxProbe> {
+    let scratch = tempfile::tempdir()?;
+    Ok(probe(&std::env::current_exe()?, scratch.path()))
+}
+
+fn judge(agents: &[AgentConfig], tried: &SandboxProbe) -> Vec<Diagnostic> {
+    let (free, confined): (Vec<&AgentConfig>, Vec<&AgentConfig>) =
+        agents.iter().partition(|agent| agent.sandbox.profile == SandboxProfile::Off);
+    let mut diagnostics = Vec::new();
+    if !free.is_empty() || agents.is_empty() {
+        diagnostics.push(unconfined(&free, tried));
+    }
+    if let (Err(why), false) = (&tried.bubblewrap, confined.is_empty()) {
+        diagnostics.push(Diagnostic::bad(NAME, why.to_string(), why.hint()));
+        return diagnostics;
+    }
+    for agent in confined {
+        diagnostics.push(Diagnostic::ok(NAME, sight(agent)));
+        diagnostics.extend(degraded(tried));
+    }
+    diagnostics.dedup();
+    diagnostics
+}
+
+fn unconfined(free: &[&AgentConfig], tried: &SandboxProbe) -> Diagnostic {
+    let names: Vec<&str> = free.iter().map(|agent| agent.name.as_str()).collect();
+    let who = match names.as_slice() {
+        [] => "agents run".to_owned(),
+        [name] => format!("agent {name} runs"),
+        names => format!("agents {} run", names.join(", ")),
+    };
+    let says = format!(
+        "{who} with your own rights, so they can read the server's token and every file of yours"
+    );
+    let fix = match &tried.bubblewrap {
+        Ok(_) => "set profile = \"workspace\" under [sandbox] in the project file".to_owned(),
+        Err(why @ SandboxUnavailable::Missing) => {
+            format!("{why}: install it and set profile = \"workspace\" under [sandbox]")
+        }
+        Err(why) => format!("run Musher as a user of its own, or in a container ({why})"),
+    };
+    Diagnostic::warn(NAME, says, fix)
+}
+
+/// What an agent can see, in a sentence.
+fn sight(agent: &AgentConfig) -> String {
+    let SandboxConfig { profile, read, write, caches, nested, processes } = &agent.sandbox;
+    let mut says = format!(
+        "agent {} is confined ({}): it sees its worktree, a home of its own and the programs of the machine, and has its network",
+        agent.name,
+        profile.name()
+    );
+    let mut add = |what: &str, list: Vec<String>| {
+        if !list.is_empty() {
+            says.push_str(&format!("; {what} {}", list.join(", ")));
+        }
+    };
+    add("reads", read.iter().map(|path| path.display().to_string()).collect());
+    add("writes", write.iter().map(|path| path.display().to_string()).collect());
+    add("shares the caches", caches.iter().map(|cache| cache.name.to_owned()).collect());
+    add("has at most", processes.iter().map(|most| format!("{most} processes")).collect());
+    add("makes", nested.then(|| "namespaces of its own".to_owned()).into_iter().collect());
+    says
+}
+
+/// What of a sandbox is weaker on this machine.
+fn degraded(tried: &SandboxProbe) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    if tried.superuser {
+        let says = "the server runs as root, so a hole in a sandbox is a hole to root";
+        found.push(Diagnostic::warn(NAME, says, "run Musher as an ordinary user"));
+    }
+    if tried.landlock.is_none_or(|version| version < musher_sandbox::SCOPES_SINCE) {
+        let says = "this kernel does not confine abstract sockets; an agent can reach those of your session";
+        found.push(Diagnostic::warn(NAME, says, "use Linux 6.12 or newer with Landlock"));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+
+    fn agents(sandbox: &str) -> Vec<AgentConfig> {
+        let repo = tempfile::tempdir().unwrap();
+        std::fs::create_dir(repo.path().join(".musher")).unwrap();
+        let text = format!("[[agent]]\nname = 'a'\nruntime = 'script'\n{sandbox}");
+        std::fs::write(repo.path().join(".musher/project.toml"), text).unwrap();
+        config::load(repo.path(), crate::runtimes::built()).unwrap().agents
+    }
+
+    fn tried(bubblewrap: Result<(), SandboxUnavailable>) -> SandboxProbe {
+        let bubblewrap = bubblewrap.map(|()| "/usr/bin/bwrap".into());
+        SandboxProbe { bubblewrap, landlock: Some(6), superuser: false }
+    }
+
+    fn told(sandbox: &str, bubblewrap: Result<(), SandboxUnavailable>) -> String {
+        format!("{:?}", judge(&agents(sandbox), &tried(bubblewrap)))
+    }
+
+    #[test]
+    fn an_agent_with_its_users_rights_is_told_with_the_line_that_confines_it() {
+        let told = told("", Ok(()));
+        assert!(told.contains("agent a runs with your own rights"), "{told}");
+        assert!(told.contains("profile = "), "{told}");
+    }
+
+    #[test]
+    fn a_sandbox_that_cannot_be_had_is_a_failure_with_its_fix() {
+        let told = told("[sandbox]\nprofile = 'workspace'", Err(SandboxUnavailable::Missing));
+        assert!(
+            told.contains("is not installed") && told.contains("install the package"),
+            "{told}"
+        );
+        assert!(!told.contains("is confined"), "{told}");
+    }
+
+    #[test]
+    fn what_a_confined_agent_can_see_is_listed() {
+        let sandbox = "[sandbox]\nprofile = 'workspace'\nread = ['~/data']\ncaches = ['npm']\n";
+        let told = told(sandbox, Ok(()));
+        for word in ["agent a is confined", "reads ~/data", "caches npm", "has its network"] {
+            assert!(told.contains(word), "{told}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Runs in a sandbox, through the whole stack.
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use musher_core::EventKind;
+use serde_json::json;
+
+use crate::rig::{PATIENCE, Project, kill_runner};
+
+/// A project whose agent runs this line of shell in a sandbox.
+fn of_line(line: &str) -> Project {
+    let project = Project::new(
+        "[[agent]]\nname = 'coder'\nruntime = 'script'\ncommand = './work.toml'\n[sandbox]\nprofile = 'workspace'\n",
+    );
+    let script = format!("[[step]]\nrun = '''\n{line}\n'''\n");
+    std::fs::write(project.repo().join("work.toml"), script).unwrap();
+    project.git(&["add", "-A"]);
+    project.git(&["commit", "-qm", "script"]);
+    project
+}
+
+/// A project whose agent is this shell script, in a sandbox.
+fn of_program(script: &str) -> Project {
+    let project = Project::new(
+        "[[agent]]\nname = 'coder'\nruntime = 'claude-code'\ncommand = './agent'\n[sandbox]\nprofile = 'workspace'\n",
+    );
+    let agent = project.repo().join("agent");
+    std::fs::write(&agent, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&agent, PermissionsExt::from_mode(0o755)).unwrap();
+    project.git(&["add", "-A"]);
+    project.git(&["commit", "-qm", "agent"]);
+    project
+}
+
+/// What the commands of a run printed.
+fn printed(project: &Project, run: &str) -> String {
+    let outputs = project.events(run).into_iter().filter_map(|event| match event.kind {
+        EventKind::Tool(update) => Some(update.output?.text),
+        _ => None,
+    });
+    outputs.collect()
+}
+
+async fn until_there(path: &std::path::Path) {
+    let began = Instant::now();
+    while !path.exists() {
+        assert!(began.elapsed() < PATIENCE, "{} never came", path.display());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_confined_run_leaves_its_commits_and_nothing_else() {
+    let line = "echo x > new; git add new; git -c user.name=a -c user.email=a@a commit -qm mine; \
+                git update-ref refs/heads/main HEAD; cat \"$(dirname $PWD)/../token\" || echo NONE; echo y > left";
+    let project = of_line(line);
+    let main = project.git(&["rev-parse", "main"]);
+    let server = project.serve().await;
+    let (_, run) = server.begin("go").await;
+    let view = server.until_over(&run).await;
+    assert_eq!(view["outcome"], "completed", "{view:#}");
+    assert!(printed(&project, &run).contains("NONE"));
+    assert_eq!(project.git(&["log", "--format=%s", "main..musher/s1/1"]), "Work\nmine\n");
+    assert_eq!(project.git(&["rev-parse", "main"]), main);
+    let diff = server.get(&format!("/runs/{run}/diff")).await.to_string();
+    assert!(diff.contains("new") && diff.contains("left"), "{diff}");
+}
+
+#[tokio::test]
+async fn inside_of_a_sandbox_only_the_tools_of_the_run_can_be_reached() {
+    // It says what a server would say to a runner.
+    let line = r#"ls -d "$(dirname $PWD)/../runs" || echo HIDDEN
+ls /run/musher
+perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, pack_sockaddr_un("/run/musher/s")) or die; S->autoflush; print scalar <S>; print S "{\"type\":\"command\",\"id\":\"c9\",\"command\":{\"type\":\"kill\"}}\n"; print defined(<S>) ? "HEARD" : "CLOSED"'
+perl -MSocket -MIO::Handle -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, pack_sockaddr_un("/run/musher/s")) or die; S->autoflush; <S>; print S "{\"type\":\"tools\",\"secret\":\"x\"}\n"; print scalar <S>'"#;
+    let project = of_line(line);
+    let server = project.serve().await;
+    let (_, run) = server.begin("go").await;
+    let view = server.until_over(&run).await;
+    let told = printed(&project, &run);
+    assert_eq!(view["outcome"], "completed", "{told}");
+    for word in ["HIDDEN", "CLOSED", "wrong_secret"] {
+        assert!(told.contains(word), "{word} is not in {told}");
+    }
+    assert!(!told.contains("HEARD"), "{told}");
+}
+
+#[tokio::test]
+async fn a_confined_agent_that_is_stopped_can_tidy_up() {
+    let script =
+        "trap 'echo tidied > tidied; exit 0' TERM; touch begun; while :; do sleep 0.05; done";
+    let project = of_program(script);
+    let server = project.serve().await;
+    let (_, run) = server.begin("go").await;
+    let worktree = project.state().join("worktrees/1");
+    until_there(&worktree.join("begun")).await;
+    server.post(&format!("/runs/{run}/stop"), &json!({})).await;
+    server.until_over(&run).await;
+    assert_eq!(std::fs::read_to_string(worktree.join("tidied")).unwrap(), "tidied\n");
+    assert_eq!(project.left(), Vec::<i32>::new());
+}
+
+#[tokio::test]
+async fn a_killed_runner_takes_its_sandbox_along() {
+    let script = "setsid sh -c 'touch hidden; exec sleep 600' & touch begun; exec sleep 600";
+    let project = of_program(script);
+    let server = project.serve().await;
+    let (_, run) = server.begin("go").await;
+    let worktree = project.state().join("worktrees/1");
+    until_there(&worktree.join("begun")).await;
+    until_there(&worktree.join("hidden")).await;
+    kill_runner(&project.run_folder(&run)).unwrap();
+    let began = Instant::now();
+    while !project.left().is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(2), "{:?} are left", project.left());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_run_whose_sandbox_cannot_be_had_does_not_start_and_says_why() {
+    if !rustix::process::geteuid().is_root() {
+        // Only the superuser can hide a program of the machine.
+        return;
+    }
+    let project = of_line("touch began");
+    let hide = "if [ -z \"$HIDDEN\" ]; then HIDDEN=1 exec unshare -m sh -c 'mount --bind /usr/bin/false /usr/bin/bwrap; exec \"$@\"' sh \"$@\"; fi";
+    let server = project.serve_after(hide).await;
+    let (_, run) = server.begin("go").await;
+    let view = server.until_over(&run).await;
+    let told = view["error"].to_string();
+    assert_ne!(view["outcome"], "completed", "{view:#}");
+    assert!(told.contains("the sandbox cannot be made") && told.contains("profile"), "{told}");
+    assert!(!project.state().join("worktrees/1/began").exists());
+}
+
+#[tokio::test]
+async fn a_place_that_holds_what_is_kept_from_agents_is_refused() {
+    let project = of_line("true");
+    let file = project.repo().join(".musher/project.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let whole = project.state().parent().unwrap().display().to_string();
+    std::fs::write(&file, format!("{text}read = ['{whole}']\n")).unwrap();
+    let server = project.serve().await;
+    let (_, run) = server.begin("go").await;
+    let told = server.until_over(&run).await["error"].to_string();
+    assert!(told.contains("cannot be given") && told.contains("which holds"), "{told}");
+}
