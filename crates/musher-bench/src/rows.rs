@@ -16,6 +16,7 @@ pub mod memory_stalled;
 pub mod model_loop;
 pub mod naive;
 pub mod replay;
+pub mod sandbox;
 pub mod server_start;
 pub mod synthetic;
 pub mod worktree;
@@ -40,6 +41,7 @@ pub const ROWS: &[&Row] = &[
     &diff::ROW,
     &server_start::ROW,
     &first_byte::ROW,
+    &sandbox::ROW,
     &worktree::ROW,
     &model_loop::ROW,
     &naive::ROW,

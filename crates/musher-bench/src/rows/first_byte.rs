@@ -123,7 +123,7 @@ impl Stage {
 }
 
 /// Starts a run, and ends it once its agent has spoken: the milliseconds to its first byte.
-async fn start(place: &Place, conductor: &Conductor) -> anyhow::Result<f64> {
+pub(super) async fn start(place: &Place, conductor: &Conductor) -> anyhow::Result<f64> {
     let story = place.add("go").await?;
     let began = monotonic();
     let run = place.start(&story).await?;

@@ -73,9 +73,10 @@ impl Lab {
         change(&repo);
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let (slots, sandbox) = runtime.block_on(enclose(&top));
-        let key = 0x4d55_0000 | (std::process::id() & 0xffff);
         let bus = top.join("bus");
         let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+        // No other lab has it, in this process or in another.
+        let key = 0x4d00_0000 | ((nanos as u32 >> 6) & 0x00ff_ffff);
         let abstract_name = format!("musher-lab-{}-{nanos}", std::process::id());
         let address = SocketAddr::from_abstract_name(&abstract_name).unwrap();
         let sockets =

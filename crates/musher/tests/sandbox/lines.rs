@@ -49,7 +49,7 @@ fn without_a_namespace_of_processes_those_of_the_machine_are_seen() {
 
 #[test]
 fn without_a_namespace_of_ipc_shared_memory_is_seen() {
-    let line = "ipcs -m | grep 0x4d55 && echo ESCAPED";
+    let line = "ipcs -m | grep $(printf 0x%x $KEY) && echo ESCAPED";
     let made = "perl -e 'shmget($ENV{KEY}, 64, 01600)'";
     let lab = Lab::new();
     lab.outside(made);
