@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use landlock::{Ruleset, RulesetAttr, Scope};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::filter;
+use crate::{filter, forward};
 
 /// Descriptors from here on are none of the program's business.
 const FIRST_FOREIGN_FD: libc::c_uint = 3;
@@ -20,16 +20,18 @@ pub struct InsideOptions {
     pub nested: bool,
     /// How many processes and threads there may be at the same time.
     pub processes: Option<u64>,
+    /// Connections go through the proxy of the runner.
+    pub proxy: bool,
     pub program: PathBuf,
     pub args: Vec<OsString>,
 }
 
 /// Gives up what the program must not have, and becomes it. It returns only with the reason why that could not be.
 pub fn become_program(options: InsideOptions) -> io::Error {
-    let InsideOptions { nested, processes, program, args } = options;
-    match restrict(nested, processes) {
-        Ok(()) => {}
-        Err(error) => return error,
+    let InsideOptions { nested, processes, proxy, program, args } = options;
+    let ready = if proxy { forward::start() } else { Ok(()) };
+    if let Err(error) = ready.and_then(|()| restrict(nested, processes)) {
+        return error;
     }
     #[expect(
         clippy::disallowed_methods,

@@ -9,6 +9,8 @@ compile_error!("musher-sandbox runs on Linux; on Windows use WSL2");
 
 mod arguments;
 mod filter;
+mod forward;
+mod host;
 mod inside;
 mod mount;
 mod probe;
@@ -16,6 +18,8 @@ mod program;
 mod sandbox;
 mod system;
 
+pub use forward::{PROXY_FOLDER, PROXY_PORTS, PROXY_SOCKETS, forward};
+pub use host::{BadHost, Destination, HostName, HostRule, is_public};
 pub use inside::{InsideOptions, become_program};
 pub use mount::{Mount, MountAccess};
 pub use probe::{SCOPES_SINCE, SandboxProbe, SandboxUnavailable, in_memory, probe};
@@ -28,3 +32,5 @@ pub use system::certificate_mounts;
 
 /// The verb of the helper, as the sandbox calls it.
 pub const INSIDE_VERB: &str = "inside";
+/// The verb of the process that carries connections to the proxy.
+pub const FORWARD_VERB: &str = "inside-forward";

@@ -96,6 +96,7 @@ fn try_out(helper: &Path, scratch: &Path) -> Result<PathBuf, SandboxUnavailable>
         mounts: Vec::new(),
         nested: false,
         network: SandboxNetwork::None,
+        hosts: Vec::new(),
         limits: SandboxLimits::default(),
     };
     let more = CommandMounts::default();

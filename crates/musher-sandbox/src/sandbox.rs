@@ -35,6 +35,9 @@ pub struct Sandbox {
     pub nested: bool,
     #[serde(default)]
     pub network: SandboxNetwork,
+    /// What the proxy lets through without asking.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     #[serde(default)]
     pub limits: SandboxLimits,
 }
@@ -48,6 +51,8 @@ pub enum SandboxNetwork {
     Host,
     /// Nothing but its own processes.
     None,
+    /// What a proxy of the runner lets through.
+    Proxy,
 }
 
 /// How much of the machine a sandbox may take.
@@ -113,6 +118,9 @@ impl Sandbox {
         if self.nested {
             inside.push("--nested".into());
         }
+        if self.network == SandboxNetwork::Proxy {
+            inside.push("--proxy".into());
+        }
         if let Some(processes) = self.limits.processes {
             inside.push(format!("--processes={processes}").into());
         }
@@ -157,7 +165,7 @@ impl Sandbox {
         }
         match self.network {
             SandboxNetwork::Host => {}
-            SandboxNetwork::None => arguments.push("--unshare-net"),
+            SandboxNetwork::None | SandboxNetwork::Proxy => arguments.push("--unshare-net"),
         }
         if is_superuser() {
             arguments.all(["--uid".to_owned(), SANDBOX_UID.to_string()]);

@@ -16,6 +16,7 @@ mod host;
 pub mod launch;
 pub mod link;
 mod logs;
+mod proxy;
 mod socket;
 pub mod spec;
 pub mod tools;

@@ -122,6 +122,7 @@ fn sandbox(places: &SandboxPlaces, slot: SlotId, enclosed: &Enclosed<'_>) -> San
         mounts: enclosed.mounts(),
         nested: false,
         network: SandboxNetwork::Host,
+        hosts: Vec::new(),
         limits: SandboxLimits::default(),
     }
 }

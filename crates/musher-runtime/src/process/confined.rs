@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use musher_sandbox::{
-    CommandMounts, Mount, Sandbox, certificate_mounts, in_memory, program_mounts, toolchain_mounts,
+    CommandMounts, Mount, PROXY_PORTS, Sandbox, SandboxNetwork, certificate_mounts, in_memory,
+    program_mounts, toolchain_mounts,
 };
 
 use super::Launch;
@@ -15,6 +16,11 @@ use super::Launch;
 /// Variables that lead to services of the user's session, none of which is there inside.
 const LEFT_OUT: &[&str] =
     &["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "SSH_AUTH_SOCK", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR"];
+
+/// Variables by which programs find a proxy, each in both ways to write it.
+const HTTP_PROXIES: &[&str] = &["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"];
+const SOCKS_PROXIES: &[&str] = &["ALL_PROXY", "all_proxy"];
+const NO_PROXIES: &[&str] = &["NO_PROXY", "no_proxy"];
 
 /// The sandbox of a process, and what it is handed there.
 #[derive(Debug, Clone)]
@@ -72,6 +78,24 @@ impl Confinement {
         env.retain(|(name, value)| !is(name, &["TMPDIR"]) || own(value));
         if !env.iter().any(|(name, _)| is(name, &["TMPDIR"])) {
             env.push(("TMPDIR".into(), "/tmp".into()));
+        }
+        if self.sandbox.network == SandboxNetwork::Proxy {
+            let [http, socks] = PROXY_PORTS;
+            let http = OsString::from(format!("http://127.0.0.1:{http}"));
+            let socks = OsString::from(format!("socks5h://127.0.0.1:{socks}"));
+            // Programs that talk to a server of their own do not go through the proxy for it.
+            let near = OsString::from("127.0.0.1,localhost,::1");
+            let [http, socks, near] =
+                [(HTTP_PROXIES, http), (SOCKS_PROXIES, socks), (NO_PROXIES, near)].map(
+                    |(names, value)| {
+                        names.iter().map(move |name| (OsString::from(name), value.clone()))
+                    },
+                );
+            env.retain(|(name, _)| {
+                ![HTTP_PROXIES, SOCKS_PROXIES, NO_PROXIES].iter().any(|names| is(name, names))
+            });
+            env.extend(http.chain(socks).chain(near));
+            env.push(("NODE_USE_ENV_PROXY".into(), "1".into()));
         }
         env.retain(|(name, _)| !is(name, &["HOME"]));
         env.push(("HOME".into(), self.sandbox.home_at.clone().into()));

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use musher_sandbox::{INSIDE_VERB, InsideOptions, become_program};
+use musher_sandbox::{FORWARD_VERB, INSIDE_VERB, InsideOptions, become_program, forward};
 
 use super::CliExit;
 use super::terminal::tell;
@@ -14,13 +14,15 @@ pub fn among(args: impl IntoIterator<Item = OsString>) -> Option<Option<InsideOp
     if args.next()? != INSIDE_VERB {
         return None;
     }
-    let (mut nested, mut processes) = (false, None);
+    let (mut nested, mut proxy, mut processes) = (false, false, None);
     for arg in args.by_ref() {
         let text = arg.to_string_lossy();
         if text == "--" {
             break;
         } else if text == "--nested" {
             nested = true;
+        } else if text == "--proxy" {
+            proxy = true;
         } else {
             let count = text.strip_prefix("--processes=").and_then(|count| count.parse().ok());
             if count.is_none() {
@@ -32,10 +34,27 @@ pub fn among(args: impl IntoIterator<Item = OsString>) -> Option<Option<InsideOp
     let options = args.next().map(|program| InsideOptions {
         nested,
         processes,
+        proxy,
         program: program.into(),
         args: args.collect(),
     });
     Some(options)
+}
+
+/// Whether this is the process that carries connections to the proxy.
+pub fn is_forwarder(args: impl IntoIterator<Item = OsString>) -> bool {
+    args.into_iter().nth(1).is_some_and(|verb| verb == FORWARD_VERB)
+}
+
+/// Carries connections until the sandbox ends.
+pub fn carry_on() -> ExitCode {
+    match forward() {
+        Ok(()) => CliExit::Completed.into(),
+        Err(error) => {
+            tell(&format!("error: sandbox: {error}"));
+            CliExit::Unavailable.into()
+        }
+    }
 }
 
 /// Becomes the program. It returns only if that cannot be.
@@ -61,10 +80,11 @@ mod tests {
         assert_eq!(read("musher runner /x"), None);
         assert_eq!(read("musher inside --what -- true"), Some(None));
         assert_eq!(read("musher inside --nested --"), Some(None));
-        let options = read("musher inside --nested --processes=40 -- sh -c -- --nested").unwrap();
+        let options =
+            read("musher inside --nested --proxy --processes=40 -- sh -c -- --nested").unwrap();
         let args = ["-c", "--", "--nested"].map(OsString::from).to_vec();
         let program = "sh".into();
-        let whole = InsideOptions { nested: true, processes: Some(40), program, args };
+        let whole = InsideOptions { nested: true, processes: Some(40), proxy: true, program, args };
         assert_eq!(options, Some(whole));
     }
 }

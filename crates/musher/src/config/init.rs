@@ -211,12 +211,14 @@ const TABLES: &str = r#"[worktree]
 # keep = ["target"]
 
 [sandbox]
-# How far agents are confined: "off" (the rights of their user, the default) or "workspace" (a worktree, a home of their own, and
-# the programs of the machine; needs bubblewrap).
+# How far agents are confined: "off" (the rights of their user, the default), "workspace" (a worktree, a home of their own, and
+# the programs of the machine; needs bubblewrap) or "strict" (the same, and only hosts that are allowed).
 # profile = "workspace"
 # More places that may be read or written: whole paths, or below `~/`. Default: none.
 # read = ["~/.config/tool"]
 # write = ["/srv/data"]
+# Hosts that "strict" lets them reach; a person is asked about any other. Default: none.
+# hosts = ["registry.example.com", "*.example.com", "db.example.com:5432"]
 # Caches of package managers that the sandboxes share: cargo, go, gradle, maven, npm, pip, pnpm, uv, yarn. Default: none.
 # caches = ["npm"]
 # Sandboxes and browsers inside may make namespaces of their own. Default: false.

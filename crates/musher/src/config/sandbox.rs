@@ -14,16 +14,20 @@ pub enum SandboxProfile {
     Off,
     /// It sees its worktree, a home of its own and the programs of the machine.
     Workspace,
+    /// The same, and it reaches only hosts that are allowed.
+    Strict,
 }
 
 impl SandboxProfile {
-    const NAMES: &[(&str, Self)] = &[("off", Self::Off), ("workspace", Self::Workspace)];
+    const NAMES: &[(&str, Self)] =
+        &[("off", Self::Off), ("workspace", Self::Workspace), ("strict", Self::Strict)];
 
     /// As it is written in a project file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
             Self::Workspace => "workspace",
+            Self::Strict => "strict",
         }
     }
 }
@@ -36,6 +40,8 @@ pub struct SandboxConfig {
     pub read: Vec<PathBuf>,
     /// More places of the machine that may be written.
     pub write: Vec<PathBuf>,
+    /// Hosts that may be reached without asking, where the network is confined.
+    pub hosts: Vec<String>,
     /// Caches of package managers that the sandboxes of this project share.
     pub caches: Vec<SandboxCache>,
     /// Sandboxes and browsers may make namespaces of their own.
@@ -69,6 +75,7 @@ pub(super) struct RawSandbox {
     profile: Option<At<String>>,
     read: Vec<At<String>>,
     write: Vec<At<String>>,
+    hosts: Vec<At<String>>,
     caches: Vec<At<String>>,
     nested: Option<bool>,
     processes: Option<u32>,
@@ -83,6 +90,7 @@ pub(super) fn read(
         profile: reader.text(&fields, "profile"),
         read: reader.texts(&fields, "read"),
         write: reader.texts(&fields, "write"),
+        hosts: reader.texts(&fields, "hosts"),
         caches: reader.texts(&fields, "caches"),
         nested: reader.flag(&fields, "nested"),
         processes: reader.count(&fields, "processes"),
@@ -103,16 +111,25 @@ pub(super) fn resolve(
     let profile = raw.profile.as_ref();
     let profile = profile
         .and_then(|name| reader.parse(name, |text| value::choice(text, SandboxProfile::NAMES)));
+    let hosts: Vec<String> = raw.hosts.iter().filter_map(|rule| reader.parse(rule, host)).collect();
     let caches = raw.caches.iter().filter_map(|name| reader.parse(name, cache));
     let caches: Vec<SandboxCache> = caches.collect();
     SandboxConfig {
         profile: profile.unwrap_or(project.profile),
         read: [project.read.clone(), read].concat(),
         write: [project.write.clone(), write].concat(),
+        hosts: [project.hosts.clone(), hosts].concat(),
         caches: [project.caches.clone(), caches].concat(),
         nested: raw.nested.unwrap_or(project.nested),
         processes: raw.processes.or(project.processes),
     }
+}
+
+fn host(text: &str) -> Result<String, Wrong> {
+    let fix =
+        "write a host such as \"api.example.com\", \"*.example.com\" or \"db.example.com:5432\"";
+    let rule = text.parse::<musher_sandbox::HostRule>();
+    rule.map(|_| text.to_owned()).map_err(|error| Wrong::new(error.to_string()).with_fix(fix))
 }
 
 fn cache(text: &str) -> Result<SandboxCache, Wrong> {

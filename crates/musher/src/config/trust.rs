@@ -101,6 +101,8 @@ struct SandboxPowers {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     write: Vec<PathBuf>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    hosts: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     caches: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     nested: bool,
@@ -114,6 +116,7 @@ impl SandboxPowers {
             profile: sandbox.profile.name().to_owned(),
             read: sorted(&sandbox.read),
             write: sorted(&sandbox.write),
+            hosts: sorted(&sandbox.hosts),
             caches: sorted(
                 &sandbox.caches.iter().map(|cache| cache.name.to_owned()).collect::<Vec<_>>(),
             ),
@@ -126,6 +129,7 @@ impl SandboxPowers {
         let mut lines = vec![format!("sandbox {}", self.profile)];
         lines.extend(self.read.iter().map(|path| format!("sandbox: reads {path:?}")));
         lines.extend(self.write.iter().map(|path| format!("sandbox: writes {path:?}")));
+        lines.extend(self.hosts.iter().map(|host| format!("sandbox: reaches {host:?}")));
         lines.extend(self.caches.iter().map(|cache| format!("sandbox: cache {cache}")));
         lines.extend(self.nested.then(|| "sandbox: namespaces of its own".to_owned()));
         lines.extend(self.processes.map(|most| format!("sandbox: at most {most} processes")));

@@ -65,9 +65,13 @@ fn unconfined(free: &[&AgentConfig], tried: &SandboxProbe) -> Diagnostic {
 
 /// What an agent can see, in a sentence.
 fn sight(agent: &AgentConfig) -> String {
-    let SandboxConfig { profile, read, write, caches, nested, processes } = &agent.sandbox;
+    let SandboxConfig { profile, read, write, hosts, caches, nested, processes } = &agent.sandbox;
+    let network = match profile {
+        SandboxProfile::Strict => "reaches only hosts that are allowed",
+        SandboxProfile::Off | SandboxProfile::Workspace => "has its network",
+    };
     let mut says = format!(
-        "agent {} is confined ({}): it sees its worktree, a home of its own and the programs of the machine, and has its network",
+        "agent {} is confined ({}): it sees its worktree, a home of its own and the programs of the machine, and {network}",
         agent.name,
         profile.name()
     );
@@ -78,6 +82,7 @@ fn sight(agent: &AgentConfig) -> String {
     };
     add("reads", read.iter().map(|path| path.display().to_string()).collect());
     add("writes", write.iter().map(|path| path.display().to_string()).collect());
+    add("reaches", hosts.clone());
     add("shares the caches", caches.iter().map(|cache| cache.name.to_owned()).collect());
     add("has at most", processes.iter().map(|most| format!("{most} processes")).collect());
     add("makes", nested.then(|| "namespaces of its own".to_owned()).into_iter().collect());

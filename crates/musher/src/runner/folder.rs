@@ -46,21 +46,26 @@ impl RunFolder {
         rustix::fs::fstat(&self.handle).is_ok_and(|found| found.st_nlink == 0)
     }
 
-    fn socket(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", self.handle.as_raw_fd()))
+    fn socket(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}/{name}", self.handle.as_raw_fd()))
     }
 
     /// Listens for commands. The caller holds the run's lock, so a socket that is already there belongs to the dead.
     pub(super) fn listen(&self) -> io::Result<UnixListener> {
-        match std::fs::remove_file(self.path.join(SOCKET)) {
+        self.listen_as(SOCKET)
+    }
+
+    /// Listens on a socket with this name.
+    pub(super) fn listen_as(&self, name: &str) -> io::Result<UnixListener> {
+        match std::fs::remove_file(self.path.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        UnixListener::bind(self.socket())
+        UnixListener::bind(self.socket(name))
     }
 
     pub(super) async fn connect(&self) -> io::Result<UnixStream> {
-        UnixStream::connect(self.socket()).await
+        UnixStream::connect(self.socket(SOCKET)).await
     }
 
     /// Takes the socket away: nobody will answer any more.

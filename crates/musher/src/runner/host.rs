@@ -20,6 +20,7 @@ use tracing::warn;
 use super::deltas::Deltas;
 use super::folder::{self, RunFolder, TOOLS_INSIDE, sessions};
 use super::hints;
+use super::proxy::{Protocol, Proxy};
 use super::socket::{self, SocketContext};
 use super::spec::{RunSpec, SpecError};
 use super::tools::{OwnTools, PreparedTools};
@@ -28,7 +29,7 @@ use keeping::Keeping;
 use musher_log::raw::RawWriter;
 use musher_log::{Lock, LockError, LogError, Writer};
 use musher_os::tuning::give_back_memory;
-use musher_sandbox::Mount;
+use musher_sandbox::{Mount, PROXY_SOCKETS, SandboxNetwork};
 
 /// Events that are written with one call, at most.
 const BATCH: usize = 256;
@@ -108,19 +109,35 @@ pub async fn host(
 /// Where connections come in.
 struct Listeners {
     control: UnixListener,
-    /// Reached from inside of the sandbox, and good for the run's own tools alone.
-    sandbox: Option<UnixListener>,
+    /// Reached from inside of the sandbox.
+    sandbox: Option<SandboxListeners>,
+}
+
+/// Where connections come in from inside of a sandbox.
+struct SandboxListeners {
+    /// Good for the run's own tools alone.
+    tools: UnixListener,
+    proxy: Option<[UnixListener; 2]>,
+    hosts: Vec<String>,
 }
 
 /// Opens the socket that is shown inside of the sandbox, if the run has one. The control socket is not: whoever reaches it may
 /// answer what the agent asks.
-fn open_sandbox_door(spec: &mut RunSpec, path: &Path) -> io::Result<Option<UnixListener>> {
+fn open_sandbox_door(spec: &mut RunSpec, path: &Path) -> io::Result<Option<SandboxListeners>> {
     let Some(sandbox) = &mut spec.sandbox else { return Ok(None) };
     let folder = std::path::absolute(folder::tools(path))?;
     std::fs::create_dir_all(&folder)?;
-    let listener = RunFolder::open(&folder)?.listen()?;
+    let sockets = RunFolder::open(&folder)?;
+    let tools = sockets.listen()?;
+    let proxy = match sandbox.network {
+        SandboxNetwork::Host | SandboxNetwork::None => None,
+        SandboxNetwork::Proxy => {
+            let [http, socks] = PROXY_SOCKETS.map(|name| sockets.listen_as(name));
+            Some([http?, socks?])
+        }
+    };
     sandbox.mounts.push(Mount::read(folder).at(TOOLS_INSIDE));
-    Ok(Some(listener))
+    Ok(Some(SandboxListeners { tools, proxy, hosts: sandbox.hosts.clone() }))
 }
 
 /// When what is done now and then is to be done next.
@@ -214,8 +231,14 @@ impl Hosting {
         );
         let tasks = TaskTracker::new();
         tasks.spawn(obeying);
-        if let Some(listener) = sandbox {
-            tasks.spawn(socket::serve_sandbox(listener, self.door.clone(), tasks.clone()));
+        if let Some(SandboxListeners { tools, proxy, hosts }) = sandbox {
+            tasks.spawn(socket::serve_sandbox(tools, self.door.clone(), tasks.clone()));
+            if let Some([http, socks]) = proxy {
+                let proxy = Proxy::new(&hosts, self.handle.clone(), tasks.clone());
+                let over = self.door.tools.clone();
+                tasks.spawn(proxy.clone().serve(http, Protocol::Http, over.clone()));
+                tasks.spawn(proxy.serve(socks, Protocol::Socks, over));
+            }
         }
         let mut times = Times::from_now();
         let mut ends = 0;

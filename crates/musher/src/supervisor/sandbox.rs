@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use musher_core::{ErrorClass, ErrorInfo, RunPlan, SlotId};
 use musher_git::worktree::{Lane, WorktreeError, WorktreeSlots};
-use musher_sandbox::{Mount, Sandbox, SandboxLimits};
+use musher_sandbox::{Mount, Sandbox, SandboxLimits, SandboxNetwork};
 
 use super::SupervisorContext;
 use super::assign::{config_error, seat};
@@ -21,7 +21,7 @@ impl SupervisorContext {
         let config = seat(&project, plan)?.sandbox.clone();
         match config.profile {
             SandboxProfile::Off => return Ok(None),
-            SandboxProfile::Workspace => {}
+            SandboxProfile::Workspace | SandboxProfile::Strict => {}
         }
         self.sandbox_can_be_had().await?;
         let state = self.home.path().to_owned();
@@ -36,6 +36,10 @@ impl SupervisorContext {
         };
         sandbox.mounts.extend(places(&config.read).into_iter().map(Mount::read));
         sandbox.mounts.extend(places(&config.write).into_iter().map(Mount::write));
+        if config.profile == SandboxProfile::Strict {
+            sandbox.network = SandboxNetwork::Proxy;
+            sandbox.hosts.clone_from(&config.hosts);
+        }
         sandbox.nested = config.nested;
         sandbox.limits = SandboxLimits { processes: config.processes.map(u64::from) };
         Ok(Some(sandbox))

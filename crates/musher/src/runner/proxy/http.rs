@@ -1,0 +1,122 @@
+//! The proxy as most programs speak to it: tunnels by CONNECT, and plain requests by their whole address.
+
+use bytes::Bytes;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderName, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::UnixStream;
+
+use super::{NotConnected, Proxy, REQUEST_TIMEOUT};
+
+/// Headers that are for the proxy and not for the host.
+const FOR_US: &[&str] = &["proxy-authorization", "proxy-connection", "keep-alive", "te", "trailer"];
+/// Where a refusal says why, for programs that show it.
+const REASON: HeaderName = HeaderName::from_static("x-proxy-error");
+
+type Body = BoxBody<Bytes, hyper::Error>;
+
+pub(super) async fn serve(stream: UnixStream, proxy: &Proxy) -> std::io::Result<()> {
+    let answer = service_fn(|request| async move {
+        Ok::<_, hyper::Error>(match request.method() {
+            &Method::CONNECT => tunnel(request, proxy).await,
+            _ => pass_on(request, proxy).await,
+        })
+    });
+    hyper::server::conn::http1::Builder::new()
+        .preserve_header_case(true)
+        .timer(TokioTimer::new())
+        .header_read_timeout(REQUEST_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), answer)
+        .with_upgrades()
+        .await
+        .map_err(std::io::Error::other)
+}
+
+/// Connects a client with a host. What they say to each other is theirs.
+async fn tunnel(request: Request<Incoming>, proxy: &Proxy) -> Response<Body> {
+    let target = request.uri().authority().map(|to| (to.host().to_owned(), to.port_u16()));
+    let Some((host, Some(port))) = target else {
+        return refused(StatusCode::BAD_REQUEST, "CONNECT names no host with a port");
+    };
+    let mut far = match proxy.connect(&host, port).await {
+        Ok(far) => far,
+        Err(why) => return not_connected(&why),
+    };
+    proxy.0.tasks.spawn(async move {
+        if let Ok(upgraded) = hyper::upgrade::on(request).await {
+            let mut near = TokioIo::new(upgraded);
+            // Either may leave in the middle.
+            let _left = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+        }
+    });
+    Response::new(empty())
+}
+
+/// Passes a plain request on to its host.
+async fn pass_on(mut request: Request<Incoming>, proxy: &Proxy) -> Response<Body> {
+    let uri = request.uri().clone();
+    let (Some("http"), Some(host)) = (uri.scheme_str(), uri.host()) else {
+        return refused(StatusCode::BAD_REQUEST, "this is a proxy: name the whole address");
+    };
+    let far = match proxy.connect(host, uri.port_u16().unwrap_or(80)).await {
+        Ok(far) => far,
+        Err(why) => return not_connected(&why),
+    };
+    let place = uri.path_and_query().map_or("/", |place| place.as_str());
+    let Ok(place) = place.parse::<Uri>() else {
+        return refused(StatusCode::BAD_REQUEST, "the address cannot be read");
+    };
+    *request.uri_mut() = place;
+    for name in FOR_US {
+        request.headers_mut().remove(*name);
+    }
+    if let Some(host) = uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok()) {
+        request.headers_mut().insert(hyper::header::HOST, host);
+    }
+    request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    let unreachable = |why: hyper::Error| {
+        refused(StatusCode::BAD_GATEWAY, &format!("{host} did not answer: {why}"))
+    };
+    let (mut sender, connection) =
+        match hyper::client::conn::http1::handshake::<_, Incoming>(TokioIo::new(far)).await {
+            Ok(open) => open,
+            Err(why) => return unreachable(why),
+        };
+    proxy.0.tasks.spawn(async move {
+        // Its failure is the failure of the request.
+        let _told = connection.await;
+    });
+    match sender.send_request(request).await {
+        Ok(response) => response.map(|body| body.boxed()),
+        Err(why) => unreachable(why),
+    }
+}
+
+fn not_connected(why: &NotConnected) -> Response<Body> {
+    let status = match why {
+        NotConnected::Bad(_) => StatusCode::BAD_REQUEST,
+        NotConnected::Refused(_) | NotConnected::Asked(_) | NotConnected::Inward(_) => {
+            StatusCode::FORBIDDEN
+        }
+        NotConnected::Unreachable(..) => StatusCode::BAD_GATEWAY,
+    };
+    refused(status, &why.to_string())
+}
+
+fn refused(status: StatusCode, why: &str) -> Response<Body> {
+    let body = Full::new(Bytes::from(format!("musher: {why}\n")));
+    let mut response = Response::new(body.map_err(|never| match never {}).boxed());
+    *response.status_mut() = status;
+    if let Ok(why) = HeaderValue::from_str(why) {
+        response.headers_mut().insert(REASON, why);
+    }
+    response
+}
+
+fn empty() -> Body {
+    Full::new(Bytes::new()).map_err(|never| match never {}).boxed()
+}
