@@ -117,14 +117,23 @@ impl ModelServer {
 
     /// Starts a server on the given port of 127.0.0.1; 0 takes a free one.
     pub async fn start_on(port: u16) -> anyhow::Result<Self> {
+        Self::start_at((Ipv4Addr::LOCALHOST, port).into()).await
+    }
+
+    /// Starts a server on 127.0.0.2, which programs behind a proxy do not take for their own machine.
+    pub async fn start_beside() -> anyhow::Result<Self> {
+        Self::start_at((Ipv4Addr::new(127, 0, 0, 2), 0).into()).await
+    }
+
+    async fn start_at(address: SocketAddr) -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("scripted-model")
             .enable_all()
             .build()
             .context("starting the runtime of the model server")?;
-        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-            .with_context(|| format!("binding 127.0.0.1:{port}"))?;
+        let listener =
+            std::net::TcpListener::bind(address).with_context(|| format!("binding {address}"))?;
         listener.set_nonblocking(true)?;
         let address: SocketAddr = listener.local_addr()?;
         let desk = Arc::new(Desk::default());

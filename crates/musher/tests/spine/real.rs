@@ -107,9 +107,19 @@ async fn goes_through(project: Project) {
 
 /// The same project with its agents in a sandbox.
 fn confined(project: Project) -> Project {
+    confined_by(project, "profile = 'workspace'")
+}
+
+/// The same project with its agents in a sandbox from which only the model can be reached.
+fn strictly_confined(project: Project, model: &ModelServer) -> Project {
+    let host = model.url().strip_prefix("http://").unwrap();
+    confined_by(project, &format!("profile = 'strict'\nhosts = ['{host}']"))
+}
+
+fn confined_by(project: Project, sandbox: &str) -> Project {
     let file = project.repo().join(".musher/project.toml");
     let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, format!("{text}[sandbox]\nprofile = 'workspace'\n")).unwrap();
+    std::fs::write(&file, format!("{text}[sandbox]\n{sandbox}\n")).unwrap();
     project.git(&["commit", "-qam", "confine"]);
     project
 }
@@ -124,4 +134,16 @@ async fn the_real_agent_does_all_that_in_a_sandbox_too() {
 async fn the_real_codex_does_all_that_in_a_sandbox_too() {
     let model = ModelServer::start().await.unwrap();
     goes_through(confined(codex_project(&model))).await;
+}
+
+#[tokio::test]
+async fn the_real_agent_does_all_that_behind_a_proxy_too() {
+    let model = ModelServer::start_beside().await.unwrap();
+    goes_through(strictly_confined(project(&model), &model)).await;
+}
+
+#[tokio::test]
+async fn the_real_codex_does_all_that_behind_a_proxy_too() {
+    let model = ModelServer::start_beside().await.unwrap();
+    goes_through(strictly_confined(codex_project(&model), &model)).await;
 }

@@ -6,6 +6,7 @@ use musher_testkit::model::ModelServer;
 use musher_testkit::real::{RealProgram, require_claude};
 use serde_json::Value as Json;
 
+use super::strictly_confined;
 use crate::rig::{PATIENCE, Project};
 
 /// Each agent with its runtime and what it needs; the prompt is the story.
@@ -62,7 +63,16 @@ fn team(model: &ModelServer) -> Project {
 #[tokio::test]
 async fn four_agents_of_four_runtimes_outlive_their_server_and_share_one_exact_bill() {
     let model = ModelServer::start().await.unwrap();
-    let project = team(&model);
+    work_together(team(&model), &model).await;
+}
+
+#[tokio::test]
+async fn four_agents_of_four_runtimes_do_all_that_behind_a_proxy_too() {
+    let model = ModelServer::start_beside().await.unwrap();
+    work_together(strictly_confined(team(&model), &model), &model).await;
+}
+
+async fn work_together(project: Project, model: &ModelServer) {
     let server = project.serve().await;
     let text = "[[scn:bash cmd=\"echo begun > begun.txt; while [ ! -e go ]; do sleep 0.05; done; echo hi > out.txt\"]] go";
     for (at, agent) in ["one", "two", "three", "four"].iter().enumerate() {
