@@ -1,5 +1,7 @@
 //! Attempts to get out, each one line of shell that says so if it succeeds.
 
+use musher_sandbox::{Sandbox, SandboxNetwork};
+
 use crate::lab::Lab;
 
 /// What an attempt prints when it has got out.
@@ -27,9 +29,13 @@ pub(crate) enum Control {
 
 impl Attempt {
     pub(crate) fn is_held(self) {
-        let lab = Lab::new();
-        let inside = format!("{}\n{}", lab.inside(self.line), lab.outside(self.after));
-        assert!(!inside.contains(OUT), "it got out: {inside}");
+        for network in [SandboxNetwork::Host, SandboxNetwork::None] {
+            let lab = Lab::new();
+            let sandbox = Sandbox { network, ..lab.sandbox.clone() };
+            let inside = lab.inside_of(&sandbox, self.line);
+            let inside = format!("{inside}\n{}", lab.outside(self.after));
+            assert!(!inside.contains(OUT), "it got out: {inside}");
+        }
         let superuser = rustix::process::geteuid().is_root();
         if self.control == Control::Anybody || (self.control == Control::Superuser && superuser) {
             let lab = Lab::new();

@@ -1,5 +1,7 @@
 //! What must work inside as it does outside.
 
+use musher_sandbox::{Sandbox, SandboxNetwork};
+
 use crate::lab::{BRANCH, Lab};
 
 #[test]
@@ -58,7 +60,7 @@ fn a_place_that_is_named_can_be_read_or_written_and_no_other() {
 fn without_a_network_nothing_but_the_own_loopback_is_there() {
     let lab = Lab::new();
     let mut sandbox = lab.sandbox.clone();
-    sandbox.network = musher_sandbox::SandboxNetwork::None;
+    sandbox.network = SandboxNetwork::None;
     let told = lab.inside_of(
         &sandbox,
         "ls /sys/class/net 2>/dev/null; cat /proc/net/dev | tail -n +3 | cut -d: -f1",
@@ -66,6 +68,25 @@ fn without_a_network_nothing_but_the_own_loopback_is_there() {
     let names: Vec<&str> =
         told.lines().map(str::trim).filter(|line| !line.starts_with('[')).collect();
     assert_eq!(names, ["lo"], "{told}");
+}
+
+#[test]
+fn without_a_network_no_service_of_the_machine_is_reached_by_tcp_or_udp() {
+    let lab = Lab::new();
+    let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let udp = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    udp.set_nonblocking(true).unwrap();
+    let line = format!(
+        "perl -MIO::Socket::INET -e 'IO::Socket::INET->new(PeerAddr => \"127.0.0.1\", PeerPort => {}) and print \"ESCAPED\"; \
+         my $u = IO::Socket::INET->new(Proto => \"udp\", PeerAddr => \"127.0.0.1\", PeerPort => {}); $u and $u->send(\"x\")'",
+        tcp.local_addr().unwrap().port(),
+        udp.local_addr().unwrap().port()
+    );
+    let sandbox = Sandbox { network: SandboxNetwork::None, ..lab.sandbox.clone() };
+    let told = lab.inside_of(&sandbox, &line);
+    assert!(!told.contains("ESCAPED") && udp.recv(&mut [0; 8]).is_err(), "{told}");
+    let told = lab.outside(&line);
+    assert!(told.contains("ESCAPED") && udp.recv(&mut [0; 8]).is_ok(), "{told}");
 }
 
 #[test]

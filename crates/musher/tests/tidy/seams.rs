@@ -53,3 +53,28 @@ fn no_door_and_no_read_model_knows_in_which_folder_a_log_is() {
     let words = ["LogReader::open", "RunSpec::read"];
     none(naming("supervisor/attend", &words, "open it by run and cursor, with `RunLogs`"));
 }
+
+/// The one process of a session that is started outside of its sandbox: the person's own command for a key.
+const OUTSIDE_OF_A_SANDBOX: &str = "crates/musher-runtime/src/model/key.rs";
+
+#[test]
+fn whatever_is_started_for_an_agent_is_started_in_its_sandbox() {
+    let mut broken = Vec::new();
+    let mut confined = 0;
+    for path in rust_files() {
+        let place = shown(&path);
+        if !place.starts_with("crates/musher-runtime/src/") || place.contains("/tests") {
+            continue;
+        }
+        let text = without_comments(&read(&path));
+        let shipped = text.split("#[cfg(test)]").next().unwrap_or_default();
+        confined += shipped.matches("map(Confinement::of)").count();
+        for (number, line) in numbered(shipped) {
+            if line.contains("confinement: None") && place != OUTSIDE_OF_A_SANDBOX {
+                broken.push(format!("{place}:{number}: start it in the sandbox of its session"));
+            }
+        }
+    }
+    assert!(confined >= 4, "agent, setup, tools of a model and of a script: {confined} were found");
+    none(broken);
+}
