@@ -1236,9 +1236,14 @@ export interface components {
             added: number;
             binary: boolean;
             /**
-             * @description What agents' programs do with such a file: they run what it names, or obey what it says. Absent for others.
+             * @description What should be looked at before it is merged: agents' programs run what such a file names, or obey what it says; other programs
+             *     run it later; it became executable; it is a link, or another repository. Absent for others.
              * @example executes
              * @example obeys
+             * @example runs_later
+             * @example executable
+             * @example link
+             * @example repository
              */
             effect?: string | null;
             hunks: components["schemas"]["Hunk"][];

@@ -82,9 +82,10 @@ pub struct ApiFileDiff {
     pub removed: u64,
     #[schema(required)]
     pub binary: bool,
-    /// What agents' programs do with such a file: they run what it names, or obey what it says. Absent for others.
+    /// What should be looked at before it is merged: agents' programs run what such a file names, or obey what it says; other programs
+    /// run it later; it became executable; it is a link, or another repository. Absent for others.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(examples("executes", "obeys"))]
+    #[schema(examples("executes", "obeys", "runs_later", "executable", "link", "repository"))]
     pub effect: Option<String>,
     #[schema(required)]
     pub hunks: Vec<ApiHunk>,

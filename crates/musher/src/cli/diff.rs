@@ -51,11 +51,15 @@ const RED: Style = AnsiColor::Red.on_default();
 const CYAN: Style = AnsiColor::Cyan.on_default();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 
-/// What agents' programs do with a file, if whoever reads the change should know.
+/// What programs do with a file, if whoever reads the change should know.
 pub(crate) fn heed(file: &ApiFileDiff) -> Option<&'static str> {
     match file.effect.as_deref()? {
         "executes" => Some("agents' programs run what this file names"),
         "obeys" => Some("agents obey what this file says"),
+        "runs_later" => Some("other programs run what this file says or names"),
+        "executable" => Some("this file can be executed from now on"),
+        "link" => Some("this is a link: whoever follows it is led elsewhere"),
+        "repository" => Some("this is another repository: its contents are not shown"),
         _ => None,
     }
 }
@@ -200,12 +204,14 @@ mod tests {
             { "path": "AGENTS.md", "status": "modified", "effect": "obeys" },
             { "path": "x.json", "status": "added", "effect": "executes" },
             { "path": "y", "status": "added", "effect": "something newer" },
+            { "path": "package.json", "status": "modified", "effect": "runs_later" },
         ] }))
         .unwrap();
         let shown: Vec<String> = changes.files.iter().map(|file| plain(&unified(file))).collect();
         assert!(shown[0].contains("! agents obey what this file says"), "{}", shown[0]);
         assert!(shown[1].contains("! agents' programs run what this file names"), "{}", shown[1]);
         assert!(!shown[2].contains('!'), "{}", shown[2]);
+        assert!(shown[3].contains("! other programs run"), "{}", shown[3]);
         assert_eq!(plain(&stat(&changes, 80)).matches("! agents").count(), 2);
     }
 

@@ -1,11 +1,13 @@
 //! The changes of one file as clients read them, wherever they come from.
 
+mod effects;
 mod marks;
 mod texts;
 
 use musher_client::api::{ApiDiffLine, ApiFileDiff, ApiHunk, ApiLineKind, word};
-use musher_runtime::{ProjectFile, effect_of};
+use musher_runtime::ProjectFile;
 
+pub(in crate::api) use effects::effect;
 pub(in crate::api) use marks::Budget;
 pub(in crate::api) use texts::Changes;
 
@@ -36,8 +38,8 @@ pub(in crate::api) fn of_git(
     budget: &mut Budget,
 ) -> ApiFileDiff {
     let (path, old_path) = (file.path.to_string(), file.old_path.map(|path| path.to_string()));
-    ApiFileDiff {
-        effect: effect(files, &path).or_else(|| effect(files, old_path.as_deref()?)),
+    let mut diff = ApiFileDiff {
+        effect: None,
         path,
         old_path,
         status: word(&file.status),
@@ -47,12 +49,9 @@ pub(in crate::api) fn of_git(
         removed: file.removed,
         binary: file.binary,
         hunks: file.hunks.into_iter().map(|hunk| hunk_now(hunk, budget)).collect(),
-    }
-}
-
-/// What agents' programs do with the file at this path.
-pub(in crate::api) fn effect(files: &[ProjectFile], path: &str) -> Option<String> {
-    effect_of(files, path).as_ref().map(word)
+    };
+    diff.effect = effects::effect_of_change(files, &diff);
+    diff
 }
 
 fn hunk_now(hunk: musher_git::GitHunk, budget: &mut Budget) -> ApiHunk {
