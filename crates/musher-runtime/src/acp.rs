@@ -58,6 +58,10 @@ impl Runtime for Acp {
         &self.files
     }
 
+    fn hosts(&self) -> Vec<&str> {
+        self.preset.hosts.iter().map(String::as_str).collect()
+    }
+
     fn start(&self, mut spec: SessionSpec) -> Session {
         for name in &self.preset.variables {
             spec.environment = spec.environment.pass(name);

@@ -47,6 +47,10 @@ impl Runtime for ClaudeCode {
         project::FILES
     }
 
+    fn hosts(&self) -> Vec<&str> {
+        launch::HOSTS.to_vec()
+    }
+
     fn start(&self, spec: SessionSpec) -> Session {
         let profile = BackendProfile {
             variables: launch::VARIABLES,

@@ -50,6 +50,10 @@ impl Runtime for Codex {
         project::FILES
     }
 
+    fn hosts(&self) -> Vec<&str> {
+        launch::HOSTS.to_vec()
+    }
+
     fn has_session(&self, folder: &Path, session: &SessionId) -> bool {
         home::has_session(folder, session)
     }

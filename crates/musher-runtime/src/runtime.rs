@@ -33,6 +33,11 @@ pub trait Runtime: Send + Sync {
     /// What it takes from the folder that it works in: what it would run, and what it would obey.
     fn project_files(&self) -> &[ProjectFile];
 
+    /// The hosts of the vendor that its program cannot do without, as rules of a sandbox. One that only measures is none of them.
+    fn hosts(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
     /// Whether what it does is done by a model, so that work of which nobody told the usage has an unknown cost.
     fn asks_a_model(&self) -> bool {
         true

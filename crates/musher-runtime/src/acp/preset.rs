@@ -45,6 +45,9 @@ pub struct AcpPreset {
     pub executes: Vec<String>,
     /// Files of a folder that it takes for instructions.
     pub obeys: Vec<String>,
+    /// Hosts of the vendor that it cannot do without, as rules of a sandbox.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     /// How it tells what a prompt has used.
     pub usage: AcpUsage,
     pub powers: AcpPowers,

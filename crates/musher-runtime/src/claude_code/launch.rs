@@ -83,6 +83,9 @@ pub(super) const CHOSEN: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// What it cannot do without: the model, and the login of a subscription.
+pub(super) const HOSTS: &[&str] = &["api.anthropic.com", "platform.claude.com", "claude.ai"];
+
 /// Variables that would make it believe it runs inside another one.
 pub(super) const BANNED: &[&str] = &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "NODE_OPTIONS"];
 

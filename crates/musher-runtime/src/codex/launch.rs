@@ -26,6 +26,9 @@ pub(super) const VARIABLES: &[&str] = &[
     "NODE_EXTRA_CA_CERTS",
 ];
 
+/// What it cannot do without: the model by key or by subscription, and the login of the latter.
+pub(super) const HOSTS: &[&str] = &["api.openai.com", "auth.openai.com", "chatgpt.com"];
+
 /// Variables that would make it believe it runs inside another one, or that are ours to set.
 pub(super) const BANNED: &[&str] = &[
     home::VARIABLE,

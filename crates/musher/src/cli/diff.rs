@@ -58,7 +58,7 @@ pub(crate) fn heed(file: &ApiFileDiff) -> Option<&'static str> {
         "obeys" => Some("agents obey what this file says"),
         "runs_later" => Some("other programs run what this file says or names"),
         "executable" => Some("this file can be executed from now on"),
-        "link" => Some("this is a link: whoever follows it is led elsewhere"),
+        "link" => Some("this is a link, which leads elsewhere"),
         "repository" => Some("this is another repository: its contents are not shown"),
         _ => None,
     }

@@ -45,6 +45,7 @@ pub(super) fn read(
         tested: None,
         executes: patterns(reader, fields, "executes"),
         obeys: patterns(reader, fields, "obeys"),
+        hosts: Vec::new(),
         usage: usage.unwrap_or_default(),
         powers: powers(reader, fields),
     };

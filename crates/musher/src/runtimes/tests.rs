@@ -84,3 +84,16 @@ fn every_runtime_with_a_program_says_how_it_is_installed() {
         );
     }
 }
+
+#[test]
+fn the_hosts_that_a_runtime_needs_are_rules_that_can_be_read() {
+    let mut named = 0;
+    for known in built() {
+        let runtime = choose(known.name, None, &Environment::default()).unwrap();
+        for host in runtime.hosts() {
+            host.parse::<musher_sandbox::HostRule>().unwrap();
+            named += 1;
+        }
+    }
+    assert!(named >= 6, "{named}");
+}

@@ -38,7 +38,11 @@ impl SupervisorContext {
         sandbox.mounts.extend(places(&config.write).into_iter().map(Mount::write));
         if config.profile == SandboxProfile::Strict {
             sandbox.network = SandboxNetwork::Proxy;
-            sandbox.hosts.clone_from(&config.hosts);
+            let runtime = seat(&project, plan)?
+                .played_by(&self.environment)
+                .map_err(|error| config_error(error.to_string()).with_hint(error.hint()))?;
+            let own = runtime.hosts().into_iter().map(str::to_owned);
+            sandbox.hosts = own.chain(config.hosts.iter().cloned()).collect();
         }
         sandbox.nested = config.nested;
         sandbox.limits = SandboxLimits { processes: config.processes.map(u64::from) };
