@@ -5,13 +5,17 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use musher_os::untrusted;
 use musher_sandbox::{Sandbox, SandboxLimits, SandboxNetwork};
-use tracing::warn;
+use tracing::{debug, warn};
 
 use super::{SlotId, WorktreeError, WorktreeSlots};
 use crate::enclosed::{Enclosed, OwnBranch};
 use crate::{Branch, Checkout, CheckoutHead, RecoveryName};
 
+/// How much of a home is inherited, in all and of one file.
+const MAX_INHERITED_BYTES: u64 = 512 << 20;
+const MAX_INHERITED_FILE_BYTES: u64 = 64 << 20;
 /// How many folders may be set aside for one slot.
 const MAX_SET_ASIDE: u32 = 1000;
 
@@ -92,6 +96,23 @@ impl WorktreeSlots {
         }
     }
 
+    /// Gives the sandbox of a slot the home of another one: a fork continues a session that is kept there. What is too long is left out,
+    /// because it is no session; links and pipes are neither followed nor waited for.
+    pub async fn inherit_home(&self, from: SlotId, to: SlotId) -> Result<(), WorktreeError> {
+        let Some(places) = &self.sandboxes else { return Ok(()) };
+        let [from, to] = [from, to].map(|slot| slot_folder(places, slot).join("home"));
+        if from.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        let told = to.clone();
+        let copied = tokio::task::spawn_blocking(move || {
+            let mut room = MAX_INHERITED_BYTES;
+            copy_folder(&from, &to, &mut room)
+        });
+        let copied = copied.await.map_err(io::Error::other).and_then(|copied| copied);
+        copied.map_err(WorktreeError::io(told))
+    }
+
     fn places(&self) -> Result<&SandboxPlaces, WorktreeError> {
         self.sandboxes.as_ref().ok_or(WorktreeError::NoSandboxes)
     }
@@ -106,6 +127,29 @@ impl WorktreeSlots {
         let (seen, folder) = (folder.join("seen"), folder.join("git"));
         Enclosed { git: &self.git, checkout, folder, seen }
     }
+}
+
+/// Copies plain files and folders, as far as there is room for them.
+fn copy_folder(from: &Path, to: &Path, room: &mut u64) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            copy_folder(&source, &target, room)?;
+        } else if kind.is_file() && target.symlink_metadata().is_err() {
+            let mut source = untrusted::open(&source).map_err(untrusted::Unfit::into_io)?;
+            let length = source.metadata()?.len();
+            if length > MAX_INHERITED_FILE_BYTES || length > *room {
+                debug!(file = %target.display(), length, "file of a home is not inherited");
+                continue;
+            }
+            *room -= length;
+            io::copy(&mut source, &mut untrusted::create(&target)?)?;
+        }
+    }
+    Ok(())
 }
 
 fn slot_folder(places: &SandboxPlaces, slot: SlotId) -> PathBuf {

@@ -127,7 +127,7 @@ pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Prepared
     let args = arguments(attempt, session, mcp_file.as_ref().map(NamedTempFile::path));
     let mut launch = attempt.launch(program, args, env);
     if let (Some(confinement), Some(file)) = (&mut launch.confinement, &mcp_file) {
-        confinement.show(Mount::read(file.path()));
+        confinement.files.push(Mount::read(file.path()));
     }
     Ok(PreparedLaunch { launch, mcp_file })
 }

@@ -140,7 +140,7 @@ fn launch(attempt: &Attempt, home: &CodexHome) -> Result<Launch, ErrorInfo> {
     let mut launch = attempt.launch(without_wrapper(program), arguments(attempt), env);
     if let Some(confinement) = &mut launch.confinement {
         let own = [Some(&home.path), home.scratch.as_ref()];
-        own.into_iter().flatten().for_each(|path| confinement.show(Mount::write(path)));
+        confinement.files.extend(own.into_iter().flatten().map(Mount::write));
     }
     Ok(launch)
 }

@@ -26,7 +26,8 @@ const NO_PROXIES: &[&str] = &["NO_PROXY", "no_proxy"];
 #[derive(Debug, Clone)]
 pub(crate) struct Confinement {
     sandbox: Arc<Sandbox>,
-    files: Vec<Mount>,
+    /// What is shown to this process alone.
+    pub(crate) files: Vec<Mount>,
 }
 
 /// How a process in a sandbox is started.
@@ -41,11 +42,6 @@ pub(super) struct ConfinedStart {
 impl Confinement {
     pub(crate) fn of(sandbox: Arc<Sandbox>) -> Self {
         Self { sandbox, files: Vec::new() }
-    }
-
-    /// Shows the process something that belongs to it alone.
-    pub(crate) fn show(&mut self, mount: Mount) {
-        self.files.push(mount);
     }
 
     pub(super) fn start(&self, launch: &Launch) -> io::Result<ConfinedStart> {

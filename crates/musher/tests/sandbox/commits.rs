@@ -142,6 +142,24 @@ fn a_slot_for_another_story_has_nothing_of_the_earlier_one() {
 }
 
 #[test]
+fn a_fork_has_the_home_of_the_run_that_it_continues() {
+    let lab = Lab::new();
+    lab.inside(
+        "mkdir -p $HOME/.agent; echo session > $HOME/.agent/s; mkfifo $HOME/pipe; ln -s $STATE/token $HOME/link; \
+         truncate -s 100M $HOME/huge",
+    );
+    let other = musher_core::SlotId(2);
+    let base = SlotStart::Base { branch: Branch::new("main").unwrap() };
+    lab.block_on(lab.slots.prepare(other, &Branch::new("musher/s1/2").unwrap(), &base)).unwrap();
+    lab.block_on(lab.slots.inherit_home(SLOT, other)).unwrap();
+    let home = lab.path("state/sandboxes/2/home");
+    assert_eq!(fs::read_to_string(home.join(".agent/s")).unwrap(), "session\n");
+    for name in ["pipe", "link", "huge"] {
+        assert!(home.join(name).symlink_metadata().is_err(), "{name}");
+    }
+}
+
+#[test]
 fn repositories_that_cannot_be_shown_are_refused_in_words() {
     let refused = |change: &dyn Fn(&std::path::Path)| {
         let lab = Lab::new();

@@ -43,6 +43,10 @@ impl Here {
     ) -> Result<String, ErrorInfo> {
         self.ground.check(plan)?;
         let on = named(branch)?;
+        let forked = match &start {
+            WorktreeStart::Snapshot { of } => Some(*of),
+            WorktreeStart::Fresh | WorktreeStart::Keep => None,
+        };
         let start = match start {
             WorktreeStart::Fresh => SlotStart::Base { branch: self.ground.base.clone() },
             WorktreeStart::Keep => SlotStart::Keep,
@@ -56,6 +60,9 @@ impl Here {
             let prepared = slots.prepare(slot, &on, &start).await?;
             if prepared.fresh || !keep {
                 slots.copy_files(slot)?;
+            }
+            if let Some(of) = forked {
+                slots.inherit_home(of, slot).await?;
             }
             Ok::<_, WorktreeError>(prepared)
         });
