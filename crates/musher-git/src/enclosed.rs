@@ -7,7 +7,6 @@
 mod bring;
 
 use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -16,12 +15,13 @@ use musher_sandbox::{Mount, Sandbox, SandboxNetwork};
 
 use super::config::{Setting, SettingsTrust};
 use super::error::GitError;
+use super::worktree::remove_tree;
 use super::{Author, Branch, Checkout, Commit, Git, standin};
 
 /// No file that is copied is longer.
 const MAX_COPIED_BYTES: u64 = 2 << 30;
-/// No name of a commit is longer.
-const MAX_SEEN_BYTES: u64 = 128;
+/// Two names of commits are not longer.
+const MAX_SEEN_BYTES: u64 = 256;
 /// Where the objects of the repository are inside, below the git folder.
 const SHARED: &str = "shared";
 /// Folders of the git folder.
@@ -54,31 +54,27 @@ impl Enclosed<'_> {
         self.folder.join("HEAD").exists()
     }
 
-    /// Takes the folder away.
-    pub(crate) fn clear(&self) -> Result<(), GitError> {
-        match fs::remove_dir_all(&self.folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(GitError::io(&self.folder)(error))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The commit at which the story's branch was last seen inside.
-    fn seen(&self) -> Option<Commit> {
+    /// The commit at which the story's branch was last seen inside. If it was being moved when everything ended, `tip` tells whether
+    /// that was done.
+    fn seen(&self, tip: Option<&Commit>) -> Option<Commit> {
         let text = untrusted::read(&self.seen, MAX_SEEN_BYTES).ok()?;
-        Commit::new(String::from_utf8(text).ok()?.trim_end()).ok()
+        let text = String::from_utf8(text).ok()?;
+        let mut commits = text.lines().map(|line| Commit::new(line).ok());
+        let (seen, moving) = (commits.next()?, commits.next().flatten());
+        moving.filter(|moving| Some(moving) == tip).or(seen)
     }
 
-    fn note(&self, seen: &Commit) -> Result<(), GitError> {
-        untrusted::replace(&self.seen, format!("{seen}\n").as_bytes())
-            .map_err(GitError::io(&self.seen))
+    /// Notes where the branch was seen, and where it is about to be moved.
+    fn note(&self, seen: Option<&Commit>, moving: Option<&Commit>) -> Result<(), GitError> {
+        let line = |commit: Option<&Commit>| commit.map(|commit| format!("{commit}\n"));
+        let text = [seen, moving].map(line).into_iter().flatten().collect::<String>();
+        untrusted::replace(&self.seen, text.as_bytes()).map_err(GitError::io(&self.seen))
     }
 
     /// Makes the folder anew from the repository as it is, with the agent's own branches.
     pub(crate) async fn make(&self, own: &[OwnBranch]) -> Result<(), GitError> {
         self.refuse_unfit().await?;
-        self.clear()?;
+        remove_tree(self.folder.clone()).await.map_err(GitError::io(&self.folder))?;
         for name in FOLDERS {
             let path = self.folder.join(name);
             fs::create_dir_all(&path).map_err(GitError::io(path))?;
@@ -96,7 +92,7 @@ impl Enclosed<'_> {
             self.copy(&self.checkout.git_dir().join(name), &entry.join(name))?;
         }
         match self.git.head(self.checkout).await?.commit() {
-            Some(commit) => self.note(commit),
+            Some(commit) => self.note(Some(commit), None),
             None => Err(GitError::Unenclosable { why: "its worktree has no commit" }),
         }
     }

@@ -26,6 +26,7 @@ use crate::{
 pub use self::apart::Lane;
 pub use self::error::WorktreeError;
 pub use self::reconcile::Reconciled;
+pub(crate) use self::remove::remove_tree;
 pub use self::sandboxed::SandboxPlaces;
 
 /// What a slot starts from.

@@ -43,12 +43,13 @@ impl Enclosed<'_> {
             std::fs::create_dir(folder).map_err(GitError::io(folder))?;
         }
         let ends = self.ends(&inside).await?;
-        let seen = self.seen();
+        let tip = self.git.tip(branch).await?;
+        let seen = self.seen(tip.as_ref());
         let there = ends.iter().find(|end| end.branch == *branch).map(|end| end.tip.clone());
         let mut own: Vec<OwnBranch> = self.unknown(ends, branch).await?;
         // What stands where it stood is old news: the repository may have gone on since.
         let mut moved = there.filter(|tip| Some(tip) != seen.as_ref());
-        if self.git.tip(branch).await? != seen
+        if tip != seen
             && let Some(tip) = moved.take()
         {
             // Both have moved, and neither may be lost.
@@ -62,6 +63,10 @@ impl Enclosed<'_> {
         if let Some(to) = &moved {
             let expected = seen.as_ref().map_or(Expected::Absent, Expected::At);
             let why = "musher: brought over";
+            // Whoever comes after a crash knows by this whose move it was.
+            if seen.is_some() {
+                self.note(seen.as_ref(), Some(to))?;
+            }
             let done = self.git.move_ref(self.checkout, &branch.full(), to, expected, why).await;
             match done {
                 // Somebody else has brought it over in the meantime.
@@ -69,7 +74,7 @@ impl Enclosed<'_> {
                 }
                 done => done?,
             }
-            self.note(to)?;
+            self.note(Some(to), None)?;
             self.refresh_index(to).await?;
         }
         Ok(own)

@@ -35,7 +35,7 @@ impl WorktreeSlots {
     /// Removes a slot whose work is kept.
     pub(super) async fn discard(&self, slot: SlotId) -> Result<(), WorktreeError> {
         let path = self.path(slot);
-        remove_tree(path.clone()).await?;
+        remove_tree(path.clone()).await.map_err(WorktreeError::io(&path))?;
         Ok(self.git.forget_worktree(&path).await?)
     }
 
@@ -60,8 +60,7 @@ impl WorktreeSlots {
 }
 
 /// Removes a folder and everything in it; links are removed and never followed.
-async fn remove_tree(path: PathBuf) -> Result<(), WorktreeError> {
-    let told = path.clone();
+pub(crate) async fn remove_tree(path: PathBuf) -> io::Result<()> {
     let removing = tokio::task::spawn_blocking(move || match fs::remove_dir_all(&path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             open_up(&path);
@@ -70,10 +69,8 @@ async fn remove_tree(path: PathBuf) -> Result<(), WorktreeError> {
         done => done,
     });
     match removing.await.map_err(io::Error::other).and_then(|done| done) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(WorktreeError::io(told)(error))
-        }
-        _ => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
     }
 }
 

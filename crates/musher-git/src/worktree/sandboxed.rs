@@ -9,7 +9,7 @@ use musher_os::untrusted;
 use musher_sandbox::{Sandbox, SandboxLimits, SandboxNetwork};
 use tracing::{debug, warn};
 
-use super::{SlotId, WorktreeError, WorktreeSlots};
+use super::{SlotId, WorktreeError, WorktreeSlots, remove_tree};
 use crate::enclosed::{Enclosed, OwnBranch};
 use crate::{Branch, Checkout, CheckoutHead, RecoveryName};
 
@@ -86,14 +86,7 @@ impl WorktreeSlots {
             warn!(slot = slot.0, cause = %error, kept = %aside.display(), "commits of a sandbox cannot be brought over");
             return fs::rename(&folder, aside).map_err(WorktreeError::io(&folder));
         }
-        let gone = folder.clone();
-        let removed = tokio::task::spawn_blocking(move || fs::remove_dir_all(&gone)).await;
-        match removed.map_err(io::Error::other).and_then(|removed| removed) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(WorktreeError::io(&folder)(error))
-            }
-            _ => Ok(()),
-        }
+        remove_tree(folder.clone()).await.map_err(WorktreeError::io(&folder))
     }
 
     /// Gives the sandbox of a slot the home of another one: a fork continues a session that is kept there. What is too long is left out,

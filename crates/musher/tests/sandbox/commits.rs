@@ -68,6 +68,34 @@ fn commits_of_a_person_on_the_same_branch_are_not_lost() {
 }
 
 #[test]
+fn a_crash_in_the_middle_of_bringing_over_leaves_the_branch_to_the_agent() {
+    let lab = Lab::new();
+    let note = |text: String| fs::write(lab.path("state/sandboxes/1/seen"), text).unwrap();
+    let first = lab.main.clone();
+    lab.inside("echo x > new; git add new; git commit -qm one");
+    let one = lab.inside("git rev-parse HEAD").lines().next().unwrap().to_owned();
+    // It ended before the branch was moved.
+    note(format!("{first}\n{one}\n"));
+    lab.block_on(lab.slots.snapshot(SLOT)).unwrap();
+    assert_eq!(lab.git(&["log", "-1", "--format=%s", BRANCH]), "one");
+    // It ended after the branch was moved and before that was noted.
+    note(format!("{first}\n{one}\n"));
+    lab.inside("echo y > new; git commit -qam two");
+    lab.block_on(lab.slots.snapshot(SLOT)).unwrap();
+    assert_eq!(lab.git(&["log", "--format=%s", BRANCH]), "two\none\nfirst");
+    assert_eq!(lab.git(&["for-each-ref", "refs/musher/recovery/"]), "");
+}
+
+#[test]
+fn a_home_that_cannot_be_entered_is_cleared_all_the_same() {
+    let lab = Lab::new();
+    lab.inside("mkdir -p $HOME/a/b; touch $HOME/a/b/c; chmod 000 $HOME/a/b; chmod 000 $HOME/a");
+    let base = SlotStart::Base { branch: Branch::new("main").unwrap() };
+    lab.block_on(lab.slots.prepare(SLOT, &Branch::new("musher/s2/1").unwrap(), &base)).unwrap();
+    assert!(!lab.path("state/sandboxes/1/home/a").exists());
+}
+
+#[test]
 fn a_commit_that_needs_a_forged_object_is_refused() {
     let lab = Lab::new();
     let told = lab.inside(
