@@ -119,7 +119,9 @@ impl Call {
     pub(super) fn confined(command: &ConfinedCommand, own: usize, env: &GitEnv) -> Self {
         let call = Self::new(&command.program, env, Path::new("/"));
         let args = command.plain_args();
-        Self { verb: args.len().saturating_sub(own), args, ..call }
+        let call = Self { verb: args.len().saturating_sub(own), args, ..call };
+        // What is missing is missing: whoever wrote the settings could name a program that fetches it.
+        call.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none")
     }
 
     /// What every call is told before its subcommand.

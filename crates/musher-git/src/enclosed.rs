@@ -37,6 +37,13 @@ pub(crate) struct OwnBranch {
     pub(crate) tip: Commit,
 }
 
+/// Where the story's branch was last seen inside.
+struct Seen {
+    at: Option<Commit>,
+    /// It was moved there, and what follows a move was not done.
+    unfinished: bool,
+}
+
 /// The git folder that a sandbox sees, and the sandbox.
 #[derive(Debug)]
 pub(crate) struct Enclosed<'a> {
@@ -51,17 +58,20 @@ pub(crate) struct Enclosed<'a> {
 impl Enclosed<'_> {
     /// Whether there is one.
     pub(crate) fn exists(&self) -> bool {
-        self.folder.join("HEAD").exists()
+        self.folder.symlink_metadata().is_ok()
     }
 
     /// The commit at which the story's branch was last seen inside. If it was being moved when everything ended, `tip` tells whether
     /// that was done.
-    fn seen(&self, tip: Option<&Commit>) -> Option<Commit> {
-        let text = untrusted::read(&self.seen, MAX_SEEN_BYTES).ok()?;
-        let text = String::from_utf8(text).ok()?;
+    fn seen(&self, tip: Option<&Commit>) -> Seen {
+        let text = untrusted::read(&self.seen, MAX_SEEN_BYTES).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
         let mut commits = text.lines().map(|line| Commit::new(line).ok());
-        let (seen, moving) = (commits.next()?, commits.next().flatten());
-        moving.filter(|moving| Some(moving) == tip).or(seen)
+        let (seen, moving) = (commits.next().flatten(), commits.next().flatten());
+        match moving.filter(|moving| Some(moving) == tip) {
+            Some(moved) => Seen { at: Some(moved), unfinished: true },
+            None => Seen { at: seen, unfinished: false },
+        }
     }
 
     /// Notes where the branch was seen, and where it is about to be moved.
@@ -74,6 +84,20 @@ impl Enclosed<'_> {
     /// Makes the folder anew from the repository as it is, with the agent's own branches.
     pub(crate) async fn make(&self, own: &[OwnBranch]) -> Result<(), GitError> {
         self.refuse_unfit().await?;
+        let head = self.git.head(self.checkout).await?;
+        let Some(head) = head.commit() else {
+            return Err(GitError::Unenclosable { why: "its worktree has no commit" });
+        };
+        // A folder that is there is whole.
+        let folder = self.folder.with_extension("new");
+        let fresh = Enclosed { folder, seen: self.seen.clone(), ..*self };
+        fresh.fill(own).await?;
+        remove_tree(self.folder.clone()).await.map_err(GitError::io(&self.folder))?;
+        self.note(Some(head), None)?;
+        fs::rename(&fresh.folder, &self.folder).map_err(GitError::io(&self.folder))
+    }
+
+    async fn fill(&self, own: &[OwnBranch]) -> Result<(), GitError> {
         remove_tree(self.folder.clone()).await.map_err(GitError::io(&self.folder))?;
         for name in FOLDERS {
             let path = self.folder.join(name);
@@ -91,10 +115,7 @@ impl Enclosed<'_> {
         for name in OF_WORKTREE {
             self.copy(&self.checkout.git_dir().join(name), &entry.join(name))?;
         }
-        match self.git.head(self.checkout).await?.commit() {
-            Some(commit) => self.note(Some(commit), None),
-            None => Err(GitError::Unenclosable { why: "its worktree has no commit" }),
-        }
+        Ok(())
     }
 
     /// What the sandbox mounts so that git finds this folder in the place of the repository's own.
@@ -241,9 +262,18 @@ impl Git {
     }
 }
 
-/// The sandbox in which git reads a folder that an agent could write: without a network, and with a home that is empty. In that of the
-/// agent, which may live, somebody could put links in the way of mounts.
-pub(crate) fn reading(sandbox: &Sandbox, scratch: &Path) -> Sandbox {
-    let (home, tmp) = (scratch.join("home"), scratch.join("tmp"));
-    Sandbox { home, tmp, network: SandboxNetwork::None, ..sandbox.clone() }
+impl Enclosed<'_> {
+    /// The sandbox in which git reads the folder: without a network, with a home that is empty, and with nothing to write. The agent may
+    /// live meanwhile, and put links in the way of mounts in its own home, or where it may make folders.
+    fn reading(&self, sandbox: &Sandbox, scratch: &Path) -> Sandbox {
+        let (home, tmp) = (scratch.join("home"), scratch.join("tmp"));
+        let (root, common) = (self.checkout.root(), &self.git.inner.common);
+        let mounts = vec![
+            Mount::read(root),
+            Mount::read(root.join(".git")),
+            Mount::read(&self.folder).at(common),
+            Mount::read(common.join("objects")).at(common.join(SHARED)),
+        ];
+        Sandbox { home, tmp, mounts, network: SandboxNetwork::None, ..sandbox.clone() }
+    }
 }

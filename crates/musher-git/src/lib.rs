@@ -125,6 +125,11 @@ impl Git {
         &self.inner.root
     }
 
+    /// The folder of git that all worktrees share.
+    pub fn common(&self) -> &Path {
+        &self.inner.common
+    }
+
     /// Returns when all that was written to the repository, by whomever, is on its disk. Git leaves that to chance, and
     /// after a loss of power a branch could stand for an empty file.
     pub async fn settle(&self) -> Result<(), GitError> {

@@ -5,6 +5,7 @@
 //! looked at again when it is open, because it may have been swapped meanwhile.
 
 mod beneath;
+mod copy;
 mod kind;
 
 use std::fs::File;
@@ -19,6 +20,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 pub use beneath::{Links, Way, open_beneath};
+pub use copy::{CopyLimits, copy_tree};
 pub use kind::Kind;
 
 /// Nothing that is opened may hang or become a terminal.

@@ -180,7 +180,8 @@ pub fn is_public(address: IpAddr) -> bool {
             None => {
                 let first = v6.segments()[0];
                 let unique_local = first & 0xfe00 == 0xfc00;
-                let link_local = first & 0xffc0 == 0xfe80;
+                // Those of one link, and of one site as it was called once.
+                let link_local = first & 0xff80 == 0xfe80;
                 let documentation = first == 0x2001 && v6.segments()[1] == 0x0db8;
                 !(v6.is_loopback()
                     || v6.is_unspecified()
@@ -204,7 +205,7 @@ fn embedded(v6: Ipv6Addr) -> Option<Ipv4Addr> {
     match segments {
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
-        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x64, 0xff9b, 0 | 1, _, _, _, high, low]
         | [0x2002, high, low, ..] => Some(of(high, low)),
         _ => None,
     }
@@ -312,6 +313,8 @@ mod tests {
             "::ffff:10.0.0.1",
             "64:ff9b::7f00:1",
             "2002:7f00:1::",
+            "fec0::1",
+            "64:ff9b:1::a00:1",
             "::127.0.0.1",
             "2001:db8::1",
         ] {

@@ -29,8 +29,9 @@ pub struct InsideOptions {
 /// Gives up what the program must not have, and becomes it. It returns only with the reason why that could not be.
 pub fn become_program(options: InsideOptions) -> io::Error {
     let InsideOptions { nested, processes, proxy, program, args } = options;
-    let ready = if proxy { forward::start() } else { Ok(()) };
-    if let Err(error) = ready.and_then(|()| restrict(nested, processes)) {
+    // What carries connections is confined as the program is, because the program could take it over.
+    let ready = restrict(nested, processes);
+    if let Err(error) = ready.and_then(|()| if proxy { forward::start() } else { Ok(()) }) {
         return error;
     }
     #[expect(

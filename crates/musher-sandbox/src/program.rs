@@ -31,18 +31,12 @@ pub fn program_mounts(program: &Path, home: &Path) -> Vec<Mount> {
     outside.map(|path| Mount::read(path).if_there()).collect()
 }
 
-/// The folder that holds a program with all that belongs to it, or the program alone where that cannot be told.
+/// The packages that a program is one of, or the program alone where that cannot be told: what else lies beside it is not its own.
 fn package_of(real: &Path, home: &Path) -> PathBuf {
-    let mut outermost = None;
-    for folder in real.ancestors().skip(1) {
-        if folder.file_name().is_some_and(|name| name == "node_modules") {
-            outermost = Some(folder.to_owned());
-        }
-    }
-    let folder = outermost.or_else(|| real.parent().map(Path::to_owned));
-    // A program that lies in the home itself, or above it, shows nothing else of it.
-    match folder {
-        Some(folder) if !home.starts_with(&folder) => folder,
+    let is_packages = |folder: &&Path| folder.file_name().is_some_and(|it| it == "node_modules");
+    let outermost = real.ancestors().skip(1).filter(is_packages).last();
+    match outermost {
+        Some(folder) if !home.starts_with(folder) => folder.to_owned(),
         Some(_) | None => real.to_owned(),
     }
 }
@@ -80,11 +74,12 @@ mod tests {
     }
 
     #[test]
-    fn a_program_in_the_home_itself_shows_nothing_else_of_it() {
+    fn a_program_of_no_package_shows_nothing_of_what_lies_beside_it() {
         let home = Path::new("/home/ann");
-        assert_eq!(package_of(Path::new("/home/ann/agent"), home), Path::new("/home/ann/agent"));
-        assert_eq!(package_of(Path::new("/home/agent"), home), Path::new("/home/agent"));
-        assert_eq!(package_of(Path::new("/home/ann/x/agent"), home), Path::new("/home/ann/x"));
+        for program in ["/home/ann/agent", "/home/agent", "/home/ann/Downloads/agent", "/tmp/agent"]
+        {
+            assert_eq!(package_of(Path::new(program), home), Path::new(program));
+        }
     }
 
     #[test]

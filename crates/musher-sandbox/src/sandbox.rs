@@ -182,7 +182,6 @@ impl Sandbox {
         arguments.writable(&self.tmp, Path::new("/tmp"));
         arguments.all(["--tmpfs", "/run", "--tmpfs", "/var", "--dir", "/var/tmp"]);
         arguments.writable(&self.home, &self.home_at);
-        arguments.read_only(&self.helper, &self.helper);
         for mount in more.tools.iter().chain(&self.mounts).chain(&more.files) {
             if mount.optional && !mount.source.exists() {
                 continue;
@@ -192,6 +191,8 @@ impl Sandbox {
                 MountAccess::Write => arguments.writable(&mount.source, &mount.target),
             }
         }
+        // Last, so that no other mount can be put in its place.
+        arguments.read_only(&self.helper, &self.helper);
     }
 
     /// Whether a path of the machine is there inside.

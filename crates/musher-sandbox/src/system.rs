@@ -39,6 +39,9 @@ const ETC: &[&str] = &[
     "timezone",
 ];
 
+/// Folders of keys among the certificates.
+const PRIVATE_KEYS: &[&str] = &["/etc/ssl/private", "/etc/pki/tls/private"];
+
 /// Places for programs beside the system's own.
 const MORE: &[&str] = &["/opt", "/nix"];
 
@@ -72,6 +75,9 @@ pub(crate) fn show(arguments: &mut Arguments) {
         if path.exists() {
             arguments.read_only(&path, &path);
         }
+    }
+    for path in PRIVATE_KEYS.iter().map(Path::new).filter(|path| path.is_dir()) {
+        arguments.all([OsStr::new("--tmpfs"), path.as_os_str()]);
     }
     for path in MORE.iter().map(Path::new).filter(|path| path.is_dir()) {
         arguments.read_only(path, path);

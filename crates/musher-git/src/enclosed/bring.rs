@@ -5,9 +5,10 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use musher_os::untrusted::{self, Kind, Unfit};
-use musher_sandbox::{CommandMounts, Sandbox};
+use musher_sandbox::{CommandMounts, Sandbox, program_mounts};
+use tracing::warn;
 
-use super::{Enclosed, OwnBranch, reading};
+use super::{Enclosed, OwnBranch, Seen};
 use crate::call::{Call, WRITE_CALL_TIMEOUT};
 use crate::config::SettingsTrust;
 use crate::error::GitError;
@@ -22,7 +23,7 @@ const MAX_LIST_BYTES: usize = 4 << 20;
 /// How long git may take to list them.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 /// So many branches of an agent's own are looked at.
-const MAX_OWN_BRANCHES: usize = 1000;
+const MAX_OWN_BRANCHES: usize = 100;
 
 impl Enclosed<'_> {
     /// Brings over the commits on the story's branch, and those on branches of the agent's own, which have no name in the
@@ -38,46 +39,60 @@ impl Enclosed<'_> {
             .prefix(SHADOW_PREFIX)
             .tempdir_in(scratch)
             .map_err(GitError::io(scratch))?;
-        let inside = reading(sandbox, scratch.path());
+        let inside = self.reading(sandbox, scratch.path());
         for folder in [&inside.home, &inside.tmp] {
             std::fs::create_dir(folder).map_err(GitError::io(folder))?;
         }
-        let ends = self.ends(&inside).await?;
+        // Looked at before the list: what is newer than the list is never taken back by it.
         let tip = self.git.tip(branch).await?;
-        let seen = self.seen(tip.as_ref());
-        let there = ends.iter().find(|end| end.branch == *branch).map(|end| end.tip.clone());
-        let mut own: Vec<OwnBranch> = self.unknown(ends, branch).await?;
+        let Seen { at: seen, unfinished } = self.seen(tip.as_ref());
+        if let (true, Some(tip)) = (unfinished, &tip) {
+            self.refresh_index(tip).await?;
+            self.note(Some(tip), None)?;
+        }
+        let (story, mut own) = self.ends(&inside, branch).await?;
         // What stands where it stood is old news: the repository may have gone on since.
-        let mut moved = there.filter(|tip| Some(tip) != seen.as_ref());
-        if tip != seen
-            && let Some(tip) = moved.take()
-        {
+        match story.filter(|to| Some(to) != seen.as_ref()) {
             // Both have moved, and neither may be lost.
-            own.push(OwnBranch { branch: branch.clone(), tip });
+            Some(to) if tip != seen => own.push(OwnBranch { branch: branch.clone(), tip: to }),
+            Some(to) => self.follow(&inside, branch, seen.as_ref(), &to).await?,
+            None => {}
         }
-        let wanted: Vec<&Commit> = moved.iter().chain(own.iter().map(|end| &end.tip)).collect();
-        if wanted.is_empty() {
-            return Ok(own);
-        }
-        self.fetch(&inside, &wanted).await?;
-        if let Some(to) = &moved {
-            let expected = seen.as_ref().map_or(Expected::Absent, Expected::At);
-            let why = "musher: brought over";
-            // Whoever comes after a crash knows by this whose move it was.
-            if seen.is_some() {
-                self.note(seen.as_ref(), Some(to))?;
-            }
-            let done = self.git.move_ref(self.checkout, &branch.full(), to, expected, why).await;
-            match done {
-                // Somebody else has brought it over in the meantime.
-                Err(GitError::Moved { .. }) if self.git.tip(branch).await?.as_ref() == Some(to) => {
+        let mut brought = Vec::new();
+        for end in own {
+            match self.fetch_if_missing(&inside, &end.tip).await {
+                Ok(()) => brought.push(end),
+                Err(error) => {
+                    warn!(branch = %end.branch, cause = %error, "branch of an agent's own cannot be brought over");
                 }
-                done => done?,
             }
-            self.note(Some(to), None)?;
-            self.refresh_index(to).await?;
         }
-        Ok(own)
+        Ok(brought)
+    }
+
+    /// Moves the story's branch to where it stands inside.
+    async fn follow(
+        &self,
+        inside: &Sandbox,
+        branch: &Branch,
+        seen: Option<&Commit>,
+        to: &Commit,
+    ) -> Result<(), GitError> {
+        self.fetch_if_missing(inside, to).await?;
+        let expected = seen.map_or(Expected::Absent, Expected::At);
+        let why = "musher: brought over";
+        // Whoever comes after a crash knows by this whose move it was.
+        if seen.is_some() {
+            self.note(seen, Some(to))?;
+        }
+        let done = self.git.move_ref(self.checkout, &branch.full(), to, expected, why).await;
+        match done {
+            // Somebody else has brought it over in the meantime.
+            Err(GitError::Moved { .. }) if self.git.tip(branch).await?.as_ref() == Some(to) => {}
+            done => done?,
+        }
+        self.refresh_index(to).await?;
+        self.note(Some(to), None)
     }
 
     /// Refuses what would hold up git at once. Whatever else does is ended after a while.
@@ -99,61 +114,66 @@ impl Enclosed<'_> {
         let args: Vec<OsString> =
             Call::always().into_iter().chain(args.iter().map(Into::into)).collect();
         let root = self.checkout.root();
-        let command = sandbox.command(&inner.program, &args, root, &CommandMounts::default());
+        let tools = program_mounts(&inner.program, &sandbox.home_at);
+        let more = CommandMounts { tools, files: Vec::new() };
+        let command = sandbox.command(&inner.program, &args, root, &more);
         let command = command.map_err(|error| GitError::Sandbox { why: error.to_string() })?;
         Ok(Call::confined(&command, own, &inner.env))
     }
 
-    /// The tips of branches inside that the repository does not have, or has elsewhere.
-    async fn ends(&self, inside: &Sandbox) -> Result<Vec<OwnBranch>, GitError> {
+    /// Where the story's branch stands inside, if not where it stands here, and branches that the repository does not have or has elsewhere.
+    async fn ends(
+        &self,
+        inside: &Sandbox,
+        branch: &Branch,
+    ) -> Result<(Option<Commit>, Vec<OwnBranch>), GitError> {
         let list = ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"];
         let known = self.git.plain(&self.git.main()).args(list).run().await?.stdout;
         let known: HashSet<&[u8]> = known.split(|byte| *byte == b'\n').collect();
         let list = self.inside(inside, &list)?.cut_at(MAX_LIST_BYTES).limit(LIST_TIMEOUT);
         let list = list.run().await?.stdout;
-        let list = list.split(|byte| *byte == b'\n').filter(|line| !known.contains(line));
-        let list = list.take(MAX_OWN_BRANCHES).map(String::from_utf8_lossy);
-        let list: Vec<_> = list.collect();
-        let ends = list.iter().filter_map(|line| {
-            let (tip, name) = line.split_once(' ')?;
-            let branch = Branch::of_ref(name.as_bytes())?;
-            Some(OwnBranch { branch, tip: Commit::new(tip).ok()? })
-        });
-        Ok(ends.collect())
-    }
-
-    /// Branches of the agent's own whose commits the repository does not have.
-    async fn unknown(
-        &self,
-        ends: Vec<OwnBranch>,
-        branch: &Branch,
-    ) -> Result<Vec<OwnBranch>, GitError> {
-        let mut own = Vec::new();
-        for end in ends {
-            if end.branch != *branch && self.git.check_commit(&end.tip).await.is_err() {
-                own.push(end);
+        let (mut story, mut own) = (None, Vec::new());
+        for line in list.split(|byte| *byte == b'\n').filter(|line| !known.contains(line)) {
+            let line = String::from_utf8_lossy(line);
+            let Some((tip, name)) = line.split_once(' ') else { continue };
+            let (Ok(tip), Some(made)) = (Commit::new(tip), Branch::of_ref(name.as_bytes())) else {
+                continue;
+            };
+            if made == *branch {
+                story = Some(tip);
+            } else if own.len() < MAX_OWN_BRANCHES {
+                own.push(OwnBranch { branch: made, tip });
             }
         }
-        Ok(own)
+        Ok((story, own))
     }
 
-    /// Takes in the objects of commits. Each gets the name that its bytes have, whatever it was called inside.
-    async fn fetch(&self, inside: &Sandbox, wanted: &[&Commit]) -> Result<(), GitError> {
-        let mut revisions: String = wanted.iter().map(|commit| format!("{commit}\n")).collect();
+    async fn fetch_if_missing(&self, inside: &Sandbox, wanted: &Commit) -> Result<(), GitError> {
+        match self.git.check_commit(wanted).await {
+            Ok(()) => Ok(()),
+            Err(_) => self.fetch(inside, wanted).await,
+        }
+    }
+
+    /// Takes in the objects of a commit. Each gets the name that its bytes have, whatever it was called inside.
+    async fn fetch(&self, inside: &Sandbox, wanted: &Commit) -> Result<(), GitError> {
+        let mut revisions = format!("{wanted}\n");
         let known = ["for-each-ref", "--format=^%(objectname)", "refs/heads/", "refs/remotes/"];
         let known = self.git.plain(&self.git.main()).args(known).run().await?.stdout;
         revisions.push_str(&String::from_utf8_lossy(&known));
         let pack = ["pack-objects", "--revs", "--thin", "--stdout", "--delta-base-offset", "-q"];
-        let pack =
-            self.inside(inside, &pack)?.limit(WRITE_CALL_TIMEOUT).input(revisions).run().await?;
+        let pack = self
+            .inside(inside, &pack)?
+            .limit(WRITE_CALL_TIMEOUT)
+            .input(revisions.clone())
+            .run()
+            .await?;
         let shadow = Shadow::of_objects(self.git).await?;
         let most = format!("--max-input-size={MAX_PACK_BYTES}");
         let take_in = ["index-pack", "--stdin", "--fix-thin", "--strict", &most];
         shadow.call().args(take_in).limit(WRITE_CALL_TIMEOUT).input(pack.stdout).run().await?;
         let whole = ["rev-list", "--objects", "--quiet", "--stdin"];
-        let mut walk: String = wanted.iter().map(|commit| format!("{commit}\n")).collect();
-        walk.push_str(&String::from_utf8_lossy(&known));
-        shadow.call().args(whole).limit(WRITE_CALL_TIMEOUT).input(walk).run().await?;
+        shadow.call().args(whole).limit(WRITE_CALL_TIMEOUT).input(revisions).run().await?;
         Ok(())
     }
 

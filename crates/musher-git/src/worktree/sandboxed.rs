@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use musher_os::untrusted;
+use musher_os::untrusted::{self, CopyLimits};
 use musher_sandbox::{Sandbox, SandboxLimits, SandboxNetwork};
 use tracing::{debug, warn};
 
@@ -13,9 +13,9 @@ use super::{SlotId, WorktreeError, WorktreeSlots, remove_tree};
 use crate::enclosed::{Enclosed, OwnBranch};
 use crate::{Branch, Checkout, CheckoutHead, RecoveryName};
 
-/// How much of a home is inherited, in all and of one file.
-const MAX_INHERITED_BYTES: u64 = 512 << 20;
-const MAX_INHERITED_FILE_BYTES: u64 = 64 << 20;
+/// How much of a home is inherited.
+const INHERITED: CopyLimits =
+    CopyLimits { bytes: 512 << 20, bytes_of_file: 64 << 20, entries: 100_000 };
 /// How many folders may be set aside for one slot.
 const MAX_SET_ASIDE: u32 = 1000;
 
@@ -98,12 +98,14 @@ impl WorktreeSlots {
             return Ok(());
         }
         let told = to.clone();
-        let copied = tokio::task::spawn_blocking(move || {
-            let mut room = MAX_INHERITED_BYTES;
-            copy_folder(&from, &to, &mut room)
-        });
+        let copied =
+            tokio::task::spawn_blocking(move || untrusted::copy_tree(&from, &to, INHERITED));
         let copied = copied.await.map_err(io::Error::other).and_then(|copied| copied);
-        copied.map_err(WorktreeError::io(told))
+        let left_out = copied.map_err(WorktreeError::io(told))?;
+        if left_out > 0 {
+            debug!(left_out, "files of a home are not inherited");
+        }
+        Ok(())
     }
 
     fn places(&self) -> Result<&SandboxPlaces, WorktreeError> {
@@ -120,29 +122,6 @@ impl WorktreeSlots {
         let (seen, folder) = (folder.join("seen"), folder.join("git"));
         Enclosed { git: &self.git, checkout, folder, seen }
     }
-}
-
-/// Copies plain files and folders, as far as there is room for them.
-fn copy_folder(from: &Path, to: &Path, room: &mut u64) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (source, target) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            copy_folder(&source, &target, room)?;
-        } else if kind.is_file() && target.symlink_metadata().is_err() {
-            let mut source = untrusted::open(&source).map_err(untrusted::Unfit::into_io)?;
-            let length = source.metadata()?.len();
-            if length > MAX_INHERITED_FILE_BYTES || length > *room {
-                debug!(file = %target.display(), length, "file of a home is not inherited");
-                continue;
-            }
-            *room -= length;
-            io::copy(&mut source, &mut untrusted::create(&target)?)?;
-        }
-    }
-    Ok(())
 }
 
 fn slot_folder(places: &SandboxPlaces, slot: SlotId) -> PathBuf {

@@ -13,7 +13,7 @@ use musher_runtime::{HostAsk, SessionHandle};
 use musher_sandbox::{BadHost, Destination, HostRule, is_public};
 use serde_json::json;
 use tokio::net::{TcpStream, UnixListener, lookup_host};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, info, warn};
@@ -115,9 +115,10 @@ impl Proxy {
             };
             let (proxy, over) = (self.clone(), over.clone());
             self.0.tasks.spawn(async move {
-                let _place = place;
+                // A tunnel goes on when its request is answered, and keeps the place.
+                let place = ProxyPlace { _place: Arc::new(place), over: over.clone() };
                 let carried = match speaks {
-                    Protocol::Http => over.until_closed(http::serve(stream, &proxy)).await,
+                    Protocol::Http => over.until_closed(http::serve(stream, &proxy, &place)).await,
                     Protocol::Socks => over.until_closed(socks::serve(stream, &proxy)).await,
                 };
                 if let Some(Err(error)) = carried {
@@ -174,37 +175,53 @@ impl Proxy {
         }
     }
 
-    /// Asks about a host, once in a run. The ask stays open when the connection is not held any longer.
+    /// Asks about a host, once at a time. The ask stays open when the connection is not held any longer, and is not the client's: it stays
+    /// when the client leaves.
     async fn ask(&self, to: &Destination) -> Result<(), NotConnected> {
-        let asked = match self.0.session.ask(question(to)).await {
-            Ok(asked) => asked,
-            Err(error) => {
-                debug!(host = %to, cause = %error, "nobody can be asked about a host");
-                self.known().insert(to.clone(), Known::Refused);
-                return Err(NotConnected::Refused(to.clone()));
-            }
-        };
-        let HostAsk { answer, .. } = asked;
         let (proxy, host) = (self.clone(), to.clone());
-        let settled = self.0.tasks.spawn(async move {
-            let known = match answer.await {
-                Ok(Answer::Allow { .. } | Answer::AllowAlways { .. }) => Known::Allowed,
-                Ok(_) | Err(_) => Known::Refused,
-            };
-            info!(host = %host, allowed = known == Known::Allowed, "a new host was judged");
-            proxy.known().insert(host, known);
-            known
-        });
+        let settled = self.0.tasks.spawn(async move { proxy.judged(host).await });
         match timeout(ASK_HOLD_TIMEOUT, settled).await {
-            Ok(Ok(Known::Allowed)) => Ok(()),
+            Ok(Ok(Some(Known::Allowed))) => Ok(()),
             Ok(_) => Err(NotConnected::Refused(to.clone())),
             Err(_) => Err(NotConnected::Asked(to.clone())),
         }
     }
 
+    /// What a person or a rule says of a host. Where nobody could be asked, or the ask was closed with its turn, nothing is known, and
+    /// the next connection asks again.
+    async fn judged(&self, host: Destination) -> Option<Known> {
+        let answer = match self.0.session.ask(question(&host)).await {
+            Ok(HostAsk { answer, .. }) => answer.await.ok(),
+            Err(error) => {
+                debug!(host = %host, cause = %error, "nobody can be asked about a host now");
+                None
+            }
+        };
+        let known = answer.map(|answer| match answer {
+            Answer::Allow { .. } | Answer::AllowAlways { .. } => Known::Allowed,
+            Answer::Deny { .. }
+            | Answer::DenyAndInterrupt { .. }
+            | Answer::Replies { .. }
+            | Answer::Form { .. } => Known::Refused,
+        });
+        info!(host = %host, ?known, "a new host was judged");
+        match known {
+            Some(known) => _ = self.known().insert(host, known),
+            None => _ = self.known().remove(&host),
+        }
+        known
+    }
+
     fn known(&self) -> MutexGuard<'_, HashMap<Destination, Known>> {
         self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The place of a connection among those that are carried at once.
+#[derive(Debug, Clone)]
+struct ProxyPlace {
+    _place: Arc<OwnedSemaphorePermit>,
+    over: OwnTools,
 }
 
 /// What a client of the proxy speaks.

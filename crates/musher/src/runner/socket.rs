@@ -1,6 +1,7 @@
 //! The runner's side of the control socket: takes commands, hands on replies and text in flight.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use musher_core::{CommandId, RunId};
@@ -8,7 +9,7 @@ use musher_runtime::SessionHandle;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio_util::task::TaskTracker;
 use tracing::warn;
 
@@ -24,6 +25,10 @@ const WAITING: usize = 256;
 const KEPT: usize = 64 * 1024;
 /// How long is waited when no connection can be taken.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(33);
+/// So many connections from inside of a sandbox are served at once.
+const MAX_SANDBOX_CONNECTIONS: usize = 32;
+/// How long one of them may take to show the secret.
+const FIRST_WORD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Commands whose replies are remembered, so that a repeated one has no second effect.
 const REMEMBERED: usize = 4096;
 
@@ -154,10 +159,17 @@ async fn speak(
 pub(super) async fn serve_sandbox(listener: UnixListener, door: SocketContext, over: TaskTracker) {
     let mut attempt = 0_u32;
     let SocketContext { run, tools, .. } = door;
+    let places = Arc::new(Semaphore::new(MAX_SANDBOX_CONNECTIONS));
     while let Some(accepted) = tools.until_closed(listener.accept()).await {
         match accepted {
             Ok((stream, _)) => {
-                over.spawn(serve_tools(stream, run, tools.clone()));
+                // Nobody inside may take all the files that the runner can open.
+                let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+                let tools = tools.clone();
+                over.spawn(async move {
+                    let _place = place;
+                    serve_tools(stream, run, tools).await;
+                });
             }
             Err(error) => {
                 attempt += 1;
@@ -180,8 +192,11 @@ async fn serve_tools(stream: UnixStream, run: RunId, tools: OwnTools) {
     let (protocol, pid) = (PROTOCOL, std::process::id());
     let hello = FromRunner::Hello { protocol, run, pid, takes_back: false, changes: false };
     let mut line = Vec::new();
-    if say(&mut write, &hello).await.is_ok()
-        && let Ok(true) = next_line(&mut read, &mut line).await
+    let first = async {
+        say(&mut write, &hello).await?;
+        next_line(&mut read, &mut line).await
+    };
+    if let Ok(Ok(true)) = tokio::time::timeout(FIRST_WORD_TIMEOUT, first).await
         && let Ok(ToRunner::Tools { secret }) = serde_json::from_slice(&line)
     {
         bridged(&secret, &tools, read, write).await;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use musher_core::{ErrorClass, ErrorInfo, RunPlan, SlotId};
 use musher_git::worktree::{Lane, WorktreeError, WorktreeSlots};
-use musher_sandbox::{Mount, Sandbox, SandboxLimits, SandboxNetwork};
+use musher_sandbox::{Mount, MountAccess, Sandbox, SandboxLimits, SandboxNetwork};
 
 use super::SupervisorContext;
 use super::assign::{config_error, seat};
@@ -29,13 +29,12 @@ impl SupervisorContext {
         let enclosed = self.slots.apart(Lane::Slot(slot), "the sandbox", enclose).await;
         let mut sandbox = enclosed.map_err(|error: WorktreeError| unmade(&error.to_string()))?;
         let home = sandbox.home_at.clone();
-        self.check_places(&config, &home)?;
+        let (read, write) = self.places(&config, &home)?;
         sandbox.mounts.extend(caches(&config, &state, &home).map_err(|error| unmade(&error))?);
-        let places = |list: &[PathBuf]| -> Vec<PathBuf> {
-            list.iter().map(|path| whole(path, &home)).collect()
-        };
-        sandbox.mounts.extend(places(&config.read).into_iter().map(Mount::read));
-        sandbox.mounts.extend(places(&config.write).into_iter().map(Mount::write));
+        let at = |(real, written): (PathBuf, PathBuf)| Mount::read(real).at(written);
+        sandbox.mounts.extend(read.into_iter().map(at));
+        let writable = |mount: Mount| Mount { access: MountAccess::Write, ..mount };
+        sandbox.mounts.extend(write.into_iter().map(at).map(writable));
         if config.profile == SandboxProfile::Strict {
             sandbox.network = SandboxNetwork::Proxy;
             let runtime = seat(&project, plan)?
@@ -70,32 +69,41 @@ impl SupervisorContext {
         Ok(())
     }
 
-    /// Refuses places that would open the sandbox: whoever can write them, or read some of them, needs no way out.
-    fn check_places(&self, config: &SandboxConfig, home: &Path) -> Result<(), ErrorInfo> {
-        let kept = [self.home.path(), self.git.root(), home];
-        for path in config.read.iter().chain(&config.write).map(|path| whole(path, home)) {
-            let real = path.canonicalize().map_err(|error| {
-                let message = format!("the sandbox cannot be given {}: {error}", path.display());
-                config_error(message).with_hint("correct `read` or `write` of [sandbox]")
-            })?;
-            if let Some(kept) = kept.iter().find(|kept| kept.starts_with(&real)) {
-                let message = format!(
-                    "the sandbox cannot be given {}, which holds {}",
-                    path.display(),
-                    kept.display()
-                );
-                let hint = "name what the agent needs of it in `read` or `write` of [sandbox]";
-                return Err(config_error(message).with_hint(hint));
-            }
-            if real.starts_with(self.home.path()) {
-                let message =
-                    format!("the sandbox cannot be given {}: it is Musher's own", path.display());
-                return Err(config_error(message));
-            }
+    /// The places that may be read and written: where each leads, and where it is inside.
+    fn places(&self, config: &SandboxConfig, home: &Path) -> Result<(Places, Places), ErrorInfo> {
+        let all = |list: &[PathBuf]| -> Result<Places, ErrorInfo> {
+            list.iter().map(|path| self.place(whole(path, home), home)).collect()
+        };
+        Ok((all(&config.read)?, all(&config.write)?))
+    }
+
+    /// Refuses a place that would open the sandbox: whoever can write it, or read some of it, needs no way out.
+    fn place(&self, path: PathBuf, home: &Path) -> Result<(PathBuf, PathBuf), ErrorInfo> {
+        let real = path.canonicalize().map_err(|error| {
+            let message = format!("the sandbox cannot be given {}: {error}", path.display());
+            config_error(message).with_hint("correct `read` or `write` of [sandbox]")
+        })?;
+        let holds = [self.home.path(), self.git.root(), self.git.common(), home];
+        if let Some(kept) = holds.iter().find(|kept| kept.starts_with(&real)) {
+            let message = format!(
+                "the sandbox cannot be given {}, which holds {}",
+                path.display(),
+                kept.display()
+            );
+            let hint = "name what the agent needs of it in `read` or `write` of [sandbox]";
+            return Err(config_error(message).with_hint(hint));
         }
-        Ok(())
+        let own = [(self.home.path(), "Musher's own"), (self.git.common(), "git's own")];
+        if let Some((_, whose)) = own.iter().find(|(own, _)| real.starts_with(own)) {
+            let message = format!("the sandbox cannot be given {}: it is {whose}", path.display());
+            return Err(config_error(message).with_hint("leave it out"));
+        }
+        Ok((real, path))
     }
 }
+
+/// Places of the machine: where each leads, and where it is inside.
+type Places = Vec<(PathBuf, PathBuf)>;
 
 /// A place as it was written, with the home of the user in it.
 fn whole(path: &Path, home: &Path) -> PathBuf {

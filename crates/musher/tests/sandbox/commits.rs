@@ -52,7 +52,8 @@ fn branches_of_the_agents_own_are_kept_and_there_again_for_its_next_run() {
     assert_eq!(kept, "side");
     assert_eq!(lab.git(&["branch", "--list", "side"]), "");
     lab.block_on(lab.slots.enclose(SLOT)).unwrap();
-    assert!(lab.inside("git log -1 --format=%s side").contains("side"));
+    assert_eq!(lab.inside("git log -1 --format=%s side").lines().next(), Some("side"));
+    assert_eq!(lab.inside("git rev-parse --verify side | wc -c").lines().next(), Some("41"));
 }
 
 #[test]

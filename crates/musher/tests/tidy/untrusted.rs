@@ -78,7 +78,7 @@ fn what_an_agent_can_write_is_opened_by_the_guard_alone() {
 #[test]
 fn work_with_git_and_worktrees_is_done_apart_from_the_servers_own_threads() {
     let source = root().join("crates/musher/src");
-    let quick = ["path(", "holding(", "apart(", "git()", "root(", "clone()"];
+    let quick = ["path(", "holding(", "apart(", "git()", "root(", "common(", "clone()"];
     let mut broken = Vec::new();
     for part in ["api", "supervisor", "watch"] {
         let mut paths = files(&source.join(part));

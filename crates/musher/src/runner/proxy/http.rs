@@ -10,7 +10,7 @@ use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::UnixStream;
 
-use super::{NotConnected, Proxy, REQUEST_TIMEOUT};
+use super::{NotConnected, Proxy, ProxyPlace, REQUEST_TIMEOUT};
 
 /// Headers that are for the proxy and not for the host.
 const FOR_US: &[&str] = &["proxy-authorization", "proxy-connection", "keep-alive", "te", "trailer"];
@@ -19,10 +19,14 @@ const REASON: HeaderName = HeaderName::from_static("x-proxy-error");
 
 type Body = BoxBody<Bytes, hyper::Error>;
 
-pub(super) async fn serve(stream: UnixStream, proxy: &Proxy) -> std::io::Result<()> {
+pub(super) async fn serve(
+    stream: UnixStream,
+    proxy: &Proxy,
+    place: &ProxyPlace,
+) -> std::io::Result<()> {
     let answer = service_fn(|request| async move {
         Ok::<_, hyper::Error>(match request.method() {
-            &Method::CONNECT => tunnel(request, proxy).await,
+            &Method::CONNECT => tunnel(request, proxy, place.clone()).await,
             _ => pass_on(request, proxy).await,
         })
     });
@@ -37,7 +41,7 @@ pub(super) async fn serve(stream: UnixStream, proxy: &Proxy) -> std::io::Result<
 }
 
 /// Connects a client with a host. What they say to each other is theirs.
-async fn tunnel(request: Request<Incoming>, proxy: &Proxy) -> Response<Body> {
+async fn tunnel(request: Request<Incoming>, proxy: &Proxy, place: ProxyPlace) -> Response<Body> {
     let target = request.uri().authority().map(|to| (to.host().to_owned(), to.port_u16()));
     let Some((host, Some(port))) = target else {
         return refused(StatusCode::BAD_REQUEST, "CONNECT names no host with a port");
@@ -47,11 +51,14 @@ async fn tunnel(request: Request<Incoming>, proxy: &Proxy) -> Response<Body> {
         Err(why) => return not_connected(&why),
     };
     proxy.0.tasks.spawn(async move {
-        if let Ok(upgraded) = hyper::upgrade::on(request).await {
-            let mut near = TokioIo::new(upgraded);
-            // Either may leave in the middle.
-            let _left = tokio::io::copy_bidirectional(&mut near, &mut far).await;
-        }
+        let carried = async {
+            if let Ok(upgraded) = hyper::upgrade::on(request).await {
+                let mut near = TokioIo::new(upgraded);
+                // Either may leave in the middle.
+                let _left = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+            }
+        };
+        place.over.until_closed(carried).await;
     });
     Response::new(empty())
 }
