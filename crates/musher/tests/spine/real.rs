@@ -106,7 +106,7 @@ async fn goes_through(project: Project) {
 }
 
 /// The same project with its agents in a sandbox.
-fn confined(project: Project) -> Project {
+pub(crate) fn confined(project: Project) -> Project {
     confined_by(project, "profile = 'workspace'")
 }
 

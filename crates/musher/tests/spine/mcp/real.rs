@@ -34,6 +34,15 @@ async fn the_real_codex_uses_the_tools_of_its_run_without_asking_and_sees_no_oth
     assert_eq!(secret, None, "its own sandbox hides other processes from its commands");
 }
 
+#[tokio::test]
+async fn the_real_agents_use_the_tools_of_their_runs_in_a_sandbox_too() {
+    let model = musher_testkit::model::ModelServer::start().await.unwrap();
+    let claude = real::confined(real::project(&model));
+    uses_the_tools_of_its_run(&claude, ("Bash", "command")).await;
+    let codex = real::confined(real::codex_project(&model));
+    uses_the_tools_of_its_run(&codex, ("exec_command", "cmd")).await;
+}
+
 /// Plays the scene; gives the secret by which the tools are reached, if a command of the agent could see it.
 async fn uses_the_tools_of_its_run(
     project: &Project,
