@@ -55,9 +55,12 @@ test("scrolling far and jumping about keeps at most 5,000 events and 300 rows", 
   await small(page);
   await expect(page.locator(".minimap .error").first()).toBeAttached({ timeout: 60_000 });
   for (const key of ["E", "E", "[", "[", "]", "e"]) {
-    const before = await page.url();
-    await page.keyboard.press(key);
-    await expect.poll(() => page.url()).not.toBe(before);
+    const before = page.url();
+    // A key that is pressed before the last jump has settled counts from where the list still is, and may lead to the same place.
+    await expect(async () => {
+      await page.keyboard.press(key);
+      await expect.poll(() => page.url(), { timeout: 3_000 }).not.toBe(before);
+    }).toPass();
     await expect(page.locator(".t-row.target")).toBeInViewport();
     await small(page);
   }
