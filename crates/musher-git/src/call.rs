@@ -120,7 +120,7 @@ impl Call {
         let call = Self::new(&command.program, env, Path::new("/"));
         let args = command.plain_args();
         let call = Self { verb: args.len().saturating_sub(own), args, ..call };
-        // What is missing is missing: whoever wrote the settings could name a program that fetches it.
+        // Missing objects stay missing: the agent's settings could name a program that fetches them.
         call.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none")
     }
 

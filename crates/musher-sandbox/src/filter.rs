@@ -129,7 +129,7 @@ fn other_sockets() -> Result<SeccompRule, FilterError> {
     rule([unix?, v4?, v6?, netlink?])
 }
 
-/// Whoever starts such a file on the machine would run it with our rights.
+/// A setuid file runs with our rights for any user of the machine who starts it.
 fn setuid_files() -> Result<Vec<(c_long, SeccompRule)>, FilterError> {
     let mut rules = vec![
         (libc::SYS_fchmod, rule([masked(1, SETUID)?])?),

@@ -17,7 +17,7 @@ pub const PROXY_PORTS: [u16; 2] = [3128, 1080];
 /// Room for what a thread that carries bytes needs.
 const CARRIER_STACK_BYTES: usize = 64 * 1024;
 
-/// Starts the process that carries connections, and returns when whoever connects is heard.
+/// Starts the process that carries connections. It listens when this returns.
 pub(crate) fn start() -> io::Result<()> {
     let listen = |port| TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     let [http, socks] = PROXY_PORTS.map(listen);

@@ -170,8 +170,8 @@ impl HostRule {
     }
 }
 
-/// Whether an address that a name stands for is one of the internet. Whoever answers for a name could make it stand for this
-/// machine, or for one beside it.
+/// Whether an address that a name resolves to is public. The owner of a name could point it at this machine, or at one of its
+/// neighbours.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_public_v4(v4),

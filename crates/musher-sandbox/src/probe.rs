@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use crate::sandbox::{CommandMounts, Sandbox, SandboxLimits, SandboxNetwork};
 
-/// Where bubblewrap is looked for. `PATH` is not asked: whoever can change it could put another program there.
+/// Where bubblewrap is looked for. `PATH` is not used: another program could be put there.
 const PLACES: &[&str] = &["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"];
 /// The version of Landlock that confines signals and abstract sockets.
 pub const SCOPES_SINCE: u32 = 6;

@@ -80,7 +80,7 @@ impl ConfinedCommand {
         options.into_iter().chain(self.inside.iter().cloned()).collect()
     }
 
-    /// The same with the options among the arguments, where whoever is inside may see them.
+    /// The same with the options among the arguments, where programs inside can read them.
     pub fn plain_args(&self) -> Vec<OsString> {
         let options = self.options.split(|byte| *byte == 0).filter(|option| !option.is_empty());
         let options = options.map(|option| OsStr::from_bytes(option).to_owned());

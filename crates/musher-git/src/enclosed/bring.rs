@@ -81,7 +81,7 @@ impl Enclosed<'_> {
         self.fetch_if_missing(inside, to).await?;
         let expected = seen.map_or(Expected::Absent, Expected::At);
         let why = "musher: brought over";
-        // Whoever comes after a crash knows by this whose move it was.
+        // After a crash this tells the agent's move from a person's.
         if seen.is_some() {
             self.note(seen, Some(to))?;
         }

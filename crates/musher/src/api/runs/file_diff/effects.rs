@@ -1,5 +1,5 @@
 //! What somebody should look at before a change is merged: files that agents' programs run or obey, and files that other programs run
-//! later, with the rights of whoever starts those.
+//! later, with the rights of the user who starts those.
 
 use musher_client::api::{ApiFileDiff, word};
 use musher_runtime::{ProjectFile, effect_of};
