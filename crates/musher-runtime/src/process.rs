@@ -186,6 +186,7 @@ pub struct Process {
     /// Lines that were heard and not said yet, with what they weigh together.
     rest: Option<(std::vec::IntoIter<OutputLine>, Weight)>,
     control: mpsc::Sender<Control>,
+    pid: i32,
 }
 
 impl Process {
@@ -211,14 +212,20 @@ impl Process {
             Sweep::WithoutGroup | Sweep::RootOnly => None,
         };
         let entrance = cgroup.as_ref().and_then(Cgroup::entrance);
-        let start = spawner::Start { command: command.command, entrance, options: command.options };
+        let start = spawner::Start { command: command.command, entrance, kept: command.kept };
         let child = spawner::spawn(start).await.map_err(failed)?;
+        let pid = child.id();
         let (lines, output) = mpsc::channel(READS);
         let (control, orders) = mpsc::channel(WRITES);
         let task = task::LinuxTask::new(child, cgroup, command.merged, launch, lines, orders)
             .map_err(failed)?;
         crate::task::detach(Box::pin(task.run()));
-        Ok(Self { output, rest: None, control })
+        Ok(Self { output, rest: None, control, pid })
+    }
+
+    /// A descriptor for the first process inside of the sandbox that this one keeps.
+    pub(crate) fn first_inside(&self) -> std::io::Result<OwnedFd> {
+        table::only_child(self.pid)
     }
 
     /// The next lines, as many as were read at once, or the end; `None` only after the end.
@@ -291,20 +298,20 @@ impl ProcessControl {
 
 struct Prepared {
     command: std::process::Command,
-    /// What a sandbox is made of; the process must have it open.
-    options: Option<OwnedFd>,
+    /// What a sandbox is made of or entered by; the process must have it open.
+    kept: Option<OwnedFd>,
     /// The reading end of the one pipe for both outputs, when they are merged.
     merged: Option<std::io::PipeReader>,
 }
 
 #[expect(clippy::disallowed_methods, reason = "this module is the owner of processes")]
 fn command(launch: &Launch) -> std::io::Result<Prepared> {
-    let (mut command, options) = match &launch.confinement {
+    let (mut command, kept) = match &launch.confinement {
         Some(confinement) => {
             let confined = confinement.start(launch)?;
             let mut command = std::process::Command::new(&confined.program);
             command.args(confined.args).env_clear().envs(confined.env);
-            (command, Some(confined.options))
+            (command, Some(confined.kept))
         }
         None => {
             let mut command = std::process::Command::new(&launch.program);
@@ -328,7 +335,7 @@ fn command(launch: &Launch) -> std::io::Result<Prepared> {
             Some(reader)
         }
     };
-    Ok(Prepared { command, options, merged })
+    Ok(Prepared { command, kept, merged })
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 mod beneath;
 mod change;
 mod command;
+mod command_sandbox;
 mod commands;
 mod edit;
 mod fault;

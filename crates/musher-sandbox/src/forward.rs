@@ -17,10 +17,13 @@ pub const PROXY_PORTS: [u16; 2] = [3128, 1080];
 /// Room for what a thread that carries bytes needs.
 const CARRIER_STACK_BYTES: usize = 64 * 1024;
 
+fn listen() -> [io::Result<TcpListener>; 2] {
+    PROXY_PORTS.map(|port| TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))))
+}
+
 /// Starts the process that carries connections. It listens when this returns.
 pub(crate) fn start() -> io::Result<()> {
-    let listen = |port| TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-    let [http, socks] = PROXY_PORTS.map(listen);
+    let [http, socks] = listen();
     // It finds its listeners where other programs have their input and output.
     #[expect(
         clippy::disallowed_methods,
@@ -36,6 +39,15 @@ pub(crate) fn start() -> io::Result<()> {
         .stderr(Stdio::null())
         .spawn()
         .map(drop)
+}
+
+/// Carries connections on threads of this process, which listens when this returns.
+pub(crate) fn begin() -> io::Result<()> {
+    for (listener, name) in listen().into_iter().zip(PROXY_SOCKETS) {
+        let listener = listener?;
+        thread(move || accept(&listener, &Path::new(PROXY_FOLDER).join(name)))?;
+    }
+    Ok(())
 }
 
 /// Carries connections until the sandbox ends. How many there are is for the runner to bound.

@@ -8,6 +8,7 @@
 compile_error!("musher-sandbox runs on Linux; on Windows use WSL2");
 
 mod arguments;
+mod enter;
 mod filter;
 mod forward;
 mod host;
@@ -20,7 +21,7 @@ mod system;
 
 pub use forward::{PROXY_FOLDER, PROXY_PORTS, PROXY_SOCKETS, forward};
 pub use host::{BadHost, Destination, HostName, HostRule, is_public};
-pub use inside::{InsideOptions, become_program};
+pub use inside::{InsideOptions, InsidePart, InsideProgram, Restrictions, SandboxEntrance, inside};
 pub use mount::{Mount, MountAccess};
 pub use probe::{SCOPES_SINCE, SandboxProbe, SandboxUnavailable, in_memory, probe};
 pub use program::{program_mounts, toolchain_mounts};

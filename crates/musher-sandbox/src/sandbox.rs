@@ -106,27 +106,80 @@ impl Sandbox {
         cwd: &Path,
         more: &CommandMounts,
     ) -> Result<ConfinedCommand, SandboxUnavailable> {
-        let bubblewrap = probe::bubblewrap()?;
+        let mut inside = self.helper();
+        if self.network == SandboxNetwork::Proxy {
+            inside.push("--proxy".into());
+        }
+        inside.extend(["--".into(), program.into()]);
+        inside.extend(args.iter().cloned());
+        let mut arguments = self.arguments(more)?;
+        arguments.all([OsStr::new("--chdir"), cwd.as_os_str()]);
+        self.confined(arguments, inside)
+    }
+
+    /// The command that keeps a sandbox with these mounts until its input ends. It prints a line when it can be entered.
+    pub fn holder(&self, more: &CommandMounts) -> Result<ConfinedCommand, SandboxUnavailable> {
+        let mut inside = self.helper();
+        inside.push("--hold".into());
+        if self.network == SandboxNetwork::Proxy {
+            inside.push("--proxy".into());
+        }
+        let mut arguments = self.arguments(more)?;
+        // As the first process it cannot be ended from inside.
+        arguments.push("--as-pid-1");
+        self.confined(arguments, inside)
+    }
+
+    /// The arguments of Musher's own program that start a program in the sandbox whose holder this descriptor stands for.
+    pub fn guest(
+        &self,
+        holder_fd: i32,
+        program: &Path,
+        args: &[OsString],
+        cwd: &Path,
+    ) -> Vec<OsString> {
+        let mut inside = self.helper();
+        inside.remove(0);
+        inside.push(format!("--enter={holder_fd}").into());
+        if self.network != SandboxNetwork::Host {
+            inside.push("--network".into());
+        }
+        let mut folder = OsString::from("--folder=");
+        folder.push(cwd);
+        inside.extend([folder, "--".into(), program.into()]);
+        inside.extend(args.iter().cloned());
+        inside
+    }
+
+    /// The helper with what it takes from itself.
+    fn helper(&self) -> Vec<OsString> {
+        let mut inside: Vec<OsString> = vec![self.helper.clone().into(), INSIDE_VERB.into()];
+        if self.nested {
+            inside.push("--nested".into());
+        }
+        if let Some(processes) = self.limits.processes {
+            inside.push(format!("--processes={processes}").into());
+        }
+        inside
+    }
+
+    fn arguments(&self, more: &CommandMounts) -> Result<Arguments, SandboxUnavailable> {
         self.refuse_links(more)?;
         let mut arguments = Arguments::default();
         self.namespaces(&mut arguments);
         system::show(&mut arguments);
         self.places(&mut arguments, more);
         arguments.all(["--remount-ro", "/"]);
-        arguments.all([OsStr::new("--chdir"), cwd.as_os_str()]);
-        let mut inside: Vec<OsString> = vec![self.helper.clone().into(), INSIDE_VERB.into()];
-        if self.nested {
-            inside.push("--nested".into());
-        }
-        if self.network == SandboxNetwork::Proxy {
-            inside.push("--proxy".into());
-        }
-        if let Some(processes) = self.limits.processes {
-            inside.push(format!("--processes={processes}").into());
-        }
-        inside.extend(["--".into(), program.into()]);
-        inside.extend(args.iter().cloned());
-        Ok(ConfinedCommand { program: bubblewrap, options: arguments.into_bytes(), inside })
+        Ok(arguments)
+    }
+
+    fn confined(
+        &self,
+        arguments: Arguments,
+        inside: Vec<OsString>,
+    ) -> Result<ConfinedCommand, SandboxUnavailable> {
+        let program = probe::bubblewrap()?;
+        Ok(ConfinedCommand { program, options: arguments.into_bytes(), inside })
     }
 
     /// Refuses a link on the way to a mount: the program of an earlier start can write the folders that are shown as home and as

@@ -26,8 +26,30 @@ const NO_PROXIES: &[&str] = &["NO_PROXY", "no_proxy"];
 #[derive(Debug, Clone)]
 pub(crate) struct Confinement {
     sandbox: Arc<Sandbox>,
+    part: ConfinedPart,
     /// What is shown to this process alone.
     pub(crate) files: Vec<Mount>,
+}
+
+/// What a process has to do with its sandbox.
+#[derive(Debug, Clone)]
+enum ConfinedPart {
+    /// The sandbox is made for it, and ends with it.
+    Own,
+    /// It keeps the sandbox for others, and the program of the launch is not started.
+    Holder,
+    /// It enters the sandbox that is kept by the process behind this descriptor.
+    Guest(Arc<OwnedFd>),
+}
+
+/// The processes at the root of a tree that hold a sandbox: whatever ends them ends all inside without a chance to tidy up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SandboxHolders {
+    None,
+    /// The one that has entered it for the command, and waits for it outside.
+    Root,
+    /// Both processes of bubblewrap.
+    RootAndChild,
 }
 
 /// How a process in a sandbox is started.
@@ -36,31 +58,67 @@ pub(super) struct ConfinedStart {
     pub(super) args: Vec<OsString>,
     pub(super) env: Vec<(OsString, OsString)>,
     /// Must be open in the process, at the number that the arguments name.
-    pub(super) options: OwnedFd,
+    pub(super) kept: OwnedFd,
 }
 
 impl Confinement {
     pub(crate) fn of(sandbox: Arc<Sandbox>) -> Self {
-        Self { sandbox, files: Vec::new() }
+        Self { sandbox, part: ConfinedPart::Own, files: Vec::new() }
+    }
+
+    /// Of the process that keeps a sandbox for others to enter.
+    pub(crate) fn holder(sandbox: Arc<Sandbox>) -> Self {
+        Self { sandbox, part: ConfinedPart::Holder, files: Vec::new() }
+    }
+
+    /// Of a process that enters a sandbox.
+    pub(crate) fn guest(sandbox: Arc<Sandbox>, holder: Arc<OwnedFd>) -> Self {
+        Self { sandbox, part: ConfinedPart::Guest(holder), files: Vec::new() }
+    }
+
+    pub(super) fn holders(&self) -> SandboxHolders {
+        match self.part {
+            ConfinedPart::Own => SandboxHolders::RootAndChild,
+            ConfinedPart::Holder => SandboxHolders::RootAndChild,
+            ConfinedPart::Guest(_) => SandboxHolders::Root,
+        }
     }
 
     pub(super) fn start(&self, launch: &Launch) -> io::Result<ConfinedStart> {
         let env = self.environment(&launch.env);
+        let sandbox = &self.sandbox;
+        let confined = match &self.part {
+            ConfinedPart::Own => sandbox.command(
+                &launch.program,
+                &launch.args,
+                &launch.cwd,
+                &self.more(launch, &env),
+            ),
+            ConfinedPart::Holder => sandbox.holder(&self.more(launch, &env)),
+            ConfinedPart::Guest(holder) => {
+                let kept = holder.try_clone()?;
+                let args =
+                    sandbox.guest(kept.as_raw_fd(), &launch.program, &launch.args, &launch.cwd);
+                return Ok(ConfinedStart { program: sandbox.helper.clone(), args, env, kept });
+            }
+        };
+        let confined = confined.map_err(io::Error::other)?;
+        let kept = in_memory(&confined.options)?;
+        let args = confined.args(kept.as_raw_fd());
+        Ok(ConfinedStart { program: confined.program, args, env, kept })
+    }
+
+    /// What this process needs of the machine beside the mounts of its sandbox.
+    fn more(&self, launch: &Launch, env: &[(OsString, OsString)]) -> CommandMounts {
         let variable = |name: &str| {
             env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
         };
-        let mut tools = toolchain_mounts(&self.sandbox.home_at, variable);
-        tools.extend(program_mounts(&launch.program, &self.sandbox.home_at));
+        let home = &self.sandbox.home_at;
+        let mut tools = toolchain_mounts(home, variable);
+        tools.extend(program_mounts(&launch.program, home));
         let pairs = env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
         tools.extend(certificate_mounts(pairs));
-        let more = CommandMounts { tools, files: self.files.clone() };
-        let confined = self
-            .sandbox
-            .command(&launch.program, &launch.args, &launch.cwd, &more)
-            .map_err(io::Error::other)?;
-        let options = in_memory(&confined.options)?;
-        let args = confined.args(options.as_raw_fd());
-        Ok(ConfinedStart { program: confined.program, args, env, options })
+        CommandMounts { tools, files: self.files.clone() }
     }
 
     fn environment(&self, given: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {

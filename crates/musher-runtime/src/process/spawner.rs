@@ -19,7 +19,7 @@ pub(super) struct Start {
     /// The control group that it is to be in.
     pub(super) entrance: Option<CgroupEntry>,
     /// A descriptor that it keeps.
-    pub(super) options: Option<OwnedFd>,
+    pub(super) kept: Option<OwnedFd>,
 }
 
 /// Starts a process from the thread that never ends. The child has its own session, is in the control group, and dies

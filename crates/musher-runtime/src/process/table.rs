@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::mark::{MARK, RunMark};
 
@@ -49,6 +52,17 @@ pub(super) fn entry(pid: i32) -> Option<ProcessEntry> {
     let started = fields.nth(17)?.parse().ok()?;
     let (zombie, stopped) = (matches!(state, "Z" | "X"), state == "T");
     Some(ProcessEntry { id: ProcessIdentity { pid, started }, parent, zombie, stopped })
+}
+
+/// A descriptor for the one child of a process that was not waited for yet.
+pub(super) fn only_child(parent: i32) -> io::Result<OwnedFd> {
+    let is_child = |pid: i32| entry(pid).is_some_and(|entry| entry.parent == parent);
+    let gone = || io::Error::from(io::ErrorKind::NotFound);
+    let child = pids().find(|pid| is_child(*pid)).ok_or_else(gone)?;
+    let child_pid = Pid::from_raw(child).ok_or_else(gone)?;
+    let pidfd = pidfd_open(child_pid, PidfdFlags::empty())?;
+    // The descriptor pins the process; only then is it looked at, so a reused number is never taken for it.
+    if is_child(child) { Ok(pidfd) } else { Err(gone()) }
 }
 
 /// Whose a process is, as far as its environment tells.

@@ -17,6 +17,7 @@ use tracing::{debug, warn};
 
 use super::cgroup::Cgroup;
 use super::child::AgentChild;
+use super::confined::{Confinement, SandboxHolders};
 use super::framer::{Framer, OutputLine};
 use super::guard::{self, Guard};
 use super::linux::ExitWatch;
@@ -141,8 +142,10 @@ impl LinuxTask {
     ) -> io::Result<Self> {
         let pid = child.id();
         // From here on the tree is ended even when a step below fails.
-        let confined = launch.confinement.is_some();
-        let tree = ProcessTree::of(pid, cgroup, launch.mark, launch.containment, confined);
+        let holders =
+            launch.confinement.as_ref().map_or(SandboxHolders::None, Confinement::holders);
+        let confined = holders != SandboxHolders::None;
+        let tree = ProcessTree::of(pid, cgroup, launch.mark, launch.containment, holders);
         let guard = Guard(Some(tree));
         let receiver = |fd: Option<OwnedFd>| fd.map(pipe::Receiver::from_owned_fd).transpose();
         let stdout = child.stdout.take().map(OwnedFd::from).or(merged.map(OwnedFd::from));

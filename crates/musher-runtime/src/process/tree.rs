@@ -15,6 +15,7 @@ use rustix::process::{
 use tracing::warn;
 
 use super::cgroup::Cgroup;
+use super::confined::SandboxHolders;
 use super::mark::RunMark;
 use super::table::{self, Belongs, Environs, ProcessEntry, ProcessIdentity};
 use super::{Containment, Host, Sweep, roots};
@@ -31,8 +32,8 @@ pub(super) struct ProcessTree {
     cgroup: Option<Cgroup>,
     mark: RunMark,
     containment: Containment,
-    /// The root is the outer part of a sandbox.
-    confined: bool,
+    /// Who holds the sandbox that it is in.
+    holders: SandboxHolders,
     /// Everything ever seen in it.
     seen: HashSet<ProcessIdentity>,
     /// What lived when it was last noted.
@@ -51,7 +52,7 @@ impl ProcessTree {
         cgroup: Option<Cgroup>,
         mark: RunMark,
         containment: Containment,
-        confined: bool,
+        holders: SandboxHolders,
     ) -> Self {
         let started = table::entry(root).map_or(0, |entry| entry.id.started);
         let root = ProcessIdentity { pid: root, started };
@@ -63,7 +64,7 @@ impl ProcessTree {
             cgroup,
             mark,
             containment,
-            confined,
+            holders,
             seen,
             #[cfg(feature = "frames")]
             noted: HashSet::new(),
@@ -85,7 +86,7 @@ impl ProcessTree {
             cgroup,
             mark,
             containment,
-            confined: false,
+            holders: SandboxHolders::None,
             seen: HashSet::new(),
             #[cfg(feature = "frames")]
             noted: HashSet::new(),
@@ -99,8 +100,13 @@ impl ProcessTree {
     pub(super) fn signal(&mut self, signal: Signal) {
         let root = self.root.pid;
         for member in self.members() {
-            // The two processes that hold a sandbox take everything in it along, without a chance to tidy up.
-            if self.confined && (member.id.pid == root || member.parent == root) {
+            let holds = match self.holders {
+                SandboxHolders::None => false,
+                SandboxHolders::Root => member.id.pid == root,
+                SandboxHolders::RootAndChild => member.id.pid == root || member.parent == root,
+            };
+            // They would take everything inside along, without a chance to tidy up.
+            if holds {
                 continue;
             }
             send(member.id, signal);

@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use musher_sandbox::Sandbox;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::CallProgress;
+use super::command_sandbox::{CommandSandbox, SandboxPlace};
 use super::kept::UnreadOutput;
 use crate::process::{
-    Confinement, Containment, Errors, Graces, Host, Launch, Process, ProcessOutcome, ProgramError,
-    RunMark, Said, StdinMode, Tap, Weights, secrets,
+    Containment, Errors, Graces, Host, Launch, Process, ProcessOutcome, ProgramError, RunMark,
+    Said, StdinMode, Tap, Weights, secrets,
 };
 
 /// Pieces of output that may wait to be kept; when full, the command waits.
@@ -37,7 +37,7 @@ pub(super) struct ShellContext {
     /// What all commands carry; each has a mark of its own inside it.
     pub(super) mark: RunMark,
     pub(super) containment: Containment,
-    pub(super) sandbox: Option<Arc<Sandbox>>,
+    pub(super) sandbox: Option<Arc<CommandSandbox>>,
     /// Cancelled when all commands must end.
     pub(super) gone: CancellationToken,
     pub(super) tasks: TaskTracker,
@@ -116,20 +116,16 @@ impl ShellContext {
             QUIET.iter().map(|(name, value)| (name.into(), value.into())).collect();
         env.extend(self.env.iter().cloned());
         env.push(("TERM".into(), "dumb".into()));
-        let launch = Launch {
-            program: "/bin/sh".into(),
-            args: vec!["-c".into(), line.clone().into()],
-            cwd: self.folder.clone(),
-            tap: Some(Tap::new(copies, &secrets(&env))),
-            env,
+        // An orphan may be another command's, so orphans are swept when all commands end.
+        let containment = Containment { host: Host::Shared, ..self.containment };
+        let place = SandboxPlace {
+            folder: self.folder.clone(),
+            env: env.clone(),
             mark: self.mark.part(),
-            // An orphan may be another command's, so orphans are swept when all commands end.
-            containment: Containment { host: Host::Shared, ..self.containment },
-            stdin: StdinMode::Null,
-            stderr: Errors::WithOutput,
-            weights: Weights::default(),
-            confinement: self.sandbox.clone().map(Confinement::of),
+            containment,
         };
+        let (sandbox, mark) = (self.sandbox.clone(), self.mark.part());
+        let args = vec!["-c".into(), line.clone().into()];
         let (began, begin) = oneshot::channel();
         let (said, ended) = watch::channel(None);
         let output = Arc::new(Mutex::new(UnreadOutput::default()));
@@ -137,7 +133,28 @@ impl ShellContext {
         let (kept, told) = (output.clone(), stop.clone());
         // The task starts it as well: whoever stops waiting in the middle of a start cannot lose half a tree.
         crate::task::detach(Box::pin(self.tasks.track_future(async move {
-            let process = match Process::start(launch).await {
+            let started = async {
+                let cwd = place.folder.clone();
+                let confinement = match sandbox {
+                    Some(sandbox) => Some(sandbox.enter(place).await?),
+                    None => None,
+                };
+                let launch = Launch {
+                    program: "/bin/sh".into(),
+                    args,
+                    cwd,
+                    tap: Some(Tap::new(copies, &secrets(&env))),
+                    env,
+                    mark,
+                    containment,
+                    stdin: StdinMode::Null,
+                    stderr: Errors::WithOutput,
+                    weights: Weights::default(),
+                    confinement,
+                };
+                Process::start(launch).await
+            };
+            let process = match started.await {
                 Ok(process) => process,
                 Err(error) => {
                     let _nobody_waits = began.send(Err(error));

@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use super::command::{CommandEnd, ShellCommand, ShellContext};
+use super::command_sandbox::CommandSandbox;
 use super::input::{clip, parse, spec};
 use super::{ReplyFuture, ReplyKind, Subject, ToolCall, ToolHost, ToolReply, ToolSpec, hosts};
 use crate::process::{Containment, Environment, MARK, RunMark, sweep_own};
@@ -138,7 +139,7 @@ impl CommandTools {
             env,
             mark: mark.part(),
             containment,
-            sandbox,
+            sandbox: sandbox.map(|sandbox| Arc::new(CommandSandbox::new(sandbox))),
             gone: gone.clone(),
             tasks: TaskTracker::new(),
         };
@@ -369,6 +370,9 @@ impl ToolHost for CommandTools {
             self.shop.gone.cancel();
             self.shop.tasks.close();
             self.shop.tasks.wait().await;
+            if let Some(sandbox) = &self.shop.sandbox {
+                sandbox.end().await;
+            }
             let (mark, containment) = (self.shop.mark.clone(), self.shop.containment);
             let swept = tokio::task::spawn_blocking(move || sweep_own(&mark, containment));
             swept.await.unwrap_or_else(|cause| {

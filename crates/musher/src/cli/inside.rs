@@ -1,9 +1,13 @@
 //! `musher inside`: the helper in a sandbox, which becomes the program that was asked for. It is for Musher alone.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use musher_sandbox::{FORWARD_VERB, INSIDE_VERB, InsideOptions, become_program, forward};
+use musher_sandbox::{
+    FORWARD_VERB, INSIDE_VERB, InsideOptions, InsidePart, InsideProgram, Restrictions,
+    SandboxEntrance, forward, inside,
+};
 
 use super::CliExit;
 use super::terminal::tell;
@@ -14,31 +18,40 @@ pub fn among(args: impl IntoIterator<Item = OsString>) -> Option<Option<InsideOp
     if args.next()? != INSIDE_VERB {
         return None;
     }
-    let (mut nested, mut proxy, mut processes) = (false, false, None);
+    Some(read(args))
+}
+
+fn read(mut args: impl Iterator<Item = OsString>) -> Option<InsideOptions> {
+    let mut restrictions = Restrictions::default();
+    let (mut proxy, mut hold, mut network) = (false, false, false);
+    let (mut holder, mut folder) = (None, None);
     for arg in args.by_ref() {
-        let text = arg.to_string_lossy();
-        if text == "--" {
-            break;
-        } else if text == "--nested" {
-            nested = true;
-        } else if text == "--proxy" {
-            proxy = true;
-        } else {
-            let count = text.strip_prefix("--processes=").and_then(|count| count.parse().ok());
-            if count.is_none() {
-                return Some(None);
-            }
-            processes = count;
+        let (name, value) = match arg.as_bytes().iter().position(|byte| *byte == b'=') {
+            Some(at) => (&arg.as_bytes()[..at], OsStr::from_bytes(&arg.as_bytes()[at + 1..])),
+            None => (arg.as_bytes(), OsStr::new("")),
+        };
+        match name {
+            b"--" => break,
+            b"--nested" => restrictions.nested = true,
+            b"--proxy" => proxy = true,
+            b"--hold" => hold = true,
+            b"--network" => network = true,
+            b"--processes" => restrictions.processes = Some(value.to_str()?.parse().ok()?),
+            b"--enter" => holder = Some(value.to_str()?.parse().ok()?),
+            b"--folder" => folder = Some(value.into()),
+            _ => return None,
         }
     }
-    let options = args.next().map(|program| InsideOptions {
-        nested,
-        processes,
-        proxy,
-        program: program.into(),
-        args: args.collect(),
-    });
-    Some(options)
+    let program = args.next().map(|path| InsideProgram { path: path.into(), args: args.collect() });
+    let part = match (hold, holder, folder, program) {
+        (true, None, None, None) => InsidePart::Holder { proxy },
+        (false, None, None, Some(program)) => InsidePart::Program { proxy, program },
+        (false, Some(holder), Some(folder), Some(program)) => {
+            InsidePart::Guest { entrance: SandboxEntrance { holder, network, folder }, program }
+        }
+        _ => return None,
+    };
+    Some(InsideOptions { restrictions, part })
 }
 
 /// Whether this is the process that carries connections to the proxy.
@@ -57,10 +70,11 @@ pub fn carry_on() -> ExitCode {
     }
 }
 
-/// Becomes the program. It returns only if that cannot be.
+/// Does what the helper is for; as a program it returns only if it cannot become it.
 pub fn enter(options: Option<InsideOptions>) -> ExitCode {
-    let why = match options {
-        Some(options) => become_program(options).to_string(),
+    let why = match options.map(inside) {
+        Some(Ok(code)) => return ExitCode::from(code),
+        Some(Err(error)) => error.to_string(),
         None => "this verb is Musher's own and was called with other arguments".to_owned(),
     };
     tell(&format!("error: sandbox: {why}"));
@@ -71,20 +85,39 @@ pub fn enter(options: Option<InsideOptions>) -> ExitCode {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Option<Option<InsideOptions>> {
+    fn told(line: &str) -> Option<Option<InsideOptions>> {
         among(line.split(' ').map(OsString::from))
+    }
+
+    fn shell() -> InsideProgram {
+        InsideProgram {
+            path: "sh".into(),
+            args: ["-c", "--", "--nested"].map(OsString::from).to_vec(),
+        }
     }
 
     #[test]
     fn the_helper_is_told_apart_from_every_other_verb() {
-        assert_eq!(read("musher runner /x"), None);
-        assert_eq!(read("musher inside --what -- true"), Some(None));
-        assert_eq!(read("musher inside --nested --"), Some(None));
-        let options =
-            read("musher inside --nested --proxy --processes=40 -- sh -c -- --nested").unwrap();
-        let args = ["-c", "--", "--nested"].map(OsString::from).to_vec();
-        let program = "sh".into();
-        let whole = InsideOptions { nested: true, processes: Some(40), proxy: true, program, args };
-        assert_eq!(options, Some(whole));
+        assert_eq!(told("musher runner /x"), None);
+        assert_eq!(told("musher inside --what -- true"), Some(None));
+        assert_eq!(told("musher inside --nested --"), Some(None));
+        assert_eq!(told("musher inside --hold -- true"), Some(None));
+        assert_eq!(told("musher inside --enter=3 -- true"), Some(None));
+        assert_eq!(told("musher inside --enter=x --folder=/ -- true"), Some(None));
+    }
+
+    #[test]
+    fn the_helper_is_told_what_it_is_for() {
+        let restrictions = Restrictions { nested: true, processes: Some(40) };
+        let line = "musher inside --nested --proxy --processes=40 -- sh -c -- --nested";
+        let part = InsidePart::Program { proxy: true, program: shell() };
+        assert_eq!(told(line), Some(Some(InsideOptions { restrictions, part })));
+        let restrictions = Restrictions::default();
+        let part = InsidePart::Holder { proxy: false };
+        assert_eq!(told("musher inside --hold"), Some(Some(InsideOptions { restrictions, part })));
+        let entrance = SandboxEntrance { holder: 7, network: true, folder: "/w=t".into() };
+        let part = InsidePart::Guest { entrance, program: shell() };
+        let line = "musher inside --enter=7 --network --folder=/w=t -- sh -c -- --nested";
+        assert_eq!(told(line), Some(Some(InsideOptions { restrictions, part })));
     }
 }

@@ -35,6 +35,12 @@ impl Attempt {
             let inside = lab.inside_of(&sandbox, self.line);
             let inside = format!("{inside}\n{}", lab.outside(self.after));
             assert!(!inside.contains(OUT), "it got out: {inside}");
+            let lab = Lab::new();
+            let sandbox = Sandbox { network, ..lab.sandbox.clone() };
+            let kept = lab.keep(&sandbox);
+            let inside = format!("{}\n{}", lab.enter(&kept, self.line), lab.outside(self.after));
+            assert!(!inside.contains(OUT), "as a guest it got out: {inside}");
+            assert!(lab.enter(&kept, "echo still there").contains("still there"), "{inside}");
         }
         let superuser = rustix::process::geteuid().is_root();
         if self.control == Control::Anybody || (self.control == Control::Superuser && superuser) {
@@ -256,7 +262,8 @@ attempts! {
     #[test]
     fn the_first_process_inside_is_out_of_reach() {
         Nobody,
-        "cat /proc/1/environ >/dev/null && echo ESCAPED; kill -9 1 && echo ESCAPED; kill -STOP 1 && echo ESCAPED"
+        "cat /proc/1/environ >/dev/null && echo ESCAPED; kill -9 1; kill -STOP 1; \
+         grep 'State:.[TZX]' /proc/1/status && echo ESCAPED"
     }
     #[test]
     fn no_core_is_left() {

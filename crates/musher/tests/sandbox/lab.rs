@@ -3,6 +3,8 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
@@ -14,6 +16,7 @@ use musher_core::SlotId;
 use musher_git::worktree::{SandboxPlaces, SlotFiles, SlotStart, WorktreeSlots};
 use musher_git::{Branch, Git, GitEnv};
 use musher_sandbox::{CommandMounts, Sandbox};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 pub(crate) const SLOT: SlotId = SlotId(1);
 /// The branch of the story that is worked on.
@@ -141,6 +144,33 @@ impl Lab {
         std::iter::once(confined.program.clone().into()).chain(confined.plain_args()).collect()
     }
 
+    /// Keeps a sandbox, as for the commands of a model.
+    pub(crate) fn keep(&self, sandbox: &Sandbox) -> Kept {
+        let confined = sandbox.holder(&CommandMounts::default()).unwrap();
+        // A folder that somebody left open is passed on by bubblewrap.
+        let open = "exec 7<\"$STATE\"; exec \"$@\"";
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", open, "sh"]).arg(&confined.program).args(confined.plain_args());
+        self.prepare(&mut command).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut holder = command.spawn().unwrap();
+        let mut ready = String::new();
+        BufReader::new(holder.stdout.as_mut().unwrap()).read_line(&mut ready).unwrap();
+        assert_eq!(ready, "ready\n");
+        let children = format!("/proc/{0}/task/{0}/children", holder.id());
+        let first: i32 = fs::read_to_string(children).unwrap().trim().parse().unwrap();
+        let first = pidfd_open(Pid::from_raw(first).unwrap(), PidfdFlags::empty()).unwrap();
+        rustix::io::fcntl_setfd(&first, rustix::io::FdFlags::empty()).unwrap();
+        Kept { holder, first, sandbox: sandbox.clone() }
+    }
+
+    /// Runs a line in a sandbox that is kept.
+    pub(crate) fn enter(&self, kept: &Kept, line: &str) -> String {
+        let (shell, args) = (Path::new("/bin/sh"), ["-c".into(), line.into()]);
+        let guest = kept.sandbox.guest(kept.first.as_raw_fd(), shell, &args, &self.worktree());
+        let helper = std::iter::once(kept.sandbox.helper.clone().into());
+        self.inside_with(&helper.chain(guest).collect::<Vec<OsString>>())
+    }
+
     pub(crate) fn inside_with(&self, arguments: &[OsString]) -> String {
         // A folder that somebody left open is passed on by bubblewrap.
         let open = "exec 7<\"$STATE\"; exec \"$@\"";
@@ -157,6 +187,10 @@ impl Lab {
     }
 
     fn run(&self, mut command: Command) -> Output {
+        self.prepare(&mut command).output().unwrap()
+    }
+
+    fn prepare<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let entry = self.repo().join(".git/worktrees").join(SLOT.to_string());
         let worktree = self.worktree();
         let folder = if worktree.is_dir() { worktree } else { self.path("") };
@@ -176,8 +210,22 @@ impl Lab {
             .env("VICTIM", self.victim.id().to_string())
             .env("MAIN", &self.main)
             .env("POINTER", &self.pointer)
-            .stdin(Stdio::null());
-        command.output().unwrap()
+            .stdin(Stdio::null())
+    }
+}
+
+/// A sandbox that is kept until this is dropped.
+pub(crate) struct Kept {
+    pub(crate) holder: Child,
+    first: OwnedFd,
+    sandbox: Sandbox,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // Its input ends, and with it the sandbox.
+        self.holder.stdin.take();
+        self.holder.wait().ok();
     }
 }
 

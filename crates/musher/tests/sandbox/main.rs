@@ -8,6 +8,7 @@
 
 mod attempts;
 mod commits;
+mod guests;
 mod lab;
 mod lines;
 mod more_attempts;

@@ -68,7 +68,8 @@ fn whatever_is_started_for_an_agent_is_started_in_its_sandbox() {
         }
         let text = without_comments(&read(&path));
         let shipped = text.split("#[cfg(test)]").next().unwrap_or_default();
-        confined += shipped.matches("map(Confinement::of)").count();
+        let ways = ["map(Confinement::of)", "Some(Confinement::holder("];
+        confined += ways.iter().map(|way| shipped.matches(way).count()).sum::<usize>();
         for (number, line) in numbered(shipped) {
             if line.contains("confinement: None") && place != OUTSIDE_OF_A_SANDBOX {
                 broken.push(format!("{place}:{number}: start it in the sandbox of its session"));
