@@ -21,6 +21,8 @@ pub enum ToRunner {
     Command { id: CommandId, command: RunCommand },
     /// Text in flight is wanted from now on.
     Watch,
+    /// The secret of the control socket. A run in a sandbox takes no command before it; older runners do not know the word.
+    Control { secret: String },
     /// The first word of a bridge: from the reply on, the connection speaks MCP.
     Tools { secret: String },
 }

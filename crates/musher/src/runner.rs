@@ -17,6 +17,7 @@ pub mod launch;
 pub mod link;
 mod logs;
 mod proxy;
+mod secret;
 mod socket;
 pub mod spec;
 pub mod tools;

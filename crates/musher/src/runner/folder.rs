@@ -1,14 +1,24 @@
 //! One run's folder, and the control socket in it.
 
-use std::io;
+use std::fs::Permissions;
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use musher_os::untrusted;
 use rustix::fs::{Mode, OFlags};
 use tokio::net::{UnixListener, UnixStream};
 
+use super::secret::Secret;
+
 /// The socket's name in the folder. Paths of sockets may have 107 bytes at most, so it is reached through the folder.
 const SOCKET: &str = "s";
+
+/// The file with the secret that the control socket of a run in a sandbox demands.
+const CONTROL_SECRET: &str = "control";
+/// No secret is longer.
+const MAX_SECRET_BYTES: u64 = 256;
 
 /// Where the run's own tools are found inside of a sandbox.
 pub(super) const TOOLS_INSIDE: &str = "/run/musher";
@@ -66,6 +76,25 @@ impl RunFolder {
 
     pub(super) async fn connect(&self) -> io::Result<UnixStream> {
         UnixStream::connect(self.socket(SOCKET)).await
+    }
+
+    /// Writes down what has to be shown on the control socket.
+    pub(super) fn demand(&self, secret: &Secret) -> io::Result<()> {
+        let path = self.path.join(CONTROL_SECRET);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let mut file = untrusted::create(&path)?;
+        file.set_permissions(Permissions::from_mode(0o600))?;
+        file.write_all(secret.reveal().as_bytes())
+    }
+
+    /// What has to be shown on the control socket; nothing for a run that demands nothing.
+    pub(super) fn demanded(&self) -> io::Result<Option<String>> {
+        let found = untrusted::read_if_there(&self.path.join(CONTROL_SECRET), MAX_SECRET_BYTES);
+        let found = found.map_err(untrusted::Unfit::into_io)?;
+        Ok(found.map(|secret| String::from_utf8_lossy(&secret).into_owned()))
     }
 
     /// Takes the socket away: nobody will answer any more.

@@ -5,6 +5,7 @@ mod keeping;
 use std::io;
 use std::path::Path;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,6 +22,7 @@ use super::deltas::Deltas;
 use super::folder::{self, RunFolder, TOOLS_INSIDE, sessions};
 use super::hints;
 use super::proxy::{Protocol, Proxy};
+use super::secret::Secret;
 use super::socket::{self, SocketContext};
 use super::spec::{RunSpec, SpecError};
 use super::tools::{OwnTools, PreparedTools};
@@ -73,6 +75,7 @@ pub async fn host(
     let mut spec = RunSpec::read(path)?;
     let listener = folder.listen().map_err(bad_folder)?;
     let from_sandbox = open_sandbox_door(&mut spec, path).map_err(bad_folder)?;
+    let demanded = demand(&spec, &folder).map_err(bad_folder)?;
     let writer = Writer::create(lock, &spec.run.to_string())?;
     ready();
     let (raw_in, raw) = mpsc::channel(RAW);
@@ -98,7 +101,9 @@ pub async fn host(
         Ok(session) => {
             let tools = tools.open(session.handle());
             let listeners = Listeners { control: listener, sandbox: from_sandbox };
-            Hosting::new(&spec, session, keeping, tools).run(&folder, listeners, raw).await?;
+            Hosting::new(&spec, session, keeping, tools, demanded)
+                .run(&folder, listeners, raw)
+                .await?;
         }
         Err(why) => keeping.refuse(why, now()).await?,
     }
@@ -140,6 +145,17 @@ fn open_sandbox_door(spec: &mut RunSpec, path: &Path) -> io::Result<Option<Sandb
     Ok(Some(SandboxListeners { tools, proxy, hosts: sandbox.hosts.clone() }))
 }
 
+/// Writes down the secret of the control socket, if the run is in a sandbox. An agent without one could read it, and older builds,
+/// which take such runs over, would not know it.
+fn demand(spec: &RunSpec, folder: &RunFolder) -> io::Result<Option<Arc<Secret>>> {
+    if spec.sandbox.is_none() {
+        return Ok(None);
+    }
+    let secret = Secret::mint()?;
+    folder.demand(&secret)?;
+    Ok(Some(Arc::new(secret)))
+}
+
 /// When what is done now and then is to be done next.
 struct Times {
     /// Text in flight is passed on.
@@ -179,7 +195,13 @@ struct Hosting {
 }
 
 impl Hosting {
-    fn new(spec: &RunSpec, session: Session, keeping: Keeping, tools: OwnTools) -> Self {
+    fn new(
+        spec: &RunSpec,
+        session: Session,
+        keeping: Keeping,
+        tools: OwnTools,
+        demanded: Option<Arc<Secret>>,
+    ) -> Self {
         let (commands_in, commands) = mpsc::channel(64);
         let (watchers_in, watchers) = mpsc::channel(8);
         let (paused, paused_out) = watch::channel(None);
@@ -196,6 +218,7 @@ impl Hosting {
                 paused: paused_out,
                 replies: TaskTracker::new(),
                 tools,
+                demanded,
             },
             commands,
             watchers,

@@ -65,6 +65,9 @@ impl Link {
                 link.takes_back = takes_back;
                 link.changes = changes;
                 link.protocol = protocol;
+                if let Some(secret) = folder.demanded().map_err(unreachable)? {
+                    link.say(&ToRunner::Control { secret }).await.map_err(unreachable)?;
+                }
                 Ok(link)
             }
             Ok(_) => Err(unreachable(io::ErrorKind::UnexpectedEof.into())),

@@ -13,6 +13,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio_util::task::TaskTracker;
 use tracing::warn;
 
+use super::secret::Secret;
 use super::tools::OwnTools;
 use super::{commands, folder};
 use musher_log::wire::{
@@ -45,6 +46,9 @@ pub(super) struct SocketContext {
     /// Replies that are still on their way.
     pub(super) replies: TaskTracker,
     pub(super) tools: OwnTools,
+    /// What has to be shown before a command is taken: agents in a sandbox must not be able to command their own run, even
+    /// if one were to reach the socket.
+    pub(super) demanded: Option<Arc<Secret>>,
 }
 
 /// Serves one connection until it closes.
@@ -85,12 +89,25 @@ async fn hear(
 ) -> Option<String> {
     let mut line = Vec::new();
     let mut first = true;
+    let mut admitted = door.demanded.is_none();
     while let Ok(true) = next_line(read, &mut line).await {
         match serde_json::from_slice::<ToRunner>(&line) {
             // Nothing long was said yet, so no line is cut in two when the language changes.
             Ok(ToRunner::Tools { secret }) if first => return Some(secret),
             // It comes too late on a connection that is used already.
             Ok(ToRunner::Tools { .. }) | Err(_) => {}
+            Ok(ToRunner::Control { secret }) => {
+                admitted |= door.demanded.as_ref().is_some_and(|demanded| demanded.is(&secret));
+            }
+            Ok(ToRunner::Command { id, .. }) if !admitted => {
+                let refused = Some(CommandRefused {
+                    code: "wrong_secret".into(),
+                    message: "this run takes commands only from who knows its secret; use a Musher as new as the one that started it".into(),
+                });
+                // Whoever asked may be gone.
+                let _gone = lines.send(FromRunner::Reply { id, refused }).await;
+            }
+            Ok(ToRunner::Watch) if !admitted => {}
             Ok(ToRunner::Watch) => {
                 // The runner is ending, and the connection ends with it.
                 let _ending = door.watchers.send(lines.clone()).await;

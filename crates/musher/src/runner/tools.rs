@@ -8,10 +8,10 @@ use std::sync::{Arc, OnceLock};
 
 use musher_runtime::tools::{Hosts, RunTools, ToolHost};
 use musher_runtime::{McpServer, McpTransport, SessionHandle};
-use subtle::ConstantTimeEq;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
+use super::secret::Secret;
 use super::spec::RunSpec;
 use crate::mcp::run::{INSTRUCTIONS, Own, RunStory};
 use crate::mcp::{self, ToolServer};
@@ -22,27 +22,10 @@ pub const SECRET: &str = "MUSHER_RUN_SECRET";
 /// What the server of these tools is called; agents show it before the name of each tool.
 const NAME: &str = "musher";
 
-/// 256 random bits that the runner makes and never writes down.
-#[derive(Clone)]
-pub(super) struct Secret(String);
-
-impl Secret {
-    fn mint() -> std::io::Result<Self> {
-        let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
-        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
-    }
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
-
 /// The tools before their session has begun.
 #[derive(Debug)]
 pub(super) struct PreparedTools {
+    /// Never written down.
     secret: Secret,
     story: RunStory,
 }
@@ -73,7 +56,7 @@ impl PreparedTools {
             transport: McpTransport::Stdio {
                 command: program.display().to_string(),
                 args: args.to_vec(),
-                env: [(SECRET.to_owned(), self.secret.0.clone())].into(),
+                env: [(SECRET.to_owned(), self.secret.reveal().to_owned())].into(),
             },
         })
     }
@@ -120,8 +103,7 @@ pub(super) struct OwnTools {
 impl OwnTools {
     /// Whether somebody who shows this may use them, found out in a time that tells nothing.
     pub(super) fn admits(&self, secret: &str) -> bool {
-        let known: bool = self.secret.0.as_bytes().ct_eq(secret.as_bytes()).into();
-        known && !self.closing.is_cancelled()
+        self.secret.is(secret) && !self.closing.is_cancelled()
     }
 
     /// Serves one bridge until it leaves or the run is over.

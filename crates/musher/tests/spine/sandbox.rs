@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use musher_core::EventKind;
 use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 
 use crate::rig::{PATIENCE, Project, kill_runner};
 
@@ -89,6 +89,32 @@ perl -MSocket -MIO::Handle -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, pa
         assert!(told.contains(word), "{word} is not in {told}");
     }
     assert!(!told.contains("HEARD"), "{told}");
+}
+
+#[tokio::test]
+async fn the_control_socket_of_a_confined_run_takes_no_command_without_its_secret() {
+    let project = of_program("touch begun; exec sleep 600");
+    let server = project.serve().await;
+    let (_, run) = server.begin("go").await;
+    until_there(&project.state().join("worktrees/1/begun")).await;
+    let folder = project.run_folder(&run);
+    let kept = std::fs::metadata(folder.join("control")).unwrap().permissions().mode();
+    assert_eq!(kept & 0o077, 0, "others can read the secret: {kept:o}");
+    let stream = tokio::net::UnixStream::connect(folder.join("s")).await.unwrap();
+    let (read, mut write) = stream.into_split();
+    let mut said = tokio::io::BufReader::new(read).lines();
+    assert!(said.next_line().await.unwrap().unwrap().contains("hello"));
+    for secret in ["", "0000"] {
+        let shown = json!({ "type": "control", "secret": secret });
+        let wish = json!({ "type": "command", "id": "c9", "command": { "verb": "kill" } });
+        write.write_all(format!("{shown}\n{wish}\n").as_bytes()).await.unwrap();
+        let reply = said.next_line().await.unwrap().unwrap();
+        assert!(reply.contains("wrong_secret"), "{reply}");
+    }
+    let view = server.get(&format!("/runs/{run}")).await;
+    assert!(view["outcome"].is_null(), "it was not ended: {view}");
+    server.post(&format!("/runs/{run}/stop"), &json!({})).await;
+    assert_eq!(server.until_over(&run).await["outcome"], "stopped");
 }
 
 #[tokio::test]
