@@ -10,6 +10,7 @@ mod confined;
 mod environment;
 mod framer;
 mod guard;
+mod limits;
 mod linux;
 mod mark;
 mod memory;
@@ -33,6 +34,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cgroup::Cgroup;
+use limits::LimitGroups;
 use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use confined::Confinement;
@@ -41,6 +43,7 @@ pub(crate) use environment::{SECRET_LEN, password_in, secrets};
 #[cfg(feature = "frames")]
 pub(crate) use framer::Framer;
 pub use framer::{LineBody, OutputLine};
+pub use limits::can_be_limited;
 pub use mark::MARK;
 pub(crate) use mark::{RunMark, is_mark};
 pub use memory::{TreeOf, memory};
@@ -211,14 +214,19 @@ impl Process {
             Sweep::Tree => Cgroup::make(&launch.mark),
             Sweep::WithoutGroup | Sweep::RootOnly => None,
         };
+        let limits = launch.confinement.as_ref().map(Confinement::limits).unwrap_or_default();
+        let limits = LimitGroups::make(limits, &launch.mark, cgroup.as_ref()).map_err(failed)?;
+        let limited = limits.entrances().map_err(failed)?;
         let entrance = cgroup.as_ref().and_then(Cgroup::entrance);
-        let start = spawner::Start { command: command.command, entrance, kept: command.kept };
+        let start =
+            spawner::Start { command: command.command, entrance, limited, kept: command.kept };
         let child = spawner::spawn(start).await.map_err(failed)?;
         let pid = child.id();
         let (lines, output) = mpsc::channel(READS);
         let (control, orders) = mpsc::channel(WRITES);
-        let task = task::LinuxTask::new(child, cgroup, command.merged, launch, lines, orders)
-            .map_err(failed)?;
+        let task =
+            task::LinuxTask::new(child, (cgroup, limits), command.merged, launch, lines, orders)
+                .map_err(failed)?;
         crate::task::detach(Box::pin(task.run()));
         Ok(Self { output, rest: None, control, pid })
     }

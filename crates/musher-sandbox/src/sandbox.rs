@@ -61,6 +61,12 @@ pub struct SandboxLimits {
     /// Processes and threads at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
+    /// Bytes of memory, swap included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    /// Thousandths of a processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_millis: Option<u32>,
 }
 
 /// A command that starts a program in its sandbox.

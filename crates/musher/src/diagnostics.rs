@@ -9,6 +9,7 @@ mod programs;
 mod project;
 mod rules;
 mod sandbox;
+pub use sandbox::UNLIMITED_HINT;
 pub(crate) mod unit;
 mod version;
 

@@ -3,8 +3,9 @@
 //! Nothing can leave it without rights that an agent does not have: not by a session of its own, not by a cleared
 //! environment, not by a parent that is gone. Where none can be made, descent and the mark have to do.
 
+use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tracing::debug;
 
@@ -12,6 +13,9 @@ use super::mark::RunMark;
 
 /// How often the groups around a new one are made again, because the last one inside them has just gone.
 const MAKE_ATTEMPTS: usize = 8;
+
+/// The group that the unit of a service manager puts the server into (`DelegateSubgroup`).
+const SERVER_GROUP: &str = "musher-server";
 
 /// One group, removed when it is dropped, with those around it that hold nothing else.
 #[derive(Debug)]
@@ -33,7 +37,12 @@ pub(super) struct CgroupEntry {
 impl Cgroup {
     /// Makes a group below the one that we are in, or tells that it cannot be done here.
     pub(super) fn make(mark: &RunMark) -> Option<Self> {
-        let folder = folder_of(mark)?;
+        Self::make_below(&base_folder()?, mark)
+    }
+
+    /// The same below another group, which may be of another hierarchy.
+    pub(super) fn make_below(base: &Path, mark: &RunMark) -> Option<Self> {
+        let folder = folder_below(base, mark);
         let around: Vec<PathBuf> =
             folder.ancestors().skip(1).take(mark.way().count() - 1).map(Path::to_owned).collect();
         let made = (1..=MAKE_ATTEMPTS).any(|attempt| {
@@ -62,8 +71,18 @@ impl Cgroup {
 
     /// The ways into it.
     pub(super) fn entrance(&self) -> Option<CgroupEntry> {
-        let processes = File::options().write(true).open(self.folder.join("cgroup.procs")).ok()?;
-        Some(CgroupEntry { processes, folder: File::open(&self.folder).ok()? })
+        let folder = File::open(&self.folder).ok()?;
+        Some(CgroupEntry { processes: self.processes().ok()?, folder })
+    }
+
+    /// The file that lets a process in.
+    pub(super) fn processes(&self) -> io::Result<File> {
+        File::options().write(true).open(self.folder.join("cgroup.procs"))
+    }
+
+    /// The group of the whole run that this one is a part of.
+    pub(super) fn outermost(&self) -> &Path {
+        self.around.last().unwrap_or(&self.folder)
     }
 
     /// Every process in it, and in the groups that were made inside it.
@@ -97,9 +116,24 @@ impl Drop for Cgroup {
 
 /// Where the group of a mark is made by this process.
 pub(super) fn folder_of(mark: &RunMark) -> Option<PathBuf> {
-    let mut folder = own_folder()?;
+    Some(folder_below(&base_folder()?, mark))
+}
+
+/// Where the group of a mark is below another one.
+pub(super) fn folder_below(base: &Path, mark: &RunMark) -> PathBuf {
+    let mut folder = base.to_owned();
     folder.extend(mark.way().map(|own| format!("musher-{own}")));
-    Some(folder)
+    folder
+}
+
+/// The group that those of runs are made in. It is the one that we are in, unless a service manager has put us into one of our own
+/// inside of the one that it has left to us: only a group without processes can have limits for those below it.
+pub(super) fn base_folder() -> Option<PathBuf> {
+    let own = own_folder()?;
+    match own.file_name() == Some(OsStr::new(SERVER_GROUP)) {
+        true => own.parent().map(Path::to_owned),
+        false => Some(own),
+    }
 }
 
 fn gather(folder: &Path, found: &mut Vec<i32>) {

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use musher_sandbox::{
-    CommandMounts, Mount, PROXY_PORTS, Sandbox, SandboxNetwork, certificate_mounts, in_memory,
-    program_mounts, toolchain_mounts,
+    CommandMounts, Mount, PROXY_PORTS, Sandbox, SandboxLimits, SandboxNetwork, certificate_mounts,
+    in_memory, program_mounts, toolchain_mounts,
 };
 
 use super::Launch;
@@ -74,6 +74,10 @@ impl Confinement {
     /// Of a process that enters a sandbox.
     pub(crate) fn guest(sandbox: Arc<Sandbox>, holder: Arc<OwnedFd>) -> Self {
         Self { sandbox, part: ConfinedPart::Guest(holder), files: Vec::new() }
+    }
+
+    pub(super) fn limits(&self) -> SandboxLimits {
+        self.sandbox.limits
     }
 
     pub(super) fn holders(&self) -> SandboxHolders {

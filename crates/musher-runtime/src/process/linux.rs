@@ -5,6 +5,7 @@
     reason = "a session, a parent-death signal and a control group can only be set between fork and exec, and tokio asks for a promise about descriptors"
 )]
 
+use std::fs::File;
 use std::io::{self, PipeWriter};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -20,10 +21,12 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 /// Gives the child a session of its own, puts it into the control group, and lets it die with us. If the child is not the
-/// process that was forked but one that was made inside the group, its id is written into the pipe. The descriptor stays open.
+/// process that was forked but one that was made inside the group, its id is written into the pipe. It also enters the groups that
+/// limit it. The descriptor stays open.
 pub(super) fn isolate(
     command: &mut Command,
     group: Option<(CgroupEntry, PipeWriter)>,
+    limited: Vec<File>,
     kept: Option<OwnedFd>,
 ) {
     let parent = getpid();
@@ -32,6 +35,10 @@ pub(super) fn isolate(
         command.pre_exec(move || {
             if let Some((group, inside)) = &group {
                 enter(group, inside);
+            }
+            for group in &limited {
+                // Without its limits it is not started.
+                rustix::io::write(group, b"0")?;
             }
             if let Some(kept) = &kept {
                 rustix::io::fcntl_setfd(kept, FdFlags::empty())?;

@@ -1,5 +1,6 @@
 //! The thread that forks. A parent-death signal fires when the forking *thread* ends, so this one never does.
 
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -18,6 +19,8 @@ pub(super) struct Start {
     pub(super) command: Command,
     /// The control group that it is to be in.
     pub(super) entrance: Option<CgroupEntry>,
+    /// The groups that hold its limits.
+    pub(super) limited: Vec<File>,
     /// A descriptor that it keeps.
     pub(super) kept: Option<OwnedFd>,
 }

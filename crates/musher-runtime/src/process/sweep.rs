@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::cgroup::{self, Cgroup};
+use super::limits;
 use super::mark::{RunMark, is_mark};
 use super::tree::ProcessTree;
 use super::{Containment, Sweep};
@@ -27,8 +28,10 @@ pub fn sweep(mark: &str, group: Option<&Path>) -> Vec<i32> {
         .filter(|group| group.file_name().is_some_and(|name| *name == *own_name))
         .filter(|group| group.join("cgroup.procs").exists())
         .map(|group| Cgroup::left_behind(group.to_owned()));
-    ProcessTree::left_behind(group, RunMark::named(mark.to_owned(), None), Containment::default())
-        .kill()
+    let mark = RunMark::named(mark.to_owned(), None);
+    let left = ProcessTree::left_behind(group, mark.clone(), Containment::default()).kill();
+    limits::remove_left_behind(&mark);
+    left
 }
 
 /// Kills everything that carries a mark of this process, as [`sweep`] does for a host that is gone.

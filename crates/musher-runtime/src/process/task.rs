@@ -20,6 +20,7 @@ use super::child::AgentChild;
 use super::confined::{Confinement, SandboxHolders};
 use super::framer::{Framer, OutputLine};
 use super::guard::{self, Guard};
+use super::limits::LimitGroups;
 use super::linux::ExitWatch;
 use super::tail::StreamTail;
 use super::tap::{Copying, Tap};
@@ -60,6 +61,8 @@ pub(super) struct LinuxTask {
     step: Step,
     /// It is in a sandbox, which tells a signal that ended it by a code.
     confined: bool,
+    /// What it may take of the machine.
+    limits: LimitGroups,
 }
 
 /// Where the process is on its way out.
@@ -134,7 +137,7 @@ impl Status {
 impl LinuxTask {
     pub(super) fn new(
         mut child: AgentChild,
-        cgroup: Option<Cgroup>,
+        (cgroup, limits): (Option<Cgroup>, LimitGroups),
         merged: Option<io::PipeReader>,
         launch: Launch,
         lines: mpsc::Sender<ProcessRead>,
@@ -174,6 +177,7 @@ impl LinuxTask {
             orders,
             step: Step::Running,
             confined,
+            limits,
         })
     }
 
@@ -192,6 +196,7 @@ impl LinuxTask {
                     self.step = Step::Swept { status, until: Instant::now() };
                 }
                 Step::Swept { status, .. } if quiet => {
+                    self.tail.push(self.limits.last_words(status.signal));
                     let exit = ProcessOutcome {
                         code: status.code,
                         signal: status.signal,

@@ -316,6 +316,10 @@ fn told(output: &str, ended: &CommandEnd) -> ToolReply {
         ),
     };
     let mut how = how;
+    // What a command prints is among its output; this is said of it.
+    if !exit.stderr_tail.is_empty() {
+        how.push_str(&format!("; {}", exit.stderr_tail.trim()));
+    }
     if !exit.survivors.is_empty() {
         how.push_str(&format!("; still alive: {:?}", exit.survivors));
     }

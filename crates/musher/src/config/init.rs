@@ -225,6 +225,9 @@ const TABLES: &str = r#"[worktree]
 # nested = true
 # How many processes and threads there may be at once. Default: no limit.
 # processes = 4000
+# How much memory and how many processors a run may take; needs control groups. Default: no limit.
+# memory = "8 GiB"
+# cpu = 2.5
 
 [limits]
 # How many runs at the same time: in all, for each agent, for each story.

@@ -104,7 +104,7 @@ pub(super) const WORKTREE: KeyTable =
 
 pub(super) const SANDBOX: KeyTable = KeyTable {
     name: "[sandbox]",
-    keys: &["profile", "read", "write", "hosts", "caches", "nested", "processes"],
+    keys: &["profile", "read", "write", "hosts", "caches", "nested", "processes", "memory", "cpu"],
 };
 
 pub(super) const LIMITS: KeyTable =

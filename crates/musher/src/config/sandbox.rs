@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use musher_sandbox::SandboxLimits;
+
 use super::keys;
 use super::reader::{At, TableFields, ValueReader, Wrong, shown};
 use super::value;
@@ -48,6 +50,20 @@ pub struct SandboxConfig {
     pub nested: bool,
     /// Processes and threads at the same time.
     pub processes: Option<u32>,
+    /// Bytes of memory.
+    pub memory: Option<u64>,
+    /// Thousandths of a processor.
+    pub cpu_millis: Option<u32>,
+}
+
+impl SandboxConfig {
+    pub fn limits(&self) -> SandboxLimits {
+        SandboxLimits {
+            processes: self.processes.map(u64::from),
+            memory: self.memory,
+            cpu_millis: self.cpu_millis,
+        }
+    }
 }
 
 /// A cache of a package manager: what it is called here, and where it is below a home.
@@ -79,6 +95,8 @@ pub(super) struct RawSandbox {
     caches: Vec<At<String>>,
     nested: Option<bool>,
     processes: Option<u32>,
+    memory: Option<At<String>>,
+    cpu: Option<f64>,
 }
 
 pub(super) fn read(
@@ -94,6 +112,8 @@ pub(super) fn read(
         caches: reader.texts(&fields, "caches"),
         nested: reader.flag(&fields, "nested"),
         processes: reader.count(&fields, "processes"),
+        memory: reader.text(&fields, "memory"),
+        cpu: reader.amount(&fields, "cpu"),
     })
 }
 
@@ -114,6 +134,7 @@ pub(super) fn resolve(
     let hosts: Vec<String> = raw.hosts.iter().filter_map(|rule| reader.parse(rule, host)).collect();
     let caches = raw.caches.iter().filter_map(|name| reader.parse(name, cache));
     let caches: Vec<SandboxCache> = caches.collect();
+    let memory = raw.memory.as_ref().and_then(|size| reader.parse(size, value::size));
     SandboxConfig {
         profile: profile.unwrap_or(project.profile),
         read: [project.read.clone(), read].concat(),
@@ -122,7 +143,14 @@ pub(super) fn resolve(
         caches: [project.caches.clone(), caches].concat(),
         nested: raw.nested.unwrap_or(project.nested),
         processes: raw.processes.or(project.processes),
+        memory: memory.or(project.memory),
+        cpu_millis: raw.cpu.map(millis).or(project.cpu_millis),
     }
+}
+
+/// Thousandths of a processor, at least one of them.
+fn millis(processors: f64) -> u32 {
+    (processors * 1000.0).clamp(1.0, f64::from(u32::MAX)) as u32
 }
 
 fn host(text: &str) -> Result<String, Wrong> {

@@ -108,6 +108,10 @@ struct SandboxPowers {
     nested: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     processes: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    memory: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cpu_millis: Option<u32>,
 }
 
 impl SandboxPowers {
@@ -122,6 +126,8 @@ impl SandboxPowers {
             ),
             nested: sandbox.nested,
             processes: sandbox.processes,
+            memory: sandbox.memory,
+            cpu_millis: sandbox.cpu_millis,
         })
     }
 
@@ -133,6 +139,9 @@ impl SandboxPowers {
         lines.extend(self.caches.iter().map(|cache| format!("sandbox: cache {cache}")));
         lines.extend(self.nested.then(|| "sandbox: namespaces of its own".to_owned()));
         lines.extend(self.processes.map(|most| format!("sandbox: at most {most} processes")));
+        lines.extend(self.memory.map(|most| format!("sandbox: at most {most} bytes of memory")));
+        let cpu = self.cpu_millis.map(|most| f64::from(most) / 1000.0);
+        lines.extend(cpu.map(|most| format!("sandbox: at most {most} processors")));
         lines
     }
 }

@@ -45,6 +45,25 @@ pub(super) fn choice<T: Copy>(text: &str, choices: &[(&str, T)]) -> Result<T, Wr
     Err(Wrong::new(format!("`{}` is not one of {}", shown(text), words.join(", "))).with_fix(fix))
 }
 
+/// Units of memory, and how many bytes each is.
+const SIZE_UNITS: &[(&str, u64)] =
+    &[("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
+
+/// A number of bytes above 0, with its unit.
+pub(super) fn size(text: &str) -> Result<u64, Wrong> {
+    let wrong = || {
+        Wrong::new(format!("`{}` is no amount of memory", shown(text)))
+            .with_fix("write a whole number with its unit, such as \"512 MiB\" or \"4 GiB\"")
+    };
+    let units = SIZE_UNITS.iter();
+    let (number, unit) = units
+        .filter_map(|(name, bytes)| Some((text.strip_suffix(name)?.trim_end(), bytes)))
+        .next()
+        .ok_or_else(wrong)?;
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(*unit).filter(|bytes| *bytes > 0).ok_or_else(wrong)
+}
+
 /// A length of time above 0.
 pub(super) fn time(text: &str) -> Result<Duration, Wrong> {
     match time_or_none(text)? {

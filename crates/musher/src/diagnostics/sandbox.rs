@@ -6,6 +6,8 @@ use super::diagnostic::Diagnostic;
 use crate::config::{AgentConfig, ProjectConfig, SandboxConfig, SandboxProfile};
 
 const NAME: &str = "sandbox";
+/// What a person can do where no control group holds a limit.
+pub const UNLIMITED_HINT: &str = "let a service manager give Musher control groups (docs/security.md says how), or leave out `memory` and `cpu` of [sandbox]";
 
 /// It starts a program and waits for it, so it belongs on a thread that may block.
 pub(super) fn diagnose(project: Option<&ProjectConfig>) -> Vec<Diagnostic> {
@@ -37,6 +39,7 @@ fn judge(agents: &[AgentConfig], tried: &SandboxProbe) -> Vec<Diagnostic> {
     }
     for agent in confined {
         diagnostics.push(Diagnostic::ok(NAME, sight(agent)));
+        diagnostics.extend(limits(agent));
         diagnostics.extend(degraded(tried));
     }
     diagnostics.dedup();
@@ -65,7 +68,7 @@ fn unconfined(free: &[&AgentConfig], tried: &SandboxProbe) -> Diagnostic {
 
 /// What an agent can see, in a sentence.
 fn sight(agent: &AgentConfig) -> String {
-    let SandboxConfig { profile, read, write, hosts, caches, nested, processes } = &agent.sandbox;
+    let SandboxConfig { profile, read, write, hosts, caches, nested, .. } = &agent.sandbox;
     let network = match profile {
         SandboxProfile::Strict => "reaches only hosts that are allowed",
         SandboxProfile::Off | SandboxProfile::Workspace => "has its network",
@@ -84,9 +87,27 @@ fn sight(agent: &AgentConfig) -> String {
     add("writes", write.iter().map(|path| path.display().to_string()).collect());
     add("reaches", hosts.clone());
     add("shares the caches", caches.iter().map(|cache| cache.name.to_owned()).collect());
-    add("has at most", processes.iter().map(|most| format!("{most} processes")).collect());
+    add("has at most", most(&agent.sandbox));
     add("makes", nested.then(|| "namespaces of its own".to_owned()).into_iter().collect());
     says
+}
+
+/// What is wrong with the limits of an agent, found out by setting them.
+fn limits(agent: &AgentConfig) -> Option<Diagnostic> {
+    let limits = agent.sandbox.limits();
+    if limits.memory.is_none() && limits.cpu_millis.is_none() {
+        return None;
+    }
+    let why = musher_runtime::can_be_limited(limits).err()?;
+    Some(Diagnostic::bad(NAME, format!("agent {}: {why}", agent.name), UNLIMITED_HINT))
+}
+
+/// How much of the machine an agent may take, in words.
+fn most(sandbox: &SandboxConfig) -> Vec<String> {
+    let processes = sandbox.processes.map(|most| format!("{most} processes"));
+    let memory = sandbox.memory.map(|most| format!("{} MiB of memory", most >> 20));
+    let cpu = sandbox.cpu_millis.map(|most| format!("{} processors", f64::from(most) / 1000.0));
+    [processes, memory, cpu].into_iter().flatten().collect()
 }
 
 /// What of a sandbox is weaker on this machine.

@@ -9,6 +9,7 @@ use musher_sandbox::{Mount, MountAccess, Sandbox, SandboxLimits, SandboxNetwork}
 use super::SupervisorContext;
 use super::assign::{config_error, seat};
 use crate::config::{SandboxConfig, SandboxProfile};
+use crate::diagnostics::UNLIMITED_HINT;
 
 impl SupervisorContext {
     /// The sandbox of a run in this slot; none if its agent has the rights of its user.
@@ -24,6 +25,7 @@ impl SupervisorContext {
             SandboxProfile::Workspace | SandboxProfile::Strict => {}
         }
         self.sandbox_can_be_had().await?;
+        limits_can_be_had(config.limits()).await?;
         let state = self.home.path().to_owned();
         let enclose = async move |slots: WorktreeSlots| slots.enclose(slot).await;
         let enclosed = self.slots.apart(Lane::Slot(slot), "the sandbox", enclose).await;
@@ -44,7 +46,7 @@ impl SupervisorContext {
             sandbox.hosts = own.chain(config.hosts.iter().cloned()).collect();
         }
         sandbox.nested = config.nested;
-        sandbox.limits = SandboxLimits { processes: config.processes.map(u64::from) };
+        sandbox.limits = config.limits();
         Ok(Some(sandbox))
     }
 
@@ -100,6 +102,16 @@ impl SupervisorContext {
         }
         Ok((real, path))
     }
+}
+
+/// Refuses a start whose limits nothing on this machine would hold.
+async fn limits_can_be_had(limits: SandboxLimits) -> Result<(), ErrorInfo> {
+    if limits.memory.is_none() && limits.cpu_millis.is_none() {
+        return Ok(());
+    }
+    let tried = tokio::task::spawn_blocking(move || musher_runtime::can_be_limited(limits));
+    let tried = tried.await.map_err(std::io::Error::other).and_then(|tried| tried);
+    tried.map_err(|error| unmade(&error.to_string()).with_hint(UNLIMITED_HINT))
 }
 
 /// Places of the machine: where each leads, and where it is inside.

@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use musher_core::EventKind;
+use musher_sandbox::SandboxLimits;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 
@@ -163,6 +164,57 @@ async fn a_run_whose_sandbox_cannot_be_had_does_not_start_and_says_why() {
     let told = view["error"].to_string();
     assert_ne!(view["outcome"], "completed", "{view:#}");
     assert!(told.contains("the sandbox cannot be made") && told.contains("profile"), "{told}");
+    assert!(!project.state().join("worktrees/1/began").exists());
+}
+
+/// Puts limits into the project file.
+fn limited(project: Project, limits: &str) -> Project {
+    let file = project.repo().join(".musher/project.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{text}{limits}")).unwrap();
+    project
+}
+
+#[tokio::test]
+async fn a_run_that_takes_more_memory_than_it_may_is_ended_and_says_why() {
+    let limits = SandboxLimits { memory: Some(64 << 20), ..SandboxLimits::default() };
+    if let Err(why) = musher_runtime::can_be_limited(limits) {
+        eprintln!("not tried: {why}");
+        return;
+    }
+    let hog = "perl -e '$x = \"x\" x (200 << 20); sleep 600'; echo OUTLIVED >&2; kill -9 $$";
+    let project = limited(of_program(hog), "memory = '64 MiB'\ncpu = 1.5\n");
+    let server = project.serve().await;
+    let (_, run) = server.begin("go").await;
+    let view = server.until_over(&run).await;
+    assert_eq!(view["outcome"], "failed", "{view:#}");
+    let told = view["error"].to_string();
+    assert!(told.contains("the limit of memory was reached"), "{view:#}");
+    assert_eq!(project.left(), Vec::<i32>::new());
+    let groups = std::process::Command::new("find")
+        .args(["/sys/fs/cgroup", "-maxdepth", "4", "-name", "musher-*"])
+        .output()
+        .unwrap();
+    let spec = std::fs::read_to_string(project.run_folder(&run).join("spec.json")).unwrap();
+    let spec: serde_json::Value = serde_json::from_str(&spec).unwrap();
+    let own = format!("musher-{}", spec["mark"].as_str().unwrap());
+    let groups = String::from_utf8_lossy(&groups.stdout).into_owned();
+    assert!(!groups.contains(&own), "a group is left: {groups}");
+}
+
+#[tokio::test]
+async fn limits_that_nothing_holds_are_refused_before_the_start() {
+    if !rustix::process::geteuid().is_root() {
+        // Only the superuser can hide the control groups of the machine.
+        return;
+    }
+    let project = limited(of_line("touch began"), "memory = '64 MiB'\n");
+    let hide = "if [ -z \"$HIDDEN\" ]; then HIDDEN=1 exec unshare -m sh -c 'umount -R -l /sys/fs/cgroup; exec \"$@\"' sh \"$@\"; fi";
+    let server = project.serve_after(hide).await;
+    let (_, run) = server.begin("go").await;
+    let view = server.until_over(&run).await;
+    let told = view["error"].to_string();
+    assert!(told.contains("holds a limit of memory") && told.contains("service manager"), "{told}");
     assert!(!project.state().join("worktrees/1/began").exists());
 }
 
