@@ -77,8 +77,8 @@ pub use model::ModelService;
 pub use musher_core::{self as core, Event, EventKind, Outcome};
 pub use once::{RunResult, run_once};
 pub use process::{
-    Containment, Environment, Host, MARK, OtherProcess, Sweep, TreeOf, can_be_limited,
-    control_group, memory, reap_orphans, sweep,
+    Containment, Environment, Host, InteractiveProgram, MARK, OtherProcess, Sweep, TreeOf,
+    can_be_limited, control_group, memory, reap_orphans, sweep,
 };
 pub use process::{ProgramError, find as find_program};
 pub use project_files::{

@@ -10,6 +10,7 @@ mod confined;
 mod environment;
 mod framer;
 mod guard;
+mod interactive;
 mod limits;
 mod linux;
 mod mark;
@@ -43,6 +44,7 @@ pub(crate) use environment::{SECRET_LEN, password_in, secrets};
 #[cfg(feature = "frames")]
 pub(crate) use framer::Framer;
 pub use framer::{LineBody, OutputLine};
+pub use interactive::InteractiveProgram;
 pub use limits::can_be_limited;
 pub use mark::MARK;
 pub(crate) use mark::{RunMark, is_mark};
@@ -316,7 +318,7 @@ struct Prepared {
 fn command(launch: &Launch) -> std::io::Result<Prepared> {
     let (mut command, kept) = match &launch.confinement {
         Some(confinement) => {
-            let confined = confinement.start(launch)?;
+            let confined = confinement.start(&launch.into())?;
             let mut command = std::process::Command::new(&confined.program);
             command.args(confined.args).env_clear().envs(confined.env);
             (command, Some(confined.kept))

@@ -98,6 +98,7 @@ fn try_out(helper: &Path, scratch: &Path) -> Result<PathBuf, SandboxUnavailable>
         network: SandboxNetwork::None,
         hosts: Vec::new(),
         limits: SandboxLimits::default(),
+        terminal: false,
     };
     let more = CommandMounts::default();
     let command = sandbox.command(Path::new("/usr/bin/true"), &[], Path::new("/"), &more)?;

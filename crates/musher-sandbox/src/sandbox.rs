@@ -40,6 +40,9 @@ pub struct Sandbox {
     pub hosts: Vec<String>,
     #[serde(default)]
     pub limits: SandboxLimits,
+    /// A person sits at the terminal of the program, which keeps its session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub terminal: bool,
 }
 
 /// What a program can reach over the network.
@@ -217,8 +220,10 @@ impl Sandbox {
             "--cap-drop",
             "ALL",
             "--die-with-parent",
-            "--new-session",
         ]);
+        if !self.terminal {
+            arguments.push("--new-session");
+        }
         if !self.nested {
             arguments.push("--disable-userns");
         }

@@ -22,6 +22,7 @@ mod init;
 pub mod inside;
 mod interrupt;
 mod kill;
+mod login;
 mod logs;
 mod mcp;
 mod merge;
@@ -97,6 +98,8 @@ enum Verb {
     Init(init::InitArgs),
     /// Review and trust what the project file may run.
     Trust(trust::TrustArgs),
+    /// Sign an agent in to its vendor, inside its sandbox.
+    Login(login::LoginArgs),
     /// Add, list and change stories.
     Story(story::StoryArgs),
     /// Start an agent on a story.
@@ -182,6 +185,7 @@ impl Verb {
             Self::Open(_)
             | Self::Init(_)
             | Self::Trust(_)
+            | Self::Login(_)
             | Self::Story(_)
             | Self::Start(_)
             | Self::Ps(_)
@@ -241,6 +245,7 @@ pub fn any_verb() -> ExitCode {
             Verb::Open(open) => open.run().await,
             Verb::Init(init) => init.run().await,
             Verb::Trust(trust) => trust.run().await,
+            Verb::Login(login) => login.run().await,
             Verb::Story(story) => story.run().await,
             Verb::Start(start) => start.run().await,
             Verb::Ps(ps) => ps.run().await,

@@ -6,6 +6,7 @@ mod file;
 pub mod init;
 mod keys;
 pub mod local;
+mod login;
 mod model;
 mod nearest;
 mod problem;
@@ -32,6 +33,7 @@ use crate::runtimes::KnownRuntime;
 
 pub use agent::{AgentConfig, EnvSource, Rendered, SystemTemplate, TemplateContext, TemplateStory};
 pub use dead::{DeadAt, dead_rules};
+pub use login::AgentLogin;
 pub use model::ModelChoice;
 pub use nearest::nearest;
 pub use problem::{ConfigErrors, ConfigProblem, TextSpan};

@@ -60,7 +60,10 @@ impl DiagnosticContext {
         let mut diagnostics = machine.await.unwrap_or_default();
         let (project, found) = project::diagnose(self).await;
         let team = project.clone();
-        let confined = tokio::task::spawn_blocking(move || sandbox::diagnose(team.as_ref()));
+        let (environment, state) = (self.environment.clone(), self.state.clone().ok());
+        let confined = tokio::task::spawn_blocking(move || {
+            sandbox::diagnose(team.as_ref(), &environment, state.as_deref())
+        });
         diagnostics.extend(confined.await.unwrap_or_default());
         diagnostics.extend(found);
         diagnostics.extend(keys::diagnose(self, project.as_ref()));

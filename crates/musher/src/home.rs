@@ -12,7 +12,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use musher_core::RunId;
+use musher_core::{AgentName, RunId};
 use musher_os::untrusted;
 use rustix::fs::{FlockOperation, Mode, flock};
 use serde::{Deserialize, Serialize};
@@ -146,6 +146,11 @@ impl Home {
         Ok(path)
     }
 
+    /// The home in which an agent was signed in; of it only the folder of the login is shown to its runs.
+    pub fn login(&self, agent: &AgentName) -> PathBuf {
+        login_home(&self.path, agent)
+    }
+
     /// Makes the folder of a run.
     pub fn make_run(&self, run: RunId) -> io::Result<PathBuf> {
         let folder = self.run(run);
@@ -266,6 +271,11 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Makes a folder that only its owner can enter.
 fn make_private(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Where the login of an agent is in a state directory.
+pub fn login_home(state: &Path, agent: &AgentName) -> PathBuf {
+    state.join("logins").join(agent.as_str())
 }
 
 #[cfg(test)]

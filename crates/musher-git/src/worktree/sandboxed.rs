@@ -140,6 +140,7 @@ fn sandbox(places: &SandboxPlaces, slot: SlotId, enclosed: &Enclosed<'_>) -> San
         network: SandboxNetwork::Host,
         hosts: Vec::new(),
         limits: SandboxLimits::default(),
+        terminal: false,
     }
 }
 

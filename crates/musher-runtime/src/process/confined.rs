@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use musher_sandbox::{
@@ -52,6 +52,21 @@ pub(super) enum SandboxHolders {
     RootAndChild,
 }
 
+/// What is to be started in a sandbox.
+pub(super) struct ConfinedProgram<'a> {
+    pub(super) program: &'a Path,
+    pub(super) args: &'a [OsString],
+    pub(super) cwd: &'a Path,
+    pub(super) env: &'a [(OsString, OsString)],
+}
+
+impl<'a> From<&'a Launch> for ConfinedProgram<'a> {
+    fn from(launch: &'a Launch) -> Self {
+        let Launch { program, args, cwd, env, .. } = launch;
+        Self { program, args, cwd, env }
+    }
+}
+
 /// How a process in a sandbox is started.
 pub(super) struct ConfinedStart {
     pub(super) program: PathBuf,
@@ -88,21 +103,17 @@ impl Confinement {
         }
     }
 
-    pub(super) fn start(&self, launch: &Launch) -> io::Result<ConfinedStart> {
-        let env = self.environment(&launch.env);
+    pub(super) fn start(&self, launch: &ConfinedProgram<'_>) -> io::Result<ConfinedStart> {
+        let env = self.environment(launch.env);
         let sandbox = &self.sandbox;
         let confined = match &self.part {
-            ConfinedPart::Own => sandbox.command(
-                &launch.program,
-                &launch.args,
-                &launch.cwd,
-                &self.more(launch, &env),
-            ),
+            ConfinedPart::Own => {
+                sandbox.command(launch.program, launch.args, launch.cwd, &self.more(launch, &env))
+            }
             ConfinedPart::Holder => sandbox.holder(&self.more(launch, &env)),
             ConfinedPart::Guest(holder) => {
                 let kept = holder.try_clone()?;
-                let args =
-                    sandbox.guest(kept.as_raw_fd(), &launch.program, &launch.args, &launch.cwd);
+                let args = sandbox.guest(kept.as_raw_fd(), launch.program, launch.args, launch.cwd);
                 return Ok(ConfinedStart { program: sandbox.helper.clone(), args, env, kept });
             }
         };
@@ -113,13 +124,13 @@ impl Confinement {
     }
 
     /// What this process needs of the machine beside the mounts of its sandbox.
-    fn more(&self, launch: &Launch, env: &[(OsString, OsString)]) -> CommandMounts {
+    fn more(&self, launch: &ConfinedProgram<'_>, env: &[(OsString, OsString)]) -> CommandMounts {
         let variable = |name: &str| {
             env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
         };
         let home = &self.sandbox.home_at;
         let mut tools = toolchain_mounts(home, variable);
-        tools.extend(program_mounts(&launch.program, home));
+        tools.extend(program_mounts(launch.program, home));
         let pairs = env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
         tools.extend(certificate_mounts(pairs));
         CommandMounts { tools, files: self.files.clone() }

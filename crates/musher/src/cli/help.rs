@@ -4,7 +4,7 @@ use clap::Command;
 
 /// The verbs as people look for them. One that stands in no group is shown at the end.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Get started", &["demo", "init", "trust", "serve", "open", "agents", "doctor"]),
+    ("Get started", &["demo", "init", "trust", "login", "serve", "open", "agents", "doctor"]),
     ("Stories and runs", &["story", "start", "ps", "show", "logs", "wait", "run"]),
     ("Approvals and questions", &["asks", "approve", "deny", "answer", "grants", "rules"]),
     (

@@ -9,12 +9,13 @@ use serde_json::json;
 use super::place::{PlaceArgs, WorkLocation};
 use super::{CliError, CliExit, out};
 use crate::config::init::{Detected, Means, detect, draft};
-use crate::config::{self, PROJECT_FILE, trust};
+use crate::config::{self, AgentConfig, PROJECT_FILE, ProjectConfig, SandboxProfile, trust};
 use crate::diagnostics::{usual_key, version_of};
 use crate::home::Home;
 use crate::runtimes;
 use crate::supervisor::git_env;
 use musher_git::Git;
+use musher_sandbox::probe;
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
@@ -32,17 +33,41 @@ impl InitArgs {
         }
         let found = agents(&place);
         let branch = default_branch(&place, &repo).await;
-        write(&path, &draft(&found, branch.as_deref()))?;
+        let home = Home::open(&state, &repo)?;
+        let confined = profile(&home).await?;
+        write(&path, &draft(&found, branch.as_deref(), confined))?;
         // What we wrote ourselves needs nobody's consent.
         let project = config::load(&repo, runtimes::built())?;
-        let home = Home::open(&state, &repo)?;
         trust::grant(home.path(), &project)?;
         match place.json() {
-            true => out::document(&document(&path, &found))?,
-            false => out::prose(&text(&path, &found))?,
+            true => out::document(&document(&path, &found, confined))?,
+            false => out::prose(&text(&path, &found, confined, &logins(&project, &place)))?,
         }
         Ok(CliExit::Completed)
     }
+}
+
+/// How far agents are confined on this machine: as far as goes without asking anybody, if it can be done at all.
+async fn profile(home: &Home) -> Result<SandboxProfile, CliError> {
+    let scratch = home.scratch()?;
+    let tried = tokio::task::spawn_blocking(move || {
+        let scratch = tempfile::tempdir_in(scratch)?;
+        Ok::<_, std::io::Error>(probe(&std::env::current_exe()?, scratch.path()))
+    });
+    let tried = tried.await.map_err(std::io::Error::other).and_then(|tried| tried);
+    let can = tried.is_ok_and(|tried| tried.bubblewrap.is_ok());
+    Ok(if can { SandboxProfile::Workspace } else { SandboxProfile::Off })
+}
+
+/// The agents that a person has to sign in before they can work: their sandboxes have logins of their own.
+fn logins(project: &ProjectConfig, place: &WorkLocation) -> Vec<String> {
+    let confined =
+        project.agents.iter().filter(|agent| agent.sandbox.profile != SandboxProfile::Off);
+    let needs = |agent: &&AgentConfig| {
+        agent.login().is_some_and(|login| login.folder.is_some())
+            && agent.login_key(&place.environment).is_none()
+    };
+    confined.filter(needs).map(|agent| agent.name.to_string()).collect()
 }
 
 fn already_there(path: &Path) -> CliError {
@@ -107,7 +132,7 @@ fn write(path: &Path, text: &str) -> Result<(), CliError> {
     }
 }
 
-fn document(path: &Path, found: &[Detected]) -> String {
+fn document(path: &Path, found: &[Detected], confined: SandboxProfile) -> String {
     let agent = |agent: &Detected| match &agent.means {
         Means::Program { path, version } => {
             json!({ "runtime": agent.runtime, "program": path, "version": version })
@@ -115,10 +140,11 @@ fn document(path: &Path, found: &[Detected]) -> String {
         Means::Key { variable } => json!({ "runtime": agent.runtime, "key": variable }),
         Means::Nothing => json!({ "runtime": agent.runtime }),
     };
-    json!({ "project": path, "found": found.iter().map(agent).collect::<Vec<_>>() }).to_string()
+    let found: Vec<_> = found.iter().map(agent).collect();
+    json!({ "project": path, "found": found, "sandbox": confined.name() }).to_string()
 }
 
-fn text(path: &Path, found: &[Detected]) -> String {
+fn text(path: &Path, found: &[Detected], confined: SandboxProfile, logins: &[String]) -> String {
     let mut text = format!("{} is written and trusted.", path.display());
     if found.is_empty() {
         text += "\n  No program that can play an agent was found on PATH, so the one agent plays a script.";
@@ -135,5 +161,17 @@ fn text(path: &Path, found: &[Detected]) -> String {
             Means::Nothing => String::new(),
         };
     }
-    text + "\nLook at the file and commit it. Next:\n  musher serve\n  musher story add \"What you want\""
+    text += match confined {
+        SandboxProfile::Off => {
+            "\n  Agents have your own rights: this machine cannot confine them (`musher doctor` says why)."
+        }
+        SandboxProfile::Workspace | SandboxProfile::Strict => {
+            "\n  Agents are confined: each sees its worktree, a home of its own and the programs of this machine."
+        }
+    };
+    text += "\nLook at the file and commit it. Next:";
+    for agent in logins {
+        text += &format!("\n  musher login {agent}");
+    }
+    text + "\n  musher serve\n  musher story add \"What you want\""
 }

@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use super::SandboxProfile;
+
 /// What on this machine can play an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detected {
@@ -54,8 +56,8 @@ fn is_program(path: &Path) -> bool {
     about.is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
-/// A project file for the agents of this machine: valid, commented, careful.
-pub fn draft(detected: &[Detected], base_branch: Option<&str>) -> String {
+/// A project file for the agents of this machine: valid, commented, careful. `profile` is how far they are confined.
+pub fn draft(detected: &[Detected], base_branch: Option<&str>, profile: SandboxProfile) -> String {
     let mut text = HEAD.to_owned();
     text += &match base_branch {
         Some(branch) => format!("base_branch = {}\n", quoted(branch)),
@@ -80,7 +82,13 @@ pub fn draft(detected: &[Detected], base_branch: Option<&str>) -> String {
             names.push(name);
         }
     }
-    text + TABLES
+    let sandbox = match profile {
+        SandboxProfile::Off => "# profile = \"workspace\"".to_owned(),
+        profile @ (SandboxProfile::Workspace | SandboxProfile::Strict) => {
+            format!("profile = {}", quoted(profile.name()))
+        }
+    };
+    text + WORKTREE + &sandbox + TABLES
 }
 
 fn first_agent(name: &str, agent: &Detected) -> String {
@@ -202,7 +210,7 @@ inactivity = "15m"
 
 "#;
 
-const TABLES: &str = r#"[worktree]
+const WORKTREE: &str = r#"[worktree]
 # Commands for a fresh worktree, each run by `sh -c`. Default: none.
 # setup = ["npm ci"]
 # Files that git does not know, copied into a fresh worktree. Default: none.
@@ -213,7 +221,9 @@ const TABLES: &str = r#"[worktree]
 [sandbox]
 # How far agents are confined: "off" (the rights of their user, the default), "workspace" (a worktree, a home of their own, and
 # the programs of the machine; needs bubblewrap) or "strict" (the same, and only hosts that are allowed).
-# profile = "workspace"
+"#;
+
+const TABLES: &str = r#"
 # More places that may be read or written: whole paths, or below `~/`. Default: none.
 # read = ["~/.config/tool"]
 # write = ["/srv/data"]

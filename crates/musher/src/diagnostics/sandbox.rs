@@ -1,16 +1,24 @@
 //! Whether agents are confined, whether this machine can do that, and what each of them sees of it.
 
+use std::path::Path;
+
+use musher_runtime::Environment;
 use musher_sandbox::{SandboxProbe, SandboxUnavailable, probe};
 
 use super::diagnostic::Diagnostic;
 use crate::config::{AgentConfig, ProjectConfig, SandboxConfig, SandboxProfile};
+use crate::home::login_home;
 
 const NAME: &str = "sandbox";
 /// What a person can do where no control group holds a limit.
 pub const UNLIMITED_HINT: &str = "let a service manager give Musher control groups (docs/security.md says how), or leave out `memory` and `cpu` of [sandbox]";
 
 /// It starts a program and waits for it, so it belongs on a thread that may block.
-pub(super) fn diagnose(project: Option<&ProjectConfig>) -> Vec<Diagnostic> {
+pub(super) fn diagnose(
+    project: Option<&ProjectConfig>,
+    environment: &Environment,
+    state: Option<&Path>,
+) -> Vec<Diagnostic> {
     let tried = match try_out() {
         Ok(tried) => tried,
         Err(error) => {
@@ -18,7 +26,7 @@ pub(super) fn diagnose(project: Option<&ProjectConfig>) -> Vec<Diagnostic> {
             return vec![Diagnostic::warn(NAME, says, "see that temporary files can be written")];
         }
     };
-    judge(project.map_or(&[], |project| &project.agents), &tried)
+    judge(project.map_or(&[], |project| &project.agents), &tried, environment, state)
 }
 
 fn try_out() -> std::io::Result<SandboxProbe> {
@@ -26,7 +34,12 @@ fn try_out() -> std::io::Result<SandboxProbe> {
     Ok(probe(&std::env::current_exe()?, scratch.path()))
 }
 
-fn judge(agents: &[AgentConfig], tried: &SandboxProbe) -> Vec<Diagnostic> {
+fn judge(
+    agents: &[AgentConfig],
+    tried: &SandboxProbe,
+    environment: &Environment,
+    state: Option<&Path>,
+) -> Vec<Diagnostic> {
     let (free, confined): (Vec<&AgentConfig>, Vec<&AgentConfig>) =
         agents.iter().partition(|agent| agent.sandbox.profile == SandboxProfile::Off);
     let mut diagnostics = Vec::new();
@@ -40,6 +53,7 @@ fn judge(agents: &[AgentConfig], tried: &SandboxProbe) -> Vec<Diagnostic> {
     for agent in confined {
         diagnostics.push(Diagnostic::ok(NAME, sight(agent)));
         diagnostics.extend(limits(agent));
+        diagnostics.extend(login(agent, environment, state));
         diagnostics.extend(degraded(tried));
     }
     diagnostics.dedup();
@@ -90,6 +104,27 @@ fn sight(agent: &AgentConfig) -> String {
     add("has at most", most(&agent.sandbox));
     add("makes", nested.then(|| "namespaces of its own".to_owned()).into_iter().collect());
     says
+}
+
+/// Whether a confined agent that needs a login has one.
+fn login(
+    agent: &AgentConfig,
+    environment: &Environment,
+    state: Option<&Path>,
+) -> Option<Diagnostic> {
+    let file = agent.login()?.file?;
+    let signed_in = state.is_some_and(|state| login_home(state, &agent.name).join(&file).is_file());
+    // A place that a person gives it may hold the login as well.
+    let given = agent
+        .sandbox
+        .write
+        .iter()
+        .any(|place| place.strip_prefix("~").is_ok_and(|below| file.starts_with(below)));
+    if signed_in || given || agent.login_key(environment).is_some() {
+        return None;
+    }
+    let says = format!("agent {} has no login in its sandbox", agent.name);
+    Some(Diagnostic::warn(NAME, says, format!("musher login {}", agent.name)))
 }
 
 /// What is wrong with the limits of an agent, found out by setting them.
@@ -143,7 +178,7 @@ mod tests {
     }
 
     fn told(sandbox: &str, bubblewrap: Result<(), SandboxUnavailable>) -> String {
-        format!("{:?}", judge(&agents(sandbox), &tried(bubblewrap)))
+        format!("{:?}", judge(&agents(sandbox), &tried(bubblewrap), &Environment::default(), None))
     }
 
     #[test]

@@ -1,13 +1,20 @@
 //! What a person can do about a failure, in the words of this product: the runtime library gives codes.
 
-use musher_core::{Event, HintCode};
+use musher_core::{ErrorClass, Event, HintCode};
 
 /// How files are agreed to that an agent's program would execute.
 pub(crate) const HOW_TO_AGREE: &str = "see `musher trust`";
 
-/// Words the hint of an event that tells of a failure, before anybody keeps or shows it.
-pub(crate) fn word(event: &mut Event) {
+/// Words the hint of an event that tells of a failure, before anybody keeps or shows it. `confined` is the agent of a run in a
+/// sandbox, where the login of the person is not to be found.
+pub(crate) fn word(event: &mut Event, confined: Option<&str>) {
     let Some(error) = event.kind.failure_mut() else { return };
+    if let Some(agent) = confined.filter(|_| error.class == ErrorClass::Auth) {
+        error.hint = Some(format!(
+            "its sandbox has a login of its own: sign in with `musher login {agent}`, or give it a key by `env`"
+        ));
+        return;
+    }
     let Some(code) = error.hint_code else { return };
     match (words(code), error.hint.take()) {
         // The library says how the program is installed.

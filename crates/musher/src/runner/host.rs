@@ -178,6 +178,8 @@ struct Hosting {
     handle: SessionHandle,
     /// The name of the runtime, for what is said about it.
     runtime: String,
+    /// The agent, if it is in a sandbox.
+    confined: Option<String>,
     keeping: Keeping,
     deltas: Deltas,
     door: SocketContext,
@@ -208,6 +210,7 @@ impl Hosting {
         Self {
             handle: session.handle(),
             runtime: spec.runtime.clone(),
+            confined: spec.sandbox.as_ref().map(|_| spec.agent.to_string()),
             session,
             keeping,
             deltas: Deltas::default(),
@@ -394,7 +397,7 @@ impl Hosting {
                 None => self.over = true,
                 Some(SessionOutput::Delta(delta)) => self.deltas.take(delta),
                 Some(SessionOutput::Event(mut event)) => {
-                    hints::word(&mut event);
+                    hints::word(&mut event, self.confined.as_deref());
                     self.deltas.note(&event.kind);
                     self.keeping.batch.push(event);
                 }

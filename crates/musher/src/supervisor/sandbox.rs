@@ -8,7 +8,7 @@ use musher_sandbox::{Mount, MountAccess, Sandbox, SandboxLimits, SandboxNetwork}
 
 use super::SupervisorContext;
 use super::assign::{config_error, seat};
-use crate::config::{SandboxConfig, SandboxProfile};
+use crate::config::{AgentConfig, SandboxConfig, SandboxProfile};
 use crate::diagnostics::UNLIMITED_HINT;
 
 impl SupervisorContext {
@@ -33,6 +33,7 @@ impl SupervisorContext {
         let home = sandbox.home_at.clone();
         let (read, write) = self.places(&config, &home)?;
         sandbox.mounts.extend(caches(&config, &state, &home).map_err(|error| unmade(&error))?);
+        sandbox.mounts.extend(self.login(seat(&project, plan)?, &home));
         let at = |(real, written): (PathBuf, PathBuf)| Mount::read(real).at(written);
         sandbox.mounts.extend(read.into_iter().map(at));
         let writable = |mount: Mount| Mount { access: MountAccess::Write, ..mount };
@@ -69,6 +70,14 @@ impl SupervisorContext {
             Err(why) => return Err(unmade(&why.to_string()).with_hint(why.hint())),
         }
         Ok(())
+    }
+
+    /// The folder of the login that a person has made for this agent, if there is one. Programs renew their login and put it in the
+    /// place of the old one, so all runs of the agent share the folder.
+    fn login(&self, agent: &AgentConfig, home: &Path) -> Option<Mount> {
+        let folder = agent.login()?.folder?;
+        let kept = self.home.login(&agent.name).join(&folder);
+        kept.is_dir().then(|| Mount::write(kept).at(home.join(folder)))
     }
 
     /// The places that may be read and written: where each leads, and where it is inside.

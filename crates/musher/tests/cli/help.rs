@@ -5,6 +5,7 @@ use crate::musher::Place;
 const VERBS: &[&str] = &[
     "init",
     "trust",
+    "login",
     "open",
     "story",
     "story add",

@@ -45,6 +45,26 @@ fn a_program_that_can_play_an_agent_is_found_with_its_version_and_not_run() {
 }
 
 #[test]
+fn agents_are_confined_from_the_first_project_file_on_where_the_machine_can_do_it() {
+    let place = Place::repository();
+    let bin = place.home.path().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    fs::rename(place.program("exit 1"), bin.join("claude")).unwrap();
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let ran = Ran::from(place.musher(&["init"]).env("PATH", &path).output().unwrap());
+    let text = fs::read_to_string(place.project_file()).unwrap();
+    assert!(text.contains("\nprofile = \"workspace\"\n"), "{text}");
+    let next = "Next:\n  musher login coder\n  musher serve";
+    assert!(ran.out.contains("Agents are confined") && ran.out.contains(next), "{ran:?}");
+    let doctor = Ran::from(place.musher(&["doctor"]).env("PATH", &path).output().unwrap());
+    assert!(doctor.out.contains("agent coder has no login in its sandbox"), "{doctor:?}");
+    let key = ("ANTHROPIC_API_KEY", "sk-of-a-test");
+    let doctor =
+        Ran::from(place.musher(&["doctor"]).env("PATH", &path).env(key.0, key.1).output().unwrap());
+    assert!(!doctor.out.contains("has no login"), "{doctor:?}");
+}
+
+#[test]
 fn a_project_file_that_is_there_is_left_as_it_is() {
     let place = Place::repository();
     fs::create_dir(place.work.path().join(".musher")).unwrap();

@@ -92,7 +92,8 @@ async fn the_rules_that_init_writes_let_nobody_edit_what_an_agents_program_would
     let model = ModelServer::start().await.unwrap();
     let project = real::project(&model);
     let file = project.repo().join(".musher/project.toml");
-    let drafted = musher::config::init::draft(&[], Some("main"));
+    let drafted =
+        musher::config::init::draft(&[], Some("main"), musher::config::SandboxProfile::Off);
     let rules = drafted.lines().find(|line| line.starts_with("rules = ")).unwrap();
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("rules = { ask = ['execute'] }", rules)).unwrap();

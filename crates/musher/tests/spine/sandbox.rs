@@ -167,6 +167,50 @@ async fn a_run_whose_sandbox_cannot_be_had_does_not_start_and_says_why() {
     assert!(!project.state().join("worktrees/1/began").exists());
 }
 
+#[tokio::test]
+async fn an_agent_is_signed_in_inside_of_its_sandbox_and_only_its_own_runs_see_the_login() {
+    let agent = r#"if [ "$1 $2" = "auth login" ]; then
+  [ -e ~/.ssh ] && exit 9
+  read key; echo "$key$3" > ~/.claude/new; mv ~/.claude/new ~/.claude/.credentials.json; touch ~/stray; exit 0
+fi
+cat ~/.claude/.credentials.json > seen 2>&1; ls ~ > home; touch begun; exec sleep 600"#;
+    let project = of_program(agent);
+    let file = project.repo().join(".musher/project.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let other = "[[agent]]\nname = 'other'\nruntime = 'claude-code'\ncommand = './agent'\n";
+    std::fs::write(&file, format!("{other}{text}")).unwrap();
+    let person = project.state().parent().unwrap().to_owned();
+    std::fs::create_dir_all(person.join(".ssh")).unwrap();
+    let server = project.serve().await;
+    let state = project.state().display().to_string();
+    let login = |args: &[&str]| {
+        let mut login = project.musher(&[&["login", "coder", "--state", &state], args].concat());
+        let (input, mut output) = std::io::pipe().unwrap();
+        std::io::Write::write_all(&mut output, b"key-4711\n").unwrap();
+        login.stdin(input).output().unwrap()
+    };
+    let told = login(&["--", "-more"]);
+    let said = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(told.status.success() && said.contains("coder is signed in"), "{told:?}");
+    assert!(!person.join(".claude").exists(), "it is kept from the person's own login");
+    for (agent, seen, slot) in [("coder", "key-4711-more", 1), ("other", "No such file", 2)] {
+        let story = server.post("/stories", &json!({ "title": "Work" })).await;
+        let start = format!("/stories/{}/start", story["story"].as_str().unwrap());
+        let run = server.post(&start, &json!({ "agent": agent })).await;
+        let worktree = project.state().join(format!("worktrees/{slot}"));
+        until_there(&worktree.join("begun")).await;
+        let found = std::fs::read_to_string(worktree.join("seen")).unwrap();
+        assert!(found.contains(seen), "{agent}: {found}");
+        let home = std::fs::read_to_string(worktree.join("home")).unwrap();
+        assert!(!home.contains("stray"), "only the folder of the login is shared: {home}");
+        let run = run["run"].as_str().unwrap();
+        server.post(&format!("/runs/{run}/kill"), &json!({})).await;
+        server.until_over(run).await;
+    }
+    assert!(login(&["--remove"]).status.success());
+    assert!(!project.state().join("logins/coder").exists());
+}
+
 /// Puts limits into the project file.
 fn limited(project: Project, limits: &str) -> Project {
     let file = project.repo().join(".musher/project.toml");

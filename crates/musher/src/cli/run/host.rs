@@ -45,7 +45,7 @@ pub(crate) async fn host(
                 None => return exit,
                 Some(mut output) => {
                     if let SessionOutput::Event(event) = &mut output {
-                        hints::word(event);
+                        hints::word(event, None);
                     }
                     if let SessionOutput::Event(event) = &output
                         && let EventKind::SessionEnded(end) = &event.kind

@@ -32,9 +32,13 @@ fn found(runtime: &str) -> Detected {
 /// A file without an agent, with one, with several.
 fn drafts() -> [String; 3] {
     [
-        draft(&[], None),
-        draft(&[found("one")], Some("main")),
-        draft(&[found("one"), found("Two.X"), found("Two.X")], Some("it's/\"odd\"")),
+        draft(&[], None, SandboxProfile::Off),
+        draft(&[found("one")], Some("main"), SandboxProfile::Workspace),
+        draft(
+            &[found("one"), found("Two.X"), found("Two.X")],
+            Some("it's/\"odd\""),
+            SandboxProfile::Strict,
+        ),
     ]
 }
 
@@ -111,7 +115,9 @@ fn a_draft_lets_asks_wait_so_that_a_lunch_denies_nothing() {
 
 #[test]
 fn a_draft_shows_every_key_once() {
-    for text in [draft(&[], None), draft(&[found("one")], None)] {
+    for text in
+        [draft(&[], None, SandboxProfile::Off), draft(&[found("one")], None, SandboxProfile::Off)]
+    {
         let tables = [keys::AGENT, keys::WORKTREE, keys::LIMITS, keys::SERVER];
         let mut wanted: Vec<&str> = tables.iter().flat_map(|table| table.keys).copied().collect();
         wanted.extend(["base_branch", "auto_commit"]);
@@ -131,7 +137,7 @@ fn a_draft_shows_every_key_once() {
 
 #[test]
 fn every_option_that_a_draft_shows_is_valid_as_it_is_written() {
-    let text = draft(&[found("one")], None);
+    let text = draft(&[found("one")], None, SandboxProfile::Off);
     let mut tried = 0;
     for line in text.lines() {
         let Some(option) = line.strip_prefix("# ") else { continue };
