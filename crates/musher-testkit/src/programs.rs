@@ -24,6 +24,11 @@ pub fn worker_agent() -> anyhow::Result<PathBuf> {
     built("worker-agent")
 }
 
+/// Musher itself, for those who need it as the helper in a sandbox.
+pub fn musher() -> anyhow::Result<PathBuf> {
+    built("musher")
+}
+
 /// Cargo gives `CARGO_BIN_EXE_*` to the tests of this crate only, so the others look beside their own executable.
 fn built(name: &str) -> anyhow::Result<PathBuf> {
     let test = std::env::current_exe().context("finding the running test program")?;
@@ -33,7 +38,7 @@ fn built(name: &str) -> anyhow::Result<PathBuf> {
     }
     let path = folder.join(name);
     if !path.is_file() {
-        bail!("{} is not built: run `cargo build -p musher-testkit --bins` first", path.display());
+        bail!("{} is not built: run `cargo build --workspace --bins` first", path.display());
     }
     Ok(path)
 }

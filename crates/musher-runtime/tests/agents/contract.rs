@@ -6,10 +6,15 @@ mod claude_real;
 mod claude_recorded;
 mod codex_real;
 mod models;
+mod sandbox;
+mod sandbox_matrix_real;
+mod sandbox_real;
 mod script;
 mod suite;
 
 use musher_runtime::{Runtime, SessionSpec};
+
+use crate::rig::Place;
 
 /// What a scene is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +41,8 @@ pub(crate) trait Subject {
     fn spec(&self, scene: Scene) -> SessionSpec;
     /// A session that nobody knows.
     fn unknown_session(&self) -> SessionSpec;
+    /// Where it works.
+    fn place(&self) -> &Place;
     /// Whether it says which model it asks. If not, nobody knows what its tokens cost.
     fn names_its_model(&self) -> bool {
         true
@@ -56,6 +63,16 @@ pub(crate) use clauses;
 /// Every clause of the contract.
 macro_rules! every_clause {
     () => {
+        // What a sandbox holds ends with it, so there this one has nothing to show.
+        crate::contract::clauses! { without_the_sweep_an_end_leaves_processes_behind }
+        crate::contract::every_clause_in_a_sandbox!();
+    };
+}
+pub(crate) use every_clause;
+
+/// Every clause that means something in a sandbox too.
+macro_rules! every_clause_in_a_sandbox {
+    () => {
         crate::contract::clauses! {
             a_session_ends_once_and_says_how,
             an_ask_that_nobody_can_answer_is_denied_at_once,
@@ -67,7 +84,6 @@ macro_rules! every_clause {
             stop_ends_the_whole_tree_and_is_true,
             kill_ends_the_whole_tree_at_once,
             dropping_the_session_ends_the_whole_tree,
-            without_the_sweep_an_end_leaves_processes_behind,
             an_interrupt_ends_the_turn_and_keeps_the_session,
             a_second_prompt_waits_for_its_turn,
             the_limit_on_model_calls_ends_a_run,
@@ -81,4 +97,4 @@ macro_rules! every_clause {
         }
     };
 }
-pub(crate) use every_clause;
+pub(crate) use every_clause_in_a_sandbox;

@@ -55,7 +55,11 @@ pub(crate) struct ClaudeRig {
 
 impl ClaudeRig {
     pub(crate) async fn new() -> Self {
-        Self { place: Place::new(), server: ModelServer::start().await.unwrap() }
+        Self::on(ModelServer::start().await.unwrap())
+    }
+
+    pub(crate) fn on(server: ModelServer) -> Self {
+        Self { place: Place::new(), server }
     }
 
     pub(crate) fn environment(&self) -> Environment {
@@ -84,7 +88,11 @@ pub(crate) struct CodexRig {
 
 impl CodexRig {
     pub(crate) async fn new() -> Self {
-        Self { place: Place::new(), server: ModelServer::start().await.unwrap() }
+        Self::on(ModelServer::start().await.unwrap())
+    }
+
+    pub(crate) fn on(server: ModelServer) -> Self {
+        Self { place: Place::new(), server }
     }
 
     /// Where sessions are kept.

@@ -4,9 +4,13 @@ use musher_runtime::core::SessionId;
 use musher_runtime::{ResumeFrom, Runtime, SessionSpec};
 
 use super::{Scene, Subject};
-use crate::rig::{AcpAgent, AcpRig};
+use crate::rig::{AcpAgent, AcpRig, Place};
 
 impl Subject for AcpRig {
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
     fn runtime(&self) -> Box<dyn Runtime> {
         Box::new(self.agent.runtime())
     }

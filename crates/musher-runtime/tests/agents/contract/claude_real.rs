@@ -5,13 +5,17 @@ use musher_runtime::core::SessionId;
 use musher_runtime::{ResumeFrom, Runtime, SessionSpec};
 
 use super::{Scene, Subject};
-use crate::rig::ClaudeRig;
+use crate::rig::{ClaudeRig, Place};
 
 async fn subject() -> ClaudeRig {
     ClaudeRig::new().await
 }
 
 impl Subject for ClaudeRig {
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
     fn runtime(&self) -> Box<dyn Runtime> {
         Box::new(ClaudeCode::default())
     }

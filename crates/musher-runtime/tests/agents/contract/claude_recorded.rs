@@ -16,6 +16,10 @@ async fn subject() -> Recorded {
 }
 
 impl Subject for Recorded {
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
     fn runtime(&self) -> Box<dyn Runtime> {
         Box::new(ClaudeCode::default())
     }

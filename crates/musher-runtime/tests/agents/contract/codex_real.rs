@@ -5,13 +5,17 @@ use musher_runtime::core::SessionId;
 use musher_runtime::{ResumeFrom, Runtime, SessionSpec};
 
 use super::{Scene, Subject};
-use crate::rig::CodexRig;
+use crate::rig::{CodexRig, Place};
 
 async fn subject() -> CodexRig {
     CodexRig::new().await
 }
 
 impl Subject for CodexRig {
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
     fn runtime(&self) -> Box<dyn Runtime> {
         Box::new(Codex::default())
     }

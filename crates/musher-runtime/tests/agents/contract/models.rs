@@ -4,9 +4,13 @@ use musher_runtime::core::SessionId;
 use musher_runtime::{ResumeFrom, Runtime, SessionSpec};
 
 use super::{Scene, Subject};
-use crate::rig::ModelRig;
+use crate::rig::{ModelRig, Place};
 
 impl Subject for ModelRig {
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
     fn runtime(&self) -> Box<dyn Runtime> {
         self.wire.runtime()
     }

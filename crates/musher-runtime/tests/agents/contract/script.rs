@@ -11,11 +11,15 @@ pub(crate) struct Scripted {
     place: Place,
 }
 
-async fn subject() -> Scripted {
+pub(crate) async fn subject() -> Scripted {
     Scripted { place: Place::new() }
 }
 
 impl Subject for Scripted {
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
     fn runtime(&self) -> Box<dyn Runtime> {
         Box::new(Script::default().remembering(self.place.home.path().join("sessions")))
     }

@@ -59,7 +59,11 @@ pub(crate) struct AcpRig {
 
 impl AcpRig {
     pub(crate) async fn new(agent: AcpAgent) -> Self {
-        let rig = Self { agent, place: Place::new(), server: ModelServer::start().await.unwrap() };
+        Self::on(agent, ModelServer::start().await.unwrap())
+    }
+
+    pub(crate) fn on(agent: AcpAgent, server: ModelServer) -> Self {
+        let rig = Self { agent, place: Place::new(), server };
         rig.settle();
         rig
     }
