@@ -44,7 +44,6 @@ mod json;
     expect(dead_code, reason = "each vendor uses a part of what they share")
 )]
 mod model;
-mod needles;
 mod once;
 #[cfg(feature = "openai")]
 pub mod openai;
@@ -65,6 +64,7 @@ mod project_files;
 mod runtime;
 #[cfg(feature = "script")]
 pub mod script;
+mod secret_finder;
 mod session;
 mod task;
 pub mod tools;

@@ -1,74 +1,50 @@
 //! A copy of what an agent printed, byte by byte, for a host that keeps it; secrets in it are masked.
-//!
-//! A mask is as long as what it hides, so that places in the output stay places in the copy.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use aho_corasick::AhoCorasick;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use crate::needles::{Needles, automaton};
-
-const MASK: u8 = b'*';
+use crate::secret_finder::{MaskedStream, SecretFinder};
 
 /// Where copies go. It lasts for a session, through all of its processes.
 #[derive(Debug, Clone)]
 pub(crate) struct Tap {
     copies: mpsc::Sender<Bytes>,
-    finder: Option<Arc<Finder>>,
+    finder: Option<Arc<SecretFinder>>,
     secrets: Vec<(String, String)>,
-    longest: usize,
     /// How much was printed so far.
     printed: Arc<AtomicU64>,
 }
 
-/// Finds secrets in what was printed.
-#[derive(Debug)]
-struct Finder {
-    needles: Needles,
-    automaton: AhoCorasick,
-}
-
-impl Finder {
-    fn find(&self, bytes: &[u8], from: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
-        if !self.needles.may_be_in(bytes) {
-            return Vec::new();
-        }
-        let found = self.automaton.find_iter(bytes).map(|found| found.range());
-        found.take_while(|found| from(found.start)).collect()
-    }
-}
-
 impl Tap {
-    pub(crate) fn new(copies: mpsc::Sender<Bytes>, secrets: &[(String, String)]) -> Self {
-        let mut patterns: Vec<String> = Vec::new();
-        for (_, secret) in secrets {
-            // As it is, inside JSON, and inside JSON that is itself a text in JSON.
-            let once = escaped(secret);
-            patterns.extend([secret.clone(), escaped(&once), once]);
-        }
-        patterns.sort();
-        patterns.dedup();
-        let longest = patterns.iter().map(String::len).max().unwrap_or(0);
-        let needles = Needles::new(&patterns);
-        let finder = automaton(&patterns).filter(|_| longest > 0);
-        let finder = finder.map(|automaton| Arc::new(Finder { needles, automaton }));
-        Self { copies, finder, secrets: secrets.to_vec(), longest, printed: Arc::default() }
+    /// `secrets` are names with values.
+    pub(crate) fn new(copies: mpsc::Sender<Bytes>, secrets: Vec<(String, String)>) -> Self {
+        let finder = SecretFinder::new(&secrets);
+        Self::with_finder(copies, secrets, finder)
+    }
+
+    /// The same, with what already finds them.
+    pub(crate) fn with_finder(
+        copies: mpsc::Sender<Bytes>,
+        secrets: Vec<(String, String)>,
+        finder: Option<Arc<SecretFinder>>,
+    ) -> Self {
+        Self { copies, finder, secrets, printed: Arc::default() }
     }
 
     /// The same, with one more secret to mask.
-    pub(crate) fn hiding(self, name: &str, value: &str) -> Self {
-        let mut secrets = self.secrets;
-        secrets.push((name.to_owned(), value.to_owned()));
-        Self { printed: self.printed, ..Self::new(self.copies, &secrets) }
+    pub(crate) fn hiding(mut self, name: &str, value: &str) -> Self {
+        self.secrets.push((name.to_owned(), value.to_owned()));
+        self.finder = SecretFinder::new(&self.secrets);
+        self
     }
 
     /// The copy of one process's output.
     pub(crate) fn open(&self) -> Copying {
-        Copying { tap: self.clone(), held: Vec::new(), fresh: false, ended: false }
+        let stream = MaskedStream::new(self.finder.clone());
+        Copying { tap: self.clone(), stream, fresh: false, ended: false }
     }
 
     /// Where the next process's output begins.
@@ -77,17 +53,11 @@ impl Tap {
     }
 }
 
-fn escaped(text: &str) -> String {
-    let quoted = serde_json::Value::from(text).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
-}
-
 /// One process's output on its way to the copy.
 #[derive(Debug)]
 pub(crate) struct Copying {
     tap: Tap,
-    /// What was printed and not handed on: what is new, and before it an end in which a secret may have begun.
-    held: Vec<u8>,
+    stream: MaskedStream,
     fresh: bool,
     ended: bool,
 }
@@ -97,14 +67,14 @@ impl Copying {
     /// read only after that.
     pub(crate) fn push(&mut self, fresh: &[u8]) {
         self.tap.printed.fetch_add(fresh.len() as u64, Ordering::Relaxed);
-        self.held.extend_from_slice(fresh);
+        self.stream.push(fresh);
         self.fresh = true;
     }
 
     /// The output has ended; nothing that was begun can go on.
     pub(crate) fn finish(&mut self) {
         self.ended = true;
-        self.fresh = !self.held.is_empty();
+        self.fresh = !self.stream.is_empty();
     }
 
     pub(crate) fn is_waiting(&self) -> bool {
@@ -115,29 +85,13 @@ impl Copying {
     pub(crate) async fn hand_on(&mut self) {
         let permit = self.tap.copies.reserve().await;
         self.fresh = false;
-        let ready = match &self.tap.finder {
-            None => std::mem::take(&mut self.held),
-            Some(finder) => masked(finder, &mut self.held, self.tap.longest, self.ended),
-        };
+        let ready = if self.ended { self.stream.rest() } else { self.stream.ready() };
         if let Ok(permit) = permit
             && !ready.is_empty()
         {
             permit.send(ready.into());
         }
     }
-}
-
-/// Takes out all that can be judged, with its secrets masked. Before the end, that is not where one may have begun.
-fn masked(finder: &Finder, held: &mut Vec<u8>, longest: usize, ended: bool) -> Vec<u8> {
-    // A secret that begins before this place is here whole.
-    let sure = if ended { held.len() } else { (held.len() + 1).saturating_sub(longest) };
-    let mut cut = sure;
-    for found in finder.find(held, |start| start < sure) {
-        cut = cut.max(found.end);
-        held[found].fill(MASK);
-    }
-    let rest = held.split_off(cut);
-    std::mem::replace(held, rest)
 }
 
 #[cfg(test)]
@@ -147,7 +101,7 @@ mod tests {
     async fn copied(secrets: &[&str], chunks: &[&[u8]]) -> Vec<u8> {
         let (sender, mut receiver) = mpsc::channel(64);
         let secrets: Vec<_> = secrets.iter().map(|s| ("KEY".to_owned(), (*s).to_owned())).collect();
-        let tap = Tap::new(sender, &secrets);
+        let tap = Tap::new(sender, secrets);
         let mut copying = tap.open();
         for chunk in chunks {
             copying.push(chunk);

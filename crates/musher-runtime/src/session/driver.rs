@@ -36,6 +36,7 @@ use super::turns::SessionTurns;
 use super::{OutputBatch, Request, Session, SessionOutput, SessionSpec};
 use crate::clock;
 use crate::process::{RunMark, Tap, Weights};
+use crate::secret_finder::SecretFinder;
 use files::WatchedFiles;
 use hosted::Hosted;
 use state::DriverState;
@@ -146,6 +147,9 @@ impl Driver {
         let env = spec.environment.select(&variables, profile.banned);
         let kill = CancellationToken::new();
         let secrets = spec.secrets(&env);
+        let finder = SecretFinder::new(&secrets);
+        let raw = spec.keeper.as_ref().map(|keeper| keeper.raw.clone());
+        let tap = raw.map(|raw| Tap::with_finder(raw, secrets.clone(), finder.clone()));
         let inherited = spec.environment.get(crate::process::MARK);
         let mark = match &spec.mark {
             Some(own) => RunMark::named(own.clone(), inherited),
@@ -155,8 +159,8 @@ impl Driver {
         Self {
             weights: Weights::default(),
             mark,
-            redactor: Redactor::new(&secrets),
-            tap: spec.keeper.as_ref().map(|keeper| Tap::new(keeper.raw.clone(), &secrets)),
+            redactor: Redactor::new(secrets, finder),
+            tap,
             outbound: Outbound::new(spec.keeper.as_ref().map(|keeper| keeper.durable.clone())),
             env: env.into(),
             session: None,

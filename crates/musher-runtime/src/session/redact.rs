@@ -4,13 +4,14 @@ mod known;
 mod scan;
 
 use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::Arc;
 
-use aho_corasick::AhoCorasick;
 use musher_core::{Channel, Delta, Event, EventScope, ItemId};
 use serde_json::Value as Json;
 use tracing::error;
 
-use crate::needles::{Needles, automaton};
+use crate::secret_finder::{FoundSecret, SecretFinder};
 
 pub use known::Secrets;
 
@@ -47,68 +48,45 @@ const FIXED_INSIDE: &[&str] = &["call", "class", "decision", "kind", "tool_kind"
 /// Replaces secrets by their names.
 #[derive(Debug)]
 pub(super) struct Redactor {
-    finder: Option<Finder>,
+    finder: Option<Arc<SecretFinder>>,
     /// The ends of deltas that might be the start of a secret.
     held: HashMap<(ItemId, Channel), String>,
     secrets: Vec<(String, String)>,
 }
 
-#[derive(Debug)]
-struct Finder {
-    /// Secrets as they stand in a text: plain, and escaped, because a text may hold JSON.
-    plain: AhoCorasick,
-    /// The same, for a quick look.
-    needles: Needles,
-    patterns: Vec<String>,
-    replacements: Vec<String>,
+/// The text with names in place of secrets.
+fn hidden(text: &str, found: &[FoundSecret<'_>]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for FoundSecret { name, pieces } in found {
+        for piece in pieces {
+            out.push_str(&text[from..piece.start]);
+            let _infallible = write!(out, "[redacted {name}]");
+            from = piece.end;
+        }
+    }
+    out.push_str(&text[from..]);
+    out
 }
 
-/// How a text looks inside a JSON string.
-fn escape(text: &str) -> String {
-    let quoted = Json::from(text).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
-}
-
-impl Finder {
-    /// `secrets` are names with values.
-    fn new(secrets: &[(String, String)]) -> Option<Self> {
-        let mut patterns = Vec::new();
-        let mut replacements = Vec::new();
-        for (name, secret) in secrets {
-            let escaped = escape(secret);
-            let variants = [Some(secret.clone()), Some(escaped).filter(|text| text != secret)];
-            for variant in variants.into_iter().flatten() {
-                patterns.push(variant);
-                replacements.push(format!("[redacted {name}]"));
-            }
-        }
-        if patterns.is_empty() {
-            return None;
-        }
-        let plain = automaton(&patterns)?;
-        Some(Self { plain, needles: Needles::new(&patterns), patterns, replacements })
-    }
-
-    fn is_in(&self, text: &str) -> bool {
-        self.needles.may_be_in(text.as_bytes()) && self.plain.is_match(text)
-    }
-
-    fn text(&self, text: &mut String) {
-        if self.is_in(text) {
-            *text = self.plain.replace_all(text, &self.replacements);
+impl SecretFinder {
+    fn hide_in(&self, text: &mut String) {
+        let found = self.find(text.as_bytes());
+        if !found.is_empty() {
+            *text = hidden(text, &found);
         }
     }
 
     /// Cleans every text in a value, names included: the answers to questions are kept under their texts.
-    fn value(&self, value: &mut Json) {
+    fn hide_in_value(&self, value: &mut Json) {
         match value {
-            Json::String(text) => self.text(text),
-            Json::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
+            Json::String(text) => self.hide_in(text),
+            Json::Array(items) => items.iter_mut().for_each(|item| self.hide_in_value(item)),
             Json::Object(fields) => {
-                fields.values_mut().for_each(|field| self.value(field));
-                if fields.keys().any(|name| self.is_in(name)) {
+                fields.values_mut().for_each(|field| self.hide_in_value(field));
+                if fields.keys().any(|name| self.is_in(name.as_bytes())) {
                     let renamed = std::mem::take(fields).into_iter().map(|(mut name, value)| {
-                        self.text(&mut name);
+                        self.hide_in(&mut name);
                         (name, value)
                     });
                     *fields = renamed.collect();
@@ -118,7 +96,7 @@ impl Finder {
         }
     }
 
-    fn event(&self, event: &mut Json) {
+    fn hide_in_event(&self, event: &mut Json) {
         for (name, field) in event.as_object_mut().into_iter().flatten() {
             if FIXED.contains(&name.as_str()) {
                 continue;
@@ -128,43 +106,29 @@ impl Finder {
                 Some(inner) => {
                     let words =
                         inner.iter_mut().filter(|(key, _)| !FIXED_INSIDE.contains(&key.as_str()));
-                    words.for_each(|(_, value)| self.value(value));
+                    words.for_each(|(_, value)| self.hide_in_value(value));
                 }
-                None => self.value(field),
+                None => self.hide_in_value(field),
             }
         }
-    }
-
-    /// The length of the longest end of `text` with which a secret begins, short of all of it.
-    fn open_end(&self, text: &str) -> usize {
-        let begins = |secret: &String| {
-            let longest = secret.len().saturating_sub(1).min(text.len());
-            let end = &text.as_bytes()[text.len() - longest..];
-            let starts = memchr::memchr_iter(*secret.as_bytes().first()?, end);
-            starts.map(|at| longest - at).find(|&len| {
-                text.is_char_boundary(text.len() - len) && end.ends_with(&secret.as_bytes()[..len])
-            })
-        };
-        self.patterns.iter().filter_map(begins).max().unwrap_or(0)
     }
 }
 
 impl Redactor {
-    /// `secrets` are names with values.
-    pub(super) fn new(secrets: &[(String, String)]) -> Self {
-        let secrets = secrets.to_vec();
-        Self { finder: Finder::new(&secrets), held: HashMap::new(), secrets }
+    /// `secrets` are names with values; `finder` finds them.
+    pub(super) fn new(secrets: Vec<(String, String)>, finder: Option<Arc<SecretFinder>>) -> Self {
+        Self { finder, held: HashMap::new(), secrets }
     }
 
     /// Hides one more secret from now on.
     pub(super) fn hide(&mut self, name: String, value: String) {
         self.secrets.push((name, value));
-        self.finder = Finder::new(&self.secrets);
+        self.finder = SecretFinder::new(&self.secrets);
     }
 
     pub(super) fn text(&self, mut text: String) -> String {
         if let Some(finder) = &self.finder {
-            finder.text(&mut text);
+            finder.hide_in(&mut text);
         }
         text
     }
@@ -172,11 +136,11 @@ impl Redactor {
     /// The event without secrets; unchanged, and cheap, when it holds none.
     pub(super) fn event(&self, event: Event) -> Event {
         let Some(finder) = &self.finder else { return event };
-        if !scan::holds(&event, &|text| finder.is_in(text)) {
+        if !scan::holds(&event, &|text| finder.is_in(text.as_bytes())) {
             return event;
         }
         let clean = serde_json::to_value(&event).ok().and_then(|mut value| {
-            finder.event(&mut value);
+            finder.hide_in_event(&mut value);
             serde_json::from_value(value).ok()
         });
         // Only texts were changed, so what was an event still is one.
@@ -194,18 +158,21 @@ impl Redactor {
     /// text comes with its event in any case.
     pub(super) fn delta(&mut self, mut delta: Delta) -> Option<Delta> {
         let Some(finder) = &self.finder else { return Some(delta) };
-        let begun = finder.open_end(&delta.text) > 0;
-        if self.held.is_empty() && !begun && !finder.is_in(&delta.text) {
+        if self.held.is_empty() && finder.is_clear(delta.text.as_bytes()) {
             return (!delta.text.is_empty()).then_some(delta);
         }
         let key = (delta.item.clone(), delta.channel);
         let mut text = self.held.remove(&key).unwrap_or_default();
         text.push_str(&delta.text);
         // What may go on must be judged whole: of two secrets one may begin with the other.
-        let cut = text.len() - finder.open_end(&text);
-        let straddles = finder.plain.find_iter(&text).find(|m| m.start() < cut && cut < m.end());
-        let rest = text.split_off(straddles.map_or(cut, |whole| whole.end()));
-        finder.text(&mut text);
+        let cut = text.len() - finder.open_end(text.as_bytes());
+        let mut found = finder.find(text.as_bytes());
+        found.retain(|found| found.range().start < cut);
+        let cut = found.last().map_or(cut, |last| last.range().end.max(cut));
+        let rest = text.split_off(cut);
+        if !found.is_empty() {
+            text = hidden(&text, &found);
+        }
         if !rest.is_empty() {
             self.held.insert(key, rest);
         }

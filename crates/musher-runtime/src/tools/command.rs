@@ -143,7 +143,7 @@ impl ShellContext {
                     program: "/bin/sh".into(),
                     args,
                     cwd,
-                    tap: Some(Tap::new(copies, &secrets(&env))),
+                    tap: Some(Tap::new(copies, secrets(&env))),
                     env,
                     mark,
                     containment,

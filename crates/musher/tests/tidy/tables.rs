@@ -82,14 +82,14 @@ pub(crate) enum Lines {
 /// Which modules of musher-runtime a part may name.
 pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("json", &[]),
-    ("needles", &[]),
+    ("secret_finder", &[]),
     ("clock", &[]),
     ("task", &[]),
     ("runtime", &[API]),
     ("once", &[API]),
     ("project_files", &["project_files"]),
-    ("process", &["process", "json", "task", "needles"]),
-    ("session", &["session", "process", "task", "clock", "tools", "needles", API]),
+    ("process", &["process", "json", "task", "secret_finder"]),
+    ("session", &["session", "process", "task", "clock", "tools", "secret_finder", API]),
     ("peer", &["peer", "json"]),
     ("prices", &[]),
     ("backend", &["session", "process"]),

@@ -1,11 +1,13 @@
 //! What must not be seen of an agent, for those who show texts that it has left elsewhere, such as files.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use tracing::warn;
 
-use super::Finder;
 use crate::process::{self, Environment, SECRET_LEN};
+use crate::secret_finder::SecretFinder;
 use crate::session::{KeySource, SessionSpec};
 
 /// A key in a file is its first line, and no file of keys is longer.
@@ -16,7 +18,7 @@ const LINE: usize = 16;
 /// Secrets that are known by value, each with the name to show instead. None is ever shown or written.
 #[derive(Debug, Default)]
 pub struct Secrets {
-    finder: Option<Finder>,
+    finder: Option<Arc<SecretFinder>>,
 }
 
 impl Secrets {
@@ -36,25 +38,25 @@ impl Secrets {
             }
         }
         let all: Vec<(String, String)> = all.into_iter().collect();
-        Self { finder: Finder::new(&all) }
+        Self { finder: SecretFinder::new(&all) }
+    }
+
+    /// The secrets in a text from its beginning on: the name of each, and where it stands. That is one place, or one in each
+    /// line that it is wrapped over.
+    pub fn find(&self, text: &str) -> Vec<(&str, Vec<Range<usize>>)> {
+        let found = self.finder.iter().flat_map(|finder| finder.find(text.as_bytes()));
+        found.map(|found| (found.name, found.pieces)).collect()
     }
 
     /// The names of the secrets that are in a text.
     pub fn names_in(&self, text: &str) -> BTreeSet<&str> {
-        let Some(finder) = self.finder.as_ref().filter(|finder| finder.is_in(text)) else {
-            return BTreeSet::new();
-        };
-        let name = |found: aho_corasick::Match| {
-            let shown = finder.replacements.get(found.pattern().as_usize())?;
-            shown.strip_prefix("[redacted ")?.strip_suffix(']')
-        };
-        finder.plain.find_iter(text).filter_map(name).collect()
+        self.find(text).into_iter().map(|(name, _)| name).collect()
     }
 
     /// Puts names in place of the secrets in a text.
     pub fn hide(&self, text: &mut String) {
         if let Some(finder) = &self.finder {
-            finder.text(text);
+            finder.hide_in(text);
         }
     }
 }
