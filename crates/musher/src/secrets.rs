@@ -2,12 +2,18 @@
 //!
 //! Nothing of a secret is kept for it. Each is read again where it is configured, whenever somebody looks.
 
+mod hunk;
+mod shapes;
+
+use std::collections::BTreeSet;
+
 use musher_core::RunId;
 use musher_core::pool::SecretPlace;
 use musher_runtime::{Environment, Secrets};
 
 use crate::runner::RunLogs;
-use musher_git::{DiffLimits, GitDiff, LineKind};
+use hunk::{DiffSide, HunkSecret};
+use musher_git::{DiffLimits, GitDiff, GitDiffLine, GitHunk, LineKind};
 
 /// How much of a branch is looked through.
 pub const SECRET_SCAN_LIMITS: DiffLimits =
@@ -37,22 +43,16 @@ pub fn of_runs(
     Secrets::new(known)
 }
 
-/// The places at which the lines that a diff adds hold secrets.
+/// The places at which the lines that a diff adds hold secrets, or what looks like a key of a well-known service.
+///
+/// This is what a merge asks before it lands something, and what a push has to ask before it sends something.
 pub fn find(diff: &GitDiff, secrets: &Secrets) -> Vec<SecretPlace> {
     let mut found = Vec::new();
     for file in &diff.files {
         for hunk in &file.hunks {
-            let mut number = hunk.new_start;
-            for line in &hunk.lines {
-                if line.kind == LineKind::Added {
-                    for name in secrets.names_in(&line.text) {
-                        let (path, name) = (file.path.to_string(), name.to_owned());
-                        found.push(SecretPlace { path, line: number, name });
-                    }
-                }
-                if line.kind != LineKind::Removed {
-                    number += 1;
-                }
+            for (line, name) in found_in(hunk, secrets) {
+                let path = file.path.to_string();
+                found.push(SecretPlace { path, line, name });
                 if found.len() >= MAX_REPORTED_SECRETS {
                     return found;
                 }
@@ -62,10 +62,46 @@ pub fn find(diff: &GitDiff, secrets: &Secrets) -> Vec<SecretPlace> {
     found
 }
 
+/// Lines that a hunk adds, by their numbers, with what they hold.
+fn found_in(hunk: &GitHunk, secrets: &Secrets) -> BTreeSet<(u64, String)> {
+    let new = |line: &&GitDiffLine| line.kind != LineKind::Removed;
+    let added = |at: &usize| hunk.lines[*at].kind == LineKind::Added;
+    // The number that each line has, or the next one of the new file.
+    let numbers: Vec<u64> = hunk
+        .lines
+        .iter()
+        .scan(hunk.new_start, |next, line| {
+            let number = *next;
+            *next += u64::from(new(&line));
+            Some(number)
+        })
+        .collect();
+    let mut found = BTreeSet::new();
+    let mut known = BTreeSet::new();
+    for HunkSecret { name, parts } in hunk::find(hunk, DiffSide::New, secrets) {
+        let mut lines = parts.into_iter().map(|(at, _)| at).filter(added).peekable();
+        // Of one that is wrapped over lines the first is named.
+        if let Some(at) = lines.peek() {
+            found.insert((numbers[*at], name.to_owned()));
+        }
+        known.extend(lines);
+    }
+    for (at, line) in hunk.lines.iter().enumerate() {
+        // A key that is known by value has its own name.
+        if !added(&at) || known.contains(&at) {
+            continue;
+        }
+        let next = hunk.lines[at + 1..].iter().find(new).map(|line| line.text.as_str());
+        for kind in shapes::kinds_in(&line.text, next) {
+            found.insert((numbers[at], format!("what looks like {kind}")));
+        }
+    }
+    found
+}
+
 /// Puts names in place of the secrets in every text of a diff.
 pub fn hide(diff: &mut GitDiff, secrets: &Secrets) {
     for hunk in diff.files.iter_mut().flat_map(|file| &mut file.hunks) {
-        secrets.hide(&mut hunk.section);
-        hunk.lines.iter_mut().for_each(|line| secrets.hide(&mut line.text));
+        hunk::hide(hunk, secrets);
     }
 }
