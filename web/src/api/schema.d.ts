@@ -1183,7 +1183,10 @@ export interface components {
             /** Format: int64 */
             removed: number;
             run: string;
-            /** @description Where the lines that were added hold secrets of the run or of the server; in the lines themselves they are hidden. */
+            /**
+             * @description Where the lines that were added hold secrets of the run or of the server, which are hidden in the lines themselves, or
+             *     what looks like a key of a well-known service.
+             */
             secrets?: components["schemas"]["SecretFound"][];
             since: components["schemas"]["Since"];
             /** @description Files or lines are missing, because there were too many. */

@@ -26,7 +26,8 @@ pub struct ApiDiff {
     /// Files or lines are missing, because there were too many.
     #[schema(required)]
     pub truncated: bool,
-    /// Where the lines that were added hold secrets of the run or of the server; in the lines themselves they are hidden.
+    /// Where the lines that were added hold secrets of the run or of the server, which are hidden in the lines themselves, or
+    /// what looks like a key of a well-known service.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<ApiSecretFound>,
 }
