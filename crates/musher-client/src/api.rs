@@ -6,6 +6,7 @@
 mod ask;
 mod diff;
 mod money;
+mod network;
 mod project;
 mod run;
 mod story;
@@ -19,6 +20,7 @@ pub use diff::{ApiDiff, ApiDiffLine, ApiFileDiff, ApiHunk, ApiLineKind, ApiSecre
 pub use money::{
     ApiCaps, ApiGrant, ApiLocalSettings, ApiSpent, ApiUsageBy, ApiUsageReport, ApiUsageRow,
 };
+pub use network::{ApiHostTraffic, ApiNetwork, ApiTrafficFigures};
 pub use project::{
     ApiCounts, ApiDay, ApiLimits, ApiNewToken, ApiProject, ApiToken, ApiTokenScope, ApiTokens,
 };

@@ -105,6 +105,9 @@ pub enum Answer {
         /// What is granted from now on; without it, the agent's own offer is taken.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<Rule>,
+        /// For whom the rule holds. A build that does not know this takes it for the agent's.
+        #[serde(default, rename = "for", skip_serializing_if = "GrantFor::is_agent")]
+        holds_for: GrantFor,
     },
     /// Do not; the agent is told why, and may go on with something else.
     Deny { reason: String },
@@ -114,6 +117,45 @@ pub enum Answer {
     Replies { replies: Vec<QuestionReply> },
     /// The filled-in form.
     Form { content: BTreeMap<String, Json> },
+}
+
+/// For whom a rule holds that a person grants.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GrantFor {
+    /// This run; nothing is saved.
+    Run,
+    /// All runs of the agent from now on.
+    #[default]
+    Agent,
+    /// All runs of every agent of the project from now on.
+    Project,
+}
+
+impl GrantFor {
+    fn is_agent(&self) -> bool {
+        *self == Self::Agent
+    }
+
+    /// Whether it outlives the run, so that it has to be saved.
+    pub fn is_saved(self) -> bool {
+        match self {
+            Self::Run => false,
+            Self::Agent | Self::Project => true,
+        }
+    }
+}
+
+impl Answer {
+    /// Grants this rule to the agent, or takes the agent's own offer.
+    pub fn always(rule: Option<Rule>) -> Self {
+        Self::AllowAlways { rule, holds_for: GrantFor::Agent }
+    }
+
+    /// Whether a rule of it has to be saved before the run may have the answer.
+    pub fn saves_a_rule(&self) -> bool {
+        matches!(self, Self::AllowAlways { rule: Some(_), holds_for } if holds_for.is_saved())
+    }
 }
 
 /// The answer to one question: labels chosen, or words of one's own.
@@ -216,16 +258,20 @@ impl Ask {
         match (self, answer) {
             (_, Answer::Deny { .. } | Answer::DenyAndInterrupt { .. }) => Ok(()),
             (Self::Approval(_) | Self::Plan { .. }, Answer::Allow { .. }) => Ok(()),
-            (Self::Approval(a), Answer::AllowAlways { rule: Some(_) }) => {
+            (Self::Approval(a), Answer::AllowAlways { rule: Some(_), .. }) => {
                 if a.human_only {
                     Err("only a person may say yes to this, each time; allow it once instead")
                 } else {
                     Ok(())
                 }
             }
-            (Self::Approval(a), Answer::AllowAlways { rule: None }) => {
+            (Self::Approval(a), Answer::AllowAlways { rule: None, holds_for }) => {
                 if a.always.is_empty() {
                     Err("this approval offers no lasting grant; allow it once instead")
+                } else if *holds_for == GrantFor::Project {
+                    Err(
+                        "without a rule, the agent's own offer is taken, which holds for its session",
+                    )
                 } else {
                     Ok(())
                 }

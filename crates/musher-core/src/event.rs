@@ -8,8 +8,8 @@ use serde_json::Value as Json;
 
 use crate::{
     Activity, Answer, Ask, AskId, CallId, ClosedBy, CommandId, ErrorInfo, ItemBody, ItemId, Level,
-    ModelChange, Origin, OutputStream, PlanEntry, PromptId, RateLimit, Rule, SessionEnded,
-    SessionInfo, TaskUpdate, ToolUpdate, Trigger, TurnEnded, UsageReport, Who,
+    ModelChange, NetworkReport, Origin, OutputStream, PlanEntry, PromptId, RateLimit, Rule,
+    SessionEnded, SessionInfo, TaskUpdate, ToolUpdate, Trigger, TurnEnded, UsageReport, Who,
 };
 
 /// One entry of a run's log. Only `seq` orders.
@@ -172,6 +172,8 @@ pub enum EventKind {
         code: Option<String>,
         text: String,
     },
+    /// What passed through the proxy of the agent's sandbox, by host. Upsert by host.
+    Network(Box<NetworkReport>),
     /// Something failed; whether the turn did is told by its end.
     Error {
         error: ErrorInfo,

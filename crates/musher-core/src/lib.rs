@@ -11,6 +11,7 @@ mod error;
 mod event;
 mod id;
 mod item;
+mod network;
 mod options;
 mod outcome;
 mod phase_kind;
@@ -26,7 +27,7 @@ mod work;
 
 pub use actor::{Actor, Via, Who};
 pub use ask::{
-    Answer, Approval, Ask, AskDecision, ClosedBy, GrantOffer, Question, QuestionOption,
+    Answer, Approval, Ask, AskDecision, ClosedBy, GrantFor, GrantOffer, Question, QuestionOption,
     QuestionReply, Sender, ShownAsk, merged,
 };
 pub use cut::{cut_mark, cut_place, escape_len, is_cut, kept as kept_of_cut};
@@ -37,6 +38,7 @@ pub use id::{
     SlotId, StoryId, TaskId, TokenId,
 };
 pub use item::{ItemBody, Level, Origin, OutputStream, PlanEntry, TaskPhase, TaskUpdate};
+pub use network::{HostDecider, HostTraffic, NetworkReport, TrafficFigures};
 pub use options::{RunOptions, Variables};
 pub use outcome::{Outcome, SessionEnded, SessionOrigin, Trigger, TurnEnded, TurnOutcome};
 pub use phase_kind::RunPhaseKind;

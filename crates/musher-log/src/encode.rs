@@ -84,6 +84,7 @@ fn without_free_form(event: &Event) -> Event {
         | EventKind::Compaction { .. }
         | EventKind::Task(_)
         | EventKind::Notice { .. }
+        | EventKind::Network(_)
         | EventKind::Error { .. }
         | EventKind::Unparsed { .. }
         | EventKind::SessionEnded(_) => {}

@@ -39,6 +39,7 @@ impl Urgency {
             | EventKind::Compaction { .. }
             | EventKind::Task(_)
             | EventKind::Notice { .. }
+            | EventKind::Network(_)
             | EventKind::Error { .. }
             | EventKind::Native { .. }
             | EventKind::Unparsed { .. } => Self::Soon,

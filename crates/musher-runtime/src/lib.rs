@@ -87,8 +87,8 @@ pub use project_files::{
 };
 pub use runtime::{Capabilities, ProgramLogin, Runtime};
 pub use session::{
-    AskPolicy, CommandError, HostAsk, Keeper, KeySource, McpServer, McpTransport, ModelOptions,
-    PendingPrompt, Remark, ResumeFrom, RunLimits, Secrets, Session, SessionCommand, SessionHandle,
-    SessionOutput, SessionSpec, SystemPrompt, USUAL_INACTIVITY,
+    AskPolicy, CommandError, HostAnswer, HostAsk, HostReports, Keeper, KeySource, McpServer,
+    McpTransport, ModelOptions, PendingPrompt, Remark, ResumeFrom, RunLimits, Secrets, Session,
+    SessionCommand, SessionHandle, SessionOutput, SessionSpec, SystemPrompt, USUAL_INACTIVITY,
 };
 pub use tokio_util::sync::CancellationToken;

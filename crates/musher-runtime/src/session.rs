@@ -35,8 +35,8 @@ pub use port::{
 pub use profile::{Backend, BackendProfile};
 pub use redact::Secrets;
 pub use spec::{
-    AskPolicy, Keeper, McpServer, McpTransport, PendingPrompt, ResumeFrom, RunLimits, SessionSpec,
-    SystemPrompt, USUAL_INACTIVITY,
+    AskPolicy, HostReports, Keeper, McpServer, McpTransport, PendingPrompt, ResumeFrom, RunLimits,
+    SessionSpec, SystemPrompt, USUAL_INACTIVITY,
 };
 
 /// What a session says.
@@ -85,6 +85,8 @@ pub enum SessionCommand {
     Remark {
         remark: Remark,
     },
+    /// Put into the record what the host has to report by now, see [`HostReports`].
+    Report,
     /// Take back an ask that the host opened itself.
     Withdraw {
         ask: AskId,
@@ -111,7 +113,15 @@ pub enum Remark {
 pub struct HostAsk {
     pub ask: AskId,
     /// The answer, once it is durable. It fails when the ask was closed without one.
-    pub answer: oneshot::Receiver<Answer>,
+    pub answer: oneshot::Receiver<HostAnswer>,
+}
+
+/// The answer to an ask of the host's own, as it was given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostAnswer {
+    pub answer: Answer,
+    /// Who or what gave it.
+    pub by: ClosedBy,
 }
 
 /// Why a command was refused.
@@ -222,6 +232,11 @@ impl SessionHandle {
     /// Puts into the record what the agent told through a tool of the host.
     pub async fn remark(&self, remark: Remark) -> Result<(), CommandError> {
         self.send(SessionCommand::Remark { remark }).await
+    }
+
+    /// Puts into the record what [`HostReports`] has by now.
+    pub async fn report(&self) -> Result<(), CommandError> {
+        self.send(SessionCommand::Report).await
     }
 
     /// Queues a prompt for the next turn.

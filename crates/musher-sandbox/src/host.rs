@@ -194,6 +194,14 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
+/// The address that is reached by another: an older one that stands in one of the sixth version, or itself.
+pub fn stands_for(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(v6) => embedded(v6).map_or(address, IpAddr::V4),
+    }
+}
+
 /// The older address that one of the sixth version stands for: mapped, compatible, translated or tunnelled.
 fn embedded(v6: Ipv6Addr) -> Option<Ipv4Addr> {
     let segments = v6.segments();

@@ -20,7 +20,7 @@ mod sandbox;
 mod system;
 
 pub use forward::{PROXY_FOLDER, PROXY_PORTS, PROXY_SOCKETS, forward};
-pub use host::{BadHost, Destination, HostName, HostRule, is_public};
+pub use host::{BadHost, Destination, HostName, HostRule, is_public, stands_for};
 pub use inside::{InsideOptions, InsidePart, InsideProgram, Restrictions, SandboxEntrance, inside};
 pub use mount::{Mount, MountAccess};
 pub use probe::{SCOPES_SINCE, SandboxProbe, SandboxUnavailable, in_memory, probe};

@@ -29,6 +29,7 @@ mod merge;
 mod mode;
 mod model;
 mod money;
+mod network;
 mod open;
 mod open_ask;
 mod out;

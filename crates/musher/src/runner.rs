@@ -26,3 +26,4 @@ pub use alone::{Alone, Served};
 pub use folder::{RunFolder, sessions};
 pub use host::{HostError, host};
 pub use logs::RunLogs;
+pub(crate) use proxy::Upstreams;

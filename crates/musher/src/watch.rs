@@ -6,7 +6,7 @@
 //! | `news`, `touched` | The newest facts, and what they touched. |
 //! | `activity` | What live runs are at. |
 //! | `changes`, `lines`, `conflicts` | What runs have changed, how much of it, and whether it would merge. |
-//! | `outline` | The shape of a run. |
+//! | `outline`, `network` | The shape of a run, and the hosts that it spoke to. |
 //! | `programs`, `memory` | What was last seen of programs and processes. |
 //!
 //! They only read, hold no rules and know no requests. What they make is forgotten when the server ends.
@@ -17,6 +17,7 @@ mod conflicts;
 pub(crate) mod frames;
 pub(crate) mod lines;
 mod memory;
+mod network;
 pub(crate) mod news;
 pub(crate) mod outline;
 pub(crate) mod position;

@@ -498,6 +498,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run}/network": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Connections and bytes of a run, by host
+         * @description Only the proxy of the profile `strict` can count them. A live run tells new hosts at once, and figures at the end of each turn, at least every minute.
+         */
+        get: operations["network"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run}/outline": {
         parameters: {
             query?: never;
@@ -984,6 +1004,8 @@ export interface components {
         } | {
             /** @enum {string} */
             decision: "allow_always";
+            /** @description For whom the rule holds: this run (nothing is saved), the agent, or every agent of the project. The agent, if it is left out. */
+            for?: components["schemas"]["GrantFor"];
             /**
              * @description What is granted to the agent from now on, in this run and in later ones: the ask's `rule`, one of its
              *     `scopes`, or another that covers what is asked. Left out, the agent's own offer is taken, which holds for its session.
@@ -1294,6 +1316,11 @@ export interface components {
              */
             turn?: number | null;
         };
+        /**
+         * @description For whom a rule holds.
+         * @enum {string}
+         */
+        GrantFor: "run" | "agent" | "project";
         /** @description A tool rule that a person granted to an agent. */
         GrantNow: {
             agent: string;
@@ -1314,6 +1341,23 @@ export interface components {
             /** @description What the person can do about it. */
             fix?: string | null;
             state: components["schemas"]["FitnessNow"];
+        };
+        /** @description What passed between an agent and one host, since the run began. */
+        HostTraffic: components["schemas"]["TrafficFigures"] & {
+            /** @description The ask about it. */
+            ask?: string | null;
+            /**
+             * @description Who or what let it through or refused it last: `hosts`, `rule`, `person`, `waiting`, `deadline`, `unattended`, `address`,
+             *     `upstream`. A newer server may know more words.
+             */
+            by?: string | null;
+            /**
+             * @description Its name or address, with the port.
+             * @default
+             */
+            host: string;
+            /** @description The entry of `hosts` that allows it. */
+            rule?: string | null;
         };
         /** @description A run of lines that changed, with the lines around them. */
         Hunk: {
@@ -1435,6 +1479,16 @@ export interface components {
         ModelRequest: {
             /** @description The model, by the name that the agent's runtime knows. */
             model: string;
+        };
+        /** @description What passed through the proxy of a run's sandbox. */
+        Network: {
+            /** @description By host, in the order in which they were first spoken to. */
+            hosts: components["schemas"]["HostTraffic"][];
+            others?: components["schemas"]["TrafficFigures"] | null;
+            /** @description The profile of the run's sandbox: `off`, `workspace` or `strict`; absent before the run has begun. */
+            profile?: string | null;
+            /** @description Whether the agent's connections go through a proxy, so that they can be counted. */
+            proxied: boolean;
         };
         /** @description The body of a command that says nothing beyond its path. */
         Nothing: Record<string, never>;
@@ -1578,6 +1632,7 @@ export interface components {
             text?: string | null;
         };
         RevokeRequest: {
+            /** @description The agent, or `*` for a rule that was granted to every agent. */
             agent: string;
             /** @description The rule as it was granted. */
             rule: string;
@@ -1904,6 +1959,34 @@ export interface components {
         TokensReply: {
             /** @description In the order in which they were made. The one in the state directory is not among them. */
             tokens: components["schemas"]["TokenNow"][];
+        };
+        /** @description Connections and bytes. */
+        TrafficFigures: {
+            /**
+             * Format: int64
+             * @description Connections that were made.
+             */
+            connections: number;
+            /**
+             * Format: int64
+             * @description Connections that were allowed and failed.
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description Bytes from the host to the agent.
+             */
+            received: number;
+            /**
+             * Format: int64
+             * @description Connections that were refused.
+             */
+            refused: number;
+            /**
+             * Format: int64
+             * @description Bytes from the agent to the host.
+             */
+            sent: number;
         };
         /** @description A turn. */
         Turn: {
@@ -2976,6 +3059,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    network: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A run's id (`r12`), or `STORY` or `STORY:AGENT` for the latest run there */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Network"];
                 };
             };
             /** @description What went wrong, and what to do about it */

@@ -238,7 +238,7 @@ impl SessionAsks {
             (Ask::Approval(approval), Answer::Allow { input: Some(changes) }) => {
                 self.changed(approval, changes)?
             }
-            (Ask::Approval(approval), Answer::AllowAlways { rule: Some(rule) }) => {
+            (Ask::Approval(approval), Answer::AllowAlways { rule: Some(rule), .. }) => {
                 self.check_grant(ask, approval, rule)?;
                 if !self.rules.granted.contains(rule) {
                     self.rules.granted.push(rule.clone());

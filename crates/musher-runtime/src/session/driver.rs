@@ -431,6 +431,7 @@ impl Driver {
         for (scope, end) in self.work.end() {
             self.emit_from(end, scope, None);
         }
+        self.report();
         if !ended.survivors.is_empty() {
             let message = format!("processes {:?} could not be ended", ended.survivors);
             self.emit(EventKind::Error { error: ErrorInfo::new(ErrorClass::Internal, message) });

@@ -132,7 +132,7 @@ async fn put(attempt: &Attempt, body: Ask) -> Option<Answer> {
         biased;
         () = port.kill.cancelled() => None,
         () = port.end.cancelled() => None,
-        answer = answer => answer.ok(),
+        given = answer => given.ok().map(|given| given.answer),
     }
 }
 

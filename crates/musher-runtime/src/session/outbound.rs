@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 
-use musher_core::Answer;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::CommandError;
 use super::port::BackendOrder;
+use super::{CommandError, HostAnswer};
 
 /// The way to the backend.
 #[derive(Debug)]
@@ -22,7 +21,7 @@ pub(super) struct Outbound {
 enum Held {
     Order(BackendOrder),
     /// An answer for the host, which asked itself.
-    Answer(oneshot::Sender<Answer>, Answer),
+    Answer(oneshot::Sender<HostAnswer>, HostAnswer),
 }
 
 impl Outbound {
@@ -57,7 +56,7 @@ impl Outbound {
     }
 
     /// Gives the host the answer to what it asked itself, once everything up to `seq` is durable.
-    pub(super) fn answer(&mut self, to: oneshot::Sender<Answer>, answer: Answer, seq: u64) {
+    pub(super) fn answer(&mut self, to: oneshot::Sender<HostAnswer>, answer: HostAnswer, seq: u64) {
         match self.held.is_empty() && self.covers(seq) {
             true => self.go(Held::Answer(to, answer)),
             false => self.held.push_back((seq, Held::Answer(to, answer))),

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::SessionSpec;
+use super::{HostAnswer, SessionSpec};
 use crate::Snapshot;
 use crate::process::{
     Confinement, Errors, Launch, Process, ProgramError, RunMark, StdinMode, Tap, Weight, Weights,
@@ -209,7 +209,7 @@ pub(super) enum StartStep {
         left_out: Option<String>,
     },
     /// Something outside of the agent waits for a person.
-    AskFirst { body: Ask, reply: oneshot::Sender<Answer> },
+    AskFirst { body: Ask, reply: oneshot::Sender<HostAnswer> },
 }
 
 impl From<StartStep> for Signal {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use musher_core::{
-    AskDecision, ErrorClass, ErrorInfo, Lineage, PromptId, SessionId, ToolRules, Usd,
+    AskDecision, ErrorClass, ErrorInfo, EventKind, Lineage, PromptId, SessionId, ToolRules, Usd,
 };
 
 use musher_sandbox::Sandbox;
@@ -64,6 +64,15 @@ pub struct SessionSpec {
     pub session_dir: Option<PathBuf>,
     /// Tools of the host, offered beside their own by runtimes that carry out tools themselves.
     pub tools: Option<Arc<dyn ToolHost>>,
+    /// What the host itself has to say in the record.
+    pub reports: Option<Arc<dyn HostReports>>,
+}
+
+/// A host that counts something itself, such as what passes through its proxy. It is asked at the end of each turn, before the end of
+/// the session, and whenever it wants to be.
+pub trait HostReports: std::fmt::Debug + Send + Sync {
+    /// What is to be told since the last time. It must not wait.
+    fn take(&self) -> Vec<EventKind>;
 }
 
 /// A host that keeps a durable record of the session.
@@ -110,6 +119,7 @@ impl SessionSpec {
             model_options: ModelOptions::default(),
             session_dir: None,
             tools: None,
+            reports: None,
         }
     }
 }

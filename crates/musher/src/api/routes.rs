@@ -95,6 +95,7 @@ fn heavy() -> OpenApiRouter<Api> {
         .routes(routes!(project::files::project_files))
         .routes(routes!(runs::search::search))
         .routes(routes!(runs::outline::outline))
+        .routes(routes!(runs::network::network))
 }
 
 /// What lasts as long as its client does.

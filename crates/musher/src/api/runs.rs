@@ -11,6 +11,7 @@ pub(super) mod interrupt;
 pub(super) mod kill;
 pub(super) mod mode;
 pub(super) mod model;
+pub(super) mod network;
 pub(super) mod outline;
 pub(super) mod prompt;
 pub(super) mod raw;

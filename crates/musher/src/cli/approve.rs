@@ -1,7 +1,7 @@
 //! `musher approve`: says yes to what agents want to do.
 
 use clap::Args;
-use musher_core::{Answer, Ask, Rule};
+use musher_core::{Answer, Ask, GrantFor, Rule};
 
 use super::open_ask::{AnswerToSend, OpenAsks, Which, send};
 use super::place::PlaceArgs;
@@ -19,8 +19,35 @@ pub(crate) struct Approve {
     /// With --always: save this rule instead, such as `execute(cargo *)`; it must cover the request.
     #[arg(long, value_name = "RULE", requires = "always")]
     rule: Option<Rule>,
+    /// With --always: for whom the rule holds: `run` (nothing is saved), `agent`, or `project` (every agent).
+    #[arg(
+        long = "for",
+        value_name = "WHOM",
+        requires = "always",
+        default_value = "agent",
+        hide_possible_values = true
+    )]
+    holds_for: HoldsFor,
     #[command(flatten)]
     place: PlaceArgs,
+}
+
+/// For whom a rule holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum HoldsFor {
+    Run,
+    Agent,
+    Project,
+}
+
+impl From<HoldsFor> for GrantFor {
+    fn from(named: HoldsFor) -> Self {
+        match named {
+            HoldsFor::Run => Self::Run,
+            HoldsFor::Agent => Self::Agent,
+            HoldsFor::Project => Self::Project,
+        }
+    }
 }
 
 impl Approve {
@@ -41,11 +68,14 @@ impl Approve {
         for chosen in chosen {
             let granted = self.rule.clone().or_else(|| chosen.ask.rule.clone());
             let answer = match self.always {
-                true => Answer::AllowAlways { rule: granted.clone() },
+                true => {
+                    let holds_for = self.holds_for.into();
+                    Answer::AllowAlways { rule: granted.clone(), holds_for }
+                }
                 false => Answer::Allow { input: None },
             };
             check(&chosen.ask, &answer)?;
-            let done = done(&chosen.ask, self.always, granted.as_ref());
+            let done = done(&chosen.ask, self.always, granted.as_ref(), self.holds_for);
             given.push(AnswerToSend { chosen, answer, done });
         }
         send(&place, &client, &self.which.seen, "Approve", given).await
@@ -59,14 +89,23 @@ fn takes_yes(body: &Ask) -> bool {
     }
 }
 
-fn done(it: &ApiAsk, always: bool, granted: Option<&Rule>) -> String {
+fn done(it: &ApiAsk, always: bool, granted: Option<&Rule>, holds_for: HoldsFor) -> String {
     let ApiAsk { run, ask, agent, .. } = it;
     match (always, granted) {
         (false, _) => format!("ask {ask} of {run} is approved"),
-        (true, Some(rule)) => format!(
-            "ask {ask} of {run} is approved; {agent} may {} from now on (revoke it with `musher grants revoke`)",
-            plain(&rule.to_string()),
-        ),
+        (true, Some(rule)) => {
+            let rule = plain(&rule.to_string());
+            let granted = match holds_for {
+                HoldsFor::Run => format!("{agent} may {rule} for the rest of this run"),
+                HoldsFor::Agent => format!(
+                    "{agent} may {rule} from now on (revoke it with `musher grants revoke`)"
+                ),
+                HoldsFor::Project => format!(
+                    "every agent may {rule} from now on (revoke it with `musher grants revoke`)"
+                ),
+            };
+            format!("ask {ask} of {run} is approved; {granted}")
+        }
         (true, None) => {
             format!(
                 "ask {ask} of {run} is approved, and so are similar ones for the rest of its session"
@@ -110,7 +149,7 @@ mod tests {
         assert!(error.hint().unwrap().contains("musher answer r1 a1"), "{error}");
         let plan = Some(Ask::Plan { plan: String::new() });
         assert!(check(&open(plan.clone()), &yes).is_ok());
-        assert!(check(&open(plan), &Answer::AllowAlways { rule: None }).is_err());
+        assert!(check(&open(plan), &Answer::always(None)).is_err());
         assert!(check(&open(None), &yes).is_ok());
     }
 }

@@ -128,7 +128,10 @@ fn whole(open: &ApiAsk, now: i64) -> String {
             true => String::new(),
             false => format!("; with --rule also{others}"),
         };
-        format!("\n  {dim}--always grants {}{others}{dim:#}", visible(&rule.to_string()))
+        format!(
+            "\n  {dim}--always grants {}{others}\n  --for run|agent|project says for whom (agent){dim:#}",
+            visible(&rule.to_string())
+        )
     });
     format!(
         "{dim}ask {} of run {}, {} ago{}{dim:#}\n{what}{}\n  {dim}digest {}{dim:#}",

@@ -3,13 +3,15 @@
 use clap::Args;
 use musher_core::Activity;
 use musher_runtime::now_ms;
+use serde_json::{Map, Value};
 
 use super::place::PlaceArgs;
 use super::run_name::RunNameArg;
 use super::text::{one_line, plain, wrapped};
-use super::{CliError, CliExit, age, ask, money, out, state, terminal};
+use super::{CliError, CliExit, age, ask, money, network, out, state, terminal};
 use crate::secrets;
-use musher_client::api::{ApiAsks, ApiContextUsed, ApiRun};
+use musher_client::api::{ApiAsks, ApiContextUsed, ApiNetwork, ApiRun};
+use musher_client::{Client, ClientError};
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
@@ -24,11 +26,12 @@ impl ShowArgs {
         let place = self.place.place();
         let client = place.client()?;
         let reply = client.get(&["runs", &self.run.wire()], &[]).await?;
+        let run: ApiRun = reply.read()?;
+        let network = network(&client, &run).await?;
         if place.json() {
-            out::document(&reply.text())?;
+            out::document(&with_network(&reply.text(), network.as_ref()))?;
             return Ok(CliExit::Completed);
         }
-        let run: ApiRun = reply.read()?;
         let asks: ApiAsks = match run.open_asks {
             0 => ApiAsks::default(),
             _ => client.read(&["asks"], &[("run", &run.id)]).await?,
@@ -38,8 +41,30 @@ impl ShowArgs {
             let what = open.body.as_ref().map(ask::described);
             out::line(&format!("\nask {}\n{}", plain(&open.ask), what.unwrap_or_default()))?;
         }
+        if let Some(table) = network.as_ref().and_then(network::table) {
+            out::line(&format!("\n{table}"))?;
+        }
         Ok(CliExit::Completed)
     }
+}
+
+/// The hosts that the run spoke to, where they can be counted. A server of an older build does not know.
+async fn network(client: &Client, run: &ApiRun) -> Result<Option<ApiNetwork>, CliError> {
+    match client.read(&["runs", &run.id, "network"], &[]).await {
+        Ok(network) => Ok(Some(network).filter(|network: &ApiNetwork| network.proxied)),
+        Err(ClientError::Refused(problem)) if problem.status == 404 => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The run as the server tells it, with its network.
+fn with_network(run: &str, network: Option<&ApiNetwork>) -> String {
+    let told = network.and_then(|network| {
+        let mut run: Map<String, Value> = serde_json::from_str(run).ok()?;
+        run.insert("network".to_owned(), serde_json::to_value(network).ok()?);
+        serde_json::to_string(&run).ok()
+    });
+    told.unwrap_or_else(|| run.to_owned())
 }
 
 /// Where the values stand.

@@ -4,9 +4,10 @@
 //! what a person wrote into it by hand counts; a file with a mistake in it grants nothing and is never written over.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
-use musher_core::{AgentName, Rule, RunId, StoryId, Usd};
+use musher_core::{AgentName, IdError, Rule, RunId, StoryId, Usd};
 use toml::de::DeTable;
 
 use super::keys::KeyTable;
@@ -36,10 +37,50 @@ pub struct LocalSettings {
     pub caps: LocalCaps,
 }
 
-/// A tool rule that a person granted to an agent in answer to an ask.
+/// Whom a rule was granted to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GrantHolder {
+    Agent(AgentName),
+    /// Every agent of the project. No agent has the name that stands for it.
+    Everyone,
+}
+
+impl GrantHolder {
+    /// Stands for every agent.
+    const EVERYONE: &str = "*";
+
+    fn has(&self, agent: &AgentName) -> bool {
+        match self {
+            Self::Agent(own) => own == agent,
+            Self::Everyone => true,
+        }
+    }
+}
+
+impl std::fmt::Display for GrantHolder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Agent(agent) => agent.fmt(f),
+            Self::Everyone => f.write_str(Self::EVERYONE),
+        }
+    }
+}
+
+impl FromStr for GrantHolder {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        match text {
+            Self::EVERYONE => Ok(Self::Everyone),
+            agent => AgentName::parse(agent).map(Self::Agent),
+        }
+    }
+}
+
+/// A tool rule that a person granted in answer to an ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalGrant {
-    pub agent: AgentName,
+    pub agent: GrantHolder,
     pub rule: Rule,
     /// On which story it was asked; a person may have written the grant by hand.
     pub story: Option<StoryId>,
@@ -72,7 +113,7 @@ pub enum LocalError {
 impl LocalSettings {
     /// What an agent was granted.
     pub fn granted(&self, agent: &AgentName) -> Vec<Rule> {
-        let own = self.grants.iter().filter(|grant| grant.agent == *agent);
+        let own = self.grants.iter().filter(|grant| grant.agent.has(agent));
         own.map(|grant| grant.rule.clone()).collect()
     }
 }
@@ -142,7 +183,7 @@ impl LocalFile {
     }
 
     /// Takes a grant back; `false` if there was none.
-    pub fn revoke(&self, agent: &AgentName, rule: &Rule) -> Result<bool, LocalError> {
+    pub fn revoke(&self, agent: &GrantHolder, rule: &Rule) -> Result<bool, LocalError> {
         self.change(|local| {
             let before = local.grants.len();
             local.grants.retain(|grant| !(grant.agent == *agent && grant.rule == *rule));
@@ -201,10 +242,10 @@ impl LocalSettings {
 fn grant(reader: &mut ValueReader<'_>, fields: &TableFields<'_, '_>) -> Option<LocalGrant> {
     reader.require(fields, "agent", "name the agent, such as agent = \"coder\"");
     reader.require(fields, "rule", "write a tool rule, such as rule = \"execute(git status)\"");
-    let id = |error: musher_core::IdError| Wrong::new(error.to_string());
+    let id = |error: IdError| Wrong::new(error.to_string());
     let agent = reader.text(fields, "agent");
-    let agent =
-        agent.and_then(|given| reader.parse(&given, |text| AgentName::parse(text).map_err(id)));
+    let agent = agent
+        .and_then(|given| reader.parse(&given, |text| GrantHolder::from_str(text).map_err(id)));
     let rule = reader.text(fields, "rule");
     let rule = rule.and_then(|given| reader.parse(&given, value::rule));
     let story = reader.text(fields, "story");
@@ -247,21 +288,23 @@ mod tests {
         file.grant(first.clone()).unwrap();
         file.grant(grant("coder", tricky)).unwrap();
         file.grant(grant("other", "mcp__db__query")).unwrap();
+        file.grant(grant("*", "fetch(https://docs.example/*)")).unwrap();
         file.cap(Some(Usd::from_dollars(2.5))).unwrap();
         let local = file.read().unwrap();
         assert_eq!(local.grants[0], first);
-        assert_eq!(local.grants.len(), 3, "a grant is kept once");
+        assert_eq!(local.grants.len(), 4, "a grant is kept once");
         assert_eq!(local.caps.day_usd, Some(Usd::from_dollars(2.5)));
         let rules: Vec<String> =
-            local.granted(&first.agent).iter().map(ToString::to_string).collect();
-        assert_eq!(rules, ["execute(cargo test *)", tricky]);
+            local.granted(&"coder".parse().unwrap()).iter().map(ToString::to_string).collect();
+        assert_eq!(rules, ["execute(cargo test *)", tricky, "fetch(https://docs.example/*)"]);
+        assert_eq!(local.granted(&"third".parse().unwrap()).len(), 1, "every agent has one");
         let mode = file.path().metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert!(file.revoke(&first.agent, &first.rule).unwrap());
         assert!(!file.revoke(&first.agent, &first.rule).unwrap());
         file.cap(None).unwrap();
         let local = file.read().unwrap();
-        assert_eq!((local.grants.len(), local.caps.day_usd), (2, None));
+        assert_eq!((local.grants.len(), local.caps.day_usd), (3, None));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use musher_core::{RuleList, ToolRules};
 
 use super::diagnostic::Diagnostic;
-use crate::config::local::LocalFile;
+use crate::config::local::{GrantHolder, LocalFile};
 use crate::config::{self, DeadAt, PROJECT_FILE, ProjectConfig};
 
 const NAME: &str = "rules";
@@ -32,7 +32,13 @@ pub(super) fn diagnose(
         let dead = granted.dead().into_iter().filter(|dead| dead.list == RuleList::Granted);
         diagnostics.extend(dead.map(|dead| {
             let says = format!("agent {}: granted `{}` {}", agent.name, dead.rule, dead.why);
-            let fix = format!("`musher grants revoke {} \"{}\"`", agent.name, dead.rule);
+            let given = local.grants.iter().find(|grant| grant.rule == dead.rule);
+            let holder = match given.map(|given| &given.agent) {
+                // A shell would take the sign for every agent as one of its own.
+                Some(GrantHolder::Everyone) => "'*'".to_owned(),
+                Some(GrantHolder::Agent(_)) | None => agent.name.to_string(),
+            };
+            let fix = format!("`musher grants revoke {holder} \"{}\"`", dead.rule);
             Diagnostic::warn(NAME, says, fix)
         }));
     }

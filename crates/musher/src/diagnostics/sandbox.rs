@@ -6,8 +6,9 @@ use musher_runtime::Environment;
 use musher_sandbox::{SandboxProbe, SandboxUnavailable, probe};
 
 use super::diagnostic::Diagnostic;
-use crate::config::{AgentConfig, ProjectConfig, SandboxConfig, SandboxProfile};
+use crate::config::{AgentConfig, EnvSource, ProjectConfig, SandboxConfig, SandboxProfile};
 use crate::home::login_home;
+use crate::runner::Upstreams;
 
 const NAME: &str = "sandbox";
 /// What a person can do where no control group holds a limit.
@@ -55,6 +56,7 @@ fn judge(
         diagnostics.extend(limits(agent));
         diagnostics.extend(login(agent, environment, state));
         diagnostics.extend(degraded(tried));
+        diagnostics.extend(upstream(agent, environment));
     }
     diagnostics.dedup();
     diagnostics
@@ -145,6 +147,23 @@ fn most(sandbox: &SandboxConfig) -> Vec<String> {
     [processes, memory, cpu].into_iter().flatten().collect()
 }
 
+/// A proxy of this machine that a sandbox with its own network cannot go through.
+fn upstream(agent: &AgentConfig, environment: &Environment) -> Option<Diagnostic> {
+    if agent.sandbox.profile != SandboxProfile::Strict {
+        return None;
+    }
+    let given = agent.env.iter().fold(environment.clone(), |all, (name, value)| match value {
+        EnvSource::Text(text) => all.set(name, text),
+        EnvSource::From(from) => match environment.get(from).map(ToOwned::to_owned) {
+            Some(value) => all.set(name, value),
+            None => all,
+        },
+    });
+    let error = Upstreams::of(&given).err()?;
+    let says = format!("agent {} cannot start: {error}", agent.name);
+    Some(Diagnostic::bad(NAME, says, "change the variable where the server is started"))
+}
+
 /// What of a sandbox is weaker on this machine.
 fn degraded(tried: &SandboxProbe) -> Vec<Diagnostic> {
     let mut found = Vec::new();
@@ -196,6 +215,19 @@ mod tests {
             "{told}"
         );
         assert!(!told.contains("is confined"), "{told}");
+    }
+
+    #[test]
+    fn a_proxy_of_the_machine_that_strict_cannot_go_through_is_told_without_its_password() {
+        let set = Environment::default().set("ALL_PROXY", "socks5://me:pa55word@p:1");
+        let judged = |profile: &str| {
+            let agents = agents(&format!("[sandbox]\nprofile = '{profile}'"));
+            format!("{:?}", judge(&agents, &tried(Ok(())), &set, None))
+        };
+        let told = judged("strict");
+        assert!(told.contains("agent a cannot start: ALL_PROXY names a proxy"), "{told}");
+        assert!(!told.contains("pa55word"), "{told}");
+        assert!(!judged("workspace").contains("cannot start"));
     }
 
     #[test]

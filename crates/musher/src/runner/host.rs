@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use musher_runtime::{Environment, Keeper, Session, SessionHandle, SessionOutput, reap_orphans};
+use musher_runtime::{
+    Environment, Keeper, Session, SessionHandle, SessionOutput, SessionSpec, reap_orphans,
+};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -21,7 +23,7 @@ use tracing::warn;
 use super::deltas::Deltas;
 use super::folder::{self, RunFolder, TOOLS_INSIDE, sessions};
 use super::hints;
-use super::proxy::{Protocol, Proxy};
+use super::proxy::{BadUpstream, Protocol, Proxy, ProxyPlan, Upstreams};
 use super::secret::Secret;
 use super::socket::{self, SocketContext};
 use super::spec::{RunSpec, SpecError};
@@ -74,7 +76,7 @@ pub async fn host(
     let lock = Lock::take(path)?;
     let mut spec = RunSpec::read(path)?;
     let listener = folder.listen().map_err(bad_folder)?;
-    let from_sandbox = open_sandbox_door(&mut spec, path).map_err(bad_folder)?;
+    let mut from_sandbox = open_sandbox_door(&mut spec, path).map_err(bad_folder)?;
     let demanded = demand(&spec, &folder).map_err(bad_folder)?;
     let writer = Writer::create(lock, &spec.run.to_string())?;
     ready();
@@ -83,6 +85,9 @@ pub async fn host(
     let tools = PreparedTools::new(&spec).map_err(bad_folder)?;
     let session = spec.session(environment.clone()).map_err(|error| error.to_string());
     let session = session.and_then(|mut session| {
+        if let Some(listeners) = &mut from_sandbox {
+            listeners.plan_proxy(&mut session).map_err(|error| error.to_string())?;
+        }
         let reached_at = if spec.sandbox.is_some() { Path::new(TOOLS_INSIDE) } else { path };
         let endpoint = tools.endpoint(reached_at).map_err(|error| error.to_string())?;
         session.mcp_servers.push(endpoint);
@@ -122,8 +127,28 @@ struct Listeners {
 struct SandboxListeners {
     /// Good for the run's own tools alone.
     tools: UnixListener,
-    proxy: Option<[UnixListener; 2]>,
+    proxy: Option<ProxyListeners>,
+}
+
+/// Where connections to other hosts come in.
+struct ProxyListeners {
+    /// For HTTP and for SOCKS.
+    listeners: [UnixListener; 2],
     hosts: Vec<String>,
+    plan: Option<ProxyPlan>,
+}
+
+impl SandboxListeners {
+    /// Finds out how the proxy reaches the internet, and lets it say in the run's log what it counts. The variables are those of the
+    /// server and of the agent; what they hold is written down nowhere.
+    fn plan_proxy(&mut self, session: &mut SessionSpec) -> Result<(), BadUpstream> {
+        if let Some(proxy) = &mut self.proxy {
+            let plan = ProxyPlan::new(Upstreams::of(&session.environment)?);
+            session.reports = Some(plan.reports());
+            proxy.plan = Some(plan);
+        }
+        Ok(())
+    }
 }
 
 /// Opens the socket that is shown inside of the sandbox, if the run has one. The control socket is not: whoever reaches it may
@@ -138,11 +163,12 @@ fn open_sandbox_door(spec: &mut RunSpec, path: &Path) -> io::Result<Option<Sandb
         SandboxNetwork::Host | SandboxNetwork::None => None,
         SandboxNetwork::Proxy => {
             let [http, socks] = PROXY_SOCKETS.map(|name| sockets.listen_as(name));
-            Some([http?, socks?])
+            let hosts = sandbox.hosts.clone();
+            Some(ProxyListeners { listeners: [http?, socks?], hosts, plan: None })
         }
     };
     sandbox.mounts.push(Mount::read(folder).at(TOOLS_INSIDE));
-    Ok(Some(SandboxListeners { tools, proxy, hosts: sandbox.hosts.clone() }))
+    Ok(Some(SandboxListeners { tools, proxy }))
 }
 
 /// Writes down the secret of the control socket, if the run is in a sandbox. An agent without one could read it, and older builds,
@@ -257,11 +283,14 @@ impl Hosting {
         );
         let tasks = TaskTracker::new();
         tasks.spawn(obeying);
-        if let Some(SandboxListeners { tools, proxy, hosts }) = sandbox {
+        if let Some(SandboxListeners { tools, proxy }) = sandbox {
             tasks.spawn(socket::serve_sandbox(tools, self.door.clone(), tasks.clone()));
-            if let Some([http, socks]) = proxy {
-                let proxy = Proxy::new(&hosts, self.handle.clone(), tasks.clone());
+            if let Some(ProxyListeners { listeners: [http, socks], hosts, plan: Some(plan) }) =
+                proxy
+            {
+                let proxy = Proxy::new(plan, &hosts, self.handle.clone(), tasks.clone());
                 let over = self.door.tools.clone();
+                tasks.spawn(proxy.clone().report(over.clone()));
                 tasks.spawn(proxy.clone().serve(http, Protocol::Http, over.clone()));
                 tasks.spawn(proxy.serve(socks, Protocol::Socks, over));
             }

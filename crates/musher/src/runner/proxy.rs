@@ -1,41 +1,45 @@
 //! The one way out of a sandbox with a network of its own: a proxy that lets through what is allowed and asks about the rest.
 
+mod counting;
 mod http;
+mod reach;
 mod socks;
+mod upstream;
+mod verdict;
 
-use std::collections::HashMap;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use musher_core::{Answer, Approval, Ask, ToolKind};
-use musher_runtime::{HostAsk, SessionHandle};
-use musher_sandbox::{BadHost, Destination, HostRule, is_public};
-use serde_json::json;
-use tokio::net::{TcpStream, UnixListener, lookup_host};
+use musher_core::HostDecider;
+use musher_runtime::{HostReports, SessionHandle};
+use musher_sandbox::{BadHost, Destination};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::UnixListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
 use super::folder;
 use super::tools::OwnTools;
+use counting::{ConnectionEnd, CountedStream, TrafficCounts};
+pub(super) use upstream::BadUpstream;
+pub(crate) use upstream::Upstreams;
+use upstream::{Upstream, UpstreamError, Wanted};
+use verdict::{Admission, HostJudge, HostVerdict};
 
-/// How long a connection is held while a person thinks; most programs wait a little longer than that.
-const ASK_HOLD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a host may take to answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a program may take to say where it wants to go.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// So many connections of one run are carried at once.
 const MAX_CONNECTIONS: usize = 256;
-/// So many hosts are remembered. An agent that names more is answered without being asked about.
-const MAX_KNOWN_HOSTS: usize = 1000;
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(33);
+/// How often figures that have changed are told in a turn that is long.
+const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Why a connection is not made.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NotConnected {
+enum NotConnected {
     #[error(transparent)]
     Bad(#[from] BadHost),
     #[error(
@@ -50,15 +54,40 @@ pub(super) enum NotConnected {
     Inward(Destination),
     #[error("{0} cannot be reached: {1}")]
     Unreachable(Destination, std::io::Error),
+    #[error("{0} cannot be reached through the proxy {1} of this machine: {2}")]
+    Upstream(Destination, Upstream, UpstreamError),
 }
 
-/// What is known of a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Known {
-    Allowed,
-    Refused,
-    /// A person was asked and has not answered.
-    Asked,
+impl NotConnected {
+    /// Who or what is the cause, where it is not what was decided about the host; and whether it was refused or failed.
+    fn cause(&self) -> (Option<HostDecider>, ConnectionEnd) {
+        match self {
+            Self::Bad(_) | Self::Refused(_) | Self::Asked(_) => (None, ConnectionEnd::Refused),
+            Self::Inward(_) => (Some(HostDecider::Address), ConnectionEnd::Refused),
+            Self::Upstream(_, _, error) if error.is_refusal() => {
+                (Some(HostDecider::Upstream), ConnectionEnd::Refused)
+            }
+            Self::Unreachable(..) | Self::Upstream(..) => (None, ConnectionEnd::Failed),
+        }
+    }
+}
+
+/// What the proxy of a run is made of before there is a session.
+#[derive(Debug, Clone)]
+pub(super) struct ProxyPlan {
+    counts: TrafficCounts,
+    upstreams: Upstreams,
+}
+
+impl ProxyPlan {
+    pub(super) fn new(upstreams: Upstreams) -> Self {
+        Self { counts: TrafficCounts::default(), upstreams }
+    }
+
+    /// Says in the run's log what was counted.
+    pub(super) fn reports(&self) -> Arc<dyn HostReports> {
+        Arc::new(self.counts.clone())
+    }
 }
 
 /// The proxy of one run.
@@ -67,30 +96,49 @@ pub(super) struct Proxy(Arc<ProxyState>);
 
 #[derive(Debug)]
 struct ProxyState {
-    rules: Vec<HostRule>,
+    judge: HostJudge,
+    plan: ProxyPlan,
     session: SessionHandle,
-    known: Mutex<HashMap<Destination, Known>>,
     places: Arc<Semaphore>,
     tasks: TaskTracker,
 }
 
+/// A connection to a host, counted.
+type FarStream = CountedStream<Box<dyn Carried>>;
+
+/// Whatever bytes go through.
+trait Carried: AsyncRead + AsyncWrite + std::fmt::Debug + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + std::fmt::Debug + Send + Unpin> Carried for S {}
+
+/// A host that was reached.
+#[derive(Debug)]
+struct Reached {
+    stream: FarStream,
+    /// The proxy of this machine that has to be told where a plain request goes.
+    upstream: Option<Upstream>,
+    /// What was checked. Nothing else is said to be the host.
+    to: Destination,
+}
+
 impl Proxy {
-    /// A rule that cannot be read allows nothing; the project file was checked before.
-    pub(super) fn new(hosts: &[String], session: SessionHandle, tasks: TaskTracker) -> Self {
-        let read = |host: &String| match host.parse::<HostRule>() {
-            Ok(rule) => Some(rule),
-            Err(error) => {
-                warn!(cause = %error, "rule about a host cannot be read and allows nothing");
-                None
-            }
-        };
-        Self(Arc::new(ProxyState {
-            rules: hosts.iter().filter_map(read).collect(),
-            session,
-            known: Mutex::default(),
-            places: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
-            tasks,
-        }))
+    pub(super) fn new(
+        plan: ProxyPlan,
+        hosts: &[String],
+        session: SessionHandle,
+        tasks: TaskTracker,
+    ) -> Self {
+        let judge = HostJudge::new(hosts, session.clone(), tasks.clone());
+        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        Self(Arc::new(ProxyState { judge, plan, session, places, tasks }))
+    }
+
+    /// Tells figures of a long turn now and then, until the run is over.
+    pub(super) async fn report(self, over: OwnTools) {
+        while over.until_closed(tokio::time::sleep(REPORT_INTERVAL)).await.is_some() {
+            // A session that has ended has told everything.
+            let _ended = self.0.session.report().await;
+        }
     }
 
     /// Serves connections from inside of the sandbox until the run is over.
@@ -128,92 +176,56 @@ impl Proxy {
         }
     }
 
-    /// Connects to a host, if that is allowed.
-    async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, NotConnected> {
+    /// Connects to a host, if that is allowed, and counts what became of it.
+    async fn connect(
+        &self,
+        host: &str,
+        port: u16,
+        wanted: Wanted,
+    ) -> Result<Reached, NotConnected> {
         let to = Destination::new(host, port)?;
-        self.admit(&to).await?;
-        let addresses: Vec<SocketAddr> = match &to {
-            Destination::Address(address) => vec![*address],
-            Destination::Name(name, port) => {
-                let found = timeout(CONNECT_TIMEOUT, lookup_host((name.as_str(), *port))).await;
-                let found = found.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()));
-                let found = found.map_err(|error| NotConnected::Unreachable(to.clone(), error))?;
-                found.filter(|address| is_public(address.ip())).collect()
-            }
+        let (verdict, reached) = match self.0.judge.admit(&to).await {
+            Admission::Allowed(verdict) => (verdict, self.reach(&to, wanted).await),
+            Admission::Refused(verdict) => (verdict, Err(NotConnected::Refused(to.clone()))),
+            Admission::Asked(verdict) => (verdict, Err(NotConnected::Asked(to.clone()))),
         };
-        if addresses.is_empty() {
-            return Err(NotConnected::Inward(to));
+        match &reached {
+            Ok(_) => self.count(&to, &verdict, ConnectionEnd::Made),
+            Err(why) => {
+                let (by, end) = why.cause();
+                let verdict = HostVerdict { by: by.unwrap_or(verdict.by), ..verdict };
+                self.count(&to, &verdict, end);
+            }
         }
-        // What was checked is what is connected to: the name is not looked up again.
-        let connected = timeout(CONNECT_TIMEOUT, TcpStream::connect(&*addresses)).await;
-        let connected = connected.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()));
-        connected.map_err(|error| NotConnected::Unreachable(to, error))
+        reached
     }
 
-    async fn admit(&self, to: &Destination) -> Result<(), NotConnected> {
-        if self.0.rules.iter().any(|rule| rule.allows(to)) {
-            return Ok(());
-        }
-        // An address has no name that a person could judge.
-        let Destination::Name(..) = to else { return Err(NotConnected::Refused(to.clone())) };
-        let known = {
-            let mut all = self.known();
-            match all.get(to) {
-                Some(known) => Some(*known),
-                None if all.len() >= MAX_KNOWN_HOSTS => Some(Known::Refused),
-                None => {
-                    all.insert(to.clone(), Known::Asked);
-                    None
+    async fn reach(&self, to: &Destination, wanted: Wanted) -> Result<Reached, NotConnected> {
+        let upstream = match reach::is_near(to) {
+            true => None,
+            false => self.0.plan.upstreams.to(to, wanted),
+        };
+        let stream: Box<dyn Carried> = match &upstream {
+            None => Box::new(reach::directly(to).await?),
+            Some(upstream) => {
+                reach::may_pass_upstream(to).await?;
+                let failed = |error| NotConnected::Upstream(to.clone(), upstream.clone(), error);
+                match wanted {
+                    Wanted::Tunnel => Box::new(upstream.tunnel(to).await.map_err(failed)?),
+                    Wanted::Request => Box::new(upstream.open().await.map_err(failed)?),
                 }
             }
         };
-        match known {
-            Some(Known::Allowed) => Ok(()),
-            Some(Known::Refused) => Err(NotConnected::Refused(to.clone())),
-            Some(Known::Asked) => Err(NotConnected::Asked(to.clone())),
-            None => self.ask(to).await,
-        }
+        let stream = CountedStream::new(stream, to, self.0.plan.counts.clone());
+        Ok(Reached { stream, upstream, to: to.clone() })
     }
 
-    /// Asks about a host, once at a time. The ask stays open when the connection is not held any longer, and is not the client's: it stays
-    /// when the client leaves.
-    async fn ask(&self, to: &Destination) -> Result<(), NotConnected> {
-        let (proxy, host) = (self.clone(), to.clone());
-        let settled = self.0.tasks.spawn(async move { proxy.judged(host).await });
-        match timeout(ASK_HOLD_TIMEOUT, settled).await {
-            Ok(Ok(Some(Known::Allowed))) => Ok(()),
-            Ok(_) => Err(NotConnected::Refused(to.clone())),
-            Err(_) => Err(NotConnected::Asked(to.clone())),
+    fn count(&self, to: &Destination, verdict: &HostVerdict, end: ConnectionEnd) {
+        if self.0.plan.counts.connection(to, verdict, end) {
+            let session = self.0.session.clone();
+            // The connection does not wait for the log. A session that has ended has told everything.
+            self.0.tasks.spawn(async move { session.report().await });
         }
-    }
-
-    /// What a person or a rule says of a host. Where nobody could be asked, or the ask was closed with its turn, nothing is known, and
-    /// the next connection asks again.
-    async fn judged(&self, host: Destination) -> Option<Known> {
-        let answer = match self.0.session.ask(question(&host)).await {
-            Ok(HostAsk { answer, .. }) => answer.await.ok(),
-            Err(error) => {
-                debug!(host = %host, cause = %error, "nobody can be asked about a host now");
-                None
-            }
-        };
-        let known = answer.map(|answer| match answer {
-            Answer::Allow { .. } | Answer::AllowAlways { .. } => Known::Allowed,
-            Answer::Deny { .. }
-            | Answer::DenyAndInterrupt { .. }
-            | Answer::Replies { .. }
-            | Answer::Form { .. } => Known::Refused,
-        });
-        info!(host = %host, ?known, "a new host was judged");
-        match known {
-            Some(known) => _ = self.known().insert(host, known),
-            None => _ = self.known().remove(&host),
-        }
-        known
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<Destination, Known>> {
-        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -229,23 +241,4 @@ struct ProxyPlace {
 pub(super) enum Protocol {
     Http,
     Socks,
-}
-
-/// The ask about a new host. Rules about `fetch` hold for it, and "always" saves one.
-fn question(to: &Destination) -> Ask {
-    let url = to.url();
-    Ask::Approval(Box::new(Approval {
-        tool: "connect".into(),
-        tool_kind: ToolKind::Fetch,
-        call: None,
-        subject: Some(url.clone()),
-        subject_field: Some("url".into()),
-        input: json!({ "url": url }),
-        edits: Vec::new(),
-        reason: Some("a program in the sandbox wants to speak to a new host".into()),
-        always: Vec::new(),
-        human_only: false,
-        shortened: None,
-        as_is: true,
-    }))
 }

@@ -6,10 +6,12 @@ mod shape;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use musher_core::RunId;
+use musher_client::api::ApiNetwork;
+use musher_core::{Lineage, RunId};
 
 use super::{Watch, WatchError};
 use crate::runner::RunLogs;
+use crate::runner::spec::RunSpec;
 use fold::Fold;
 use musher_log::{Cursor, LogError, LogRead, lines};
 pub(crate) use shape::Outline;
@@ -47,12 +49,15 @@ impl Outlines {
     }
 }
 
-fn read_on(made: Option<Made>, logs: &RunLogs, run: RunId) -> Result<Made, LogError> {
+fn read_on(
+    made: Option<Made>,
+    logs: &RunLogs,
+    run: RunId,
+    spec: Option<&RunSpec>,
+) -> Result<Made, LogError> {
     let fresh = || {
-        let spec = logs.spec(run).ok();
-        Fold::new(
-            spec.and_then(|spec| spec.resume).map(|resume| resume.lineage).unwrap_or_default(),
-        )
+        let resume = spec.and_then(|spec| spec.resume.as_ref());
+        Fold::new(resume.map(|resume| resume.lineage.clone()).unwrap_or_default())
     };
     let (mut fold, after) = match made {
         Some(made) => (made.fold, Some(made.to)),
@@ -75,18 +80,35 @@ fn read_on(made: Option<Made>, logs: &RunLogs, run: RunId) -> Result<Made, LogEr
 }
 
 impl Watch {
+    /// What passed between the agent of a run and the hosts that it spoke to.
+    pub(crate) async fn network(&self, run: RunId) -> Result<ApiNetwork, WatchError> {
+        self.made(run, |fold, spec| fold.network.network(spec)).await
+    }
+
     /// The shape of a run as it is now; a run that has no log has an empty one.
     pub(crate) async fn outline(&self, run: RunId) -> Result<Outline, WatchError> {
+        self.made(run, |fold, _| fold.outline()).await
+    }
+
+    /// Reads the log of a run on to its end, and tells what is wanted of it.
+    async fn made<T: Send + 'static>(
+        &self,
+        run: RunId,
+        look: impl FnOnce(&Fold, Option<&RunSpec>) -> T + Send + 'static,
+    ) -> Result<T, WatchError> {
         let (made, logs) = (self.outlines.of(run), self.bus.logs().clone());
-        let outline = self.blocking(move || {
+        let looked = self.blocking(move || {
+            let spec = logs.spec(run).ok();
             // Whoever comes meanwhile waits and finds it made.
             let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
-            match read_on(made.take(), &logs, run) {
-                Ok(read) => Ok(made.insert(read).fold.outline()),
-                Err(LogError::Missing { .. }) => Ok(Outline::default()),
+            match read_on(made.take(), &logs, run, spec.as_ref()) {
+                Ok(read) => Ok(look(&made.insert(read).fold, spec.as_ref())),
+                Err(LogError::Missing { .. }) => {
+                    Ok(look(&Fold::new(Lineage::default()), spec.as_ref()))
+                }
                 Err(error) => Err(error),
             }
         });
-        Ok(outline.await??)
+        Ok(looked.await??)
     }
 }

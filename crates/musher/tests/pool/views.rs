@@ -158,7 +158,7 @@ fn open_asks_are_listed_with_their_story_and_closed_ones_tell_what_closed_them()
     }
     let by = ClosedBy::Deadline;
     rig.hear(run, 4, RunReport::AskClosed { ask: "first".into(), by, command: None });
-    let answer = musher_core::Answer::AllowAlways { rule: None };
+    let answer = musher_core::Answer::always(None);
     let (of, ask) = (RunName::Id(run), "second".into());
     drop(rig.wish(Wish::Answer { run: of, ask, answer, seen: seen() }).unwrap());
     let open = views.asks(&AsksQuery::default()).unwrap();

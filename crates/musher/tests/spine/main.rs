@@ -33,6 +33,7 @@ mod memory;
 mod merges;
 mod models;
 mod money;
+mod network;
 mod options;
 mod own_runtime;
 mod ports;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use musher_core::EventKind;
 use musher_sandbox::SandboxLimits;
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 
 use crate::rig::{PATIENCE, Project, kill_runner};
 
@@ -15,7 +15,7 @@ fn of_line(line: &str) -> Project {
     of_line_with(line, "profile = 'workspace'\n")
 }
 
-fn of_line_with(line: &str, sandbox: &str) -> Project {
+pub(crate) fn of_line_with(line: &str, sandbox: &str) -> Project {
     let project = Project::new(&format!(
         "[[agent]]\nname = 'coder'\nruntime = 'script'\ncommand = './work.toml'\n[sandbox]\n{sandbox}"
     ));
@@ -40,7 +40,7 @@ fn of_program(script: &str) -> Project {
 }
 
 /// What the commands of a run printed.
-fn printed(project: &Project, run: &str) -> String {
+pub(crate) fn printed(project: &Project, run: &str) -> String {
     let outputs = project.events(run).into_iter().filter_map(|event| match event.kind {
         EventKind::Tool(update) => Some(update.output?.text),
         _ => None,
@@ -273,93 +273,4 @@ async fn a_place_that_holds_what_is_kept_from_agents_is_refused() {
     let (_, run) = server.begin("go").await;
     let told = server.until_over(&run).await["error"].to_string();
     assert!(told.contains("cannot be given") && told.contains("which holds"), "{told}");
-}
-
-/// A server on an address of the machine that no program takes for its own, which says its name to everybody.
-async fn neighbour() -> std::net::SocketAddr {
-    let listener = tokio::net::TcpListener::bind("127.0.0.2:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        loop {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            tokio::spawn(async move {
-                let (mut head, mut byte) = (Vec::new(), [0]);
-                while !head.ends_with(b"\r\n\r\n") && stream.read_exact(&mut byte).await.is_ok() {
-                    head.push(byte[0]);
-                }
-                let answer =
-                    b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\nNEIGHBOUR";
-                let _left = stream.write_all(answer).await;
-            });
-        }
-    });
-    address
-}
-
-#[tokio::test]
-async fn in_a_strict_sandbox_only_allowed_hosts_are_reached_and_only_through_the_proxy() {
-    let (allowed, other) = (neighbour().await, neighbour().await);
-    let line = format!(
-        "curl -sS http://{allowed}/ && echo ' PLAIN'\ncurl -sS -p http://{allowed}/ && echo ' TUNNEL'\n\
-         curl -sS --socks5-hostname 127.0.0.1:1080 --noproxy '' http://{allowed}/ && echo ' SOCKS'\n\
-         curl -sS -o refusal -w 'STATUS %{{http_code}}\\n' http://{other}/; cat refusal\n\
-         curl -sS -p http://{other}/ || echo NOTUNNEL\n\
-         curl -sS --socks5-hostname 127.0.0.1:1080 http://{other}/ || echo NOSOCKS\n\
-         curl -sS --noproxy '*' --max-time 5 http://{allowed}/ || echo NODIRECT\n\
-         getent hosts example.com || echo NODNS\n\
-         for h in 2130706433 127.1 0x7f000001 localhost 'user@{allowed}'; do curl -s -o /dev/null -w 'ODD %{{http_code}}\\n' -x http://127.0.0.1:3128 --noproxy '' http://$h:{}/; done",
-        allowed.port()
-    );
-    let sandbox = format!("profile = 'strict'\nhosts = ['{allowed}']\n");
-    let project = of_line_with(&line, &sandbox);
-    let server = project.serve().await;
-    let (_, run) = server.begin("go").await;
-    server.until_over(&run).await;
-    let told = printed(&project, &run);
-    for word in [
-        "NEIGHBOUR PLAIN",
-        "NEIGHBOUR TUNNEL",
-        "NEIGHBOUR SOCKS",
-        "STATUS 403",
-        "is not among the hosts",
-        "NOTUNNEL",
-        "NOSOCKS",
-        "NODIRECT",
-        "NODNS",
-    ] {
-        assert!(told.contains(word), "{word} is not in {told}");
-    }
-    assert!(!told.contains("ODD 200"), "{told}");
-}
-
-#[tokio::test]
-async fn a_new_host_is_asked_about_once_and_the_answer_holds_for_the_run() {
-    // The name stands for no address, so that an allowed connection fails in another way than a refused one.
-    let line = "curl -s -o /dev/null -w 'FIRST %{http_connect}\\n' https://new.invalid/; curl -s -o /dev/null -w 'SECOND %{http_connect}\\n' https://new.invalid/";
-    let project = of_line_with(line, "profile = 'strict'\n");
-    let server = project.serve().await;
-    let (_, run) = server.begin("go").await;
-    let ask = server.until_ask(&run).await;
-    let shown = server.get("/asks").await.to_string();
-    assert!(shown.contains("https://new.invalid/"), "{shown}");
-    let digest = server.digest(&run, &ask).await.unwrap();
-    let answer = json!({ "answer": { "decision": "allow" }, "shown": digest });
-    server.post(&format!("/runs/{run}/asks/{ask}/answer"), &answer).await;
-    server.until_over(&run).await;
-    let told = printed(&project, &run);
-    assert!(told.contains("FIRST 502") && told.contains("SECOND 502"), "{told}");
-}
-
-#[tokio::test]
-async fn a_new_host_that_nobody_may_be_asked_about_is_refused() {
-    let line = "curl -s -o /dev/null -w 'FIRST %{http_connect}\\n' https://new.invalid/";
-    let project = of_line_with(line, "profile = 'strict'\n");
-    let file = project.repo().join(".musher/project.toml");
-    let text = std::fs::read_to_string(&file).unwrap();
-    let unattended = "rules = { deny = ['fetch'] }\n[sandbox]";
-    std::fs::write(&file, text.replace("[sandbox]", unattended)).unwrap();
-    let server = project.serve().await;
-    let (_, run) = server.begin("go").await;
-    server.until_over(&run).await;
-    assert!(printed(&project, &run).contains("FIRST 403"), "{}", printed(&project, &run));
 }

@@ -118,7 +118,7 @@ pub(crate) const PRODUCT_IMPORTS: &[(&str, &[&str])] = &[
     ("home", &["home"]),
     ("runtimes", &[]),
     ("logging", &["logging"]),
-    ("diagnostics", &["diagnostics", "config", "home", "runtimes"]),
+    ("diagnostics", &["diagnostics", "config", "home", "runner", "runtimes"]),
     ("mcp", &["mcp"]),
     ("runner", &["runner", "runtimes", "mcp"]),
     ("bus", &["runner"]),

@@ -35,7 +35,7 @@ pub(super) fn answer(
     let json = texts::text("answer", json)?;
     let command = command.clone();
     draft.keep_text(TextKey::Answer(command.clone()), json);
-    let grants = matches!(given.answer, Answer::AllowAlways { rule: Some(_) });
+    let grants = given.answer.saves_a_rule();
     draft.put(Fact::AnswerOffered {
         run,
         ask: ask.clone(),

@@ -34,7 +34,7 @@ fn refused(code: UndeliveredCode) -> Result<(), Undelivered> {
 /// An answer that grants a rule.
 fn always(run: RunId) -> PoolCommand {
     let rule = Some("execute(touch one)".parse().unwrap());
-    let answer = Answer::AllowAlways { rule };
+    let answer = Answer::always(rule);
     PoolCommand::Answer { run, ask: ask(), answer, seen: seen() }
 }
 
@@ -44,7 +44,7 @@ fn a_rule_is_granted_by_the_pool_and_saved_before_its_answer_is_handed_over() {
     let unseen = PoolCommand::Answer {
         run,
         ask: ask(),
-        answer: Answer::AllowAlways { rule: Some("execute".parse().unwrap()) },
+        answer: Answer::always(Some("execute".parse().unwrap())),
         seen: ShownAsk::default(),
     };
     assert!(scene.tell(unseen).actions.is_empty(), "nothing is granted for what was not seen");

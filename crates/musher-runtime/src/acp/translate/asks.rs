@@ -112,8 +112,8 @@ fn approval(
 /// The option that says what was answered; nothing if there is none that says no more than that.
 fn choose<'a>(options: &'a [PermissionOption], answer: &Answer) -> Option<&'a str> {
     let wanted: &[&str] = match answer {
-        Answer::Allow { .. } | Answer::AllowAlways { rule: Some(_) } => &["allow_once"],
-        Answer::AllowAlways { rule: None } => &[ALLOW_ALWAYS],
+        Answer::Allow { .. } | Answer::AllowAlways { rule: Some(_), .. } => &["allow_once"],
+        Answer::AllowAlways { rule: None, .. } => &[ALLOW_ALWAYS],
         Answer::Deny { .. }
         | Answer::DenyAndInterrupt { .. }
         | Answer::Replies { .. }

@@ -159,8 +159,8 @@ fn offer(what: &str) -> Vec<GrantOffer> {
 
 fn decision(answer: &Answer) -> &'static str {
     match answer {
-        Answer::Allow { .. } | Answer::AllowAlways { rule: Some(_) } => "accept",
-        Answer::AllowAlways { rule: None } => "acceptForSession",
+        Answer::Allow { .. } | Answer::AllowAlways { rule: Some(_), .. } => "accept",
+        Answer::AllowAlways { rule: None, .. } => "acceptForSession",
         Answer::Deny { .. } | Answer::Replies { .. } | Answer::Form { .. } => "decline",
         Answer::DenyAndInterrupt { .. } => "cancel",
     }
@@ -168,10 +168,12 @@ fn decision(answer: &Answer) -> &'static str {
 
 fn permissions(answer: &Answer, wanted: &Json) -> Json {
     match answer {
-        Answer::Allow { .. } | Answer::AllowAlways { rule: Some(_) } => {
+        Answer::Allow { .. } | Answer::AllowAlways { rule: Some(_), .. } => {
             json!({ "permissions": wanted, "scope": "turn" })
         }
-        Answer::AllowAlways { rule: None } => json!({ "permissions": wanted, "scope": "session" }),
+        Answer::AllowAlways { rule: None, .. } => {
+            json!({ "permissions": wanted, "scope": "session" })
+        }
         Answer::Deny { .. }
         | Answer::DenyAndInterrupt { .. }
         | Answer::Replies { .. }

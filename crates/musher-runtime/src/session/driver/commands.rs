@@ -6,7 +6,7 @@ use musher_core::{
 
 use super::super::port::BackendOrder;
 use super::super::spec::check_prompt;
-use super::super::{CommandError, PendingPrompt, SessionCommand};
+use super::super::{CommandError, HostAnswer, PendingPrompt, SessionCommand};
 use super::Driver;
 
 /// Prompts that may wait; more than that is not a conversation.
@@ -30,7 +30,7 @@ impl Driver {
             }
             SessionCommand::Answer { ask, answer, command, who } => {
                 let changed = self.asks.answer(&ask, &answer)?;
-                let grants = matches!(answer, Answer::AllowAlways { rule: Some(_) });
+                let grants = matches!(answer, Answer::AllowAlways { rule: Some(_), .. });
                 self.close_ask(
                     ask,
                     ClosedBy::Person,
@@ -59,6 +59,10 @@ impl Driver {
                 self.order(BackendOrder::SetMode { mode })
             }
             SessionCommand::Remark { remark } => self.remarked(remark),
+            SessionCommand::Report => {
+                self.report();
+                Ok(())
+            }
             SessionCommand::Withdraw { ask } => {
                 self.withdraw(ask);
                 Ok(())
@@ -221,22 +225,20 @@ impl Driver {
         if self.files_answered(&ask, &answer) {
             return;
         }
+        if let Some(asker) = self.hosted.take(&ask) {
+            return self.answer_host(asker, HostAnswer { answer, by });
+        }
         let answer = match answer {
             // The rule is ours to keep; to the agent it is a plain yes.
-            Answer::AllowAlways { rule: Some(_) } => Answer::Allow { input: None },
-            Answer::AllowAlways { rule: None }
+            Answer::AllowAlways { rule: Some(_), .. } => Answer::Allow { input: None },
+            Answer::AllowAlways { rule: None, .. }
             | Answer::Allow { .. }
             | Answer::Deny { .. }
             | Answer::DenyAndInterrupt { .. }
             | Answer::Replies { .. }
             | Answer::Form { .. } => answer,
         };
-        match self.hosted.take(&ask) {
-            Some(asker) => self.answer_host(asker, answer),
-            None => {
-                // A backend that is gone has no use for an answer.
-                let _ended = self.order(BackendOrder::Answer { ask, answer });
-            }
-        }
+        // A backend that is gone has no use for an answer.
+        let _ended = self.order(BackendOrder::Answer { ask, answer });
     }
 }

@@ -6,8 +6,8 @@ use musher_core::{
 use tokio::sync::oneshot;
 use tracing::warn;
 
-use super::super::files;
 use super::super::port::ProjectFilesMode;
+use super::super::{HostAnswer, files};
 use super::Driver;
 use crate::{ProjectFile, Snapshot};
 
@@ -58,7 +58,7 @@ impl Driver {
     }
 
     /// Opens an ask before the agent starts.
-    pub(super) fn ask_first(&mut self, body: Ask, reply: oneshot::Sender<Answer>) {
+    pub(super) fn ask_first(&mut self, body: Ask, reply: oneshot::Sender<HostAnswer>) {
         let ask = self.watched.next_ask();
         self.hosted.await_answer(ask.clone(), reply);
         self.asked(ask, body, EventScope::Main, None);

@@ -6,7 +6,7 @@ use musher_core::{Answer, Ask, AskId, ClosedBy, EventKind, EventScope, Level};
 use tokio::sync::oneshot;
 
 use super::super::port::BackendOrder;
-use super::super::{CommandError, HostAsk, Remark};
+use super::super::{CommandError, HostAnswer, HostAsk, Remark};
 use super::Driver;
 
 /// Asks of the host that may be open at once; an agent that asks more has lost its way.
@@ -19,18 +19,18 @@ const ENTRIES: usize = 512;
 /// The asks that the host itself has open, and where their answers go.
 #[derive(Debug, Default)]
 pub(super) struct Hosted {
-    open: HashMap<AskId, oneshot::Sender<Answer>>,
+    open: HashMap<AskId, oneshot::Sender<HostAnswer>>,
     asked: u64,
 }
 
 impl Hosted {
     /// Who waits for the answer, if it is the host.
-    pub(super) fn take(&mut self, ask: &AskId) -> Option<oneshot::Sender<Answer>> {
+    pub(super) fn take(&mut self, ask: &AskId) -> Option<oneshot::Sender<HostAnswer>> {
         self.open.remove(ask)
     }
 
     /// Somebody else of ours waits for the answer to an ask.
-    pub(super) fn await_answer(&mut self, ask: AskId, asker: oneshot::Sender<Answer>) {
+    pub(super) fn await_answer(&mut self, ask: AskId, asker: oneshot::Sender<HostAnswer>) {
         self.open.insert(ask, asker);
     }
 
@@ -83,12 +83,20 @@ impl Driver {
         }
     }
 
-    pub(super) fn answer_host(&mut self, asker: oneshot::Sender<Answer>, answer: Answer) {
+    pub(super) fn answer_host(&mut self, asker: oneshot::Sender<HostAnswer>, answer: HostAnswer) {
         // No vendor's protocol carries this denial, so the turn is ended here.
-        if matches!(answer, Answer::DenyAndInterrupt { .. }) && self.turns.open.is_some() {
+        if matches!(answer.answer, Answer::DenyAndInterrupt { .. }) && self.turns.open.is_some() {
             let _unable = self.order(BackendOrder::Interrupt);
         }
         self.outbound.answer(asker, answer, self.seq);
+    }
+
+    /// Puts into the record what the host itself has to report.
+    pub(super) fn report(&mut self) {
+        let Some(reports) = self.spec.reports.clone() else { return };
+        for kind in reports.take() {
+            self.emit(kind);
+        }
     }
 
     /// Puts a remark into the record.

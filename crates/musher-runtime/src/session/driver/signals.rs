@@ -186,6 +186,7 @@ impl Driver {
         for (scope, end) in self.work.end_turn() {
             self.emit_from(end, scope, None);
         }
+        self.report();
         let ending = self.state.ending();
         let by_us = ending.is_some_and(|ending| ending.outcome != Outcome::Failed);
         let interrupted = self.turns.was_interrupted() || by_us;

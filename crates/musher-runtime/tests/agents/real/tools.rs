@@ -82,7 +82,7 @@ async fn always_holds_for_the_session_and_writes_nothing_into_the_folder() {
     let Ask::Approval(approval) = body else { panic!("not an approval") };
     assert!(!approval.always.is_empty());
     story.handle.prompt("[[scn:bash cmd=\"touch one.txt\"]] again").await.unwrap();
-    story.handle.answer(ask, Answer::AllowAlways { rule: None }).await.unwrap();
+    story.handle.answer(ask, Answer::always(None)).await.unwrap();
     let ended = story.end().await;
     assert_eq!(ended.end.outcome, Outcome::Completed, "{}", ended.text());
     assert_eq!(ended.closed_asks().len(), 1, "it was asked again:\n{}", ended.text());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use musher_core::{Answer, AskDigest, QuestionReply, ShownAsk};
+use musher_core::{Answer, AskDigest, GrantFor, QuestionReply, ShownAsk};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use utoipa::ToSchema;
@@ -38,6 +38,9 @@ pub(in crate::api) enum AnswerBody {
         /// What is granted to the agent from now on, in this run and in later ones: the ask's `rule`, one of its
         /// `scopes`, or another that covers what is asked. Left out, the agent's own offer is taken, which holds for its session.
         rule: Option<String>,
+        /// For whom the rule holds: this run (nothing is saved), the agent, or every agent of the project. The agent, if it is left out.
+        #[serde(default, rename = "for")]
+        holds_for: GrantForBody,
     },
     /// Do not; the agent is told why, and may go on with something else.
     Deny { reason: String },
@@ -50,6 +53,17 @@ pub(in crate::api) enum AnswerBody {
         #[schema(value_type = Object)]
         content: BTreeMap<String, Json>,
     },
+}
+
+/// For whom a rule holds.
+#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = GrantFor)]
+pub(in crate::api) enum GrantForBody {
+    Run,
+    #[default]
+    Agent,
+    Project,
 }
 
 /// The answer to one question: labels chosen, or words of one's own.
@@ -68,9 +82,14 @@ impl TryFrom<AnswerBody> for Answer {
         let reply = |ReplyBody { chosen, text }| QuestionReply { chosen, text };
         Ok(match body {
             AnswerBody::Allow { input } => Self::Allow { input },
-            AnswerBody::AllowAlways { rule } => {
-                Self::AllowAlways { rule: rule.as_deref().map(grant::rule).transpose()? }
-            }
+            AnswerBody::AllowAlways { rule, holds_for } => Self::AllowAlways {
+                rule: rule.as_deref().map(grant::rule).transpose()?,
+                holds_for: match holds_for {
+                    GrantForBody::Run => GrantFor::Run,
+                    GrantForBody::Agent => GrantFor::Agent,
+                    GrantForBody::Project => GrantFor::Project,
+                },
+            },
             AnswerBody::Deny { reason } => Self::Deny { reason },
             AnswerBody::DenyAndInterrupt { reason } => Self::DenyAndInterrupt { reason },
             AnswerBody::Replies { replies } => {
@@ -101,7 +120,7 @@ pub(in crate::api) async fn answer(
     api.pool.until_heard(&run, &ask).await;
     let logged = api.asked(&run, &ask).await?.map(|asked| asked.digest);
     let seen = ShownAsk { shown: body.shown.map(AskDigest::new), logged };
-    if let Answer::AllowAlways { rule: Some(rule) } = &answer
+    if let Answer::AllowAlways { rule: Some(rule), .. } = &answer
         && seen.is_this()
     {
         api.check_grant(&run, &ask, rule).await?;

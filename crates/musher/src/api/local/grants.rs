@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use musher_core::AgentName;
+use musher_core::IdError;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -11,12 +11,13 @@ use crate::api::asks::grant;
 use crate::api::command::CommandReceipt;
 use crate::api::problem::ProblemReply;
 use crate::api::request::ChangeRequest;
+use crate::config::local::GrantHolder;
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct RevokeRequest {
-    #[schema(value_type = String)]
-    agent: AgentName,
+    /// The agent, or `*` for a rule that was granted to every agent.
+    agent: String,
     /// The rule as it was granted.
     rule: String,
 }
@@ -37,8 +38,12 @@ pub(in crate::api) async fn revoke(
 ) -> Result<CommandReceipt, ProblemReply> {
     let RevokeRequest { agent, rule } = body;
     let (settings, rule) = (api.settings.clone(), grant::rule(&rule)?);
+    let holder: GrantHolder = agent.parse().map_err(|error: IdError| {
+        let hint = "name an agent as the list of grants does";
+        ProblemReply::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_name", error.to_string(), hint)
+    })?;
     let missing = format!("{agent} was not granted `{rule}`");
-    match api.blocking(move || settings.local().revoke(&agent, &rule)).await?? {
+    match api.blocking(move || settings.local().revoke(&holder, &rule)).await?? {
         true => Ok(CommandReceipt(musher_client::api::ApiReceipt::Done)),
         false => Err(ProblemReply::new(
             StatusCode::NOT_FOUND,

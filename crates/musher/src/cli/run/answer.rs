@@ -89,9 +89,7 @@ pub(crate) fn understand(ask: &Ask, dialog: &Dialog, line: &str) -> Meaning {
         (Ask::Approval(approval), _) => match key {
             "y" | "yes" => Meaning::Answer(Answer::Allow { input: None }),
             "n" | "no" => deny("The person said no."),
-            "a" if !approval.always.is_empty() => {
-                Meaning::Answer(Answer::AllowAlways { rule: None })
-            }
+            "a" if !approval.always.is_empty() => Meaning::Answer(Answer::always(None)),
             "e" => match editable(approval) {
                 Some(what) => Meaning::Next(Dialog::Editing, format!("the {what} instead:")),
                 None => Meaning::Again("this cannot be edited; answer y or n".into()),

@@ -51,7 +51,7 @@ impl<H: ToolHost> Own<H> {
         };
         tokio::select! {
             answer = answer => match answer {
-                Ok(answer) => ToolReply::answered(&questions, &answer),
+                Ok(given) => ToolReply::answered(&questions, &given.answer),
                 Err(_) => ToolReply::failed("the turn ended before anybody answered"),
             },
             () = cancel.cancelled() => {

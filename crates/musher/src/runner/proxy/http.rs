@@ -4,13 +4,14 @@ use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::header::{CONNECTION, HeaderName, HeaderValue};
+use hyper::header::{CONNECTION, HeaderName, HeaderValue, PROXY_AUTHORIZATION};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use musher_sandbox::Destination;
 use tokio::net::UnixStream;
 
-use super::{NotConnected, Proxy, ProxyPlace, REQUEST_TIMEOUT};
+use super::{NotConnected, Proxy, ProxyPlace, REQUEST_TIMEOUT, Reached, Upstream, Wanted};
 
 /// Headers that are for the proxy and not for the host.
 const FOR_US: &[&str] = &["proxy-authorization", "proxy-connection", "keep-alive", "te", "trailer"];
@@ -46,8 +47,8 @@ async fn tunnel(request: Request<Incoming>, proxy: &Proxy, place: ProxyPlace) ->
     let Some((host, Some(port))) = target else {
         return refused(StatusCode::BAD_REQUEST, "CONNECT names no host with a port");
     };
-    let mut far = match proxy.connect(&host, port).await {
-        Ok(far) => far,
+    let mut far = match proxy.connect(&host, port, Wanted::Tunnel).await {
+        Ok(reached) => reached.stream,
         Err(why) => return not_connected(&why),
     };
     proxy.0.tasks.spawn(async move {
@@ -69,20 +70,31 @@ async fn pass_on(mut request: Request<Incoming>, proxy: &Proxy) -> Response<Body
     let (Some("http"), Some(host)) = (uri.scheme_str(), uri.host()) else {
         return refused(StatusCode::BAD_REQUEST, "this is a proxy: name the whole address");
     };
-    let far = match proxy.connect(host, uri.port_u16().unwrap_or(80)).await {
-        Ok(far) => far,
+    let port = uri.port_u16().unwrap_or(80);
+    let reached = match proxy.connect(host, port, Wanted::Request).await {
+        Ok(reached) => reached,
         Err(why) => return not_connected(&why),
     };
-    let place = uri.path_and_query().map_or("/", |place| place.as_str());
-    let Ok(place) = place.parse::<Uri>() else {
-        return refused(StatusCode::BAD_REQUEST, "the address cannot be read");
-    };
-    *request.uri_mut() = place;
+    let Reached { stream: far, upstream, to } = reached;
     for name in FOR_US {
         request.headers_mut().remove(*name);
     }
-    if let Some(host) = uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok()) {
-        request.headers_mut().insert(hyper::header::HOST, host);
+    // What is passed on is made from what was checked, and not from what the client wrote.
+    let place = uri.path_and_query().map_or("/", |place| place.as_str());
+    let host_named = authority(&to);
+    let place = match &upstream {
+        // The proxy of this machine gets the whole address, as we did.
+        Some(_) => format!("http://{host_named}{place}"),
+        None => place.to_owned(),
+    };
+    let (Ok(place), Ok(host_named)) = (place.parse::<Uri>(), HeaderValue::from_str(&host_named))
+    else {
+        return refused(StatusCode::BAD_REQUEST, "the address cannot be read");
+    };
+    *request.uri_mut() = place;
+    request.headers_mut().insert(hyper::header::HOST, host_named);
+    if let Some(Upstream { login: Some(login), .. }) = &upstream {
+        request.headers_mut().insert(PROXY_AUTHORIZATION, login.clone());
     }
     request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     let unreachable = |why: hyper::Error| {
@@ -98,9 +110,21 @@ async fn pass_on(mut request: Request<Incoming>, proxy: &Proxy) -> Response<Body
         let _told = connection.await;
     });
     match sender.send_request(request).await {
-        Ok(response) => response.map(|body| body.boxed()),
+        Ok(response) => match upstream.as_ref().map(|proxy| proxy.admits(response.status())) {
+            Some(Err(why)) => refused(
+                StatusCode::BAD_GATEWAY,
+                &format!("{host} cannot be reached through the proxy of this machine: {why}"),
+            ),
+            Some(Ok(())) | None => response.map(|body| body.boxed()),
+        },
         Err(why) => unreachable(why),
     }
+}
+
+/// A host as plain requests name it: without the usual port.
+fn authority(to: &Destination) -> String {
+    let whole = to.to_string();
+    whole.strip_suffix(":80").map_or_else(|| whole.clone(), ToOwned::to_owned)
 }
 
 fn not_connected(why: &NotConnected) -> Response<Body> {
@@ -109,7 +133,7 @@ fn not_connected(why: &NotConnected) -> Response<Body> {
         NotConnected::Refused(_) | NotConnected::Asked(_) | NotConnected::Inward(_) => {
             StatusCode::FORBIDDEN
         }
-        NotConnected::Unreachable(..) => StatusCode::BAD_GATEWAY,
+        NotConnected::Unreachable(..) | NotConnected::Upstream(..) => StatusCode::BAD_GATEWAY,
     };
     refused(status, &why.to_string())
 }

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use super::{NotConnected, Proxy, REQUEST_TIMEOUT};
+use super::{NotConnected, Proxy, REQUEST_TIMEOUT, Reached, Wanted};
 
 const VERSION: u8 = 5;
 const NO_LOGIN: u8 = 0;
@@ -30,12 +30,14 @@ pub(super) async fn serve(mut stream: UnixStream, proxy: &Proxy) -> io::Result<(
         Ok(to) => to,
         Err(reply) => return say(&mut stream, reply).await,
     };
-    match proxy.connect(&host, port).await {
-        Ok(mut far) => {
+    match proxy.connect(&host, port, Wanted::Tunnel).await {
+        Ok(Reached { stream: mut far, .. }) => {
             say(&mut stream, Reply::Done).await?;
             tokio::io::copy_bidirectional(&mut stream, &mut far).await.map(|_| ())
         }
-        Err(NotConnected::Unreachable(..)) => say(&mut stream, Reply::Unreachable).await,
+        Err(NotConnected::Unreachable(..) | NotConnected::Upstream(..)) => {
+            say(&mut stream, Reply::Unreachable).await
+        }
         Err(
             NotConnected::Bad(_)
             | NotConnected::Refused(_)

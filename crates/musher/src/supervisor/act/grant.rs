@@ -1,9 +1,9 @@
 //! Saves the rule that an answer grants, before the run has the answer.
 
 use super::Performer;
-use crate::config::local::{LocalError, LocalGrant};
+use crate::config::local::{GrantHolder, LocalError, LocalGrant};
 use musher_core::pool::{PoolInput, Refusal};
-use musher_core::{AgentName, Answer, CommandId, RunId, StoryId};
+use musher_core::{AgentName, Answer, CommandId, GrantFor, RunId, StoryId};
 use musher_os::fail;
 use musher_runtime::now_ms;
 use tracing::warn;
@@ -18,8 +18,13 @@ impl Performer {
     ) {
         fail::point("before_grant");
         let saved = match self.answer(&command) {
-            Ok(Answer::AllowAlways { rule: Some(rule) }) => {
+            Ok(Answer::AllowAlways { rule: Some(rule), holds_for }) => {
                 let (story, at) = (Some(story), Some(now_ms()));
+                let agent = match holds_for {
+                    GrantFor::Project => GrantHolder::Everyone,
+                    // What holds for a run is never saved, and is no more than its agent's.
+                    GrantFor::Agent | GrantFor::Run => GrantHolder::Agent(agent),
+                };
                 let grant = LocalGrant { agent, rule, story, run: Some(run), at };
                 let settings = self.ground.settings.clone();
                 let saved =

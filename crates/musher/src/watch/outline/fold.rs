@@ -9,6 +9,7 @@ use musher_core::{
 use serde::Deserialize;
 
 use super::shape::{MarkKind, Outline, OutlineMark, Span, SpanKind, Turn};
+use crate::watch::network::NetworkFold;
 use musher_log::line_kind;
 
 /// Letters of a prompt, and of anything else.
@@ -27,6 +28,7 @@ pub(super) struct Fold {
     /// The numbers of the events with which calls and asks began.
     calls: BTreeMap<String, u64>,
     asks: BTreeMap<AskId, u64>,
+    pub(super) network: NetworkFold,
 }
 
 /// What is read of a call; its input and output are passed over.
@@ -54,6 +56,7 @@ impl Fold {
             prompts: BTreeMap::new(),
             calls: BTreeMap::new(),
             asks: BTreeMap::new(),
+            network: NetworkFold::default(),
         }
     }
 
@@ -71,7 +74,7 @@ impl Fold {
             }
             Some(
                 "turn_started" | "turn_ended" | "user_message" | "ask_opened" | "ask_closed"
-                | "usage" | "compaction" | "notice" | "error" | "session_ended",
+                | "usage" | "compaction" | "notice" | "network" | "error" | "session_ended",
             ) => {
                 if let Ok(event) = serde_json::from_slice(line) {
                     self.event(event);
@@ -178,6 +181,7 @@ impl Fold {
             EventKind::Notice { level: Level::Warning | Level::Error, text, .. } => {
                 self.mark(seq, at, MarkKind::Notice, &text);
             }
+            EventKind::Network(report) => self.network.take(*report),
             EventKind::Error { error } => self.mark(seq, at, MarkKind::Error, &error.message),
             EventKind::SessionEnded(ended) => {
                 if let Some(error) = &ended.error {

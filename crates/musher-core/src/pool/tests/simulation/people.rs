@@ -120,7 +120,7 @@ fn answer(scene: &Scene, world: &World, dice: &mut Dice) -> Option<PoolCommand> 
     asks.extend(scene.state.parked.keys().map(|run| (*run, AskId::new(RESTART_ASK))));
     let (run, ask) = dice.pick(&asks)?;
     let answer = match dice.chance(70) {
-        true if dice.chance(20) => Answer::AllowAlways { rule: "execute".parse().ok() },
+        true if dice.chance(20) => Answer::always("execute".parse().ok()),
         true => Answer::Allow { input: None },
         false => Answer::Deny { reason: "no".into() },
     };

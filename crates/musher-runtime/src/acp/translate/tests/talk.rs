@@ -120,7 +120,7 @@ fn an_answer_chooses_the_option_that_says_no_more_than_it() {
     let allow = || Answer::Allow { input: None };
     let deny = || Answer::Deny { reason: "No.".into() };
     assert_eq!(answered(&all, allow())["optionId"], "once");
-    assert_eq!(answered(&all, Answer::AllowAlways { rule: None })["optionId"], "always");
+    assert_eq!(answered(&all, Answer::always(None))["optionId"], "always");
     assert_eq!(answered(&all, deny())["optionId"], "no");
     assert_eq!(answered(&all[..1], allow())["outcome"], "cancelled", "once is not always");
     assert_eq!(answered(&all[..2], deny())["outcome"], "cancelled");

@@ -80,7 +80,7 @@ fn suggestions_go_back_only_for_always_and_only_for_this_session() {
     let once = answer(&mut translator, Answer::Allow { input: None });
     assert!(once.get("updatedPermissions").is_none());
     wants(&mut translator, "Bash", json!({ "command": "ls" }), suggestion);
-    let always = answer(&mut translator, Answer::AllowAlways { rule: None });
+    let always = answer(&mut translator, Answer::always(None));
     assert_eq!(always["updatedPermissions"][0]["destination"], "session");
 }
 

@@ -88,7 +88,7 @@ fn promise_10_a_long_request_is_put_to_a_person_and_its_answer_says_nothing_that
     for (given, expected) in [
         (Answer::Allow { input: None }, json!({ "behavior": "allow" })),
         (
-            Answer::AllowAlways { rule: None },
+            Answer::always(None),
             json!({ "behavior": "allow", "updatedPermissions":
                 [{ "type": "setMode", "mode": "acceptEdits", "destination": "session" }] }),
         ),

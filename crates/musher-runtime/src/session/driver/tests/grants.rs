@@ -85,10 +85,10 @@ async fn a_rule_that_was_granted_answers_from_then_on_and_what_was_asked_meanwhi
         opened(&mut session, "c").await.map(|rule| rule.to_string()).as_deref(),
         Some("execute(make)")
     );
-    let wrong = Answer::AllowAlways { rule: Some("execute(make)".parse().unwrap()) };
+    let wrong = Answer::always(Some("execute(make)".parse().unwrap()));
     let refused = handle.answer("a".into(), wrong).await.unwrap_err();
     assert!(matches!(refused, CommandError::WrongAnswer { .. }), "{refused}");
-    handle.answer("a".into(), Answer::AllowAlways { rule: rule.clone() }).await.unwrap();
+    handle.answer("a".into(), Answer::always(rule.clone())).await.unwrap();
     let closed: Vec<(String, ClosedBy)> = all(session)
         .await
         .into_iter()
@@ -122,7 +122,7 @@ async fn what_only_a_person_may_allow_is_never_granted_for_good() {
     });
     let handle = session.handle();
     assert_eq!(opened(&mut session, "a").await, None);
-    let always = Answer::AllowAlways { rule: Some("execute(git status)".parse().unwrap()) };
+    let always = Answer::always(Some("execute(git status)".parse().unwrap()));
     let refused = handle.answer("a".into(), always).await.unwrap_err();
     assert!(matches!(refused, CommandError::WrongAnswer { .. }), "{refused}");
     handle.answer("a".into(), Answer::Allow { input: None }).await.unwrap();

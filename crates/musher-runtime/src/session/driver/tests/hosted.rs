@@ -47,7 +47,7 @@ async fn what_the_host_asks_is_answered_by_a_person_like_any_other_ask() {
         replies: vec![QuestionReply { chosen: vec![], text: Some("Blue".into()) }],
     };
     handle.answer(ask.clone(), replies.clone()).await.unwrap();
-    assert_eq!(answer.await.unwrap(), replies);
+    assert_eq!(answer.await.unwrap().answer, replies);
     let late = handle.answer(ask, replies).await.unwrap_err();
     assert!(matches!(late, CommandError::AskClosed { by: ClosedBy::Person, .. }));
     handle.stop().await.unwrap();
@@ -62,7 +62,7 @@ async fn what_the_host_asks_has_the_deadline_and_the_default_of_every_ask() {
     let session = busy(spec).await;
     let handle = session.handle();
     let asked = handle.ask(question()).await.unwrap();
-    assert!(matches!(asked.answer.await.unwrap(), Answer::Deny { .. }));
+    assert!(matches!(asked.answer.await.unwrap().answer, Answer::Deny { .. }));
     handle.stop().await.unwrap();
     assert_eq!(closings(&all(session).await), [(ClosedBy::Deadline, true)]);
 }
@@ -74,7 +74,7 @@ async fn where_nobody_is_the_host_hears_so_at_once() {
     let session = busy(spec).await;
     let handle = session.handle();
     let asked = handle.ask(question()).await.unwrap();
-    assert!(matches!(asked.answer.await.unwrap(), Answer::Deny { .. }));
+    assert!(matches!(asked.answer.await.unwrap().answer, Answer::Deny { .. }));
     handle.stop().await.unwrap();
     assert_eq!(closings(&all(session).await), [(ClosedBy::Unattended, true)]);
 }
@@ -91,7 +91,7 @@ async fn an_answer_reaches_the_host_only_when_it_is_durable() {
     handle.answer(ask, Answer::Deny { reason: "no".into() }).await.unwrap();
     assert!(answer.try_recv().is_err());
     disk.send_replace(u64::MAX);
-    assert_eq!(answer.await.unwrap(), Answer::Deny { reason: "no".into() });
+    assert_eq!(answer.await.unwrap().answer, Answer::Deny { reason: "no".into() });
     drop(session);
 }
 
@@ -132,7 +132,7 @@ async fn a_denial_that_ends_the_turn_ends_it_for_an_ask_of_the_host_too() {
     };
     let denial = Answer::DenyAndInterrupt { reason: "stop this".into() };
     handle.answer(asked.ask, denial.clone()).await.unwrap();
-    assert_eq!(asked.answer.await.unwrap(), denial);
+    assert_eq!(asked.answer.await.unwrap().answer, denial);
     assert_eq!(outcome(&all(session).await), Outcome::Interrupted);
 }
 

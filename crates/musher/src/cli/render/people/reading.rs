@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 
-use musher_core::{Answer, Ask, AskId, Who};
+use musher_core::{Answer, Ask, AskId, GrantFor, Who};
 
 use super::super::super::ask::{described, indented};
 use super::super::super::text::plain;
@@ -54,10 +54,12 @@ impl People {
         let said = match (&self.seat, answer) {
             (Audience::Host, _) | (_, None) => return Ok(()),
             (_, Some(Answer::Allow { .. })) => "yes".into(),
-            (_, Some(Answer::AllowAlways { rule: None })) => "yes, always".into(),
-            (_, Some(Answer::AllowAlways { rule: Some(rule) })) => {
-                format!("yes, and always {rule}")
-            }
+            (_, Some(Answer::AllowAlways { rule: None, .. })) => "yes, always".into(),
+            (_, Some(Answer::AllowAlways { rule: Some(rule), holds_for })) => match holds_for {
+                GrantFor::Run => format!("yes, and {rule} for this run"),
+                GrantFor::Agent => format!("yes, and always {rule}"),
+                GrantFor::Project => format!("yes, and always {rule} for every agent"),
+            },
             (_, Some(Answer::Deny { reason })) => format!("no: {reason}"),
             (_, Some(Answer::DenyAndInterrupt { reason })) => {
                 format!("no, and end the turn: {reason}")
