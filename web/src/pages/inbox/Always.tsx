@@ -27,6 +27,7 @@ function Inside({ ask, give, onClose }: Props) {
   const offered = ask.body?.kind === "approval" ? (ask.body.always ?? []) : [];
   const scopes = scopesOf(ask);
   const [rule, setRule] = useState(scopes[0]?.rule ?? "");
+  const [holdsFor, setHoldsFor] = useState<HoldsFor>("agent");
   const ruled = scopes.length > 0;
   const possible = ruled ? rule.trim() !== "" : offered.length > 0;
   // What is granted for good is read first.
@@ -34,7 +35,10 @@ function Inside({ ask, give, onClose }: Props) {
   const grant = () => {
     if (!possible || !steady.check()) return;
     const taken = ruled
-      ? give({ decision: "allow_always", rule: rule.trim() }, `Granted ${rule.trim()} to ${ask.agent}`)
+      ? give(
+          { decision: "allow_always", rule: rule.trim(), for: holdsFor },
+          `Granted ${rule.trim()} to ${whom(holdsFor, ask.agent)}`,
+        )
       : give({ decision: "allow_always" }, `Granted to ${ask.agent} for its session`);
     if (taken) onClose();
   };
@@ -59,7 +63,7 @@ function Inside({ ask, give, onClose }: Props) {
         <>
           <fieldset className="scopes">
             <legend>
-              From now on, <b>{ask.agent}</b> runs without asking:
+              From now on, <b>{whom(holdsFor, ask.agent)}</b> runs without asking:
             </legend>
             {scopes.map((scope) => (
               <label key={scope.rule} className="option">
@@ -88,10 +92,24 @@ function Inside({ ask, give, onClose }: Props) {
               spellCheck={false}
             />
           </label>
+          <label className="form-field">
+            For
+            <select value={holdsFor} onChange={(event) => setHoldsFor(event.target.value as HoldsFor)}>
+              <option value="run">This run</option>
+              <option value="agent">This agent: every run of {plain(ask.agent)}</option>
+              <option value="project">This project: every run of every agent</option>
+            </select>
+          </label>
           <p className="quiet">
-            It counts in every run of this agent. It is saved in <code>local.toml</code> in the state
-            directory, never in the repository, and can be revoked in the settings. What the project file
-            denies stays denied.
+            {holdsFor === "run" ? (
+              "Nothing is saved: a later run asks again."
+            ) : (
+              <>
+                It is saved in <code>local.toml</code> in the state directory, never in the repository, and
+                can be revoked in the settings.
+              </>
+            )}{" "}
+            What the project file denies stays denied.
           </p>
         </>
       ) : offered.length > 0 ? (
@@ -121,6 +139,14 @@ function Inside({ ask, give, onClose }: Props) {
       </div>
     </>
   );
+}
+
+/** For whom a rule holds. */
+type HoldsFor = "run" | "agent" | "project";
+
+function whom(holdsFor: HoldsFor, agent: string): string {
+  if (holdsFor === "project") return "every agent";
+  return holdsFor === "run" ? `${agent} in this run` : agent;
 }
 
 /** The rules that can be granted, from the exact one to the widest. */

@@ -1,4 +1,4 @@
-// A run: what was said and done in it, what it changed, and where its time went.
+// A run: what was said and done in it, what it changed, where its time went, and which hosts it spoke to.
 import { lazy, Suspense } from "react";
 import { useParams } from "wouter";
 import { api, take } from "../../api/client";
@@ -13,6 +13,7 @@ import { Timeline } from "./timeline/Timeline";
 import { Transcript } from "./transcript/Transcript";
 
 const Changes = lazy(() => import("../changes/Changes"));
+const NetworkTab = lazy(() => import("./network/NetworkTab"));
 
 export default function RunPage() {
   const { run: id = "", tab = "transcript" } = useParams();
@@ -47,8 +48,14 @@ export default function RunPage() {
         <Suspense fallback={<Loading what="the changes" />}>
           <Changes key={id} run={id} />
         </Suspense>
+      ) : tab === "network" ? (
+        <Suspense fallback={<Loading what="the network" />}>
+          <NetworkTab key={id} run={run} />
+        </Suspense>
       ) : (
-        <Empty title="There is no such view">A run has a transcript, changes and a timeline.</Empty>
+        <Empty title="There is no such view">
+          A run has a transcript, changes, a timeline and a network.
+        </Empty>
       )}
     </Frame>
   );

@@ -44,13 +44,18 @@ export interface Outline {
   thinned: boolean;
 }
 
-/** While a run goes on its outline is read again at most this often. */
+/** While a run goes on, what is made of its log is read again at most this often. */
 const EVERY = 3_000;
 
 /** The outline of a run, read again as its log grows. */
 export function useOutline(run: string, head: number): Query<Outline> {
+  return useGrowing(`/runs/${run}/outline`, head);
+}
+
+/** What the server makes of a run's log, read again as the log grows. */
+export function useGrowing<T>(path: string, head: number): Query<T> {
   const seen = useSlow(head, EVERY);
-  const query = useQuery(`${run}`, () => takeRaw<Outline>(`/runs/${run}/outline`));
+  const query = useQuery(path, () => takeRaw<T>(path));
   const { reload } = query;
   useEffect(() => {
     if (seen > 0) reload();

@@ -18,7 +18,7 @@ export function Grants() {
   const revoke = async (agent: string, rule: string) => {
     const worked = await attempt(() => revokeGrant(agent, rule));
     if (!worked) return;
-    say(`${agent} asks again before it may ${rule}. Runs that have begun keep the rule.`);
+    say(`${holder(agent)} asks again before it may ${rule}. Runs that have begun keep the rule.`);
     local.reload();
   };
   return (
@@ -32,7 +32,7 @@ export function Grants() {
           id={(grant) => `${grant.agent} ${grant.rule}`}
           columns={[
             { name: "Rule", cell: (grant) => <code className="settings-rule">{plain(grant.rule)}</code> },
-            { name: "Agent", cell: (grant) => <Line text={grant.agent} /> },
+            { name: "Agent", cell: (grant) => <Line text={holder(grant.agent)} /> },
             {
               name: "Asked in",
               cell: (grant) =>
@@ -43,7 +43,7 @@ export function Grants() {
               name: "Revoke",
               cell: (grant) => (
                 <Button
-                  label={`Revoke ${plain(grant.rule)} from ${plain(grant.agent)}`}
+                  label={`Revoke ${plain(grant.rule)} from ${plain(holder(grant.agent))}`}
                   onPress={() => void revoke(grant.agent, grant.rule)}
                 >
                   Revoke
@@ -59,4 +59,9 @@ export function Grants() {
       </p>
     </>
   );
+}
+
+/** Whom a rule was granted to, in words. */
+function holder(agent: string): string {
+  return agent === "*" ? "every agent" : agent;
 }

@@ -43,6 +43,7 @@ export function Frame({ story, runs, run, children, foot }: Props) {
           { path: `/runs/${run.id}`, words: "Transcript", key: "v t" },
           { path: `/runs/${run.id}/changes`, words: "Changes", key: "v c" },
           { path: `/runs/${run.id}/timeline`, words: "Timeline", key: "v l" },
+          { path: `/runs/${run.id}/network`, words: "Network", key: "v n" },
         ]),
   ];
   const act = (deed: Deed) => ({

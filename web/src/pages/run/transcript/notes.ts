@@ -65,6 +65,11 @@ export function note(event: RunEvent): Told | null {
       const tokens = `${short(number("input") ?? 0)} in, ${short(number("output") ?? 0)} out`;
       return told("usage", `${string("model")} ${tokens}`, { minor: true });
     }
+    case "network": {
+      // The figures are on a page of their own.
+      const hosts = Array.isArray(event.hosts) ? (event.hosts as { host?: string }[]) : [];
+      return told("network", hosts.map((one) => one.host ?? "").join(", "), { minor: true });
+    }
     case "unparsed":
       return told(string("stream") || "output", string("text"), { minor: string("text").trim() === "" });
     case "native":
