@@ -26,6 +26,9 @@ pub struct Runs {
     /// Where the picture of the server's memory goes.
     #[arg(long, value_name = "DIR", default_value = "docs/plots")]
     to: PathBuf,
+    /// Each run in a sandbox of its own; no picture is drawn.
+    #[arg(long)]
+    confined: bool,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -38,6 +41,7 @@ pub struct Subscribers {
 impl Load {
     pub fn row(&self) -> &'static Row {
         match self {
+            Self::Runs(runs) if runs.confined => &runs::CONFINED_ROW,
             Self::Runs(_) => &runs::ROW,
             Self::Subscribers(_) => &subscribers::ROW,
         }
@@ -46,7 +50,7 @@ impl Load {
     /// Where pictures go.
     pub fn plots(&self) -> Option<PathBuf> {
         match self {
-            Self::Runs(runs) => Some(runs.to.clone()),
+            Self::Runs(runs) => Some(runs.to.clone()).filter(|_| !runs.confined),
             Self::Subscribers(_) => None,
         }
     }

@@ -17,6 +17,7 @@ pub mod model_loop;
 pub mod naive;
 pub mod replay;
 pub mod sandbox;
+pub mod sandbox_turn;
 pub mod server_start;
 pub mod synthetic;
 pub mod worktree;
@@ -42,10 +43,12 @@ pub const ROWS: &[&Row] = &[
     &server_start::ROW,
     &first_byte::ROW,
     &sandbox::ROW,
+    &sandbox_turn::ROW,
     &worktree::ROW,
     &model_loop::ROW,
     &naive::ROW,
     &crate::load::runs::ROW,
+    &crate::load::runs::CONFINED_ROW,
     &crate::load::subscribers::ROW,
     &synthetic::ROW,
 ];

@@ -23,25 +23,58 @@ use crate::stage::subscriber::{Got, Subscriber, number};
 pub const ROW: Row = Row {
     name: "load-runs",
     about: "1,000 live runs, each of which says something twice a second",
-    measures: &[
-        Measure::alone("going", "of all runs went on", "%", Bar::AtLeast(100.0)),
-        Measure::alone("cores", "server, runners and agents together", "cores", Bar::AtMost(1.0)),
-        Measure::alone("server_cores", "… of it the server", "cores", Bar::None),
-        Measure::alone("runner_cores", "… of it the runners", "cores", Bar::None),
-        Measure::alone("memory", "server and runners, without agents", "MB", Bar::AtMost(700.0)),
-        Measure::alone("server", "server, for each live run", "KiB", Bar::AtMost(128.0)),
-        Measure::alone("runner", "greediest runner, private", "MiB", Bar::AtMost(1.5)),
-        Measure::alone("agents", "agents, which are not ours", "MB", Bar::None),
-        Measure::alone("lost", "runs that lost something", "", Bar::AtMost(0.0)),
-        Measure::alone("unseen", "of 50 viewers saw not all", "", Bar::AtMost(0.0)),
-        Measure::alone("started", "all started within", "s", Bar::None),
-        Measure::alone("stopped", "all stopped within", "s", Bar::AtMost(30.0)),
-        Measure::alone("left", "processes left", "", Bar::AtMost(0.0)),
-    ],
+    measures: MEASURES,
     rounds: Rounds::Once,
     needs: Needs::Crowd,
-    run: |bench| Box::pin(run(bench)),
+    run: |bench| Box::pin(run(bench, Confined::No)),
 };
+
+pub const CONFINED_ROW: Row = Row {
+    name: "load-runs-confined",
+    about: "the same, each in a sandbox of its own",
+    measures: MEASURES,
+    rounds: Rounds::Once,
+    needs: Needs::Crowd,
+    run: |bench| Box::pin(run(bench, Confined::Workspace)),
+};
+
+const MEASURES: &[Measure] = &[
+    Measure::alone("going", "of all runs went on", "%", Bar::AtLeast(100.0)),
+    Measure::alone("cores", "server, runners and agents together", "cores", Bar::AtMost(1.0)),
+    Measure::alone("server_cores", "… of it the server", "cores", Bar::None),
+    Measure::alone("runner_cores", "… of it the runners", "cores", Bar::None),
+    Measure::alone("memory", "server and runners, without agents", "MB", Bar::AtMost(700.0)),
+    Measure::alone("server", "server, for each live run", "KiB", Bar::AtMost(128.0)),
+    Measure::alone("runner", "greediest runner, private", "MiB", Bar::AtMost(1.5)),
+    Measure::alone("agents", "agents, which are not ours", "MB", Bar::None),
+    Measure::alone("lost", "runs that lost something", "", Bar::AtMost(0.0)),
+    Measure::alone("unseen", "of 50 viewers saw not all", "", Bar::AtMost(0.0)),
+    Measure::alone("started", "all started within", "s", Bar::None),
+    Measure::alone("stopped", "all stopped within", "s", Bar::AtMost(30.0)),
+    Measure::alone("left", "processes left", "", Bar::AtMost(0.0)),
+];
+
+/// Whether the agents are in sandboxes.
+#[derive(Debug, Clone, Copy)]
+enum Confined {
+    No,
+    Workspace,
+}
+
+impl Confined {
+    /// What the project file says of the agent.
+    fn settings(self, bench: &Bench) -> String {
+        match self {
+            Self::No => AGENT.to_owned(),
+            Self::Workspace => {
+                let worker = bench.setup.programs.worker.display();
+                format!(
+                    "{AGENT}sandbox = {{ profile = 'workspace', read = ['{worker}'], write = ['@HOME@'] }}\n"
+                )
+            }
+        }
+    }
+}
 
 const RUNS: u64 = 1_000;
 /// When the server's memory is looked at on the way.
@@ -62,12 +95,12 @@ const AT_ONCE: usize = 64;
 /// How long the last ones may take to leave.
 const LEAVE: Duration = Duration::from_secs(5);
 
-async fn run(bench: &mut Bench) -> anyhow::Result<()> {
+async fn run(bench: &mut Bench, confined: Confined) -> anyhow::Result<()> {
     while bench.another_round()? {
         // A slowdown is as many times the runs, counted as those.
         let all = bench.setup.effort.of(RUNS) as usize;
         let count = all * bench.slow.times();
-        let place = Place::open_with(&bench.setup, AGENT)?;
+        let place = Place::open_with(&bench.setup, &confined.settings(bench))?;
         let mut runs = Vec::new();
         let mut curve = Vec::new();
         let mut started = Duration::ZERO;

@@ -209,12 +209,20 @@ impl Place {
     /// Stops a run, and waits until it is over and its work is kept.
     pub async fn end(&self, run: &str) -> anyhow::Result<()> {
         self.stop(run).await?;
+        self.until_over(run).await.map(drop)
+    }
+
+    /// Waits until a run is over and its work is kept.
+    pub async fn until_over(&self, run: &str) -> anyhow::Result<ApiRun> {
         let began = Instant::now();
-        while !self.client.read::<ApiRun>(&["runs", run], &[]).await?.is_over() {
+        loop {
+            let view: ApiRun = self.client.read(&["runs", run], &[]).await?;
+            if view.is_over() {
+                return Ok(view);
+            }
             ensure!(began.elapsed() < PATIENCE, "{run} does not end");
             tokio::time::sleep(LOOK).await;
         }
-        Ok(())
     }
 
     /// Starts a run that waits for a word before it does what the text says.
