@@ -6,12 +6,11 @@ macro_rules! programs {
             use musher_testkit::model::ModelServer;
 
             use crate::contract::sandbox::Confined;
-            #[allow(unused_imports, reason = "only one of the rigs needs to be told which agent it is")]
-            use crate::rig::{AcpAgent, $rig};
+            use crate::rig::$rig;
 
             async fn subject() -> Confined<$rig> {
                 let server = ModelServer::$server().await.unwrap();
-                Confined::$profile($rig::on($(AcpAgent::$agent,)? server))
+                Confined::$profile($rig::on($(crate::rig::AcpAgent::$agent,)? server))
             }
 
             crate::contract::every_clause_in_a_sandbox!();
